@@ -1,0 +1,39 @@
+"""Reads the folded float weights back, from train.py's .npz or from the float ONNX model."""
+
+from pathlib import Path
+
+import numpy as np
+
+from vgg8 import LAYERS
+
+
+def load_onnx_tensors(path):
+    """Returns {name: array}; "<name>.0", "<name>.1", ... are joined along the output channels."""
+    import onnx
+    from onnx import numpy_helper
+
+    tensors, parts = {}, {}
+    for initializer in onnx.load(str(path)).graph.initializer:
+        array = numpy_helper.to_array(initializer).copy()
+        stem, _, suffix = initializer.name.rpartition(".")
+        if suffix.isdigit():
+            parts.setdefault(stem, []).append((int(suffix), array))
+        else:
+            tensors[initializer.name] = array
+    for stem, numbered in parts.items():
+        tensors[stem] = np.concatenate([array for _, array in sorted(numbered, key=lambda part: part[0])])
+    return tensors
+
+
+def load_float_weights(path):
+    """Returns {"conv1.weight": float32 [out, in, 3, 3], "conv1.bias": [out], ...} for every layer."""
+    if Path(path).suffix == ".onnx":
+        tensors = load_onnx_tensors(path)
+    else:
+        with np.load(path) as arrays:
+            tensors = dict(arrays)
+    names = [f"{spec.name}.{part}" for spec in LAYERS for part in ("weight", "bias")]
+    missing = [name for name in names if name not in tensors]
+    if missing:
+        raise ValueError(f"{path}: no tensor {', '.join(missing)}")
+    return {name: tensors[name] for name in names}
