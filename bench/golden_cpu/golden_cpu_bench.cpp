@@ -1,0 +1,148 @@
+// golden_cpu_bench [--runs N] [--vector auto|avx512_vnni|avx2|portable] [--layers] WORKLOAD.yaml
+// Times the golden library's forward pass on one thread. One JSON object on stdout; with --layers
+// a line per layer on stderr first. GMAC/s and the share of the peak are of CPU time, which for one
+// thread is wall time on an idle machine.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include "bench/golden_cpu/multiply_peak.h"
+#include "compiler/workload/workload.h"
+#include "golden/cpu/graph_executor.h"
+
+namespace qsim {
+namespace {
+
+struct Options {
+  int runs = 9;
+  bool layers = false;
+  golden::VectorPath vector_path = golden::VectorPath::kAuto;
+  std::string workload;
+};
+
+golden::VectorPath parse_vector_path(const std::string& name) {
+  using golden::VectorPath;
+  for (const VectorPath path :
+       {VectorPath::kAuto, VectorPath::kAvx512Vnni, VectorPath::kAvx2, VectorPath::kPortable}) {
+    if (golden::vector_path_name(path) == name) return path;
+  }
+  throw_bad_input("--vector " + name + "; auto, avx512_vnni, avx2 or portable");
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--runs" && i + 1 < argc) {
+      options.runs = std::max(1, std::atoi(argv[++i]));
+    } else if (argument == "--vector" && i + 1 < argc) {
+      options.vector_path = parse_vector_path(argv[++i]);
+    } else if (argument == "--layers") {
+      options.layers = true;
+    } else {
+      options.workload = argument;
+    }
+  }
+  if (options.workload.empty()) throw_bad_input("which workload? give a .yaml");
+  return options;
+}
+
+double milliseconds(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - begin;
+  return elapsed.count();
+}
+
+// The least and the CPU time tell what the code can do, the median what a neighbour on the machine
+// leaves of it.
+struct Timing {
+  double least_ms;
+  double median_ms;
+  double cpu_ms;  // mean of this process's CPU time a run
+};
+
+double cpu_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+Timing time_runs(int runs, const std::function<void()>& work) {
+  std::vector<double> times;
+  const double cpu_begin = cpu_milliseconds();
+  for (int i = 0; i < runs; ++i) times.push_back(milliseconds(work));
+  const double cpu_ms = (cpu_milliseconds() - cpu_begin) / runs;
+  std::sort(times.begin(), times.end());
+  return {times.front(), times[times.size() / 2], cpu_ms};
+}
+
+double giga_per_second(std::int64_t macs, double elapsed_ms) {
+  return static_cast<double>(macs) / elapsed_ms / 1e6;
+}
+
+// Each layer alone, as a graph of its own; repeated, so that its weights are as warm as they get.
+void print_layers(const Graph& graph, const Tensor& input, const Options& options) {
+  const golden::ExecutorOptions executor_options{.vector_path = options.vector_path};
+  const std::vector<Tensor> ofmaps = golden::run_graph(graph, input, executor_options);
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    Graph alone;
+    alone.name = graph.layers[i].name;
+    alone.input = graph.input_of(i);
+    alone.layers.push_back(graph.layers[i]);
+    const golden::GraphExecutor executor(alone, executor_options);
+    const Tensor& ifmap = i == 0 ? input : ofmaps[i - 1];
+    std::vector<Tensor> outputs = executor.run(ifmap);
+    const Timing timing = time_runs(options.runs, [&] { executor.run(ifmap, outputs); });
+    std::fprintf(stderr, "%-20s least %8.3f ms, median %8.3f ms, cpu %8.3f ms\n",
+                 alone.name.c_str(), timing.least_ms, timing.median_ms, timing.cpu_ms);
+  }
+}
+
+void run(const Options& options) {
+  const Workload workload = load_workload(options.workload);
+  const Graph& graph = workload.graph;
+  if (options.layers) print_layers(graph, workload.input, options);
+  const golden::ExecutorOptions executor_options{.vector_path = options.vector_path};
+  const double pack_ms =
+      milliseconds([&] { const golden::GraphExecutor executor(graph, executor_options); });
+  const golden::GraphExecutor executor(graph, executor_options);
+  std::vector<Tensor> outputs = executor.run(workload.input);
+  const Timing timing = time_runs(options.runs, [&] { executor.run(workload.input, outputs); });
+
+  std::int64_t macs = 0;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) macs += layer_macs(graph, i);
+  const double peak = vnni_peak_macs_per_second().value_or(0) / 1e9;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const std::string vector_path(vector_path_name(golden::resolve(options.vector_path)));
+  std::printf(
+      "{\"network\": \"%s\", \"vector_path\": \"%s\", \"runs\": %d, \"gmacs\": %.3f, "
+      "\"pack_ms\": %.2f, \"least_ms\": %.3f, \"median_ms\": %.3f, \"cpu_ms\": %.3f, "
+      "\"gmacs_per_second\": %.1f, \"vnni_peak_gmacs_per_second\": %.1f, \"share_of_peak\": %.3f, "
+      "\"peak_rss_mib\": %ld}\n",
+      graph.name.c_str(), vector_path.c_str(), options.runs, static_cast<double>(macs) / 1e9,
+      pack_ms, timing.least_ms, timing.median_ms, timing.cpu_ms,
+      giga_per_second(macs, timing.cpu_ms), peak,
+      peak > 0 ? giga_per_second(macs, timing.cpu_ms) / peak : 0.0, usage.ru_maxrss / 1024);
+}
+
+}  // namespace
+}  // namespace qsim
+
+int main(int argc, char** argv) {
+  try {
+    qsim::run(qsim::parse(argc, argv));
+  } catch (const qsim::Error& error) {
+    std::fprintf(stderr, "golden_cpu_bench: %s\n", error.what());
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}

@@ -1,0 +1,34 @@
+// golden_export_onnx WORKLOAD.yaml DIR: writes DIR/model.onnx, DIR/input.npy (in the model's own
+// layout) and DIR/expected.npy (the golden's last layer, for the comparison to check).
+#include <cstdio>
+#include <filesystem>
+
+#include "compiler/workload/workload.h"
+#include "core/io/npy.h"
+#include "golden/cpu/graph_executor.h"
+#include "tests/onnx/onnx_writer.h"
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: golden_export_onnx WORKLOAD.yaml DIR\n");
+    return static_cast<int>(qsim::ExitCode::kUsage);
+  }
+  try {
+    const std::filesystem::path folder = argv[2];
+    std::filesystem::create_directories(folder);
+    const qsim::Workload workload = qsim::load_workload(argv[1]);
+    qsim::Tensor input = workload.input;
+    if (std::holds_alternative<qsim::FullyConnected>(workload.graph.layers[0].operation)) {
+      const qsim::ImageShape& shape = workload.graph.input.shape;
+      input.shape = {shape.batch, shape.channels};  // as the ONNX file has it
+    }
+    qsim::write_onnx(workload.graph, folder / "model.onnx");
+    qsim::write_npy(folder / "input.npy", input);
+    qsim::write_npy(folder / "expected.npy",
+                    qsim::golden::run_graph(workload.graph, workload.input).back());
+  } catch (const qsim::Error& error) {
+    std::fprintf(stderr, "golden_export_onnx: %s\n", error.what());
+    return static_cast<int>(error.code());
+  }
+  return 0;
+}

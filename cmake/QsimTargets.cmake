@@ -1,0 +1,51 @@
+# How every target of the project is built: language level, warnings, sanitizers. Folders call
+# qsim_add_library / qsim_add_executable / qsim_add_test and nothing else.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_library(qsim_options INTERFACE)
+target_include_directories(qsim_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(qsim_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror>)
+# GCC 12 sees an overlap in std::string's operator+ where there is none (GCC bug 105651).
+target_compile_options(qsim_options INTERFACE
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict>)
+if(QSIM_SANITIZE)
+  target_compile_options(qsim_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined;-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
+  target_link_options(qsim_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# qsim_add_library(NAME SOURCES a.cpp ... LINK lib ...)
+function(qsim_add_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LINK_PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC qsim_options ${arg_LINK} PRIVATE ${arg_LINK_PRIVATE})
+endfunction()
+
+# qsim_add_executable(NAME SOURCES a.cpp ... LINK lib ...)
+function(qsim_add_executable name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE qsim_options ${arg_LINK})
+endfunction()
+
+# qsim_add_test(NAME SOURCES a_test.cpp ... LINK lib ... [TIMEOUT seconds])
+# One GoogleTest executable with the project's own main (tests/test_main.cpp); each TEST runs as a
+# process of its own, which SystemC needs.
+function(qsim_add_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE qsim_options qsim_test_main ${arg_LINK})
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+endfunction()

@@ -1,0 +1,67 @@
+// What an operator's importer sees of its node: inputs by number and name, attributes by name, and
+// the two ways to say no.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/importer/model_graph.h"
+#include "core/tensor.h"
+
+namespace qsim {
+
+class NodeReader {
+ public:
+  // The node has between min_inputs and max_inputs inputs, or the constructor throws.
+  NodeReader(const ModelGraph& graph, const ModelNode& node, int min_inputs, int max_inputs);
+
+  std::string layer_name() const { return qsim::layer_name(node_); }
+  int opset() const { return graph_.opset; }
+
+  // Exit code 4, "FILE: node 'conv1' (QLinearConv): FOUND; supported: SUPPORTED".
+  [[noreturn]] void refuse(const std::string& found, const std::string& supported) const;
+  // Exit code 3, "...: FOUND; expected EXPECTED".
+  [[noreturn]] void malformed(const std::string& found, const std::string& expected) const;
+
+  // Input `index`, called `name` in the ONNX specification. An empty name in the file means
+  // absent. Reading throws when the input is absent, computed, or not a well-formed constant.
+  bool has_input(int index) const;
+  Tensor constant(int index, std::string_view name) const;
+  std::vector<std::int64_t> int64s(int index, std::string_view name) const;
+
+ private:
+  friend class NodeAttributes;
+  const onnx::TensorProto& constant_proto(int index, std::string_view name) const;
+  std::string input_location(int index, std::string_view name) const;
+
+  const ModelGraph& graph_;
+  ModelNode node_;
+};
+
+// The attributes of a node. An attribute that is not in `allowed`, stands twice, or has another
+// type than the one asked for is an error.
+class NodeAttributes {
+ public:
+  NodeAttributes(const NodeReader& node, std::initializer_list<std::string_view> allowed);
+
+  std::int64_t integer(std::string_view name, std::int64_t fallback) const;
+  float real(std::string_view name, float fallback) const;
+  std::string text(std::string_view name, const std::string& fallback) const;
+  // `count` integers; nothing when the attribute is absent.
+  std::optional<std::vector<std::int64_t>> integers(std::string_view name, int count) const;
+
+  // Refuses any value but `supported` of an attribute that is `supported` when absent.
+  void require_integer(std::string_view name, std::int64_t supported) const;
+
+ private:
+  const onnx::AttributeProto* find(std::string_view name,
+                                   onnx::AttributeProto::AttributeType type) const;
+
+  const NodeReader& node_;
+};
+
+}  // namespace qsim

@@ -1,0 +1,77 @@
+#include "compiler/importer/onnx_importer.h"
+
+#include <array>
+#include <string_view>
+
+#include "compiler/importer/graph_builder.h"
+#include "compiler/importer/model_file.h"
+#include "compiler/importer/model_graph.h"
+#include "compiler/importer/operators.h"
+#include "core/error.h"
+
+namespace qsim {
+namespace {
+
+struct Operator {
+  std::string_view domain;
+  std::string_view op_type;
+  void (*import)(const ModelGraph& model, const ModelNode& node, GraphBuilder& graph);
+};
+
+constexpr std::string_view kOnnx;
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
+constexpr std::array kOperators = {
+    Operator{kOnnx, "QuantizeLinear", import_quantize_linear},
+    Operator{kOnnx, "QLinearConv", import_qlinear_conv},
+    Operator{kOnnx, "QLinearMatMul", import_qlinear_matmul},
+    Operator{kMicrosoft, "QGemm", import_qgemm},
+    Operator{kOnnx, "MaxPool", import_max_pool},
+    Operator{kOnnx, "Relu", import_relu},
+    Operator{kOnnx, "Flatten", import_flatten},
+    Operator{kOnnx, "Reshape", import_reshape},
+    Operator{kOnnx, "Identity", import_identity},
+    Operator{kOnnx, "Transpose", import_transpose},
+    Operator{kOnnx, "DequantizeLinear", import_dequantize_linear},
+};
+
+std::string operator_names() {
+  std::string names;
+  for (const Operator& known : kOperators) {
+    names += (names.empty() ? "" : ", ") + std::string(known.domain) +
+             (known.domain.empty() ? "" : " ") + std::string(known.op_type);
+  }
+  return names;
+}
+
+const Operator& find_operator(const ModelGraph& model, const ModelNode& node) {
+  const std::string& domain = node.proto->domain();
+  const std::string_view canonical = domain == "ai.onnx" ? kOnnx : std::string_view(domain);
+  for (const Operator& known : kOperators) {
+    if (known.domain == canonical && known.op_type == node.proto->op_type()) return known;
+  }
+  throw_unsupported(node_location(model, node) + ": operator " + domain +
+                    (domain.empty() ? "" : " ") + node.proto->op_type() +
+                    "; supported: " + operator_names());
+}
+
+}  // namespace
+
+Graph import_onnx(const std::filesystem::path& path, std::int64_t batch) {
+  if (batch < 1) throw_bad_input("batch " + std::to_string(batch) + "; expected 1 or more");
+  const ModelFile file = read_model_file(path);
+  ModelGraph model = read_model_graph(file);
+  // An unsupported operator is what a user wants to hear of first, before any edge of the graph.
+  for (const ModelNode& node : model.nodes) find_operator(model, node);
+  find_ends(file, model);
+
+  GraphBuilder builder(model, batch);
+  for (const ModelNode& node : chain_of(model)) {
+    find_operator(model, node).import(model, node, builder);
+  }
+  Graph graph = std::move(builder).finish(model);
+  validate(graph);
+  return graph;
+}
+
+}  // namespace qsim

@@ -1,0 +1,18 @@
+// The constant part of a program's DRAM image: weights in the order in which the array takes them,
+// and parameter blocks.
+#pragma once
+
+#include "compiler/lowering/memory_plan.h"
+#include "core/program.h"
+
+namespace qsim {
+
+// Folds one after the other, array_rows words of array_cols bytes each, in the order in which the
+// layer's EXECUTE commands run them: column block, activation chunk, weight chunk, plane, kernel
+// row, kernel column. Rows beyond the depth and columns beyond the channels are 0.
+DramSegment pack_weights(const PlannedLayer& planned, const ArchConfig& arch);
+
+// For each column block array_cols int32 biases (little-endian), then array_cols shift bytes.
+DramSegment pack_params(const PlannedLayer& planned, const ArchConfig& arch);
+
+}  // namespace qsim

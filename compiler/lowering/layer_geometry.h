@@ -1,0 +1,53 @@
+// A fused layer's sizes in the machine's units: planes of array_rows channels, column blocks of
+// array_cols channels, and what a tile of the ofmap needs of the ifmap.
+#pragma once
+
+#include "compiler/passes/fused_layer.h"
+#include "core/arch_config.h"
+
+namespace qsim {
+
+// [begin, end)
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t size() const { return end - begin; }
+  bool operator==(const Range&) const = default;
+};
+
+// Pixels are (row, column) positions of one picture. For kFullyConnected a "picture" is the whole
+// batch: row n is input vector n, and there is one column.
+struct LayerGeometry {
+  bool is_vector = false;  // kFullyConnected
+  bool is_identity = false;
+  std::int64_t pictures = 1;
+  std::int64_t in_rows = 1;
+  std::int64_t in_cols = 1;
+  std::int64_t conv_rows = 1;
+  std::int64_t conv_cols = 1;
+  std::int64_t out_rows = 1;
+  std::int64_t out_cols = 1;
+  std::int64_t planes = 1;          // of array_rows input channels, with at least one used
+  std::int64_t granule_planes = 1;  // planes that a LOAD brings together: a DRAM channel block
+  std::int64_t column_blocks = 1;   // of array_cols output channels
+  Window window;
+  Window pool;
+
+  // Planes that column block `block` reduces over: all, but for kIdentity only its own channels.
+  Range planes_of(std::int64_t block, const ArchConfig& arch) const;
+};
+
+LayerGeometry layer_geometry(const FusedLayer& layer, const ArchConfig& arch);
+
+// Psum positions under the pooling windows of ofmap positions `out` along one axis, within
+// [0, conv_size).
+Range conv_range(Range out, std::int64_t pool_kernel, std::int64_t pool_stride,
+                 std::int64_t pool_pad, std::int64_t conv_size);
+
+// Input positions under kernel positions `kernel` of psum positions `conv` along one axis, within
+// [0, in_size); at least one position, so that there is something to load even where a tile sees
+// only padding.
+Range input_range(Range conv, Range kernel, std::int64_t stride, std::int64_t pad,
+                  std::int64_t in_size);
+
+}  // namespace qsim

@@ -1,0 +1,69 @@
+#include "compiler/lowering/memory_plan.h"
+
+#include "core/checked_math.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::int64_t kRegionAlignment = 4096;  // a burst never needs to cross a 4 KiB line
+constexpr std::int64_t kAddressLimit = std::int64_t{1} << 32;  // 32-bit dram_addr
+
+// Hands out aligned regions, one after the other.
+class RegionAllocator {
+ public:
+  std::int64_t take(std::int64_t bytes, const std::string& what) {
+    const std::int64_t address = next_;
+    next_ = round_up(checked_add(next_, bytes), kRegionAlignment);
+    if (next_ > kAddressLimit) {
+      throw_unsupported(what + " ends at byte " + std::to_string(next_) +
+                        " of DRAM; commands address 4294967296 bytes");
+    }
+    return address;
+  }
+  std::int64_t end() const { return next_; }
+
+ private:
+  std::int64_t next_ = 0;
+};
+
+std::int64_t weight_bytes(const PlannedLayer& planned, const ArchConfig& arch) {
+  std::int64_t folds = 0;
+  const LayerGeometry& g = planned.geometry;
+  for (std::int64_t block = 0; block < g.column_blocks; ++block) {
+    folds += g.planes_of(block, arch).size() * g.window.kernel_h * g.window.kernel_w;
+  }
+  return checked_mul(folds, arch.array_rows * arch.array_cols);
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch) {
+  MemoryPlan plan;
+  RegionAllocator allocator;
+  plan.input.tensor = {0, layers.front().input, arch.block_channels()};
+  plan.input.taps = layers.front().taps;
+  plan.input.tensor.address = allocator.take(plan.input.tensor.size_bytes(), "the input");
+  for (const FusedLayer& layer : layers) {
+    PlannedLayer planned;
+    planned.layer = &layer;
+    planned.geometry = layer_geometry(layer, arch);
+    planned.tiling = choose_tiling(layer, planned.geometry, arch);
+    planned.ifmap = plan.layers.empty() ? plan.input.tensor : plan.layers.back().ofmap;
+    planned.ofmap = {0, layer.output, arch.block_channels()};
+    planned.ofmap.address =
+        allocator.take(planned.ofmap.size_bytes(), "layer '" + layer.name + "'");
+    plan.layers.push_back(planned);
+  }
+  plan.writable_bytes = allocator.end();
+  for (PlannedLayer& planned : plan.layers) {
+    const std::string what = "layer '" + planned.layer->name + "'";
+    planned.weights_bytes = weight_bytes(planned, arch);
+    planned.weights_address = allocator.take(planned.weights_bytes, what);
+    planned.param_stride = round_up(arch.param_block_bytes(), arch.bus_bytes);
+    planned.params_address =
+        allocator.take(planned.param_stride * planned.geometry.column_blocks, what);
+  }
+  return plan;
+}
+
+}  // namespace qsim

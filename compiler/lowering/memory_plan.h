@@ -1,0 +1,33 @@
+// Where everything lies in DRAM: the input, then one region for each layer's ofmap (none is used
+// twice, so every layer can be read back after a run), then weights and parameters.
+#pragma once
+
+#include <vector>
+
+#include "compiler/lowering/tiling.h"
+
+namespace qsim {
+
+// One layer with everything that lowering decided about it.
+struct PlannedLayer {
+  const FusedLayer* layer = nullptr;
+  LayerGeometry geometry;
+  Tiling tiling;
+  DramTensor ifmap;
+  DramTensor ofmap;
+  std::int64_t weights_address = 0;
+  std::int64_t weights_bytes = 0;
+  std::int64_t params_address = 0;
+  std::int64_t param_stride = 0;  // bytes from one column block's parameters to the next
+};
+
+struct MemoryPlan {
+  HostInput input;
+  std::int64_t writable_bytes = 0;
+  std::vector<PlannedLayer> layers;
+};
+
+// Throws Error (exit code 4) when the program needs more than the 4 GiB that commands address.
+MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch);
+
+}  // namespace qsim

@@ -1,0 +1,35 @@
+// A layer as a sequence of steps in the order in which the array works, with every command field
+// that comes from sizes and addresses in DRAM. Slots and tokens are the schedule's business.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/lowering/memory_plan.h"
+#include "core/program.h"
+
+namespace qsim {
+
+// The end of a group: all psums of one tile and column block are complete.
+struct GroupEnd {
+  Load param;
+  Post post;
+  Store store;
+};
+
+// One EXECUTE and what it needs.
+struct Step {
+  std::optional<Load> act;  // an activation chunk that this EXECUTE is the first to use
+  bool last_use_of_act = false;
+  Load weight;
+  Execute execute;
+  bool starts_group = false;  // first EXECUTE of a tile and column block: overwrites the psums
+  std::optional<GroupEnd> group_end;
+  Origin origin;
+};
+
+// `layer_index` goes into the origins.
+std::vector<Step> layer_steps(const PlannedLayer& planned, std::int32_t layer_index,
+                              const ArchConfig& arch);
+
+}  // namespace qsim

@@ -1,0 +1,164 @@
+#include "compiler/lowering/tiling.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/lowering/cost_model.h"
+#include "core/checked_math.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::int64_t kMaxTileSide = 4095;           // 12-bit counts of EXECUTE, POST and STORE
+constexpr std::int64_t kMaxPlanes = 4095;             // 12-bit EXECUTE planes
+constexpr std::int64_t kMaxRunBytes = (1 << 24) - 1;  // 24-bit run_bytes
+
+// [begin, end) cut into the fewest equal parts of at most `limit`, each a multiple of `unit`
+// (but for the last).
+std::vector<Range> cut(Range whole, std::int64_t limit, std::int64_t unit = 1) {
+  const std::int64_t parts = ceil_div(whole.size(), limit);
+  const std::int64_t step = round_up(ceil_div(whole.size(), parts), unit);
+  std::vector<Range> ranges;
+  for (std::int64_t begin = whole.begin; begin < whole.end; begin += step) {
+    ranges.push_back({begin, std::min(whole.end, begin + step)});
+  }
+  return ranges;
+}
+
+std::int64_t slot_folds(const ArchConfig& arch) {
+  const std::int64_t fold_bytes = arch.array_rows * arch.array_cols;
+  return std::min(arch.weight_slot_words() / arch.array_rows, kMaxRunBytes / fold_bytes);
+}
+
+// Boxes of at most slot_folds folds: whole planes, else kernel rows of one plane, else kernel
+// columns of one kernel row.
+std::vector<WeightChunk> weight_chunks(Range planes, Range kernel_rows, std::int64_t kernel_w,
+                                       const ArchConfig& arch) {
+  const std::int64_t folds = slot_folds(arch);
+  const std::int64_t plane_folds = kernel_rows.size() * kernel_w;
+  const Range all_cols{0, kernel_w};
+  std::vector<WeightChunk> chunks;
+  if (plane_folds <= folds) {
+    for (const Range& part : cut(planes, std::min(folds / plane_folds, kMaxPlanes))) {
+      chunks.push_back({part, kernel_rows, all_cols});
+    }
+    return chunks;
+  }
+  for (std::int64_t p = planes.begin; p < planes.end; ++p) {
+    for (const Range& rows : cut(kernel_rows, std::max<std::int64_t>(1, folds / kernel_w))) {
+      for (const Range& cols : cut(all_cols, std::min(folds, kernel_w))) {
+        chunks.push_back({{p, p + 1}, rows, cols});
+      }
+    }
+  }
+  return chunks;
+}
+
+// What a tile of out_rows x out_cols needs of the memories.
+struct TileNeeds {
+  std::int64_t psums = 0;
+  std::int64_t outputs = 0;
+  std::int64_t conv_rows = 0;
+  std::int64_t in_cols = 0;
+};
+
+TileNeeds tile_needs(const LayerGeometry& g, std::int64_t out_rows, std::int64_t out_cols) {
+  TileNeeds needs;
+  needs.conv_rows = std::min(g.conv_rows, (out_rows - 1) * g.pool.stride_h + g.pool.kernel_h);
+  const std::int64_t conv_cols =
+      std::min(g.conv_cols, (out_cols - 1) * g.pool.stride_w + g.pool.kernel_w);
+  needs.psums = needs.conv_rows * conv_cols;
+  needs.outputs = out_rows * out_cols;
+  needs.in_cols = std::min(g.in_cols, (conv_cols - 1) * g.window.stride_w + g.window.kernel_w);
+  return needs;
+}
+
+std::int64_t in_rows_for(const LayerGeometry& g, std::int64_t conv_rows, std::int64_t kernel_rows) {
+  return std::min(g.in_rows, (conv_rows - 1) * g.window.stride_h + kernel_rows);
+}
+
+// The largest activation chunk that fits one slot for this tile, or nothing.
+std::optional<Tiling> fit(const LayerGeometry& g, std::int64_t out_rows, std::int64_t out_cols,
+                          const ArchConfig& arch) {
+  const TileNeeds needs = tile_needs(g, out_rows, out_cols);
+  if (needs.psums > arch.accumulator_half_words() || needs.outputs > arch.output_half_words() ||
+      needs.conv_rows > kMaxTileSide || needs.in_cols > kMaxTileSide ||
+      needs.psums / needs.conv_rows > kMaxTileSide) {
+    return std::nullopt;
+  }
+  Tiling tiling{.out_rows = out_rows, .out_cols = out_cols};
+  const std::int64_t all_planes = g.planes_of(0, arch).size();
+  for (std::int64_t rows = g.window.kernel_h; rows >= 1; --rows) {
+    const std::int64_t in_rows = in_rows_for(g, needs.conv_rows, rows);
+    const std::int64_t plane_words = in_rows * needs.in_cols;
+    const std::int64_t slot_bytes_limit = kMaxRunBytes / arch.array_rows;
+    const std::int64_t slot_words = std::min(arch.act_slot_words(), slot_bytes_limit);
+    const std::int64_t granules =
+        std::min(slot_words / (plane_words * g.granule_planes), kMaxPlanes);
+    if (granules < 1 || in_rows > kMaxTileSide) continue;
+    tiling.act_kernel_rows = rows;
+    tiling.act_planes =
+        std::min(granules * g.granule_planes, round_up(all_planes, g.granule_planes));
+    return tiling;
+  }
+  return std::nullopt;
+}
+
+// Sizes to try along one axis: what gives 1, 2, 3, ... equal tiles.
+std::vector<std::int64_t> candidate_sizes(std::int64_t size) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t parts = 1; parts <= size; ++parts) {
+    const std::int64_t step = ceil_div(size, parts);
+    if (sizes.empty() || step < sizes.back()) sizes.push_back(step);
+  }
+  return sizes;
+}
+
+[[noreturn]] void refuse(const FusedLayer& layer, const LayerGeometry& g, const ArchConfig& arch) {
+  const TileNeeds needs = tile_needs(g, 1, 1);
+  const std::int64_t act_words =
+      in_rows_for(g, needs.conv_rows, 1) * needs.in_cols * g.granule_planes;
+  throw_unsupported(
+      "layer '" + layer.name + "': its smallest tile does not fit config '" + arch.name +
+      "': it needs " + std::to_string(act_words) + " words of an activation slot (" +
+      std::to_string(arch.act_slot_words()) + " there), " + std::to_string(needs.psums) +
+      " of an accumulator half (" + std::to_string(arch.accumulator_half_words()) +
+      " there) and 1 of an output half (" + std::to_string(arch.output_half_words()) + " there)");
+}
+
+}  // namespace
+
+std::vector<ActChunk> reduction_chunks(const LayerGeometry& geometry, const Tiling& tiling,
+                                       std::int64_t block, const ArchConfig& arch) {
+  std::vector<ActChunk> chunks;
+  const Range planes = geometry.planes_of(block, arch);
+  const Range all_rows{0, geometry.window.kernel_h};
+  for (const Range& part : cut(planes, tiling.act_planes, geometry.granule_planes)) {
+    for (const Range& rows : cut(all_rows, tiling.act_kernel_rows)) {
+      chunks.push_back({part, rows, weight_chunks(part, rows, geometry.window.kernel_w, arch)});
+    }
+  }
+  return chunks;
+}
+
+bool act_is_resident(const LayerGeometry& geometry, const Tiling& tiling) {
+  return !geometry.is_identity && tiling.act_planes >= geometry.planes &&
+         tiling.act_kernel_rows == geometry.window.kernel_h;
+}
+
+Tiling choose_tiling(const FusedLayer& layer, const LayerGeometry& geometry,
+                     const ArchConfig& arch) {
+  std::optional<Tiling> best;
+  for (const std::int64_t cols : candidate_sizes(geometry.out_cols)) {
+    for (const std::int64_t rows : candidate_sizes(geometry.out_rows)) {
+      std::optional<Tiling> tiling = fit(geometry, rows, cols, arch);
+      if (!tiling) continue;
+      tiling->estimated_cycles = estimate_cycles(geometry, *tiling, arch);
+      if (!best || tiling->estimated_cycles < best->estimated_cycles) best = tiling;
+    }
+  }
+  if (!best) refuse(layer, geometry, arch);
+  return *best;
+}
+
+}  // namespace qsim

@@ -1,0 +1,55 @@
+// Pass 2: the input's zero_point goes into the bias, and no partial sum can leave int32.
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "compiler/passes/passes.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
+
+// What the weights of one output channel can add up to, for carried inputs in [-128, 127].
+struct ChannelSums {
+  std::int64_t sum = 0;      // of the weights
+  std::int64_t highest = 0;  // largest partial sum over any subset of the products
+  std::int64_t lowest = 0;   // smallest
+};
+
+ChannelSums channel_sums(std::span<const std::int8_t> weights) {
+  std::int64_t positive = 0;
+  std::int64_t negative = 0;
+  for (const std::int8_t w : weights) (w > 0 ? positive : negative) += w;
+  return {positive + negative, 127 * positive - 128 * negative, -128 * positive + 127 * negative};
+}
+
+void fold(FusedLayer& layer, std::size_t channel, const ChannelSums& sums) {
+  const std::int64_t folded = layer.bias[channel] - layer.pad_value * sums.sum;
+  if (folded > kInt32Max || folded < -kInt32Max - 1) {
+    throw_unsupported("layer '" + layer.name + "': bias of output channel " +
+                      std::to_string(channel) + " becomes " + std::to_string(folded) +
+                      " with the input zero_point folded in; it must fit int32");
+  }
+  const std::int64_t bound = std::max(sums.highest, -sums.lowest) + std::abs(folded);
+  if (bound > kInt32Max) {
+    throw_unsupported("layer '" + layer.name + "': psums of output channel " +
+                      std::to_string(channel) + " can reach " + std::to_string(bound) +
+                      "; they must stay below 2^31");
+  }
+  layer.bias[channel] = static_cast<std::int32_t>(folded);
+}
+
+}  // namespace
+
+void fold_zero_points(std::vector<FusedLayer>& layers) {
+  for (FusedLayer& layer : layers) {
+    if (layer.kind == FusedLayer::Kind::kIdentity) continue;
+    const std::size_t per_channel = layer.weights.size() / layer.bias.size();
+    for (std::size_t c = 0; c < layer.bias.size(); ++c) {
+      fold(layer, c, channel_sums(layer.weights.subspan(c * per_channel, per_channel)));
+    }
+  }
+}
+
+}  // namespace qsim

@@ -1,0 +1,223 @@
+// Pass 1: which graph layers run as one accelerator layer.
+#include <algorithm>
+
+#include "compiler/passes/passes.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::int64_t kMaxKernel = 15;  // EXECUTE kernel_h, kernel_w: 4 bits
+constexpr std::int64_t kMaxStride = 7;   // EXECUTE stride_h, stride_w: 3 bits
+constexpr std::int64_t kMaxPad = 15;     // keeps EXECUTE origin_row, origin_col within 7 bits
+constexpr std::int64_t kMaxPoolWindow = 4;
+
+void check_limit(const Layer& layer, const char* what, std::int64_t value, std::int64_t limit) {
+  if (value <= limit) return;
+  throw_unsupported("layer '" + layer.name + "': " + what + " is " + std::to_string(value) +
+                    "; the accelerator supports up to " + std::to_string(limit));
+}
+
+void check_window(const Layer& layer, const Window& window) {
+  check_limit(layer, "kernel height", window.kernel_h, kMaxKernel);
+  check_limit(layer, "kernel width", window.kernel_w, kMaxKernel);
+  check_limit(layer, "vertical stride", window.stride_h, kMaxStride);
+  check_limit(layer, "horizontal stride", window.stride_w, kMaxStride);
+  for (const std::int64_t pad :
+       {window.pad_top, window.pad_left, window.pad_bottom, window.pad_right}) {
+    check_limit(layer, "padding", pad, kMaxPad);
+  }
+}
+
+void check_pool_window(const Layer& layer, const Window& window) {
+  check_limit(layer, "pooling kernel height", window.kernel_h, kMaxPoolWindow);
+  check_limit(layer, "pooling kernel width", window.kernel_w, kMaxPoolWindow);
+  check_limit(layer, "vertical pooling stride", window.stride_h, kMaxPoolWindow);
+  check_limit(layer, "horizontal pooling stride", window.stride_w, kMaxPoolWindow);
+}
+
+std::int32_t carry(const Value& value, std::int32_t number) {
+  return carried(number, value.is_unsigned());
+}
+
+// Positions of [0, size) under at least one of `count` windows along one axis.
+std::int64_t positions_read(std::int64_t count, std::int64_t kernel, std::int64_t stride,
+                            std::int64_t pad, std::int64_t size) {
+  std::int64_t read = 0;
+  std::int64_t end = 0;  // of the positions counted so far
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t begin = std::max(end, i * stride - pad);
+    end = std::max(end, std::min(size, i * stride - pad + kernel));
+    read += std::max<std::int64_t>(0, end - begin);
+  }
+  return read;
+}
+
+// Builds one FusedLayer from the graph layers [first, ...).
+class Fusion {
+ public:
+  Fusion(const Graph& graph, std::size_t first) : graph_(graph), next_(first) {}
+
+  FusedLayer build() {
+    start();
+    while (next_ < graph_.layers.size() && join(graph_.layers[next_])) ++next_;
+    return std::move(fused_);
+  }
+
+  std::size_t next() const { return next_; }
+
+ private:
+  void start() {
+    skip_leading_flatten();
+    const Layer& layer = graph_.layers[next_];
+    fused_.name = layer.name;
+    fused_.macs = layer_macs(graph_, next_);
+    fused_.input = flattened_ ? *flattened_ : graph_.input_of(next_);
+    fused_.pad_value = carry(fused_.input, fused_.input.zero_point);
+    fused_.conv_height = layer.output.shape.height;
+    fused_.conv_width = layer.output.shape.width;
+    std::visit([&](const auto& operation) { start_with(layer, operation); }, layer.operation);
+  }
+
+  // A Flatten in front of a layer: what counts is the order it gives the elements.
+  void skip_leading_flatten() {
+    while (const auto* flatten = std::get_if<Flatten>(&graph_.layers[next_].operation)) {
+      const Value& input = graph_.input_of(next_);
+      if (input.shape.height * input.shape.width > 1) {
+        flattened_ = input;
+        fused_.flatten = flatten->order;
+      }
+      if (next_ + 1 == graph_.layers.size()) {
+        throw_unsupported("layer '" + graph_.layers[next_].name +
+                          "': a Flatten needs a layer in front of it or behind it");
+      }
+      ++next_;
+    }
+  }
+
+  void start_with(const Layer& layer, const Conv2d& conv) {
+    refuse_flattened(layer);
+    check_window(layer, conv.window);
+    fused_.kind = FusedLayer::Kind::kConvolution;
+    fused_.window = conv.window;
+    fused_.depth = fused_.input.shape.channels;
+    take_weights(layer, conv.weights, conv.bias, conv.requantization);
+  }
+
+  void start_with(const Layer& layer, const FullyConnected& fc) {
+    fused_.kind = FusedLayer::Kind::kFullyConnected;
+    fused_.depth = fc.weights.shape[1];
+    take_weights(layer, fc.weights, fc.bias, fc.requantization);
+  }
+
+  void start_with(const Layer& layer, const MaxPool&) { start_identity(layer); }
+  void start_with(const Layer& layer, const Relu&) { start_identity(layer); }
+  void start_with(const Layer&, const Flatten&) {}
+
+  // The layer itself is joined right after, as if a convolution stood in front of it.
+  void start_identity(const Layer& layer) {
+    refuse_flattened(layer);
+    const Value& input = fused_.input;
+    fused_.kind = FusedLayer::Kind::kIdentity;
+    fused_.output = input;
+    fused_.conv_height = input.shape.height;
+    fused_.conv_width = input.shape.width;
+    fused_.depth = input.shape.channels;
+    fused_.bias.assign(static_cast<std::size_t>(input.shape.channels), 0);
+    fused_.shifts.assign(static_cast<std::size_t>(input.shape.channels), 0);
+    fused_.rounding = RoundingMode::kFloor;
+  }
+
+  void refuse_flattened(const Layer& layer) {
+    if (!flattened_) return;
+    throw_unsupported("layer '" + layer.name +
+                      "': " + std::string(operation_name(layer.operation)) +
+                      " on a flattened picture; only fully_connected can follow a Flatten");
+  }
+
+  void take_weights(const Layer& layer, const Tensor& weights, const Tensor& bias,
+                    const Requantization& requantization) {
+    if (static_cast<int>(requantization.rounding) >= kAcceleratorRoundingModes) {
+      throw_unsupported("layer '" + layer.name +
+                        "': rounding mode half_away or toward_zero; the accelerator has floor, "
+                        "half_even, half_up");
+    }
+    fused_.weights = weights.as<std::int8_t>();
+    const auto values = bias.as<std::int32_t>();
+    fused_.bias.assign(values.begin(), values.end());
+    const auto channels = layer.output.shape.channels;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      fused_.shifts.push_back(static_cast<std::uint8_t>(requantization.shift(c)));
+    }
+    fused_.rounding = requantization.rounding;
+    fused_.zero_point = carry(layer.output, layer.output.zero_point);
+    fused_.lo = carry(layer.output, requantization.lo);
+    fused_.hi = carry(layer.output, requantization.hi);
+    finish_with(layer);
+    ++next_;
+  }
+
+  void finish_with(const Layer& layer) {
+    fused_.operation += (fused_.operation.empty() ? "" : "+");
+    fused_.operation += operation_name(layer.operation);
+    fused_.output = layer.output;
+    fused_.graph_layer = static_cast<std::int32_t>(next_);
+  }
+
+  // Takes `layer` into the epilogue if it can run there.
+  bool join(const Layer& layer) {
+    if (std::holds_alternative<Relu>(layer.operation)) {
+      fused_.lo = std::max(fused_.lo, carry(layer.output, layer.output.zero_point));
+      fused_.hi = std::max(fused_.hi, fused_.lo);
+      finish_with(layer);
+      return true;
+    }
+    if (const auto* pool = std::get_if<MaxPool>(&layer.operation)) {
+      if (pooled_ || fused_.kind == FusedLayer::Kind::kFullyConnected) return false;
+      check_pool_window(layer, pool->window);
+      pooled_ = true;
+      fused_.pool = pool->window;
+      count_pooled_macs(layer.output.shape);
+      finish_with(layer);
+      return true;
+    }
+    return joins_as_last_flatten();
+  }
+
+  // Psums that no pooling window reads are never computed, so their MACs are not useful ones.
+  void count_pooled_macs(const ImageShape& out) {
+    const Window& pool = fused_.pool;
+    const std::int64_t positions = fused_.conv_height * fused_.conv_width;
+    const std::int64_t read =
+        positions_read(out.height, pool.kernel_h, pool.stride_h, pool.pad_top, fused_.conv_height) *
+        positions_read(out.width, pool.kernel_w, pool.stride_w, pool.pad_left, fused_.conv_width);
+    fused_.macs = fused_.macs / positions * read;
+  }
+
+  // A Flatten at the very end of the graph is the host's business: bytes in DRAM stay as they are.
+  bool joins_as_last_flatten() {
+    if (next_ + 1 != graph_.layers.size()) return false;
+    if (!std::holds_alternative<Flatten>(graph_.layers[next_].operation)) return false;
+    fused_.operation += "+flatten";
+    return true;
+  }
+
+  const Graph& graph_;
+  std::size_t next_;
+  std::optional<Value> flattened_;  // the picture that a Flatten in front of this layer reads
+  bool pooled_ = false;
+  FusedLayer fused_;
+};
+
+}  // namespace
+
+std::vector<FusedLayer> fuse_layers(const Graph& graph) {
+  std::vector<FusedLayer> layers;
+  for (std::size_t next = 0; next < graph.layers.size();) {
+    Fusion fusion(graph, next);
+    layers.push_back(fusion.build());
+    next = fusion.next();
+  }
+  return layers;
+}
+
+}  // namespace qsim

@@ -1,0 +1,52 @@
+// What the passes make of a Graph and lowering takes: a chain of convolutions as the accelerator
+// runs them, each with its ReLU, pooling and flattening inside. Refers to the Graph's weights.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/arch_config.h"
+#include "core/dram_layout.h"
+#include "core/graph.h"
+
+namespace qsim {
+
+struct FusedLayer {
+  enum class Kind : std::uint8_t {
+    kConvolution,
+    kFullyConnected,  // gemm_m = batch; reads a picture in DRAM order
+    kIdentity,        // a max-pool or ReLU that stands alone: 1x1, each channel itself
+  };
+
+  Kind kind = Kind::kConvolution;
+  std::string name;
+  std::string operation;         // "conv2d+relu+max_pool"
+  std::int32_t graph_layer = 0;  // the ofmap is this graph layer's output (before a last Flatten)
+  std::int64_t macs = 0;
+
+  Value input;   // as it lies in DRAM; taps, if any, are channels already
+  Value output;  // shape after pooling
+  Window window;
+  std::int64_t conv_height = 1;  // psum positions, before pooling
+  std::int64_t conv_width = 1;
+  Window pool;  // 1x1, stride 1 when nothing is pooled
+
+  // [Cout][kernel_h][kernel_w][depth]; empty for kIdentity. For kFullyConnected the depth is the
+  // flattened picture in the order of `flatten`.
+  std::span<const std::int8_t> weights;
+  std::int64_t depth = 0;
+  Flatten::Order flatten = Flatten::Order::kHwc;
+  std::optional<TapPacking> taps;  // first layer only: the host lays the window's taps side by side
+
+  std::vector<std::int32_t> bias;    // [Cout], with the input's zero_point folded in
+  std::vector<std::uint8_t> shifts;  // [Cout]
+  RoundingMode rounding = RoundingMode::kHalfEven;
+  std::int32_t pad_value = 0;   // carried zero_point of the ifmap
+  std::int32_t zero_point = 0;  // of the ofmap, carried; so are lo and hi
+  std::int32_t lo = -128;
+  std::int32_t hi = 127;
+};
+
+}  // namespace qsim

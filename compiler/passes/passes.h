@@ -1,0 +1,25 @@
+// The compiler's passes, in the order in which compile() runs them.
+#pragma once
+
+#include <vector>
+
+#include "compiler/passes/fused_layer.h"
+
+namespace qsim {
+
+// Joins every convolution, fully connected layer, lone max-pool or lone ReLU with the ReLU,
+// max-pool and Flatten layers behind it. All rounding modes and clamps are monotone, so max-pool,
+// ReLU and requantize commute. Throws Error (exit code 4) naming the layer for what the
+// accelerator cannot do: window sizes beyond its fields, rounding modes that only golden has.
+std::vector<FusedLayer> fuse_layers(const Graph& graph);
+
+// bias[c] -= zero_point * (sum of channel c's weights), so that the array may multiply carried
+// activations as they are. Throws Error (exit code 4) when a bias leaves int32 or when a partial
+// sum could reach 2^31 for some input (docs/reference/numerics.md derives the bound).
+void fold_zero_points(std::vector<FusedLayer>& layers);
+
+// Lets the host lay the taps of the first layer's window side by side as channels when that means
+// fewer folds (3 channels fill 3 of R rows; 27 taps fill 27 of 32).
+void fold_first_layer_taps(std::vector<FusedLayer>& layers, const ArchConfig& arch);
+
+}  // namespace qsim

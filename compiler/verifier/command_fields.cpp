@@ -1,0 +1,104 @@
+#include "compiler/verifier/command_fields.h"
+
+#include "core/isa/command_codec.h"
+#include "core/requantize.h"
+
+namespace qsim::verifier {
+namespace {
+
+// Reports the fields of one command.
+class FieldRules {
+ public:
+  FieldRules(Violations& violations, Unit unit, std::size_t index)
+      : violations_(violations), unit_(unit), index_(index) {}
+
+  void within(const char* name, std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (value >= low && value <= high) return;
+    violations_.add(unit_, index_,
+                    std::string(name) + " is " + std::to_string(value) +
+                        "; allowed: " + std::to_string(low) + " to " + std::to_string(high));
+  }
+  void positive(const char* name, std::int64_t value) {
+    if (value < 1)
+      violations_.add(unit_, index_, std::string(name) + " is 0; at least 1 is needed");
+  }
+
+  template <typename Transfer>
+  void transfer(const Transfer& c) {
+    positive("run_bytes", c.run_bytes);
+    positive("runs", c.runs);
+    positive("groups", c.groups);
+    if (c.runs > 1) positive("run_stride", c.run_stride);
+    if (c.groups > 1) positive("group_stride", c.group_stride);
+  }
+
+  void check(const Load& c) {
+    transfer(c);
+    within("memory", c.memory, 0, 2);
+    if (c.memory == static_cast<std::uint32_t>(LoadMemory::kActivation)) {
+      positive("plane_words", c.plane_words);
+    }
+  }
+
+  void check(const Execute& c) {
+    positive("in_rows", c.in_rows);
+    positive("in_cols", c.in_cols);
+    positive("kernel_h", c.kernel_h);
+    positive("kernel_w", c.kernel_w);
+    positive("stride_h", c.stride_h);
+    positive("stride_w", c.stride_w);
+    positive("planes", c.planes);
+    positive("out_rows", c.out_rows);
+    positive("out_cols", c.out_cols);
+    if (c.in_rows > 1) positive("act_row_words", c.act_row_words);
+    if (c.planes > 1) positive("act_plane_words", c.act_plane_words);
+  }
+
+  void check(const Post& c) {
+    positive("in_rows", c.in_rows);
+    positive("in_cols", c.in_cols);
+    positive("out_rows", c.out_rows);
+    positive("out_cols", c.out_cols);
+    within("pool_h", c.pool_h, 1, 4);
+    within("pool_w", c.pool_w, 1, 4);
+    within("pool_stride_h", c.pool_stride_h, 1, 4);
+    within("pool_stride_w", c.pool_stride_w, 1, 4);
+    within("rounding", c.rounding, 0, kAcceleratorRoundingModes - 1);
+    within("lo", c.lo, -128, c.hi);
+  }
+
+  void check(const Store& c) { transfer(c); }
+
+ private:
+  Violations& violations_;
+  Unit unit_;
+  std::size_t index_;
+};
+
+}  // namespace
+
+void check_fields(const Program& program, Violations& violations) {
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const Unit unit = static_cast<Unit>(u);
+    for (std::size_t i = 0; i < program.streams[u].size(); ++i) {
+      const Instruction& instruction = program.streams[u][i];
+      if (instruction.command.unit() != unit) {
+        violations.add(unit, i, "is a command of another unit");
+        continue;
+      }
+      const std::int32_t layer = instruction.origin.layer;
+      if (layer < 0 || static_cast<std::size_t>(layer) >= program.layers.size()) {
+        violations.add(unit, i, "its origin is no layer of the program");
+      }
+      try {
+        encode(instruction.command);
+      } catch (const Error& error) {
+        violations.add(unit, i, error.what());
+      }
+      FieldRules rules(violations, unit, i);
+      std::visit([&](const auto& c) { rules.check(c); }, instruction.command.fields);
+    }
+  }
+}
+
+}  // namespace qsim::verifier

@@ -1,0 +1,221 @@
+#include "compiler/verifier/command_ranges.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/checked_math.h"
+
+namespace qsim::verifier {
+namespace {
+
+// Positions first..last, both included; empty when last < first.
+struct Span {
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+  bool empty() const { return last < first; }
+};
+
+// Positions first..last, `words` apart.
+struct Walk {
+  std::int64_t first;
+  std::int64_t last;
+  std::int64_t words;
+};
+
+// From the first to the last position in [0, size) under a window that slides `outputs` times.
+Span covered(std::int64_t outputs, std::int64_t kernel, std::int64_t stride, std::int64_t origin,
+             std::int64_t size) {
+  Span span{size, -1};
+  for (std::int64_t k = 0; k < kernel; ++k) {
+    const std::int64_t at = k + origin;  // for output 0
+    const std::int64_t first = at >= 0 ? 0 : ceil_div(-at, stride);
+    if (at + first * stride >= size || first >= outputs) continue;
+    const std::int64_t last = std::min(outputs - 1, (size - 1 - at) / stride);
+    span.first = std::min(span.first, at + first * stride);
+    span.last = std::max(span.last, at + last * stride);
+  }
+  return span;
+}
+
+// Appends [begin, end), joined to the last range where they touch.
+void append(std::vector<WordRange>& ranges, Memory memory, std::int64_t begin, std::int64_t end) {
+  if (!ranges.empty() && ranges.back().memory == memory && ranges.back().end == begin) {
+    ranges.back().end = end;
+  } else {
+    ranges.push_back({memory, begin, end});
+  }
+}
+
+template <typename Transfer>
+std::int64_t transfer_bytes(const Transfer& c) {
+  return std::int64_t{c.groups} * c.runs * c.run_bytes;  // at most 52 bits
+}
+
+LocalAccess access_of(const Load& c, const ArchConfig& arch) {
+  const std::int64_t begin = c.local_addr;
+  switch (static_cast<LoadMemory>(c.memory)) {
+    case LoadMemory::kActivation:
+      return {{}, {{Memory::kActivation, begin, begin + transfer_bytes(c) / arch.array_rows}}, {}};
+    case LoadMemory::kWeight:
+      return {{}, {{Memory::kWeight, begin, begin + transfer_bytes(c) / arch.array_cols}}, {}};
+    case LoadMemory::kParameter:
+      return {{}, {{Memory::kParameter, begin, begin + 1}}, {}};
+  }
+  return {};
+}
+
+LocalAccess access_of(const Execute& c, const ArchConfig& arch) {
+  LocalAccess access;
+  const Span rows = covered(c.out_rows, c.kernel_h, c.stride_h, c.origin_row, c.in_rows);
+  const Span cols = covered(c.out_cols, c.kernel_w, c.stride_w, c.origin_col, c.in_cols);
+  if (!rows.empty() && !cols.empty()) {
+    const Walk planes = {0, std::int64_t{c.planes} - 1, c.act_plane_words};
+    const Walk lines = {rows.first, rows.last, c.act_row_words};
+    // The longer stride outside, so that neighbouring words join.
+    const bool planes_outside = planes.words >= lines.words;
+    const Walk& outer = planes_outside ? planes : lines;
+    const Walk& inner = planes_outside ? lines : planes;
+    for (std::int64_t i = outer.first; i <= outer.last; ++i) {
+      for (std::int64_t j = inner.first; j <= inner.last; ++j) {
+        const std::int64_t at = c.act_addr + i * outer.words + j * inner.words;
+        append(access.reads, Memory::kActivation, at + cols.first, at + cols.last + 1);
+      }
+    }
+  }
+  if (access.reads.empty()) {
+    access.addressed.push_back({Memory::kActivation, c.act_addr, c.act_addr + std::int64_t{1}});
+  }
+  const std::int64_t folds = std::int64_t{c.planes} * c.kernel_h * c.kernel_w;
+  access.reads.push_back({Memory::kWeight, c.weight_addr, c.weight_addr + folds * arch.array_rows});
+  const std::int64_t acc = c.acc_half * arch.accumulator_half_words() + c.acc_addr;
+  access.writes.push_back({Memory::kAccumulator, acc, acc + std::int64_t{c.out_rows} * c.out_cols});
+  return access;
+}
+
+LocalAccess access_of(const Post& c, const ArchConfig& arch) {
+  LocalAccess access;
+  const Span rows = covered(c.out_rows, c.pool_h, c.pool_stride_h, c.origin_row, c.in_rows);
+  const Span cols = covered(c.out_cols, c.pool_w, c.pool_stride_w, c.origin_col, c.in_cols);
+  const std::int64_t acc = c.acc_half * arch.accumulator_half_words() + c.acc_addr;
+  for (std::int64_t row = rows.first; row <= rows.last && !cols.empty(); ++row) {
+    const std::int64_t at = acc + row * c.in_cols;
+    append(access.reads, Memory::kAccumulator, at + cols.first, at + cols.last + 1);
+  }
+  access.reads.push_back({Memory::kParameter, c.param_slot, c.param_slot + std::int64_t{1}});
+  access.writes.push_back(
+      {Memory::kOutput, c.out_addr, c.out_addr + std::int64_t{c.out_rows} * c.out_cols});
+  return access;
+}
+
+LocalAccess access_of(const Store& c, const ArchConfig& arch) {
+  const std::int64_t words = transfer_bytes(c) / arch.array_cols;
+  return {{{Memory::kOutput, c.out_addr, c.out_addr + words}}, {}, {}};
+}
+
+// "" when the transfer moves whole words and planes.
+std::string shape_fault(const Load& c, const ArchConfig& arch) {
+  const std::int64_t bytes = transfer_bytes(c);
+  if (c.memory == static_cast<std::uint32_t>(LoadMemory::kParameter)) {
+    if (bytes == arch.param_block_bytes()) return "";
+    return "loads " + std::to_string(bytes) + " bytes of parameters; a slot takes " +
+           std::to_string(arch.param_block_bytes());
+  }
+  const bool is_act = c.memory == static_cast<std::uint32_t>(LoadMemory::kActivation);
+  const std::int64_t word_bytes = is_act ? arch.array_rows : arch.array_cols;
+  if (c.run_bytes % word_bytes != 0) {
+    return "run_bytes is " + std::to_string(c.run_bytes) + "; a multiple of the word's " +
+           std::to_string(word_bytes) + " bytes is needed";
+  }
+  const std::int64_t planes_of_pixel = arch.block_channels() / arch.array_rows;
+  const std::int64_t group = planes_of_pixel * c.plane_words;
+  if (!is_act || planes_of_pixel == 1 || c.plane_words == 1 || bytes / word_bytes % group == 0) {
+    return "";
+  }
+  return "loads " + std::to_string(bytes / word_bytes) + " words; a multiple of " +
+         std::to_string(group) + " is needed to fill its planes";
+}
+
+std::string shape_fault(const Store& c, const ArchConfig& arch) {
+  if (c.run_bytes % arch.array_cols == 0) return "";
+  return "run_bytes is " + std::to_string(c.run_bytes) + "; a multiple of the word's " +
+         std::to_string(arch.array_cols) + " bytes is needed";
+}
+
+std::string shape_fault(const Execute&, const ArchConfig&) { return ""; }
+std::string shape_fault(const Post&, const ArchConfig&) { return ""; }
+
+// The words of one memory that a list of ranges spans.
+void check_part(const std::vector<WordRange>& ranges, Memory memory, const MemoryTraits& traits,
+                Unit unit, std::size_t index, Violations& violations) {
+  std::int64_t begin = traits.words;
+  std::int64_t end = 0;
+  for (const WordRange& range : ranges) {
+    if (range.memory != memory) continue;
+    begin = std::min(begin, range.begin);
+    end = std::max(end, range.end);
+  }
+  if (end == 0) return;
+  if (end <= traits.words && begin / traits.part_words == (end - 1) / traits.part_words) return;
+  violations.add(unit, index,
+                 "words " + std::to_string(begin) + ".." + std::to_string(end) + " of the " +
+                     traits.name + " do not lie in one part of " +
+                     std::to_string(traits.part_words) + " words; it has " +
+                     std::to_string(traits.words));
+}
+
+// Checked apart, for an address beyond the half would seem to lie in the next.
+void check_half(const Command& command, const ArchConfig& arch, Unit unit, std::size_t index,
+                Violations& violations) {
+  std::int64_t end = 0;
+  if (const auto* e = std::get_if<Execute>(&command.fields)) {
+    end = e->acc_addr + std::int64_t{e->out_rows} * e->out_cols;
+  } else if (const auto* p = std::get_if<Post>(&command.fields)) {
+    end = p->acc_addr + std::int64_t{p->in_rows} * p->in_cols;
+  }
+  if (end <= arch.accumulator_half_words()) return;
+  violations.add(unit, index,
+                 "its psums end at word " + std::to_string(end) +
+                     " of an accumulator half; it has " +
+                     std::to_string(arch.accumulator_half_words()));
+}
+
+}  // namespace
+
+std::array<MemoryTraits, kMemories> memory_traits(const ArchConfig& arch) {
+  return {{{"activation scratchpad", Unit::kLoad, Unit::kExecute, arch.act_words(),
+            arch.act_slot_words()},
+           {"weight scratchpad", Unit::kLoad, Unit::kExecute, arch.weight_words(),
+            arch.weight_slot_words()},
+           {"parameter memory", Unit::kLoad, Unit::kPost, kParamSlots, 1},
+           {"accumulator", Unit::kExecute, Unit::kPost,
+            kAccumulatorHalves * arch.accumulator_half_words(), arch.accumulator_half_words()},
+           {"output scratchpad", Unit::kPost, Unit::kStore, arch.output_words(),
+            arch.output_half_words()}}};
+}
+
+LocalAccess local_access(const Command& command, const ArchConfig& arch) {
+  return std::visit([&](const auto& c) { return access_of(c, arch); }, command.fields);
+}
+
+void check_ranges(const Program& program, Violations& violations) {
+  const auto traits = memory_traits(program.arch);
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const Unit unit = static_cast<Unit>(u);
+    for (std::size_t i = 0; i < program.streams[u].size(); ++i) {
+      const Command& command = program.streams[u][i].command;
+      const std::string fault =
+          std::visit([&](const auto& c) { return shape_fault(c, program.arch); }, command.fields);
+      if (!fault.empty()) violations.add(unit, i, fault);
+      check_half(command, program.arch, unit, i, violations);
+      const LocalAccess access = local_access(command, program.arch);
+      for (std::size_t m = 0; m < kMemories; ++m) {
+        const Memory memory = static_cast<Memory>(m);
+        check_part(access.reads, memory, traits[m], unit, i, violations);
+        check_part(access.writes, memory, traits[m], unit, i, violations);
+        check_part(access.addressed, memory, traits[m], unit, i, violations);
+      }
+    }
+  }
+}
+
+}  // namespace qsim::verifier

@@ -1,0 +1,46 @@
+// Which on-chip words a command reads and writes, and that they lie within one slot or half.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "compiler/verifier/violations.h"
+
+namespace qsim::verifier {
+
+enum class Memory : std::uint8_t { kActivation, kWeight, kParameter, kAccumulator, kOutput };
+inline constexpr std::size_t kMemories = 5;
+
+// A memory has one writing and one reading unit; `part_words` is a slot or half. Words of both
+// accumulator halves are numbered on, and a parameter slot counts as one word.
+struct MemoryTraits {
+  const char* name;
+  Unit writer;
+  Unit reader;
+  std::int64_t words;
+  std::int64_t part_words;
+};
+
+std::array<MemoryTraits, kMemories> memory_traits(const ArchConfig& arch);
+
+// Words [begin, end).
+struct WordRange {
+  Memory memory;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+struct LocalAccess {
+  std::vector<WordRange> reads;
+  std::vector<WordRange> writes;  // for EXECUTE with accumulate: read, then written
+  // Where an EXECUTE that sees nothing but pad would have read: its LOAD was not in vain.
+  std::vector<WordRange> addressed;
+};
+
+// Precondition: the fields satisfy check_fields().
+LocalAccess local_access(const Command& command, const ArchConfig& arch);
+
+// Reports a command that leaves a memory or a slot, or moves parts of words or of planes.
+void check_ranges(const Program& program, Violations& violations);
+
+}  // namespace qsim::verifier

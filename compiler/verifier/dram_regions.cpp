@@ -1,0 +1,105 @@
+#include "compiler/verifier/dram_regions.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/checked_math.h"
+
+namespace qsim::verifier {
+namespace {
+
+constexpr std::int64_t kAddressLimit = std::int64_t{1} << 32;
+
+struct NamedRange {
+  std::string name;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+// "" when the tensor has this machine's layout and lies in the writable area.
+void add_tensor(const Program& program, const std::string& name, const DramTensor& tensor,
+                std::vector<NamedRange>& ranges, Violations& violations) {
+  if (tensor.block != program.arch.block_channels()) {
+    violations.add(name + " has blocks of " + std::to_string(tensor.block) + " channels; " +
+                   std::to_string(program.arch.block_channels()) + " are needed");
+  }
+  const std::int64_t end = checked_add(tensor.address, tensor.size_bytes());
+  ranges.push_back({name, tensor.address, end});
+  if (tensor.address >= 0 && end <= program.writable_bytes) return;
+  violations.add(name + " lies at " + std::to_string(tensor.address) + ".." + std::to_string(end) +
+                 ", outside the " + std::to_string(program.writable_bytes) + " writable bytes");
+}
+
+// Every address of the runs is a multiple of `beat`, and the last byte has a 32-bit address.
+template <typename Transfer>
+std::string alignment_fault(const Transfer& c, std::int64_t beat) {
+  const bool aligned = c.dram_addr % beat == 0 && (c.runs <= 1 || c.run_stride % beat == 0) &&
+                       (c.groups <= 1 || c.group_stride % beat == 0);
+  if (!aligned) {
+    return "its address or strides are no multiples of the beat's " + std::to_string(beat) +
+           " bytes";
+  }
+  const std::int64_t end = std::int64_t{c.dram_addr} +
+                           (std::int64_t{c.groups} - 1) * c.group_stride +
+                           (std::int64_t{c.runs} - 1) * c.run_stride + c.run_bytes;
+  if (end <= kAddressLimit) return "";
+  return "ends at DRAM address " + std::to_string(end) + "; addresses have 32 bits";
+}
+
+std::int64_t beat_bytes(const Load& load, const ArchConfig& arch) {
+  switch (static_cast<LoadMemory>(load.memory)) {
+    case LoadMemory::kActivation:
+      return std::min(arch.bus_bytes, arch.array_rows);
+    case LoadMemory::kWeight:
+      return std::min(arch.bus_bytes, arch.array_cols);
+    case LoadMemory::kParameter:
+      break;
+  }
+  return arch.bus_bytes;
+}
+
+}  // namespace
+
+void check_regions(const Program& program, Violations& violations) {
+  std::vector<NamedRange> ranges;
+  add_tensor(program, "input", program.input.tensor, ranges, violations);
+  for (const ProgramLayer& layer : program.layers) {
+    add_tensor(program, "ofmap of " + layer.name, layer.ofmap, ranges, violations);
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const NamedRange& a, const NamedRange& b) { return a.begin < b.begin; });
+  std::int64_t end = program.writable_bytes;
+  for (const DramSegment& segment : program.segments) {
+    if (segment.address < end) {
+      violations.add("segment " + segment.name + " begins at " + std::to_string(segment.address) +
+                     ", before what lies in front of it ends at " + std::to_string(end));
+    }
+    end = segment.address + static_cast<std::int64_t>(segment.bytes.size());
+  }
+  if (end > kAddressLimit) {
+    violations.add("DRAM ends at " + std::to_string(end) + "; addresses have 32 bits");
+  }
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (ranges[i].begin >= ranges[i - 1].end) continue;
+    violations.add(ranges[i].name + " overlaps " + ranges[i - 1].name);
+  }
+}
+
+void check_alignment(const Program& program, Violations& violations) {
+  const auto& loads = program.stream(Unit::kLoad);
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    const Load& load = std::get<Load>(loads[i].command.fields);
+    const std::string fault = alignment_fault(load, beat_bytes(load, program.arch));
+    if (!fault.empty()) violations.add(Unit::kLoad, i, fault);
+  }
+  const auto& stores = program.stream(Unit::kStore);
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    const std::string fault =
+        alignment_fault(std::get<Store>(stores[i].command.fields),
+                        std::min(program.arch.bus_bytes, program.arch.array_cols));
+    if (!fault.empty()) violations.add(Unit::kStore, i, fault);
+  }
+}
+
+}  // namespace qsim::verifier

@@ -1,0 +1,14 @@
+// Where the regions of DRAM lie, and the addresses that transfers use by themselves.
+#pragma once
+
+#include "compiler/verifier/violations.h"
+
+namespace qsim::verifier {
+
+// Input and ofmaps within the writable area and apart from each other, segments beyond it.
+void check_regions(const Program& program, Violations& violations);
+
+// Addresses and strides are multiples of a beat, and fit 32 bits.
+void check_alignment(const Program& program, Violations& violations);
+
+}  // namespace qsim::verifier

@@ -1,0 +1,226 @@
+#include "compiler/verifier/memory_hazards.h"
+
+#include <map>
+#include <string>
+
+#include "compiler/verifier/command_ranges.h"
+#include "core/program_text.h"
+
+namespace qsim::verifier {
+namespace {
+
+constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+
+// Words with one history. Earlier accesses need no record: commands are done in order, and whoever
+// comes after the last ones comes after those.
+struct Cell {
+  std::int64_t end = 0;
+  std::size_t writer = kNobody;  // command of the memory's writing unit
+  std::size_t reader = kNobody;  // last command of its reading unit since that write
+  bool handed_back = false;      // its slot or half has been written anew since
+};
+
+// One memory as adjoining cells, cut where accesses begin and end.
+class CellMap {
+ public:
+  explicit CellMap(std::int64_t words) { cells_[0] = {words}; }
+
+  // Calls visit(cell) for cells that cover exactly [begin, end).
+  template <typename Visit>
+  void for_each(std::int64_t begin, std::int64_t end, Visit visit) {
+    cut(end);
+    for (auto cell = cut(begin); cell != cells_.end() && cell->first < end; ++cell) {
+      visit(cell->second);
+    }
+  }
+
+  // Whether any cell within [begin, end) has been read.
+  bool is_read(std::int64_t begin, std::int64_t end) {
+    bool result = false;
+    for_each(begin, end, [&](const Cell& cell) { result = result || cell.reader != kNobody; });
+    return result;
+  }
+
+  // Makes [begin, end) one cell, written by `writer` and read by nobody.
+  void write(std::int64_t begin, std::int64_t end, std::size_t writer) {
+    const auto last = cut(end);
+    const auto first = cut(begin);
+    cells_.erase(first, last);
+    cells_[begin] = {end, writer};
+  }
+
+ private:
+  // The cell that begins at `word`, made by a cut if need be; end() beyond the last word.
+  std::map<std::int64_t, Cell>::iterator cut(std::int64_t word) {
+    const auto next = cells_.lower_bound(word);
+    if (next != cells_.end() && next->first == word) return next;
+    const auto cell = std::prev(next);
+    if (word >= cell->second.end) return next;
+    const Cell rest = cell->second;
+    cell->second.end = word;
+    return cells_.emplace_hint(next, word, rest);
+  }
+
+  std::map<std::int64_t, Cell> cells_;
+};
+
+class HazardCheck {
+ public:
+  HazardCheck(const Program& program, const TokenOrder& order, Violations& violations)
+      : program_(program),
+        order_(order),
+        violations_(violations),
+        traits_(memory_traits(program.arch)) {
+    for (std::size_t m = 0; m < kMemories; ++m) {
+      cells_.emplace_back(traits_[m].words);
+      was_read_[m].resize(program.stream(traits_[m].writer).size());
+    }
+  }
+
+  void run() {
+    for (const CommandRef command : order_.sequence()) {
+      const Command& c = program_.stream(command.unit)[command.index].command;
+      const LocalAccess access = local_access(c, program_.arch);
+      reported_ = false;
+      for (const WordRange& range : access.reads) read(command, range);
+      for (const WordRange& range : access.addressed) mark_used(range);
+      for (const WordRange& range : access.writes) write(command, range, c);
+    }
+    for (std::size_t m = 0; m < kMemories; ++m) check_all_read(static_cast<Memory>(m));
+  }
+
+ private:
+  const MemoryTraits& traits(Memory memory) const {
+    return traits_[static_cast<std::size_t>(memory)];
+  }
+
+  // The first fault of a command is reported; more would repeat it for other words.
+  void fault(CommandRef command, const WordRange& range, const std::string& text) {
+    if (reported_) return;
+    reported_ = true;
+    violations_.add(command.unit, command.index,
+                    std::string("words ") + std::to_string(range.begin) + ".." +
+                        std::to_string(range.end) + " of the " + traits(range.memory).name + ": " +
+                        text);
+  }
+
+  // Every word of the output scratchpad is stored. Of the other memories words may stay unread:
+  // channels of another chunk, columns that a stride skips, psums that pooling drops.
+  static bool is_strict(Memory memory) { return memory == Memory::kOutput; }
+
+  std::string label(Unit unit, std::size_t index) const {
+    return command_label(program_, unit, index);
+  }
+
+  void read(CommandRef command, const WordRange& range) {
+    const Unit writer = traits(range.memory).writer;
+    auto& was_read = was_read_[static_cast<std::size_t>(range.memory)];
+    cells_[static_cast<std::size_t>(range.memory)].for_each(
+        range.begin, range.end, [&](Cell& cell) {
+          cell.reader = command.index;
+          if (cell.writer == kNobody) return fault(command, range, "reads words never written");
+          was_read[cell.writer] = true;
+          if (cell.handed_back) {
+            return fault(command, range,
+                         "reads what " + label(writer, cell.writer) +
+                             " wrote before the slot was handed back");
+          }
+          if (!order_.known_done({writer, cell.writer}, command)) {
+            fault(command, range,
+                  "reads before " + label(writer, cell.writer) + " is known to be done");
+          } else if (layer_of(writer, cell.writer) != layer_of(command.unit, command.index)) {
+            fault(command, range,
+                  "reads what " + label(writer, cell.writer) + " wrote for another layer");
+          }
+        });
+  }
+
+  std::int32_t layer_of(Unit unit, std::size_t index) const {
+    return program_.stream(unit)[index].origin.layer;
+  }
+
+  void write(CommandRef command, const WordRange& range, const Command& c) {
+    const MemoryTraits& t = traits(range.memory);
+    const auto* execute = std::get_if<Execute>(&c.fields);
+    const bool accumulates = execute != nullptr && execute->accumulate != 0;
+    CellMap& cells = cells_[static_cast<std::size_t>(range.memory)];
+    cells.for_each(range.begin, range.end, [&](const Cell& cell) {
+      if (cell.reader != kNobody && !order_.known_done({t.reader, cell.reader}, command)) {
+        fault(command, range,
+              "writes before " + label(t.reader, cell.reader) + " is known to be done");
+      }
+      if (accumulates) return check_accumulates(command, range, cell);
+      if (cell.writer == kNobody || cell.reader != kNobody) return;
+      if (is_strict(range.memory) ||
+          !was_read_[static_cast<std::size_t>(range.memory)][cell.writer]) {
+        fault(command, range,
+              "overwrites what " + label(t.writer, cell.writer) + " wrote and nobody has read");
+      }
+    });
+    // The first write after a read begins a new turn of the slot: what else it holds is old.
+    const std::int64_t part = range.begin / t.part_words * t.part_words;
+    if (cells.is_read(part, part + t.part_words)) {
+      cells.for_each(part, part + t.part_words, [](Cell& cell) { cell.handed_back = true; });
+    }
+    if (accumulates) mark_used(range);  // psums that are added to are not lost
+    cells.write(range.begin, range.end, command.index);
+  }
+
+  void check_accumulates(CommandRef command, const WordRange& range, const Cell& cell) {
+    if (cell.writer == kNobody) {
+      fault(command, range, "accumulates onto words never written");
+    } else if (cell.reader != kNobody) {
+      fault(command, range,
+            "accumulates onto psums that " + label(Unit::kPost, cell.reader) + " has taken");
+    } else if (layer_of(Unit::kExecute, cell.writer) != layer_of(command.unit, command.index)) {
+      fault(command, range,
+            "accumulates onto psums of " + label(Unit::kExecute, cell.writer) +
+                ", which works for another layer");
+    }
+  }
+
+  void mark_used(const WordRange& range) {
+    const auto m = static_cast<std::size_t>(range.memory);
+    cells_[m].for_each(range.begin, range.end, [&](const Cell& cell) {
+      if (cell.writer != kNobody) was_read_[m][cell.writer] = true;
+    });
+  }
+
+  void check_all_read(Memory memory) {
+    const auto m = static_cast<std::size_t>(memory);
+    if (is_strict(memory)) {
+      cells_[m].for_each(0, traits(memory).words, [&](const Cell& cell) {
+        if (cell.writer != kNobody && cell.reader == kNobody) was_read_[m][cell.writer] = false;
+      });
+    }
+    const auto& writers = program_.stream(traits(memory).writer);
+    for (std::size_t i = 0; i < writers.size(); ++i) {
+      if (was_read_[m][i]) continue;
+      if (const auto* load = std::get_if<Load>(&writers[i].command.fields)) {
+        if (load->memory != m) continue;  // LoadMemory and Memory begin alike
+      }
+      violations_.add(traits(memory).writer, i,
+                      std::string("nobody reads what it writes to the ") + traits(memory).name);
+    }
+  }
+
+  const Program& program_;
+  const TokenOrder& order_;
+  Violations& violations_;
+  std::array<MemoryTraits, kMemories> traits_;
+  std::vector<CellMap> cells_;
+  std::array<std::vector<bool>, kMemories> was_read_;  // by command of the writing unit
+  bool reported_ = false;
+};
+
+static_assert(static_cast<int>(Memory::kActivation) == static_cast<int>(LoadMemory::kActivation));
+static_assert(static_cast<int>(Memory::kWeight) == static_cast<int>(LoadMemory::kWeight));
+static_assert(static_cast<int>(Memory::kParameter) == static_cast<int>(LoadMemory::kParameter));
+
+}  // namespace
+
+void check_hazards(const Program& program, const TokenOrder& order, Violations& violations) {
+  HazardCheck(program, order, violations).run();
+}
+
+}  // namespace qsim::verifier

@@ -1,0 +1,148 @@
+#include "compiler/verifier/token_order.h"
+
+#include <algorithm>
+
+#include "core/program_text.h"
+
+namespace qsim::verifier {
+namespace {
+
+std::size_t number(Unit unit) { return static_cast<std::size_t>(unit); }
+
+bool has(std::uint16_t mask, std::size_t semaphore) { return ((mask >> semaphore) & 1) != 0; }
+
+// The units with at least one command in `lists`.
+std::vector<Unit> users(const std::array<std::vector<std::size_t>, kUnits>& lists) {
+  std::vector<Unit> units;
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    if (!lists[u].empty()) units.push_back(static_cast<Unit>(u));
+  }
+  return units;
+}
+
+}  // namespace
+
+TokenOrder::TokenOrder(const Program& program, Violations& violations)
+    : program_(program), violations_(violations) {
+  collect_uses();
+  for (std::size_t s = 0; s < kSemaphores; ++s) check_use(s);
+  if (!violations_.empty()) return;
+  walk();
+  if (sequence_.size() < program_.command_count()) {
+    report_deadlock();
+    return;
+  }
+  for (std::size_t s = 0; s < kSemaphores; ++s) check_overflow(s);
+}
+
+std::string TokenOrder::semaphore_text(std::size_t semaphore) const {
+  const std::string& name = program_.semaphores[semaphore].name;
+  return "semaphore " + std::to_string(semaphore) + (name.empty() ? "" : " (" + name + ")");
+}
+
+void TokenOrder::collect_uses() {
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    for (std::size_t i = 0; i < program_.streams[u].size(); ++i) {
+      const Command& command = program_.streams[u][i].command;
+      for (std::size_t s = 0; s < kSemaphores; ++s) {
+        if (has(command.wait_mask, s)) uses_[s].waits[u].push_back(i);
+        if (has(command.signal_mask, s)) uses_[s].signals[u].push_back(i);
+      }
+    }
+  }
+}
+
+void TokenOrder::check_use(std::size_t semaphore) {
+  Use& use = uses_[semaphore];
+  const int initial = program_.semaphores[semaphore].initial;
+  if (initial > kSemaphoreMax) {
+    violations_.add(semaphore_text(semaphore) + " begins at " + std::to_string(initial) +
+                    "; at most " + std::to_string(kSemaphoreMax) + " is allowed");
+  }
+  const std::vector<Unit> producers = users(use.signals);
+  const std::vector<Unit> consumers = users(use.waits);
+  if (producers.empty() && consumers.empty()) return;
+  if (producers.size() > 1 || consumers.size() > 1) {
+    violations_.add(semaphore_text(semaphore) + " has " + std::to_string(producers.size()) +
+                    " producing and " + std::to_string(consumers.size()) +
+                    " consuming units; one of each is allowed");
+    return;
+  }
+  if (!producers.empty()) use.producer = producers[0];
+  if (!consumers.empty()) use.consumer = consumers[0];
+  const std::size_t signals = use.signals[number(use.producer)].size();
+  const std::size_t waits = use.waits[number(use.consumer)].size();
+  if (signals == waits) return;
+  violations_.add(semaphore_text(semaphore) + " is signalled " + std::to_string(signals) +
+                  " times and waited for " + std::to_string(waits) +
+                  " times; it must end at its initial value");
+}
+
+void TokenOrder::walk() {
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    for (std::size_t u = 0; u < kUnits; ++u) {
+      while (known_[u].size() < program_.streams[u].size() && try_step(static_cast<Unit>(u))) {
+        moved = true;
+      }
+    }
+  }
+}
+
+bool TokenOrder::try_step(Unit unit) {
+  const std::size_t index = known_[number(unit)].size();
+  const std::uint16_t waits = program_.stream(unit)[index].command.wait_mask;
+  DoneCounts known = index == 0 ? DoneCounts{} : known_[number(unit)][index - 1];
+  for (std::size_t s = 0; s < kSemaphores; ++s) {
+    if (!has(waits, s) || waited_[s] < program_.semaphores[s].initial) continue;
+    const std::size_t producer = number(uses_[s].producer);
+    const std::size_t signal = waited_[s] - program_.semaphores[s].initial;
+    if (signal >= uses_[s].signals[producer].size()) return false;
+    const std::size_t signaller = uses_[s].signals[producer][signal];
+    if (signaller >= known_[producer].size()) return false;  // not reached yet
+    const DoneCounts& passed_on = known_[producer][signaller];
+    for (std::size_t u = 0; u < kUnits; ++u) known[u] = std::max(known[u], passed_on[u]);
+    known[producer] = std::max(known[producer], static_cast<std::uint32_t>(signaller + 1));
+  }
+  for (std::size_t s = 0; s < kSemaphores; ++s) waited_[s] += has(waits, s) ? 1 : 0;
+  known_[number(unit)].push_back(known);
+  sequence_.push_back({unit, index});
+  return true;
+}
+
+void TokenOrder::report_deadlock() {
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const std::size_t next = known_[u].size();
+    if (next == program_.streams[u].size()) continue;
+    std::string text = "deadlock: waits for";
+    for (std::size_t s = 0; s < kSemaphores; ++s) {
+      if (has(program_.streams[u][next].command.wait_mask, s)) text += " " + semaphore_text(s);
+    }
+    violations_.add(static_cast<Unit>(u), next, text);
+  }
+}
+
+// After signal j the value is initial + j - (waits begun). The waits certainly begun are those of
+// consumer commands known done, or, where producer and consumer are one unit, of all up to the
+// signalling command; nothing else holds the signals back, so the bound is reached in some order.
+void TokenOrder::check_overflow(std::size_t semaphore) {
+  const Use& use = uses_[semaphore];
+  const std::vector<std::size_t>& signals = use.signals[number(use.producer)];
+  const std::vector<std::size_t>& waits = use.waits[number(use.consumer)];
+  std::size_t begun = 0;
+  for (std::size_t j = 0; j < signals.size(); ++j) {
+    const std::size_t done = use.consumer == use.producer
+                                 ? signals[j] + 1
+                                 : known_[number(use.producer)][signals[j]][number(use.consumer)];
+    while (begun < waits.size() && waits[begun] < done) ++begun;
+    const std::size_t value = program_.semaphores[semaphore].initial + j + 1 - begun;
+    if (value <= static_cast<std::size_t>(kSemaphoreMax)) continue;
+    violations_.add(use.producer, signals[j],
+                    "may raise " + semaphore_text(semaphore) + " to " + std::to_string(value) +
+                        "; at most " + std::to_string(kSemaphoreMax) + " is allowed");
+    return;
+  }
+}
+
+}  // namespace qsim::verifier

@@ -1,0 +1,28 @@
+// The list that the checks of the verifier write to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/program.h"
+
+namespace qsim::verifier {
+
+class Violations {
+ public:
+  explicit Violations(const Program& program) : program_(program) {}
+
+  void add(const std::string& text);
+  // Prefixed with the command's unit, number and origin.
+  void add(Unit unit, std::size_t index, const std::string& text);
+
+  bool empty() const { return count_ == 0; }
+  std::vector<std::string> take();
+
+ private:
+  const Program& program_;
+  std::vector<std::string> texts_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace qsim::verifier

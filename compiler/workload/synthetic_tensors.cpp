@@ -1,0 +1,219 @@
+// The derivation. Let x be an input value minus its zero_point, with mean m and variance v, and let
+// the K weights w of an output channel be independent with mean 0 and mean square r^2. The bias
+// holds -m * sum(w), so acc + bias = sum of w * (x - m) over the window, where a position outside
+// the picture contributes w * (0 - m). Over output channels that is nearly normal with mean 0 and
+//   sigma_acc^2 = K r^2 (inside * v + (1 - inside) * m^2)
+// or, with weights that add up to zero, K r^2 (inside * v + inside * (1 - inside) * m^2). The shift
+// s and r are chosen so that sigma_acc / 2^s is the wanted spread of the ofmap, and the bias adds
+// the wanted mean.
+#include "compiler/workload/synthetic_tensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "core/checked_math.h"
+
+namespace qsim {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "draws are cut into bytes");
+
+constexpr std::int64_t kMaxElems = std::int64_t{1} << 31;
+constexpr double kUniformByteRms = 73.9;  // of -128..127: sqrt((256^2 - 1) / 12 + 1 / 4)
+constexpr int kFullAmplitude = 128;       // weight = byte * amplitude / 128
+constexpr std::int64_t kMaxBalance = 7;
+constexpr int kMaxBalanced = kFullAmplitude - static_cast<int>(kMaxBalance) - 1;
+
+// Uniform bytes, eight from each draw.
+void fill_bytes(std::span<std::byte> bytes, Random& random) {
+  std::size_t at = 0;
+  for (; at + 8 <= bytes.size(); at += 8) {
+    const std::uint64_t draw = random.next();
+    std::memcpy(bytes.data() + at, &draw, 8);
+  }
+  if (at < bytes.size()) {
+    const std::uint64_t draw = random.next();
+    std::memcpy(bytes.data() + at, &draw, bytes.size() - at);
+  }
+}
+
+std::int64_t sum_of(std::span<const std::int8_t> weights) {
+  constexpr std::size_t kChunk = 4096;  // 4096 * 128 fits an int32
+  std::int64_t sum = 0;
+  for (std::size_t begin = 0; begin < weights.size(); begin += kChunk) {
+    std::int32_t chunk_sum = 0;
+    for (const std::int8_t weight :
+         weights.subspan(begin).first(std::min(kChunk, weights.size() - begin))) {
+      chunk_sum += weight;
+    }
+    sum += chunk_sum;
+  }
+  return sum;
+}
+
+// Scales uniform bytes to weights of at most `amplitude`.
+void scale_weights(std::span<std::int8_t> weights, int amplitude) {
+  for (std::int8_t& weight : weights) {
+    const auto scaled = static_cast<std::int16_t>(weight * amplitude);
+    weight = static_cast<std::int8_t>(scaled >> 7);
+  }
+}
+
+// Brings the sum of one output channel's weights to zero, or near it where they are few, so that an
+// error of the predicted input mean does not shift the ofmap. No weight changes by more than
+// kMaxBalance + 1.
+void balance_weights(std::span<std::int8_t> weights) {
+  const auto count = static_cast<std::int64_t>(weights.size());
+  const std::int64_t sum = sum_of(weights);
+  const std::int64_t each =
+      std::clamp((2 * sum + (sum < 0 ? -count : count)) / (2 * count), -kMaxBalance, kMaxBalance);
+  for (std::int8_t& weight : weights) weight = static_cast<std::int8_t>(weight - each);
+  const std::int64_t rest = sum - each * count;
+  const int step = rest < 0 ? -1 : 1;
+  const auto touched = static_cast<std::size_t>(std::min(std::abs(rest), count));
+  for (std::int8_t& weight : weights.first(touched)) {
+    weight = static_cast<std::int8_t>(weight - step);
+  }
+}
+
+// Mean and spread of the ofmap, in its steps above zero_point. With a ReLU the mean lies one sigma
+// above the zero point, so that 16% are zeros, and the upper clamp three sigma above the mean.
+// Without, the range is six sigma wide.
+struct Spread {
+  double mean = 0;
+  double mean_sigmas = 0;  // added to the mean: so many times the sigma that comes out
+  double sigma = 1;
+};
+
+Spread wanted_spread(const OfmapTarget& target) {
+  const Value& output = target.output;
+  Spread spread;
+  if (target.relu) {
+    spread.sigma = std::max(1.0, (output.max() - output.zero_point) / 4.0);
+    spread.mean_sigmas = 1;
+  } else {
+    spread.sigma = (output.max() - output.min()) / 6.0;
+    // A symmetric type keeps its zero; others are centred.
+    spread.mean = output.zero_point == 0 && !output.is_unsigned()
+                      ? 0
+                      : (output.max() + output.min()) / 2.0 - output.zero_point;
+  }
+  if (target.bias_mean) spread = {*target.bias_mean, 0, spread.sigma};
+  return spread;
+}
+
+// One output channel's shift and weight amplitude.
+struct Scaling {
+  int shift = 0;
+  int amplitude = kFullAmplitude;
+};
+
+// `unit_sigma` is sigma_acc for weights of mean square 1.
+Scaling choose_scaling(double unit_sigma, double sigma, const OfmapTarget& target, Random& random) {
+  // What sigma_acc / sigma would be at full amplitude: the shift must undo it.
+  const double full = std::max(unit_sigma * kUniformByteRms / sigma, 1e-3);
+  const int smaller = target.per_channel_shift ? static_cast<int>(random.uniform(0, 2)) : 0;
+  Scaling scaling;
+  if (target.full_range_weights) {
+    scaling.shift = static_cast<int>(std::ceil(std::log2(full))) + smaller / 2;
+  } else {
+    const double balanced = full * kMaxBalanced / kFullAmplitude;
+    scaling.shift = static_cast<int>(std::floor(std::log2(balanced))) - smaller;
+  }
+  scaling.shift = target.shift.value_or(std::clamp(scaling.shift, 0, kMaxShift));
+  if (!target.full_range_weights) {
+    const long amplitude = std::lround(kFullAmplitude * std::exp2(scaling.shift) / full);
+    scaling.amplitude = static_cast<int>(std::clamp<long>(amplitude, 2, kMaxBalanced));
+  }
+  return scaling;
+}
+
+// sigma_acc for weights of mean square 1.
+double unit_sigma_of(const LayerInput& input, double m, std::size_t depth, bool balanced) {
+  // Where the weights add up to zero, those outside balance those inside.
+  const double outside = (1 - input.inside) * (balanced ? input.inside : 1);
+  const double per_tap = input.inside * variance(input.values) + outside * m * m;
+  return std::sqrt(static_cast<double>(depth) * std::max(per_tap, 1.0));
+}
+
+void check_elems(std::int64_t count, const char* what) {
+  if (count <= kMaxElems) return;
+  throw_bad_input(std::to_string(count) + " " + what + "; at most " + std::to_string(kMaxElems) +
+                  " are allowed");
+}
+
+}  // namespace
+
+Tensor synthetic_input(const Value& value, Random& random) {
+  check_elems(element_count(value.shape.nhwc()), "input elements");
+  Tensor tensor(value.dtype, value.shape.nhwc());
+  std::vector<std::byte> second(tensor.bytes.size());
+  fill_bytes(tensor.bytes, random);
+  fill_bytes(second, random);
+  const int min = value.min();
+  for (std::size_t i = 0; i < second.size(); ++i) {
+    const int sum = std::to_integer<int>(tensor.bytes[i]) + std::to_integer<int>(second[i]);
+    tensor.bytes[i] = static_cast<std::byte>((sum / 2 + min) & 0xff);
+  }
+  return tensor;
+}
+
+LayerParameters synthetic_parameters(const Shape& shape, const LayerInput& input,
+                                     const OfmapTarget& target, Random& random) {
+  check_elems(element_count(shape), "weights");
+  const auto channels = static_cast<std::size_t>(shape[0]);
+  const auto depth = static_cast<std::size_t>(element_count(shape)) / channels;
+  const double m = mean(input.values) - input.zero_point;
+  const double unit_sigma = unit_sigma_of(input, m, depth, !target.full_range_weights);
+  const Spread spread = wanted_spread(target);
+
+  LayerParameters made;
+  made.weights = Tensor(DType::kInt8, shape);
+  made.bias = Tensor(DType::kInt32, {shape[0]});
+  made.requantization.rounding = target.rounding;
+  made.requantization.lo = target.output.min();
+  made.requantization.hi = target.output.max();
+  fill_bytes(made.weights.bytes, random);
+  double sigma = spread.sigma;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const Scaling scaling = choose_scaling(unit_sigma, spread.sigma, target, random);
+    const auto weights = made.weights.as<std::int8_t>().subspan(channel * depth, depth);
+    if (!target.full_range_weights) {
+      scale_weights(weights, scaling.amplitude);
+      balance_weights(weights);
+    }
+    const double step = std::exp2(scaling.shift);
+    sigma = unit_sigma * kUniformByteRms * scaling.amplitude / kFullAmplitude / step;
+    // Biases differ a little between channels, so that none is taken for another's.
+    const double jitter = static_cast<double>(random.uniform(-100, 100)) / 800;
+    const double steps = spread.mean + (spread.mean_sigmas + jitter) * sigma;
+    const double bias = steps * step - m * static_cast<double>(sum_of(weights));
+    made.bias.as<std::int32_t>()[channel] =
+        static_cast<std::int32_t>(std::clamp(std::round(bias), -0x1p30, 0x1p30));
+    if (channel == 0 || target.per_channel_shift) {
+      made.requantization.shifts.push_back(static_cast<std::uint8_t>(scaling.shift));
+    }
+  }
+  made.ofmap = normal(target.output,
+                      target.output.zero_point + spread.mean + spread.mean_sigmas * sigma, sigma);
+  return made;
+}
+
+double inside_fraction(const Window& window, const ImageShape& input, const ImageShape& output) {
+  const auto axis = [](std::int64_t count, std::int64_t kernel, std::int64_t stride,
+                       std::int64_t pad, std::int64_t size) {
+    std::int64_t inside = 0;
+    for (std::int64_t position = 0; position < count; ++position) {
+      const std::int64_t begin = position * stride - pad;
+      inside += std::max<std::int64_t>(
+          0, std::min(begin + kernel, size) - std::max<std::int64_t>(begin, 0));
+    }
+    return static_cast<double>(inside) / static_cast<double>(count * kernel);
+  };
+  return axis(output.height, window.kernel_h, window.stride_h, window.pad_top, input.height) *
+         axis(output.width, window.kernel_w, window.stride_w, window.pad_left, input.width);
+}
+
+}  // namespace qsim

@@ -1,0 +1,47 @@
+// Seeded inputs, weights, biases and shifts that keep the values of a network spread over their
+// 8-bit range.
+#pragma once
+
+#include <optional>
+
+#include "compiler/workload/distribution.h"
+#include "core/random.h"
+
+namespace qsim {
+
+// The mean of two uniform values an element: all of the range occurs, its ends hardly ever.
+Tensor synthetic_input(const Value& value, Random& random);
+
+// How the ofmap of a layer with weights should look.
+struct OfmapTarget {
+  Value output;
+  bool relu = false;  // a ReLU follows
+  RoundingMode rounding = RoundingMode::kHalfEven;
+  bool per_channel_shift = false;
+  std::optional<int> shift;         // instead of the one chosen
+  std::optional<double> bias_mean;  // mean of the ofmap above zero_point, in its steps
+  bool full_range_weights = false;  // uniform over -128..127, whatever spread that gives
+};
+
+// What a layer with weights reads.
+struct LayerInput {
+  Distribution values;
+  std::int32_t zero_point = 0;
+  double inside = 1;  // fraction of the window positions that lie inside the picture
+};
+
+struct LayerParameters {
+  Tensor weights;
+  Tensor bias;
+  Requantization requantization;  // lo and hi: the dtype's range
+  Distribution ofmap;             // as predicted
+};
+
+// Weights of `shape` [Cout, ...]. Throws Error for more than 2^31 of them.
+LayerParameters synthetic_parameters(const Shape& shape, const LayerInput& input,
+                                     const OfmapTarget& target, Random& random);
+
+// The fraction of the taps of all positions of `window` that lie inside the picture.
+double inside_fraction(const Window& window, const ImageShape& input, const ImageShape& output);
+
+}  // namespace qsim

@@ -1,0 +1,103 @@
+#include "core/arch_config.h"
+
+#include <array>
+
+#include "core/checked_math.h"
+#include "core/error.h"
+
+namespace qsim {
+namespace {
+
+using C = ArchConfig;
+
+constexpr std::array<ArchConfigField, 16> kFields = {{
+    {"name", nullptr, &C::name, 0, 0, false, "", "what reports call this configuration"},
+    {"array_rows", &C::array_rows, nullptr, 4, 256, true, "PEs",
+     "rows R of the systolic array: the reduction axis, and bytes of an activation word"},
+    {"array_cols", &C::array_cols, nullptr, 4, 256, true, "PEs",
+     "columns C of the systolic array: output channels, and bytes of a weight or output word"},
+    {"act_scratchpad_kib", &C::act_scratchpad_kib, nullptr, 1, 65536, true, "KiB",
+     "activation scratchpad"},
+    {"weight_scratchpad_kib", &C::weight_scratchpad_kib, nullptr, 1, 65536, true, "KiB",
+     "weight scratchpad"},
+    {"accumulator_kib", &C::accumulator_kib, nullptr, 1, 65536, true, "KiB",
+     "accumulator, two halves of int32 words"},
+    {"output_scratchpad_kib", &C::output_scratchpad_kib, nullptr, 1, 65536, true, "KiB",
+     "output scratchpad, two halves"},
+    {"act_slots", &C::act_slots, nullptr, 2, 8, true, "slots",
+     "equal parts of the activation scratchpad that tokens hand over"},
+    {"weight_slots", &C::weight_slots, nullptr, 2, 8, true, "slots",
+     "equal parts of the weight scratchpad that tokens hand over"},
+    {"bus_bytes", &C::bus_bytes, nullptr, 4, 256, true, "bytes",
+     "width of the DRAM read bus and of the DRAM write bus"},
+    {"dram_latency_cycles", &C::dram_latency_cycles, nullptr, 1, 10000, false, "cycles",
+     "from a burst's issue to its first beat, or from its last beat to the write response"},
+    {"burst_beats", &C::burst_beats, nullptr, 1, 256, false, "beats", "longest burst"},
+    {"outstanding_bursts", &C::outstanding_bursts, nullptr, 1, 256, false, "bursts",
+     "bursts in flight on one channel"},
+    {"clock_mhz", &C::clock_mhz, nullptr, 1, 10000, false, "MHz",
+     "clock, used only to turn cycles into simulated seconds"},
+    {"model", nullptr, &C::model, 0, 0, false, "",
+     "model or workload that `qsim run` takes when no --model is given"},
+    {"input", nullptr, &C::input, 0, 0, false, "",
+     "input that `qsim run` takes with that model when no --input is given"},
+}};
+
+void check_range(const ArchConfig& config, const ArchConfigField& field) {
+  const std::int64_t value = config.*field.number;
+  const bool ok =
+      value >= field.min && value <= field.max && (!field.power_of_two || is_power_of_two(value));
+  if (ok) return;
+  throw_bad_input("config '" + config.name + "': " + std::string(field.name) + " is " +
+                  std::to_string(value) +
+                  "; allowed: " + (field.power_of_two ? "a power of two from " : "") +
+                  std::to_string(field.min) + " to " + std::to_string(field.max));
+}
+
+void check_at_least_one_word(const ArchConfig& config, const char* memory, std::int64_t words,
+                             std::int64_t needed) {
+  if (words >= needed) return;
+  throw_bad_input("config '" + config.name + "': one part of the " + memory + " holds " +
+                  std::to_string(words) + " words; at least " + std::to_string(needed) +
+                  " are needed");
+}
+
+void check_address_width(const ArchConfig& config, const char* memory, std::int64_t words,
+                         int bits) {
+  if (words <= (std::int64_t{1} << bits)) return;
+  throw_bad_input("config '" + config.name + "': the " + memory + " has " + std::to_string(words) +
+                  " words; commands address at most 2^" + std::to_string(bits));
+}
+
+}  // namespace
+
+std::span<const ArchConfigField> arch_config_fields() { return kFields; }
+
+void validate(const ArchConfig& config) {
+  for (const ArchConfigField& field : kFields) {
+    if (field.number != nullptr) check_range(config, field);
+  }
+  check_at_least_one_word(config, "activation scratchpad", config.act_slot_words(), 1);
+  check_at_least_one_word(config, "weight scratchpad", config.weight_slot_words(),
+                          config.array_rows);
+  check_at_least_one_word(config, "accumulator", config.accumulator_half_words(), 1);
+  check_at_least_one_word(config, "output scratchpad", config.output_half_words(), 1);
+  check_address_width(config, "activation scratchpad", config.act_words(), 20);
+  check_address_width(config, "weight scratchpad", config.weight_words(), 20);
+  check_address_width(config, "accumulator half", config.accumulator_half_words(), 16);
+  check_address_width(config, "output scratchpad", config.output_words(), 17);
+}
+
+std::uint64_t fingerprint(const ArchConfig& config) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;  // FNV-1a, 64 bits
+  for (const ArchConfigField& field : kFields) {
+    if (field.number == nullptr || field.name == "clock_mhz") continue;
+    const auto value = static_cast<std::uint64_t>(config.*field.number);
+    for (int byte = 0; byte < 8; ++byte) {
+      hash = (hash ^ ((value >> (8 * byte)) & 0xff)) * 0x100000001b3ull;
+    }
+  }
+  return hash;
+}
+
+}  // namespace qsim

@@ -1,0 +1,73 @@
+// The accelerator's parameters. One field table (arch_config_fields) drives parsing, unknown-key
+// errors, ranges, defaults, the reference page and the SystemVerilog constants.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace qsim {
+
+// Resolved parameters, valid once validate() has passed. Sizes are powers of two.
+struct ArchConfig {
+  std::string name = "unnamed";
+  std::int64_t array_rows = 16;
+  std::int64_t array_cols = 16;
+  std::int64_t act_scratchpad_kib = 256;
+  std::int64_t weight_scratchpad_kib = 64;
+  std::int64_t accumulator_kib = 64;
+  std::int64_t output_scratchpad_kib = 16;
+  std::int64_t act_slots = 2;
+  std::int64_t weight_slots = 4;
+  std::int64_t bus_bytes = 16;
+  std::int64_t dram_latency_cycles = 100;
+  std::int64_t burst_beats = 64;
+  std::int64_t outstanding_bursts = 16;
+  std::int64_t clock_mhz = 1000;
+  std::string model = "vgg8-cifar10";   // what `qsim run` simulates when no --model is given
+  std::string input = "chelsea-32x32";  // and on which picture
+
+  // Derived sizes. A word is what one port access moves; slots and halves are equal parts.
+  std::int64_t block_channels() const { return array_rows > array_cols ? array_rows : array_cols; }
+  std::int64_t act_words() const { return act_scratchpad_kib * 1024 / array_rows; }
+  std::int64_t act_slot_words() const { return act_words() / act_slots; }
+  std::int64_t weight_words() const { return weight_scratchpad_kib * 1024 / array_cols; }
+  std::int64_t weight_slot_words() const { return weight_words() / weight_slots; }
+  std::int64_t accumulator_half_words() const {
+    return accumulator_kib * 1024 / (array_cols * 4) / 2;
+  }
+  std::int64_t output_words() const { return output_scratchpad_kib * 1024 / array_cols; }
+  std::int64_t output_half_words() const { return output_words() / 2; }
+  // One parameter slot: per output channel of a column block an int32 bias, then the shift bytes.
+  std::int64_t param_block_bytes() const { return 5 * array_cols; }
+
+  bool operator==(const ArchConfig&) const = default;
+};
+
+inline constexpr std::int64_t kParamSlots = 2;
+inline constexpr std::int64_t kAccumulatorHalves = 2;
+inline constexpr std::int64_t kOutputHalves = 2;
+
+// One row of the field table.
+struct ArchConfigField {
+  std::string_view name;             // the YAML key, and the member's name
+  std::int64_t ArchConfig::*number;  // null for a text field
+  std::string ArchConfig::*text;     // null for a number
+  std::int64_t min;
+  std::int64_t max;
+  bool power_of_two;
+  std::string_view unit;
+  std::string_view description;
+};
+
+std::span<const ArchConfigField> arch_config_fields();
+
+// Checks ranges and that slots and halves hold at least one word. Throws Error naming the field,
+// its value and what is allowed.
+void validate(const ArchConfig& config);
+
+// A hash of the parameters that programs and timing depend on (not of name, model or input).
+std::uint64_t fingerprint(const ArchConfig& config);
+
+}  // namespace qsim

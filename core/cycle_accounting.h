@@ -1,0 +1,57 @@
+// Where the cycles of a run went: every cycle of every unit is busy, stalled on a named semaphore,
+// or idle, and the parts add up to the total. Works on any engine's command times, and checks them
+// against the token rules while it is at it.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "core/engine.h"
+
+namespace qsim {
+
+using StallCycles = std::array<std::uint64_t, kSemaphores>;  // by semaphore number
+
+struct UnitAccount {
+  std::uint64_t busy_cycles = 0;  // sum of occupancies
+  StallCycles stall_cycles{};     // a command waits; charged to the token that came last
+  std::uint64_t idle_cycles = 0;  // no command left
+};
+
+// The window of a layer runs from the previous layer's last STORE done to its own, so that layers
+// add up to the total. The cycles are those of the execute unit within the window:
+//   cycles() = stream_cycles + sum of stall_cycles + idle_cycles
+struct LayerAccount {
+  std::uint64_t begin_cycle = 0;
+  std::uint64_t end_cycle = 0;
+  std::uint64_t stream_cycles = 0;       // execute unit occupied
+  std::uint64_t fold_bubble_cycles = 0;  // of stream_cycles: folds with fewer pixels than rows
+  StallCycles stall_cycles{};
+  std::uint64_t idle_cycles = 0;
+  std::uint64_t macs = 0;           // useful
+  std::uint64_t streamed_macs = 0;  // of every PE while pixels streamed, edge lanes included
+  std::uint64_t dram_read_bytes = 0;
+  std::uint64_t dram_write_bytes = 0;
+
+  std::uint64_t cycles() const { return end_cycle - begin_cycle; }
+};
+
+struct RunAccount {
+  std::uint64_t total_cycles = 0;  // the last STORE's done
+  std::array<UnitAccount, kUnits> units;
+  std::vector<LayerAccount> layers;
+  std::uint64_t macs = 0;
+  std::uint64_t dram_read_bytes = 0;
+  std::uint64_t dram_write_bytes = 0;
+};
+
+// macs / (PEs x cycles); 0 for no cycles.
+double utilization(std::uint64_t macs, std::uint64_t cycles, const ArchConfig& arch);
+
+// Throws InternalError when a command starts at any cycle but max(unit free, its tokens), when the
+// parts of a unit or layer do not add up, when a byte of DRAM traffic is not attributed to a layer,
+// or when utilization exceeds 1.
+RunAccount account(const Program& program,
+                   const std::array<std::vector<CommandTime>, kUnits>& times);
+
+}  // namespace qsim

@@ -1,0 +1,136 @@
+#include "core/dram_layout.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/checked_math.h"
+
+namespace qsim {
+namespace {
+
+// uint8 <-> carried int8 is XOR 0x80 both ways.
+std::byte carry_mask(const Value& value) {
+  return value.is_unsigned() ? std::byte{0x80} : std::byte{0};
+}
+
+void copy_carried(const std::byte* from, std::int64_t count, std::byte mask, std::byte* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] ^ mask;
+}
+
+void pack_plain(const DramTensor& tensor, const Tensor& picture, std::span<std::byte> dram) {
+  const ImageShape& shape = tensor.value.shape;
+  const std::byte mask = carry_mask(tensor.value);
+  for (std::int64_t n = 0; n < shape.batch; ++n) {
+    for (std::int64_t y = 0; y < shape.height; ++y) {
+      for (std::int64_t x = 0; x < shape.width; ++x) {
+        const std::int64_t pixel = (n * shape.height + y) * shape.width + x;
+        for (std::int64_t c = 0; c < shape.channels; c += tensor.block) {
+          const std::int64_t count = std::min(tensor.block, shape.channels - c);
+          copy_carried(picture.bytes.data() + pixel * shape.channels + c, count, mask,
+                       dram.data() + tensor.element_address(n, y, x, c) - tensor.address);
+        }
+      }
+    }
+  }
+}
+
+// All taps of one output position, as channels.
+void gather_taps(const HostInput& input, const Tensor& picture, std::int64_t n, std::int64_t oy,
+                 std::int64_t ox, std::span<std::byte> taps) {
+  const Window& window = input.taps->window;
+  const ImageShape& shape = input.taps->picture;
+  const auto pad = static_cast<std::byte>(
+      carried(input.tensor.value.zero_point, input.tensor.value.is_unsigned()));
+  const std::byte mask = carry_mask(input.tensor.value);
+  std::byte* to = taps.data();
+  for (std::int64_t ky = 0; ky < window.kernel_h; ++ky) {
+    for (std::int64_t kx = 0; kx < window.kernel_w; ++kx, to += shape.channels) {
+      const std::int64_t y = oy * window.stride_h + ky - window.pad_top;
+      const std::int64_t x = ox * window.stride_w + kx - window.pad_left;
+      if (y < 0 || y >= shape.height || x < 0 || x >= shape.width) {
+        std::fill(to, to + shape.channels, pad);
+      } else {
+        const std::int64_t pixel = (n * shape.height + y) * shape.width + x;
+        copy_carried(picture.bytes.data() + pixel * shape.channels, shape.channels, mask, to);
+      }
+    }
+  }
+}
+
+void pack_taps(const HostInput& input, const Tensor& picture, std::span<std::byte> dram) {
+  const DramTensor& tensor = input.tensor;
+  const ImageShape& shape = tensor.value.shape;
+  std::vector<std::byte> taps(static_cast<std::size_t>(shape.channels));
+  for (std::int64_t n = 0; n < shape.batch; ++n) {
+    for (std::int64_t y = 0; y < shape.height; ++y) {
+      for (std::int64_t x = 0; x < shape.width; ++x) {
+        gather_taps(input, picture, n, y, x, taps);
+        for (std::int64_t c = 0; c < shape.channels; c += tensor.block) {
+          const std::int64_t count = std::min(tensor.block, shape.channels - c);
+          std::memcpy(dram.data() + tensor.element_address(n, y, x, c) - tensor.address,
+                      taps.data() + c, static_cast<std::size_t>(count));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::int64_t DramTensor::blocks() const { return ceil_div(value.shape.channels, block); }
+std::int64_t DramTensor::row_bytes() const { return checked_mul(value.shape.width, block); }
+std::int64_t DramTensor::plane_bytes() const {
+  return checked_mul(value.shape.height, row_bytes());
+}
+std::int64_t DramTensor::picture_bytes() const { return checked_mul(blocks(), plane_bytes()); }
+std::int64_t DramTensor::size_bytes() const {
+  return checked_mul(value.shape.batch, picture_bytes());
+}
+
+std::int64_t DramTensor::element_address(std::int64_t n, std::int64_t y, std::int64_t x,
+                                         std::int64_t c) const {
+  const ImageShape& shape = value.shape;
+  const std::int64_t plane = n * ceil_div(shape.channels, block) + c / block;
+  return address + ((plane * shape.height + y) * shape.width + x) * block + c % block;
+}
+
+void pack_input(const HostInput& input, const Tensor& picture, std::span<std::byte> dram) {
+  const Value& value = input.tensor.value;
+  if (picture.dtype != value.dtype || picture.shape != input.picture().nhwc()) {
+    throw_bad_input("input tensor is " + std::string(dtype_name(picture.dtype)) + " " +
+                    shape_text(picture.shape) + "; the program takes " +
+                    std::string(dtype_name(value.dtype)) + " " +
+                    shape_text(input.picture().nhwc()));
+  }
+  QSIM_CHECK(static_cast<std::int64_t>(dram.size()) == input.tensor.size_bytes(),
+             "input region has the wrong size");
+  std::fill(dram.begin(), dram.end(), std::byte{0});
+  if (input.taps) {
+    pack_taps(input, picture, dram);
+  } else {
+    pack_plain(input.tensor, picture, dram);
+  }
+}
+
+Tensor unpack(const DramTensor& tensor, std::span<const std::byte> dram) {
+  QSIM_CHECK(static_cast<std::int64_t>(dram.size()) == tensor.size_bytes(),
+             "ofmap region has the wrong size");
+  const ImageShape& shape = tensor.value.shape;
+  Tensor result(tensor.value.dtype, shape.nhwc());
+  const std::byte mask = carry_mask(tensor.value);
+  for (std::int64_t n = 0; n < shape.batch; ++n) {
+    for (std::int64_t y = 0; y < shape.height; ++y) {
+      for (std::int64_t x = 0; x < shape.width; ++x) {
+        const std::int64_t pixel = (n * shape.height + y) * shape.width + x;
+        for (std::int64_t c = 0; c < shape.channels; c += tensor.block) {
+          const std::int64_t count = std::min(tensor.block, shape.channels - c);
+          copy_carried(dram.data() + tensor.element_address(n, y, x, c) - tensor.address, count,
+                       mask, result.bytes.data() + pixel * shape.channels + c);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace qsim

@@ -1,0 +1,51 @@
+#include "core/dram_memory.h"
+
+#include <algorithm>
+
+namespace qsim {
+
+DramMemory::DramMemory(const Program& program, const Tensor& input)
+    : program_(program), writable_(static_cast<std::size_t>(program.writable_bytes)) {
+  const DramTensor& tensor = program.input.tensor;
+  pack_input(program.input, input,
+             std::span(writable_).subspan(static_cast<std::size_t>(tensor.address),
+                                          static_cast<std::size_t>(tensor.size_bytes())));
+}
+
+std::span<const std::byte> DramMemory::read(std::int64_t address, std::int64_t count) const {
+  const auto size = static_cast<std::size_t>(count);
+  if (address + count <= program_.writable_bytes) {
+    return std::span(writable_).subspan(static_cast<std::size_t>(address), size);
+  }
+  const auto next = std::upper_bound(
+      program_.segments.begin(), program_.segments.end(), address,
+      [](std::int64_t a, const DramSegment& segment) { return a < segment.address; });
+  QSIM_CHECK(next != program_.segments.begin(),
+             "DRAM read at " + std::to_string(address) + " outside every region");
+  const DramSegment& segment = *(next - 1);
+  const auto offset = static_cast<std::size_t>(address - segment.address);
+  QSIM_CHECK(offset + size <= segment.bytes.size(), "DRAM read of " + std::to_string(count) +
+                                                        " bytes at " + std::to_string(address) +
+                                                        " leaves segment " + segment.name);
+  return std::span(segment.bytes).subspan(offset, size);
+}
+
+std::span<std::byte> DramMemory::write(std::int64_t address, std::int64_t count) {
+  const DramTensor& input = program_.input.tensor;
+  QSIM_CHECK(address >= 0 && address + count <= program_.writable_bytes,
+             "DRAM write at " + std::to_string(address) + " outside the writable area");
+  QSIM_CHECK(address + count <= input.address || address >= input.address + input.size_bytes(),
+             "DRAM write at " + std::to_string(address) + " into the input");
+  return std::span(writable_).subspan(static_cast<std::size_t>(address),
+                                      static_cast<std::size_t>(count));
+}
+
+std::vector<Tensor> DramMemory::ofmaps() const {
+  std::vector<Tensor> tensors;
+  for (const ProgramLayer& layer : program_.layers) {
+    tensors.push_back(unpack(layer.ofmap, read(layer.ofmap.address, layer.ofmap.size_bytes())));
+  }
+  return tensors;
+}
+
+}  // namespace qsim

@@ -1,0 +1,33 @@
+// The bytes of DRAM while a program runs: the program's constant segments, seen in place, and a
+// writable area for input and ofmaps. No timing; that is core/dram_channel.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/program.h"
+
+namespace qsim {
+
+class DramMemory {
+ public:
+  // The image at the start of a run: input packed, everything else writable zero. `program` must
+  // outlive this object.
+  DramMemory(const Program& program, const Tensor& input);
+
+  // Bytes [address, address + count). Throws InternalError when they do not lie in one region.
+  std::span<const std::byte> read(std::int64_t address, std::int64_t count) const;
+  // The same for writing: only the writable area, but not the input.
+  std::span<std::byte> write(std::int64_t address, std::int64_t count);
+
+  // Every program layer's ofmap as it lies in DRAM now, NHWC in its own dtype.
+  std::vector<Tensor> ofmaps() const;
+
+ private:
+  const Program& program_;
+  std::vector<std::byte> writable_;
+};
+
+}  // namespace qsim

@@ -1,0 +1,16 @@
+#include "core/error.h"
+
+namespace qsim {
+
+void throw_bad_input(const std::string& message) { throw Error(ExitCode::kBadInput, message); }
+
+void throw_unsupported(const std::string& message) {
+  throw Error(ExitCode::kUnsupportedModel, message);
+}
+
+void check_failed(const char* file, int line, const char* condition, const std::string& message) {
+  throw InternalError(std::string(file) + ":" + std::to_string(line) +
+                      ": check failed: " + condition + ": " + message);
+}
+
+}  // namespace qsim

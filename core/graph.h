@@ -1,0 +1,147 @@
+// A quantized network as plain data: a chain of layers on 8-bit activations. The importer or a
+// workload file makes it, the compiler lowers it, golden executes it. Immutable once validate()
+// has passed.
+//
+// Every activation is [N][H][W][C] (NHWC); a fully connected layer's vectors have H = W = 1.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/requantize.h"
+#include "core/tensor.h"
+
+namespace qsim {
+
+struct ImageShape {
+  std::int64_t batch = 1;
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  std::int64_t channels = 1;
+
+  Shape nhwc() const { return {batch, height, width, channels}; }
+  bool operator==(const ImageShape&) const = default;
+};
+
+// What flows between two layers. A real number is (q - zero_point) * 2^-scale_exponent.
+struct Value {
+  ImageShape shape;
+  DType dtype = DType::kInt8;         // kInt8 or kUint8
+  std::int32_t zero_point = 0;        // within the dtype's range
+  std::optional<int> scale_exponent;  // absent where a workload gives shifts alone
+
+  bool is_unsigned() const { return dtype == DType::kUint8; }
+  std::int32_t min() const { return is_unsigned() ? 0 : -128; }
+  std::int32_t max() const { return is_unsigned() ? 255 : 127; }
+  bool operator==(const Value&) const = default;
+};
+
+// A sliding window: kernel, stride, and pads on each side (in input positions).
+struct Window {
+  std::int64_t kernel_h = 1;
+  std::int64_t kernel_w = 1;
+  std::int64_t stride_h = 1;
+  std::int64_t stride_w = 1;
+  std::int64_t pad_top = 0;
+  std::int64_t pad_left = 0;
+  std::int64_t pad_bottom = 0;
+  std::int64_t pad_right = 0;
+
+  bool operator==(const Window&) const = default;
+};
+
+// How a layer's psums become its ofmap (core/requantize.h). lo and hi are in the ofmap's own
+// dtype; ReLU is lo = zero_point. The zero point is the output Value's.
+struct Requantization {
+  RoundingMode rounding = RoundingMode::kHalfEven;
+  std::vector<std::uint8_t> shifts;  // one for the tensor, or one per output channel; 0..31
+  std::int32_t lo = -128;
+  std::int32_t hi = 127;
+
+  int shift(std::int64_t channel) const {
+    return shifts.size() == 1 ? shifts[0] : shifts[static_cast<std::size_t>(channel)];
+  }
+};
+
+// ofmap[n][oy][ox][co] = requantize(sum over ky, kx, ci of (x - zero_point) * weights, bias[co]),
+// where x lies at (oy * stride_h + ky - pad_top, ox * stride_w + kx - pad_left) and a position
+// outside the picture contributes 0.
+struct Conv2d {
+  Window window;
+  Tensor weights;  // int8 [Cout][kernel_h][kernel_w][Cin], zero_point 0
+  Tensor bias;     // int32 [Cout]
+  Requantization requantization;
+};
+
+// ofmap[n][co] = requantize(sum over k of (x[n][k] - zero_point) * weights[co][k], bias[co]).
+struct FullyConnected {
+  Tensor weights;  // int8 [Cout][Cin], zero_point 0
+  Tensor bias;     // int32 [Cout]
+  Requantization requantization;
+};
+
+// The largest value under the window; positions outside the picture are absent. The number of
+// windows comes from the output shape, so ceil_mode needs no flag.
+struct MaxPool {
+  Window window;
+};
+
+// max(x, zero_point)
+struct Relu {};
+
+// [N][H][W][C] to [N][1][1][H*W*C]; the elements of one picture in the order C, H, W (as ONNX,
+// whose pictures are NCHW) or H, W, C.
+struct Flatten {
+  enum class Order : std::uint8_t { kChw, kHwc };
+  Order order = Order::kChw;
+};
+
+using Operation = std::variant<Conv2d, FullyConnected, MaxPool, Relu, Flatten>;
+
+struct Layer {
+  std::string name;  // unique in the graph: an ONNX node's name, or a workload's
+  Operation operation;
+  Value output;
+};
+
+// How the outside world sees the input and output tensors of a graph.
+struct HostInterface {
+  enum class Layout : std::uint8_t { kNhwc, kNchw };
+  Layout layout = Layout::kNhwc;  // of `.npy` files of pictures; the core is NHWC throughout
+  bool float_input = false;       // the model starts with QuantizeLinear: input is real-valued
+  bool float_output = false;      // the model ends with DequantizeLinear
+  bool flat_output = false;       // the output is [N][C], not a picture
+};
+
+struct Graph {
+  std::string name;
+  Value input;
+  std::vector<Layer> layers;  // layer i reads layer i-1's output; layer 0 reads `input`
+  HostInterface host;
+
+  // What layer `index` reads.
+  const Value& input_of(std::size_t index) const {
+    return index == 0 ? input : layers[index - 1].output;
+  }
+};
+
+// "conv2d", "fully_connected", "max_pool", "relu", "flatten"
+std::string_view operation_name(const Operation& operation);
+
+// Number of window positions along one axis; the last window may hang over the end when
+// `ceil_mode` is set, but it starts inside the picture or its leading pad (ONNX MaxPool).
+std::int64_t window_count(std::int64_t size, std::int64_t kernel, std::int64_t stride,
+                          std::int64_t pad_begin, std::int64_t pad_end, bool ceil_mode = false);
+
+// Useful multiply-accumulates of one layer over the whole batch (padding positions included, as
+// the field counts them); 0 for layers without weights.
+std::int64_t layer_macs(const Graph& graph, std::size_t index);
+
+// Checks every shape, dtype, range and count of the graph. Throws Error (exit code 3) naming the
+// layer, what was found and what is allowed.
+void validate(const Graph& graph);
+
+}  // namespace qsim

@@ -1,0 +1,24 @@
+// The words that YAML files use for the enumerations of a Graph, in the order of their values.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "core/graph.h"
+
+namespace qsim {
+
+inline constexpr std::array<std::string_view, kRoundingModes> kRoundingWords = {
+    "floor", "half_even", "half_up", "half_away", "toward_zero"};
+inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"int8", "uint8"};
+inline constexpr std::array<std::string_view, 5> kOperationWords = {"conv2d", "fully_connected",
+                                                                    "max_pool", "relu", "flatten"};
+inline constexpr std::array<std::string_view, 2> kFlattenOrderWords = {"chw", "hwc"};
+inline constexpr std::array<std::string_view, 2> kLayoutWords = {"nhwc", "nchw"};
+
+template <typename Enum, std::size_t count>
+constexpr std::string_view word_of(const std::array<std::string_view, count>& words, Enum value) {
+  return words[static_cast<std::size_t>(value)];
+}
+
+}  // namespace qsim

@@ -1,0 +1,110 @@
+// PNG through libpng. libpng reports errors by longjmp, so the frames between a setjmp and libpng
+// hold only trivially destructible data; everything that owns memory lives in the caller.
+#include <array>
+#include <csetjmp>
+#include <cstring>
+
+#include <png.h>
+
+#include "core/error.h"
+#include "core/io/image_decoders.h"
+
+namespace qsim {
+namespace {
+
+struct PngSource {
+  const std::byte* data = nullptr;
+  std::size_t size = 0;
+  std::size_t at = 0;
+  std::array<char, 200> message{};
+};
+
+[[noreturn]] void on_error(png_structp png, png_const_charp message) {
+  auto* source = static_cast<PngSource*>(png_get_error_ptr(png));
+  std::strncpy(source->message.data(), message, source->message.size() - 1);
+  png_longjmp(png, 1);
+}
+
+void on_warning(png_structp, png_const_charp) {}
+
+void on_read(png_structp png, png_bytep to, std::size_t count) {
+  auto* source = static_cast<PngSource*>(png_get_io_ptr(png));
+  if (count > source->size - source->at) png_error(png, "the file is truncated");
+  std::memcpy(to, source->data + source->at, count);
+  source->at += count;
+}
+
+// Owns libpng's state; no method lets an error escape as a jump.
+class PngReader {
+ public:
+  explicit PngReader(PngSource& source)
+      : png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, on_error, on_warning)),
+        info_(png_ == nullptr ? nullptr : png_create_info_struct(png_)) {
+    QSIM_CHECK(info_ != nullptr, "libpng could not be started");
+    png_set_read_fn(png_, &source, on_read);
+  }
+  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+
+  // Everything before the pixels, and the conversion to 8-bit RGB. False after an error.
+  bool read_header() noexcept {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);  // check_image_size says it by name
+    png_read_info(png_, info_);
+    png_set_expand(png_);
+    png_set_strip_16(png_);
+    png_set_strip_alpha(png_);
+    png_set_gray_to_rgb(png_);
+    png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+    return true;
+  }
+
+  // The pixels, and the rest of the file. False after an error.
+  bool read_rows(png_bytep* rows) noexcept {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_read_image(png_, rows);
+    png_read_end(png_, nullptr);
+    return true;
+  }
+
+  std::int64_t height() const { return png_get_image_height(png_, info_); }
+  std::int64_t width() const { return png_get_image_width(png_, info_); }
+  std::size_t row_bytes() const { return png_get_rowbytes(png_, info_); }
+
+ private:
+  png_structp png_;
+  png_infop info_;
+};
+
+[[noreturn]] void fail(const std::string& name, const PngSource& source) {
+  throw_bad_input(name + ": broken PNG picture: " + source.message.data());
+}
+
+}  // namespace
+
+bool is_png(std::span<const std::byte> bytes) {
+  constexpr std::size_t kSignatureBytes = 8;
+  return bytes.size() >= kSignatureBytes &&
+         png_sig_cmp(reinterpret_cast<png_const_bytep>(bytes.data()), 0, kSignatureBytes) == 0;
+}
+
+Image decode_png(std::span<const std::byte> bytes, const std::string& source) {
+  PngSource input{bytes.data(), bytes.size(), 0, {}};
+  PngReader reader(input);
+  if (!reader.read_header()) fail(source, input);
+  Image image{reader.height(), reader.width(), {}};
+  check_image_size(image.height, image.width, source);
+  const std::size_t row_bytes = static_cast<std::size_t>(image.width) * 3;
+  QSIM_CHECK(reader.row_bytes() == row_bytes, "libpng did not convert to 8-bit RGB");
+  image.rgb.resize(static_cast<std::size_t>(image.height) * row_bytes);
+  std::vector<png_bytep> rows;
+  for (std::size_t y = 0; y < static_cast<std::size_t>(image.height); ++y) {
+    rows.push_back(image.rgb.data() + y * row_bytes);
+  }
+  if (!reader.read_rows(rows.data())) fail(source, input);
+  return image;
+}
+
+}  // namespace qsim

@@ -1,0 +1,41 @@
+// Between a Command and its 256 bits, and between a Command and its list of named fields. The
+// only code that knows bit positions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/isa/commands.h"
+
+namespace qsim {
+
+// Least significant word first.
+using EncodedCommand = std::array<std::uint64_t, 4>;
+
+// One row of the command table.
+struct CommandField {
+  std::string_view name;
+  int bits;
+  bool is_signed;
+  std::string_view description;
+};
+
+// The fields of a unit's command, in encoding order, without the header.
+std::span<const CommandField> command_fields(Unit unit);
+std::span<const CommandField> command_header_fields();
+
+// Field number `index` of command_fields(command.unit()), sign-extended where it is signed.
+std::int64_t field_value(const Command& command, std::size_t index);
+// Stores `value` in that field. Throws Error when it does not fit the field's width.
+void set_field(Command& command, std::size_t index, std::int64_t value);
+// A command of `unit` with every field zero.
+Command empty_command(Unit unit);
+
+// Throws Error naming the field when a value does not fit its width.
+EncodedCommand encode(const Command& command);
+// Throws Error when the opcode is unknown or a bit beyond the last field is set.
+Command decode(const EncodedCommand& bits);
+
+}  // namespace qsim

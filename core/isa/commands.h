@@ -1,0 +1,95 @@
+// The four commands as C++ structs, one per unit, and their meaning as pseudo-code. The fields
+// come from command_table.h.
+//
+// R = array_rows, C = array_cols, B = max(R, C), bus = bus_bytes. All units start their commands
+// in order. A command starts when its unit is free and every semaphore in wait_mask is above zero
+// (each is then lowered by one); when it is done every semaphore in signal_mask is raised by one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "core/isa/command_table.h"
+
+namespace qsim {
+
+#define QSIM_U_MEMBER(name, bits, doc) std::uint32_t name = 0;
+#define QSIM_S_MEMBER(name, bits, doc) std::int32_t name = 0;
+
+// for (g < groups) for (r < runs)
+//   for (b < run_bytes) stream << dram[dram_addr + g * group_stride + r * run_stride + b]
+// The stream is cut into words, i = 0, 1, ...:
+//   memory 0: word i (R bytes) goes to act[local_addr + deinterleave(i)]; with s = B / R words a
+//     pixel and P = plane_words:  deinterleave(i) = i / (s P) * s P + i % s * P + i / s % P
+//     (R bytes of a pixel's B-byte block each go to a plane of their own; s = 1 where R >= C).
+//   memory 1: word i (C bytes) goes to weight[local_addr + i].
+//   memory 2: byte i of parameter slot local_addr; C int32 biases, little-endian, then C shifts.
+struct Load {
+  QSIM_LOAD_FIELDS(QSIM_U_MEMBER, QSIM_S_MEMBER)
+  bool operator==(const Load&) const = default;
+};
+
+// fold = 0
+// for (p < planes) for (ky < kernel_h) for (kx < kernel_w), fold++:
+//   for (oy < out_rows) for (ox < out_cols):
+//     iy = oy * stride_h + ky + origin_row;  ix = ox * stride_w + kx + origin_col
+//     x = 0 <= iy < in_rows && 0 <= ix < in_cols
+//       ? act[act_addr + p * act_plane_words + iy * act_row_words + ix] : {pad_value, ...}
+//     for (c < C):
+//       psum = sum over r < R of x[r] * weight[weight_addr + fold * R + r][c]     (int32, wraps)
+//       a = acc[acc_half][acc_addr + oy * out_cols + ox][c]
+//       a = (fold == 0 && !accumulate) ? psum : a + psum                          (int32, wraps)
+struct Execute {
+  QSIM_EXECUTE_FIELDS(QSIM_U_MEMBER, QSIM_S_MEMBER)
+  bool operator==(const Execute&) const = default;
+};
+
+// for (oy < out_rows) for (ox < out_cols), i = oy * out_cols + ox:
+//   best = lo for every channel
+//   for (ky < pool_h) for (kx < pool_w):                    (one beat each, absent or not)
+//     iy = oy * pool_stride_h + ky + origin_row;  ix = ox * pool_stride_w + kx + origin_col
+//     if (0 <= iy < in_rows && 0 <= ix < in_cols) for (c < C):
+//       q = requantize(acc[acc_half][acc_addr + iy * in_cols + ix][c], bias[c], shift[c],
+//                      rounding, zero_point, lo, hi)         (core/requantize.h)
+//       best[c] = max(best[c], q)
+//   out[out_addr + i] = best                                 (C bytes)
+struct Post {
+  QSIM_POST_FIELDS(QSIM_U_MEMBER, QSIM_S_MEMBER)
+  bool operator==(const Post&) const = default;
+};
+
+// stream = out[out_addr], out[out_addr + 1], ... (C bytes each)
+// for (g < groups) for (r < runs)
+//   for (b < run_bytes) dram[dram_addr + g * group_stride + r * run_stride + b] << stream
+// Done when the last write response has come back.
+struct Store {
+  QSIM_STORE_FIELDS(QSIM_U_MEMBER, QSIM_S_MEMBER)
+  bool operator==(const Store&) const = default;
+};
+
+#undef QSIM_U_MEMBER
+#undef QSIM_S_MEMBER
+
+// In the order of the variant below, of `opcode`, and of the way of a byte.
+enum class Unit : std::uint8_t { kLoad, kExecute, kPost, kStore };
+inline constexpr std::size_t kUnits = 4;
+inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"load", "execute", "post",
+                                                                    "store"};
+
+enum class LoadMemory : std::uint8_t { kActivation = 0, kWeight = 1, kParameter = 2 };
+
+inline constexpr std::size_t kSemaphores = 16;
+inline constexpr int kSemaphoreMax = 15;
+
+struct Command {
+  std::uint16_t wait_mask = 0;
+  std::uint16_t signal_mask = 0;
+  std::variant<Load, Execute, Post, Store> fields;
+
+  Unit unit() const { return static_cast<Unit>(fields.index()); }
+  bool operator==(const Command&) const = default;
+};
+
+}  // namespace qsim

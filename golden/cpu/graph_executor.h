@@ -1,0 +1,66 @@
+// Executes a Graph on the CPU, in one thread: the trusted result of every other engine. It knows
+// the graph alone, never the compiler or a Program.
+//
+// Two independent paths give the same bits: plain loops that read like the definition in
+// core/graph.h, and an implicit GEMM with vector instructions chosen at run time.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/graph.h"
+
+namespace qsim::golden {
+
+enum class Path : std::uint8_t { kPlain, kOptimised };
+
+// Instructions of the optimised path. kAuto takes the best that this processor has.
+enum class VectorPath : std::uint8_t { kAuto, kAvx512Vnni, kAvx2, kPortable };
+
+// "auto", "avx512_vnni", "avx2", "portable"
+std::string_view vector_path_name(VectorPath path);
+// Whether this processor can run it; kAuto and kPortable always.
+bool is_available(VectorPath path);
+// What kAuto means on this processor; any other path stands for itself.
+VectorPath resolve(VectorPath path);
+
+struct ExecutorOptions {
+  Path path = Path::kOptimised;
+  VectorPath vector_path = VectorPath::kAuto;  // of the optimised path; must be available
+  bool keep_every_layer = true;                // false: run() returns the last layer alone
+};
+
+class LayerExecutor;
+
+// Holds packed convolution weights (fully connected weights are used where they lie), so that
+// several inputs pay for the packing once. The graph must outlive it. run() may be called from
+// several threads at once.
+class GraphExecutor {
+ public:
+  // Throws Error for a graph that validate() refuses and for a path that is not available.
+  explicit GraphExecutor(const Graph& graph, const ExecutorOptions& options = {});
+  GraphExecutor(Graph&&, const ExecutorOptions& = {}) = delete;  // would outlive its graph
+  ~GraphExecutor();
+  GraphExecutor(const GraphExecutor&) = delete;
+  GraphExecutor& operator=(const GraphExecutor&) = delete;
+
+  // `input` is NHWC in the graph's input dtype. One tensor per layer, NHWC in the layer's output
+  // dtype. Throws Error when the input is not of the graph's shape or dtype.
+  std::vector<Tensor> run(const Tensor& input) const;
+  // The same into the tensors of an earlier run, whose memory is used again: touching fresh pages
+  // costs VGG-16 a quarter of its time. `input` must not be one of them.
+  void run(const Tensor& input, std::vector<Tensor>& outputs) const;
+
+ private:
+  const Graph& graph_;
+  ExecutorOptions options_;
+  std::vector<std::unique_ptr<LayerExecutor>> layers_;
+};
+
+std::vector<Tensor> run_graph(const Graph& graph, const Tensor& input,
+                              const ExecutorOptions& options);
+std::vector<Tensor> run_graph(const Graph& graph, const Tensor& input,
+                              Path path = Path::kOptimised);
+
+}  // namespace qsim::golden

@@ -1,0 +1,127 @@
+// The layers without weights: max-pool, ReLU, flatten. Their inner loops run over channels, which
+// lie side by side, and are plain enough for the compiler to vectorise.
+#include <algorithm>
+
+#include "golden/cpu/optimised_layers.h"
+
+namespace qsim::golden {
+namespace {
+
+template <typename T>
+void max_into(T* out, const T* in, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = std::max(out[i], in[i]);
+}
+
+class MaxPoolExecutor : public LayerExecutor {
+ public:
+  MaxPoolExecutor(const MaxPool& pool, const Value& input, const Value& output)
+      : window_(pool.window), input_(input), output_(output) {}
+
+  void run(const Tensor& input, Tensor& output) const override {
+    input_.is_unsigned() ? run_as<std::uint8_t>(input, output) : run_as<std::int8_t>(input, output);
+  }
+
+ private:
+  template <typename T>
+  void run_as(const Tensor& input, Tensor& output) const {
+    const T* in = input.as<T>().data();
+    const auto [batch, height, width, channels] = output_.shape;
+    T* out = output.as<T>().data();
+    for (std::int64_t n = 0; n < batch; ++n) {
+      const T* picture = in + n * input_.shape.height * input_.shape.width * channels;
+      for (std::int64_t oy = 0; oy < height; ++oy) {
+        for (std::int64_t ox = 0; ox < width; ++ox) {
+          pool_pixel(picture, oy, ox, out);
+          out += channels;
+        }
+      }
+    }
+  }
+
+  // Every window holds at least one position (validate() sees to it), so that starting from the
+  // smallest value is the same as starting from the first.
+  template <typename T>
+  void pool_pixel(const T* picture, std::int64_t oy, std::int64_t ox, T* out) const {
+    const ImageShape& in = input_.shape;
+    const std::int64_t y = oy * window_.stride_h - window_.pad_top;
+    const std::int64_t x = ox * window_.stride_w - window_.pad_left;
+    std::fill_n(out, in.channels, static_cast<T>(input_.min()));
+    for (std::int64_t iy = std::max<std::int64_t>(y, 0);
+         iy < std::min(y + window_.kernel_h, in.height); ++iy) {
+      for (std::int64_t ix = std::max<std::int64_t>(x, 0);
+           ix < std::min(x + window_.kernel_w, in.width); ++ix) {
+        max_into(out, picture + (iy * in.width + ix) * in.channels, in.channels);
+      }
+    }
+  }
+
+  const Window& window_;
+  const Value& input_;
+  const Value& output_;
+};
+
+class ReluExecutor : public LayerExecutor {
+ public:
+  explicit ReluExecutor(const Value& output) : output_(output) {}
+
+  void run(const Tensor& input, Tensor& output) const override {
+    output_.is_unsigned() ? run_as<std::uint8_t>(input, output)
+                          : run_as<std::int8_t>(input, output);
+  }
+
+ private:
+  template <typename T>
+  void run_as(const Tensor& input, Tensor& output) const {
+    const T floor = static_cast<T>(output_.zero_point);
+    const auto in = input.as<T>();
+    const auto out = output.as<T>();
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = std::max(in[i], floor);
+  }
+
+  const Value& output_;
+};
+
+class FlattenExecutor : public LayerExecutor {
+ public:
+  FlattenExecutor(const Flatten& flatten, const Value& input)
+      : order_(flatten.order), input_(input) {}
+
+  void run(const Tensor& input, Tensor& output) const override {
+    if (order_ == Flatten::Order::kHwc) {
+      output.bytes = input.bytes;
+      return;
+    }
+    const auto pixels = static_cast<std::size_t>(input_.shape.height * input_.shape.width);
+    const auto channels = static_cast<std::size_t>(input_.shape.channels);
+    const std::byte* in = input.bytes.data();
+    std::byte* out = output.bytes.data();
+    for (std::int64_t n = 0; n < input_.shape.batch; ++n) {
+      for (std::size_t c = 0; c < channels; ++c) {
+        for (std::size_t p = 0; p < pixels; ++p) out[c * pixels + p] = in[p * channels + c];
+      }
+      in += pixels * channels;
+      out += pixels * channels;
+    }
+  }
+
+ private:
+  Flatten::Order order_;
+  const Value& input_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayerExecutor> make_max_pool(const MaxPool& pool, const Value& input,
+                                             const Value& output) {
+  return std::make_unique<MaxPoolExecutor>(pool, input, output);
+}
+
+std::unique_ptr<LayerExecutor> make_relu(const Value& output) {
+  return std::make_unique<ReluExecutor>(output);
+}
+
+std::unique_ptr<LayerExecutor> make_flatten(const Flatten& flatten, const Value& input) {
+  return std::make_unique<FlattenExecutor>(flatten, input);
+}
+
+}  // namespace qsim::golden

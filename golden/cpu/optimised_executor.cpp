@@ -1,0 +1,44 @@
+// Ties the optimised layers to the interface of GraphExecutor.
+#include "golden/cpu/optimised_layers.h"
+
+namespace qsim::golden {
+namespace {
+
+constexpr std::uint8_t kSignBit = 0x80;
+
+struct MakeLayer {
+  const Layer& layer;
+  const Value& input;
+  const VectorKernels& kernels;
+
+  std::unique_ptr<LayerExecutor> operator()(const Conv2d& conv) const {
+    return make_conv2d(conv, input, layer.output, kernels);
+  }
+  std::unique_ptr<LayerExecutor> operator()(const FullyConnected& fc) const {
+    return make_fully_connected(fc, input, layer.output, kernels);
+  }
+  std::unique_ptr<LayerExecutor> operator()(const MaxPool& pool) const {
+    return make_max_pool(pool, input, layer.output);
+  }
+  std::unique_ptr<LayerExecutor> operator()(const Relu&) const { return make_relu(layer.output); }
+  std::unique_ptr<LayerExecutor> operator()(const Flatten& flatten) const {
+    return make_flatten(flatten, input);
+  }
+};
+
+}  // namespace
+
+UnsignedActivations::UnsignedActivations(const Tensor& tensor, const Value& value)
+    : data_(reinterpret_cast<const std::uint8_t*>(tensor.bytes.data())) {
+  if (value.is_unsigned()) return;
+  copy_.assign(data_, data_ + tensor.bytes.size());
+  for (std::uint8_t& byte : copy_) byte ^= kSignBit;
+  data_ = copy_.data();
+}
+
+std::unique_ptr<LayerExecutor> make_optimised_executor(const Layer& layer, const Value& input,
+                                                       const VectorKernels& kernels) {
+  return std::visit(MakeLayer{layer, input, kernels}, layer.operation);
+}
+
+}  // namespace qsim::golden

@@ -1,0 +1,62 @@
+// Which instruction sets this processor has, and the kernels of each.
+#include "golden/cpu/vector_kernels.h"
+
+namespace qsim::golden {
+
+std::string_view vector_path_name(VectorPath path) {
+  switch (path) {
+    case VectorPath::kAuto:
+      return "auto";
+    case VectorPath::kAvx512Vnni:
+      return "avx512_vnni";
+    case VectorPath::kAvx2:
+      return "avx2";
+    case VectorPath::kPortable:
+      return "portable";
+  }
+  return "?";
+}
+
+bool is_available(VectorPath path) {
+  switch (path) {
+    case VectorPath::kAuto:
+    case VectorPath::kPortable:
+      return true;
+#if defined(__x86_64__)
+    case VectorPath::kAvx512Vnni:
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+    case VectorPath::kAvx2:
+      return __builtin_cpu_supports("avx2");
+#endif
+    default:
+      return false;
+  }
+}
+
+VectorPath resolve(VectorPath path) {
+  if (path != VectorPath::kAuto) return path;
+  for (const VectorPath candidate : {VectorPath::kAvx512Vnni, VectorPath::kAvx2}) {
+    if (is_available(candidate)) return candidate;
+  }
+  return VectorPath::kPortable;
+}
+
+const VectorKernels& vector_kernels(VectorPath path) {
+  if (!is_available(path)) {
+    throw_bad_input("this processor has no " + std::string(vector_path_name(path)) +
+                    " instructions; 'auto' takes the best that it has");
+  }
+  switch (resolve(path)) {
+#if defined(__x86_64__)
+    case VectorPath::kAvx512Vnni:
+      return kAvx512VnniKernels;
+    case VectorPath::kAvx2:
+      return kAvx2Kernels;
+#endif
+    default:
+      return kPortableKernels;
+  }
+}
+
+}  // namespace qsim::golden

@@ -1,0 +1,73 @@
+// The innermost loops of the optimised path, once per instruction set. Every set computes the same
+// bits from the same packed layout, so that only these functions differ between processors.
+//
+// Activations are unsigned bytes u here: a uint8 value as it is, an int8 value plus 128. Weights
+// are int8. Accumulators are int32 and wrap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "golden/cpu/graph_executor.h"
+
+namespace qsim::golden {
+
+inline constexpr int kTileRows = 14;       // output pixels of one tile
+inline constexpr int kPanelChannels = 32;  // output channels of one packed weight panel
+inline constexpr int kQuad = 4;            // depth that one multiply-add instruction reduces
+inline constexpr int kDotRows = 4;         // rows that dot_rows takes on either side
+
+// How one panel's psums round. With t the psum plus bias (both fit 31 bits, see
+// psums_stay_narrow), the rounding addend of core/requantize.h is
+//   addend + ((t >> shift) & even) + (t < 0 ? negative : 0).
+struct RoundingPanel {
+  alignas(64) std::int32_t shift[kPanelChannels];
+  alignas(64) std::int32_t addend[kPanelChannels];
+  alignas(64) std::int32_t even[kPanelChannels];
+  alignas(64) std::int32_t negative[kPanelChannels];
+};
+
+// Ofmap range of a layer.
+struct OutputRange {
+  std::int32_t zero_point;
+  std::int32_t lo;
+  std::int32_t hi;
+};
+
+struct TileOperands {
+  const std::uint8_t* rows;     // [kTileRows][row_stride], each 4 * quads bytes deep
+  std::size_t row_stride;       // bytes
+  const std::int8_t* panel;     // [quads][kPanelChannels][kQuad]
+  std::size_t quads;            // depth / 4
+  const std::int32_t* initial;  // [kPanelChannels], 64-byte aligned: where the psums start
+};
+
+struct VectorKernels {
+  // acc[r][c] = initial[c] + sum over k of rows[r][k] * panel[k][c], for r < row_count. Rows up to
+  // kTileRows are read and acc (64-byte aligned, [kTileRows][kPanelChannels]) may be written
+  // beyond row_count.
+  void (*multiply_tile)(const TileOperands& operands, int row_count, std::int32_t* acc);
+
+  // out[r * out_stride + c] = clamp(((t + r) >> shift) + zero_point) of t = acc[r][c], for
+  // r < row_count, c < channels <= kPanelChannels.
+  void (*requantize_tile)(const std::int32_t* acc, int row_count, const RoundingPanel& rounding,
+                          const OutputRange& range, int channels, std::uint8_t* out,
+                          std::size_t out_stride);
+
+  // products[i * kDotRows + j] = sum over k < depth of x[i][k] * weights[j][k] for i < x_rows;
+  // weight_sums[j] = sum over k of weights[j][k]. x is [x_rows][depth]; 1 <= x_rows <= kDotRows;
+  // weights are kDotRows pointers. Nothing is read beyond depth.
+  void (*dot_rows)(const std::uint8_t* x, int x_rows, const std::int8_t* const* weights,
+                   std::size_t depth, std::int32_t* products, std::int32_t* weight_sums);
+};
+
+extern const VectorKernels kPortableKernels;
+#if defined(__x86_64__)
+extern const VectorKernels kAvx2Kernels;
+extern const VectorKernels kAvx512VnniKernels;
+#endif
+
+// The kernels of a path (kAuto: the best available). Throws Error when this processor lacks them.
+const VectorKernels& vector_kernels(VectorPath path);
+
+}  // namespace qsim::golden

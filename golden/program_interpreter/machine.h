@@ -1,0 +1,30 @@
+// The memories that the interpreter runs a Program on, sized from its ArchConfig. No time, no
+// tokens.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/dram_memory.h"
+#include "core/random.h"
+
+namespace qsim::interpreter {
+
+struct Machine {
+  // Scratchpads zero, DRAM as at the start of a run. `program` must outlive this object.
+  Machine(const Program& program, const Tensor& input);
+
+  ArchConfig arch;
+  std::vector<std::int8_t> act;                                            // [word][R]
+  std::vector<std::int8_t> weight;                                         // [word][C]
+  std::array<std::vector<std::uint32_t>, kAccumulatorHalves> accumulator;  // [half][word][C]
+  std::vector<std::int8_t> out;                                            // [word][C]
+  std::array<std::vector<std::uint8_t>, kParamSlots> params;               // [slot][byte]
+  DramMemory dram;
+};
+
+// Overwrites every on-chip byte, so that a read of something never written is seen.
+void fill_with_garbage(Machine& machine, Random& random);
+
+}  // namespace qsim::interpreter

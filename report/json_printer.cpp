@@ -1,0 +1,135 @@
+#include "report/json_printer.h"
+
+#include <nlohmann/json.hpp>
+
+namespace qsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json provenance_json(const Provenance& provenance) {
+  return {{"version", provenance.version}, {"commit", provenance.commit},
+          {"argv", provenance.argv},       {"seed", provenance.seed},
+          {"config", provenance.config},   {"config_hash", provenance.config_hash},
+          {"model", provenance.model},     {"model_hash", provenance.model_hash},
+          {"input", provenance.input},     {"input_hash", provenance.input_hash}};
+}
+
+Json config_json(const ArchConfig& config) {
+  Json json = Json::object();
+  for (const ArchConfigField& field : arch_config_fields()) {
+    const std::string name(field.name);
+    if (field.number != nullptr) {
+      json[name] = config.*field.number;
+    } else {
+      json[name] = config.*field.text;
+    }
+  }
+  return json;
+}
+
+Json stalls_json(const std::vector<Stall>& stalls) {
+  Json json = Json::object();
+  for (const Stall& stall : stalls) json[stall.semaphore] = stall.cycles;
+  return json;
+}
+
+Json array_time_json(const std::vector<ArrayTimePart>& parts) {
+  Json json = Json::object();
+  for (const ArrayTimePart& part : parts) json[part.id] = part.pe_cycles;
+  return json;
+}
+
+void add_counts(Json& json, const ReportLayer& layer) {
+  json["macs"] = layer.macs;
+  json["cycles"] = layer.timing ? Json(layer.timing->cycles) : Json(nullptr);
+  json["utilization"] = layer.timing ? Json(layer.timing->utilization) : Json(nullptr);
+  json["dram_read_bytes"] = layer.dram_read_bytes;
+  json["dram_write_bytes"] = layer.dram_write_bytes;
+}
+
+void add_timing(Json& json, const ReportLayer& layer) {
+  json["stalls"] = layer.timing ? stalls_json(layer.timing->stalls) : Json::object();
+  if (!layer.timing) return;
+  json["stream_cycles"] = layer.timing->stream_cycles;
+  json["fold_bubble_cycles"] = layer.timing->fold_bubble_cycles;
+  json["idle_cycles"] = layer.timing->idle_cycles;
+  json["array_time_pe_cycles"] = array_time_json(layer.timing->array_time);
+}
+
+Json layer_json(const ReportLayer& layer) {
+  Json json = {{"name", layer.name},
+               {"op", layer.operation},
+               {"dataflow", layer.dataflow},
+               {"mapping", layer.mapping}};
+  add_counts(json, layer);
+  add_timing(json, layer);
+  return json;
+}
+
+Json total_json(const RunReport& report) {
+  Json json = Json::object();
+  add_counts(json, report.total);
+  json["simulated_seconds"] = report.total.timing ? Json(report.simulated_seconds) : Json(nullptr);
+  add_timing(json, report.total);
+  for (const ReportUnit& unit : report.units) {
+    json["units"][unit.name] = {{"busy_cycles", unit.busy_cycles},
+                                {"idle_cycles", unit.idle_cycles},
+                                {"stalls", stalls_json(unit.stalls)}};
+  }
+  return json;
+}
+
+Json top_json(const std::vector<OutputClass>& top) {
+  Json json = Json::array();
+  for (const OutputClass& entry : top) {
+    json.push_back({{"index", entry.index},
+                    {"label", entry.label.empty() ? std::to_string(entry.index) : entry.label},
+                    {"probability", entry.probability ? Json(*entry.probability) : Json(nullptr)},
+                    {"score", entry.score}});
+  }
+  return json;
+}
+
+Json divergence_json(const Divergence& divergence) {
+  Json json = {{"layer", divergence.layer}};
+  json["tile"] = divergence.origin ? Json(divergence.origin->tile) : Json(nullptr);
+  json["n"] = divergence.n;
+  json["y"] = divergence.y;
+  json["x"] = divergence.x;
+  json["c"] = divergence.c;
+  json["expected"] = divergence.expected;
+  json["found"] = divergence.found;
+  return json;
+}
+
+Json verify_summary_json(const VerifySummary& verify) {
+  const Comparison& comparison = verify.comparison;
+  Json json = {{"golden", verify.golden},
+               {"values", comparison.values()},
+               {"mismatches", comparison.mismatches()}};
+  if (comparison.first) json["first_divergence"] = divergence_json(*comparison.first);
+  return json;
+}
+
+}  // namespace
+
+std::string run_json(const RunReport& report) {
+  Json json = {{"schema", "qsim.run/1"},
+               {"provenance", provenance_json(report.provenance)},
+               {"config", config_json(report.config)},
+               {"engine", report.engine}};
+  json["layers"] = Json::array();
+  for (const ReportLayer& layer : report.layers) json["layers"].push_back(layer_json(layer));
+  json["total"] = total_json(report);
+  json["wall_seconds"] = report.wall_seconds;
+  json["phase_seconds"] = {{"import", report.phases.import},
+                           {"compile", report.phases.compile},
+                           {"simulate", report.phases.simulate},
+                           {"golden", report.phases.golden}};
+  json["output"] = {{"top", top_json(report.top)}};
+  json["verify"] = report.verify ? verify_summary_json(*report.verify) : Json(nullptr);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace qsim

@@ -1,0 +1,15 @@
+// The layers of a run as a table for spreadsheets: RFC 4180, one header line, one line a layer.
+#pragma once
+
+#include <string>
+
+#include "report/run_report.h"
+
+namespace qsim {
+
+// name, op, dataflow, mapping, macs, cycles, utilization, dram_read_bytes, dram_write_bytes,
+// stream_cycles, fold_bubble_cycles, idle_cycles, then stall_<semaphore> of each semaphore. Cells
+// of an engine without time are empty. Lines end with "\n".
+std::string layers_csv(const RunReport& report);
+
+}  // namespace qsim

@@ -1,0 +1,124 @@
+#include "report/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/dram_channel.h"
+
+namespace qsim {
+namespace {
+
+constexpr const char* kDataflow = "weight_stationary";
+
+// The semaphores that commands of one unit wait for.
+std::uint32_t waited_semaphores(const Program& program, Unit unit) {
+  std::uint32_t mask = 0;
+  for (const Instruction& instruction : program.stream(unit)) mask |= instruction.command.wait_mask;
+  return mask;
+}
+
+std::vector<Stall> stalls_of(const Program& program, std::uint32_t mask,
+                             const StallCycles& cycles) {
+  std::vector<Stall> stalls;
+  for (std::size_t s = 0; s < kSemaphores; ++s) {
+    if (((mask >> s) & 1) != 0) stalls.push_back({program.semaphores[s].name, cycles[s]});
+  }
+  return stalls;
+}
+
+LayerTiming timing_of(const Program& program, const LayerAccount& account,
+                      const LayerEdges& edges) {
+  LayerTiming timing;
+  timing.cycles = account.cycles();
+  timing.utilization = utilization(account.macs, account.cycles(), program.arch);
+  timing.stream_cycles = account.stream_cycles;
+  timing.fold_bubble_cycles = account.fold_bubble_cycles;
+  timing.idle_cycles = account.idle_cycles;
+  timing.stalls =
+      stalls_of(program, waited_semaphores(program, Unit::kExecute), account.stall_cycles);
+  timing.array_time = array_time(program, account, edges);
+  return timing;
+}
+
+// DRAM traffic follows from the commands alone, so engines without time report it too.
+void add_dram_bytes(std::vector<ReportLayer>& layers, const Program& program) {
+  for (const Instruction& load : program.stream(Unit::kLoad)) {
+    layers[static_cast<std::size_t>(load.origin.layer)].dram_read_bytes +=
+        dram_transfer(std::get<Load>(load.command.fields), program.arch).bytes;
+  }
+  for (const Instruction& store : program.stream(Unit::kStore)) {
+    layers[static_cast<std::size_t>(store.origin.layer)].dram_write_bytes +=
+        dram_transfer(std::get<Store>(store.command.fields), program.arch).bytes;
+  }
+}
+
+void add_units(RunReport& report, const Program& program, const RunAccount& account) {
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const UnitAccount& unit = account.units[u];
+    const std::uint32_t mask = waited_semaphores(program, static_cast<Unit>(u));
+    report.units.push_back({std::string(kUnitNames[u]), unit.busy_cycles, unit.idle_cycles,
+                            stalls_of(program, mask, unit.stall_cycles)});
+  }
+}
+
+void add_timing(RunReport& report, const Program& program, const RunResult& result) {
+  const RunAccount run = account(program, result.times);
+  const std::vector<LayerEdges> edges = layer_edges(program, result.times, run);
+  for (std::size_t i = 0; i < report.layers.size(); ++i) {
+    const LayerAccount& layer = run.layers[i];
+    QSIM_CHECK(layer.dram_read_bytes == report.layers[i].dram_read_bytes &&
+                   layer.dram_write_bytes == report.layers[i].dram_write_bytes,
+               "DRAM bytes of layer '" + report.layers[i].name + "' do not add up");
+    report.layers[i].timing = timing_of(program, layer, edges[i]);
+  }
+  report.total.timing = timing_of(program, sum_of_layers(run), sum_of_edges(edges));
+  report.simulated_seconds =
+      static_cast<double>(run.total_cycles) / (static_cast<double>(program.arch.clock_mhz) * 1e6);
+  add_units(report, program, run);
+}
+
+}  // namespace
+
+void add_layers(RunReport& report, const Program& program, const RunResult& result) {
+  report.config = program.arch;
+  report.wall_seconds = result.wall_seconds;
+  for (const ProgramLayer& layer : program.layers) {
+    report.layers.push_back({layer.name, layer.operation, kDataflow, layer.mapping,
+                             static_cast<std::uint64_t>(layer.macs), 0, 0, std::nullopt});
+  }
+  add_dram_bytes(report.layers, program);
+  report.total.name = "total";
+  for (const ReportLayer& layer : report.layers) {
+    report.total.macs += layer.macs;
+    report.total.dram_read_bytes += layer.dram_read_bytes;
+    report.total.dram_write_bytes += layer.dram_write_bytes;
+  }
+  const bool has_time = std::any_of(result.times.begin(), result.times.end(),
+                                    [](auto& unit) { return !unit.empty(); });
+  if (has_time) add_timing(report, program, result);
+}
+
+std::vector<OutputClass> top_classes(const std::vector<double>& logits, bool has_scale,
+                                     const std::vector<std::string>& labels, std::size_t count) {
+  if (logits.empty()) return {};
+  const double best = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const double logit : logits) sum += std::exp(logit - best);
+  std::vector<std::size_t> order(logits.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  std::vector<OutputClass> classes;
+  for (std::size_t i = 0; i < std::min(count, order.size()); ++i) {
+    OutputClass entry;
+    entry.index = static_cast<std::int64_t>(order[i]);
+    if (order[i] < labels.size()) entry.label = labels[order[i]];
+    entry.score = logits[order[i]];
+    if (has_scale) entry.probability = std::exp(entry.score - best) / sum;
+    classes.push_back(std::move(entry));
+  }
+  return classes;
+}
+
+}  // namespace qsim

@@ -1,0 +1,107 @@
+// Everything that a run yields, as plain data: what the table, JSON and CSV printers print.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cycle_accounting.h"
+#include "report/array_time.h"
+#include "report/compare.h"
+
+namespace qsim {
+
+// What was run: enough to run it again. A hash is "fnv1a64:" and 16 hexadecimal digits of the
+// file's bytes; empty for what is not a file.
+struct Provenance {
+  std::string version;
+  std::string commit;
+  std::vector<std::string> argv;
+  std::uint64_t seed = 0;
+  std::string config;
+  std::string config_hash;
+  std::string model;
+  std::string model_hash;
+  std::string input;
+  std::string input_hash;
+};
+
+struct Stall {
+  std::string semaphore;
+  std::uint64_t cycles = 0;
+};
+
+// Absent where the engine has no time.
+struct LayerTiming {
+  std::uint64_t cycles = 0;
+  double utilization = 0;
+  std::uint64_t stream_cycles = 0;
+  std::uint64_t fold_bubble_cycles = 0;
+  std::uint64_t idle_cycles = 0;
+  std::vector<Stall> stalls;  // one per semaphore that the execute unit waits for, also when 0
+  std::vector<ArrayTimePart> array_time;
+};
+
+struct ReportLayer {
+  std::string name;
+  std::string operation;
+  std::string dataflow;
+  std::string mapping;
+  std::uint64_t macs = 0;
+  std::uint64_t dram_read_bytes = 0;
+  std::uint64_t dram_write_bytes = 0;
+  std::optional<LayerTiming> timing;
+};
+
+struct ReportUnit {
+  std::string name;
+  std::uint64_t busy_cycles = 0;
+  std::uint64_t idle_cycles = 0;
+  std::vector<Stall> stalls;
+};
+
+// One class of the output, best first.
+struct OutputClass {
+  std::int64_t index = 0;
+  std::string label;                  // "" when the model has no labels
+  std::optional<double> probability;  // softmax; absent when the output has no scale
+  double score = 0;                   // dequantized, or the raw value when there is no scale
+};
+
+struct PhaseSeconds {
+  double import = 0;
+  double compile = 0;
+  double simulate = 0;
+  double golden = 0;
+};
+
+struct VerifySummary {
+  std::string golden;  // "cpu"
+  Comparison comparison;
+};
+
+struct RunReport {
+  Provenance provenance;
+  ArchConfig config;
+  std::string engine;
+  std::vector<ReportLayer> layers;
+  ReportLayer total;              // name "total"; its timing spans the run
+  double simulated_seconds = 0;   // 0 without time
+  std::vector<ReportUnit> units;  // empty without time
+  double wall_seconds = 0;        // the engine alone
+  PhaseSeconds phases;
+  std::vector<OutputClass> top;
+  std::optional<VerifySummary> verify;  // absent: not compared
+};
+
+// Fills config, layers, total, units, simulated_seconds and wall_seconds; without timing for an
+// engine that has none. Throws InternalError when the run's times break a rule of
+// core/cycle_accounting.h.
+void add_layers(RunReport& report, const Program& program, const RunResult& result);
+
+// The `count` best of one picture's scores. `logits` are dequantized when `has_scale`; labels may
+// be empty.
+std::vector<OutputClass> top_classes(const std::vector<double>& logits, bool has_scale,
+                                     const std::vector<std::string>& labels, std::size_t count);
+
+}  // namespace qsim

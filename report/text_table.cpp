@@ -1,0 +1,131 @@
+#include "report/text_table.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+namespace qsim {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kLeastTextWidth = 8;
+
+std::string printable(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return result;
+}
+
+bool continues_a_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// Characters, for UTF-8.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues_a_character(c); }));
+}
+
+std::string cut(const std::string& text, std::size_t width) {
+  if (width_of(text) <= width) return text;
+  std::size_t bytes = 0;
+  for (std::size_t characters = 0; bytes < text.size(); ++bytes) {
+    if (continues_a_character(text[bytes])) continue;
+    if (characters++ == width - 2) break;
+  }
+  return text.substr(0, bytes) + "..";
+}
+
+std::vector<std::size_t> natural_widths(const TextTable& table) {
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    std::size_t width = width_of(table.columns[c].title);
+    for (const auto& row : table.rows) width = std::max(width, width_of(row[c]));
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+// Takes characters from the widest shrinkable column until the table fits.
+void shrink(const TextTable& table, std::vector<std::size_t>& widths) {
+  const std::size_t gaps = kGap * (widths.size() - 1);
+  while (std::accumulate(widths.begin(), widths.end(), gaps) > kTableColumns) {
+    std::size_t widest = widths.size();
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      if (!table.columns[c].shrinkable || widths[c] <= kLeastTextWidth) continue;
+      if (widest == widths.size() || widths[c] > widths[widest]) widest = c;
+    }
+    if (widest == widths.size()) return;
+    --widths[widest];
+  }
+}
+
+void append_row(std::string& text, const TextTable& table, const std::vector<std::size_t>& widths,
+                const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t c = 0; c < widths.size(); ++c) {
+    const std::string cell = cut(cells[c], widths[c]);
+    const std::string fill(widths[c] - width_of(cell), ' ');
+    if (c > 0) line += std::string(kGap, ' ');
+    line += table.columns[c].right ? fill + cell : cell + fill;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  text += line + '\n';
+}
+
+template <typename... Values>
+std::string format(const char* pattern, Values... values) {
+  char buffer[64];
+  const int count = std::snprintf(buffer, sizeof buffer, pattern, values...);
+  return {buffer, static_cast<std::size_t>(std::clamp(count, 0, 63))};
+}
+
+}  // namespace
+
+std::string layout(const TextTable& table) {
+  TextTable clean = table;
+  for (auto& row : clean.rows) {
+    row.resize(clean.columns.size());
+    for (std::string& cell : row) cell = printable(cell);
+  }
+  std::vector<std::size_t> widths = natural_widths(clean);
+  shrink(clean, widths);
+  std::vector<std::string> titles;
+  std::vector<std::string> rules;
+  for (std::size_t c = 0; c < widths.size(); ++c) {
+    titles.push_back(clean.columns[c].title);
+    rules.emplace_back(widths[c], '-');
+  }
+  std::string text;
+  append_row(text, clean, widths, titles);
+  append_row(text, clean, widths, rules);
+  for (const auto& row : clean.rows) append_row(text, clean, widths, row);
+  return text;
+}
+
+std::string with_thousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t i = digits.size(); i > 3;) {
+    i -= 3;
+    digits.insert(i, 1, ',');
+  }
+  return digits;
+}
+
+std::string with_thousands(std::int64_t number) {
+  if (number >= 0) return with_thousands(static_cast<std::uint64_t>(number));
+  return "-" + with_thousands(std::uint64_t{0} - static_cast<std::uint64_t>(number));
+}
+
+std::string percent(double share) { return format("%.1f%%", 100.0 * share); }
+
+std::string tenths_text(std::int64_t tenths) {
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + "%";
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 1e-3) return format("%.1f us", seconds * 1e6);
+  return seconds < 1 ? format("%.1f ms", seconds * 1e3) : format("%.2f s", seconds);
+}
+
+}  // namespace qsim

@@ -1,0 +1,35 @@
+// Columns of text for people: numbers to the right with thousands separators, text to the left,
+// never wider than 110 columns. No colour, ever, so NO_COLOR holds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qsim {
+
+inline constexpr std::size_t kTableColumns = 110;
+
+struct TableColumn {
+  std::string title;
+  bool right = false;      // numbers
+  bool shrinkable = true;  // text that may be cut ("..") when the table is too wide
+};
+
+struct TextTable {
+  std::vector<TableColumn> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+// Title line, a rule, the rows; each line ends with '\n' and has no trailing spaces. Characters
+// below space are shown as '?', so that a name cannot break the layout.
+std::string layout(const TextTable& table);
+
+std::string with_thousands(std::uint64_t number);  // 1,234,567
+std::string with_thousands(std::int64_t number);
+std::string percent(double share);             // 0.9731 -> "97.3%"
+std::string tenths_text(std::int64_t tenths);  // 973 -> "97.3%"
+std::string seconds_text(double seconds);      // "12.3 ms"
+
+}  // namespace qsim

@@ -1,0 +1,15 @@
+// The commands, one file each. Each returns the exit code and throws Error for what the user can
+// mend.
+#pragma once
+
+#include "sim/cli/context.h"
+
+namespace qsim {
+
+ExitCode run_command(Context& context);
+ExitCode verify_command(Context& context);
+ExitCode compile_command(Context& context);
+ExitCode inspect_command(Context& context);
+ExitCode doctor_command(Context& context);
+
+}  // namespace qsim

@@ -1,0 +1,38 @@
+// `qsim compile`: a model lowered to a program, kept as text, with what the compiler chose.
+#include "compiler/compile.h"
+
+#include <sstream>
+
+#include "core/program_text.h"
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/model_source.h"
+#include "sim/cli/program_sheet.h"
+
+namespace qsim {
+namespace {
+
+std::string text_of(const Program& program) {
+  std::ostringstream text;
+  print_program(program, text);
+  return std::move(text).str();
+}
+
+}  // namespace
+
+ExitCode compile_command(Context& context) {
+  const Options& options = context.options();
+  const ArchConfig config = load_config(options);
+  const Program program = compile(load_model(options, config).graph, config);
+  if (options.program_out == "-") {
+    context.print(text_of(program));
+    return ExitCode::kOk;
+  }
+  if (!options.program_out.empty()) context.write_file(options.program_out, text_of(program));
+
+  Sheet sheet = program_sheet(program);
+  sheet.schema = "qsim.compile/1";
+  context.print(sheet);
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim

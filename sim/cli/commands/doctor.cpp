@@ -1,0 +1,84 @@
+// `qsim doctor`: what this executable is made of, and whether it finds what it needs. Exit code 3
+// when it does not.
+#include <cstdlib>
+
+#include <sysc/kernel/sc_ver.h>
+#include <unistd.h>
+
+#include "golden/cpu/graph_executor.h"
+#include "sim/cli/build_info.h"
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/shipped_files.h"
+
+namespace qsim {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// Tried, not asked: permissions do not tell about read-only or full disks.
+bool can_write_here() {
+  std::string name = ".qsim-doctor-XXXXXX";
+  const int file = ::mkstemp(name.data());
+  if (file < 0) return false;
+  ::close(file);
+  return ::unlink(name.c_str()) == 0;
+}
+
+// A row: what was looked for, whether it is fine, and what was found.
+struct Check {
+  std::string name;
+  bool fine;
+  std::string found;
+};
+
+Check shipped_check(const std::string& name, const std::vector<std::string>& found) {
+  return {name, !found.empty(), found.empty() ? "none found" : joined(found)};
+}
+
+std::vector<Check> checks() {
+  std::string roots;
+  for (const auto& root : shipped_roots()) roots += (roots.empty() ? "" : ", ") + root.string();
+  const bool writable = can_write_here();
+  return {{"shipped_files", !roots.empty(), roots.empty() ? "none found" : roots},
+          shipped_check("configs", shipped_configs()),
+          shipped_check("models", shipped_models()),
+          shipped_check("pictures", shipped_inputs()),
+          {"current_folder", writable, writable ? "can be written" : "cannot be written"}};
+}
+
+void add_versions(Sheet& sheet) {
+  sheet.add("version", std::string(build_version()));
+  sheet.add("commit", std::string(build_commit()));
+  sheet.add("build_type", std::string(build_type()));
+  sheet.add("compiler", std::string("g++-compatible ") + __VERSION__);
+  sheet.add("systemc", std::string(SC_VERSION));
+  sheet.add("protobuf", std::string(protobuf_version()));
+  const golden::VectorPath path = golden::resolve(golden::VectorPath::kAuto);
+  sheet.add("golden_vector_path", std::string(golden::vector_path_name(path)));
+  sheet.add("cuda", std::string(build_has_cuda() ? "nvcc found, no CUDA golden in this build"
+                                                 : "not built; golden runs on the CPU"));
+}
+
+}  // namespace
+
+ExitCode doctor_command(Context& context) {
+  Sheet sheet;
+  sheet.schema = "qsim.doctor/1";
+  add_versions(sheet);
+  SheetTable table{"checks", {"check", "fine", "found"}, {}};
+  bool all_fine = true;
+  for (const Check& check : checks()) {
+    table.rows.push_back({check.name, check.fine, check.found});
+    all_fine = all_fine && check.fine;
+  }
+  sheet.add("fine", all_fine);
+  sheet.tables.push_back(std::move(table));
+  context.print(sheet);
+  return all_fine ? ExitCode::kOk : ExitCode::kBadInput;
+}
+
+}  // namespace qsim

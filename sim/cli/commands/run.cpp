@@ -1,0 +1,88 @@
+// `qsim run`: a model and an input, through compiler and engine, compared with golden.
+#include <sstream>
+
+#include "compiler/compile.h"
+#include "golden/cpu/graph_executor.h"
+#include "report/json_printer.h"
+#include "report/table_printer.h"
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/engines.h"
+#include "sim/cli/network.h"
+#include "sim/cli/run_folder.h"
+
+namespace qsim {
+namespace {
+
+RunResult simulate(const Program& program, const Tensor& input, Context& context) {
+  const Options& options = context.options();
+  const std::unique_ptr<Engine> engine = make_engine(options.engine);
+  if (options.no_data && !engine->has_time()) {
+    throw Error(ExitCode::kUsage, "--no-data leaves nothing to do for --engine " + options.engine +
+                                      ", which has no time");
+  }
+  context.progress("simulating " + std::to_string(program.command_count()) + " commands with " +
+                   options.engine);
+  double seconds = 0;
+  RunResult result = timed(seconds, [&] {
+    return engine->run(program, input, {.move_data = !options.no_data, .seed = options.seed});
+  });
+  if (result.wall_seconds == 0) result.wall_seconds = seconds;  // an engine may measure itself
+  return result;
+}
+
+bool wants_golden(const Options& options) {
+  return !options.no_data && (!options.no_verify || !options.dump_layers.empty());
+}
+
+std::vector<Tensor> golden_tensors(const Network& network, Context& context) {
+  if (!wants_golden(context.options())) return {};
+  context.progress("comparing with golden");
+  return golden::run_graph(network.model.graph, network.input);
+}
+
+std::optional<VerifySummary> compare(const Program& program, const std::vector<Tensor>& golden,
+                                     const RunResult& result, Context& context) {
+  if (context.options().no_data || context.options().no_verify) return std::nullopt;
+  std::string note;
+  const std::string backend = golden_backend(note);
+  if (!note.empty()) context.note(note);
+  return VerifySummary{backend, compare_ofmaps(program, golden, result)};
+}
+
+void print(const RunReport& report, Context& context) {
+  std::ostringstream text;
+  print_run(report, text);
+  context.print(text.str());
+  context.print_json(run_json(report));
+}
+
+}  // namespace
+
+ExitCode run_command(Context& context) {
+  const Options& options = context.options();
+  RunReport report;
+  report.engine = options.engine;
+  make_output_folders(options);
+
+  const ArchConfig config = load_config(options);
+  const Network network =
+      timed(report.phases.import, [&] { return import_network(options, config); });
+  const Program program =
+      timed(report.phases.compile, [&] { return compile(network.model.graph, config); });
+  RunResult result =
+      timed(report.phases.simulate, [&] { return simulate(program, network.input, context); });
+  std::vector<Tensor> golden =
+      timed(report.phases.golden, [&] { return golden_tensors(network, context); });
+
+  add_layers(report, program, result);
+  report.provenance = provenance_of(context.argv(), options, network);
+  report.verify = compare(program, golden, result, context);
+  if (!result.ofmaps.empty()) report.top = classes_of(network, result.ofmaps.back());
+  keep_run(context, report, network, program, result);
+  dump_layers(options, network, program, result, golden);
+  print(report, context);
+  const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
+  return differs ? ExitCode::kMismatch : ExitCode::kOk;
+}
+
+}  // namespace qsim

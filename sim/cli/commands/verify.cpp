@@ -1,0 +1,125 @@
+// `qsim verify`: several engines against golden, on a model or on random layers. Exit code 5 when
+// anything differs.
+#include "compiler/compile.h"
+#include "golden/cpu/graph_executor.h"
+#include "report/text_table.h"
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/engines.h"
+#include "sim/cli/graph_cut.h"
+#include "sim/cli/network.h"
+#include "sim/cli/random_layers.h"
+#include "sim/cli/verification.h"
+
+namespace qsim {
+namespace {
+
+std::string so_far(std::int64_t done, std::int64_t all, const char* what,
+                   const Verification& verification) {
+  return with_thousands(done) + " of " + with_thousands(all) + " " + what + ", " +
+         with_thousands(verification.mismatches()) + " mismatches so far";
+}
+
+// One row a layer, one column of mismatches a witness; witnesses that see other layers (golden
+// against a trace sees fused ones too) are left out.
+SheetTable layers_table(const Verification& verification) {
+  const WitnessTally& first = verification.witnesses().front();
+  SheetTable table{"layers", {"layer", "values"}, {}};
+  for (const LayerComparison& layer : first.layers) {
+    table.rows.push_back({layer.layer, layer.values});
+  }
+  for (const WitnessTally& tally : verification.witnesses()) {
+    if (tally.layers.size() != first.layers.size()) continue;
+    table.columns.push_back(tally.name);
+    for (std::size_t i = 0; i < tally.layers.size(); ++i) {
+      table.rows[i].emplace_back(tally.layers[i].mismatches);
+    }
+  }
+  return table;
+}
+
+SheetTable witnesses_table(const Verification& verification) {
+  SheetTable table{"engines", {"engine", "programs", "values", "mismatches"}, {}};
+  for (const WitnessTally& tally : verification.witnesses()) {
+    table.rows.push_back({tally.name, tally.programs, tally.values, tally.mismatches});
+  }
+  return table;
+}
+
+void add_result(Sheet& sheet, const Verification& verification) {
+  sheet.add("values", verification.values());
+  sheet.add("mismatches", verification.mismatches());
+  const std::string first = verification.first_divergence();
+  if (!first.empty()) sheet.add("first_divergence", first);
+  sheet.tables.push_back(witnesses_table(verification));
+}
+
+Sheet verify_model(Context& context, Verification& verification) {
+  const Options& options = context.options();
+  const ArchConfig config = load_config(options);
+  Model model = load_model(options, config);
+  const InputSource source(options, config, model);
+  if (!options.layers.empty()) {
+    if (options.images > 1) throw Error(ExitCode::kUsage, "--layers excludes --images above 1");
+    model.own_input = cut_layers(model, source.at(model, 0), options.layers, true);
+  }
+  const Program program = compile(model.graph, config);
+  check_rules(program);
+  const golden::GraphExecutor executor(model.graph);
+  for (std::int64_t i = 0; i < options.images; ++i) {
+    const Tensor input = options.layers.empty() ? source.at(model, i) : *model.own_input;
+    const std::vector<Tensor> golden = executor.run(input);
+    const std::int64_t record = options.index.value_or(0) + i;
+    const std::string what = options.images > 1 ? "image " + std::to_string(record) : "";
+    verification.check(what, program, input, golden, model.recorded);
+    if (!model.recorded.empty()) {
+      verification.check_golden(model.graph, golden, model.recorded);
+    }
+    context.progress(so_far(i + 1, options.images, "images", verification));
+  }
+  Sheet sheet;
+  sheet.add("model", model.name);
+  sheet.add("config", config.name);
+  sheet.add("input", source.name());
+  sheet.add("images", options.images);
+  add_result(sheet, verification);
+  sheet.tables.push_back(layers_table(verification));
+  return sheet;
+}
+
+Sheet verify_random_layers(Context& context, Verification& verification) {
+  const Options& options = context.options();
+  RandomLayers layers(options);
+  for (std::int64_t i = 0; i < options.seeds; ++i) {
+    layers.check(i, verification);
+    context.progress(so_far(i + 1, options.seeds, "random layers", verification));
+  }
+  Sheet sheet;
+  sheet.add("random_layers", options.seeds);
+  sheet.add("first_seed", static_cast<std::int64_t>(options.seed));
+  sheet.add("configs", layers.config_names());
+  sheet.add("empty_buckets", layers.empty_buckets());
+  add_result(sheet, verification);
+  sheet.tables.push_back(layers.histogram());
+  return sheet;
+}
+
+}  // namespace
+
+ExitCode verify_command(Context& context) {
+  const Options& options = context.options();
+  std::string note;
+  const std::string backend = golden_backend(note);
+  if (!note.empty()) context.note(note);
+  Verification verification(options.engines, options.seed);
+  Sheet sheet = options.seeds > 0 ? verify_random_layers(context, verification)
+                                  : verify_model(context, verification);
+  sheet.schema = "qsim.verify/1";
+  sheet.facts.insert(sheet.facts.begin(), {"golden", backend});
+  context.print(sheet);
+  const bool differs = verification.mismatches() > 0;
+  context.print("verify: golden " + backend + ", " + with_thousands(verification.values()) +
+                " values, " + with_thousands(verification.mismatches()) + " mismatches\n");
+  return differs ? ExitCode::kMismatch : ExitCode::kOk;
+}
+
+}  // namespace qsim

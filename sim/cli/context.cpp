@@ -1,0 +1,54 @@
+#include "sim/cli/context.h"
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+
+#include "core/error.h"
+
+namespace qsim {
+namespace {
+
+void write_stdout(const std::string& text) {
+  errno = 0;
+  std::cout << text << std::flush;
+  if (std::cout) return;
+  throw_bad_input(std::string("standard output: cannot be written: ") +
+                  (errno == ENOSPC ? "the disk is full" : std::strerror(errno)));
+}
+
+}  // namespace
+
+void Context::print(const std::string& text) {
+  if (options_.json != "-") write_stdout(text);
+}
+
+void Context::print_json(const std::string& json) {
+  if (options_.json == "-") {
+    write_stdout(json);
+  } else if (!options_.json.empty()) {
+    write_file(options_.json, json);
+  }
+}
+
+void Context::print(const Sheet& sheet) {
+  print(sheet_text(sheet));
+  if (!options_.json.empty()) print_json(sheet_json(sheet));
+}
+
+void Context::progress(const std::string& line) {
+  interrupt_.set_progress(line);
+  if (options_.quiet || Clock::now() < quiet_until_) return;
+  quiet_until_ = Clock::now() + std::chrono::seconds(2);
+  std::cerr << "qsim: " << line << std::endl;
+}
+
+void Context::note(const std::string& line) {
+  if (!options_.quiet) std::cerr << "qsim: note: " << line << std::endl;
+}
+
+void Context::write_file(const std::filesystem::path& path, std::string_view content) {
+  interrupt_.write_file(path, content);
+}
+
+}  // namespace qsim

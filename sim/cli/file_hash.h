@@ -1,0 +1,13 @@
+// A fingerprint of files for provenance: FNV-1a, 64 bits, of the bytes. Not cryptographic.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace qsim {
+
+// "fnv1a64:0123456789abcdef" of a file; of a folder, of its files' names and bytes in the order of
+// the names. Throws Error when something cannot be read.
+std::string file_hash(const std::filesystem::path& path);
+
+}  // namespace qsim

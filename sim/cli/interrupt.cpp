@@ -1,0 +1,59 @@
+#include "sim/cli/interrupt.h"
+
+#include <chrono>
+#include <thread>
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/io/files.h"
+
+namespace qsim {
+namespace {
+
+sigset_t interrupt_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+}  // namespace
+
+InterruptWatch::InterruptWatch() {
+  const sigset_t signals = interrupt_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([this] { wait_for_signal(); }).detach();
+}
+
+void InterruptWatch::write_file(const std::filesystem::path& path, std::string_view content) {
+  const std::lock_guard lock(mutex_);
+  write_file_atomically(path, content);
+  kept_.push_back(path.string());
+}
+
+void InterruptWatch::set_progress(std::string text) {
+  const std::lock_guard lock(mutex_);
+  progress_ = std::move(text);
+}
+
+void InterruptWatch::wait_for_signal() {
+  const sigset_t signals = interrupt_signals();
+  int number = 0;
+  if (sigwait(&signals, &number) != 0) return;
+  // A write that hangs (a slow network disk) must not keep the user waiting.
+  const bool locked = mutex_.try_lock_for(std::chrono::milliseconds(800));
+  std::string line = "qsim: interrupted";
+  if (locked && !progress_.empty()) line += ": " + progress_;
+  line += "; kept: ";
+  if (!locked || kept_.empty()) line += "nothing";
+  for (std::size_t i = 0; locked && i < kept_.size(); ++i) line += (i == 0 ? "" : ", ") + kept_[i];
+  line += "\n";
+  const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  ::_exit(written < 0 ? static_cast<int>(ExitCode::kInternal)
+                      : static_cast<int>(ExitCode::kInterrupted));
+}
+
+}  // namespace qsim

@@ -1,0 +1,41 @@
+// The first step of every command: from what the user named to a Graph in memory.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/arch_config.h"
+#include "core/graph.h"
+#include "core/io/sidecar.h"
+#include "sim/cli/options.h"
+
+namespace qsim {
+
+enum class ModelKind : std::uint8_t { kOnnx, kWorkload, kLayerTrace };
+
+std::string_view model_kind_name(ModelKind kind);  // "ONNX model", "workload", "layer trace"
+
+// By the file's name; throws Error for one that is none of them.
+ModelKind model_kind(const std::filesystem::path& path);
+
+struct Model {
+  ModelKind kind = ModelKind::kOnnx;
+  std::string name;  // as the user gave it
+  std::filesystem::path path;
+  Graph graph;
+  std::optional<Tensor> own_input;  // a workload's or trace's
+  std::vector<Tensor> recorded;     // a trace's ofmaps, one per graph layer
+  std::optional<Sidecar> sidecar;   // an ONNX model's
+};
+
+// The config that --config names. Throws Error.
+ArchConfig load_config(const Options& options);
+
+// The model that --model or else the config names. Throws Error.
+Model load_model(const Options& options, const ArchConfig& config);
+Model load_model_file(const std::filesystem::path& path, const std::string& name,
+                      std::optional<std::int64_t> batch);
+
+}  // namespace qsim

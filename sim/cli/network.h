@@ -1,0 +1,30 @@
+// A model and its input, ready to compile: the end of the import phase.
+#pragma once
+
+#include <string>
+
+#include "report/run_report.h"
+#include "sim/cli/input_source.h"
+#include "sim/cli/model_source.h"
+
+namespace qsim {
+
+struct Network {
+  Model model;
+  std::string input_name;  // "" for the model's own tensor
+  std::filesystem::path input_path;
+  Tensor input;  // NHWC in the graph's input dtype; zeros when no data is wanted
+};
+
+// Loads, and cuts to --layers. Throws Error.
+Network import_network(const Options& options, const ArchConfig& config);
+
+// Version, commit, names and hashes.
+Provenance provenance_of(const std::vector<std::string>& argv, const Options& options,
+                         const Network& network);
+
+// The most likely classes of the first picture; empty when the output is not a vector of classes.
+// `ofmap` is the last program layer's.
+std::vector<OutputClass> classes_of(const Network& network, const Tensor& ofmap);
+
+}  // namespace qsim

@@ -1,0 +1,65 @@
+// The command line as plain data. docs/reference/cli.md lists every option.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace qsim {
+
+inline constexpr const char* kDefaultConfig = "pe16x16";
+
+enum class CommandName : std::uint8_t { kRun, kVerify, kCompile, kInspect, kDoctor };
+
+struct Options {
+  CommandName command = CommandName::kRun;
+
+  // Of every command.
+  std::string config = kDefaultConfig;
+  bool config_given = false;
+  std::string json;  // a file, "-" for stdout, "" for none
+  bool quiet = false;
+
+  // What to run: run, verify; --model and --batch also compile.
+  std::string model;  // "": the config's
+  std::string input;  // "": the config's, or the workload's or trace's own
+  std::optional<std::int64_t> index;
+  std::optional<std::int64_t> batch;
+  std::string layers;  // "": all
+  std::string dataflow = "auto";
+  std::uint64_t seed = 0;
+
+  // run
+  std::string engine = "systemc";
+  bool no_data = false;
+  bool no_verify = false;
+  std::string out;
+  std::string dump_layers;
+
+  // verify
+  std::vector<std::string> engines = {"interpreter", "systemc"};
+  std::string golden = "cpu";
+  std::int64_t seeds = 0;
+  bool all_configs = false;
+  std::int64_t images = 1;
+
+  // compile
+  std::string program_out;  // "-" for stdout, "" for none
+
+  // inspect
+  std::string file;
+  bool commands = false;
+};
+
+// What parsing came to: options to run with, or text to print (--help, --version) and leave.
+struct ParsedCommandLine {
+  Options options;
+  std::optional<std::string> text;
+};
+
+// Throws Error (exit code 2) for an unknown command or option (naming the nearest right one), a
+// missing or malformed value, or options that exclude each other.
+ParsedCommandLine parse_command_line(const std::vector<std::string>& argv);
+
+}  // namespace qsim

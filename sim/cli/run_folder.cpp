@@ -1,0 +1,44 @@
+#include "sim/cli/run_folder.h"
+
+#include "core/io/arch_config_file.h"
+#include "core/io/files.h"
+#include "core/io/layer_trace.h"
+#include "core/io/npy.h"
+#include "report/json_printer.h"
+#include "report/layers_csv.h"
+#include "sim/cli/host_layout.h"
+
+namespace qsim {
+
+void make_output_folders(const Options& options) {
+  if (!options.out.empty()) make_folder(options.out);
+  if (!options.dump_layers.empty()) make_folder(options.dump_layers);
+}
+
+void keep_run(Context& context, const RunReport& report, const Network& network,
+              const Program& program, const RunResult& result) {
+  if (context.options().out.empty()) return;
+  const std::filesystem::path folder = context.options().out;
+  context.write_file(folder / "config.yaml", arch_config_yaml(report.config));
+  context.write_file(folder / "layers.csv", layers_csv(report));
+  if (!result.ofmaps.empty()) {
+    const auto layer = static_cast<std::size_t>(program.layers.back().graph_layer);
+    const Tensor& last = result.ofmaps.back();
+    const Graph& graph = network.model.graph;
+    context.write_file(folder / "output.npy", npy_bytes(output_to_host(last, layer, graph, true)));
+    context.write_file(folder / "output_q.npy",
+                       npy_bytes(output_to_host(last, layer, graph, false)));
+  }
+  context.write_file(folder / "run.json", run_json(report));
+}
+
+void dump_layers(const Options& options, const Network& network, const Program& program,
+                 RunResult& result, std::vector<Tensor>& golden) {
+  if (options.dump_layers.empty()) return;
+  for (std::size_t i = 0; i < program.layers.size(); ++i) {
+    golden[static_cast<std::size_t>(program.layers[i].graph_layer)] = std::move(result.ofmaps[i]);
+  }
+  write_layer_trace(options.dump_layers, network.model.graph, network.input, golden);
+}
+
+}  // namespace qsim

@@ -1,0 +1,26 @@
+// Finds what a user names: a path, or the name of a shipped config, model, workload or picture.
+// Searched in this order: the path itself, the source tree that qsim was built from, and
+// ../share/qsim beside the installed executable.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace qsim {
+
+// Each throws Error (exit code 3) saying what was searched and the nearest shipped name. A text
+// with a slash is a path and returned as it is.
+std::filesystem::path find_config(const std::string& name);
+std::filesystem::path find_model(const std::string& name);
+std::filesystem::path find_input(const std::string& name);
+
+// Every name that the functions above find without a path, sorted.
+std::vector<std::string> shipped_configs();
+std::vector<std::string> shipped_models();
+std::vector<std::string> shipped_inputs();
+
+// The folders that are searched for shipped files; those that exist.
+std::vector<std::filesystem::path> shipped_roots();
+
+}  // namespace qsim

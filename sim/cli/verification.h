@@ -1,0 +1,56 @@
+// Programs run on several engines and compared, layer by layer, with golden and with recorded
+// ofmaps. Counts; never prints, and never throws for a mismatch.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine.h"
+#include "report/compare.h"
+
+namespace qsim {
+
+// What one witness saw: an engine, or golden against a layer trace.
+struct WitnessTally {
+  std::string name;
+  std::int64_t programs = 0;
+  std::int64_t values = 0;
+  std::int64_t mismatches = 0;
+  std::string first;                    // the first divergence in words; "" when there is none
+  std::vector<LayerComparison> layers;  // summed over the programs, by position
+};
+
+// Throws InternalError listing the first rules of compiler/verifier that the program breaks.
+void check_rules(const Program& program);
+
+class Verification {
+ public:
+  // "interpreter" runs twice, in order and in random order. Each run's times are held against the
+  // token rules too (core/cycle_accounting.h).
+  Verification(const std::vector<std::string>& engines, std::uint64_t seed);
+
+  // Runs `program` on every engine and compares with `golden` and, unless empty, with a trace's
+  // `recorded` ofmaps: one tensor per graph layer. `what` names the case in a divergence
+  // ("image 3"); "" for the only one.
+  void check(const std::string& what, const Program& program, const Tensor& input,
+             const std::vector<Tensor>& golden, const std::vector<Tensor>& recorded);
+
+  // Compares golden's tensors with a trace's, layers that run fused included.
+  void check_golden(const Graph& graph, const std::vector<Tensor>& golden,
+                    const std::vector<Tensor>& recorded);
+
+  const std::vector<WitnessTally>& witnesses() const { return witnesses_; }
+  std::int64_t values() const;
+  std::int64_t mismatches() const;
+  std::string first_divergence() const;  // "systemc, image 3: conv2 tile 1 ..."; "" for none
+
+ private:
+  void add(WitnessTally& tally, const std::string& what, const Comparison& comparison);
+
+  std::vector<std::unique_ptr<Engine>> engines_;
+  std::vector<WitnessTally> witnesses_;  // the first engines_.size() are the engines'
+  std::uint64_t seed_;
+};
+
+}  // namespace qsim

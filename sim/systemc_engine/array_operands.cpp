@@ -1,0 +1,180 @@
+#include "sim/systemc_engine/array_operands.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/systemc_engine/lane_layout.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::uint32_t kBias = 0x80808080u;
+
+std::uint32_t pad_lane(std::int32_t pad_value, OperandFormat format) {
+  if (format == OperandFormat::kSignedPairs) {
+    const auto half = static_cast<std::uint32_t>(pad_value) & 0xFFFFu;
+    return half << 16 | half;
+  }
+  return ((static_cast<std::uint32_t>(pad_value) & 0xFFu) * 0x01010101u) ^ kBias;
+}
+
+std::size_t lane_channels(OperandFormat format) {
+  return format == OperandFormat::kBiasedBytes ? 4 : 2;
+}
+
+// The part [begin, end) of `length` window positions that lies on a resident axis of `resident`
+// positions, when position 0 of the window lies at `origin`.
+struct Overlap {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+Overlap overlap(std::int64_t length, std::int64_t origin, std::int64_t resident) {
+  const std::int64_t begin = std::clamp<std::int64_t>(-origin, 0, length);
+  return {begin, std::clamp<std::int64_t>(resident - origin, begin, length)};
+}
+
+// The rows under a command's window, one channel plane at a time: every lane of every pixel that
+// kernel columns can touch, padding included.
+class WindowRows {
+ public:
+  WindowRows(const Execute& execute, std::size_t array_rows, OperandFormat format,
+             Scratchpads& scratchpads)
+      : execute_(execute),
+        array_rows_(array_rows),
+        format_(format),
+        steps_(array_rows / lane_channels(format)),
+        width_(std::int64_t{execute.out_cols - 1} * execute.stride_w + execute.kernel_w),
+        columns_(overlap(width_, execute.origin_col, execute.in_cols)),
+        pad_(pad_lane(execute.pad_value, format)),
+        scratchpads_(scratchpads) {}
+
+  std::int64_t width() const { return width_; }
+
+  // Writes resident row `iy` (or padding, when it is not resident) of plane `plane`: step s of
+  // window column t goes to lanes[s * pitch + t].
+  void lay(std::int64_t plane, std::int64_t iy, std::size_t pitch, std::uint32_t* lanes) {
+    Overlap present = columns_;
+    if (iy < 0 || iy >= execute_.in_rows) present = {width_, width_};
+    for (std::size_t s = 0; s < steps_; ++s) {
+      std::uint32_t* row = lanes + s * pitch;
+      std::fill(row, row + present.begin, pad_);
+      std::fill(row + present.end, row + width_, pad_);
+    }
+    const std::int64_t count = present.end - present.begin;
+    if (count == 0) return;
+    const std::int64_t word = execute_.act_addr + plane * execute_.act_plane_words +
+                              iy * execute_.act_row_words + present.begin + execute_.origin_col;
+    lay_pixels(scratchpads_.activations(word, count).data(), static_cast<std::size_t>(count),
+               array_rows_, format_, pitch, lanes + present.begin);
+  }
+
+ private:
+  const Execute& execute_;
+  std::size_t array_rows_;
+  OperandFormat format_;
+  std::size_t steps_;
+  std::int64_t width_;
+  Overlap columns_;
+  std::uint32_t pad_;
+  Scratchpads& scratchpads_;
+};
+
+// Every stride-th lane, `count` of them. May write up to kLaneSlack lanes more.
+void copy_lanes(const std::uint32_t* from, std::size_t count, std::size_t stride,
+                std::uint32_t* to) {
+  if (stride == 1) {
+    copy_lane_run(from, count, to);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) to[i] = from[i * stride];
+}
+
+}  // namespace
+
+std::uint32_t* LaneBuffer::reserve(std::size_t lanes) {
+  const std::size_t needed = lanes / 16 + 1;
+  if (needed > capacity_) {
+    lines_.reset(new Line[needed]);
+    capacity_ = needed;
+  }
+  return lines_[0].lanes;
+}
+
+LaneView ArrayOperands::prepare(const Execute& execute, const ArchConfig& arch,
+                                OperandFormat format, Scratchpads& scratchpads) {
+  view_.folds = std::size_t{execute.planes} * execute.kernel_h * execute.kernel_w;
+  view_.steps = static_cast<std::size_t>(arch.array_rows) / lane_channels(format);
+  view_.columns = static_cast<std::size_t>(arch.array_cols);
+  view_.pixels = std::size_t{execute.out_rows} * execute.out_cols;
+  view_.accumulate = execute.accumulate != 0;
+  view_.psums =
+      scratchpads.psums(execute.acc_half, execute.acc_addr, static_cast<std::int64_t>(view_.pixels))
+          .data();
+  lay_activations(execute, arch, format, scratchpads);
+  lay_weights(execute, arch, format, scratchpads);
+  return view_;
+}
+
+// One copy of the window rows for each kernel column (and each phase of a vertical stride), so that
+// for every fold consecutive pixels are consecutive lanes, across row ends too.
+void ArrayOperands::lay_activations(const Execute& execute, const ArchConfig& arch,
+                                    OperandFormat format, Scratchpads& scratchpads) {
+  WindowRows window(execute, static_cast<std::size_t>(arch.array_rows), format, scratchpads);
+  const std::size_t out_cols = execute.out_cols;
+  const std::size_t phases = std::min(execute.stride_h, execute.kernel_h);
+  const std::size_t rows = execute.out_rows + (execute.kernel_h - 1) / execute.stride_h;
+  const std::size_t step_pitch = rows * out_cols + kLaneSlack;
+  const std::size_t phase_pitch = step_pitch * view_.steps;
+  const std::size_t plane_pitch = phase_pitch * phases * execute.kernel_w;
+  const std::size_t row_pitch = static_cast<std::size_t>(window.width()) + kLaneSlack;
+  std::uint32_t* lanes = activations_.reserve(plane_pitch * execute.planes);
+  std::uint32_t* row_lanes = window_row_.reserve(row_pitch * view_.steps);
+  fold_offsets_.clear();
+  for (std::size_t p = 0; p < execute.planes; ++p) {
+    for (std::size_t ky = 0; ky < execute.kernel_h; ++ky) {
+      for (std::size_t kx = 0; kx < execute.kernel_w; ++kx) {
+        fold_offsets_.push_back(p * plane_pitch + (kx * phases + ky % phases) * phase_pitch +
+                                ky / execute.stride_h * out_cols);
+      }
+    }
+    for (std::size_t phase = 0; phase < phases; ++phase) {
+      const std::size_t phase_rows =
+          execute.out_rows + (execute.kernel_h - 1 - phase) / execute.stride_h;
+      for (std::size_t row = 0; row < phase_rows; ++row) {
+        window.lay(static_cast<std::int64_t>(p),
+                   static_cast<std::int64_t>(row * execute.stride_h + phase) + execute.origin_row,
+                   row_pitch, row_lanes);
+        for (std::size_t kx = 0; kx < execute.kernel_w; ++kx) {
+          std::uint32_t* to = lanes + p * plane_pitch + (kx * phases + phase) * phase_pitch;
+          for (std::size_t s = 0; s < view_.steps; ++s) {
+            copy_lanes(row_lanes + s * row_pitch + kx, out_cols, execute.stride_w,
+                       to + s * step_pitch + row * out_cols);
+          }
+        }
+      }
+    }
+  }
+  view_.activations = lanes;
+  view_.fold_offsets = fold_offsets_.data();
+  view_.step_pitch = step_pitch;
+}
+
+void ArrayOperands::lay_weights(const Execute& execute, const ArchConfig& arch,
+                                OperandFormat format, Scratchpads& scratchpads) {
+  const std::int64_t words = static_cast<std::int64_t>(view_.folds) * arch.array_rows;
+  const std::int8_t* weights = scratchpads.weights(execute.weight_addr, words).data();
+  std::uint32_t* lanes = weights_.reserve(view_.folds * view_.steps * view_.columns);
+  std::uint32_t* corrections = corrections_.reserve(view_.columns);
+  std::fill(corrections, corrections + view_.columns, 0u);
+  if (format == OperandFormat::kBiasedBytes) {
+    lay_weight_quads(weights, view_.folds * view_.steps, view_.columns, lanes);
+    sub_weight_sums(lanes, view_.folds * view_.steps, view_.columns, corrections);
+  } else {
+    lay_weight_pairs(weights, view_.folds * view_.steps, view_.columns, lanes);
+  }
+  view_.weights = lanes;
+  view_.corrections = corrections;
+}
+
+}  // namespace qsim

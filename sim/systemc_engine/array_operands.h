@@ -1,0 +1,72 @@
+// The operands of one EXECUTE, re-laid for vector instructions that multiply and add groups of
+// bytes within a 32-bit lane. Reads the scratchpads, computes no psum.
+//
+// A `step` is the 32 bits of one lane: 4 input channels as bytes (kBiasedBytes, for vpdpbusd) or 2
+// as int16 (kSignedPairs, for vpmaddwd). A fold has R / 4 or R / 2 steps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/arch_config.h"
+#include "core/isa/commands.h"
+#include "sim/systemc_engine/lane_layout.h"
+#include "sim/systemc_engine/scratchpads.h"
+
+namespace qsim {
+
+// Uninitialised 64-byte aligned storage that only grows.
+class LaneBuffer {
+ public:
+  std::uint32_t* reserve(std::size_t lanes);
+
+ private:
+  struct alignas(64) Line {
+    std::uint32_t lanes[16];
+  };
+  std::unique_ptr<Line[]> lines_;
+  std::size_t capacity_ = 0;  // lines
+};
+
+// What the block kernels read. Pixel m of a command is output row m / out_cols, column
+// m % out_cols.
+struct LaneView {
+  // Step s of fold f for pixel m: activations[fold_offsets[f] + s * step_pitch + m].
+  const std::uint32_t* activations = nullptr;
+  const std::size_t* fold_offsets = nullptr;
+  std::size_t step_pitch = 0;
+  // Step s of fold f for column c: weights[(f * steps + s) * columns + c].
+  const std::uint32_t* weights = nullptr;
+  // -128 times the sum of all weights of a column (kBiasedBytes), else zero: added to each psum.
+  const std::uint32_t* corrections = nullptr;
+  std::size_t folds = 0;
+  std::size_t steps = 0;
+  std::size_t columns = 0;
+  std::size_t pixels = 0;
+  bool accumulate = false;
+  std::int32_t* psums = nullptr;  // [pixels][columns]
+};
+
+class ArrayOperands {
+ public:
+  LaneView prepare(const Execute& execute, const ArchConfig& arch, OperandFormat format,
+                   Scratchpads& scratchpads);
+
+ private:
+  void lay_activations(const Execute& execute, const ArchConfig& arch, OperandFormat format,
+                       Scratchpads& scratchpads);
+  void lay_weights(const Execute& execute, const ArchConfig& arch, OperandFormat format,
+                   Scratchpads& scratchpads);
+
+  LaneBuffer activations_;
+  LaneBuffer window_row_;
+  LaneBuffer weights_;
+  LaneBuffer corrections_;
+  std::vector<std::size_t> fold_offsets_;
+  LaneView view_;
+};
+
+}  // namespace qsim

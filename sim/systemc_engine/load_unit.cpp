@@ -1,0 +1,17 @@
+#include "sim/systemc_engine/load_unit.h"
+
+#include "sim/systemc_engine/tile_copy.h"
+
+namespace qsim {
+
+CommandTime LoadUnit::schedule(const Command& command, std::uint64_t start) {
+  const Load& load = std::get<Load>(command.fields);
+  const DramTimes times = read_channel_.schedule(start, dram_transfer(load, program().arch));
+  return {start, times.free, times.done};
+}
+
+void LoadUnit::act_at_done(const Command& command) {
+  load_tile(std::get<Load>(command.fields), program().arch, dram(), scratchpads());
+}
+
+}  // namespace qsim

@@ -1,0 +1,17 @@
+#include "sim/systemc_engine/store_unit.h"
+
+#include "sim/systemc_engine/tile_copy.h"
+
+namespace qsim {
+
+CommandTime StoreUnit::schedule(const Command& command, std::uint64_t start) {
+  const Store& store = std::get<Store>(command.fields);
+  const DramTimes times = write_channel_.schedule(start, dram_transfer(store, program().arch));
+  return {start, times.free, times.done};
+}
+
+void StoreUnit::act_at_done(const Command& command) {
+  store_tile(std::get<Store>(command.fields), program().arch, scratchpads(), dram());
+}
+
+}  // namespace qsim

@@ -1,0 +1,67 @@
+#include "sim/systemc_engine/systemc_engine.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "core/error.h"
+#include "sim/systemc_engine/accelerator.h"
+
+namespace qsim {
+namespace {
+
+constexpr const char* kAcceleratorName = "accelerator";
+
+// Before the first SystemC object: no banner on stderr, and warnings are failures.
+VectorPath prepare_systemc(const SystemcEngineOptions& options) {
+  const VectorPath path = options.vector_path.value_or(best_vector_path());
+  QSIM_CHECK(is_supported(path), "this processor has no " + std::string(vector_path_name(path)));
+  QSIM_CHECK(sc_core::sc_get_status() == sc_core::SC_ELABORATION &&
+                 sc_core::sc_find_object(kAcceleratorName) == nullptr,
+             "a process can have one SystemC engine only (SystemC elaborates once); run the same "
+             "engine again, or start another process");
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
+  sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
+  sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_THROW);
+  return path;
+}
+
+class SystemcEngine : public Engine {
+ public:
+  explicit SystemcEngine(const SystemcEngineOptions& options)
+      : accelerator_(kAcceleratorName, prepare_systemc(options)) {}
+
+  std::string_view name() const override { return "systemc"; }
+  bool has_time() const override { return true; }
+  RunResult run(const Program& program, const Tensor& input, const RunOptions& options) override;
+
+ private:
+  Accelerator accelerator_;
+};
+
+RunResult SystemcEngine::run(const Program& program, const Tensor& input,
+                             const RunOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  validate(program.arch);
+  std::optional<DramMemory> dram;
+  std::optional<Scratchpads> scratchpads;
+  if (options.move_data) {
+    dram.emplace(program, input);
+    scratchpads.emplace(program.arch);
+  }
+  RunResult result;
+  result.times =
+      accelerator_.run(program, scratchpads ? &*scratchpads : nullptr, dram ? &*dram : nullptr);
+  result.wall_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (dram) result.ofmaps = dram->ofmaps();
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_systemc_engine(const SystemcEngineOptions& options) {
+  return std::make_unique<SystemcEngine>(options);
+}
+
+}  // namespace qsim

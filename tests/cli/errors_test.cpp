@@ -1,0 +1,156 @@
+// What a user can get wrong with files: each case by its message and exit code, and nothing
+// half-written is left.
+#include <cstdlib>
+#include <iterator>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/cli/run_qsim.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+void expect_error(const TestFolder& folder, const std::string& arguments, int exit_code,
+                  const std::string& message, const std::string& prefix = "") {
+  const Outcome outcome = run_qsim(folder, arguments, prefix);
+  EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
+  EXPECT_EQ(outcome.out, "") << arguments;
+  EXPECT_EQ(outcome.err.rfind("qsim: error: ", 0), 0u) << outcome.err;
+  EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+    text.replace(at, from.size(), to);
+    at += to.size();
+  }
+  return text;
+}
+
+std::string shipped_model() {
+  return read_file(source_folder() / "models/vgg8-cifar10/vgg8-int8.onnx");
+}
+
+std::size_t entries_of(const fs::path& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(Errors, NameThatIsNotShippedSaysWhatWasSearchedAndTheNearestOne) {
+  const TestFolder folder;
+  expect_error(folder, "--config pe16x61", 3, "did you mean 'pe16x16'?");
+  expect_error(folder, "--model vgg61", 3, "did you mean 'vgg16'?");
+  expect_error(folder, "--input chelsea", 3, "searched: ./chelsea, ");
+  expect_error(folder, "--config pe16x61", 3, (source_folder() / "configs").string());
+}
+
+TEST(Errors, MissingFilesAreNamed) {
+  const TestFolder folder;
+  expect_error(folder, "--config ./none.yaml", 3, "./none.yaml: cannot be read: no such file");
+  expect_error(folder, "--model ./none.onnx", 3, "./none.onnx: cannot be read: no such file");
+  expect_error(folder, "--input ./none.png", 3, "./none.png: cannot be read: no such file");
+  expect_error(folder, "inspect ./none.qprog", 3, "./none.qprog: cannot be read: no such file");
+}
+
+TEST(Errors, ConfigErrorsSayWhereAndWhatIsAllowed) {
+  const TestFolder folder;
+  folder.write("unknown.yaml", "array_rows: 16\narray_colls: 16\n");
+  expect_error(folder, "--config unknown.yaml", 3,
+               "unknown.yaml:2:1: unknown key 'array_colls'; did you mean 'array_cols'?");
+  folder.write("twice.yaml", "array_rows: 16\narray_rows: 8\n");
+  expect_error(folder, "--config twice.yaml", 3, "twice.yaml:2:1: ");
+  folder.write("range.yaml", "array_rows: 12\n");
+  expect_error(folder, "--config range.yaml", 3, "a power of two from 4 to 256");
+  folder.write("empty.yaml", "");
+  expect_error(folder, "--config empty.yaml", 3, "empty.yaml");
+}
+
+TEST(Errors, GitLfsPointerIsRecognised) {
+  const TestFolder folder;
+  folder.write("model.onnx",
+               "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1234\n");
+  expect_error(folder, "--model model.onnx --input chelsea-32x32", 3, "git-LFS pointer");
+}
+
+TEST(Errors, TruncatedModelAndPictureAreRefused) {
+  const TestFolder folder;
+  const std::string model = shipped_model();
+  folder.write("model.onnx", model.substr(0, model.size() / 2));
+  expect_error(folder, "--model model.onnx --input chelsea-32x32", 3, "model.onnx");
+  const std::string picture = read_file(source_folder() / "models/pictures/chelsea-32x32.png");
+  folder.write("picture.png", picture.substr(0, picture.size() / 2));
+  expect_error(folder, "--input picture.png", 3, "picture.png");
+  folder.write("batch.bin", std::string(3000, 'x'));
+  expect_error(folder, "--input batch.bin", 3, "batch.bin");
+  folder.write("input.npy", "\x93NUMPY");
+  expect_error(folder, "--input input.npy", 3, "input.npy");
+}
+
+TEST(Errors, UnsupportedOperatorIsRefusedByItsNodesName) {
+  const TestFolder folder;
+  folder.write("model.onnx", replaced(shipped_model(), "MaxPool", "MinPool"));
+  expect_error(folder, "--model model.onnx --input chelsea-32x32", 4, "MinPool");
+}
+
+TEST(Errors, LayerWhoseSmallestTileDoesNotFitIsNamed) {
+  const TestFolder folder;
+  folder.write("tiny.yaml",
+               "array_rows: 64\narray_cols: 64\nweight_scratchpad_kib: 16\naccumulator_kib: 1\n"
+               "output_scratchpad_kib: 1\n");
+  folder.write("pooled.yaml",
+               "name: pooled\nseed: 1\ninput: {shape: [1, 9, 9, 64], dtype: int8}\nlayers:\n"
+               "  - {op: conv2d, name: pooled_one, out_channels: 4, kernel: 3, pad: 1}\n"
+               "  - {op: max_pool, name: pool, kernel: 3}\n");
+  expect_error(folder, "--config tiny.yaml --model pooled.yaml", 4,
+               "layer 'pooled_one': its smallest tile does not fit config 'tiny'");
+}
+
+TEST(Errors, PictureForAModelWithoutPreprocessingIsRefused) {
+  const TestFolder folder;
+  expect_error(folder, "--model conv_odd --input chelsea-32x32", 3, "a .npy as --input");
+  folder.write("model.onnx", shipped_model());
+  expect_error(folder, "--model model.onnx --input chelsea-32x32", 3, "model.yaml beside it");
+  expect_error(folder, "--model model.onnx", 2, "needs an --input");
+}
+
+TEST(Errors, UnreadableModelSaysNoPermission) {
+  const TestFolder folder;
+  const std::string model = folder.write("model.onnx", "x");
+  fs::permissions(model, fs::perms::none);
+  fs::permissions(folder.path(), fs::perms::all);
+  std::string prefix;
+  if (geteuid() == 0) {
+    if (std::system("setpriv --reuid=65534 --clear-groups true 2>/dev/null") != 0) {
+      GTEST_SKIP() << "skipped: runs as root and cannot become another user";
+    }
+    prefix = "setpriv --reuid=65534 --clear-groups";
+  }
+  expect_error(folder, "--model model.onnx --input chelsea-32x32", 3, "no permission", prefix);
+}
+
+TEST(Errors, FullDiskIsAnErrorWhereverTheOutputGoes) {
+  const TestFolder folder;
+  const Outcome json = run_qsim(folder, "doctor --json /dev/full");
+  EXPECT_EQ(json.exit_code, 3);
+  EXPECT_NE(json.err.find("/dev/full: cannot be written: the disk is full"), std::string::npos)
+      << json.err;
+  const Outcome table = run_qsim(folder, "doctor --quiet >/dev/full; exit $?; true");
+  EXPECT_EQ(table.exit_code, 3);
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST(Errors, OutputThatCannotBeWrittenLeavesNothingBehind) {
+  const TestFolder folder;
+  expect_error(folder, "compile --model conv_odd --out none/program.qprog", 3, "no such folder");
+  folder.write("file", "kept");
+  expect_error(folder, "--model conv_odd --out file", 3, "file");
+  expect_error(folder, "--model conv_odd --out file/deeper", 3, "file/deeper");
+  EXPECT_EQ(entries_of(folder.path()), 1u);
+  EXPECT_EQ(read_file(folder / "file"), "kept");
+}
+
+}  // namespace
+}  // namespace qsim

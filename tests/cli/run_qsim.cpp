@@ -1,0 +1,54 @@
+#include "tests/cli/run_qsim.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+namespace qsim {
+
+namespace fs = std::filesystem;
+
+TestFolder::TestFolder() {
+  std::string pattern = (fs::temp_directory_path() / "qsim-cli-XXXXXX").string();
+  path_ = mkdtemp(pattern.data());
+}
+
+TestFolder::~TestFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::string TestFolder::write(const std::string& name, const std::string& content) const {
+  const fs::path path = path_ / name;
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+  return path.string();
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+fs::path source_folder() { return QSIM_SOURCE_DIR; }
+
+Outcome run_qsim(const TestFolder& folder, const std::string& arguments,
+                 const std::string& prefix) {
+  const TestFolder output;
+  const std::string command =
+      "cd '" + folder.path().string() + "' && " + prefix + " '" + QSIM_EXECUTABLE + "' " +
+      arguments + " > '" + (output / "out").string() + "' 2> '" + (output / "err").string() + "'";
+  const int status = std::system(command.c_str());
+  Outcome outcome;
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  outcome.out = read_file(output / "out");
+  outcome.err = read_file(output / "err");
+  return outcome;
+}
+
+}  // namespace qsim

@@ -1,0 +1,42 @@
+// Runs the built executable as a user does: arguments in, exit code, stdout and stderr out.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace qsim {
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+// A folder of its own for one test, removed with everything in it.
+class TestFolder {
+ public:
+  TestFolder();
+  ~TestFolder();
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  // Writes a file of the folder and gives its path as text.
+  std::string write(const std::string& name, const std::string& content) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+// `qsim ARGUMENTS` through the shell, in `folder`; `prefix` goes before the executable
+// ("QSIM_GOLDEN=x", "timeout 5").
+Outcome run_qsim(const TestFolder& folder, const std::string& arguments,
+                 const std::string& prefix = "");
+
+std::string read_file(const std::filesystem::path& path);
+
+// Root of the repository.
+std::filesystem::path source_folder();
+
+}  // namespace qsim

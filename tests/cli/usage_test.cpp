@@ -1,0 +1,109 @@
+// The command line itself: commands, options, help, exit code 2.
+#include <gtest/gtest.h>
+
+#include "tests/cli/run_qsim.h"
+
+namespace qsim {
+namespace {
+
+void expect_usage_error(const std::string& arguments, const std::string& message) {
+  const TestFolder folder;
+  const Outcome outcome = run_qsim(folder, arguments);
+  EXPECT_EQ(outcome.exit_code, 2) << arguments;
+  EXPECT_EQ(outcome.out, "") << arguments;
+  EXPECT_EQ(outcome.err.rfind("qsim: error: ", 0), 0u) << outcome.err;
+  EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+}
+
+TEST(CommandLine, HelpListsTheCommandsAndEachCommandListsItsOptions) {
+  const TestFolder folder;
+  const Outcome top = run_qsim(folder, "--help");
+  EXPECT_EQ(top.exit_code, 0);
+  for (const char* command : {"run", "verify", "compile", "inspect", "doctor"}) {
+    EXPECT_NE(top.out.find(std::string("\n  ") + command + " "), std::string::npos) << command;
+    const Outcome help = run_qsim(folder, std::string(command) + " --help");
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_NE(help.out.find("--json"), std::string::npos) << command;
+  }
+  EXPECT_EQ(top.err, "");
+}
+
+TEST(CommandLine, VersionIsOneLine) {
+  const TestFolder folder;
+  const Outcome outcome = run_qsim(folder, "--version");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.out.rfind("qsim ", 0), 0u);
+  EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
+}
+
+TEST(CommandLine, UnknownOptionNamesTheNearestRightOne) {
+  expect_usage_error("run --modle vgg8",
+                     "unknown option '--modle' of qsim run; did you mean '--model'?");
+  expect_usage_error("--modle=vgg8", "did you mean '--model'?");
+  expect_usage_error("verify --engine systemc", "did you mean '--engines'?");
+  expect_usage_error("run --trace out.pftrace", "unknown option '--trace'");
+}
+
+TEST(CommandLine, UnknownCommandNamesTheNearestRightOne) {
+  expect_usage_error("verfy", "unknown command 'verfy'; did you mean 'verify'?");
+  expect_usage_error("profile", "unknown command 'profile'");
+  expect_usage_error("--config pe4x4 sweep", "unknown command 'sweep'");
+}
+
+TEST(CommandLine, ValueThatIsNotBuiltListsTheAllowedOnes) {
+  expect_usage_error("run --dataflow os", "ws,auto");
+  expect_usage_error("run --engine rtl", "systemc,interpreter");
+  expect_usage_error("verify --golden cuda", "cpu");
+  expect_usage_error("verify --engines systemc,rtl", "interpreter,systemc");
+}
+
+TEST(CommandLine, MalformedAndMissingValuesAreRefused) {
+  expect_usage_error("run --batch 0", "--batch");
+  expect_usage_error("run --batch many", "--batch");
+  expect_usage_error("run --index -1", "--index");
+  expect_usage_error("run --model", "--model");
+  expect_usage_error("inspect", "file");
+  expect_usage_error("inspect a b", "unexpected argument 'b'");
+}
+
+TEST(CommandLine, OptionsThatExcludeEachOtherAreRefused) {
+  expect_usage_error("verify --seeds 5 --model vgg8", "excludes --model");
+  expect_usage_error("verify --engines systemc,systemc", "twice");
+  expect_usage_error("verify --all-configs", "--all-configs needs --seeds");
+  expect_usage_error("run --no-data --dump-layers d", "--dump-layers needs data");
+  expect_usage_error("compile --json - --out -", "stdout");
+  expect_usage_error("run --model fc --no-data --engine interpreter", "has no time");
+  expect_usage_error("run --model fc --index 3", "--index needs a CIFAR-10 batch");
+  expect_usage_error("verify --model fc --images 3", "--images needs a CIFAR-10 batch");
+}
+
+TEST(CommandLine, GlobalOptionsStandBeforeOrAfterTheCommand) {
+  const TestFolder folder;
+  const Outcome before = run_qsim(folder, "--config pe4x4 --json - --quiet run --model conv_odd");
+  const Outcome after = run_qsim(folder, "run --model conv_odd --quiet --json - --config=pe4x4");
+  EXPECT_EQ(before.exit_code, 0) << before.err;
+  EXPECT_EQ(after.exit_code, 0) << after.err;
+  EXPECT_NE(before.out.find("\"name\": \"pe4x4\""), std::string::npos);
+  EXPECT_NE(after.out.find("\"name\": \"pe4x4\""), std::string::npos);
+}
+
+TEST(CommandLine, NoCommandMeansRun) {
+  const TestFolder folder;
+  const Outcome outcome = run_qsim(folder, "--model conv_odd --quiet");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("0 mismatches"), std::string::npos) << outcome.out;
+}
+
+TEST(CommandLine, GoldenBackendFromTheEnvironmentIsCheckedAndFallsBackOnce) {
+  const TestFolder folder;
+  const Outcome bad = run_qsim(folder, "--model conv_odd", "QSIM_GOLDEN=gpu");
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_NE(bad.err.find("allowed: cpu, cuda, auto"), std::string::npos) << bad.err;
+  const Outcome cuda = run_qsim(folder, "--model conv_odd", "QSIM_GOLDEN=cuda");
+  EXPECT_EQ(cuda.exit_code, 0);
+  EXPECT_NE(cuda.err.find("using the CPU"), std::string::npos);
+  EXPECT_EQ(cuda.err.find("using the CPU"), cuda.err.rfind("using the CPU"));
+}
+
+}  // namespace
+}  // namespace qsim

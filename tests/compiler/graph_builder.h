@@ -1,0 +1,130 @@
+// Small random graphs for the compiler's tests: shapes are given, tensors drawn from a seed.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "core/graph.h"
+#include "core/random.h"
+
+namespace qsim::testing {
+
+// Appends layers behind each other; each reads the one before.
+class GraphBuilder {
+ public:
+  GraphBuilder(std::uint64_t seed, Value input) : random_(seed) {
+    graph_.name = "test";
+    graph_.input = std::move(input);
+  }
+
+  GraphBuilder& conv(std::int64_t channels, const Window& window, int shift = 9) {
+    const Value in = last();
+    Conv2d conv;
+    conv.window = window;
+    conv.weights = random_int8({channels, window.kernel_h, window.kernel_w, in.shape.channels});
+    conv.bias = random_int32(channels);
+    conv.requantization.shifts = {static_cast<std::uint8_t>(shift)};
+    Value out;
+    out.zero_point = static_cast<std::int32_t>(random_.uniform(-40, 40));
+    out.shape = {in.shape.batch,
+                 window_count(in.shape.height, window.kernel_h, window.stride_h, window.pad_top,
+                              window.pad_bottom),
+                 window_count(in.shape.width, window.kernel_w, window.stride_w, window.pad_left,
+                              window.pad_right),
+                 channels};
+    return add("conv", std::move(conv), out);
+  }
+
+  GraphBuilder& fully_connected(std::int64_t channels, int shift = 9) {
+    const Value in = last();
+    FullyConnected fc;
+    fc.weights = random_int8({channels, in.shape.channels});
+    fc.bias = random_int32(channels);
+    fc.requantization.shifts = {static_cast<std::uint8_t>(shift)};
+    Value out;
+    out.shape = {in.shape.batch, 1, 1, channels};
+    return add("fc", std::move(fc), out);
+  }
+
+  GraphBuilder& max_pool(const Window& window, bool ceil_mode = false) {
+    Value out = last();
+    out.shape.height = window_count(out.shape.height, window.kernel_h, window.stride_h,
+                                    window.pad_top, window.pad_bottom, ceil_mode);
+    out.shape.width = window_count(out.shape.width, window.kernel_w, window.stride_w,
+                                   window.pad_left, window.pad_right, ceil_mode);
+    return add("pool", MaxPool{window}, out);
+  }
+
+  GraphBuilder& relu() { return add("relu", Relu{}, last()); }
+
+  GraphBuilder& flatten(Flatten::Order order = Flatten::Order::kChw) {
+    Value out = last();
+    out.shape = {out.shape.batch, 1, 1, out.shape.height * out.shape.width * out.shape.channels};
+    return add("flatten", Flatten{order}, out);
+  }
+
+  Graph build() const { return graph_; }
+  Layer& last_layer() { return graph_.layers.back(); }
+
+  // Values over the whole range of the graph input's dtype.
+  Tensor random_input() {
+    Tensor tensor(graph_.input.dtype, graph_.input.shape.nhwc());
+    for (std::byte& b : tensor.bytes) b = static_cast<std::byte>(random_.next() >> 56);
+    return tensor;
+  }
+
+ private:
+  const Value& last() const {
+    return graph_.layers.empty() ? graph_.input : graph_.layers.back().output;
+  }
+  GraphBuilder& add(const std::string& name, Operation operation, const Value& output) {
+    graph_.layers.push_back(
+        {name + std::to_string(graph_.layers.size()), std::move(operation), output});
+    return *this;
+  }
+  Tensor random_int8(Shape shape) {
+    Tensor tensor(DType::kInt8, std::move(shape));
+    for (std::byte& b : tensor.bytes) b = static_cast<std::byte>(random_.next() >> 56);
+    return tensor;
+  }
+  Tensor random_int32(std::int64_t channels) {
+    Tensor tensor(DType::kInt32, {channels});
+    for (std::int32_t& v : tensor.as<std::int32_t>()) {
+      v = static_cast<std::int32_t>(random_.uniform(-20000, 20000));
+    }
+    return tensor;
+  }
+
+  Random random_;
+  Graph graph_;
+};
+
+inline Value picture(std::int64_t batch, std::int64_t height, std::int64_t width,
+                     std::int64_t channels, std::int32_t zero_point = 0,
+                     DType dtype = DType::kInt8) {
+  Value value;
+  value.shape = {batch, height, width, channels};
+  value.zero_point = zero_point;
+  value.dtype = dtype;
+  return value;
+}
+
+inline Window window(std::int64_t kernel, std::int64_t stride = 1, std::int64_t pad = 0) {
+  return {kernel, kernel, stride, stride, pad, pad, pad, pad};
+}
+
+// An array with memories so small that modest layers need many tiles and chunks.
+inline ArchConfig small_arch(std::int64_t rows, std::int64_t cols) {
+  ArchConfig arch;
+  arch.name = "small";
+  arch.array_rows = rows;
+  arch.array_cols = cols;
+  arch.act_scratchpad_kib = rows >= 16 ? 4 : 1;
+  arch.weight_scratchpad_kib = rows * cols >= 256 ? 8 : 1;
+  arch.accumulator_kib = cols >= 16 ? 4 : 1;
+  arch.output_scratchpad_kib = 1;
+  arch.bus_bytes = 8;
+  return arch;
+}
+
+}  // namespace qsim::testing

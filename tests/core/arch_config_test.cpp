@@ -1,0 +1,151 @@
+// The parameter table: every range is enforced with a message that names the field, and the
+// fingerprint covers what programs and timing depend on, no more.
+#include "core/arch_config.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace qsim {
+namespace {
+
+std::string refusal(const ArchConfig& config) {
+  try {
+    validate(config);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kBadInput);
+    return error.what();
+  }
+  return "";
+}
+
+ArchConfig config_with(const ArchConfigField& field, std::int64_t value) {
+  ArchConfig config;
+  config.name = "test";
+  config.*field.number = value;
+  return config;
+}
+
+std::string range_refusal(const ArchConfigField& field, std::int64_t value) {
+  return "config 'test': " + std::string(field.name) + " is " + std::to_string(value) +
+         "; allowed: " + (field.power_of_two ? "a power of two from " : "") +
+         std::to_string(field.min) + " to " + std::to_string(field.max);
+}
+
+TEST(ArchConfig, TheDefaultsAreValid) { EXPECT_EQ(refusal(ArchConfig{}), ""); }
+
+TEST(ArchConfig, RefusesAValueBelowOrAboveEachFieldsRangeByName) {
+  for (const ArchConfigField& field : arch_config_fields()) {
+    if (field.number == nullptr) continue;
+    for (const std::int64_t value :
+         {field.min - 1, field.max + 1, field.max * 2, std::int64_t{-4}}) {
+      EXPECT_EQ(refusal(config_with(field, value)), range_refusal(field, value));
+    }
+  }
+}
+
+TEST(ArchConfig, RefusesASizeThatIsNoPowerOfTwo) {
+  int checked = 0;
+  for (const ArchConfigField& field : arch_config_fields()) {
+    if (field.number == nullptr || !field.power_of_two) continue;
+    const std::int64_t value = field.max / 2 + 1;
+    EXPECT_EQ(refusal(config_with(field, value)), range_refusal(field, value));
+    ++checked;
+  }
+  EXPECT_EQ(checked, 9);
+}
+
+TEST(ArchConfig, AcceptsBothEndsOfALatencyOrBurstRange) {
+  for (const ArchConfigField& field : arch_config_fields()) {
+    if (field.number == nullptr || field.power_of_two) continue;
+    EXPECT_EQ(refusal(config_with(field, field.min)), "") << field.name;
+    EXPECT_EQ(refusal(config_with(field, field.max)), "") << field.name;
+  }
+}
+
+TEST(ArchConfig, RefusesAMemoryWhosePartsHoldTooFewWords) {
+  ArchConfig config;
+  config.name = "tiny";
+  config.array_rows = 256;
+  config.array_cols = 256;
+  config.weight_scratchpad_kib = 64;
+  config.weight_slots = 4;
+  EXPECT_EQ(refusal(config),
+            "config 'tiny': one part of the weight scratchpad holds 64 words; at least 256 are "
+            "needed");
+  config.weight_scratchpad_kib = 256;
+  config.act_scratchpad_kib = 1;
+  config.act_slots = 8;
+  EXPECT_EQ(refusal(config),
+            "config 'tiny': one part of the activation scratchpad holds 0 words; at least 1 are "
+            "needed");
+  config.act_slots = 2;
+  config.accumulator_kib = 1;
+  EXPECT_EQ(refusal(config),
+            "config 'tiny': one part of the accumulator holds 0 words; at least 1 are needed");
+}
+
+TEST(ArchConfig, RefusesAMemoryThatCommandsCannotAddress) {
+  ArchConfig config;
+  config.name = "huge";
+  config.act_scratchpad_kib = 65536;
+  EXPECT_EQ(refusal(config),
+            "config 'huge': the activation scratchpad has 4194304 words; commands address at most "
+            "2^20");
+  config = ArchConfig{};
+  config.name = "huge";
+  config.weight_scratchpad_kib = 65536;
+  EXPECT_NE(refusal(config).find("weight scratchpad has 4194304"), std::string::npos);
+  config = ArchConfig{};
+  config.name = "huge";
+  config.accumulator_kib = 65536;
+  EXPECT_NE(refusal(config).find("accumulator half has 524288"), std::string::npos);
+  config = ArchConfig{};
+  config.name = "huge";
+  config.output_scratchpad_kib = 65536;
+  EXPECT_NE(refusal(config).find("output scratchpad has 4194304"), std::string::npos);
+}
+
+TEST(ArchConfig, TheFingerprintFollowsWhatProgramsDependOnAndNothingElse) {
+  const ArchConfig base;
+  for (const ArchConfigField& field : arch_config_fields()) {
+    ArchConfig changed = base;
+    if (field.number != nullptr) {
+      changed.*field.number *= 2;
+    } else {
+      changed.*field.text += "x";
+    }
+    const bool matters = field.number != nullptr && field.name != "clock_mhz";
+    EXPECT_EQ(fingerprint(changed) != fingerprint(base), matters) << field.name;
+  }
+}
+
+TEST(ArchConfig, TheFingerprintTellsSwappedFieldsApart) {
+  ArchConfig a;
+  a.array_rows = 16;
+  a.array_cols = 32;
+  ArchConfig b;
+  b.array_rows = 32;
+  b.array_cols = 16;
+  EXPECT_NE(fingerprint(a), fingerprint(b));
+}
+
+TEST(ArchConfig, DerivesWordsSlotsAndHalves) {
+  ArchConfig config;
+  config.array_rows = 16;
+  config.array_cols = 32;
+  EXPECT_EQ(config.block_channels(), 32);
+  EXPECT_EQ(config.act_words(), 16384);
+  EXPECT_EQ(config.act_slot_words(), 8192);
+  EXPECT_EQ(config.weight_words(), 2048);
+  EXPECT_EQ(config.weight_slot_words(), 512);
+  EXPECT_EQ(config.accumulator_half_words(), 256);
+  EXPECT_EQ(config.output_words(), 512);
+  EXPECT_EQ(config.output_half_words(), 256);
+  EXPECT_EQ(config.param_block_bytes(), 160);
+}
+
+}  // namespace
+}  // namespace qsim

@@ -1,0 +1,102 @@
+// What GraphExecutor promises beside the bits: reuse, what it returns, and what it refuses.
+#include "golden/cpu/graph_executor.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/golden/random_graph.h"
+
+namespace qsim::golden {
+namespace {
+
+class GraphExecutorTest : public testing::Test {
+ protected:
+  GraphExecutorTest() : random_(11), graph_(golden_test::random_chain(random_)) {}
+
+  Tensor random_input() {
+    return golden_test::random_tensor(random_, graph_.input.dtype, graph_.input.shape.nhwc());
+  }
+
+  Random random_;
+  Graph graph_;
+};
+
+TEST_F(GraphExecutorTest, OneExecutorServesSeveralInputs) {
+  const GraphExecutor executor(graph_);
+  const Tensor first = random_input();
+  const Tensor second = random_input();
+  const std::vector<Tensor> first_outputs = executor.run(first);
+  EXPECT_NE(executor.run(second), first_outputs);
+  EXPECT_EQ(executor.run(second), run_graph(graph_, second));
+  EXPECT_EQ(executor.run(first), first_outputs);
+}
+
+TEST_F(GraphExecutorTest, ReturnsOneTensorForEveryLayerOfTheGraph) {
+  const std::vector<Tensor> outputs = run_graph(graph_, random_input());
+  ASSERT_EQ(outputs.size(), graph_.layers.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_EQ(outputs[i].shape, graph_.layers[i].output.shape.nhwc());
+    EXPECT_EQ(outputs[i].dtype, graph_.layers[i].output.dtype);
+  }
+}
+
+TEST_F(GraphExecutorTest, ARunIntoTheTensorsOfAnotherLeavesNothingOfThem) {
+  const GraphExecutor executor(graph_);
+  std::vector<Tensor> outputs = executor.run(random_input());
+  const std::byte* memory = outputs[0].bytes.data();
+  const Tensor input = random_input();
+  executor.run(input, outputs);
+  EXPECT_EQ(outputs, executor.run(input));
+  EXPECT_EQ(outputs[0].bytes.data(), memory);
+  outputs.resize(1);
+  outputs[0] = Tensor(DType::kInt32, {3});
+  executor.run(input, outputs);
+  EXPECT_EQ(outputs, executor.run(input));
+}
+
+TEST_F(GraphExecutorTest, ReturnsTheLastLayerAloneWhenAsked) {
+  const Tensor input = random_input();
+  const std::vector<Tensor> last =
+      run_graph(graph_, input, ExecutorOptions{.keep_every_layer = false});
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0], run_graph(graph_, input).back());
+}
+
+TEST_F(GraphExecutorTest, RefusesAnInputOfAnotherShapeOrDtypeAndNamesBoth) {
+  const GraphExecutor executor(graph_);
+  const auto message = [&](const Tensor& input) -> std::string {
+    try {
+      executor.run(input);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kBadInput);
+      return error.what();
+    }
+    return "";
+  };
+  const std::string shape = message(Tensor(graph_.input.dtype, {2, 10, 9, 4}));
+  EXPECT_NE(shape.find("[2, 10, 9, 4]"), std::string::npos) << shape;
+  EXPECT_NE(shape.find("[2, 10, 9, 3]"), std::string::npos) << shape;
+  const std::string dtype = message(Tensor(DType::kFloat32, graph_.input.shape.nhwc()));
+  EXPECT_NE(dtype.find("float32"), std::string::npos) << dtype;
+}
+
+TEST_F(GraphExecutorTest, RefusesAGraphThatIsNotValid) {
+  graph_.layers[0].output.shape.height += 1;
+  EXPECT_THROW(GraphExecutor{graph_}, Error);
+}
+
+TEST(VectorPath, AutoResolvesToSomethingThatThisProcessorHas) {
+  EXPECT_NE(resolve(VectorPath::kAuto), VectorPath::kAuto);
+  EXPECT_TRUE(is_available(resolve(VectorPath::kAuto)));
+}
+
+TEST_F(GraphExecutorTest, RefusesInstructionsThatThisProcessorLacks) {
+  for (const VectorPath path : {VectorPath::kAvx512Vnni, VectorPath::kAvx2}) {
+    if (is_available(path)) continue;
+    EXPECT_THROW(GraphExecutor(graph_, ExecutorOptions{.vector_path = path}), Error);
+    return;
+  }
+  GTEST_SKIP() << "skipped: this processor has every instruction set";
+}
+
+}  // namespace
+}  // namespace qsim::golden

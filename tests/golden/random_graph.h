@@ -1,0 +1,22 @@
+// Random one-layer graphs for the golden library's tests, over everything that core/graph.h
+// allows (the accelerator allows less: compiler/workload/random_layer.h makes layers for it).
+#pragma once
+
+#include "core/graph.h"
+#include "core/random.h"
+
+namespace qsim::golden_test {
+
+Tensor random_tensor(Random& random, DType dtype, const Shape& shape);
+
+// A graph of one layer on a random picture; most outputs are not saturated.
+Graph random_conv2d(Random& random);
+Graph random_fully_connected(Random& random);
+Graph random_max_pool(Random& random);
+Graph random_relu(Random& random);
+Graph random_flatten(Random& random);
+
+// Every kind of layer once, as a small VGG would chain them.
+Graph random_chain(Random& random);
+
+}  // namespace qsim::golden_test

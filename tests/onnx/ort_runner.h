@@ -1,0 +1,29 @@
+// ONNX Runtime as a witness: runs models in node through tools/ort/run_onnx.mjs.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace qsim {
+
+struct OrtRun {
+  std::filesystem::path model;
+  std::filesystem::path input;   // .npy in the model's own layout
+  std::filesystem::path outdir;  // each output goes to <outdir>/<name>.npy
+};
+
+// The folder that tools/ort/install.sh filled: $QSIM_ORT_DIR, or ort/ in the build folder.
+// Nothing when there is none there.
+std::optional<std::filesystem::path> find_ort();
+
+// Runs all models in one process, on one thread. `optimization` is "all" or "disabled"; `list` is
+// where the list of runs is written. Returns what the process printed when it failed, or "".
+std::string run_ort(const std::filesystem::path& ort, const std::vector<OrtRun>& runs,
+                    const std::string& optimization, const std::filesystem::path& list);
+
+// The one .npy file of a folder.
+std::filesystem::path only_npy(const std::filesystem::path& folder);
+
+}  // namespace qsim

@@ -1,0 +1,209 @@
+// report/text_table.h, table_printer.h, json_printer.h, layers_csv.h and sheet.h
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "report/json_printer.h"
+#include "report/layers_csv.h"
+#include "report/sheet.h"
+#include "report/table_printer.h"
+#include "report/text_table.h"
+#include "tests/report/sample_run.h"
+
+namespace qsim {
+namespace {
+
+using Json = nlohmann::json;
+
+template <typename Print>
+std::string printed(Print print, const RunReport& report) {
+  std::ostringstream out;
+  print(report, out);
+  return out.str();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(TextTable, NumbersHaveThousandsSeparators) {
+  EXPECT_EQ(with_thousands(std::uint64_t{0}), "0");
+  EXPECT_EQ(with_thousands(std::uint64_t{999}), "999");
+  EXPECT_EQ(with_thousands(std::uint64_t{1000}), "1,000");
+  EXPECT_EQ(with_thousands(std::uint64_t{1234567}), "1,234,567");
+  EXPECT_EQ(with_thousands(std::int64_t{-1234}), "-1,234");
+  EXPECT_EQ(with_thousands(INT64_MIN), "-9,223,372,036,854,775,808");
+}
+
+TEST(TextTable, NoLineIsWiderThanTheLimitAndNumbersAreNeverCut) {
+  TextTable table;
+  table.columns = {{"layer"}, {"mapping"}, {"cycles", true, false}};
+  table.rows = {{std::string(90, 'a'), std::string(90, 'b'), "123,456,789"},
+                {"a\tb\nc", "ok", "1"}};
+  const std::string text = layout(table);
+  for (const std::string& line : lines_of(text)) EXPECT_LE(line.size(), kTableColumns) << line;
+  EXPECT_NE(text.find("123,456,789"), std::string::npos);
+  EXPECT_NE(text.find("a.. "), std::string::npos);
+  EXPECT_NE(text.find("a?b?c"), std::string::npos);
+  EXPECT_EQ(lines_of(text).size(), 4u);
+}
+
+TEST(TablePrinter, LayersHaveTheirNumbersAndTotalsStandLast) {
+  const std::vector<std::string> lines = lines_of(printed(print_layers, sample_report()));
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[2],
+            "conv1     conv2d+relu      1 tile    400     100  25.0%          80  act_ready 70.0%");
+  EXPECT_EQ(lines[4],
+            "total                                520     190  17.1%          96  act_ready 48.4%");
+}
+
+TEST(TablePrinter, WhereTheCyclesWentAddsUpInEveryRow) {
+  const std::string text = printed(print_where_the_cycles_went, sample_report());
+  double total = 0;
+  int parts = 0;
+  for (const std::string& line : lines_of(text)) {
+    double share = 0;
+    if (std::sscanf(line.c_str(), " %lf%%", &share) != 1) continue;
+    total += share;
+    ++parts;
+  }
+  EXPECT_EQ(parts, 5);
+  EXPECT_NEAR(total, 100.0, 1e-9);  // decimal text, not a measurement
+  EXPECT_NE(text.find("16 PEs x 190 cycles"), std::string::npos);
+  EXPECT_NE(text.find("useful MACs"), std::string::npos);
+}
+
+TEST(TablePrinter, ClassesAndVerifyLineReadAsSentences) {
+  RunReport report = sample_report();
+  EXPECT_EQ(printed(print_classes, report), "chelsea-32x32: cat (84.4%), dog 11.4%\n");
+  EXPECT_EQ(printed(print_verify_line, report), "verify: golden cpu, 48 values, 0 mismatches\n");
+  report.verify->comparison.layers[1].mismatches = 2;
+  report.verify->comparison.first = Divergence{"fc, last", std::nullopt, 0, 0, 1, 3, -5, 7};
+  EXPECT_EQ(printed(print_verify_line, report),
+            "verify: golden cpu, 48 values, 2 mismatches\n"
+            "first divergence: fc, last: at n 0, y 0, x 1, c 3 expected -5, found 7\n");
+  report.verify.reset();
+  EXPECT_EQ(printed(print_verify_line, report), "verify: not compared\n");
+}
+
+TEST(TablePrinter, NothingHasColour) {
+  EXPECT_EQ(printed(print_run, sample_report()).find('\x1b'), std::string::npos);
+}
+
+TEST(JsonPrinter, HasEveryFieldThatScriptsRelyOn) {
+  const Json json = Json::parse(run_json(sample_report()));
+  EXPECT_EQ(json.at("schema"), "qsim.run/1");
+  for (const char* key :
+       {"version", "commit", "argv", "seed", "config_hash", "model_hash", "input_hash"}) {
+    EXPECT_TRUE(json.at("provenance").contains(key)) << key;
+  }
+  EXPECT_EQ(json.at("config").at("array_rows"), 4);
+  EXPECT_EQ(json.at("engine"), "systemc");
+  ASSERT_EQ(json.at("layers").size(), 2u);
+  const Json& layer = json.at("layers").at(0);
+  EXPECT_EQ(layer.at("name"), "conv1");
+  EXPECT_EQ(layer.at("op"), "conv2d+relu");
+  EXPECT_EQ(layer.at("dataflow"), "weight_stationary");
+  EXPECT_EQ(layer.at("macs"), 400);
+  EXPECT_EQ(layer.at("cycles"), 100);
+  EXPECT_EQ(layer.at("utilization"), 0.25);
+  EXPECT_EQ(layer.at("dram_read_bytes"), 40);
+  EXPECT_EQ(layer.at("dram_write_bytes"), 40);
+  EXPECT_EQ(layer.at("stalls").at("act_ready"), 70);
+  const Json& total = json.at("total");
+  EXPECT_EQ(total.at("macs"), 520);
+  EXPECT_EQ(total.at("cycles"), 190);
+  EXPECT_EQ(total.at("dram_read_bytes"), 48);
+  EXPECT_EQ(total.at("dram_write_bytes"), 48);
+  EXPECT_EQ(total.at("simulated_seconds"), 190e-9);
+  EXPECT_EQ(json.at("wall_seconds"), 0.25);
+  for (const char* key : {"import", "compile", "simulate", "golden"}) {
+    EXPECT_TRUE(json.at("phase_seconds")[key].is_number()) << key;
+  }
+  EXPECT_EQ(json.at("output").at("top").at(0).at("label"), "cat");
+  EXPECT_EQ(json.at("verify").at("golden"), "cpu");
+  EXPECT_EQ(json.at("verify").at("values"), 48);
+  EXPECT_EQ(json.at("verify").at("mismatches"), 0);
+}
+
+TEST(JsonPrinter, UnitsAccountForEveryCycle) {
+  const Json json = Json::parse(run_json(sample_report()));
+  ASSERT_EQ(json.at("total").at("units").size(), kUnits);
+  for (const auto& [name, unit] : json.at("total").at("units").items()) {
+    std::int64_t sum = unit["busy_cycles"].get<int>() + unit["idle_cycles"].get<int>();
+    for (const auto& stall : unit["stalls"]) sum += stall.get<int>();
+    EXPECT_EQ(sum, 190) << name;
+  }
+}
+
+TEST(JsonPrinter, EngineWithoutTimeHasNullsAndStillCountsBytes) {
+  RunResult result = sample_result();
+  result.times = {};
+  RunReport report;
+  add_layers(report, sample_program(), result);
+  const Json json = Json::parse(run_json(report));
+  EXPECT_TRUE(json.at("layers").at(0).at("cycles").is_null());
+  EXPECT_TRUE(json.at("total").at("simulated_seconds").is_null());
+  EXPECT_TRUE(json.at("verify").is_null());
+  EXPECT_EQ(json.at("layers").at(0).at("dram_read_bytes"), 40);
+}
+
+TEST(JsonPrinter, NamesThatAreNotUtf8DoNotBreakTheDocument) {
+  RunReport report = sample_report();
+  report.layers[0].name = "bad \xff name";
+  EXPECT_TRUE(Json::accept(run_json(report)));
+}
+
+TEST(RunReport, TopClassesAreSortedAndTheirProbabilitiesAreASoftmax) {
+  const std::vector<OutputClass> top = top_classes({0, 1000, 999}, true, {}, 3);
+  ASSERT_EQ(top.size(), 3u);
+  EXPECT_EQ(top[0].index, 1);
+  EXPECT_EQ(top[1].index, 2);
+  EXPECT_EQ(top[2].index, 0);
+  EXPECT_NEAR(*top[0].probability, 0.7310585786, 1e-9);
+  EXPECT_EQ(top[0].label, "");
+  EXPECT_FALSE(top_classes({1, 2}, false, {}, 1)[0].probability.has_value());
+  EXPECT_TRUE(top_classes({}, true, {}, 3).empty());
+}
+
+TEST(LayersCsv, HasOneLineALayerAndQuotesWhatNeedsQuotes) {
+  const std::vector<std::string> lines = lines_of(layers_csv(sample_report()));
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0],
+            "name,op,dataflow,mapping,macs,cycles,utilization,dram_read_bytes,dram_write_bytes,"
+            "stream_cycles,fold_bubble_cycles,idle_cycles,stall_act_ready");
+  EXPECT_EQ(lines[1],
+            "conv1,conv2d+relu,weight_stationary,1 tile,400,100,0.250000,40,40,30,0,0,70");
+  EXPECT_EQ(
+      lines[2],
+      "\"fc, last\",fully_connected,weight_stationary,1 tile,120,90,0.083333,8,8,20,10,48,22");
+}
+
+TEST(Sheet, ListOfSentencesIsNeverCut) {
+  Sheet sheet;
+  const std::string sentence(300, 'x');
+  sheet.tables.push_back({"broken_rules", {"violation"}, {{sentence}}});
+  EXPECT_EQ(sheet_text(sheet), "broken rules\n  " + sentence + "\n");
+}
+
+TEST(Sheet, TextAndJsonSayTheSame) {
+  Sheet sheet;
+  sheet.schema = "qsim.test/1";
+  sheet.add("dram_bytes", std::int64_t{12345});
+  sheet.add("fine", true);
+  sheet.tables.push_back({"rows", {"name", "share"}, {{std::string("a"), 0.5}}});
+  EXPECT_EQ(sheet_text(sheet),
+            "dram bytes  12,345\nfine        yes\n\nrows\nname  share\n----  -----\na     50.0%\n");
+  const Json json = Json::parse(sheet_json(sheet));
+  EXPECT_EQ(json.at("schema"), "qsim.test/1");
+  EXPECT_EQ(json.at("dram_bytes"), 12345);
+  EXPECT_EQ(json.at("fine"), true);
+  EXPECT_EQ(json.at("rows").at(0).at("share"), 0.5);
+}
+
+}  // namespace
+}  // namespace qsim

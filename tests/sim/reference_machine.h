@@ -1,0 +1,33 @@
+// The pseudo-code of core/isa/commands.h as plain loops over memories of its own: what the
+// SystemC engine's kernels are compared with. No time, no checks, no cleverness.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/arch_config.h"
+#include "core/isa/commands.h"
+#include "core/random.h"
+
+namespace qsim {
+
+struct ReferenceMachine {
+  explicit ReferenceMachine(const ArchConfig& arch_config);
+
+  // Random bytes everywhere, the extremes more often than chance would have it.
+  void fill(Random& random);
+
+  void load(const Load& load);
+  void execute(const Execute& execute);
+  void post(const Post& post);
+  void store(const Store& store);
+
+  ArchConfig arch;
+  std::vector<std::int8_t> activations, weights, outputs, parameters;
+  std::array<std::vector<std::int32_t>, 2> psums;
+  std::vector<std::byte> dram;
+};
+
+}  // namespace qsim

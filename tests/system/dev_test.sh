@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# ./dev: its usage errors, and its set-up against a machine of fakes (dpkg-query, apt-get, sudo), so
+# that nothing is installed or built.
+# usage: dev_test.sh REPOSITORY_ROOT
+set -euo pipefail
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+# A repository with the scripts alone: what ./dev logs stays out of the real one.
+mkdir -p "$scratch"/repository/{bench,compiler,core,examples,golden,report,sim,tests,tools}
+cp "$1/dev" "$1/CMakePresets.json" "$scratch/repository/"
+cp "$1/tools/packages.txt" "$scratch/repository/tools/"
+dev=$scratch/repository/dev
+
+# expect NAME STATUS PATTERN COMMAND...: exit status, and a pattern in stdout or stderr.
+expect() {
+  local name=$1 wanted=$2 pattern=$3 status=0
+  shift 3
+  "$@" >"$scratch/output" 2>&1 || status=$?
+  if [ "$status" -ne "$wanted" ] || ! grep -qE -- "$pattern" "$scratch/output"; then
+    echo "FAILED: $name: exit $status (expected $wanted), expected /$pattern/ in:"
+    sed 's/^/  | /' "$scratch/output"
+    failures=$((failures + 1))
+  fi
+}
+
+# fake NAME: an executable on the fakes' PATH, its body from stdin.
+fake() {
+  { echo '#!/bin/sh'; cat; } >"$scratch/bin/$1"
+  chmod +x "$scratch/bin/$1"
+}
+
+expect "help lists the commands" 0 '^  demo ' "$dev" --help
+expect "no command" 2 'no command' "$dev"
+expect "unknown command" 2 "unknown command 'gpu-test'" "$dev" gpu-test
+expect "an unknown command lists the known ones" 2 '^  bench ' "$dev" nothing
+expect "unknown option" 2 "unknown option '--fast'" "$dev" build --fast
+expect "unknown preset" 2 "unknown preset 'nightly'" "$dev" build --preset nightly
+expect "a hidden preset" 2 "unknown preset 'base'" "$dev" build --preset=base
+expect "--check with build" 2 'goes with fmt' "$dev" build --check
+expect "two commands" 2 'one command at a time' "$dev" build test
+ln -s "$dev" "$scratch/link"
+expect "through a link, from another folder" 0 '^usage' env -C / "$scratch/link" --help
+
+# A machine where everything but cppcheck is there.
+mkdir "$scratch/bin"
+fake dpkg-query <<'FAKE'
+shift 3
+for package in "$@"; do
+  case $package in
+    cppcheck) ;;
+    clang-tidy) [ -n "${HAS_CLANG_TIDY:-}" ] && echo "installed clang-tidy" || echo "config-files clang-tidy" ;;
+    *) echo "installed $package" ;;
+  esac
+done
+exit 1
+FAKE
+fake apt-get <<FAKE
+echo "apt-get \$* frontend=\${DEBIAN_FRONTEND:-}" >>"$scratch/apt.log"
+FAKE
+fake id <<'FAKE'
+echo 1000
+FAKE
+fake sudo <<FAKE
+echo sudo >>"$scratch/apt.log"
+exec "\$@"
+FAKE
+fake clang-format <<'FAKE'
+exit 0
+FAKE
+on_fake_machine() { env PATH="$scratch/bin:$PATH" "$@"; }
+
+expect "--no-install lists what is missing" 3 'missing Debian packages: clang-tidy cppcheck$' \
+  on_fake_machine "$dev" fmt --check --no-install
+[ ! -e "$scratch/apt.log" ] || { echo "FAILED: --no-install called apt-get"; failures=$((failures + 1)); }
+expect "what is missing is listed before it is installed" 0 'missing Debian packages: cppcheck$' \
+  on_fake_machine env HAS_CLANG_TIDY=1 "$dev" fmt --check
+expect "only what is missing is installed, with sudo" 0 \
+  'DPkg::Lock::Timeout=300 install .* cppcheck frontend=noninteractive' cat "$scratch/apt.log"
+expect "package lists are refreshed first" 0 'update' sed -n 2p "$scratch/apt.log"
+expect "sudo is used where not root" 0 '^sudo$' sed -n 1p "$scratch/apt.log"
+if grep -q 'clang-tidy' "$scratch/apt.log"; then
+  echo "FAILED: an installed package was installed again"
+  failures=$((failures + 1))
+fi
+
+[ "$failures" -eq 0 ] || exit 1
+echo "all checks of ./dev passed"
