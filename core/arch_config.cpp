@@ -54,19 +54,29 @@ void check_range(const ArchConfig& config, const ArchConfigField& field) {
                   std::to_string(field.min) + " to " + std::to_string(field.max));
 }
 
-void check_at_least_one_word(const ArchConfig& config, const char* memory, std::int64_t words,
-                             std::int64_t needed) {
+// A memory of the accelerator, with the field that gives its size.
+struct Memory {
+  const char* name;
+  std::string_view field;
+  std::int64_t kib;
+};
+
+void check_part(const ArchConfig& config, const Memory& memory, const char* part,
+                std::int64_t words, std::int64_t needed) {
   if (words >= needed) return;
-  throw_bad_input("config '" + config.name + "': one part of the " + memory + " holds " +
-                  std::to_string(words) + " words; at least " + std::to_string(needed) +
+  throw_bad_input("config '" + config.name + "': " + std::string(memory.field) + " is " +
+                  std::to_string(memory.kib) + ", so that " + part + " of the " + memory.name +
+                  " holds " + std::to_string(words) + " words; at least " + std::to_string(needed) +
                   " are needed");
 }
 
-void check_address_width(const ArchConfig& config, const char* memory, std::int64_t words,
-                         int bits) {
+void check_address_width(const ArchConfig& config, const Memory& memory, const char* part,
+                         std::int64_t words, int bits) {
   if (words <= (std::int64_t{1} << bits)) return;
-  throw_bad_input("config '" + config.name + "': the " + memory + " has " + std::to_string(words) +
-                  " words; commands address at most 2^" + std::to_string(bits));
+  throw_bad_input("config '" + config.name + "': " + std::string(memory.field) + " is " +
+                  std::to_string(memory.kib) + ", which is " + std::to_string(words) +
+                  " words of " + part + memory.name + "; commands address at most 2^" +
+                  std::to_string(bits));
 }
 
 }  // namespace
@@ -77,15 +87,18 @@ void validate(const ArchConfig& config) {
   for (const ArchConfigField& field : kFields) {
     if (field.number != nullptr) check_range(config, field);
   }
-  check_at_least_one_word(config, "activation scratchpad", config.act_slot_words(), 1);
-  check_at_least_one_word(config, "weight scratchpad", config.weight_slot_words(),
-                          config.array_rows);
-  check_at_least_one_word(config, "accumulator", config.accumulator_half_words(), 1);
-  check_at_least_one_word(config, "output scratchpad", config.output_half_words(), 1);
-  check_address_width(config, "activation scratchpad", config.act_words(), 20);
-  check_address_width(config, "weight scratchpad", config.weight_words(), 20);
-  check_address_width(config, "accumulator half", config.accumulator_half_words(), 16);
-  check_address_width(config, "output scratchpad", config.output_words(), 17);
+  const Memory act{"activation scratchpad", "act_scratchpad_kib", config.act_scratchpad_kib};
+  const Memory weight{"weight scratchpad", "weight_scratchpad_kib", config.weight_scratchpad_kib};
+  const Memory acc{"accumulator", "accumulator_kib", config.accumulator_kib};
+  const Memory out{"output scratchpad", "output_scratchpad_kib", config.output_scratchpad_kib};
+  check_part(config, act, "a slot", config.act_slot_words(), 1);
+  check_part(config, weight, "a slot", config.weight_slot_words(), config.array_rows);
+  check_part(config, acc, "a half", config.accumulator_half_words(), 1);
+  check_part(config, out, "a half", config.output_half_words(), 1);
+  check_address_width(config, act, "the ", config.act_words(), 20);
+  check_address_width(config, weight, "the ", config.weight_words(), 20);
+  check_address_width(config, acc, "a half of the ", config.accumulator_half_words(), 16);
+  check_address_width(config, out, "the ", config.output_words(), 17);
 }
 
 std::uint64_t fingerprint(const ArchConfig& config) {

@@ -94,6 +94,14 @@ std::int64_t DramTensor::element_address(std::int64_t n, std::int64_t y, std::in
   return address + ((plane * shape.height + y) * shape.width + x) * block + c % block;
 }
 
+ImageShape TapPacking::packed_shape() const {
+  const Window& w = window;
+  return {picture.batch,
+          window_count(picture.height, w.kernel_h, w.stride_h, w.pad_top, w.pad_bottom),
+          window_count(picture.width, w.kernel_w, w.stride_w, w.pad_left, w.pad_right),
+          checked_mul(checked_mul(w.kernel_h, w.kernel_w), picture.channels)};
+}
+
 void pack_input(const HostInput& input, const Tensor& picture, std::span<std::byte> dram) {
   const Value& value = input.tensor.value;
   if (picture.dtype != value.dtype || picture.shape != input.picture().nhwc()) {
@@ -104,6 +112,8 @@ void pack_input(const HostInput& input, const Tensor& picture, std::span<std::by
   }
   QSIM_CHECK(static_cast<std::int64_t>(dram.size()) == input.tensor.size_bytes(),
              "input region has the wrong size");
+  QSIM_CHECK(!input.taps || input.taps->packed_shape() == value.shape,
+             "the taps do not make the input tensor");
   std::fill(dram.begin(), dram.end(), std::byte{0});
   if (input.taps) {
     pack_taps(input, picture, dram);

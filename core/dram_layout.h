@@ -36,6 +36,8 @@ struct DramTensor {
 struct TapPacking {
   Window window;
   ImageShape picture;  // what the host hands in
+
+  ImageShape packed_shape() const;  // of the tensor that the host writes
   bool operator==(const TapPacking&) const = default;
 };
 

@@ -7,23 +7,8 @@
 namespace qsim {
 namespace {
 
-const Stall* largest(const std::vector<Stall>& stalls) {
-  const Stall* best = nullptr;
-  for (const Stall& stall : stalls) {
-    if (stall.cycles > 0 && (best == nullptr || stall.cycles > best->cycles)) best = &stall;
-  }
-  return best;
-}
-
-std::string largest_stall_text(const LayerTiming& timing) {
-  const Stall* stall = largest(timing.stalls);
-  if (stall == nullptr || timing.cycles == 0) return "-";
-  const double share = static_cast<double>(stall->cycles) / static_cast<double>(timing.cycles);
-  return stall->semaphore + " " + percent(share);
-}
-
 std::vector<std::string> layer_cells(const ReportLayer& layer) {
-  std::vector<std::string> cells = {layer.name, layer.operation, layer.mapping,
+  std::vector<std::string> cells = {layer.name, short_operation(layer.operation), layer.mapping,
                                     with_thousands(layer.macs)};
   if (layer.timing) {
     cells.push_back(with_thousands(layer.timing->cycles));
@@ -32,7 +17,6 @@ std::vector<std::string> layer_cells(const ReportLayer& layer) {
     cells.insert(cells.end(), {"-", "-"});
   }
   cells.push_back(with_thousands(layer.dram_read_bytes + layer.dram_write_bytes));
-  cells.push_back(layer.timing ? largest_stall_text(*layer.timing) : "-");
   return cells;
 }
 
@@ -63,13 +47,12 @@ std::vector<std::string> share_cells(const ReportLayer& layer,
 void print_layers(const RunReport& report, std::ostream& out) {
   TextTable table;
   table.columns = {{"layer"},
-                   {"operation"},
-                   {"mapping"},
+                   {"operation", false, false},
+                   {"mapping", false, false},
                    {"MACs", true, false},
                    {"cycles", true, false},
                    {"util", true, false},
-                   {"DRAM bytes", true, false},
-                   {"largest stall"}};
+                   {"DRAM bytes", true, false}};
   for (const ReportLayer& layer : report.layers) table.rows.push_back(layer_cells(layer));
   table.rows.push_back(layer_cells(report.total));
   out << layout(table);
@@ -133,8 +116,9 @@ void print_run(const RunReport& report, std::ostream& out) {
   out << '\n';
   print_where_the_cycles_went(report, out);
   if (report.total.timing) {
-    out << "\nsimulated " << seconds_text(report.simulated_seconds) << " at " << config.clock_mhz
-        << " MHz in " << seconds_text(report.wall_seconds) << '\n';
+    out << "\nsimulated time " << seconds_text(report.simulated_seconds) << " at "
+        << config.clock_mhz << " MHz; the simulation took " << seconds_text(report.wall_seconds)
+        << '\n';
   }
   print_classes(report, out);
   print_verify_line(report, out);

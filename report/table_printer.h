@@ -11,7 +11,8 @@ namespace qsim {
 // The four parts below, in this order, with a heading.
 void print_run(const RunReport& report, std::ostream& out);
 
-// Per layer: operation, mapping, MACs, cycles, utilization, DRAM bytes, largest stall; totals last.
+// Per layer: operation (short_operation), mapping, MACs, cycles, utilization, DRAM bytes; totals
+// last. Only names of layers are cut where the table would be too wide.
 void print_layers(const RunReport& report, std::ostream& out);
 
 // The array's time over the whole run and per layer, in percent that add up to 100.0. Prints

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <utility>
 
 namespace qsim {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kLeastTextWidth = 8;
+constexpr std::size_t kLeastTextWidth = 16;
+constexpr std::pair<std::string_view, std::string_view> kShortWords[] = {
+    {"conv2d", "conv"}, {"max_pool", "pool"}, {"fully_connected", "fc"}};
 
 std::string printable(std::string_view text) {
   std::string result(text);
@@ -46,8 +49,10 @@ std::vector<std::size_t> natural_widths(const TextTable& table) {
   return widths;
 }
 
-// Takes characters from the widest shrinkable column until the table fits.
+// Takes characters from the widest shrinkable column until the table fits; a table that cannot fit
+// stays whole.
 void shrink(const TextTable& table, std::vector<std::size_t>& widths) {
+  const std::vector<std::size_t> natural = widths;
   const std::size_t gaps = kGap * (widths.size() - 1);
   while (std::accumulate(widths.begin(), widths.end(), gaps) > kTableColumns) {
     std::size_t widest = widths.size();
@@ -55,7 +60,10 @@ void shrink(const TextTable& table, std::vector<std::size_t>& widths) {
       if (!table.columns[c].shrinkable || widths[c] <= kLeastTextWidth) continue;
       if (widest == widths.size() || widths[c] > widths[widest]) widest = c;
     }
-    if (widest == widths.size()) return;
+    if (widest == widths.size()) {
+      widths = natural;
+      return;
+    }
     --widths[widest];
   }
 }
@@ -100,6 +108,16 @@ std::string layout(const TextTable& table) {
   append_row(text, clean, widths, titles);
   append_row(text, clean, widths, rules);
   for (const auto& row : clean.rows) append_row(text, clean, widths, row);
+  return text;
+}
+
+std::string short_operation(std::string_view operation) {
+  std::string text(operation);
+  for (const auto& [word, short_word] : kShortWords) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+      text.replace(at, word.size(), short_word);
+    }
+  }
   return text;
 }
 

@@ -1,5 +1,6 @@
-// Columns of text for people: numbers to the right with thousands separators, text to the left,
-// never wider than 110 columns. No colour, ever, so NO_COLOR holds.
+// Columns of text for people: numbers to the right with thousands separators, text to the left, no
+// wider than 110 columns where cutting shrinkable text to 16 characters achieves that. No colour,
+// ever, so NO_COLOR holds.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,9 @@ struct TextTable {
 // Title line, a rule, the rows; each line ends with '\n' and has no trailing spaces. Characters
 // below space are shown as '?', so that a name cannot break the layout.
 std::string layout(const TextTable& table);
+
+// "conv2d+relu+max_pool" -> "conv+relu+pool", "fully_connected" -> "fc".
+std::string short_operation(std::string_view operation);
 
 std::string with_thousands(std::uint64_t number);  // 1,234,567
 std::string with_thousands(std::int64_t number);

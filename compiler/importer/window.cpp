@@ -13,9 +13,19 @@ struct Pads {
 };
 
 // SAME: ceil(size / stride) outputs; an odd pad lies at the end for SAME_UPPER, at the beginning
-// for SAME_LOWER. (outputs - 1) * stride < size, so that product cannot overflow.
-Pads same_pads(std::int64_t size, std::int64_t kernel, std::int64_t stride, bool lower) {
+// for SAME_LOWER. (outputs - 1) * stride < size, so that product cannot overflow. Where the windows
+// leave out several positions at the end, ONNX's formula gives negative pads: ONNX Runtime then
+// moves the windows, by one number for MaxPool and another for QLinearConv.
+Pads same_pads(const NodeReader& node, const std::string& mode, std::int64_t size,
+               std::int64_t kernel, std::int64_t stride) {
+  const bool lower = mode == "SAME_LOWER";
   const std::int64_t reach = checked_add((size - 1) / stride * stride, kernel);
+  if (reach - size < -1) {
+    node.refuse("auto_pad " + mode + " pads " + std::to_string(size) + " positions by " +
+                    std::to_string(reach - size) + " for kernel " + std::to_string(kernel) +
+                    " and stride " + std::to_string(stride),
+                "windows that leave out at most one position, or pads");
+  }
   const std::int64_t total = std::max<std::int64_t>(reach - size, 0);
   const std::int64_t smaller = total / 2;
   return lower ? Pads{total - smaller, smaller} : Pads{smaller, total - smaller};
@@ -53,9 +63,8 @@ void resolve_auto_pad(const NodeReader& node, const NodeAttributes& attributes,
   if (mode != "SAME_UPPER" && mode != "SAME_LOWER") {
     node.refuse("auto_pad = '" + mode + "'", "NOTSET, VALID, SAME_UPPER, SAME_LOWER");
   }
-  const bool lower = mode == "SAME_LOWER";
-  const Pads h = same_pads(input.height, window.kernel_h, window.stride_h, lower);
-  const Pads w = same_pads(input.width, window.kernel_w, window.stride_w, lower);
+  const Pads h = same_pads(node, mode, input.height, window.kernel_h, window.stride_h);
+  const Pads w = same_pads(node, mode, input.width, window.kernel_w, window.stride_w);
   window.pad_top = h.begin;
   window.pad_bottom = h.end;
   window.pad_left = w.begin;

@@ -29,6 +29,7 @@ LayerGeometry layer_geometry(const FusedLayer& layer, const ArchConfig& arch) {
   g.column_blocks = ceil_div(layer.output.shape.channels, arch.array_cols);
   g.window = layer.window;
   g.pool = layer.pool;
+  g.granule_planes = arch.block_channels() / arch.array_rows;
   if (g.is_vector) {
     const std::int64_t batch = layer.input.shape.batch;
     g.in_rows = g.conv_rows = g.out_rows = batch;
@@ -43,7 +44,6 @@ LayerGeometry layer_geometry(const FusedLayer& layer, const ArchConfig& arch) {
   g.out_rows = layer.output.shape.height;
   g.out_cols = layer.output.shape.width;
   g.planes = ceil_div(layer.depth, arch.array_rows);
-  g.granule_planes = arch.block_channels() / arch.array_rows;
   return g;
 }
 

@@ -16,9 +16,9 @@ std::string mapping_text(const PlannedLayer& planned, const ArchConfig& arch) {
   std::size_t weights = 0;
   const std::vector<ActChunk> chunks = reduction_chunks(g, planned.tiling, 0, arch);
   for (const ActChunk& chunk : chunks) weights += chunk.weights.size();
-  std::string text = std::to_string(planned.tiling.out_rows) + "x" +
-                     std::to_string(planned.tiling.out_cols) + " x" +
-                     std::to_string(g.column_blocks) + " blocks";
+  std::string text =
+      std::to_string(planned.tiling.out_rows) + "x" + std::to_string(planned.tiling.out_cols) +
+      " x" + std::to_string(g.column_blocks) + (g.column_blocks == 1 ? " block" : " blocks");
   if (chunks.size() > 1) text += ", " + std::to_string(chunks.size()) + " acts";
   if (weights > 1) text += ", " + std::to_string(weights) + " weights";
   if (planned.layer->taps) text += ", taps";

@@ -35,8 +35,8 @@ void fold_first_layer_taps(std::vector<FusedLayer>& layers, const ArchConfig& ar
   if (layer.kind != FusedLayer::Kind::kConvolution || !pays_off(layer, arch)) return;
   layer.taps = TapPacking{layer.window, layer.input.shape};
   // [Cout][kernel_h][kernel_w][Cin] read as [Cout][1][1][kernel_h * kernel_w * Cin]: same bytes.
-  layer.depth *= layer.window.kernel_h * layer.window.kernel_w;
-  layer.input.shape = {layer.input.shape.batch, layer.conv_height, layer.conv_width, layer.depth};
+  layer.input.shape = layer.taps->packed_shape();
+  layer.depth = layer.input.shape.channels;
   layer.window = Window{};
 }
 

@@ -137,9 +137,10 @@ class Fusion {
   void take_weights(const Layer& layer, const Tensor& weights, const Tensor& bias,
                     const Requantization& requantization) {
     if (static_cast<int>(requantization.rounding) >= kAcceleratorRoundingModes) {
-      throw_unsupported("layer '" + layer.name +
-                        "': rounding mode half_away or toward_zero; the accelerator has floor, "
-                        "half_even, half_up");
+      const bool away = requantization.rounding == RoundingMode::kHalfAway;
+      throw_unsupported("layer '" + layer.name + "': rounding mode " +
+                        (away ? "half_away" : "toward_zero") +
+                        "; the accelerator has floor, half_even, half_up");
     }
     fused_.weights = weights.as<std::int8_t>();
     const auto values = bias.as<std::int32_t>();

@@ -46,6 +46,29 @@ void append(std::vector<WordRange>& ranges, Memory memory, std::int64_t begin, s
   }
 }
 
+// Appends the activation words [begin, begin + count) at every position of two walks. What leaves
+// the memory, or reads more ranges than it has words, is one range from the first word to the last:
+// no sensible program does, and following it could take millions of steps.
+void append_walk(std::vector<WordRange>& ranges, std::int64_t begin, std::int64_t count,
+                 const Walk& planes, const Walk& lines, std::int64_t memory_words) {
+  const std::int64_t first = begin + planes.first * planes.words + lines.first * lines.words;
+  const std::int64_t end = begin + planes.last * planes.words + lines.last * lines.words + count;
+  const std::int64_t steps = (planes.last - planes.first + 1) * (lines.last - lines.first + 1);
+  if (end > memory_words || steps > memory_words) {
+    return append(ranges, Memory::kActivation, first, end);
+  }
+  // The longer stride outside, so that neighbouring words join.
+  const bool planes_outside = planes.words >= lines.words;
+  const Walk& outer = planes_outside ? planes : lines;
+  const Walk& inner = planes_outside ? lines : planes;
+  for (std::int64_t i = outer.first; i <= outer.last; ++i) {
+    for (std::int64_t j = inner.first; j <= inner.last; ++j) {
+      const std::int64_t at = begin + i * outer.words + j * inner.words;
+      append(ranges, Memory::kActivation, at, at + count);
+    }
+  }
+}
+
 template <typename Transfer>
 std::int64_t transfer_bytes(const Transfer& c) {
   return std::int64_t{c.groups} * c.runs * c.run_bytes;  // at most 52 bits
@@ -71,16 +94,8 @@ LocalAccess access_of(const Execute& c, const ArchConfig& arch) {
   if (!rows.empty() && !cols.empty()) {
     const Walk planes = {0, std::int64_t{c.planes} - 1, c.act_plane_words};
     const Walk lines = {rows.first, rows.last, c.act_row_words};
-    // The longer stride outside, so that neighbouring words join.
-    const bool planes_outside = planes.words >= lines.words;
-    const Walk& outer = planes_outside ? planes : lines;
-    const Walk& inner = planes_outside ? lines : planes;
-    for (std::int64_t i = outer.first; i <= outer.last; ++i) {
-      for (std::int64_t j = inner.first; j <= inner.last; ++j) {
-        const std::int64_t at = c.act_addr + i * outer.words + j * inner.words;
-        append(access.reads, Memory::kActivation, at + cols.first, at + cols.last + 1);
-      }
-    }
+    append_walk(access.reads, c.act_addr + cols.first, cols.last + 1 - cols.first, planes, lines,
+                arch.act_words());
   }
   if (access.reads.empty()) {
     access.addressed.push_back({Memory::kActivation, c.act_addr, c.act_addr + std::int64_t{1}});
@@ -128,9 +143,7 @@ std::string shape_fault(const Load& c, const ArchConfig& arch) {
   }
   const std::int64_t planes_of_pixel = arch.block_channels() / arch.array_rows;
   const std::int64_t group = planes_of_pixel * c.plane_words;
-  if (!is_act || planes_of_pixel == 1 || c.plane_words == 1 || bytes / word_bytes % group == 0) {
-    return "";
-  }
+  if (!is_act || planes_of_pixel == 1 || bytes / word_bytes % group == 0) return "";
   return "loads " + std::to_string(bytes / word_bytes) + " words; a multiple of " +
          std::to_string(group) + " is needed to fill its planes";
 }

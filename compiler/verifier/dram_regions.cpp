@@ -31,6 +31,13 @@ void add_tensor(const Program& program, const std::string& name, const DramTenso
                  ", outside the " + std::to_string(program.writable_bytes) + " writable bytes");
 }
 
+// The host writes what the taps make of the picture, so the tensor must have just that shape.
+void check_taps(const HostInput& input, Violations& violations) {
+  if (!input.taps || input.taps->packed_shape() == input.tensor.value.shape) return;
+  violations.add("input is " + shape_text(input.tensor.value.shape.nhwc()) + "; its taps make " +
+                 shape_text(input.taps->packed_shape().nhwc()));
+}
+
 // Every address of the runs is a multiple of `beat`, and the last byte has a 32-bit address.
 template <typename Transfer>
 std::string alignment_fault(const Transfer& c, std::int64_t beat) {
@@ -64,6 +71,7 @@ std::int64_t beat_bytes(const Load& load, const ArchConfig& arch) {
 void check_regions(const Program& program, Violations& violations) {
   std::vector<NamedRange> ranges;
   add_tensor(program, "input", program.input.tensor, ranges, violations);
+  check_taps(program.input, violations);
   for (const ProgramLayer& layer : program.layers) {
     add_tensor(program, "ofmap of " + layer.name, layer.ofmap, ranges, violations);
   }

@@ -16,7 +16,8 @@ namespace qsim {
 struct Bucket {
   std::string feature;
   std::string value;
-  auto operator<=>(const Bucket&) const = default;
+  // clang-tidy 14 takes the 0 that a defaulted <=> is compared with for a pointer.
+  auto operator<=>(const Bucket&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 struct RandomLayer {

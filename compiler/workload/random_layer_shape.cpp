@@ -151,7 +151,9 @@ void choose_pool(RandomLayerShape& shape, const ImageShape& under, const ArchCon
   shape.pool = true;
   shape.ceil_mode = random.chance(0.3);
   for (int attempt = 0; attempt < 20; ++attempt) {
-    shape.pool_window = random_window(attempt < 10 ? 2 : 1, kMaxPoolKernel, random);
+    // A window of one subsamples: drawn now and then, and when nothing larger fits.
+    const bool may_be_one = attempt >= 10 || random.chance(0.2);
+    shape.pool_window = random_window(may_be_one ? 1 : 2, kMaxPoolKernel, random);
     const Window& p = shape.pool_window;
     const ImageShape out = windowed(under, p, under.channels, shape.ceil_mode);
     if (out.height >= 1 && out.width >= 1 &&

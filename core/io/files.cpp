@@ -25,6 +25,8 @@ std::string reason(int error) {
   switch (error) {
     case ENOENT:
       return "no such file";
+    case ENOTDIR:
+      return "a part of the path is a file, not a folder";
     case EACCES:
     case EPERM:
       return "no permission";
@@ -157,6 +159,16 @@ class TemporaryFile {
   Descriptor file_;
 };
 
+// The file that writing to `path` replaces: through a symbolic link the one that it names, not the
+// link. Empty for a device or a pipe, which is written in place.
+fs::path target_of(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status)) fail(path, "cannot be written: is a directory");
+  if (fs::exists(status) && !fs::is_regular_file(status)) return {};
+  return fs::is_symlink(path, ignored) && fs::exists(status) ? fs::canonical(path) : path;
+}
+
 }  // namespace
 
 std::string read_text_file(const fs::path& path, std::int64_t max_bytes) {
@@ -195,21 +207,25 @@ std::vector<std::byte> read_file_range(const fs::path& path, std::int64_t offset
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path, ignored);
-  if (fs::is_directory(status)) fail(path, "cannot be written: is a directory");
-  if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, content);
-  // Through a symbolic link the file that it names is replaced, not the link.
-  fs::path target = path;
-  if (fs::is_symlink(path, ignored) && fs::exists(status)) target = fs::canonical(path);
+  const fs::path target = target_of(path);
+  if (target.empty()) return write_in_place(path, content);
   TemporaryFile(target).commit(target, content);
+}
+
+void require_writable(const fs::path& path) {
+  const fs::path target = target_of(path);
+  if (!target.empty()) TemporaryFile{target};
 }
 
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
+  std::error_code ignored;
+  if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
+    fail(path, "is a file; expected a folder");
+  }
   if (error) fail(path, "cannot be made: " + reason(error.value()));
-  if (!fs::is_directory(path, error)) fail(path, "is a file; expected a folder");
+  if (::access(path.c_str(), W_OK | X_OK) != 0) fail(path, "cannot be written: " + reason(errno));
 }
 
 }  // namespace qsim

@@ -32,7 +32,12 @@ std::vector<std::byte> read_file_range(const std::filesystem::path& path, std::i
 // the temporary file is then gone.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-// Makes the folder and its parents. Throws Error naming the path and the reason.
+// Throws the Error that write_file_atomically would throw for the path's folder or kind, so that it
+// comes before a long run and not after it. Leaves nothing behind, and the file as it is.
+void require_writable(const std::filesystem::path& path);
+
+// Makes the folder and its parents, and makes sure that files can be made in it. Throws Error
+// naming the path and the reason.
 void make_folder(const std::filesystem::path& path);
 
 }  // namespace qsim

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "core/graph.h"
@@ -20,9 +22,15 @@ struct LayerTrace {
 // malformed, or inconsistent.
 LayerTrace read_layer_trace(const std::filesystem::path& folder);
 
+// Writes one file; as write_file_atomically of core/io/files.h does.
+using FileWriter = std::function<void(const std::filesystem::path&, std::string_view)>;
+
 // Writes the folder, made if need be; trace.yaml comes last, so an unfinished one has none.
 void write_layer_trace(const std::filesystem::path& folder, const Graph& graph, const Tensor& input,
                        const std::vector<Tensor>& ofmaps);
+// The same through a writer of the caller's.
+void write_layer_trace(const std::filesystem::path& folder, const Graph& graph, const Tensor& input,
+                       const std::vector<Tensor>& ofmaps, const FileWriter& write_file);
 
 inline constexpr const char* kLayerTraceFile = "trace.yaml";
 inline constexpr const char* kLayerTraceSchema = "qsim.trace/1";

@@ -58,8 +58,8 @@ std::string requantization_text(const Requantization& r) {
 // Writes the tensors of a layer and returns its entry of trace.yaml but for name, op and output.
 class OperationWriter {
  public:
-  OperationWriter(const fs::path& folder, std::string stem)
-      : folder_(folder), stem_(std::move(stem)) {}
+  OperationWriter(const fs::path& folder, std::string stem, const FileWriter& write_file)
+      : folder_(folder), stem_(std::move(stem)), write_file_(write_file) {}
 
   std::string operator()(const Conv2d& conv) const {
     return window_text(conv.window) + parameters(conv);
@@ -74,7 +74,7 @@ class OperationWriter {
   // Writes `tensor` as <stem>.<what>.npy and returns the line that names it.
   std::string tensor(const char* what, const Tensor& tensor) const {
     const std::string name = stem_ + "." + what + ".npy";
-    write_npy(folder_ / name, tensor);
+    write_file_(folder_ / name, npy_bytes(tensor));
     return "    " + std::string(what) + ": " + yaml_quoted(name) + "\n";
   }
 
@@ -87,6 +87,7 @@ class OperationWriter {
 
   const fs::path& folder_;
   std::string stem_;
+  const FileWriter& write_file_;
 };
 
 std::string header_text(const Graph& graph) {
@@ -104,22 +105,27 @@ std::string header_text(const Graph& graph) {
 
 void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor& input,
                        const std::vector<Tensor>& ofmaps) {
+  write_layer_trace(folder, graph, input, ofmaps, write_file_atomically);
+}
+
+void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor& input,
+                       const std::vector<Tensor>& ofmaps, const FileWriter& write_file) {
   QSIM_CHECK(ofmaps.size() == graph.layers.size(), "one ofmap a layer");
   make_folder(folder);
   std::error_code ignored;
   fs::remove(folder / kLayerTraceFile, ignored);  // of an older trace: its tensors are going
-  write_npy(folder / "input.npy", input);
+  write_file(folder / "input.npy", npy_bytes(input));
   std::string text = header_text(graph);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];
-    const OperationWriter writer(folder, file_stem(i, layer.name));
+    const OperationWriter writer(folder, file_stem(i, layer.name), write_file);
     text += "  - name: " + yaml_quoted(layer.name) +
             "\n    op: " + std::string(operation_name(layer.operation)) + "\n";
     text += std::visit(writer, layer.operation);
     text += quantization_text(layer.output, "    ");
     text += writer.tensor("ofmap", ofmaps[i]);
   }
-  write_file_atomically(folder / kLayerTraceFile, text);
+  write_file(folder / kLayerTraceFile, text);
 }
 
 }  // namespace qsim

@@ -80,7 +80,8 @@ Tensor quantize_input(const Tensor& float_nhwc, const Value& value) {
   const std::span<const float> values = float_nhwc.as<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
-      throw_bad_input("input tensor: element " + std::to_string(i) + " is not a finite number");
+      throw_bad_input("element " + std::to_string(i) +
+                      " is not a finite number (counted in NHWC order)");
     }
     // The scale is a power of two, so multiplying is as exact as QuantizeLinear's division.
     const float scaled = std::ldexp(values[i], *value.scale_exponent);

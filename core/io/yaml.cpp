@@ -41,7 +41,8 @@ constexpr std::string_view kKindNames[] = {"a single value", "a list", "a map"};
 
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names) {
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  // A word that shares no letter with a name is no misspelling of it.
+  std::size_t best_distance = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());
   for (const std::string_view name : names) {
     const std::size_t distance = edit_distance(word, name);
     if (distance < best_distance) {

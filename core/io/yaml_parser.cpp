@@ -85,7 +85,11 @@ class YamlBuilder : public YAML::EventHandler {
   }
 
   void take_key(const YamlNode& node, const std::string& key) {
-    if (open_.back().node.find(key) != nullptr) node.fail("duplicate key '" + key + "'");
+    const YamlNode* first = open_.back().node.find(key);
+    if (first != nullptr) {
+      node.fail("duplicate key '" + key + "'; the first is in line " +
+                std::to_string(first->key_line_));
+    }
     open_.back().has_key = true;
     open_.back().key = key;
     open_.back().key_line = node.line_;

@@ -66,7 +66,7 @@ def file_name(name):
 
 def exponent(scale):
     """e of scale = 2^-e."""
-    mantissa, power = math.frexp(float(scale))
+    mantissa, power = math.frexp(np.asarray(scale).item())
     assert mantissa == 0.5, f"scale {scale} is not a power of two"
     return 1 - power
 
@@ -91,7 +91,7 @@ class Tracer:
         return name
 
     def quantization_of(self, scale, zero_point):
-        return {"zero_point": int(self.constants[zero_point]),
+        return {"zero_point": self.constants[zero_point].item(),
                 "scale_exponent": exponent(self.constants[scale])}
 
     def add(self, node, fields):

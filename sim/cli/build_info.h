@@ -9,6 +9,5 @@ std::string_view build_version();  // "0.1.0"
 std::string_view build_commit();   // `git describe --always --dirty`; "unknown" outside git
 std::string_view build_type();     // "Release"
 std::string_view protobuf_version();
-bool build_has_cuda();
 
 }  // namespace qsim

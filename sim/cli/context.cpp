@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "core/error.h"
+#include "core/io/files.h"
 
 namespace qsim {
 namespace {
@@ -14,7 +15,9 @@ void write_stdout(const std::string& text) {
   std::cout << text << std::flush;
   if (std::cout) return;
   throw_bad_input(std::string("standard output: cannot be written: ") +
-                  (errno == ENOSPC ? "the disk is full" : std::strerror(errno)));
+                  (errno == ENOSPC  ? "the disk is full"
+                   : errno == EBADF ? "it is closed"
+                                    : std::strerror(errno)));
 }
 
 }  // namespace
@@ -49,6 +52,12 @@ void Context::note(const std::string& line) {
 
 void Context::write_file(const std::filesystem::path& path, std::string_view content) {
   interrupt_.write_file(path, content);
+}
+
+void Context::require_outputs() const {
+  for (const std::string& file : {options_.json, options_.program_out}) {
+    if (!file.empty() && file != "-") require_writable(file);
+  }
 }
 
 }  // namespace qsim

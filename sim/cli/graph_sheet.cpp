@@ -42,28 +42,34 @@ std::string ofmap_text(const ImageShape& shape) {
   return pair_text(shape.batch, shape.height) + "x" + pair_text(shape.width, shape.channels);
 }
 
-std::string quantization_text(const Requantization& requantization) {
+std::string shift_text(const Requantization& requantization) {
   const auto [low, high] =
       std::minmax_element(requantization.shifts.begin(), requantization.shifts.end());
-  std::string text = "shift " + std::to_string(*low);
+  std::string text = std::to_string(*low);
   if (*low != *high) text += ".." + std::to_string(*high);
-  if (requantization.shifts.size() > 1) text += "/channel";
-  return text + " " + std::string(word_of(kRoundingWords, requantization.rounding));
+  return text + (requantization.shifts.size() > 1 ? "/channel" : "");
 }
 
 struct OperationWords {
   std::string window = "-";
-  std::string quantization = "-";
+  std::string shift = "-";
+  std::string rounding = "-";
 };
+
+OperationWords words_of(const std::string& window, const Requantization& requantization) {
+  return {window, shift_text(requantization),
+          std::string(word_of(kRoundingWords, requantization.rounding))};
+}
 
 OperationWords words_of(const Operation& operation) {
   if (const auto* conv = std::get_if<Conv2d>(&operation)) {
-    return {window_text(conv->window), quantization_text(conv->requantization)};
+    return words_of(window_text(conv->window), conv->requantization);
   }
   if (const auto* fc = std::get_if<FullyConnected>(&operation)) {
-    return {"-", quantization_text(fc->requantization)};
+    return words_of("-", fc->requantization);
   }
-  if (const auto* pool = std::get_if<MaxPool>(&operation)) return {window_text(pool->window), "-"};
+  if (const auto* pool = std::get_if<MaxPool>(&operation))
+    return {.window = window_text(pool->window)};
   return {};
 }
 
@@ -83,10 +89,10 @@ Sheet graph_sheet(const Graph& graph) {
   sheet.add("layout", std::string(word_of(kLayoutWords, graph.host.layout)));
   sheet.add("float_input", graph.host.float_input);
   sheet.add("float_output", graph.host.float_output);
-  SheetTable table{
-      "layers",
-      {"layer", "op", "ofmap", "dtype", "zero_point", "window", "quantization", "weights", "macs"},
-      {}};
+  SheetTable table{"layers",
+                   {"layer", "op", "ofmap", "dtype", "zero_point", "window", "shift", "rounding",
+                    "weights", "macs"},
+                   {}};
   std::int64_t weights = 0;
   std::int64_t macs = 0;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
@@ -96,7 +102,7 @@ Sheet graph_sheet(const Graph& graph) {
     table.rows.push_back(
         {layer.name, std::string(operation_name(layer.operation)), ofmap_text(layer.output.shape),
          std::string(dtype_name(layer.output.dtype)), std::int64_t{layer.output.zero_point},
-         words.window, words.quantization, layer_weights, layer_macs(graph, i)});
+         words.window, words.shift, words.rounding, layer_weights, layer_macs(graph, i)});
     weights += layer_weights;
     macs += layer_macs(graph, i);
   }

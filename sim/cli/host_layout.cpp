@@ -1,5 +1,6 @@
 #include "sim/cli/host_layout.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -60,6 +61,23 @@ Tensor dequantized(const Tensor& tensor, const Value& value) {
   return result;
 }
 
+[[noreturn]] void refuse_shape(const Tensor& tensor, const Shape& expected, bool nchw,
+                               const std::string& source) {
+  const bool vector = expected[1] * expected[2] * expected[3] ==
+                      *std::max_element(expected.begin() + 1, expected.end());
+  std::string message = source + ": shape " + shape_text(tensor.shape) + "; the model takes " +
+                        shape_text(expected) + (nchw ? " (NCHW)" : " (NHWC)");
+  if (vector) message += " or [N, K]";
+  Shape other_batch = tensor.shape;
+  if (other_batch.size() == expected.size()) other_batch[0] = expected[0];
+  const bool flat_batch = vector && tensor.shape.size() == 2 && tensor.elems() > 0 &&
+                          tensor.elems() / tensor.shape[0] == element_count(expected) / expected[0];
+  if (other_batch == expected || flat_batch) {
+    message += "; --batch " + std::to_string(tensor.shape[0]) + " takes as many at a time";
+  }
+  throw_bad_input(message);
+}
+
 }  // namespace
 
 Tensor input_from_host(const Tensor& tensor, const Graph& graph, const std::string& source) {
@@ -67,16 +85,18 @@ Tensor input_from_host(const Tensor& tensor, const Graph& graph, const std::stri
   const bool nchw = graph.host.layout == HostInterface::Layout::kNchw;
   const Shape expected = nchw ? Shape{s.batch, s.channels, s.height, s.width} : s.nhwc();
   const bool flat = s.height == 1 && s.width == 1 && tensor.shape == Shape{s.batch, s.channels};
-  if (tensor.shape != expected && !flat) {
-    throw_bad_input(source + ": shape " + shape_text(tensor.shape) + "; the model takes " +
-                    shape_text(expected) + (nchw ? " (NCHW)" : " (NHWC)"));
-  }
+  if (tensor.shape != expected && !flat) refuse_shape(tensor, expected, nchw, source);
   if (tensor.dtype != DType::kFloat32 && tensor.dtype != graph.input.dtype) {
     throw_bad_input(source + ": dtype " + std::string(dtype_name(tensor.dtype)) +
                     "; the model takes float32 or " + std::string(dtype_name(graph.input.dtype)));
   }
   const Tensor nhwc = flat ? reshaped(tensor, s.nhwc()) : (nchw ? nhwc_of(tensor) : tensor);
-  return tensor.dtype == DType::kFloat32 ? quantize_input(nhwc, graph.input) : nhwc;
+  if (tensor.dtype != DType::kFloat32) return nhwc;
+  try {
+    return quantize_input(nhwc, graph.input);
+  } catch (const Error& error) {
+    throw Error(error.code(), source + ": " + error.what());
+  }
 }
 
 Tensor output_to_host(const Tensor& last, std::size_t layer, const Graph& graph,

@@ -33,7 +33,8 @@ std::string given_name(const Options& options, const ArchConfig& config, const M
 InputSource::InputSource(const Options& options, const ArchConfig& config, const Model& model)
     : name_(given_name(options, config, model)) {
   if (!name_.empty()) {
-    path_ = find_input(name_);
+    path_ = options.input.empty() ? find_input(name_, "config '" + config.name + "': input")
+                                  : find_input(name_);
     kind_ = path_.extension() == ".npy"   ? Kind::kNpy
             : path_.extension() == ".bin" ? Kind::kCifar
                                           : Kind::kPicture;
@@ -45,7 +46,17 @@ InputSource::InputSource(const Options& options, const ArchConfig& config, const
     throw Error(ExitCode::kUsage, "--images needs a CIFAR-10 batch (.bin) as --input");
   }
   first_ = options.index.value_or(0);
+  if (kind_ == Kind::kCifar) require_records(options.images * model.graph.input.shape.batch);
   if (kind_ == Kind::kCifar) name_ += "[" + std::to_string(first_) + "]";
+}
+
+// All at once, so that a series does not end with an error half way.
+void InputSource::require_records(std::int64_t count) const {
+  const std::int64_t records = cifar_count(path_);
+  if (first_ <= records - count) return;
+  throw_bad_input(path_.string() + ": records " + std::to_string(first_) + " to " +
+                  std::to_string(first_ + count - 1) + " are wanted; the batch has " +
+                  std::to_string(records) + ", allowed: 0 to " + std::to_string(records - 1));
 }
 
 Tensor InputSource::at(const Model& model, std::int64_t number) const {
@@ -58,7 +69,8 @@ Tensor InputSource::pictures(const Model& model, std::int64_t number) const {
   if (!model.sidecar) {
     std::filesystem::path expected = model.path;
     expected.replace_extension(".yaml");
-    throw_bad_input(path_.string() + ": is a picture, and model '" + model.name +
+    throw_bad_input(path_.string() +
+                    ": is taken for a picture (neither .npy nor .bin), and model '" + model.name +
                     "' does not say how to preprocess one; expected " +
                     (model.kind == ModelKind::kOnnx ? expected.string() + " beside it, or " : "") +
                     "a .npy as --input");

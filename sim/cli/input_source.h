@@ -26,6 +26,7 @@ class InputSource {
  private:
   enum class Kind : std::uint8_t { kOwn, kPicture, kNpy, kCifar };
 
+  void require_records(std::int64_t count) const;
   Tensor pictures(const Model& model, std::int64_t number) const;
 
   Kind kind_ = Kind::kOwn;

@@ -17,6 +17,7 @@ sigset_t interrupt_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
   return signals;
 }
 
@@ -31,12 +32,19 @@ InterruptWatch::InterruptWatch() {
 void InterruptWatch::write_file(const std::filesystem::path& path, std::string_view content) {
   const std::lock_guard lock(mutex_);
   write_file_atomically(path, content);
-  kept_.push_back(path.string());
+  ++kept_;
+  last_kept_ = path.string();
 }
 
 void InterruptWatch::set_progress(std::string text) {
   const std::lock_guard lock(mutex_);
   progress_ = std::move(text);
+}
+
+std::string InterruptWatch::kept_text() const {
+  if (kept_ == 0) return "nothing";
+  if (kept_ == 1) return last_kept_;
+  return std::to_string(kept_) + " files, the last " + last_kept_;
 }
 
 void InterruptWatch::wait_for_signal() {
@@ -47,10 +55,7 @@ void InterruptWatch::wait_for_signal() {
   const bool locked = mutex_.try_lock_for(std::chrono::milliseconds(800));
   std::string line = "qsim: interrupted";
   if (locked && !progress_.empty()) line += ": " + progress_;
-  line += "; kept: ";
-  if (!locked || kept_.empty()) line += "nothing";
-  for (std::size_t i = 0; locked && i < kept_.size(); ++i) line += (i == 0 ? "" : ", ") + kept_[i];
-  line += "\n";
+  line += "; kept: " + (locked ? kept_text() : "unknown, a file was being written") + "\n";
   const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
   ::_exit(written < 0 ? static_cast<int>(ExitCode::kInternal)
                       : static_cast<int>(ExitCode::kInterrupted));

@@ -1,19 +1,19 @@
-// What happens on Ctrl-C (SIGINT): a line that says what was kept, and exit code 130, at once. A
-// thread waits for the signal, so that neither an engine nor a file in writing is cut in half.
+// What happens on Ctrl-C (SIGINT) and on SIGTERM: a line that says what was kept, and exit code
+// 130, at once. A thread waits for the signal, so that neither an engine nor a file in writing is
+// cut in half.
 #pragma once
 
 #include <filesystem>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace qsim {
 
 class InterruptWatch {
  public:
-  // Blocks SIGINT in the calling thread (threads made later inherit that) and starts the thread
-  // that waits for it. One per process.
+  // Blocks both signals in the calling thread (threads made later inherit that) and starts the
+  // thread that waits for them. One per process.
   InterruptWatch();
 
   // Writes a file (core/io/files.h); an interrupt in between waits until it is there.
@@ -26,9 +26,11 @@ class InterruptWatch {
 
  private:
   void wait_for_signal();
+  std::string kept_text() const;
 
   std::timed_mutex mutex_;
-  std::vector<std::string> kept_;
+  std::size_t kept_ = 0;  // files written so far
+  std::string last_kept_;
   std::string progress_;
 };
 

@@ -10,9 +10,8 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/options.h"
 
+namespace qsim {
 namespace {
-
-using namespace qsim;
 
 ExitCode run(Context& context) {
   switch (context.options().command) {
@@ -38,6 +37,7 @@ ExitCode qsim_main(const std::vector<std::string>& argv) {
     context.print(*parsed.text);
     return ExitCode::kOk;
   }
+  context.require_outputs();
   return run(context);
 }
 
@@ -47,14 +47,18 @@ int fail(ExitCode code, const std::string& message) {
 }
 
 }  // namespace
+}  // namespace qsim
 
 int main(int argc, char** argv) {
+  using qsim::ExitCode;
+  using qsim::fail;
   try {
-    return static_cast<int>(qsim_main(std::vector<std::string>(argv, argv + argc)));
-  } catch (const Error& error) {
+    return static_cast<int>(qsim::qsim_main(std::vector<std::string>(argv, argv + argc)));
+  } catch (const qsim::Error& error) {
     return fail(error.code(), std::string("error: ") + error.what());
   } catch (const std::bad_alloc&) {
-    return fail(ExitCode::kBadInput, "error: out of memory");
+    return fail(ExitCode::kBadInput,
+                "error: out of memory: the model, its batch or its input is too large here");
   } catch (const std::exception& error) {
     return fail(ExitCode::kInternal,
                 std::string("internal error (please report it): ") + error.what());

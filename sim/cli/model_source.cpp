@@ -14,6 +14,13 @@ namespace fs = std::filesystem;
 void load_onnx(Model& model, std::optional<std::int64_t> batch) {
   model.graph = import_onnx(model.path, batch.value_or(1));
   model.sidecar = load_sidecar_of(model.path);
+  if (!model.sidecar || model.sidecar->labels.empty()) return;
+  const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());
+  const std::int64_t outputs = model.graph.layers.back().output.shape.channels;
+  if (labels == outputs) return;
+  fs::path sidecar = model.path;
+  throw_bad_input(sidecar.replace_extension(".yaml").string() + ": " + std::to_string(labels) +
+                  " labels; the model has " + std::to_string(outputs) + " outputs");
 }
 
 void load_workload_file(Model& model, std::optional<std::int64_t> batch) {
@@ -83,8 +90,11 @@ Model load_model_file(const fs::path& path, const std::string& name,
 }
 
 Model load_model(const Options& options, const ArchConfig& config) {
-  const std::string& name = options.model.empty() ? config.model : options.model;
-  return load_model_file(find_model(name), name, options.batch);
+  if (!options.model.empty()) {
+    return load_model_file(find_model(options.model), options.model, options.batch);
+  }
+  const std::string kind = "config '" + config.name + "': model";
+  return load_model_file(find_model(config.model, kind), config.model, options.batch);
 }
 
 }  // namespace qsim

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "report/run_report.h"
 #include "sim/cli/input_source.h"
 #include "sim/cli/model_source.h"
 
@@ -18,13 +17,5 @@ struct Network {
 
 // Loads, and cuts to --layers. Throws Error.
 Network import_network(const Options& options, const ArchConfig& config);
-
-// Version, commit, names and hashes.
-Provenance provenance_of(const std::vector<std::string>& argv, const Options& options,
-                         const Network& network);
-
-// The most likely classes of the first picture; empty when the output is not a vector of classes.
-// `ofmap` is the last program layer's.
-std::vector<OutputClass> classes_of(const Network& network, const Tensor& ofmap);
 
 }  // namespace qsim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 
 #include <CLI/CLI.hpp>
@@ -33,8 +34,16 @@ constexpr std::array<CommandRow, 5> kCommands = {{
   throw Error(ExitCode::kUsage, message);
 }
 
-std::string version_text() {
-  return "qsim " + std::string(build_version()) + " (" + std::string(build_commit()) + ")\n";
+std::string version_line() {
+  return "qsim " + std::string(build_version()) + " (" + std::string(build_commit()) + ")";
+}
+
+// CLI11 would take "-1" for a large number.
+std::string seed_error(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && stop == text.data() + text.size()) return "";
+  return "found '" + text + "'; allowed: 0 to " + std::to_string(UINT64_MAX);
 }
 
 std::string top_help() {
@@ -67,9 +76,12 @@ const CommandRow& command_row(const std::string& name) {
   for (const CommandRow& row : kCommands) names.emplace_back(row.name);
   const std::string_view nearest = nearest_name(name, names);
   std::string message = "unknown command '" + name + "'";
-  if (!nearest.empty()) message += "; did you mean '" + std::string(nearest) + "'?";
-  message += " Commands: run, verify, compile, inspect, doctor";
-  usage_error(message);
+  message += nearest.empty() ? "." : "; did you mean '" + std::string(nearest) + "'?";
+  message += " Commands: ";
+  for (const std::string_view known : names) {
+    message += (known == names.front() ? "" : ", ") + std::string(known);
+  }
+  usage_error(message + "; `qsim --help` says more");
 }
 
 // The command and what is left when it is taken out. Only global options can stand before it.
@@ -98,6 +110,7 @@ void add_global_options(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "also write the result as JSON; - is stdout")
       ->type_name("FILE|-");
   app.add_flag("--quiet", options.quiet, "no progress on stderr");
+  app.set_version_flag("--version", version_line(), "print the version and exit");
 }
 
 void add_model_options(CLI::App& app, Options& options) {
@@ -120,7 +133,9 @@ void add_input_options(CLI::App& app, Options& options) {
   app.add_option("--layers", options.layers,
                  "only the chain from the first to the last layer whose name matches")
       ->type_name("GLOB");
-  app.add_option("--seed", options.seed, "seed of what is drawn at random")->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of what is drawn at random")
+      ->check(CLI::Validator(seed_error, "0 to 2^64-1"))
+      ->capture_default_str();
 }
 
 void add_run_options(CLI::App& app, Options& options) {
@@ -204,6 +219,16 @@ void add_options(CLI::App& app, Options& options) {
   usage_error(message);
 }
 
+// `--model "$MODEL"` with an unset variable must not run something else.
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() > 0 && option->get_expected_max() > 0 &&
+        option->as<std::string>().empty()) {
+      usage_error(option->get_name() + ": an empty value");
+    }
+  }
+}
+
 void check_together(const Options& options, const CLI::App& app) {
   if (options.command == CommandName::kVerify && options.seeds > 0) {
     for (const char* name : {"--model", "--input", "--index", "--batch", "--layers", "--images"}) {
@@ -232,7 +257,7 @@ void parse_words(CLI::App& app, std::vector<std::string> words, const std::strin
     unknown_option(app, command, app.remaining().front());
   } catch (const CLI::RequiredError& error) {
     usage_error(std::string(error.what()) + "; `qsim " + command + " --help` says more");
-  } catch (const CLI::CallForHelp&) {
+  } catch (const CLI::Success&) {  // --help, --version
     throw;
   } catch (const CLI::ParseError& error) {
     usage_error(error.what());
@@ -247,10 +272,6 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& argv) {
     parsed.text = top_help();
     return parsed;
   }
-  if (argv.size() == 2 && argv[1] == "--version") {
-    parsed.text = version_text();
-    return parsed;
-  }
   const auto [row, words] = split_command(argv);
   parsed.options.command = row->command;
   CLI::App app(row->description, "qsim " + std::string(row->name));
@@ -260,7 +281,11 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& argv) {
   } catch (const CLI::CallForHelp&) {
     parsed.text = app.help();
     return parsed;
+  } catch (const CLI::CallForVersion&) {
+    parsed.text = version_line() + "\n";
+    return parsed;
   }
+  refuse_empty_values(app);
   parsed.options.config_given = app.count("--config") > 0;
   check_together(parsed.options, app);
   return parsed;

@@ -13,6 +13,15 @@ namespace {
 
 constexpr std::int64_t kFullSizeEvery = 8;
 constexpr const char* kTiles = "several tiles in";
+constexpr const char* kAllThree = "all three at once";
+
+std::vector<Bucket> all_buckets() {
+  std::vector<Bucket> buckets = random_layer_buckets();
+  for (const char* axis : {"pixels", "input channels", "output channels", kAllThree}) {
+    buckets.push_back({kTiles, axis});
+  }
+  return buckets;
+}
 
 std::vector<ArchConfig> configs_of(const Options& options) {
   if (!options.all_configs) return {load_config(options)};
@@ -61,6 +70,9 @@ void RandomLayers::count(const RandomLayer& layer) {
   if (layer.many_pixel_tiles) ++layers_of_[{kTiles, "pixels"}];
   if (layer.many_in_channel_tiles) ++layers_of_[{kTiles, "input channels"}];
   if (layer.many_out_channel_tiles) ++layers_of_[{kTiles, "output channels"}];
+  if (layer.many_pixel_tiles && layer.many_in_channel_tiles && layer.many_out_channel_tiles) {
+    ++layers_of_[{kTiles, kAllThree}];
+  }
 }
 
 std::string RandomLayers::config_names() const {
@@ -70,12 +82,8 @@ std::string RandomLayers::config_names() const {
 }
 
 SheetTable RandomLayers::histogram() const {
-  std::vector<Bucket> buckets = random_layer_buckets();
-  for (const char* axis : {"pixels", "input channels", "output channels"}) {
-    buckets.push_back({kTiles, axis});
-  }
   SheetTable table{"histogram", {"feature", "value", "layers", "share"}, {}};
-  for (const Bucket& bucket : buckets) {
+  for (const Bucket& bucket : all_buckets()) {
     const auto it = layers_of_.find(bucket);
     const std::int64_t layers = it == layers_of_.end() ? 0 : it->second;
     table.rows.push_back(
@@ -85,10 +93,12 @@ SheetTable RandomLayers::histogram() const {
   return table;
 }
 
-std::int64_t RandomLayers::empty_buckets() const {
-  std::int64_t empty = 0;
-  for (const Bucket& bucket : random_layer_buckets()) {
-    empty += layers_of_.find(bucket) == layers_of_.end() ? 1 : 0;
+std::vector<std::string> RandomLayers::empty_buckets() const {
+  std::vector<std::string> empty;
+  for (const Bucket& bucket : all_buckets()) {
+    if (layers_of_.find(bucket) == layers_of_.end()) {
+      empty.push_back(bucket.feature + " " + bucket.value);
+    }
   }
   return empty;
 }

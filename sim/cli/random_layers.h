@@ -26,7 +26,8 @@ class RandomLayers {
   // One row a bucket that random layers can fall into, the empty ones too: feature, value, layers,
   // share of all layers.
   SheetTable histogram() const;
-  std::int64_t empty_buckets() const;
+  // "kernel_h 9", ...: the buckets of the histogram that no layer fell into.
+  std::vector<std::string> empty_buckets() const;
 
  private:
   void count(const RandomLayer& layer);

@@ -32,13 +32,17 @@ void keep_run(Context& context, const RunReport& report, const Network& network,
   context.write_file(folder / "run.json", run_json(report));
 }
 
-void dump_layers(const Options& options, const Network& network, const Program& program,
+void dump_layers(Context& context, const Network& network, const Program& program,
                  RunResult& result, std::vector<Tensor>& golden) {
-  if (options.dump_layers.empty()) return;
+  const std::string& folder = context.options().dump_layers;
+  if (folder.empty()) return;
+  context.progress("writing the layer trace");
   for (std::size_t i = 0; i < program.layers.size(); ++i) {
     golden[static_cast<std::size_t>(program.layers[i].graph_layer)] = std::move(result.ofmaps[i]);
   }
-  write_layer_trace(options.dump_layers, network.model.graph, network.input, golden);
+  write_layer_trace(
+      folder, network.model.graph, network.input, golden,
+      [&](const auto& path, std::string_view content) { context.write_file(path, content); });
 }
 
 }  // namespace qsim

@@ -19,7 +19,7 @@ void keep_run(Context& context, const RunReport& report, const Network& network,
 
 // --dump-layers: the engine's ofmap of each program layer; `golden`'s tensor for a graph layer that
 // runs fused inside one and so has no ofmap of its own.
-void dump_layers(const Options& options, const Network& network, const Program& program,
+void dump_layers(Context& context, const Network& network, const Program& program,
                  RunResult& result, std::vector<Tensor>& golden);
 
 }  // namespace qsim

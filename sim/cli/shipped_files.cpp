@@ -67,7 +67,11 @@ bool is_path(const std::string& name) {
 
 [[noreturn]] void not_found(const std::string& kind, const std::string& name,
                             const std::string& folder, const std::vector<std::string>& shipped) {
-  std::string message = kind + " '" + name + "' not found; searched: ./" + name;
+  std::error_code ignored;
+  std::string message =
+      kind + " '" + name + "' not found; searched: ./" + name +
+      (fs::is_directory(name, ignored) ? " (a folder without " + std::string(kLayerTraceFile) + ")"
+                                       : "");
   for (const fs::path& root : shipped_roots()) message += ", " + (root / folder).string();
   const std::vector<std::string_view> names(shipped.begin(), shipped.end());
   const std::string_view nearest = nearest_name(name, names);
@@ -86,7 +90,7 @@ std::vector<fs::path> shipped_roots() {
   std::error_code error;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
   for (const fs::path& root :
-       {fs::path(QSIM_SOURCE_DIR), executable.parent_path().parent_path() / "share" / "qsim"}) {
+       {executable.parent_path().parent_path() / "share" / "qsim", fs::path(QSIM_SOURCE_DIR)}) {
     if (fs::is_directory(root / "configs", error)) roots.push_back(root);
   }
   return roots;
@@ -101,23 +105,33 @@ fs::path find_config(const std::string& name) {
   not_found("config", name, "configs", shipped_configs());
 }
 
-fs::path find_model(const std::string& name) {
+fs::path find_model(const std::string& name, const std::string& kind) {
   if (is_path(name)) return name;
   for (const fs::path& root : shipped_roots()) {
     fs::path path = file_named(root / "models" / "workloads", name, kYaml);
     if (path.empty()) path = model_in(root / "models" / name);
     if (!path.empty()) return path;
   }
-  not_found("model", name, "models", shipped_models());
+  not_found(kind, name, "models", shipped_models());
 }
 
-fs::path find_input(const std::string& name) {
+fs::path find_input(const std::string& name, const std::string& kind) {
   if (is_path(name)) return name;
   for (const fs::path& root : shipped_roots()) {
     const fs::path path = file_named(root / "models" / "pictures", name, kPictures);
     if (!path.empty()) return path;
   }
-  not_found("input", name, "models/pictures", shipped_inputs());
+  not_found(kind, name, "models/pictures", shipped_inputs());
+}
+
+fs::path find_config_or_model(const std::string& name) {
+  const std::vector<std::string> configs = shipped_configs();
+  if (is_path(name)) return name;
+  if (std::find(configs.begin(), configs.end(), name) != configs.end()) return find_config(name);
+  std::vector<std::string> names = shipped_models();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return find_model(name);
+  names.insert(names.end(), configs.begin(), configs.end());
+  not_found("program, model, workload, trace or config", name, "{configs,models}", names);
 }
 
 std::vector<std::string> shipped_configs() {

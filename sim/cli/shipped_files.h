@@ -1,6 +1,6 @@
 // Finds what a user names: a path, or the name of a shipped config, model, workload or picture.
-// Searched in this order: the path itself, the source tree that qsim was built from, and
-// ../share/qsim beside the installed executable.
+// Searched in this order: the path itself, ../share/qsim beside the installed executable, and the
+// source tree that qsim was built from.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,13 @@
 
 namespace qsim {
 
-// Each throws Error (exit code 3) saying what was searched and the nearest shipped name. A text
-// with a slash is a path and returned as it is.
+// Each throws Error (exit code 3) saying what was searched and the nearest shipped name; `kind` is
+// what the message calls it. A text with a slash is a path and returned as it is.
 std::filesystem::path find_config(const std::string& name);
-std::filesystem::path find_model(const std::string& name);
-std::filesystem::path find_input(const std::string& name);
+std::filesystem::path find_model(const std::string& name, const std::string& kind = "model");
+std::filesystem::path find_input(const std::string& name, const std::string& kind = "input");
+// A name that both have is the config's.
+std::filesystem::path find_config_or_model(const std::string& name);
 
 // Every name that the functions above find without a path, sorted.
 std::vector<std::string> shipped_configs();

@@ -80,6 +80,44 @@ class WindowRows {
   Scratchpads& scratchpads_;
 };
 
+// Where the re-laid activations lie: one copy of the window rows for each plane, kernel column, and
+// phase of the vertical stride (rows phase, phase + stride_h, ...), so that for every fold
+// consecutive pixels are consecutive lanes, across row ends too.
+class WindowCopies {
+ public:
+  WindowCopies(const Execute& execute, std::size_t steps)
+      : execute_(execute),
+        phases_(std::min(execute.stride_h, execute.kernel_h)),
+        step_pitch_(rows(0) * execute.out_cols + kLaneSlack),
+        copy_pitch_(step_pitch_ * steps) {}
+
+  std::size_t phases() const { return phases_; }
+  // Rows that some kernel row of the phase slides over; phase 0 has the most.
+  std::size_t rows(std::size_t phase) const {
+    return execute_.out_rows + (execute_.kernel_h - 1 - phase) / execute_.stride_h;
+  }
+  std::size_t step_pitch() const { return step_pitch_; }
+  std::size_t plane_pitch() const { return copy_pitch_ * phases_ * execute_.kernel_w; }
+  std::size_t offset(std::size_t plane, std::size_t kx, std::size_t phase) const {
+    return plane * plane_pitch() + (kx * phases_ + phase) * copy_pitch_;
+  }
+  // Of pixel 0 in each fold of the plane.
+  void append_fold_offsets(std::size_t plane, std::vector<std::size_t>& offsets) const {
+    for (std::size_t ky = 0; ky < execute_.kernel_h; ++ky) {
+      const std::size_t row = ky / execute_.stride_h;
+      for (std::size_t kx = 0; kx < execute_.kernel_w; ++kx) {
+        offsets.push_back(offset(plane, kx, ky % execute_.stride_h) + row * execute_.out_cols);
+      }
+    }
+  }
+
+ private:
+  const Execute& execute_;
+  std::size_t phases_;
+  std::size_t step_pitch_;  // lanes
+  std::size_t copy_pitch_;
+};
+
 // Every stride-th lane, `count` of them. May write up to kLaneSlack lanes more.
 void copy_lanes(const std::uint32_t* from, std::size_t count, std::size_t stride,
                 std::uint32_t* to) {
@@ -116,40 +154,26 @@ LaneView ArrayOperands::prepare(const Execute& execute, const ArchConfig& arch,
   return view_;
 }
 
-// One copy of the window rows for each kernel column (and each phase of a vertical stride), so that
-// for every fold consecutive pixels are consecutive lanes, across row ends too.
 void ArrayOperands::lay_activations(const Execute& execute, const ArchConfig& arch,
                                     OperandFormat format, Scratchpads& scratchpads) {
   WindowRows window(execute, static_cast<std::size_t>(arch.array_rows), format, scratchpads);
-  const std::size_t out_cols = execute.out_cols;
-  const std::size_t phases = std::min(execute.stride_h, execute.kernel_h);
-  const std::size_t rows = execute.out_rows + (execute.kernel_h - 1) / execute.stride_h;
-  const std::size_t step_pitch = rows * out_cols + kLaneSlack;
-  const std::size_t phase_pitch = step_pitch * view_.steps;
-  const std::size_t plane_pitch = phase_pitch * phases * execute.kernel_w;
+  const WindowCopies copies(execute, view_.steps);
   const std::size_t row_pitch = static_cast<std::size_t>(window.width()) + kLaneSlack;
-  std::uint32_t* lanes = activations_.reserve(plane_pitch * execute.planes);
+  std::uint32_t* lanes = activations_.reserve(copies.plane_pitch() * execute.planes);
   std::uint32_t* row_lanes = window_row_.reserve(row_pitch * view_.steps);
   fold_offsets_.clear();
   for (std::size_t p = 0; p < execute.planes; ++p) {
-    for (std::size_t ky = 0; ky < execute.kernel_h; ++ky) {
-      for (std::size_t kx = 0; kx < execute.kernel_w; ++kx) {
-        fold_offsets_.push_back(p * plane_pitch + (kx * phases + ky % phases) * phase_pitch +
-                                ky / execute.stride_h * out_cols);
-      }
-    }
-    for (std::size_t phase = 0; phase < phases; ++phase) {
-      const std::size_t phase_rows =
-          execute.out_rows + (execute.kernel_h - 1 - phase) / execute.stride_h;
-      for (std::size_t row = 0; row < phase_rows; ++row) {
+    copies.append_fold_offsets(p, fold_offsets_);
+    for (std::size_t phase = 0; phase < copies.phases(); ++phase) {
+      for (std::size_t row = 0; row < copies.rows(phase); ++row) {
         window.lay(static_cast<std::int64_t>(p),
                    static_cast<std::int64_t>(row * execute.stride_h + phase) + execute.origin_row,
                    row_pitch, row_lanes);
         for (std::size_t kx = 0; kx < execute.kernel_w; ++kx) {
-          std::uint32_t* to = lanes + p * plane_pitch + (kx * phases + phase) * phase_pitch;
+          std::uint32_t* to = lanes + copies.offset(p, kx, phase) + row * execute.out_cols;
           for (std::size_t s = 0; s < view_.steps; ++s) {
-            copy_lanes(row_lanes + s * row_pitch + kx, out_cols, execute.stride_w,
-                       to + s * step_pitch + row * out_cols);
+            copy_lanes(row_lanes + s * row_pitch + kx, execute.out_cols, execute.stride_w,
+                       to + s * copies.step_pitch());
           }
         }
       }
@@ -157,7 +181,7 @@ void ArrayOperands::lay_activations(const Execute& execute, const ArchConfig& ar
   }
   view_.activations = lanes;
   view_.fold_offsets = fold_offsets_.data();
-  view_.step_pitch = step_pitch;
+  view_.step_pitch = copies.step_pitch();
 }
 
 void ArrayOperands::lay_weights(const Execute& execute, const ArchConfig& arch,

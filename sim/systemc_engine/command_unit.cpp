@@ -7,8 +7,8 @@ namespace qsim {
 namespace {
 
 std::uint64_t cycle_units() {
-  static const std::uint64_t units = sc_core::sc_time(1, sc_core::SC_NS).value();
-  return units;
+  static const std::uint64_t kUnitsPerCycle = sc_core::sc_time(1, sc_core::SC_NS).value();
+  return kUnitsPerCycle;
 }
 
 }  // namespace

@@ -47,6 +47,28 @@ TEST(Errors, NameThatIsNotShippedSaysWhatWasSearchedAndTheNearestOne) {
   expect_error(folder, "--config pe16x61", 3, (source_folder() / "configs").string());
 }
 
+TEST(Errors, NameInAConfigIsReportedWithTheConfig) {
+  const TestFolder folder;
+  folder.write("mine.yaml", "model: vgg61\n");
+  expect_error(folder, "--config mine.yaml", 3, "config 'mine': model 'vgg61' not found");
+  folder.write("mine.yaml", "input: dog\n");
+  expect_error(folder, "--config mine.yaml", 3, "config 'mine': input 'dog' not found");
+}
+
+TEST(Errors, FolderThatIsNoTraceIsSaidToBeOne) {
+  const TestFolder folder;
+  fs::create_directory(folder / "d");
+  expect_error(folder, "--model d", 3, "./d (a folder without trace.yaml)");
+  const Outcome outcome = run_qsim(folder, "--model d");
+  EXPECT_EQ(outcome.err.find("did you mean"), std::string::npos) << outcome.err;
+}
+
+TEST(Errors, InspectSearchesConfigsAndModels) {
+  const TestFolder folder;
+  expect_error(folder, "inspect pe16x61", 3, "did you mean 'pe16x16'?");
+  expect_error(folder, "inspect vgg61", 3, "did you mean 'vgg16'?");
+}
+
 TEST(Errors, MissingFilesAreNamed) {
   const TestFolder folder;
   expect_error(folder, "--config ./none.yaml", 3, "./none.yaml: cannot be read: no such file");
@@ -61,7 +83,8 @@ TEST(Errors, ConfigErrorsSayWhereAndWhatIsAllowed) {
   expect_error(folder, "--config unknown.yaml", 3,
                "unknown.yaml:2:1: unknown key 'array_colls'; did you mean 'array_cols'?");
   folder.write("twice.yaml", "array_rows: 16\narray_rows: 8\n");
-  expect_error(folder, "--config twice.yaml", 3, "twice.yaml:2:1: ");
+  expect_error(folder, "--config twice.yaml", 3,
+               "twice.yaml:2:1: duplicate key 'array_rows'; the first is in line 1");
   folder.write("range.yaml", "array_rows: 12\n");
   expect_error(folder, "--config range.yaml", 3, "a power of two from 4 to 256");
   folder.write("empty.yaml", "");
@@ -116,6 +139,15 @@ TEST(Errors, PictureForAModelWithoutPreprocessingIsRefused) {
   expect_error(folder, "--model model.onnx", 2, "needs an --input");
 }
 
+TEST(Errors, LabelsThatAreNotAsManyAsTheOutputsAreRefused) {
+  const TestFolder folder;
+  folder.write("model.onnx", shipped_model());
+  const std::string sidecar = read_file(source_folder() / "models/vgg8-cifar10/vgg8-int8.yaml");
+  folder.write("model.yaml", replaced(sidecar, ", truck", ""));
+  expect_error(folder, "--model model.onnx --input chelsea-32x32", 3,
+               "model.yaml: 9 labels; the model has 10 outputs");
+}
+
 TEST(Errors, UnreadableModelSaysNoPermission) {
   const TestFolder folder;
   const std::string model = folder.write("model.onnx", "x");
@@ -150,6 +182,30 @@ TEST(Errors, OutputThatCannotBeWrittenLeavesNothingBehind) {
   expect_error(folder, "--model conv_odd --out file/deeper", 3, "file/deeper");
   EXPECT_EQ(entries_of(folder.path()), 1u);
   EXPECT_EQ(read_file(folder / "file"), "kept");
+}
+
+// expect_error sees an empty stdout: the error comes before the run.
+TEST(Errors, OutputsThatCannotBeWrittenAreFoundBeforeTheRun) {
+  const TestFolder folder;
+  fs::create_directory(folder / "d");
+  expect_error(folder, "--json d", 3, "d: cannot be written: is a directory");
+  expect_error(folder, "--json none/r.json", 3, "none/r.json: cannot be written: no such folder");
+  folder.write("file", "kept");
+  expect_error(folder, "--json file/r.json", 3, "a part of the path is a file");
+  expect_error(folder, "--out file", 3, "file: is a file; expected a folder");
+  EXPECT_EQ(entries_of(folder.path()), 2u);
+  EXPECT_EQ(entries_of(folder / "d"), 0u);
+}
+
+TEST(Errors, InputThatIsNotFiniteNamesItsFile) {
+  const TestFolder folder;
+  std::string npy("\x93NUMPY\x01\x00", 8);
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 32, 32), }";
+  header.resize(117, ' ');
+  header += '\n';
+  npy += std::string("\x76\x00", 2) + header + std::string(3072 * 4, '\xff');
+  folder.write("nan.npy", npy);
+  expect_error(folder, "--input nan.npy", 3, "nan.npy: element 0 is not a finite number");
 }
 
 }  // namespace

@@ -191,6 +191,22 @@ TEST(Run, NpyInputInTheModelsLayoutGivesTheSameOutputAsThePicture) {
   EXPECT_EQ(read_file(folder / "a/output.npy"), read_file(folder / "b/output.npy"));
 }
 
+TEST(Run, InterruptWhileATraceIsWrittenLeavesNoFileHalfWritten) {
+  const TestFolder folder;
+  // alexnet's trace is some 60 MB; whenever the signal comes, every file there is whole.
+  for (const char* seconds : {"0.4", "0.8", "1.2"}) {
+    const Outcome outcome =
+        run_qsim(folder, "--model alexnet --dump-layers trace --quiet --no-verify",
+                 std::string("timeout --preserve-status -s TERM -k 5 ") + seconds);
+    EXPECT_TRUE(outcome.exit_code == 130 || outcome.exit_code == 0) << outcome.err;
+    if (!std::filesystem::exists(folder / "trace")) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "trace")) {
+      const std::string name = entry.path().filename().string();
+      EXPECT_EQ(name.find(".tmp-"), std::string::npos) << name;
+    }
+  }
+}
+
 TEST(Run, InterruptLeavesWithinASecondAndSaysWhatWasKept) {
   const TestFolder folder;
   const Outcome outcome = run_qsim(folder, "verify --seeds 1000000 --engines interpreter --quiet",

@@ -50,6 +50,25 @@ TEST(Verify, RandomLayersPrintAHistogramAndNameTheirSeeds) {
   EXPECT_GT(rounding, 0);
 }
 
+TEST(Verify, RandomLayersSayWhichBucketsAreEmptyInTextAndJson) {
+  const TestFolder folder;
+  const std::string arguments = "verify --seeds 1 --config pe4x4 --engines interpreter --quiet";
+  const Json json = Json::parse(run_qsim(folder, arguments + " --json -").out);
+  const std::string text = run_qsim(folder, arguments).out;
+  std::size_t empty = 0;
+  for (const Json& row : json["histogram"]) {
+    if (row["layers"] != 0) continue;
+    const std::string name =
+        row["feature"].get<std::string>() + " " + row["value"].get<std::string>();
+    EXPECT_EQ(json["buckets_without_layers"][empty]["bucket"], name);
+    EXPECT_NE(text.find("\n  " + name + "\n"), std::string::npos) << name;
+    ++empty;
+  }
+  EXPECT_GT(empty, 20u);
+  EXPECT_EQ(json["empty_buckets"], empty);
+  EXPECT_EQ(json["buckets_without_layers"].size(), empty);
+}
+
 TEST(Verify, CorruptedByteOfATraceIsNamedAndExitsWithFive) {
   const TestFolder folder;
   folder.write("small.yaml", kSmall);
@@ -83,9 +102,11 @@ TEST(Verify, RecordsOfACifarBatchAreVerifiedOneByOne) {
       folder, "verify --input batch.bin --index 1 --images 2 --engines systemc --json - --quiet");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(Json::parse(outcome.out)["engines"][0]["programs"], 2);
-  const Outcome beyond = run_qsim(folder, "verify --input batch.bin --images 4 --quiet");
+  const Outcome beyond = run_qsim(folder, "verify --input batch.bin --index 1 --images 3 --quiet");
   EXPECT_EQ(beyond.exit_code, 3);
-  EXPECT_NE(beyond.err.find("3"), std::string::npos) << beyond.err;
+  EXPECT_NE(beyond.err.find("records 1 to 3 are wanted; the batch has 3, allowed: 0 to 2"),
+            std::string::npos)
+      << beyond.err;
 }
 
 TEST(Compile, ProgramTextIsInspectedWithoutViolations) {
@@ -146,8 +167,13 @@ TEST(Doctor, FindsTheShippedFiles) {
   const Json json = Json::parse(outcome.out);
   EXPECT_EQ(json["fine"], true);
   for (const char* key :
-       {"version", "commit", "compiler", "systemc", "protobuf", "golden_vector_path", "cuda"}) {
+       {"version", "commit", "compiler", "systemc", "protobuf", "golden_vector_path", "golden"}) {
     EXPECT_FALSE(json[key].get<std::string>().empty()) << key;
+  }
+  EXPECT_EQ(json["cuda_device"], "not used; CUDA golden: not in this version");
+  const Outcome text = run_qsim(folder, "doctor");
+  for (const char* whole : {", vgg8, vgg8-cifar10\n", ", tpu128x128\n"}) {
+    EXPECT_NE(text.out.find(whole), std::string::npos) << text.out;
   }
 }
 

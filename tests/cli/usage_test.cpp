@@ -34,6 +34,11 @@ TEST(CommandLine, VersionIsOneLine) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.out.rfind("qsim ", 0), 0u);
   EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
+  for (const char* command : {"run", "verify", "compile", "inspect", "doctor"}) {
+    const Outcome same = run_qsim(folder, std::string(command) + " --version");
+    EXPECT_EQ(same.exit_code, 0) << command << same.err;
+    EXPECT_EQ(same.out, outcome.out) << command;
+  }
 }
 
 TEST(CommandLine, UnknownOptionNamesTheNearestRightOne) {
@@ -46,7 +51,7 @@ TEST(CommandLine, UnknownOptionNamesTheNearestRightOne) {
 
 TEST(CommandLine, UnknownCommandNamesTheNearestRightOne) {
   expect_usage_error("verfy", "unknown command 'verfy'; did you mean 'verify'?");
-  expect_usage_error("profile", "unknown command 'profile'");
+  expect_usage_error("profile", "unknown command 'profile'. Commands: run, verify, ");
   expect_usage_error("--config pe4x4 sweep", "unknown command 'sweep'");
 }
 
@@ -62,8 +67,18 @@ TEST(CommandLine, MalformedAndMissingValuesAreRefused) {
   expect_usage_error("run --batch many", "--batch");
   expect_usage_error("run --index -1", "--index");
   expect_usage_error("run --model", "--model");
+  expect_usage_error("run --seed -1", "found '-1'; allowed: 0 to 18446744073709551615");
+  expect_usage_error("verify --seed abc", "found 'abc'; allowed: 0 to ");
   expect_usage_error("inspect", "file");
   expect_usage_error("inspect a b", "unexpected argument 'b'");
+}
+
+TEST(CommandLine, EmptyValuesAreRefusedSinceAnUnsetVariableGivesThem) {
+  expect_usage_error("--config ''", "--config: an empty value");
+  for (const char* option :
+       {"--model", "--input", "--layers", "--out", "--dump-layers", "--json"}) {
+    expect_usage_error("run " + std::string(option) + " ''", std::string(option) + ": an empty");
+  }
 }
 
 TEST(CommandLine, OptionsThatExcludeEachOtherAreRefused) {

@@ -2,6 +2,9 @@
 // and the verifier finds nothing.
 #include "compiler/compile.h"
 
+#include <algorithm>
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "compiler/verifier/verify.h"
@@ -89,6 +92,125 @@ TEST(Compile, BatchedVectorsLargerThanATileAgree) {
     const Graph graph = builder.flatten().fully_connected(33).fully_connected(50).build();
     expect_agreement(graph, builder.random_input(), small_arch(rows, cols), 6);
   }
+}
+
+TEST(Compile, KernelsWiderThanHighAgree) {
+  for (const auto& [rows, cols] : kArrays) {
+    SCOPED_TRACE("array " + std::to_string(rows) + "x" + std::to_string(cols));
+    GraphBuilder builder(16, picture(2, 7, 19, rows, 5));
+    const Graph graph = builder.conv(cols + 1, {1, 5, 1, 2, 0, 3, 0, 1})
+                            .max_pool({1, 3, 1, 2})
+                            .conv(9, {2, 3})
+                            .build();
+    expect_agreement(graph, builder.random_input(), small_arch(rows, cols), 7);
+  }
+}
+
+TEST(Compile, KernelRowsSplitOverLoadsAreLoadedAgainForEveryColumnBlock) {
+  for (const auto& [rows, cols] : kArrays) {
+    SCOPED_TRACE("array " + std::to_string(rows) + "x" + std::to_string(cols));
+    ArchConfig arch = small_arch(rows, cols);
+    arch.act_scratchpad_kib = 1;
+    arch.act_slots = rows < 16 ? 4 : 2;
+    const std::int64_t channels = arch.block_channels();  // one load brings them all
+    GraphBuilder builder(17, picture(1, 11, 12, channels, -9));
+    const Graph graph = builder.conv(2 * cols + 1, {11, 7, 1, 2, 5, 3, 5, 3}, 13).build();
+    expect_agreement(graph, builder.random_input(), arch, 8);
+    EXPECT_NE(compile(graph, arch).layers[0].mapping.find(" acts"), std::string::npos);
+  }
+}
+
+TEST(Compile, TheMappingCountsLoadsOfActivationsAndWeightsWhereThereAreSeveral) {
+  ArchConfig arch;  // activation slots of 8192 words, weight slots of 64 folds
+  const auto mapping = [&](std::int64_t channels, const Window& kernel) {
+    const Graph graph = GraphBuilder(18, picture(1, 16, 16, channels)).conv(40, kernel).build();
+    const std::string text = compile(graph, arch).layers[0].mapping;
+    return text.substr(text.find(' ') + 1);  // without the tile's rows and columns
+  };
+  EXPECT_EQ(mapping(3, window(3)), "x3 blocks, taps");
+  EXPECT_EQ(mapping(16, window(3)), "x3 blocks");
+  EXPECT_EQ(mapping(256, window(3)), "x3 blocks, 3 weights");
+  arch.act_scratchpad_kib = 64;  // slots of 2048 words
+  EXPECT_EQ(mapping(256, window(3)), "x3 blocks, 2 acts, 4 weights");
+}
+
+// What names the layer, tile and coordinates of a wrong byte: together a layer's STOREs cover its
+// ofmap once, a tile at a time, and every other command of a tile has the coordinates of one.
+TEST(Compile, OriginsCoverEveryOfmapOnce) {
+  for (const auto& [rows, cols] : kArrays) {
+    SCOPED_TRACE("array " + std::to_string(rows) + "x" + std::to_string(cols));
+    const Graph graph = GraphBuilder(19, picture(3, 17, 13, 3))
+                            .conv(37, window(3, 1, 1))
+                            .max_pool(window(2, 2))
+                            .conv(35, window(3))
+                            .flatten()
+                            .fully_connected(45)
+                            .build();
+    const Program program = compile(graph, small_arch(rows, cols));
+    std::vector<std::vector<int>> stored;
+    for (const ProgramLayer& layer : program.layers) {
+      stored.emplace_back(static_cast<std::size_t>(element_count(layer.ofmap.value.shape.nhwc())));
+    }
+    std::map<std::array<std::int32_t, 7>, std::int32_t> tiles;
+    std::vector<std::int32_t> last_tile(program.layers.size(), -1);
+    for (const Instruction& store : program.stream(Unit::kStore)) {
+      const Origin& o = store.origin;
+      const auto layer = static_cast<std::size_t>(o.layer);
+      const ImageShape& shape = program.layers[layer].ofmap.value.shape;
+      ASSERT_LE(o.c1, shape.channels);
+      ASSERT_LE(o.y1, shape.height);
+      EXPECT_TRUE(o.tile == last_tile[layer] || o.tile == last_tile[layer] + 1) << o.tile;
+      EXPECT_EQ(o.tile != last_tile[layer], o.c0 == 0);
+      last_tile[layer] = o.tile;
+      tiles[{o.layer, o.n0, o.n1, o.y0, o.y1, o.x0, o.x1}] = o.tile;
+      for (std::int64_t n = o.n0; n < o.n1; ++n) {
+        for (std::int64_t y = o.y0; y < o.y1; ++y) {
+          for (std::int64_t x = o.x0; x < o.x1; ++x) {
+            for (std::int64_t c = o.c0; c < o.c1; ++c) {
+              ++stored[layer][static_cast<std::size_t>(
+                  ((n * shape.height + y) * shape.width + x) * shape.channels + c)];
+            }
+          }
+        }
+      }
+    }
+    for (const std::vector<int>& counts : stored) {
+      EXPECT_EQ(std::ranges::count(counts, 1), std::ssize(counts));
+    }
+    for (const auto& stream : program.streams) {
+      for (const Instruction& instruction : stream) {
+        const Origin& o = instruction.origin;
+        const auto tile = tiles.find({o.layer, o.n0, o.n1, o.y0, o.y1, o.x0, o.x1});
+        ASSERT_NE(tile, tiles.end());
+        EXPECT_EQ(tile->second, o.tile);
+      }
+    }
+  }
+}
+
+TEST(Compile, APictureTooLargeForACommandsFieldsIsRefusedByName) {
+  ArchConfig arch;  // few tiles
+  arch.act_scratchpad_kib = 4096;
+  arch.accumulator_kib = 8192;
+  arch.output_scratchpad_kib = 2048;
+  const Graph graph = GraphBuilder(21, picture(1, 8192, 8200, 32)).conv(1, window(1)).build();
+  try {
+    compile(graph, arch);
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUnsupportedModel);
+    EXPECT_NE(std::string(error.what()).find("conv0 tile 0"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("group_stride"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Compile, AnInvalidGraphOrArchitectureIsRefusedBeforeAnythingElse) {
+  Graph graph = GraphBuilder(20, picture(1, 12, 12, 3)).conv(30, window(3)).build();
+  ArchConfig arch;
+  arch.act_slots = 3;
+  EXPECT_THROW(compile(graph, arch), Error);
+  graph.layers[0].output.shape.height = 11;
+  EXPECT_THROW(compile(graph, ArchConfig{}), Error);
 }
 
 TEST(Compile, IsDeterministic) {

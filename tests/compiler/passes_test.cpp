@@ -101,6 +101,69 @@ TEST(FuseLayers, WindowsBeyondTheAcceleratorAreRefusedByName) {
             "layer 'pool0': pooling kernel height is 5; the accelerator supports up to 4");
 }
 
+TEST(FuseLayers, EachSideOfAWindowHasItsOwnLimit) {
+  const auto refused = [](const Window& conv, const Window& pool) {
+    const Graph graph = GraphBuilder(1, picture(1, 20, 20, 3)).conv(5, conv).max_pool(pool).build();
+    return refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel);
+  };
+  EXPECT_EQ(refused({1, 16}, {}),
+            "layer 'conv0': kernel width is 16; the accelerator supports up to 15");
+  EXPECT_EQ(refused({1, 1, 1, 8}, {}),
+            "layer 'conv0': horizontal stride is 8; the accelerator supports up to 7");
+  for (const Window& pads : {Window{1, 1, 1, 1, 16, 0, 0, 0}, Window{1, 1, 1, 1, 0, 16, 0, 0},
+                             Window{1, 1, 1, 1, 0, 0, 16, 0}, Window{1, 1, 1, 1, 0, 0, 0, 16}}) {
+    EXPECT_EQ(refused(pads, {}), "layer 'conv0': padding is 16; the accelerator supports up to 15");
+  }
+  EXPECT_EQ(refused({}, {1, 5}),
+            "layer 'pool1': pooling kernel width is 5; the accelerator supports up to 4");
+  EXPECT_EQ(refused({}, {1, 1, 5, 1}),
+            "layer 'pool1': vertical pooling stride is 5; the accelerator supports up to 4");
+  EXPECT_EQ(refused({}, {1, 1, 1, 5}),
+            "layer 'pool1': horizontal pooling stride is 5; the accelerator supports up to 4");
+  const Graph largest = GraphBuilder(1, picture(1, 40, 40, 3))
+                            .conv(5, {15, 15, 7, 7, 15, 15, 15, 15})
+                            .max_pool({4, 4, 4, 4})
+                            .build();
+  EXPECT_NO_THROW(fuse_layers(largest));
+}
+
+TEST(FuseLayers, UsefulPsumsAreCountedAlongEachAxisWithItsOwnPads) {
+  // 9 rows: windows of 2 at -1, 3, 7 read 0, 3, 4, 7, 8; 9 columns: at 0, 4 read 0, 1, 4, 5.
+  const Graph graph = GraphBuilder(1, picture(1, 9, 9, 3))
+                          .conv(5, window(1))
+                          .max_pool({2, 2, 4, 4, 1, 0, 0, 0})
+                          .build();
+  EXPECT_EQ(fuse_layers(graph)[0].macs, 5 * 4 * 3 * 5);
+}
+
+TEST(FuseLayers, AReluAboveTheUpperClampLeavesOnlyTheZeroPoint) {
+  GraphBuilder builder(1, picture(1, 4, 4, 3));
+  builder.conv(5, window(1));
+  builder.last_layer().output.zero_point = 30;
+  std::get<Conv2d>(builder.last_layer().operation).requantization.hi = 20;
+  const Graph graph = builder.relu().build();
+  const FusedLayer layer = fuse_layers(graph)[0];
+  EXPECT_EQ(layer.lo, 30);
+  EXPECT_EQ(layer.hi, 30);
+}
+
+TEST(FuseLayers, AnIdentityKeepsThePicturesHeightAndWidth) {
+  const Graph graph = GraphBuilder(1, picture(1, 6, 11, 20)).max_pool({3, 2, 1, 2}).build();
+  const FusedLayer layer = fuse_layers(graph)[0];
+  EXPECT_EQ(layer.conv_height, 6);
+  EXPECT_EQ(layer.conv_width, 11);
+  EXPECT_EQ(layer.depth, 20);
+  EXPECT_EQ(layer.output.shape, (ImageShape{1, 4, 5, 20}));
+}
+
+TEST(FuseLayers, AFlattenOfASingleRowHasAnOrderToo) {
+  const Graph graph =
+      GraphBuilder(1, picture(1, 1, 5, 3)).flatten(Flatten::Order::kChw).fully_connected(7).build();
+  const FusedLayer layer = fuse_layers(graph)[0];
+  EXPECT_EQ(layer.flatten, Flatten::Order::kChw);
+  EXPECT_EQ(layer.input.shape, (ImageShape{1, 1, 5, 3}));
+}
+
 TEST(FuseLayers, RoundingModesThatOnlyGoldenHasAreRefused) {
   GraphBuilder builder(1, picture(1, 4, 4, 3));
   builder.conv(5, window(3));
@@ -161,6 +224,33 @@ TEST(FoldZeroPoints, ThePsumBoundIsTightToOne) {
             std::string::npos);
 }
 
+// bound = 128 * 127 (a product of 127 or -127 with input -128 or 127) + |bias| <= 2^31 - 1.
+TEST(FoldZeroPoints, ThePsumBoundIsTightForNegativeWeightsAndBiasesToo) {
+  const auto fold = [](std::int8_t weight, std::int32_t bias) {
+    return [=] {
+      const Graph graph = one_channel({weight}, bias, 0);
+      std::vector<FusedLayer> layers = fuse_layers(graph);
+      fold_zero_points(layers);
+    };
+  };
+  for (const auto weight : {std::int8_t{127}, std::int8_t{-127}}) {
+    for (const std::int32_t sign : {1, -1}) {
+      EXPECT_NO_THROW(fold(weight, sign * (2147483647 - 16256))());
+      EXPECT_NE(refusal(fold(weight, sign * (2147483647 - 16255)), ExitCode::kUnsupportedModel)
+                    .find("can reach 2147483648"),
+                std::string::npos);
+    }
+  }
+}
+
+TEST(FoldZeroPoints, TheLowestBiasFitsInt32ButLeavesNoRoomForPsums) {
+  const Graph graph = one_channel({0}, -2147483647 - 1, 0);
+  std::vector<FusedLayer> layers = fuse_layers(graph);
+  EXPECT_EQ(refusal([&] { fold_zero_points(layers); }, ExitCode::kUnsupportedModel),
+            "layer 'conv0': psums of output channel 0 can reach 2147483648; they must stay below "
+            "2^31");
+}
+
 TEST(FoldFirstLayerTaps, ThreeChannelsBecomeTwentySevenTaps) {
   const Graph graph = GraphBuilder(1, picture(1, 8, 8, 3)).conv(5, window(3, 1, 1)).build();
   std::vector<FusedLayer> layers = fuse_layers(graph);
@@ -177,6 +267,50 @@ TEST(FoldFirstLayerTaps, FullPlanesStayAsTheyAre) {
   std::vector<FusedLayer> layers = fuse_layers(graph);
   fold_first_layer_taps(layers, ArchConfig{});
   EXPECT_FALSE(layers[0].taps.has_value());
+}
+
+bool takes_taps(const Graph& graph, const ArchConfig& arch) {
+  std::vector<FusedLayer> layers = fuse_layers(graph);
+  fold_first_layer_taps(layers, arch);
+  return layers[0].taps.has_value();
+}
+
+// Cycles a pixel: max(folds * column blocks, bytes / min(bus, R)), plain against packed.
+TEST(FoldFirstLayerTaps, BytesThatAStrideSkipsCount) {
+  // 1 fold; 16 bytes of each of 4 pixels against 16 bytes: 4 against 1.
+  const Graph strided = GraphBuilder(1, picture(1, 8, 8, 16)).conv(5, window(1, 2)).build();
+  EXPECT_TRUE(takes_taps(strided, ArchConfig{}));
+  const Graph dense = GraphBuilder(1, picture(1, 8, 8, 16)).conv(5, window(1)).build();
+  EXPECT_FALSE(takes_taps(dense, ArchConfig{}));
+}
+
+TEST(FoldFirstLayerTaps, ABeatIsAtMostAWordOfTheScratchpad) {
+  ArchConfig arch;
+  arch.array_rows = 4;
+  arch.array_cols = 16;
+  // 2 folds against 1, but a pixel's block of 16 bytes takes 4 beats of 4 either way.
+  const Graph graph = GraphBuilder(1, picture(1, 8, 8, 1)).conv(16, {1, 2}).build();
+  EXPECT_FALSE(takes_taps(graph, arch));
+}
+
+TEST(FoldFirstLayerTaps, EveryColumnBlockTakesTheFoldsAgain) {
+  ArchConfig arch;
+  arch.bus_bytes = 4;
+  // A block of 16 bytes takes 4 beats; 2 folds or 1 for one column block, 8 or 4 for four.
+  const Graph narrow = GraphBuilder(1, picture(1, 8, 8, 3)).conv(16, {1, 2}).build();
+  EXPECT_FALSE(takes_taps(narrow, arch));
+  const Graph wide = GraphBuilder(1, picture(1, 8, 8, 3)).conv(64, {1, 2}).build();
+  EXPECT_TRUE(takes_taps(wide, arch));
+}
+
+TEST(FoldFirstLayerTaps, AKernelThatIsNotSquareKeepsItsTapsInOrder) {
+  const Graph graph = GraphBuilder(1, picture(1, 8, 9, 3)).conv(5, {2, 4}).build();
+  std::vector<FusedLayer> layers = fuse_layers(graph);
+  fold_first_layer_taps(layers, ArchConfig{});
+  ASSERT_TRUE(layers[0].taps.has_value());
+  EXPECT_EQ(layers[0].depth, 24);
+  EXPECT_EQ(layers[0].input.shape, (ImageShape{1, 7, 6, 24}));
+  EXPECT_EQ(layers[0].taps->window.kernel_w, 4);
 }
 
 }  // namespace

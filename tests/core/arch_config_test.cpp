@@ -72,19 +72,23 @@ TEST(ArchConfig, RefusesAMemoryWhosePartsHoldTooFewWords) {
   config.array_cols = 256;
   config.weight_scratchpad_kib = 64;
   config.weight_slots = 4;
-  EXPECT_EQ(refusal(config),
-            "config 'tiny': one part of the weight scratchpad holds 64 words; at least 256 are "
-            "needed");
+  EXPECT_EQ(
+      refusal(config),
+      "config 'tiny': weight_scratchpad_kib is 64, so that a slot of the weight scratchpad holds "
+      "64 words; at least 256 are needed");
   config.weight_scratchpad_kib = 256;
   config.act_scratchpad_kib = 1;
   config.act_slots = 8;
-  EXPECT_EQ(refusal(config),
-            "config 'tiny': one part of the activation scratchpad holds 0 words; at least 1 are "
-            "needed");
+  EXPECT_EQ(
+      refusal(config),
+      "config 'tiny': act_scratchpad_kib is 1, so that a slot of the activation scratchpad holds 0 "
+      "words; at least 1 are needed");
   config.act_slots = 2;
   config.accumulator_kib = 1;
-  EXPECT_EQ(refusal(config),
-            "config 'tiny': one part of the accumulator holds 0 words; at least 1 are needed");
+  EXPECT_EQ(
+      refusal(config),
+      "config 'tiny': accumulator_kib is 1, so that a half of the accumulator holds 0 words; at "
+      "least 1 are needed");
 }
 
 TEST(ArchConfig, RefusesAMemoryThatCommandsCannotAddress) {
@@ -92,20 +96,20 @@ TEST(ArchConfig, RefusesAMemoryThatCommandsCannotAddress) {
   config.name = "huge";
   config.act_scratchpad_kib = 65536;
   EXPECT_EQ(refusal(config),
-            "config 'huge': the activation scratchpad has 4194304 words; commands address at most "
-            "2^20");
+            "config 'huge': act_scratchpad_kib is 65536, which is 4194304 words of the activation "
+            "scratchpad; commands address at most 2^20");
   config = ArchConfig{};
   config.name = "huge";
   config.weight_scratchpad_kib = 65536;
-  EXPECT_NE(refusal(config).find("weight scratchpad has 4194304"), std::string::npos);
+  EXPECT_NE(refusal(config).find("4194304 words of the weight scratchpad"), std::string::npos);
   config = ArchConfig{};
   config.name = "huge";
   config.accumulator_kib = 65536;
-  EXPECT_NE(refusal(config).find("accumulator half has 524288"), std::string::npos);
+  EXPECT_NE(refusal(config).find("524288 words of a half of the accumulator"), std::string::npos);
   config = ArchConfig{};
   config.name = "huge";
   config.output_scratchpad_kib = 65536;
-  EXPECT_NE(refusal(config).find("output scratchpad has 4194304"), std::string::npos);
+  EXPECT_NE(refusal(config).find("4194304 words of the output scratchpad"), std::string::npos);
 }
 
 TEST(ArchConfig, TheFingerprintFollowsWhatProgramsDependOnAndNothingElse) {

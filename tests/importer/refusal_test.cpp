@@ -174,6 +174,13 @@ TEST(ImporterRefuses, AttributesThatChangeTheArithmetic) {
        }},
       {"node 'pool' (MaxPool): auto_pad = 'SOME'; supported: NOTSET, VALID, SAME_UPPER, SAME_LOWER",
        [](TestModel& m) { m.set_text("pool", "auto_pad", "SOME"); }},
+      {"node 'pool' (MaxPool): auto_pad SAME_LOWER pads 4 positions by -3 for kernel 1 and "
+       "stride 5; supported: windows that leave out at most one position, or pads",
+       [](TestModel& m) {
+         m.set_ints("pool", "kernel_shape", {2, 1});
+         m.set_ints("pool", "strides", {1, 5});
+         m.set_text("pool", "auto_pad", "SAME_LOWER");
+       }},
       {"node 'pool' (MaxPool): ceil_mode = 1 with auto_pad VALID; supported: one of them",
        [](TestModel& m) {
          m.set_int("pool", "ceil_mode", 1);

@@ -71,6 +71,20 @@ TEST(Files, FullDiskIsNamed) {
   expect_contains(error_of([&] { write_file_atomically("/dev/full", "x"); }), "the disk is full");
 }
 
+TEST(Files, RequireWritableSaysWhatWritingWouldSayAndLeavesNothing) {
+  const TemporaryFolder folder;
+  const std::filesystem::path old = folder.file("old", "kept");
+  require_writable(old);
+  require_writable(folder.path() / "new");
+  require_writable("/dev/null");
+  EXPECT_EQ(read_text_file(old), "kept");
+  EXPECT_EQ(folder.entries(), 1u);
+  expect_contains(error_of([&] { require_writable(folder.path()); }), "is a directory");
+  expect_contains(error_of([&] { require_writable(folder.path() / "no" / "a"); }),
+                  "no such folder");
+  expect_contains(error_of([&] { require_writable(old / "a"); }), "is a file, not a folder");
+}
+
 TEST(Files, FailedWriteLeavesTheOldFileAndNoTemporary) {
   const TemporaryFolder folder;
   const auto path = folder.file("a", "old");

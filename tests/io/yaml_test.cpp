@@ -26,8 +26,10 @@ TEST(Yaml, ReadsMapsListsAndScalars) {
 }
 
 TEST(Yaml, DuplicateKeyIsRefusedAtItsSecondPlace) {
-  EXPECT_EQ(parse_error("a: 1\nb: 2\na: 3\n"), "f.yaml:3:1: duplicate key 'a'");
-  EXPECT_EQ(parse_error("x: {a: 1, a: 3}\n"), "f.yaml:1:11: duplicate key 'a'");
+  EXPECT_EQ(parse_error("a: 1\nb: 2\na: 3\n"),
+            "f.yaml:3:1: duplicate key 'a'; the first is in line 1");
+  EXPECT_EQ(parse_error("x: 1\ny: {a: 1, a: 3}\n"),
+            "f.yaml:2:11: duplicate key 'a'; the first is in line 2");
 }
 
 TEST(Yaml, AnchorsAliasesTagsAndSecondDocumentsAreRefused) {

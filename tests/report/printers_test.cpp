@@ -55,10 +55,21 @@ TEST(TextTable, NoLineIsWiderThanTheLimitAndNumbersAreNeverCut) {
 TEST(TablePrinter, LayersHaveTheirNumbersAndTotalsStandLast) {
   const std::vector<std::string> lines = lines_of(printed(print_layers, sample_report()));
   ASSERT_EQ(lines.size(), 5u);
-  EXPECT_EQ(lines[2],
-            "conv1     conv2d+relu      1 tile    400     100  25.0%          80  act_ready 70.0%");
-  EXPECT_EQ(lines[4],
-            "total                                520     190  17.1%          96  act_ready 48.4%");
+  EXPECT_EQ(lines[2], "conv1     conv+relu  1 tile    400     100  25.0%          80");
+  EXPECT_EQ(lines[4], "total                          520     190  17.1%          96");
+}
+
+TEST(TablePrinter, OperationsAreShortAndMappingsWholeHoweverLongANameIs) {
+  RunReport report = sample_report();
+  report.layers[0].name = std::string(90, 'n');
+  report.layers[0].operation = "conv2d+relu+max_pool";
+  report.layers[0].mapping = "14x28 x32 blocks, 2 acts, 6 weights";
+  report.layers[1].operation = "flatten+fully_connected+relu";
+  const std::string text = printed(print_layers, report);
+  EXPECT_NE(text.find("nn..  conv+relu+pool "), std::string::npos) << text;
+  EXPECT_NE(text.find(" 14x28 x32 blocks, 2 acts, 6 weights "), std::string::npos) << text;
+  EXPECT_NE(text.find(" flatten+fc+relu "), std::string::npos) << text;
+  for (const std::string& line : lines_of(text)) EXPECT_LE(line.size(), kTableColumns) << line;
 }
 
 TEST(TablePrinter, WhereTheCyclesWentAddsUpInEveryRow) {
@@ -188,6 +199,16 @@ TEST(Sheet, ListOfSentencesIsNeverCut) {
   const std::string sentence(300, 'x');
   sheet.tables.push_back({"broken_rules", {"violation"}, {{sentence}}});
   EXPECT_EQ(sheet_text(sheet), "broken rules\n  " + sentence + "\n");
+}
+
+TEST(Sheet, OnlyNamesInTheFirstColumnAreCut) {
+  Sheet sheet;
+  const std::string list(120, 'y');
+  sheet.tables.push_back({"checks", {"check", "found"}, {{std::string(40, 'x'), list}}});
+  // Which cannot fit, so nothing is cut; the next table can.
+  EXPECT_NE(sheet_text(sheet).find(std::string(40, 'x') + "  " + list + "\n"), std::string::npos);
+  sheet.tables.back().rows = {{std::string(80, 'x'), list.substr(0, 60)}};
+  EXPECT_NE(sheet_text(sheet).find("xx..  " + list.substr(0, 60) + "\n"), std::string::npos);
 }
 
 TEST(Sheet, TextAndJsonSayTheSame) {

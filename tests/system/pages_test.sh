@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The pages for people agree with what is there: relative links resolve, every option of the
-# command line is on cli.md, and every key of the run's JSON on stats.md.
+# command line is on cli.md, every key of the run's JSON on stats.md, and README shows real output.
 # usage: pages_test.sh REPOSITORY_ROOT QSIM
 set -euo pipefail
 cd "$1"
@@ -62,6 +62,14 @@ def keys(value):
 
 print("\n".join(sorted(set(keys(json.load(sys.stdin))))))')
 [ "$keys" -ge 25 ] || complain "only $keys keys found"
+
+# without_time: how long the simulation took is the machine's.
+without_time() { sed 's/the simulation took .*/the simulation took TIME/'; }
+fence=$(printf '\140\140\140')
+shown=$(awk -v fence="$fence" '$0 == fence { inside = !inside; next } inside' README.md | without_time)
+if [ "$shown" != "$("$qsim" --config configs/pe16x16.yaml | without_time)" ]; then
+  complain "README.md does not show what './dev demo' prints"
+fi
 
 [ "$failures" -eq 0 ] || exit 1
 echo "$pages pages, $options options and $keys keys checked"

@@ -54,13 +54,18 @@ void add_versions(Sheet& sheet) {
   sheet.add("version", std::string(build_version()));
   sheet.add("commit", std::string(build_commit()));
   sheet.add("build_type", std::string(build_type()));
-  sheet.add("compiler", std::string("g++-compatible ") + __VERSION__);
+#ifdef __clang__
+  sheet.add("compiler", std::string(__VERSION__));
+#else
+  sheet.add("compiler", std::string("g++ ") + __VERSION__);
+#endif
   sheet.add("systemc", std::string(SC_VERSION));
   sheet.add("protobuf", std::string(protobuf_version()));
   const golden::VectorPath path = golden::resolve(golden::VectorPath::kAuto);
   sheet.add("golden_vector_path", std::string(golden::vector_path_name(path)));
-  sheet.add("cuda", std::string(build_has_cuda() ? "nvcc found, no CUDA golden in this build"
-                                                 : "not built; golden runs on the CPU"));
+  sheet.add("engines", std::string("systemc, interpreter"));
+  sheet.add("golden", std::string("cpu"));
+  sheet.add("cuda_device", std::string("not used; CUDA golden: not in this version"));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // `qsim inspect FILE`: what a program, model, workload, trace or config holds. A program is held
 // against the rules of compiler/verifier too: exit code 3 when it breaks one.
-#include <algorithm>
-
 #include "compiler/verifier/verify.h"
 #include "core/io/arch_config_file.h"
 #include "core/io/files.h"
@@ -19,15 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kSchema = "qsim.inspect/1";
-
-// Configs and models share a name space here; a config wins.
-fs::path find_anything(const std::string& name) {
-  const std::vector<std::string> configs = shipped_configs();
-  std::error_code error;
-  if (fs::exists(name, error)) return name;
-  const bool is_config = std::find(configs.begin(), configs.end(), name) != configs.end();
-  return is_config ? find_config(name) : find_model(name);
-}
 
 bool is_config_file(const fs::path& path) {
   if (path.extension() != ".yaml" && path.extension() != ".yml") return false;
@@ -111,7 +100,7 @@ ExitCode inspect_program(Context& context, const fs::path& path) {
 
 ExitCode inspect_command(Context& context) {
   const std::string& name = context.options().file;
-  const fs::path path = find_anything(name);
+  const fs::path path = find_config_or_model(name);
   if (is_program_file(path)) return inspect_program(context, path);
   Sheet sheet =
       is_config_file(path) ? config_sheet(load_arch_config(path)) : model_sheet(path, name);

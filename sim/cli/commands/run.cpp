@@ -8,6 +8,8 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/engines.h"
 #include "sim/cli/network.h"
+#include "sim/cli/output_classes.h"
+#include "sim/cli/provenance.h"
 #include "sim/cli/run_folder.h"
 
 namespace qsim {
@@ -79,7 +81,7 @@ ExitCode run_command(Context& context) {
   report.verify = compare(program, golden, result, context);
   if (!result.ofmaps.empty()) report.top = classes_of(network, result.ofmaps.back());
   keep_run(context, report, network, program, result);
-  dump_layers(options, network, program, result, golden);
+  dump_layers(context, network, program, result, golden);
   print(report, context);
   const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
   return differs ? ExitCode::kMismatch : ExitCode::kOk;

@@ -6,7 +6,8 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/engines.h"
 #include "sim/cli/graph_cut.h"
-#include "sim/cli/network.h"
+#include "sim/cli/input_source.h"
+#include "sim/cli/model_source.h"
 #include "sim/cli/random_layers.h"
 #include "sim/cli/verification.h"
 
@@ -97,9 +98,13 @@ Sheet verify_random_layers(Context& context, Verification& verification) {
   sheet.add("random_layers", options.seeds);
   sheet.add("first_seed", static_cast<std::int64_t>(options.seed));
   sheet.add("configs", layers.config_names());
-  sheet.add("empty_buckets", layers.empty_buckets());
+  const std::vector<std::string> empty = layers.empty_buckets();
+  sheet.add("empty_buckets", static_cast<std::int64_t>(empty.size()));
   add_result(sheet, verification);
   sheet.tables.push_back(layers.histogram());
+  SheetTable names{"buckets_without_layers", {"bucket"}, {}};
+  for (const std::string& name : empty) names.rows.push_back({name});
+  sheet.tables.push_back(std::move(names));
   return sheet;
 }
 

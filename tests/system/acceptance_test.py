@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""What qsim promises of the shipped configs and networks, checked through the command line.
+
+usage: acceptance_test.py CASE QSIM    (CASE: a function below; the CMakeLists lists them)
+Environment: QSIM_ORT_DIR (ONNX Runtime for node), QSIM_DATA or ../shared/data (CIFAR-10),
+QSIM_REQUIRE (data, node: what must not be skipped). Exit code 77: skipped.
+"""
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODEL = ROOT / "models/vgg8-cifar10/vgg8-int8.onnx"
+QSIM = "qsim"  # set by main
+
+
+def skip(what):
+    """Ends the test: skipped, or failed where QSIM_REQUIRE lists `what`."""
+    print(f"skipped: no {what}")
+    sys.exit(1 if what in os.environ.get("QSIM_REQUIRE", "").split(",") else 77)
+
+
+def test_batch():
+    """The CIFAR-10 binary test batch."""
+    data = pathlib.Path(os.environ.get("QSIM_DATA", ROOT.parent / "shared/data"))
+    batch = data / "cifar10/test_batch.bin"
+    return batch if batch.exists() else skip("data")
+
+
+def qsim_json(*arguments):
+    """Runs qsim, expects exit code 0, and returns its JSON."""
+    command = [QSIM, *map(str, arguments), "--json", "-", "--quiet"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, f"{command}: exit {done.returncode}: {done.stderr.decode()}"
+    return json.loads(done.stdout)
+
+
+def expect_verified(report, least_values):
+    """0 mismatches on each engine, over at least so many values."""
+    print({e["engine"]: (e["values"], e["mismatches"]) for e in report["engines"]})
+    assert report["mismatches"] == 0
+    assert {e["engine"] for e in report["engines"]} == {
+        "interpreter, in order", "interpreter, random order", "systemc"}
+    assert all(e["values"] >= least_values for e in report["engines"])
+
+
+def a_hundred_images_verify():
+    report = qsim_json("verify", "--config", "pe16x16", "--input", test_batch(), "--images", 100)
+    expect_verified(report, 100 * 70_000)
+
+
+def large_networks_verify():
+    for network, values in (("vgg16", 8_900_000), ("alexnet", 200_000)):
+        expect_verified(qsim_json("verify", "--config", "pe16x16", "--model", network), values)
+
+
+def every_config_verifies_vgg8():
+    for config in ("pe4x4", "pe8x8", "pe16x16", "pe16x32", "pe32x32", "tpu128x128"):
+        expect_verified(qsim_json("verify", "--config", config), 70_000)
+
+
+def two_thousand_random_layers_verify():
+    layers = 2000
+    report = qsim_json("verify", "--seeds", layers, "--all-configs")
+    expect_verified(report, 1_000_000)
+    shares = {(row["feature"], row["value"]): row["layers"] for row in report["histogram"]}
+    empty = [bucket for bucket, count in shares.items() if count == 0]
+    assert not empty, f"empty buckets: {empty}"
+    for axis in ("pixels", "input channels", "output channels"):
+        assert 3 * shares["several tiles in", axis] >= layers, axis
+
+
+def utilization_is_as_promised():
+    vgg8 = qsim_json("run", "--config", "pe16x16", "--no-data")
+    layers = {layer["name"]: layer["utilization"] for layer in vgg8["layers"]}
+    print(layers, vgg8["total"]["utilization"])
+    assert layers["conv1"] >= 0.70
+    assert all(layers[f"conv{i}"] >= 0.97 for i in range(2, 6))
+    assert vgg8["total"]["utilization"] >= 0.87
+    vgg16 = qsim_json("run", "--config", "pe16x16", "--model", "vgg16", "--no-data")
+    convs = [layer for layer in vgg16["layers"] if layer["name"].startswith("conv")]
+    assert len(convs) == 13
+    together = sum(c["macs"] for c in convs) / (256 * sum(c["cycles"] for c in convs))
+    print(together)
+    assert 0.98 <= together <= 1
+
+
+def every_array_cycle_has_a_cause():
+    for model in ("vgg8", "alexnet"):
+        run = qsim_json("run", "--config", "pe16x16", "--model", model, "--no-data")
+        for layer in run["layers"] + [run["total"]]:
+            parts = layer["array_time_pe_cycles"]
+            assert sum(parts.values()) == 256 * layer["cycles"], layer["name"]
+            assert parts["useful"] == layer["macs"]
+        assert sum(layer["cycles"] for layer in run["layers"]) == run["total"]["cycles"]
+
+
+def vgg16_stays_below_600_megabytes():
+    run = qsim_json("run", "--config", "pe16x16", "--model", "vgg16")
+    peak_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(f"peak {peak_kib} KiB")
+    assert run["verify"]["mismatches"] == 0
+    assert peak_kib < 600 * 1000
+
+
+def run_onnxruntime(ort, jobs, folder):
+    """One node process for all jobs: (model, input.npy, output folder)."""
+    runs = [dict(zip(("model", "input", "outdir"), map(str, job))) for job in jobs]
+    (folder / "list.json").write_text(json.dumps(runs))
+    subprocess.run(["node", ort / "run_onnx.mjs", "--batch", folder / "list.json"], check=True)
+
+
+def picture_inputs(folder):
+    """The shipped picture, CIFAR-10 pictures and noise: what to give qsim, and floats for ORT."""
+    qsim_json("run", "--dump-layers", folder / "trace")
+    picture = np.load(folder / "trace/input.npy")  # uint8 NHWC, (q - 128) / 128
+    inputs = [("shipped", [], (picture.astype(np.float32) - 128) / 128)]
+    batch = np.fromfile(test_batch(), np.uint8).reshape(-1, 3073)[:, 1:].reshape(-1, 3, 32, 32)
+    for index in range(0, 100, 2):
+        pixels = batch[index : index + 1].transpose(0, 2, 3, 1).astype(np.float32)
+        inputs.append((f"cifar {index}", ["--input", test_batch(), "--index", index],
+                       (pixels - 128) / 128))
+    random = np.random.default_rng(5)
+    for index in range(10):
+        noise = random.normal(0, 0.6, (1, 32, 32, 3)).astype(np.float32)
+        np.save(folder / f"noise{index}.npy", np.ascontiguousarray(noise.transpose(0, 3, 1, 2)))
+        inputs.append((f"noise {index}", ["--input", folder / f"noise{index}.npy"], noise))
+    return inputs
+
+
+def onnxruntime_agrees_on_the_shipped_model():
+    ort = pathlib.Path(os.environ["QSIM_ORT_DIR"])
+    if not (ort / "run_onnx.mjs").exists():
+        skip("node")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        inputs = picture_inputs(folder)
+        jobs = []
+        for number, (_, _, values) in enumerate(inputs):
+            np.save(folder / f"{number}.npy", np.ascontiguousarray(values.transpose(0, 3, 1, 2)))
+            jobs.append((MODEL, folder / f"{number}.npy", folder / f"ort{number}"))
+        run_onnxruntime(ort, jobs, folder)
+        seen = set()
+        for number, (what, arguments, _) in enumerate(inputs):
+            out = folder / f"qsim{number}"
+            qsim_json("run", "--model", MODEL, "--out", out, *(
+                arguments or ["--input", "chelsea-32x32"]))
+            logits = np.load(out / "output.npy")
+            (expected,) = (folder / f"ort{number}").glob("*.npy")
+            assert logits.tobytes() == np.load(expected).tobytes(), what
+            seen.update(logits.ravel().tolist())
+    print(f"{len(inputs)} inputs agree byte for byte, {len(seen)} different logits")
+    assert len(seen) >= 32
+
+
+def main():
+    global QSIM
+    case, QSIM = sys.argv[1:]
+    os.environ.setdefault("QSIM_ORT_DIR", str(pathlib.Path(QSIM).parent / "ort"))
+    globals()[case]()
+
+
+if __name__ == "__main__":
+    main()
