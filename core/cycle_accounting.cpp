@@ -220,13 +220,16 @@ void check_layer(const Program& program, std::size_t index, const LayerAccount& 
 void check_run(const Program& program, const RunAccount& run) {
   std::uint64_t cycles = 0;
   std::uint64_t stream_cycles = 0;
+  StallCycles stalls{};
   for (std::size_t l = 0; l < run.layers.size(); ++l) {
     check_layer(program, l, run.layers[l]);
     cycles += run.layers[l].cycles();
     stream_cycles += run.layers[l].stream_cycles;
+    for (std::size_t s = 0; s < kSemaphores; ++s) stalls[s] += run.layers[l].stall_cycles[s];
   }
   const UnitAccount& execute = run.units[static_cast<std::size_t>(Unit::kExecute)];
-  QSIM_CHECK(cycles == run.total_cycles && stream_cycles == execute.busy_cycles,
+  QSIM_CHECK(cycles == run.total_cycles && stream_cycles == execute.busy_cycles &&
+                 stalls == execute.stall_cycles,
              "the layers' cycles do not add up to the run's");
 }
 

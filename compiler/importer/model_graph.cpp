@@ -249,8 +249,8 @@ std::vector<ModelNode> chain_of(const ModelGraph& graph) {
   while (tensor != graph.output->name()) {
     const ModelNode node = only_consumer(graph, consumers, tensor);
     check_link(graph, node, tensor);
+    QSIM_CHECK(visited.insert(node.index).second, node_location(graph, node) + ": visited twice");
     chain.push_back(node);
-    visited.insert(node.index);
     tensor = node.proto->output(0);
   }
   for (const ModelNode& node : graph.nodes) {

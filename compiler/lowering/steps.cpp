@@ -30,7 +30,16 @@ std::vector<Range> split(std::int64_t size, std::int64_t step) {
 class LayerSteps {
  public:
   LayerSteps(const PlannedLayer& planned, std::int32_t layer_index, const ArchConfig& arch)
-      : planned_(planned), g_(planned.geometry), arch_(arch), layer_index_(layer_index) {}
+      : planned_(planned),
+        g_(planned.geometry),
+        arch_(arch),
+        layer_index_(layer_index),
+        act_is_resident_(act_is_resident(planned.geometry, planned.tiling)) {
+    const std::int64_t different = g_.is_identity ? g_.column_blocks : 1;
+    for (std::int64_t block = 0; block < different; ++block) {
+      chunks_.push_back(reduction_chunks(g_, planned.tiling, block, arch));
+    }
+  }
 
   std::vector<Step> build() {
     for (std::int64_t n = 0; n < g_.pictures; ++n) {
@@ -51,10 +60,9 @@ class LayerSteps {
   void add_tile(const Tile& tile) {
     std::int64_t weight_address = planned_.weights_address;
     for (std::int64_t block = 0; block < g_.column_blocks; ++block) {
-      const bool resident = act_is_resident(g_, planned_.tiling);
-      const bool loads = !resident || block == 0;
-      const bool releases = !resident || block == g_.column_blocks - 1;
-      const std::vector<ActChunk> chunks = reduction_chunks(g_, planned_.tiling, block, arch_);
+      const bool loads = !act_is_resident_ || block == 0;
+      const bool releases = !act_is_resident_ || block == g_.column_blocks - 1;
+      const std::vector<ActChunk>& chunks = chunks_of(block);
       for (const ActChunk& chunk : chunks) {
         for (std::size_t i = 0; i < chunk.weights.size(); ++i) {
           Step step;
@@ -71,6 +79,10 @@ class LayerSteps {
       }
       steps_.back().group_end = GroupEnd{param_load(block), post(tile), store(tile, block)};
     }
+  }
+
+  const std::vector<ActChunk>& chunks_of(std::int64_t block) const {
+    return chunks_[g_.is_identity ? static_cast<std::size_t>(block) : 0];
   }
 
   Origin origin(const Tile& tile, std::int64_t block) const {
@@ -258,6 +270,8 @@ class LayerSteps {
   const LayerGeometry& g_;
   const ArchConfig& arch_;
   std::int32_t layer_index_;
+  bool act_is_resident_;
+  std::vector<std::vector<ActChunk>> chunks_;  // of each column block; one entry where all agree
   std::int32_t tile_index_ = 0;
   std::vector<Step> steps_;
 };

@@ -93,7 +93,6 @@ Params decode_params(const std::vector<std::uint8_t>& slot, std::size_t columns)
       bias |= std::uint32_t{slot[c * 4 + byte]} << (8 * byte);
     }
     params.bias.push_back(static_cast<std::int32_t>(bias));
-    // The shifter takes five bits; only garbage has more.
     params.shift.push_back(slot[columns * 4 + c] & kMaxShift);
   }
   return params;

@@ -12,7 +12,7 @@
 namespace qsim::interpreter {
 
 struct Machine {
-  // Scratchpads zero, DRAM as at the start of a run. `program` must outlive this object.
+  // On-chip memories zero, DRAM as at the start of a run. `program` must outlive this object.
   Machine(const Program& program, const Tensor& input);
 
   ArchConfig arch;

@@ -42,7 +42,7 @@ RunResult ProgramInterpreter::run(const Program& program, const Tensor& input,
   validate(program.arch);
   Random random(options.seed);
   interpreter::Machine machine(program, input);
-  if (random_order_) fill_with_garbage(machine, random);
+  fill_with_garbage(machine, random);
   interpreter::UnitOrder order(program);
   const auto apply = [&](Unit unit, std::size_t index) {
     if (options.move_data) apply_instruction(program, unit, index, machine);

@@ -120,8 +120,7 @@ Columns read_columns(const Post& post, std::size_t columns, Scratchpads& scratch
   for (std::size_t c = 0; c < columns; ++c) {
     std::int32_t bias = 0;
     std::memcpy(&bias, slot + 4 * c, sizeof bias);
-    const int shift = static_cast<std::uint8_t>(slot[4 * columns + c]);
-    QSIM_CHECK(shift <= kMaxShift, "POST with a shift of " + std::to_string(shift));
+    const int shift = slot[4 * columns + c] & kMaxShift;
     parameters.add(bias, shift, static_cast<RoundingMode>(post.rounding));
   }
   return parameters;
