@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "sim/systemc_engine/array_kernel.h"
+#include "sim/systemc_engine/datapath/array_kernel.h"
 
 namespace qsim {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "core/dram_memory.h"
 #include "core/engine.h"
-#include "sim/systemc_engine/scratchpads.h"
+#include "sim/systemc_engine/datapath/scratchpads.h"
 #include "sim/systemc_engine/semaphore_bank.h"
 
 namespace qsim {

@@ -1,8 +1,8 @@
 // The unit that streams folds through the systolic array into the accumulator.
 #pragma once
 
-#include "sim/systemc_engine/array_kernel.h"
 #include "sim/systemc_engine/command_unit.h"
+#include "sim/systemc_engine/datapath/array_kernel.h"
 
 namespace qsim {
 

@@ -1,7 +1,7 @@
 #include "sim/systemc_engine/post_unit.h"
 
 #include "core/timing_model.h"
-#include "sim/systemc_engine/post_kernel.h"
+#include "sim/systemc_engine/datapath/post_kernel.h"
 
 namespace qsim {
 

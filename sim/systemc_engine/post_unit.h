@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/systemc_engine/command_unit.h"
-#include "sim/systemc_engine/vector_path.h"
+#include "sim/systemc_engine/datapath/vector_path.h"
 
 namespace qsim {
 

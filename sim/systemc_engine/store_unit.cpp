@@ -1,6 +1,6 @@
 #include "sim/systemc_engine/store_unit.h"
 
-#include "sim/systemc_engine/tile_copy.h"
+#include "sim/systemc_engine/datapath/tile_copy.h"
 
 namespace qsim {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/engine.h"
-#include "sim/systemc_engine/vector_path.h"
+#include "sim/systemc_engine/datapath/vector_path.h"
 
 namespace qsim {
 

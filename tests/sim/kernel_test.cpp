@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "core/dram_memory.h"
-#include "sim/systemc_engine/array_kernel.h"
-#include "sim/systemc_engine/post_kernel.h"
-#include "sim/systemc_engine/tile_copy.h"
+#include "sim/systemc_engine/datapath/array_kernel.h"
+#include "sim/systemc_engine/datapath/post_kernel.h"
+#include "sim/systemc_engine/datapath/tile_copy.h"
 #include "tests/sim/random_commands.h"
 #include "tests/sim/reference_machine.h"
 

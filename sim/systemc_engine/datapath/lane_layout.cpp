@@ -1,4 +1,4 @@
-#include "sim/systemc_engine/lane_layout.h"
+#include "sim/systemc_engine/datapath/lane_layout.h"
 
 #include <cstring>
 

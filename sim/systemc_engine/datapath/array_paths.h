@@ -2,7 +2,7 @@
 // (vector_path.h) and the operand format it names. x86-64 only.
 #pragma once
 
-#include "sim/systemc_engine/array_operands.h"
+#include "sim/systemc_engine/datapath/array_operands.h"
 
 namespace qsim {
 

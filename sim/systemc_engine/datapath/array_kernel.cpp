@@ -1,7 +1,7 @@
-#include "sim/systemc_engine/array_kernel.h"
+#include "sim/systemc_engine/datapath/array_kernel.h"
 
 #include "core/error.h"
-#include "sim/systemc_engine/array_paths.h"
+#include "sim/systemc_engine/datapath/array_paths.h"
 
 namespace qsim {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/dram_memory.h"
 #include "core/isa/commands.h"
-#include "sim/systemc_engine/scratchpads.h"
+#include "sim/systemc_engine/datapath/scratchpads.h"
 
 namespace qsim {
 

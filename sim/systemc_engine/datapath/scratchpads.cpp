@@ -1,4 +1,4 @@
-#include "sim/systemc_engine/scratchpads.h"
+#include "sim/systemc_engine/datapath/scratchpads.h"
 
 #include <string>
 

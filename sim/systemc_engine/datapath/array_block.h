@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "sim/systemc_engine/array_operands.h"
+#include "sim/systemc_engine/datapath/array_operands.h"
 
 #if !defined(QSIM_KERNEL_TARGET)
 #error "define QSIM_KERNEL_TARGET"

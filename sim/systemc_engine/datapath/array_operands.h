@@ -13,8 +13,8 @@
 
 #include "core/arch_config.h"
 #include "core/isa/commands.h"
-#include "sim/systemc_engine/lane_layout.h"
-#include "sim/systemc_engine/scratchpads.h"
+#include "sim/systemc_engine/datapath/lane_layout.h"
+#include "sim/systemc_engine/datapath/scratchpads.h"
 
 namespace qsim {
 

@@ -1,4 +1,4 @@
-#include "sim/systemc_engine/tile_copy.h"
+#include "sim/systemc_engine/datapath/tile_copy.h"
 
 #include <algorithm>
 #include <cstring>

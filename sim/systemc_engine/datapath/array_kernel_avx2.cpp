@@ -5,8 +5,8 @@
 #define QSIM_KERNEL_TARGET __attribute__((target("avx2")))
 #define QSIM_INLINE QSIM_KERNEL_TARGET static inline __attribute__((always_inline))
 
-#include "sim/systemc_engine/array_block.h"
-#include "sim/systemc_engine/array_paths.h"
+#include "sim/systemc_engine/datapath/array_block.h"
+#include "sim/systemc_engine/datapath/array_paths.h"
 
 namespace qsim {
 namespace {

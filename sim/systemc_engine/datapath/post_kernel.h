@@ -5,8 +5,8 @@
 
 #include "core/arch_config.h"
 #include "core/isa/commands.h"
-#include "sim/systemc_engine/scratchpads.h"
-#include "sim/systemc_engine/vector_path.h"
+#include "sim/systemc_engine/datapath/scratchpads.h"
+#include "sim/systemc_engine/datapath/vector_path.h"
 
 namespace qsim {
 

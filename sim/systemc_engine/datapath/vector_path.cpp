@@ -1,4 +1,4 @@
-#include "sim/systemc_engine/vector_path.h"
+#include "sim/systemc_engine/datapath/vector_path.h"
 
 namespace qsim {
 

@@ -1,9 +1,9 @@
-#include "sim/systemc_engine/array_operands.h"
+#include "sim/systemc_engine/datapath/array_operands.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "sim/systemc_engine/lane_layout.h"
+#include "sim/systemc_engine/datapath/lane_layout.h"
 
 namespace qsim {
 namespace {

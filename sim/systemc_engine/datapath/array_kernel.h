@@ -8,9 +8,9 @@
 
 #include "core/arch_config.h"
 #include "core/isa/commands.h"
-#include "sim/systemc_engine/array_operands.h"
-#include "sim/systemc_engine/scratchpads.h"
-#include "sim/systemc_engine/vector_path.h"
+#include "sim/systemc_engine/datapath/array_operands.h"
+#include "sim/systemc_engine/datapath/scratchpads.h"
+#include "sim/systemc_engine/datapath/vector_path.h"
 
 namespace qsim {
 

@@ -1,4 +1,4 @@
-#include "sim/systemc_engine/post_kernel.h"
+#include "sim/systemc_engine/datapath/post_kernel.h"
 
 #include <cstring>
 #include <vector>
