@@ -131,6 +131,10 @@ LocalAccess access_of(const Store& c, const ArchConfig& arch) {
 std::string shape_fault(const Load& c, const ArchConfig& arch) {
   const std::int64_t bytes = transfer_bytes(c);
   if (c.memory == static_cast<std::uint32_t>(LoadMemory::kParameter)) {
+    if (c.groups != 1 || c.runs != 1) {
+      return "loads parameters in " + std::to_string(c.groups) + " groups of " +
+             std::to_string(c.runs) + " runs; they are one run";
+    }
     if (bytes == arch.param_block_bytes()) return "";
     return "loads " + std::to_string(bytes) + " bytes of parameters; a slot takes " +
            std::to_string(arch.param_block_bytes());

@@ -34,10 +34,13 @@ class CellMap {
     }
   }
 
-  // Whether any cell within [begin, end) has been read.
+  // Whether any cell within [begin, end) has been read in the present turn: what an earlier turn
+  // left there was read in that one.
   bool is_read(std::int64_t begin, std::int64_t end) {
     bool result = false;
-    for_each(begin, end, [&](const Cell& cell) { result = result || cell.reader != kNobody; });
+    for_each(begin, end, [&](const Cell& cell) {
+      result = result || (cell.reader != kNobody && !cell.handed_back);
+    });
     return result;
   }
 
@@ -172,6 +175,10 @@ class HazardCheck {
     } else if (cell.reader != kNobody) {
       fault(command, range,
             "accumulates onto psums that " + label(Unit::kPost, cell.reader) + " has taken");
+    } else if (cell.handed_back) {
+      fault(command, range,
+            "accumulates onto psums that " + label(Unit::kExecute, cell.writer) +
+                " left before the half was handed back");
     } else if (layer_of(Unit::kExecute, cell.writer) != layer_of(command.unit, command.index)) {
       fault(command, range,
             "accumulates onto psums of " + label(Unit::kExecute, cell.writer) +

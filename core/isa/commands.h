@@ -26,7 +26,7 @@ namespace qsim {
 //     (R bytes of a pixel's B-byte block each go to a plane of their own; s = 1 where R >= C).
 //   memory 1: word i (C bytes) goes to weight[local_addr + i].
 //   memory 2: byte i of parameter slot local_addr; C int32 biases, little-endian, then C shifts
-//     (the low five bits of a byte each).
+//     (the low five bits of a byte each). One run: groups = runs = 1, run_bytes = 5 C.
 struct Load {
   QSIM_LOAD_FIELDS(QSIM_U_MEMBER, QSIM_S_MEMBER)
   bool operator==(const Load&) const = default;

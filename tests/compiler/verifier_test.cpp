@@ -131,6 +131,23 @@ TEST(Verifier, PartsOfWordsAndSlotsAreFound) {
                    "run_bytes is 30; a multiple of the word's 4 bytes is needed");
 }
 
+TEST(Verifier, ParametersInSeveralRunsAreFound) {
+  expect_violation(
+      [](Program& p) {
+        fields<Load>(p, 2).run_bytes = 4;
+        fields<Load>(p, 2).runs = 5;
+        fields<Load>(p, 2).run_stride = 4;
+      },
+      "loads parameters in 1 groups of 5 runs; they are one run");
+  expect_violation(
+      [](Program& p) {
+        fields<Load>(p, 2).run_bytes = 10;
+        fields<Load>(p, 2).groups = 2;
+        fields<Load>(p, 2).group_stride = 12;
+      },
+      "loads parameters in 2 groups of 1 runs; they are one run");
+}
+
 TEST(Verifier, RegionsThatOverlapOrLieOutsideAreFound) {
   expect_violation([](Program& p) { p.layers[1].ofmap.address = 188; },
                    "ofmap of second overlaps ofmap of first");
@@ -320,6 +337,84 @@ TEST(Verifier, ReadsOfASlotThatWasHandedBackAreFound) {
                    "execute command 2 (first tile 2, n 0..1, y 2..4, x 0..4, c 0..4): words 0..36 "
                    "of the weight scratchpad: reads what load command 1 (first tile 0, n 0..1, y "
                    "0..2, x 0..4, c 0..4) wrote before the slot was handed back");
+}
+
+// The second half of a command's work as a command behind it, which takes over the signals.
+template <typename Fields>
+Fields& split(Program& p, std::size_t index) {
+  auto& stream = p.stream(Command{0, 0, Fields{}}.unit());
+  const auto at = static_cast<std::ptrdiff_t>(index);
+  stream.insert(stream.begin() + at, Instruction(stream[index]));
+  stream[index].command.signal_mask = 0;
+  stream[index + 1].command.wait_mask = 0;
+  return fields<Fields>(p, index + 1);
+}
+
+// The weights of tile 2, in the slot that tile 0 has used: words 0..16 and 16..36.
+void split_weights_of_tile_2(Program& p) {
+  Load& second = split<Load>(p, 6);
+  fields<Load>(p, 6).run_bytes = 64;
+  second.dram_addr += 64;
+  second.local_addr += 16;
+  second.run_bytes -= 64;
+}
+
+// A half or slot is handed back once a turn, however many commands fill it.
+TEST(Verifier, UsedSlotMayBeFilledBySeveralCommands) {
+  Program program = sample::program();
+  split_weights_of_tile_2(program);
+  EXPECT_EQ(joined(verify(program, sample::tiny_arch())), "");
+
+  program = sample::program();  // each command of tile 2 does one of its two rows
+  Execute& execute = split<Execute>(program, 2);
+  execute.origin_row += 1;
+  execute.acc_addr += 4;
+  fields<Execute>(program, 2).out_rows = execute.out_rows = 1;
+  Post& post = split<Post>(program, 2);
+  post.acc_addr += 4;
+  post.out_addr += 4;
+  fields<Post>(program, 2).in_rows = fields<Post>(program, 2).out_rows = 1;
+  post.in_rows = post.out_rows = 1;
+  EXPECT_EQ(joined(verify(program, sample::tiny_arch())), "");
+}
+
+// What an earlier turn left stays old behind every command of the new one.
+TEST(Verifier, ReadsOfAUsedSlotBehindItsSecondCommandAreFound) {
+  expect_violation(
+      [](Program& p) {
+        split_weights_of_tile_2(p);
+        fields<Load>(p, 7).run_bytes -= 16;
+      },
+      "execute command 2 (first tile 2, n 0..1, y 2..4, x 0..4, c 0..4): words 0..36 of the "
+      "weight scratchpad: reads what load command 1 (first tile 0, n 0..1, y 0..2, x 0..4, c "
+      "0..4) wrote before the slot was handed back");
+  // The third turn begins beside the second one's words, which are old from then on.
+  expect_violation(
+      [](Program& p) {
+        split_weights_of_tile_2(p);
+        fields<Load>(p, 11).local_addr = 40;  // of the second layer, words 40..48
+        fields<Execute>(p, 4).weight_addr = 34;
+      },
+      "execute command 4 (second tile 0, n 0..1, y 0..2, x 0..2, c 0..4): words 34..42 of the "
+      "weight scratchpad: reads what load command 7 (first tile 2, n 0..1, y 2..4, x 0..4, c "
+      "0..4) wrote before the slot was handed back");
+}
+
+// Tile 2 puts its first row of psums anew and adds the second to what POST left there of tile 0.
+TEST(Verifier, PsumsOfAnEarlierTurnAreNotAddedTo) {
+  expect_violation(
+      [](Program& p) {
+        fields<Post>(p, 0).in_rows = 1;
+        fields<Post>(p, 0).out_rows = 1;
+        Execute& execute = split<Execute>(p, 2);
+        execute.origin_row += 1;
+        execute.acc_addr += 4;
+        execute.accumulate = 1;
+        fields<Execute>(p, 2).out_rows = execute.out_rows = 1;
+      },
+      "execute command 3 (first tile 2, n 0..1, y 2..4, x 0..4, c 0..4): words 4..8 of the "
+      "accumulator: accumulates onto psums that execute command 0 (first tile 0, n 0..1, y 0..2, "
+      "x 0..4, c 0..4) left before the half was handed back");
 }
 
 TEST(Verifier, PadPositionsReadNothing) {

@@ -22,20 +22,29 @@ std::size_t lane_channels(OperandFormat format) {
   return format == OperandFormat::kBiasedBytes ? 4 : 2;
 }
 
-// The part [begin, end) of `length` window positions that lies on a resident axis of `resident`
-// positions, when position 0 of the window lies at `origin`.
-struct Overlap {
+// Columns [begin, end) of a window's row; column 0 lies at the command's origin_col.
+struct Columns {
   std::int64_t begin;
   std::int64_t end;
 };
 
-Overlap overlap(std::int64_t length, std::int64_t origin, std::int64_t resident) {
-  const std::int64_t begin = std::clamp<std::int64_t>(-origin, 0, length);
-  return {begin, std::clamp<std::int64_t>(resident - origin, begin, length)};
+std::int64_t window_width(const Execute& execute) {
+  return std::int64_t{execute.out_cols - 1} * execute.stride_w + execute.kernel_w;
+}
+
+// From the first resident column to the last one that a kernel column reads: resident ones behind
+// it, which the stride steps over, may lie outside the memory.
+Columns columns_fetched(const Execute& execute) {
+  const std::int64_t width = window_width(execute);
+  const std::int64_t resident_end = std::int64_t{execute.in_cols} - execute.origin_col;
+  const std::int64_t begin = std::clamp<std::int64_t>(-execute.origin_col, 0, width);
+  const std::int64_t end = std::clamp<std::int64_t>(resident_end, 0, width);
+  const std::int64_t stepped_over = (end - 1) % execute.stride_w + 1 - execute.kernel_w;
+  return {begin, std::max(begin, end - std::max<std::int64_t>(stepped_over, 0))};
 }
 
 // The rows under a command's window, one channel plane at a time: every lane of every pixel that
-// kernel columns can touch, padding included.
+// kernel columns can touch, padding included. Lanes that the stride steps over hold anything.
 class WindowRows {
  public:
   WindowRows(const Execute& execute, std::size_t array_rows, OperandFormat format,
@@ -44,8 +53,8 @@ class WindowRows {
         array_rows_(array_rows),
         format_(format),
         steps_(array_rows / lane_channels(format)),
-        width_(std::int64_t{execute.out_cols - 1} * execute.stride_w + execute.kernel_w),
-        columns_(overlap(width_, execute.origin_col, execute.in_cols)),
+        width_(window_width(execute)),
+        columns_(columns_fetched(execute)),
         pad_(pad_lane(execute.pad_value, format)),
         scratchpads_(scratchpads) {}
 
@@ -54,7 +63,7 @@ class WindowRows {
   // Writes resident row `iy` (or padding, when it is not resident) of plane `plane`: step s of
   // window column t goes to lanes[s * pitch + t].
   void lay(std::int64_t plane, std::int64_t iy, std::size_t pitch, std::uint32_t* lanes) {
-    Overlap present = columns_;
+    Columns present = columns_;
     if (iy < 0 || iy >= execute_.in_rows) present = {width_, width_};
     for (std::size_t s = 0; s < steps_; ++s) {
       std::uint32_t* row = lanes + s * pitch;
@@ -75,7 +84,7 @@ class WindowRows {
   OperandFormat format_;
   std::size_t steps_;
   std::int64_t width_;
-  Overlap columns_;
+  Columns columns_;
   std::uint32_t pad_;
   Scratchpads& scratchpads_;
 };
