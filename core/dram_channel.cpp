@@ -35,20 +35,26 @@ DramChannel::DramChannel(const ArchConfig& arch)
       burst_beats_(static_cast<std::uint64_t>(arch.burst_beats)),
       done_(static_cast<std::size_t>(arch.outstanding_bursts), 0) {}
 
+std::uint64_t DramChannel::issue(std::uint64_t cycle, std::uint64_t beats) {
+  port_free_ = cycle + beats;
+  const std::uint64_t done = port_free_ + latency_;
+  done_[oldest_] = done;
+  if (++oldest_ == done_.size()) oldest_ = 0;
+  earliest_issue_ = std::max(port_free_, done_[oldest_]);
+  return done;
+}
+
 DramTimes DramChannel::schedule(std::uint64_t start, const DramTransfer& transfer) {
-  port_free_ = std::max(port_free_, start);
-  std::uint64_t done = port_free_;
+  std::uint64_t done = std::max(port_free_, start);
+  std::uint64_t free = done;
   for (std::uint64_t run = 0; run < transfer.runs; ++run) {
     for (std::uint64_t beat = 0; beat < transfer.run_beats; beat += burst_beats_) {
       const std::uint64_t beats = std::min(burst_beats_, transfer.run_beats - beat);
-      const std::uint64_t issue = std::max(port_free_, done_[oldest_]);
-      port_free_ = issue + beats;
-      done = port_free_ + latency_;
-      done_[oldest_] = done;
-      oldest_ = (oldest_ + 1) % done_.size();
+      done = issue(std::max(earliest_issue_, start), beats);
+      free = port_free_;
     }
   }
-  return {port_free_, done};
+  return {free, done};
 }
 
 }  // namespace qsim

@@ -37,6 +37,12 @@ class DramChannel {
  public:
   explicit DramChannel(const ArchConfig& arch);
 
+  // Burst by burst, as a memory sees them: whether one may be issued in `cycle`, from which cycle
+  // on, and when one of `beats` beats that is issued in `cycle` is done. Cycles never go back.
+  bool can_issue(std::uint64_t cycle) const { return cycle >= earliest_issue_; }
+  std::uint64_t earliest_issue() const { return earliest_issue_; }
+  std::uint64_t issue(std::uint64_t cycle, std::uint64_t beats);
+
   // Schedules the transfer of a command that starts at `start`; calls come in program order.
   DramTimes schedule(std::uint64_t start, const DramTransfer& transfer);
 
@@ -45,7 +51,8 @@ class DramChannel {
   std::uint64_t burst_beats_;
   std::vector<std::uint64_t> done_;  // ring: when the last `outstanding` bursts are done
   std::size_t oldest_ = 0;
-  std::uint64_t port_free_ = 0;  // issue + beats of the last burst
+  std::uint64_t port_free_ = 0;       // issue + beats of the last burst
+  std::uint64_t earliest_issue_ = 0;  // of the next: max(port_free_, done_[oldest_])
 };
 
 }  // namespace qsim

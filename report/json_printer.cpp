@@ -8,11 +8,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json provenance_json(const Provenance& provenance) {
-  return {{"version", provenance.version}, {"commit", provenance.commit},
-          {"argv", provenance.argv},       {"seed", provenance.seed},
-          {"config", provenance.config},   {"config_hash", provenance.config_hash},
-          {"model", provenance.model},     {"model_hash", provenance.model_hash},
-          {"input", provenance.input},     {"input_hash", provenance.input_hash}};
+  Json json = {{"version", provenance.version}, {"commit", provenance.commit},
+               {"argv", provenance.argv},       {"seed", provenance.seed},
+               {"config", provenance.config},   {"config_hash", provenance.config_hash},
+               {"model", provenance.model},     {"model_hash", provenance.model_hash},
+               {"input", provenance.input},     {"input_hash", provenance.input_hash}};
+  if (!provenance.rtl_model.empty()) json["rtl_model"] = provenance.rtl_model;
+  return json;
 }
 
 Json config_json(const ArchConfig& config) {

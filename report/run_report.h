@@ -24,6 +24,7 @@ struct Provenance {
   std::string model_hash;
   std::string input;
   std::string input_hash;
+  std::string rtl_model;  // key of the Verilated model; empty for the other engines
 };
 
 struct Stall {

@@ -55,7 +55,7 @@ void Context::write_file(const std::filesystem::path& path, std::string_view con
 }
 
 void Context::require_outputs() const {
-  for (const std::string& file : {options_.json, options_.program_out}) {
+  for (const std::string& file : {options_.json, options_.program_out, options_.trace}) {
     if (!file.empty() && file != "-") require_writable(file);
   }
 }

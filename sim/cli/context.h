@@ -31,8 +31,8 @@ class Context {
   // A line on stderr that the user should see: "qsim: note: ...".
   void note(const std::string& line);
   void write_file(const std::filesystem::path& path, std::string_view content);
-  // Throws Error when a file that the options name (--json, --out of compile) cannot be written:
-  // before the work, not after it.
+  // Throws Error when a file that the options name (--json, --out of compile, --trace) cannot be
+  // written: before the work, not after it.
   void require_outputs() const;
 
  private:

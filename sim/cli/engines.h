@@ -1,15 +1,32 @@
 // The engines and golden backends by name: the one list of them.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/engine.h"
+#include "rtl/rtl_engine/rtl_engine.h"
 
 namespace qsim {
 
-// "systemc" or "interpreter". `random_order` is for the interpreter alone.
-std::unique_ptr<Engine> make_engine(const std::string& name, bool random_order = false);
+// What some engines can be told; the others do not look at it.
+struct EngineSettings {
+  bool random_order = false;      // interpreter: any legal order of the units
+  std::optional<RtlTrace> trace;  // rtl
+  // rtl: gets a line for people before a model is built, which takes a while.
+  std::function<void(const std::string&)> on_build = [](const std::string&) {};
+};
+
+inline constexpr const char* kEngineNames[] = {"systemc", "interpreter", "rtl"};
+
+// `name` is one of kEngineNames.
+std::unique_ptr<Engine> make_engine(const std::string& name, const EngineSettings& settings = {});
+
+// Which Verilated model the rtl engine runs a program of `arch` on; "" for the other engines.
+std::string rtl_model_of(const std::string& name, const ArchConfig& arch,
+                         const EngineSettings& settings);
 
 // The golden backend that QSIM_GOLDEN (cpu, cuda, auto) asks for, as far as this build has it;
 // `fallback_note` then says what is missing. Throws Error (exit code 2) for any other value.

@@ -23,6 +23,8 @@ ExitCode run(Context& context) {
       return compile_command(context);
     case CommandName::kInspect:
       return inspect_command(context);
+    case CommandName::kExportVectors:
+      return export_vectors_command(context);
     case CommandName::kDoctor:
       return doctor_command(context);
   }

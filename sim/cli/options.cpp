@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/io/yaml.h"
 #include "sim/cli/build_info.h"
+#include "sim/cli/rtl_trace_option.h"
 
 namespace qsim {
 namespace {
@@ -20,13 +21,15 @@ struct CommandRow {
   const char* description;
 };
 
-constexpr std::array<CommandRow, 5> kCommands = {{
+constexpr std::array<CommandRow, 6> kCommands = {{
     {CommandName::kRun, "run", "simulate a model on an input and compare it with golden"},
     {CommandName::kVerify, "verify",
      "compare engines with golden, layer by layer and byte by byte"},
     {CommandName::kCompile, "compile", "lower a model to a program and keep it as text"},
     {CommandName::kInspect, "inspect",
      "say what a program, model, workload, trace or config holds"},
+    {CommandName::kExportVectors, "export-vectors",
+     "write a program, its memory images and its cycles, to verify RTL of your own"},
     {CommandName::kDoctor, "doctor", "say what this qsim is and whether it has what it needs"},
 }};
 
@@ -52,7 +55,7 @@ std::string top_help() {
       "Usage: qsim [--config FILE|NAME] [COMMAND] [OPTIONS]\n\nCommands (run when none is "
       "given):\n";
   for (const CommandRow& row : kCommands) {
-    text += "  " + std::string(row.name) + std::string(10 - std::string(row.name).size(), ' ') +
+    text += "  " + std::string(row.name) + std::string(16 - std::string(row.name).size(), ' ') +
             row.description + "\n";
   }
   return text +
@@ -142,8 +145,13 @@ void add_run_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
   app.add_option("--engine", options.engine, "what executes the program")
-      ->check(CLI::IsMember({"systemc", "interpreter"}))
+      ->check(CLI::IsMember({"systemc", "interpreter", "rtl"}))
       ->capture_default_str();
+  app.add_option("--trace", options.trace, "with --engine rtl: the core's signals, as FST")
+      ->type_name("FILE");
+  app.add_option("--trace-window", options.trace_window,
+                 "only cycles A to B - 1 of the trace (default: the whole run)")
+      ->type_name("A:B");
   app.add_flag("--no-data", options.no_data, "time only: no bytes are moved, nothing is compared");
   app.add_flag("--no-verify", options.no_verify, "do not compare with golden");
   app.add_option("--out", options.out,
@@ -160,7 +168,7 @@ void add_verify_options(CLI::App& app, Options& options) {
   add_input_options(app, options);
   app.add_option("--engines", options.engines, "engines to compare")
       ->delimiter(',')
-      ->check(CLI::IsMember({"interpreter", "systemc"}));
+      ->check(CLI::IsMember({"interpreter", "systemc", "rtl"}));
   app.add_option("--golden", options.golden, "golden backend")
       ->check(CLI::IsMember({"cpu"}))
       ->capture_default_str();
@@ -185,6 +193,14 @@ void add_inspect_options(CLI::App& app, Options& options) {
   app.add_flag("--commands", options.commands, "print the command streams of a program");
 }
 
+void add_export_options(CLI::App& app, Options& options) {
+  add_model_options(app, options);
+  add_input_options(app, options);
+  app.add_option("--out", options.out, "the folder that the files go to")
+      ->type_name("DIR")
+      ->required();
+}
+
 void add_options(CLI::App& app, Options& options) {
   add_global_options(app, options);
   switch (options.command) {
@@ -196,6 +212,8 @@ void add_options(CLI::App& app, Options& options) {
       return add_compile_options(app, options);
     case CommandName::kInspect:
       return add_inspect_options(app, options);
+    case CommandName::kExportVectors:
+      return add_export_options(app, options);
     case CommandName::kDoctor:
       return;
   }
@@ -240,6 +258,10 @@ void check_together(const Options& options, const CLI::App& app) {
   if (engines.size() != options.engines.size()) usage_error("--engines names an engine twice");
   if (options.all_configs && options.seeds == 0) usage_error("--all-configs needs --seeds");
   if (options.all_configs && options.config_given) usage_error("--all-configs excludes --config");
+  rtl_trace_option(options);
+  if (options.no_data && options.engine == "rtl") {
+    usage_error("--no-data excludes --engine rtl, whose bytes move in any case");
+  }
   if (options.no_data && !options.dump_layers.empty()) {
     usage_error("--dump-layers needs data; it excludes --no-data");
   }

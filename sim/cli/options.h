@@ -10,7 +10,14 @@ namespace qsim {
 
 inline constexpr const char* kDefaultConfig = "pe16x16";
 
-enum class CommandName : std::uint8_t { kRun, kVerify, kCompile, kInspect, kDoctor };
+enum class CommandName : std::uint8_t {
+  kRun,
+  kVerify,
+  kCompile,
+  kInspect,
+  kExportVectors,
+  kDoctor
+};
 
 struct Options {
   CommandName command = CommandName::kRun;
@@ -32,6 +39,8 @@ struct Options {
 
   // run
   std::string engine = "systemc";
+  std::string trace;         // of the rtl engine: an FST file; "" for none
+  std::string trace_window;  // "A:B"; "" for the whole run
   bool no_data = false;
   bool no_verify = false;
   std::string out;

@@ -42,13 +42,16 @@ void check_layer(const std::string& what, const RandomLayer& layer, const ArchCo
 }  // namespace
 
 RandomLayers::RandomLayers(const Options& options)
-    : configs_(configs_of(options)), first_seed_(options.seed) {}
+    : configs_(configs_of(options)),
+      first_seed_(options.seed),
+      shrinks_(std::find(options.engines.begin(), options.engines.end(), "rtl") ==
+               options.engines.end()) {}
 
 void RandomLayers::check(std::int64_t number, Verification& verification) {
   const std::uint64_t seed = first_seed_ + static_cast<std::uint64_t>(number);
   const auto configs = static_cast<std::int64_t>(configs_.size());
   ArchConfig config = configs_[static_cast<std::size_t>(number % configs)];
-  if (number / configs % kFullSizeEvery != 0) {
+  if (shrinks_ && number / configs % kFullSizeEvery != 0) {
     Random random(seed);
     config = shrink_memories(config, random);
   }

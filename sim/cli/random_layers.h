@@ -18,8 +18,9 @@ class RandomLayers {
   explicit RandomLayers(const Options& options);
 
   // Layer number `number`: seed --seed + number, on config number mod the number of configs. Seven
-  // of eight run with memories shrunk at random, so that a modest layer needs many tiles. An error
-  // names seed and config.
+  // of eight run with memories shrunk at random, so that a modest layer needs many tiles; none
+  // where the rtl engine takes part, since each size is hardware of its own. An error names seed
+  // and config.
   void check(std::int64_t number, Verification& verification);
 
   std::string config_names() const;
@@ -34,6 +35,7 @@ class RandomLayers {
 
   std::vector<ArchConfig> configs_;
   std::uint64_t first_seed_;
+  bool shrinks_;
   std::map<Bucket, std::int64_t> layers_of_;
   std::int64_t layers_ = 0;
 };

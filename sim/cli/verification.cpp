@@ -1,8 +1,11 @@
 #include "sim/cli/verification.h"
 
+#include <algorithm>
+
 #include "compiler/verifier/verify.h"
 #include "core/cycle_accounting.h"
 #include "sim/cli/engines.h"
+#include "sim/cli/time_comparison.h"
 
 namespace qsim {
 namespace {
@@ -28,14 +31,17 @@ void check_rules(const Program& program) {
   throw InternalError(message);
 }
 
-Verification::Verification(const std::vector<std::string>& engines, std::uint64_t seed)
+Verification::Verification(const std::vector<std::string>& engines, std::uint64_t seed,
+                           const EngineSettings& settings)
     : seed_(seed) {
   for (const std::string& name : engines) {
     const bool has_orders = name == "interpreter";
-    engines_.push_back(make_engine(name));
+    engines_.push_back(make_engine(name, settings));
     witnesses_.push_back(tally_named(has_orders ? name + ", in order" : name));
     if (!has_orders) continue;
-    engines_.push_back(make_engine(name, true));
+    EngineSettings any_order = settings;
+    any_order.random_order = true;
+    engines_.push_back(make_engine(name, any_order));
     witnesses_.push_back(tally_named(name + ", random order"));
   }
 }
@@ -58,13 +64,40 @@ void Verification::add(WitnessTally& tally, const std::string& what, const Compa
 
 void Verification::check(const std::string& what, const Program& program, const Tensor& input,
                          const std::vector<Tensor>& golden, const std::vector<Tensor>& recorded) {
+  std::vector<CommandTimes> times;
   for (std::size_t i = 0; i < engines_.size(); ++i) {
-    const RunResult result = engines_[i]->run(program, input, {.move_data = true, .seed = seed_});
-    if (!result.times[0].empty()) account(program, result.times);
+    RunResult result = engines_[i]->run(program, input, {.move_data = true, .seed = seed_});
+    if (engines_[i]->has_time()) account(program, result.times);
     add(witnesses_[i], what, compare_ofmaps(program, golden, result));
+    times.push_back(std::move(result.times));
     if (recorded.empty()) continue;
     const std::string trace = (what.empty() ? "" : what + ", ") + "against the trace";
     add(witnesses_[i], trace, compare_ofmaps(program, recorded, result));
+  }
+  add_times(what, program, times);
+}
+
+void Verification::add_times(const std::string& what, const Program& program,
+                             const std::vector<CommandTimes>& times) {
+  std::vector<std::size_t> timed;
+  for (std::size_t i = 0; i < engines_.size(); ++i) {
+    if (engines_[i]->has_time()) timed.push_back(i);
+  }
+  // The prediction first, whatever the order on the command line.
+  std::stable_partition(timed.begin(), timed.end(),
+                        [this](std::size_t i) { return engines_[i]->name() == "systemc"; });
+  times_.resize(timed.empty() ? 0 : timed.size() - 1);
+  for (std::size_t t = 0; t < times_.size(); ++t) {
+    TimeTally& tally = times_[t];
+    const Engine& expected = *engines_[timed[0]];
+    const Engine& found = *engines_[timed[t + 1]];
+    tally.name = std::string(found.name()) + " against " + std::string(expected.name());
+    const TimeComparison comparison = compare_times(times[timed[0]], times[timed[t + 1]]);
+    tally.commands += comparison.commands;
+    tally.mismatches += comparison.mismatches;
+    if (!comparison.first || !tally.first.empty()) continue;
+    tally.first =
+        (what.empty() ? "" : what + ": ") + time_divergence_text(program, *comparison.first);
   }
 }
 
@@ -83,6 +116,18 @@ std::int64_t Verification::values() const {
 std::int64_t Verification::mismatches() const {
   std::int64_t sum = 0;
   for (const WitnessTally& tally : witnesses_) sum += tally.mismatches;
+  return sum;
+}
+
+std::int64_t Verification::timed_commands() const {
+  std::int64_t sum = 0;
+  for (const TimeTally& tally : times_) sum += tally.commands;
+  return sum;
+}
+
+std::int64_t Verification::time_mismatches() const {
+  std::int64_t sum = 0;
+  for (const TimeTally& tally : times_) sum += tally.mismatches;
   return sum;
 }
 

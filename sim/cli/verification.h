@@ -8,6 +8,8 @@
 
 #include "core/engine.h"
 #include "report/compare.h"
+#include "sim/cli/engines.h"
+#include "sim/cli/time_comparison.h"
 
 namespace qsim {
 
@@ -21,14 +23,24 @@ struct WitnessTally {
   std::vector<LayerComparison> layers;  // summed over the programs, by position
 };
 
+// Two engines that have time: the first one and another.
+struct TimeTally {
+  std::string name;  // "rtl against systemc"
+  std::int64_t commands = 0;
+  std::int64_t mismatches = 0;
+  std::string first;  // the first divergence in words; "" when there is none
+};
+
 // Throws InternalError listing the first rules of compiler/verifier that the program breaks.
 void check_rules(const Program& program);
 
 class Verification {
  public:
   // "interpreter" runs twice, in order and in random order. Each run's times are held against the
-  // token rules too (core/cycle_accounting.h).
-  Verification(const std::vector<std::string>& engines, std::uint64_t seed);
+  // token rules too (core/cycle_accounting.h), and against each other: the SystemC model's are what
+  // is expected of the others.
+  Verification(const std::vector<std::string>& engines, std::uint64_t seed,
+               const EngineSettings& settings = {});
 
   // Runs `program` on every engine and compares with `golden` and, unless empty, with a trace's
   // `recorded` ofmaps: one tensor per graph layer. `what` names the case in a divergence
@@ -41,15 +53,21 @@ class Verification {
                     const std::vector<Tensor>& recorded);
 
   const std::vector<WitnessTally>& witnesses() const { return witnesses_; }
+  const std::vector<TimeTally>& times() const { return times_; }
   std::int64_t values() const;
-  std::int64_t mismatches() const;
+  std::int64_t mismatches() const;      // of values
+  std::int64_t timed_commands() const;  // commands whose times were compared
+  std::int64_t time_mismatches() const;
   std::string first_divergence() const;  // "systemc, image 3: conv2 tile 1 ..."; "" for none
 
  private:
   void add(WitnessTally& tally, const std::string& what, const Comparison& comparison);
+  void add_times(const std::string& what, const Program& program,
+                 const std::vector<CommandTimes>& times);
 
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<WitnessTally> witnesses_;  // the first engines_.size() are the engines'
+  std::vector<TimeTally> times_;
   std::uint64_t seed_;
 };
 

@@ -46,7 +46,7 @@ TEST(CommandLine, UnknownOptionNamesTheNearestRightOne) {
                      "unknown option '--modle' of qsim run; did you mean '--model'?");
   expect_usage_error("--modle=vgg8", "did you mean '--model'?");
   expect_usage_error("verify --engine systemc", "did you mean '--engines'?");
-  expect_usage_error("run --trace out.pftrace", "unknown option '--trace'");
+  expect_usage_error("run --trace out.fst", "--trace needs --engine rtl");
 }
 
 TEST(CommandLine, UnknownCommandNamesTheNearestRightOne) {
@@ -57,9 +57,9 @@ TEST(CommandLine, UnknownCommandNamesTheNearestRightOne) {
 
 TEST(CommandLine, ValueThatIsNotBuiltListsTheAllowedOnes) {
   expect_usage_error("run --dataflow os", "ws,auto");
-  expect_usage_error("run --engine rtl", "systemc,interpreter");
+  expect_usage_error("run --engine spike", "systemc,interpreter,rtl");
   expect_usage_error("verify --golden cuda", "cpu");
-  expect_usage_error("verify --engines systemc,rtl", "interpreter,systemc");
+  expect_usage_error("verify --engines systemc,spike", "interpreter,systemc,rtl");
 }
 
 TEST(CommandLine, MalformedAndMissingValuesAreRefused) {

@@ -56,6 +56,34 @@ TEST(DramChannel, OneOutstandingBurstPaysTheLatencyEachTime) {
   expect_times(channel.schedule(0, {3, 8, 96}), 44, 54);
 }
 
+TEST(DramChannel, ABurstCanBeIssuedWhenThePortAndItsPlaceAreFreeAndNotACycleBefore) {
+  DramChannel channel(channel_arch(2));
+  EXPECT_TRUE(channel.can_issue(0));
+  EXPECT_EQ(channel.issue(3, 8), 21u);  // done = issue + beats + latency
+  EXPECT_FALSE(channel.can_issue(10));  // the port streams until 11
+  EXPECT_TRUE(channel.can_issue(11));
+  EXPECT_EQ(channel.issue(11, 2), 23u);
+  EXPECT_EQ(channel.earliest_issue(), 21u);  // both places are taken until the first is done
+  EXPECT_FALSE(channel.can_issue(20));
+  EXPECT_TRUE(channel.can_issue(21));
+}
+
+TEST(DramChannel, IssuingBurstByBurstGivesTheTimesOfASchedule) {
+  for (const std::int64_t outstanding : {1, 2, 5}) {
+    DramChannel scheduled(channel_arch(outstanding));
+    DramChannel stepped(channel_arch(outstanding));
+    const DramTimes times = scheduled.schedule(7, {3, 19, 228});
+    std::uint64_t cycle = 7;
+    std::uint64_t done = 0;
+    for (const std::uint64_t beats : {8u, 8u, 3u, 8u, 8u, 3u, 8u, 8u, 3u}) {
+      while (!stepped.can_issue(cycle)) ++cycle;
+      done = stepped.issue(cycle, beats);
+    }
+    EXPECT_EQ(done, times.done) << outstanding;
+    EXPECT_EQ(stepped.earliest_issue(), scheduled.earliest_issue()) << outstanding;
+  }
+}
+
 TEST(DramTransfer, ABeatMovesTheNarrowerOfBusAndWord) {
   ArchConfig arch;
   arch.array_rows = 8;

@@ -85,8 +85,8 @@ RunResult sample_result() {
 RunReport sample_report() {
   RunReport report;
   report.engine = "systemc";
-  report.provenance = {"0.1.0",  "abc123",    {"qsim", "run"}, 7,          "pe4x4", "fnv1a64:1",
-                       "sample", "fnv1a64:2", "chelsea-32x32", "fnv1a64:3"};
+  report.provenance = {"0.1.0",  "abc123",    {"qsim", "run"}, 7,           "pe4x4", "fnv1a64:1",
+                       "sample", "fnv1a64:2", "chelsea-32x32", "fnv1a64:3", ""};
   add_layers(report, sample_program(), sample_result());
   report.phases = {0.1, 0.2, 0.25, 0.05};
   report.top = top_classes({1.0, 4.0, 2.0}, true, {"bird", "cat", "dog"}, 2);

@@ -1,5 +1,6 @@
-// qsim_gen: writes the reference pages that come from tables. `qsim_gen DIR` writes them under the
-// repository root DIR; `qsim_gen --check DIR` only compares (exit 0 current, 1 stale).
+// qsim_gen: writes the files that come from tables, the reference pages and the RTL's package.
+// `qsim_gen DIR` writes them under the repository root DIR; `qsim_gen --check DIR` only compares
+// (exit 0 current, 1 stale).
 #include <exception>
 #include <iostream>
 #include <string_view>

@@ -25,7 +25,8 @@ int first_different_line(const std::string& a, const std::string& b) {
 
 std::vector<Page> make_pages(const std::filesystem::path& root) {
   return {{"docs/reference/isa.md", isa_page(read_text_file(root / "core/isa/commands.h"))},
-          {"docs/reference/config.md", config_page()}};
+          {"docs/reference/config.md", config_page()},
+          {"rtl/src/qsim_pkg.sv", rtl_package()}};
 }
 
 std::vector<std::string> stale_pages(const std::vector<Page>& pages,

@@ -1,4 +1,5 @@
-// The generated reference pages: what their text is, and how a checked-in copy is held against it.
+// The generated files (reference pages, the RTL's package): what their text is, and how a
+// checked-in copy is held against it.
 #pragma once
 
 #include <filesystem>
@@ -18,6 +19,9 @@ std::string isa_page(const std::string& commands_header);
 
 // docs/reference/config.md, from the field table of core/arch_config.h.
 std::string config_page();
+
+// rtl/src/qsim_pkg.sv, from the command table and the constants that hardware and C++ share.
+std::string rtl_package();
 
 // Every page, made from the tables and from the sources under `root`. Throws Error when a source
 // is not there or does not hold the pseudo-code of a command.

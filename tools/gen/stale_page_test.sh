@@ -5,7 +5,7 @@ set -euo pipefail
 gen=$1
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy/core/isa" "$copy/docs/reference"
+mkdir -p "$copy/core/isa" "$copy/docs/reference" "$copy/rtl/src"
 cp "$2/core/isa/commands.h" "$copy/core/isa/"
 
 expect_stale() {
@@ -20,6 +20,8 @@ expect_stale "docs/reference/isa.md: missing"
 "$gen" --check "$copy"
 sed -i '3s/$/ /' "$copy/docs/reference/config.md"
 expect_stale "docs/reference/config.md:3: differs"
+sed -i 's/LoadDramAddrLsb = 38;/LoadDramAddrLsb = 39;/' "$copy/rtl/src/qsim_pkg.sv"
+expect_stale "rtl/src/qsim_pkg.sv:"
 "$gen" "$copy" >/dev/null
 sed -i 's/^struct Post {/struct Posted {/' "$copy/core/isa/commands.h"
 status=0

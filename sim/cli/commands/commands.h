@@ -11,5 +11,6 @@ ExitCode verify_command(Context& context);
 ExitCode compile_command(Context& context);
 ExitCode inspect_command(Context& context);
 ExitCode doctor_command(Context& context);
+ExitCode export_vectors_command(Context& context);
 
 }  // namespace qsim

@@ -8,6 +8,7 @@
 #include "golden/cpu/graph_executor.h"
 #include "sim/cli/build_info.h"
 #include "sim/cli/commands/commands.h"
+#include "sim/cli/engines.h"
 #include "sim/cli/shipped_files.h"
 
 namespace qsim {
@@ -50,6 +51,23 @@ std::vector<Check> checks() {
           {"current_folder", writable, writable ? "can be written" : "cannot be written"}};
 }
 
+std::string program_text(const std::string& name, const std::string& package) {
+  const std::string path = find_program(name).string();
+  if (!path.empty()) return path;
+  return "not found; without it no RTL model is built on demand (Debian: apt-get install " +
+         package + ")";
+}
+
+// What `--engine rtl` works with. Nothing else needs it, so it fails no check.
+void add_rtl(Sheet& sheet) {
+  const RtlPlaces places = standard_rtl_places();
+  sheet.add("rtl_sources", places.sources.empty() ? "not found" : places.sources.string());
+  sheet.add("rtl_models",
+            places.cache.empty() ? "no place; set QSIM_CACHE" : places.cache.string());
+  sheet.add("verilator", program_text("verilator", "verilator"));
+  sheet.add("clang++", program_text("clang++", "clang"));
+}
+
 void add_versions(Sheet& sheet) {
   sheet.add("version", std::string(build_version()));
   sheet.add("commit", std::string(build_commit()));
@@ -63,8 +81,9 @@ void add_versions(Sheet& sheet) {
   sheet.add("protobuf", std::string(protobuf_version()));
   const golden::VectorPath path = golden::resolve(golden::VectorPath::kAuto);
   sheet.add("golden_vector_path", std::string(golden::vector_path_name(path)));
-  sheet.add("engines", std::string("systemc, interpreter"));
+  sheet.add("engines", joined({std::begin(kEngineNames), std::end(kEngineNames)}));
   sheet.add("golden", std::string("cpu"));
+  add_rtl(sheet);
   sheet.add("cuda_device", std::string("not used; CUDA golden: not in this version"));
 }
 

@@ -10,14 +10,22 @@
 #include "sim/cli/network.h"
 #include "sim/cli/output_classes.h"
 #include "sim/cli/provenance.h"
+#include "sim/cli/rtl_trace_option.h"
 #include "sim/cli/run_folder.h"
 
 namespace qsim {
 namespace {
 
+EngineSettings settings_of(Context& context) {
+  EngineSettings settings;
+  settings.trace = rtl_trace_option(context.options());
+  settings.on_build = [&context](const std::string& line) { context.note(line); };
+  return settings;
+}
+
 RunResult simulate(const Program& program, const Tensor& input, Context& context) {
   const Options& options = context.options();
-  const std::unique_ptr<Engine> engine = make_engine(options.engine);
+  const std::unique_ptr<Engine> engine = make_engine(options.engine, settings_of(context));
   if (options.no_data && !engine->has_time()) {
     throw Error(ExitCode::kUsage, "--no-data leaves nothing to do for --engine " + options.engine +
                                       ", which has no time");
@@ -78,6 +86,7 @@ ExitCode run_command(Context& context) {
 
   add_layers(report, program, result);
   report.provenance = provenance_of(context.argv(), options, network);
+  report.provenance.rtl_model = rtl_model_of(options.engine, config, settings_of(context));
   report.verify = compare(program, golden, result, context);
   if (!result.ofmaps.empty()) report.top = classes_of(network, result.ofmaps.back());
   keep_run(context, report, network, program, result);

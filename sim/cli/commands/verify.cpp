@@ -1,5 +1,5 @@
-// `qsim verify`: several engines against golden, on a model or on random layers. Exit code 5 when
-// anything differs.
+// `qsim verify`: several engines against golden, and the cycles of those that have time against
+// each other, on a model or on random layers. Exit code 5 when anything differs.
 #include "compiler/compile.h"
 #include "golden/cpu/graph_executor.h"
 #include "report/text_table.h"
@@ -52,6 +52,22 @@ void add_result(Sheet& sheet, const Verification& verification) {
   const std::string first = verification.first_divergence();
   if (!first.empty()) sheet.add("first_divergence", first);
   sheet.tables.push_back(witnesses_table(verification));
+  if (verification.times().empty()) return;
+  sheet.add("timed_commands", verification.timed_commands());
+  sheet.add("time_mismatches", verification.time_mismatches());
+  SheetTable table{"cycles", {"engines", "commands", "mismatches"}, {}};
+  for (const TimeTally& tally : verification.times()) {
+    table.rows.push_back({tally.name, tally.commands, tally.mismatches});
+    if (!tally.first.empty()) sheet.add("first_time_divergence", tally.name + ": " + tally.first);
+  }
+  sheet.tables.push_back(std::move(table));
+}
+
+// What the last line adds to the bytes.
+std::string times_text(const Verification& verification) {
+  if (verification.times().empty()) return "";
+  return "; start, free and done of " + with_thousands(verification.timed_commands()) +
+         " commands, " + with_thousands(verification.time_mismatches()) + " mismatches";
 }
 
 Sheet verify_model(Context& context, Verification& verification) {
@@ -115,15 +131,18 @@ ExitCode verify_command(Context& context) {
   std::string note;
   const std::string backend = golden_backend(note);
   if (!note.empty()) context.note(note);
-  Verification verification(options.engines, options.seed);
+  EngineSettings settings;
+  settings.on_build = [&](const std::string& line) { context.note(line); };
+  Verification verification(options.engines, options.seed, settings);
   Sheet sheet = options.seeds > 0 ? verify_random_layers(context, verification)
                                   : verify_model(context, verification);
   sheet.schema = "qsim.verify/1";
   sheet.facts.insert(sheet.facts.begin(), {"golden", backend});
   context.print(sheet);
-  const bool differs = verification.mismatches() > 0;
+  const bool differs = verification.mismatches() + verification.time_mismatches() > 0;
   context.print("verify: golden " + backend + ", " + with_thousands(verification.values()) +
-                " values, " + with_thousands(verification.mismatches()) + " mismatches\n");
+                " values, " + with_thousands(verification.mismatches()) + " mismatches" +
+                times_text(verification) + "\n");
   return differs ? ExitCode::kMismatch : ExitCode::kOk;
 }
 

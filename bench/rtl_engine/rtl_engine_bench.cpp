@@ -1,0 +1,57 @@
+// How fast the Verilated RTL runs: Mcycles/s and GMAC/s of a whole network on each configuration,
+// one thread, median of 9 runs, without building and loading the model. Arguments: a workload file,
+// then configuration files; a model that is not there yet is built first.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "compiler/workload/workload.h"
+#include "core/cycle_accounting.h"
+#include "core/io/arch_config_file.h"
+#include "rtl/rtl_engine/rtl_engine.h"
+
+namespace qsim {
+namespace {
+
+constexpr int kRepeats = 9;
+
+void run_config(Engine& engine, const Workload& workload, const char* config) {
+  const Program program = compile(workload.graph, load_arch_config(config));
+  RunResult result = engine.run(program, workload.input, {});
+  const RunAccount run = account(program, result.times);
+  std::vector<double> seconds;
+  for (int i = 0; i < kRepeats; ++i) {
+    seconds.push_back(engine.run(program, workload.input, {}).wall_seconds);
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());
+  const double median = seconds[kRepeats / 2];
+  std::printf("%s on %-10s %9llu cycles in %.3f s: %6.2f Mcycles/s, %6.2f GMAC/s\n",
+              workload.graph.name.c_str(), program.arch.name.c_str(),
+              static_cast<unsigned long long>(run.total_cycles), median,
+              static_cast<double>(run.total_cycles) / median * 1e-6,
+              static_cast<double>(run.macs) / median * 1e-9);
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace qsim
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: rtl_engine_bench WORKLOAD.yaml CONFIG.yaml ...\n");
+    return 2;
+  }
+  try {
+    qsim::RtlEngineOptions options;
+    options.model.on_build = [](const std::string& line) {
+      std::fprintf(stderr, "%s\n", line.c_str());
+    };
+    const auto engine = qsim::make_rtl_engine(options);
+    const qsim::Workload workload = qsim::load_workload(argv[1]);
+    for (int i = 2; i < argc; ++i) qsim::run_config(*engine, workload, argv[i]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,116 @@
+// Bound to the accelerator: the port's rules as docs/reference/rtl.md states them, and the rules that
+// the units keep among themselves.
+module qsim_accelerator_assertions (
+  input logic         clk_i,
+  input logic         rst_ni,
+  input logic [3:0]   start_i,
+  input logic [3:0]   unit_ready_i,
+  input logic [3:0]   done_i,
+  input logic         idle_i,
+  input logic [1023:0] command_i,
+  input logic         read_request_valid_i,
+  input logic         read_request_ready_i,
+  input logic [31:0]  read_request_addr_i,
+  input logic [8:0]   read_request_beats_i,
+  input logic [3:0]   read_request_size_i,
+  input logic         write_request_valid_i,
+  input logic         write_request_ready_i,
+  input logic [31:0]  write_request_addr_i,
+  input logic [8:0]   write_request_beats_i,
+  input logic [3:0]   write_request_size_i,
+  input logic         read_data_valid_i,
+  input logic         write_done_i,
+  input logic         bursts_to_read_i,    // the load unit has bursts open
+  input logic         bursts_to_write_i,   // the store unit has
+  input logic         act_write_i,
+  input logic         weight_write_i,
+  input logic         param_write_i,
+  input logic         acc_write_i,
+  input logic         out_write_i,
+  input logic         execute_read_i,
+  input logic         execute_read_half_i,
+  input logic         post_read_i,
+  input logic         post_read_half_i,
+  input logic         execute_write_half_i
+);
+  read_request_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      read_request_valid_i && !read_request_ready_i |=>
+      read_request_valid_i && $stable(read_request_addr_i) && $stable(read_request_beats_i) &&
+      $stable(read_request_size_i))
+    else $error("%m: a read request changes before it is taken");
+  write_request_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      write_request_valid_i && !write_request_ready_i |=>
+      write_request_valid_i && $stable(write_request_addr_i) && $stable(write_request_beats_i) &&
+      $stable(write_request_size_i))
+    else $error("%m: a write request changes before it is taken");
+  read_request_sensible: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      read_request_valid_i |-> read_request_beats_i != '0 &&
+      (read_request_addr_i & ((32'd1 << read_request_size_i) - 32'd1)) == '0)
+    else $error("%m: a read burst of no beats, or off its beat's boundary");
+  write_request_sensible: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      write_request_valid_i |-> write_request_beats_i != '0 &&
+      (write_request_addr_i & ((32'd1 << write_request_size_i) - 32'd1)) == '0)
+    else $error("%m: a write burst of no beats, or off its beat's boundary");
+  data_was_asked_for: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      read_data_valid_i |-> bursts_to_read_i)
+    else $error("%m: read data that no burst asked for");
+  response_was_asked_for: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      write_done_i |-> bursts_to_write_i)
+    else $error("%m: a write response without a burst");
+
+  idle_writes_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      idle_i |-> !act_write_i && !weight_write_i && !param_write_i && !acc_write_i && !out_write_i)
+    else $error("%m: a memory is written while the core is idle");
+  idle_is_quiet: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      idle_i |-> start_i == '0 && done_i == '0 && !read_request_valid_i && !write_request_valid_i)
+    else $error("%m: something happens while the core is idle");
+  halves_apart: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      post_read_i && execute_read_i |-> post_read_half_i != execute_read_half_i)
+    else $error("%m: EXECUTE and POST read the same accumulator half");
+  post_reads_finished_psums: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      post_read_i && acc_write_i |-> post_read_half_i != execute_write_half_i)
+    else $error("%m: EXECUTE writes the accumulator half that POST reads");
+
+  for (genvar u = 0; u < 4; u++) begin : gen_unit
+    starts_when_ready: assert property (@(posedge clk_i) disable iff (!rst_ni)
+        start_i[u] |-> unit_ready_i[u])
+      else $error("%m: a unit starts a command and is not ready");
+    starts_its_own: assert property (@(posedge clk_i) disable iff (!rst_ni)
+        start_i[u] |-> command_i[256*u +: 4] == 4'(u))
+      else $error("%m: a unit starts another unit's command");
+  end
+endmodule
+
+bind qsim_accelerator qsim_accelerator_assertions u_assertions (
+  .clk_i(clk_i),
+  .rst_ni(rst_ni),
+  .start_i(start),
+  .unit_ready_i(unit_ready_o),
+  .done_i(done),
+  .idle_i(idle_o),
+  .command_i(command),
+  .read_request_valid_i(read_request_valid_o),
+  .read_request_ready_i(read_request_ready_i),
+  .read_request_addr_i(read_request_addr_o),
+  .read_request_beats_i(read_request_beats_o),
+  .read_request_size_i(read_request_size_o),
+  .write_request_valid_i(write_request_valid_o),
+  .write_request_ready_i(write_request_ready_i),
+  .write_request_addr_i(write_request_addr_o),
+  .write_request_beats_i(write_request_beats_o),
+  .write_request_size_i(write_request_size_o),
+  .read_data_valid_i(read_data_valid_i),
+  .write_done_i(write_done_i),
+  .bursts_to_read_i(u_load.burst_valid),
+  .bursts_to_write_i(u_store.bursts_valid),
+  .act_write_i(act_write),
+  .weight_write_i(weight_write),
+  .param_write_i(param_write),
+  .acc_write_i(execute_write),
+  .out_write_i(out_write),
+  .execute_read_i(execute_read),
+  .execute_read_half_i(execute_read_half),
+  .post_read_i(post_read),
+  .post_read_half_i(post_read_half),
+  .execute_write_half_i(execute_write_half)
+);

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Builds one Verilated model of rtl/src/ as a shared library for rtl/rtl_engine (core_abi.h): the one
+# builder of CMake's models and of those built on demand. Needs verilator, a C++ compiler, and nothing
+# else. Nothing half-made is left: the library is renamed into place when it is whole.
+set -euo pipefail
+
+usage() {
+  cat >&2 <<'USAGE'
+usage: build_model.sh --variant plain|assert|trace|coverage --cxx COMPILER --output FILE.so NAME=VALUE...
+
+  NAME=VALUE  every parameter of qsim_accelerator (docs/reference/rtl.md): ArrayRows=16 ...
+The log is FILE.log beside FILE.so.
+USAGE
+  exit 2
+}
+
+rtl=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
+variant=plain
+cxx=clang++
+output=
+parameters=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --variant | --cxx | --output)
+      [ $# -ge 2 ] || usage
+      printf -v "${1#--}" %s "$2"
+      shift
+      ;;
+    *=*) parameters+=("$1") ;;
+    *) usage ;;
+  esac
+  shift
+done
+[ -n "$output" ] || usage
+
+# Loops over the columns must be unrolled (Verilator 5.006 has no non-blocking assignment in a loop that
+# stays one); those over all PEs stay loops, which the compiler turns into vector code. Measured from 4x4
+# to 16x16: twice the columns is the fastest or within 3% of it.
+unroll=64
+for parameter in "${parameters[@]}"; do
+  case $parameter in ArrayCols=*) unroll=$((2 * ${parameter#*=})) ;; esac
+done
+# The same for every model. What the RTL leaves open at power-up is the engine's choice (--x-initial).
+verilate=(--cc --top-module qsim_accelerator --prefix Vqsim_accelerator -O3 --unroll-count "$unroll"
+  --unroll-stmts 1000000 --x-assign fast --x-initial unique -Wno-fatal -Wno-lint -Wno-style
+  --timescale 1ns/1ps)
+defines=(-DVM_SC=0 -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL
+  -DVL_PRINTF=qsim_rtl_printf)
+runtime=(verilated verilated_threads)
+libraries=()
+case $variant in
+  plain) verilate+=(--noassert) ;;
+  assert) verilate+=(--assert) ;;
+  trace) verilate+=(--noassert --trace-fst) && runtime+=(verilated_fst_c) && libraries+=(-lz) ;;
+  coverage) verilate+=(--assert --coverage-line --coverage-toggle) && runtime+=(verilated_cov) ;;
+  *) usage ;;
+esac
+for name in trace coverage; do
+  value=0
+  [ "$variant" != "$name" ] || value=1
+  defines+=("-DVM_${name^^}=$value")
+  [ "$name" != trace ] || defines+=("-DVM_TRACE_FST=$value")
+done
+
+# ArrayRows=16 -> -GArrayRows=16 for Verilator, -DQSIM_RTL_ARRAY_ROWS=16 for the adapter.
+for parameter in "${parameters[@]}"; do
+  name=$(printf %s "${parameter%%=*}" | sed 's/\([a-z]\)\([A-Z]\)/\1_\2/g')
+  verilate+=("-G$parameter")
+  defines+=("-DQSIM_RTL_${name^^}=${parameter#*=}u")
+done
+
+mkdir -p "$(dirname "$output")"
+folder=$(cd "$(dirname "$output")" && pwd)
+work=$(mktemp -d "$folder/.build-XXXXXX")
+log=${output%.so}.log
+jobs_of=()
+clean_up() {
+  trap '' TERM
+  [ ${#jobs_of[@]} -eq 0 ] || kill "${jobs_of[@]}" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Runs in the background, so that a signal ends the script at once.
+run() {
+  echo "+ $*" >>"$work/log"
+  "$@" >>"$work/log" 2>&1 &
+  jobs_of+=($!)
+}
+wait_for_all() {
+  local job
+  for job in "${jobs_of[@]}"; do
+    wait "$job" || {
+      mv -f "$work/log" "$log"
+      grep -v '^+ ' "$log" | tail -n 15 >&2 || true
+      echo "build_model.sh: failed; the whole log is $log" >&2
+      exit 1
+    }
+  done
+  jobs_of=()
+}
+
+include=$(verilator --getenv VERILATOR_ROOT)/include
+compile=("$cxx" -std=c++20 -march=native -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w
+  "${defines[@]}" -include "$rtl/rtl_engine/verilated_print.h" -I "$work" -I "$rtl/.."
+  -isystem "$include" -isystem "$include/vltstd")
+
+# Packages first; with assertions, what binds them to the units.
+mapfile -t sources < <(find "$rtl/src" -name '*_pkg.sv' | sort &&
+  find "$rtl/src" -name '*.sv' ! -name '*_pkg.sv' | sort)
+if [[ $variant =~ ^(assert|coverage)$ ]] && [ -d "$rtl/assertions" ]; then
+  mapfile -t -O ${#sources[@]} sources < <(find "$rtl/assertions" -name '*.sv' | sort)
+fi
+run verilator "${verilate[@]}" --Mdir "$work" "${sources[@]}"
+for source in "${runtime[@]}"; do
+  run "${compile[@]}" -O2 -c "$include/$source.cpp" -o "$work/$source.o"
+done
+wait_for_all
+
+# What runs every cycle as one unit and optimised; constructors and such (__Slow) apart and not.
+for source in "$work"/*.cpp; do
+  case $source in
+    *__Slow.cpp | *__Syms.cpp | *__Trace*) echo "#include \"$source\"" >>"$work/slow.cc" ;;
+    *) echo "#include \"$source\"" >>"$work/fast.cc" ;;
+  esac
+done
+echo "#include \"$rtl/rtl_engine/verilated_core.cpp\"" >>"$work/fast.cc"
+run "${compile[@]}" -O3 -c "$work/fast.cc" -o "$work/fast.o"
+run "${compile[@]}" -O1 -c "$work/slow.cc" -o "$work/slow.o"
+wait_for_all
+run "$cxx" -shared -Wl,-Bsymbolic -o "$work/model.so" "$work"/*.o "${libraries[@]}" -latomic
+wait_for_all
+
+mv -f "$work/log" "$log"
+mv -f "$work/model.so" "$output"

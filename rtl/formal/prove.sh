@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# Proves the cells of rtl/src with yosys-smtbmc and z3, for every input and state.
+# usage: prove.sh [NAME...]    NAME: fifo semaphore_bank burst_splitter requantize (default: all)
+#
+# A proof is: no assertion fails in the first cycles, none can fail after cycles in which all hold
+# (induction), and every cover is reached, so that nothing is proven of nothing. Then each broken
+# twin, the unit with one token changed, must fail an assertion, from the first cycle on. Exit 0
+# when all is so, 1 when not, 77 when yosys or z3 is absent (1 if QSIM_REQUIRE lists verilator: the
+# RTL's tools are then required).
+set -euo pipefail
+
+here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
+src=$here/../src
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+require_tools() {
+  local tool
+  for tool in yosys yosys-smtbmc z3; do
+    command -v "$tool" >/dev/null && continue
+    if [[ ",${QSIM_REQUIRE:-}," == *,verilator,* ]]; then
+      echo "QSIM_REQUIRE lists verilator, but there is no $tool" >&2
+      exit 1
+    fi
+    echo "skipped: no $tool"
+    exit 77
+  done
+}
+
+fail() {
+  echo "FAILED: $*" >&2
+  [ ! -s "$work/log" ] || tail -n 20 "$work/log" >&2
+  exit 1
+}
+
+# build PARAMETERS TOP FILE...: $work/model.smt2 of TOP with `Name=Value` parameters. Properties of
+# a unit that lie in its scope, rtl/formal/UNIT.svh, are put before its endmodule.
+build() {
+  local parameters=$1 top=$2 file parameter sets=() copies=()
+  shift 2
+  for file in "$@"; do
+    local name=${file##*/}
+    local properties=$here/${name%.sv}.svh
+    if [ -f "$properties" ]; then
+      sed "s|^endmodule|\`include \"$properties\"\nendmodule|" "$file" >"$work/bound_$name"
+      file=$work/bound_$name
+    fi
+    copies+=("$file")
+  done
+  for parameter in $parameters; do sets+=(-chparam "${parameter%=*}" "${parameter#*=}"); done
+  yosys -q -p "read_verilog -sv -formal ${copies[*]}
+    hierarchy -check -top $top ${sets[*]}
+    prep -flatten -top $top
+    memory_map
+    async2sync
+    opt -full
+    dffunmap
+    check -assert
+    write_smt2 -wires $work/model.smt2" >"$work/log" 2>&1 || fail "$top $parameters: yosys"
+}
+
+# solve OPTION...: the status that yosys-smtbmc ends with, "passed" or "failed".
+solve() {
+  yosys-smtbmc --noprogress -s z3 --unroll --presat "$@" "$work/model.smt2" \
+    >"$work/log" 2>&1 || true
+  grep -oP 'Status: \K\w+' "$work/log" | tail -n 1 | tr '[:upper:]' '[:lower:]'
+}
+
+# proof NAME UNIT_FILE TOP STEPS INDUCTION PARAMETERS FILE...: UNIT_FILE is the one that twins
+# break; STEPS is how far covers and twins go; INDUCTION is its depth, or 0 without state.
+proof() {
+  name=$1 unit=$2 top=$3 steps=$4 induction=$5 files=("${@:7}")
+  build "$6" "$top" "${files[@]}"
+  [ "$(solve -t $((induction + 2)))" = passed ] || fail "$name $6: not proven"
+  if [ "$induction" -gt 0 ]; then
+    [ "$(solve -i -t "$induction")" = passed ] || fail "$name $6: not proven by induction"
+  fi
+  [ "$(solve -c -t "$steps")" = passed ] || fail "$name $6: a cover is not reached"
+  covers=$(grep -c 'Reached cover' "$work/log") || fail "$name $6: no covers"
+  echo "$name${6:+ $6}: proven, $covers covers reached"
+}
+
+# twin PARAMETERS SED: the unit of the last proof with one token changed must fail.
+twin() {
+  local file broken=$work/$unit twins=()
+  : >"$work/log"
+  sed "$2" "$src/$unit" >"$broken"
+  cmp -s "$broken" "$src/$unit" && fail "$name: twin '$2' changes nothing"
+  for file in "${files[@]}"; do
+    [ "${file##*/}" != "$unit" ] || file=$broken
+    twins+=("$file")
+  done
+  build "$1" "$top" "${twins[@]}"
+  [ "$(solve -t "$steps")" = failed ] || fail "$name $1: the broken twin '$2' passes"
+  grep -q 'Assert failed' "$work/log" || fail "$name $1: twin '$2' fails no assertion"
+  echo "$name${1:+ $1}: broken twin noticed: $2"
+}
+
+prove_fifo() {
+  local depth
+  for depth in 1 2 3 4 7; do
+    proof fifo qsim_fifo.sv qsim_fifo $((2 * depth + 6)) 2 "Width=3 Depth=$depth" \
+      "$src/qsim_fifo.sv"
+  done
+  twin "Width=3 Depth=3" 's/push = push_i && !full_o/push = push_i/'
+  twin "Width=3 Depth=3" 's/pop = pop_i && valid_o/pop = pop_i/'
+  twin "Width=3 Depth=3" "s/PointerBits'(Depth - 1)/PointerBits'(Depth)/"
+  twin "Width=3 Depth=3" 's/if (push \&\& !pop) count_q/if (push) count_q/'
+  twin "Width=3 Depth=3" 's/storage_q\[read_pointer_q\]/storage_q[write_pointer_q]/'
+}
+
+prove_semaphore_bank() {
+  local chosen
+  for chosen in {0..15}; do
+    proof semaphore_bank qsim_semaphore_bank.sv qsim_semaphore_bank 4 1 "Chosen=$chosen" \
+      "$src/qsim_pkg.sv" "$src/qsim_semaphore_bank.sv"
+  done
+  twin "Chosen=15" "s/4'(raised\[2\]) + 4'(raised\[3\])/4'(raised[2]) + 4'(raised[2])/"
+  twin "Chosen=0" "s/- 4'(lowered\[3\])/+ 4'(lowered[3])/"
+  twin "Chosen=3" "s/wait_mask_i\[16 \* u + s\]/wait_mask_i[16 * u]/"
+  twin "Chosen=7" 's/<= next_count != /<= count_q[4 * s +: 4] != /'
+  twin "Chosen=9" "s/|| done_i != '0/|| done_i[0]/"
+}
+
+prove_burst_splitter() {
+  local files=("$here/burst_splitter.sv" "$src/qsim_burst_splitter.sv") parameters size
+  for parameters in "BoundaryBytes=0" "BoundaryBytes=4096 BeatsWidth=9" "MaxBeats=7"; do
+    for size in {0..7}; do
+      proof burst_splitter qsim_burst_splitter.sv burst_splitter 5 1 "$parameters Size=$size" \
+        "${files[@]}"
+    done
+  done
+  twin "Size=2" 's/) >> size_i;/) >> 1;/'
+  twin "Size=5" 's/to_boundary) < MaxBeats ?/to_boundary) > MaxBeats ?/'
+  twin "Size=4 BoundaryBytes=0" 's/beats_i <= BeatsWidth/beats_i < BeatsWidth/'
+  twin "Size=4" "s/(AddrWidth'(burst_beats_o) << size_i)/AddrWidth'(burst_beats_o)/"
+}
+
+prove_requantize() {
+  local files=("$src/qsim_pkg.sv" "$src/qsim_requantize_pkg.sv" "$here/requantize.sv") shift
+  for shift in {0..31}; do
+    proof requantize qsim_requantize_pkg.sv requantize 1 0 "Shift=$shift" "${files[@]}"
+  done
+  twin "Shift=0" 's/{bias\[31\], bias}/{1'"'b0"', bias}/'
+  twin "Shift=31" 's/doubled >>> shift/doubled >> shift/'
+  twin "Shift=9" 's/(halves\[1\] ||/(!halves[1] ||/'
+  twin "Shift=1" "s/up = halves\[0\];/up = 1'b0;/"
+  twin "Shift=0" 's/most = {{27{hi\[7\]}}, hi}/most = {27'"'b0"', hi}/'
+  twin "Shift=0" 's/requantize_clamp = lo;/requantize_clamp = q[7:0];/'
+}
+
+require_tools
+[ $# -gt 0 ] || set -- fifo semaphore_bank burst_splitter requantize
+for chosen in "$@"; do
+  declare -F "prove_$chosen" >/dev/null || fail "no proof '$chosen'"
+  "prove_$chosen"
+done

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Reads the accelerator with Yosys, a second front end besides Verilator, for the parameters of
+# configurations.
+#   synthesize.sh check CONFIG.yaml...   elaborates and checks for undriven wires and loops
+#   synthesize.sh area CONFIG.yaml...    maps to gates and prints the area table of docs/reference/rtl.md
+# The memories stay memories: their bits are counted, not turned into gates.
+set -euo pipefail
+rtl=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+mode=${1:-}
+if ! [[ $mode =~ ^(check|area)$ ]] || [ $# -lt 2 ]; then
+  echo "usage: synthesize.sh check|area CONFIG.yaml..." >&2
+  exit 2
+fi
+shift
+
+# value CONFIG KEY
+value() {
+  awk -F': *' -v key="$2" '$1 == key { print $2 }' "$1"
+}
+
+# parameters CONFIG: chparam's arguments.
+parameters() {
+  local rows cols
+  rows=$(value "$1" array_rows)
+  cols=$(value "$1" array_cols)
+  echo "-set ArrayRows $rows -set ArrayCols $cols" \
+    "-set ActWords $(($(value "$1" act_scratchpad_kib) * 1024 / rows))" \
+    "-set WeightWords $(($(value "$1" weight_scratchpad_kib) * 1024 / cols))" \
+    "-set AccHalfWords $(($(value "$1" accumulator_kib) * 128 / cols))" \
+    "-set OutWords $(($(value "$1" output_scratchpad_kib) * 1024 / cols))" \
+    "-set BusBytes $(value "$1" bus_bytes) -set BurstBeats $(value "$1" burst_beats)" \
+    "-set OutstandingBursts $(value "$1" outstanding_bursts)"
+}
+
+sources=$(find "$rtl/src" -name '*_pkg.sv' | sort && find "$rtl/src" -name '*.sv' ! -name '*_pkg.sv' | sort)
+read_design() {
+  echo "read_verilog -sv $(tr '\n' ' ' <<<"$sources"); chparam $(parameters "$1") qsim_accelerator;" \
+    "hierarchy -check -top qsim_accelerator; proc"
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# count SECTION CELLS: how many cells whose names match the expression the last statistics have, in
+# the module whose heading matches SECTION; "hierarchy" stands for the whole design.
+count() {
+  awk -v section="$1" -v cells="$2" '/^===/ { inside = $0 ~ section }
+    inside && $1 ~ cells { sum += $2 } END { print sum + 0 }' "$work/statistics"
+}
+
+[ "$mode" = check ] || echo "| config | gates | of these in the array | flip-flops | memories |
+|---|---|---|---|---|"
+for config in "$@"; do
+  name=$(basename "$config" .yaml)
+  if [ "$mode" = check ]; then
+    yosys -q -l "$work/log" -p "$(read_design "$config"); opt_clean; check -assert" >/dev/null 2>&1 || {
+      tail -n 20 "$work/log" >&2
+      echo "synthesize.sh: $name does not elaborate" >&2
+      exit 1
+    }
+    echo "$name: elaborates"
+    continue
+  fi
+  yosys -q -l "$work/log" -p "$(read_design "$config"); opt; memory_dff; memory_collect; opt; alumacc; opt
+    techmap; opt -fast; abc -fast -g AND,OR,XOR,MUX; opt_clean -purge; tee -q -o $work/statistics stat" >/dev/null 2>&1 || {
+    tail -n 20 "$work/log" >&2
+    exit 1
+  }
+  gates=$(count hierarchy '_(AND|OR|XOR|MUX|NOT)_$')
+  array=$(count systolic_array '_(AND|OR|XOR|MUX|NOT)_$')
+  flops=$(count hierarchy 'DFF')
+  kib=$(($(value "$config" act_scratchpad_kib) + $(value "$config" weight_scratchpad_kib) +
+    $(value "$config" accumulator_kib) + $(value "$config" output_scratchpad_kib)))
+  printf '| %s | %d | %d | %d | %d KiB |\n' "$name" "$gates" "$array" "$flops" "$kib"
+done

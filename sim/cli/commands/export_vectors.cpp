@@ -1,0 +1,95 @@
+// `qsim export-vectors`: a program with everything that a test bench needs to run it and to judge
+// the result, for people who verify RTL of their own.
+#include <sstream>
+
+#include "compiler/compile.h"
+#include "core/io/arch_config_file.h"
+#include "core/io/files.h"
+#include "core/program_text.h"
+#include "golden/cpu/graph_executor.h"
+#include "report/compare.h"
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/network.h"
+#include "sim/cli/provenance.h"
+#include "sim/cli/vector_manifest.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The last file to be written says that the others are whole, so an old one goes first.
+void remove_old_manifest(const fs::path& folder) {
+  std::error_code error;
+  fs::remove(folder / "manifest.json", error);
+  if (error) throw_bad_input((folder / "manifest.json").string() + ": " + error.message());
+}
+
+std::string program_text(const Program& program) {
+  std::ostringstream text;
+  print_program(program, text);
+  return std::move(text).str();
+}
+
+// Bytes that golden does not confirm are no test vectors.
+std::int64_t mismatches(const Network& network, const Program& program, const Vectors& vectors) {
+  RunResult result;
+  result.ofmaps = vectors.ofmaps;
+  const std::vector<Tensor> golden = golden::run_graph(network.model.graph, network.input);
+  return compare_ofmaps(program, golden, result).mismatches();
+}
+
+void write_files(Context& context, const Network& network, const Program& program,
+                 const Vectors& vectors) {
+  const fs::path path = context.options().out;
+  remove_old_manifest(path);
+  VectorFolder folder(context, path);
+  add_commands(folder, program);
+  add_times(folder, vectors);
+  add_semaphores(folder, program);
+  add_images(folder, program, vectors);
+  add_ofmaps(folder, program, vectors);
+  add_header(folder, program, vectors);
+  folder.add_text({"program.qprog", "qprog", "", {}, "the program as text"}, program_text(program));
+  folder.add_text({"config.yaml", "yaml", "", {}, "the configuration, resolved"},
+                  arch_config_yaml(program.arch));
+  const Provenance provenance = provenance_of(context.argv(), context.options(), network);
+  context.write_file(path / "manifest.json",
+                     manifest_json(provenance, program, vectors, folder.files()));
+}
+
+Sheet summary(const Options& options, const Program& program, const Vectors& vectors) {
+  Sheet sheet;
+  sheet.schema = "qsim.export-vectors/1";
+  sheet.add("folder", options.out);
+  sheet.add("config", program.arch.name);
+  sheet.add("commands", static_cast<std::int64_t>(program.command_count()));
+  sheet.add("cycles", static_cast<std::int64_t>(vectors.total_cycles));
+  sheet.add("dram_bytes", static_cast<std::int64_t>(vectors.dram_before.size()));
+  sheet.add("layers", static_cast<std::int64_t>(program.layers.size()));
+  return sheet;
+}
+
+}  // namespace
+
+ExitCode export_vectors_command(Context& context) {
+  const Options& options = context.options();
+  make_folder(options.out);
+  const ArchConfig config = load_config(options);
+  const Network network = import_network(options, config);
+  const Program program = compile(network.model.graph, config);
+  context.progress("running " + std::to_string(program.command_count()) + " commands");
+  const Vectors vectors = make_vectors(program, network.input);
+  const std::int64_t wrong = mismatches(network, program, vectors);
+  if (wrong > 0) {
+    context.print("export-vectors: " + std::to_string(wrong) +
+                  " values differ from golden; nothing is written\n");
+    return ExitCode::kMismatch;
+  }
+  context.progress("writing the files");
+  write_files(context, network, program, vectors);
+  context.print(summary(options, program, vectors));
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim

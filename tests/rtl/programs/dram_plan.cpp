@@ -1,0 +1,289 @@
+#include "tests/rtl/programs/dram_plan.h"
+
+#include <algorithm>
+
+#include "core/checked_math.h"
+#include "tests/rtl/programs/coverage_bins.h"
+
+namespace qsim {
+namespace {
+
+std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
+DramTensor byte_tensor(std::int64_t address, std::int64_t bytes, std::int64_t block) {
+  DramTensor tensor;
+  tensor.address = address;
+  tensor.value.shape = {1, 1, 1, bytes};
+  tensor.block = block;
+  return tensor;
+}
+
+std::byte draw_byte(Random& random, ValueStyle style) {
+  const std::uint64_t bits = random.next();
+  const auto any = static_cast<std::byte>(bits & 0xff);
+  switch (style) {
+    case ValueStyle::kUniform:
+      return any;
+    case ValueStyle::kExtremes:
+      return (bits >> 8) % 8 == 0 ? any : static_cast<std::byte>(0x7f + ((bits >> 20) & 1));
+    case ValueStyle::kSmall:
+      return static_cast<std::byte>((bits & 7) - 4);
+    case ValueStyle::kSparse:
+      return (bits >> 8) % 4 == 0 ? any : std::byte{0};
+    case ValueStyle::kLowest:
+      break;
+  }
+  return std::byte{0x80};
+}
+
+std::int32_t draw_bias(Random& random) {
+  switch (random.uniform(0, 7)) {
+    case 0:
+      return INT32_MIN + static_cast<std::int32_t>(random.uniform(0, 3));
+    case 1:
+      return INT32_MAX - static_cast<std::int32_t>(random.uniform(0, 3));
+    case 2:
+      return static_cast<std::int32_t>(random.next());
+    case 3:
+    case 4:  // so that the bits that a small shift drops decide
+      return static_cast<std::int32_t>(random.uniform(-64, 64));
+    default:
+      return static_cast<std::int32_t>(random.uniform(-60000, 60000));
+  }
+}
+
+// Each bin of coverage_bins.h, and often one that leaves something of a psum.
+int draw_shift(Random& random) {
+  constexpr std::array<std::array<std::int64_t, 2>, 5> kRanges = {
+      {{0, 0}, {1, 7}, {8, 30}, {31, 31}, {8, 16}}};
+  const auto& range = kRanges[static_cast<std::size_t>(random.uniform(0, 4))];
+  return static_cast<int>(random.uniform(range[0], range[1]));
+}
+
+}  // namespace
+
+std::vector<std::byte> draw_bytes(Random& random, ValueStyle style, std::size_t count) {
+  std::vector<std::byte> bytes(count);
+  for (std::byte& byte : bytes) byte = draw_byte(random, style);
+  return bytes;
+}
+
+DramPlan::DramPlan(const ProgramPlan& plan, const ProgramLayout& layout, Random& random,
+                   Program& program)
+    : plan_(plan), arch_(plan.arch), random_(random), program_(program) {
+  add_regions(layout);
+  add_segments();
+}
+
+// Input and ofmaps in a random order, beats apart.
+void DramPlan::add_regions(const ProgramLayout& layout) {
+  const std::int64_t block = arch_.block_channels();
+  const std::int64_t align = std::min(arch_.bus_bytes, block);
+  std::int64_t largest = 0;
+  for (const MemoryTurn& turn : layout.of(verifier::Memory::kActivation)) {
+    for (const Load& load : turn.loads) {
+      largest = std::max(
+          largest, std::int64_t{load.run_bytes} + (load.groups + load.runs) * arch_.array_rows);
+    }
+  }
+  const std::int64_t input_bytes =
+      round_up(largest + random_.uniform(0, 1000) * arch_.array_rows, block);
+  const std::size_t layers = layout.ofmap_words.size();
+  const auto input_at =
+      static_cast<std::size_t>(random_.uniform(0, static_cast<std::int64_t>(layers)));
+  std::int64_t address = random_.uniform(0, 9) * align;
+  const auto take = [&](std::int64_t bytes) {
+    const DramTensor tensor = byte_tensor(address, bytes, block);
+    address += tensor.size_bytes() + random_.uniform(0, 5) * align;
+    return tensor;
+  };
+  for (std::size_t l = 0; l <= layers; ++l) {
+    if (l == input_at) program_.input.tensor = take(input_bytes);
+    if (l == layers) break;
+    ProgramLayer layer;
+    layer.name = "layer" + std::to_string(l);
+    layer.graph_layer = static_cast<std::int32_t>(l);
+    layer.ofmap = take(layout.ofmap_words[l] * arch_.array_cols);
+    program_.layers.push_back(layer);
+    readable_.emplace_back(static_cast<std::size_t>(layout.ofmap_words[l]), false);
+  }
+  program_.writable_bytes = address;
+}
+
+void DramPlan::add_segments() {
+  const std::int64_t align = std::max(arch_.bus_bytes, arch_.block_channels());
+  const std::int64_t weight_bytes = arch_.weight_slot_words() * arch_.array_cols * 5 / 4;
+  const std::int64_t blocks = random_.uniform(1, 6);
+  param_pitch_ = round_up(arch_.param_block_bytes(), arch_.bus_bytes) +
+                 random_.uniform(0, 2) * arch_.bus_bytes;
+  const std::int64_t all = round_up(weight_bytes, align) + blocks * param_pitch_ + 40 * align;
+  std::int64_t address = round_up(program_.writable_bytes, align);
+  const bool is_last = random_.chance(0.1);
+  if (is_last) address = (std::int64_t{1} << 32) - round_up(all, align);
+  address += random_.uniform(0, 9) * align;
+  if (!is_last && random_.chance(0.25)) {
+    add_parameters(address, blocks);
+    address += round_up(blocks * param_pitch_, align);
+    add_weights("weights", address, weight_bytes);
+    // As far away as a stride can reach.
+    const int bits = random_.chance(0.6) ? 28 : 30;
+    const std::int64_t far =
+        random_.uniform(std::int64_t{1} << (bits - 2), std::int64_t{1} << bits);
+    add_weights("far weights", address + far / align * align, weight_bytes);
+  } else if (random_.chance(0.5)) {
+    add_weights("weights", address, weight_bytes);
+    add_parameters(address + round_up(weight_bytes, align) + random_.uniform(0, 9) * align, blocks);
+  } else {
+    add_parameters(address, blocks);
+    address += round_up(blocks * param_pitch_, align) + random_.uniform(0, 9) * align;
+    add_weights("weights", address, weight_bytes);
+  }
+}
+
+void DramPlan::add_weights(const char* name, std::int64_t address, std::int64_t bytes) {
+  program_.segments.push_back(
+      {name, address, draw_bytes(random_, plan_.weight_style, static_cast<std::size_t>(bytes))});
+}
+
+void DramPlan::add_parameters(std::int64_t address, std::int64_t blocks) {
+  DramSegment segment{"params", address, {}};
+  segment.bytes =
+      draw_bytes(random_, ValueStyle::kUniform, static_cast<std::size_t>(blocks * param_pitch_));
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    std::byte* at = segment.bytes.data() + block * param_pitch_;
+    for (std::int64_t c = 0; c < arch_.array_cols; ++c) {
+      const auto bias = static_cast<std::uint32_t>(draw_bias(random_));
+      for (int byte = 0; byte < 4; ++byte) {
+        at[c * 4 + byte] = static_cast<std::byte>((bias >> (8 * byte)) & 0xff);
+      }
+      // The upper three bits of a shift byte have no meaning.
+      at[arch_.array_cols * 4 + c] =
+          static_cast<std::byte>(draw_shift(random_) | (random_.chance(0.5) ? 0 : 0xa0));
+    }
+  }
+  program_.segments.push_back(std::move(segment));
+}
+
+void DramPlan::place(const PlacedCommand& placed, Store& store) const {
+  store.dram_addr =
+      u32(program_.layers[placed.layer].ofmap.address + placed.ofmap_word * arch_.array_cols);
+}
+
+void DramPlan::make_readable(const PlacedCommand& placed) {
+  const Store& s = std::get<Store>(placed.command.fields);
+  for (std::int64_t g = 0; g < s.groups; ++g) {
+    for (std::int64_t r = 0; r < s.runs; ++r) {
+      const std::int64_t at =
+          placed.ofmap_word + (g * s.group_stride + r * s.run_stride) / arch_.array_cols;
+      const auto first = readable_[placed.layer].begin() + at;
+      std::fill(first, first + s.run_bytes / arch_.array_cols, true);
+    }
+  }
+}
+
+// A random stretch of an ofmap that has been stored, else the input.
+DramPlan::Region DramPlan::readable_region(std::int64_t least_bytes) {
+  const auto layer =
+      static_cast<std::size_t>(random_.uniform(0, static_cast<std::int64_t>(readable_.size()) - 1));
+  const std::vector<bool>& words = readable_[layer];
+  const auto at = random_.uniform(0, static_cast<std::int64_t>(words.size()) - 1);
+  auto begin = words.begin() + at;
+  auto end = begin;
+  while (end != words.end() && *end) ++end;
+  while (begin != words.begin() && *(begin - 1)) --begin;
+  std::int64_t first = (begin - words.begin()) * arch_.array_cols;
+  const std::int64_t last = (end - words.begin()) * arch_.array_cols;
+  first = round_up(first, arch_.array_rows);
+  if (!words[static_cast<std::size_t>(at)] || last - first < least_bytes) {
+    const DramTensor& input = program_.input.tensor;
+    return {input.address, input.size_bytes()};
+  }
+  return {program_.layers[layer].ofmap.address + first, last - first};
+}
+
+void DramPlan::place_runs(Load& load, const Region& region, std::int64_t align) {
+  const std::int64_t run = load.run_bytes;
+  const std::int64_t gap = random_.chance(0.6) ? 0 : random_.uniform(0, 6) * align;
+  std::int64_t run_stride = round_up(run, align) + gap;
+  if (random_.chance(0.1)) run_stride = random_.uniform(1, ceil_div(run, align)) * align;
+  std::int64_t group_stride = run_stride * load.runs;
+  if (random_.chance(0.3)) group_stride += random_.uniform(0, 6) * align;
+  if (random_.chance(0.1)) group_stride = random_.uniform(1, 8) * align;
+  const auto extent = [&] {
+    return (load.groups - std::int64_t{1}) * group_stride +
+           (load.runs - std::int64_t{1}) * run_stride + run;
+  };
+  if (extent() > region.bytes) group_stride = run_stride = align;
+  if (extent() > region.bytes)
+    return place_runs(load, {program_.input.tensor.address, program_.input.tensor.size_bytes()},
+                      align);
+  const std::int64_t room = (region.bytes - extent()) / align;
+  load.dram_addr = u32(region.address + random_.uniform(0, room) * align);
+  // A stride that is never taken may be anything.
+  load.run_stride = u32(load.runs > 1 ? run_stride : random_.uniform(0, (1 << 28) - 1));
+  load.group_stride = u32(load.groups > 1 ? group_stride : random_.uniform(0, (1 << 30) - 1));
+}
+
+DramPlan::Region DramPlan::segment(const std::string& name) const {
+  for (const DramSegment& s : program_.segments) {
+    if (s.name == name) return {s.address, static_cast<std::int64_t>(s.bytes.size())};
+  }
+  return {};
+}
+
+// Where there are two segments of weights, the second of two runs or groups may come from the
+// other.
+void DramPlan::place_weights(Load& load) {
+  const std::int64_t align = std::min(arch_.bus_bytes, arch_.array_cols);
+  const Region near = segment("weights");
+  const Region far = segment("far weights");
+  const std::int64_t stride = far.address - near.address;
+  if (far.bytes > 0 && load.groups == 2 && load.runs * std::int64_t{load.run_bytes} <= near.bytes) {
+    Load group = load;
+    group.groups = 1;
+    place_runs(group, near, align);
+    load.dram_addr = group.dram_addr;
+    load.run_stride = group.run_stride;
+    load.group_stride = u32(stride);
+  } else if (far.bytes > 0 && load.groups == 1 && load.runs == 2 && stride < (1 << 28)) {
+    Load run = load;
+    run.runs = 1;
+    place_runs(run, near, align);
+    load.dram_addr = run.dram_addr;
+    load.run_stride = u32(stride);
+    load.group_stride = run.group_stride;
+  } else {
+    place_runs(load, near, align);
+  }
+}
+
+void DramPlan::place(Load& load, bool reads_ofmaps) {
+  switch (static_cast<LoadMemory>(load.memory)) {
+    case LoadMemory::kActivation: {
+      const DramTensor& input = program_.input.tensor;
+      const Region region = reads_ofmaps ? readable_region(load.run_bytes)
+                                         : Region{input.address, input.size_bytes()};
+      return place_runs(load, region, arch_.array_rows);
+    }
+    case LoadMemory::kWeight:
+      return place_weights(load);
+    case LoadMemory::kParameter: {
+      const Region region = segment("params");
+      const std::int64_t blocks = region.bytes / param_pitch_;
+      load.dram_addr = u32(region.address + random_.uniform(0, blocks - 1) * param_pitch_);
+      load.run_stride = u32(random_.uniform(0, (1 << 28) - 1));
+      load.group_stride = u32(random_.uniform(0, (1 << 30) - 1));
+      return;
+    }
+  }
+}
+
+Tensor DramPlan::input() const {
+  const DramTensor& tensor = program_.input.tensor;
+  Random random(plan_.seed + 1);
+  Tensor input(DType::kInt8, tensor.value.shape.nhwc());
+  input.bytes = draw_bytes(random, plan_.input_style, input.bytes.size());
+  return input;
+}
+
+}  // namespace qsim

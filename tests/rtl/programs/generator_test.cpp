@@ -1,0 +1,214 @@
+// Random programs are legal, the same for the same seed, and as arbitrary as they are meant to be.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "compiler/verifier/verify.h"
+#include "core/dram_memory.h"
+#include "golden/program_interpreter/program_interpreter.h"
+#include "tests/rtl/programs/coverage_bins.h"
+#include "tests/rtl/programs/program_generator.h"
+#include "tests/rtl/programs/shape_draw.h"
+#include "tests/rtl/programs/witnesses.h"
+#include "tests/rtl/programs/word_spans.h"
+
+namespace qsim {
+namespace {
+
+constexpr const char* kConfigs[] = {"pe4x4",   "pe8x8",      "pe16x16", "pe16x32",
+                                    "pe32x32", "narrow_bus", "wide_bus"};
+
+TEST(RandomPrograms, EveryOneIsLegal) {
+  for (const char* name : kConfigs) {
+    const ArchConfig arch = named_config(name);
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+      const BuiltCase built = build_case(draw_plan(arch, seed), "test");
+      ASSERT_EQ(built.violation, "") << name << " seed " << seed;
+    }
+  }
+}
+
+TEST(RandomPrograms, SeedMeansOneProgram) {
+  const ArchConfig arch = named_config("pe8x8");
+  const RandomCase first = make_random_case(arch, 11);
+  const RandomCase again = make_random_case(arch, 11);
+  EXPECT_TRUE(first.program == again.program);
+  EXPECT_TRUE(first.input == again.input);
+  EXPECT_FALSE(first.program == make_random_case(arch, 12).program);
+}
+
+// What the programs of one configuration have, each counted over programs.
+class Census {
+ public:
+  void add(const Program& program) {
+    std::set<std::string> seen;
+    for (const Instruction& i : program.stream(Unit::kLoad)) {
+      add_load(std::get<Load>(i.command.fields), program, seen);
+    }
+    for (const Instruction& i : program.stream(Unit::kExecute)) {
+      add_execute(std::get<Execute>(i.command.fields), program.arch, seen);
+    }
+    for (const Instruction& i : program.stream(Unit::kStore)) {
+      const Store& s = std::get<Store>(i.command.fields);
+      if (s.runs > 1 && s.run_stride > s.run_bytes) seen.insert("store with gaps");
+      if (s.runs > 1 && s.groups > 1) seen.insert("store of groups and runs");
+    }
+    add_tokens(program, seen);
+    for (const std::string& feature : seen) ++programs_[feature];
+  }
+  int operator[](const std::string& feature) { return programs_[feature]; }
+
+ private:
+  static void add_load(const Load& load, const Program& program, std::set<std::string>& seen) {
+    if (load.groups > 1 && load.runs > 1) seen.insert("load of groups and runs");
+    if (load.runs > 1 && load.run_stride < load.run_bytes) seen.insert("load that overlaps");
+    if (load.runs > 1 && load.run_stride > load.run_bytes) seen.insert("load with gaps");
+    if (load.memory == 0 && program.arch.array_rows < program.arch.array_cols &&
+        load.plane_words > 1) {
+      seen.insert("deinterleaved");
+    }
+    for (const ProgramLayer& layer : program.layers) {
+      const std::int64_t at = std::int64_t{load.dram_addr} - layer.ofmap.address;
+      if (at >= 0 && at < layer.ofmap.size_bytes()) seen.insert("load of an ofmap");
+    }
+    if (load.dram_addr > 0xf0000000u) seen.insert("far address");
+    if (load.runs > 1 && load.run_stride > (1u << 27)) seen.insert("long run stride");
+    if (load.groups > 1 && load.group_stride > (1u << 29)) seen.insert("long group stride");
+  }
+  static void add_execute(const Execute& e, const ArchConfig& arch, std::set<std::string>& seen) {
+    const std::int64_t pixels = std::int64_t{e.out_rows} * e.out_cols;
+    if (pixels == 1) seen.insert("one pixel");
+    if (pixels < arch.array_rows) seen.insert("fewer pixels than rows");
+    if (pixels > 3 * arch.array_rows) seen.insert("many pixels");
+    if (e.accumulate != 0) seen.insert("accumulate");
+    if (e.planes > 1) seen.insert("planes");
+    if (e.kernel_h != e.kernel_w) seen.insert("oblong kernel");
+    if (e.acc_half != 0) seen.insert("second half");
+    if (e.planes * e.kernel_h * e.kernel_w == 1) seen.insert("one fold");
+  }
+  static void add_tokens(const Program& program, std::set<std::string>& seen) {
+    for (std::size_t s = 0; s < kSemaphores; ++s) {
+      const Semaphore& semaphore = program.semaphores[s];
+      if (semaphore.name == "act_free" && semaphore.initial > 1) seen.insert("turns in flight");
+      if (semaphore.name == "stored") seen.insert("loads that wait for stores");
+      if (semaphore.name.starts_with("noise")) seen.insert("noise");
+      if (semaphore.initial > 4) seen.insert("many tokens");
+    }
+  }
+  std::map<std::string, int> programs_;
+};
+
+TEST(RandomPrograms, HaveEveryFeatureOften) {
+  Census all;
+  for (const char* name : {"pe4x4", "pe16x32", "narrow_bus", "wide_bus"}) {
+    const ArchConfig arch = named_config(name);
+    Census census;
+    for (std::uint64_t seed = 1000; seed < 1400; ++seed) {
+      const Program program = make_random_case(arch, seed).program;
+      census.add(program);
+      all.add(program);
+    }
+    for (const char* feature :
+         {"load of groups and runs", "load that overlaps", "load with gaps", "load of an ofmap",
+          "far address", "store with gaps", "store of groups and runs", "one pixel",
+          "fewer pixels than rows", "many pixels", "accumulate", "planes", "oblong kernel",
+          "second half", "one fold", "turns in flight", "loads that wait for stores", "noise",
+          "many tokens"}) {
+      EXPECT_GE(census[feature], 8) << name << ": " << feature;
+    }
+    EXPECT_EQ(census["deinterleaved"] > 0, arch.array_rows < arch.array_cols) << name;
+  }
+  for (const char* rare : {"long run stride", "long group stride"}) EXPECT_GE(all[rare], 8) << rare;
+}
+
+// A test of bytes is worth something only while bytes differ from their clamps.
+TEST(RandomPrograms, LeaveManyDistinctValues) {
+  const auto interpreter = make_program_interpreter();
+  std::array<std::int64_t, 256> values{};
+  std::int64_t all = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const RandomCase made = make_random_case(named_config("pe8x8"), seed);
+    for (const Tensor& ofmap : interpreter->run(made.program, made.input, {}).ofmaps) {
+      for (const std::byte byte : ofmap.bytes) ++values[std::to_integer<std::size_t>(byte)];
+      all += ofmap.elems();
+    }
+  }
+  for (const std::int64_t count : values) EXPECT_GT(count, 0);
+  EXPECT_LT(values[0x80] + values[0x7f], all * 6 / 10);
+}
+
+// The psums of the wrapping turn in 64 bits, as if nothing wrapped: one pixel's lanes are all alike
+// but for what is resident, so the sum of the pad's part alone tells.
+TEST(RandomPrograms, SomeWrapTheAccumulator) {
+  const ArchConfig arch = named_config("pe4x4");
+  const RandomCase made = make_random_case(arch, 407);
+  std::int64_t sum = 0;
+  for (const Instruction& i : made.program.stream(Unit::kExecute)) {
+    const Execute& e = std::get<Execute>(i.command.fields);
+    if (e.kernel_h != 8) continue;
+    sum += std::int64_t{e.planes} * (e.kernel_h * e.kernel_w - 1) * arch.array_rows * e.pad_value *
+           -128;
+  }
+  EXPECT_GT(std::abs(sum), std::int64_t{1} << 31);
+  int wrapping = 0;
+  for (std::uint64_t seed = 0; seed < 800; ++seed) {
+    const ProgramPlan plan = draw_plan(arch, seed);
+    wrapping += plan.layers[0].turns[0].executes.size() > 50 ? 1 : 0;
+  }
+  EXPECT_EQ(wrapping, 2);
+}
+
+TEST(RandomShapes, FallIntoTheBinsThatAreAskedFor) {
+  const ArchConfig arch = named_config("pe16x16");
+  Random random(5);
+  int missed = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const ExecuteBins bins{static_cast<std::size_t>(random.uniform(0, 3)),
+                           static_cast<std::size_t>(random.uniform(0, 2)),
+                           static_cast<PadBin>(random.uniform(0, 2))};
+    missed += bins_of(draw_execute(random, arch, bins, {})) == bins ? 0 : 1;
+    const auto pool = static_cast<PoolBin>(random.uniform(0, 3));
+    const Post post = draw_post(random, arch, pool, 40, 200);
+    missed += pool_bin_of(post) == pool ? 0 : 1;
+    EXPECT_LE(span_of(words_of(post, arch)).size(), 40);
+  }
+  EXPECT_LT(missed, 80);
+}
+
+Execute sliding(std::uint32_t kernel, std::uint32_t stride, std::int32_t origin,
+                std::uint32_t size) {
+  Execute e;
+  e.kernel_h = e.kernel_w = kernel;
+  e.stride_h = e.stride_w = stride;
+  e.origin_row = e.origin_col = origin;
+  e.in_rows = e.in_cols = size;
+  e.out_rows = e.out_cols = 2;
+  e.planes = 1;
+  return e;
+}
+
+TEST(CoverageBins, FollowTheirDefinition) {
+  EXPECT_EQ(bins_of(sliding(1, 1, 0, 2)), (ExecuteBins{0, 0, PadBin::kNone}));
+  EXPECT_EQ(bins_of(sliding(3, 2, 0, 5)), (ExecuteBins{1, 1, PadBin::kNone}));
+  EXPECT_EQ(bins_of(sliding(3, 2, 0, 4)), (ExecuteBins{1, 1, PadBin::kSome}));
+  EXPECT_EQ(bins_of(sliding(7, 7, -1, 40)), (ExecuteBins{2, 2, PadBin::kSome}));
+  EXPECT_EQ(bins_of(sliding(8, 3, -11, 9)), (ExecuteBins{3, 2, PadBin::kAll}));
+  // Columns -1 and 2 of a tile of two: the stride steps over it.
+  EXPECT_EQ(bins_of(sliding(1, 3, -1, 2)), (ExecuteBins{0, 2, PadBin::kAll}));
+  Post p;
+  p.in_rows = p.in_cols = 4;
+  p.out_rows = p.out_cols = p.pool_h = p.pool_w = p.pool_stride_h = p.pool_stride_w = 1;
+  EXPECT_EQ(pool_bin_of(p), PoolBin::kNone);
+  p.pool_h = p.pool_w = 2;
+  EXPECT_EQ(pool_bin_of(p), PoolBin::kDisjoint);  // one window overlaps with nothing
+  p.out_cols = 2;
+  EXPECT_EQ(pool_bin_of(p), PoolBin::kOverlapping);
+  p.origin_row = -1;
+  EXPECT_EQ(pool_bin_of(p), PoolBin::kPadded);
+  const int shifts[] = {0, 1, 7, 8, 30, 31};
+  const std::size_t bins[] = {0, 1, 1, 2, 2, 3};
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(shift_bin_of(shifts[i]), bins[i]);
+}
+
+}  // namespace
+}  // namespace qsim

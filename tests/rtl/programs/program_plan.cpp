@@ -1,0 +1,180 @@
+#include "tests/rtl/programs/program_plan.h"
+
+#include <algorithm>
+
+#include "tests/rtl/programs/shape_draw.h"
+#include "tests/rtl/programs/word_spans.h"
+
+namespace qsim {
+namespace {
+
+// The bins that a plan steers towards, counted off by its seed.
+struct Focus {
+  ExecuteBins execute;
+  PoolBin pool;
+  std::uint32_t rounding;
+};
+
+ExecuteBins draw_bins(Random& random) {
+  const auto draw = [&](std::size_t bins) {
+    return static_cast<std::size_t>(random.uniform(0, static_cast<std::int64_t>(bins) - 1));
+  };
+  return {draw(kKernelBins), draw(kStrideBins), static_cast<PadBin>(draw(kPadBins))};
+}
+
+Focus focus_of(std::uint64_t seed) {
+  const auto take = [&](std::size_t bins) {
+    const std::size_t bin = seed % bins;
+    seed /= bins;
+    return bin;
+  };
+  Focus focus;
+  focus.pool = static_cast<PoolBin>(take(kPoolBins));
+  focus.execute.kernel = take(kKernelBins);
+  focus.execute.stride = take(kStrideBins);
+  focus.execute.pad = static_cast<PadBin>(take(kPadBins));
+  focus.rounding = static_cast<std::uint32_t>(take(kRoundingBins));
+  return focus;
+}
+
+class PlanDraw {
+ public:
+  PlanDraw(const ArchConfig& arch, std::uint64_t seed)
+      : random_(seed ^ static_cast<std::uint64_t>(arch.array_rows * 4099 + arch.array_cols)),
+        focus_(focus_of(seed)) {
+    plan_.seed = random_.next();
+    plan_.arch = arch;
+    plan_.arch.dram_latency_cycles =
+        random_.chance(0.3) ? arch.dram_latency_cycles : random_.uniform(1, 150);
+    // More and smaller slots: their number is no matter of the hardware.
+    while (random_.chance(0.5) && plan_.arch.act_slots < 8) plan_.arch.act_slots *= 2;
+    while (random_.chance(0.5) && plan_.arch.weight_slots < 8) plan_.arch.weight_slots *= 2;
+    smooth_ = random_.chance(0.3);
+    turn_cycles_ = random_.uniform(60, random_.chance(0.15) ? 1500 : 500);
+  }
+
+  ProgramPlan draw() {
+    const std::int64_t kind = random_.uniform(0, 9);
+    const std::int64_t layers = kind < 6 ? 1 : kind < 9 ? 2 : 3;
+    for (std::int64_t l = 0; l < layers; ++l) {
+      LayerPlan layer;
+      const std::int64_t turns = random_.uniform(1, layers > 1 ? 2 : 4);
+      for (std::int64_t t = 0; t < turns; ++t) layer.turns.push_back(draw_turn());
+      plan_.layers.push_back(layer);
+    }
+    draw_surroundings();
+    return plan_;
+  }
+
+  // One turn in which the same lowest weights meet the lowest pad value often enough that the sum
+  // passes 2^31: R x 2^14 a fold.
+  ProgramPlan draw_wrapping() {
+    Execute e;
+    const std::int64_t folds =
+        std::min<std::int64_t>(512, plan_.arch.weight_slot_words() / plan_.arch.array_rows);
+    e.planes = 1;
+    while (e.planes * 64 < folds) e.planes *= 2;
+    e.kernel_h = e.kernel_w = 8;
+    e.stride_h = e.stride_w = e.out_rows = 1;
+    e.out_cols = static_cast<std::uint32_t>(random_.uniform(1, plan_.arch.array_rows));
+    e.in_rows = e.in_cols = 1;
+    e.act_row_words = e.act_plane_words = 1;
+    e.origin_row = e.origin_col = static_cast<std::int32_t>(random_.uniform(-3, 1));
+    e.pad_value = random_.chance(0.5) ? -128 : 127;
+    const std::int64_t fold_sum = plan_.arch.array_rows * 128 * 127;
+    const std::int64_t executes = (std::int64_t{1} << 31) / (fold_sum * folds) + 3;
+    TurnPlan turn;
+    for (std::int64_t i = 0; i < executes; ++i) {
+      e.accumulate = i > 0 ? 1 : 0;
+      turn.executes.push_back({e, i == 0, i == 0, random_.next()});
+    }
+    draw_posts(turn, e.out_cols);
+    plan_.layers.push_back({{turn, draw_turn()}});
+    draw_surroundings();
+    plan_.weight_style = ValueStyle::kLowest;
+    return plan_;
+  }
+
+ private:
+  TurnPlan draw_turn() {
+    TurnPlan turn;
+    std::int64_t psums = 0;
+    const std::int64_t executes = random_.uniform(1, 4);
+    const bool needs_several =
+        focus_.pool == PoolBin::kDisjoint || focus_.pool == PoolBin::kOverlapping;
+    for (std::int64_t i = 0; i < executes; ++i) {
+      ExecuteLimits limits;
+      limits.cycles = std::max<std::int64_t>(turn_cycles_ / executes, plan_.arch.array_rows);
+      limits.min_pixels = i == 0 && needs_several ? 3 : 1;
+      limits.max_pixels = std::min<std::int64_t>(plan_.arch.accumulator_half_words() - psums,
+                                                 random_.chance(0.1) ? 300 : 80);
+      limits.act_words = std::min<std::int64_t>(plan_.arch.act_slot_words() / 4, 500);
+      if (limits.max_pixels < limits.min_pixels) break;
+      const ExecuteBins bins = random_.chance(0.7) ? focus_.execute : draw_bins(random_);
+      Execute e = draw_execute(random_, plan_.arch, bins, limits);
+      const std::int64_t pixels = std::int64_t{e.out_rows} * e.out_cols;
+      e.accumulate = pixels <= psums && random_.chance(0.5) ? 1 : 0;
+      if (e.accumulate == 0) psums += pixels;
+      turn.executes.push_back({e, new_turn(0.4), new_turn(0.4), random_.next()});
+    }
+    draw_posts(turn, psums);
+    turn.interleaves = random_.chance(0.3);
+    return turn;
+  }
+
+  bool new_turn(double probability) { return random_.chance(smooth_ ? 0.05 : probability); }
+
+  void draw_posts(TurnPlan& turn, std::int64_t psums) {
+    const std::int64_t posts = random_.uniform(smooth_ ? 2 : 1, smooth_ ? 4 : 3);
+    for (std::int64_t i = 0; i < posts; ++i) {
+      const auto other = static_cast<PoolBin>(random_.uniform(0, kPoolBins - 1));
+      PostPlan post;
+      post.shape = draw_post(random_, plan_.arch, random_.chance(0.75) ? focus_.pool : other, psums,
+                             std::max<std::int64_t>(turn_cycles_ / 2, 8));
+      if (random_.chance(0.8)) post.shape.rounding = focus_.rounding;
+      post.new_param_turn = new_turn(0.35);
+      post.new_out_turn = new_turn(0.45);
+      post.seed = random_.next();
+      turn.posts.push_back(post);
+    }
+  }
+
+  void draw_surroundings() {
+    const std::array<std::int64_t, verifier::kMemories> most = {
+        plan_.arch.act_slots, plan_.arch.weight_slots, kParamSlots, kAccumulatorHalves,
+        kOutputHalves};
+    for (std::size_t m = 0; m < verifier::kMemories; ++m) {
+      FlightPlan& flight = plan_.flights[m];
+      flight.turns = static_cast<std::size_t>(random_.uniform(1, most[m]));
+      flight.initial = random_.chance(0.7) ? flight.turns
+                                           : static_cast<std::size_t>(random_.uniform(
+                                                 0, static_cast<std::int64_t>(flight.turns)));
+    }
+    for (std::int64_t& weight : plan_.order) weight = random_.chance(0.5) ? 10 : 1;
+    const std::int64_t noise = smooth_ || random_.chance(0.4) ? 0 : random_.uniform(1, 5);
+    for (std::int64_t i = 0; i < noise; ++i) plan_.noise.push_back(random_.next());
+    plan_.input_style = static_cast<ValueStyle>(random_.uniform(0, 3));
+    plan_.weight_style =
+        random_.chance(0.04) ? ValueStyle::kLowest : static_cast<ValueStyle>(random_.uniform(0, 3));
+    plan_.load_pieces = random_.uniform(1, 4);
+    plan_.reads_ofmaps = random_.chance(0.8);
+    plan_.layers_follow = plan_.reads_ofmaps && random_.chance(0.5);
+  }
+
+  Random random_;
+  Focus focus_;
+  ProgramPlan plan_;
+  std::int64_t turn_cycles_ = 0;
+  bool smooth_ = false;  // few tokens: commands that nothing holds up
+};
+
+}  // namespace
+
+ProgramPlan draw_plan(const ArchConfig& arch, std::uint64_t seed) {
+  constexpr std::uint64_t kWrapEvery = 400;
+  PlanDraw draw(arch, seed);
+  const bool wraps = arch.array_rows * arch.array_cols <= 16 && seed % kWrapEvery == 7;
+  return wraps ? draw.draw_wrapping() : draw.draw();
+}
+
+}  // namespace qsim

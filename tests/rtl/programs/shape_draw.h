@@ -1,0 +1,29 @@
+// Random shapes of EXECUTE and POST that fall into wanted coverage bins, without addresses.
+#pragma once
+
+#include "core/arch_config.h"
+#include "core/random.h"
+#include "tests/rtl/programs/coverage_bins.h"
+
+namespace qsim {
+
+// What a shape may cost.
+struct ExecuteLimits {
+  std::int64_t cycles = 400;  // folds x fold period, where the bins allow it
+  std::int64_t min_pixels = 1;
+  std::int64_t max_pixels = 64;
+  std::int64_t act_words = 400;  // from the first to the last activation word read
+};
+
+Execute draw_execute(Random& random, const ArchConfig& arch, const ExecuteBins& bins,
+                     const ExecuteLimits& limits);
+
+// Reads at most `psums` words from the first to the last, and takes about `cycles` at most. Falls
+// back to a single psum when the bin needs more psums than there are.
+Post draw_post(Random& random, const ArchConfig& arch, PoolBin bin, std::int64_t psums,
+               std::int64_t cycles);
+
+// The rounding mode, zero-point and clamp of a POST.
+void draw_epilogue(Random& random, Post& post);
+
+}  // namespace qsim

@@ -1,0 +1,25 @@
+// The words that a shape reads when its address is 0.
+#pragma once
+
+#include <vector>
+
+#include "core/arch_config.h"
+#include "core/isa/commands.h"
+
+namespace qsim {
+
+// Words [begin, end).
+struct WordSpan {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+
+// Activation words of an EXECUTE, accumulator words of a POST; none when it sees nothing but pad.
+std::vector<WordSpan> words_of(const Execute& execute, const ArchConfig& arch);
+std::vector<WordSpan> words_of(const Post& post, const ArchConfig& arch);
+
+// From the first to the last of them; empty for none.
+WordSpan span_of(const std::vector<WordSpan>& spans);
+
+}  // namespace qsim
