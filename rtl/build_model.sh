@@ -102,7 +102,11 @@ wait_for_all() {
   jobs_of=()
 }
 
-include=$(verilator --getenv VERILATOR_ROOT)/include
+root=$(verilator --getenv VERILATOR_ROOT) || {
+  echo "build_model.sh: 'verilator --getenv VERILATOR_ROOT' failed: $root" >&2
+  exit 1
+}
+include=$root/include
 compile=("$cxx" -std=c++20 -march=native -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w
   "${defines[@]}" -include "$rtl/rtl_engine/verilated_print.h" -I "$work" -I "$rtl/.."
   -isystem "$include" -isystem "$include/vltstd")

@@ -147,28 +147,34 @@ module tb_vectors;
     return word < DramWords ? dram[word] >> (8 * (addr % 64'(BusBytes))) : '0;
   endfunction
 
+  // What the design sees changes after the clock's edge (<=): it samples at the edge. With a latency
+  // of 1 the burst taken at this edge is the one whose data comes next.
   always @(posedge clk) begin
-    burst_t burst;
+    burst_t taken, burst;
+    logic takes;
     read_data_valid <= 1'b0;
     if (enable) begin
-      if (read_request_valid && read_request_ready) begin
-        burst.issue = cycle;
-        burst.addr = 64'(read_request_addr);
-        burst.beats = 64'(read_request_beats);
-        burst.size = 64'd1 << read_request_size;
-        reads[reads_issued % 64'(OutstandingBursts)] = burst;
-        reads_issued = reads_issued + 1;
-        read_port_free = cycle + burst.beats;
+      takes = read_request_valid && read_request_ready;
+      taken.issue = cycle;
+      taken.addr = 64'(read_request_addr);
+      taken.beats = 64'(read_request_beats);
+      taken.size = 64'd1 << read_request_size;
+      if (takes) begin
+        reads[reads_issued % 64'(OutstandingBursts)] <= taken;
+        reads_issued <= reads_issued + 1;
+        read_port_free <= cycle + taken.beats;
       end
-      if (reads_delivered < reads_issued) begin
-        burst = reads[reads_delivered % 64'(OutstandingBursts)];
+      if (reads_delivered < reads_issued || takes) begin
+        burst = reads_delivered < reads_issued ? reads[reads_delivered % 64'(OutstandingBursts)]
+                                               : taken;
         if (cycle + 1 >= burst.issue + DramLatencyCycles) begin
           read_data_valid <= 1'b1;
           read_data <= read_beat_data(burst.addr + read_beat * burst.size);
-          read_beat = read_beat + 1;
-          if (read_beat == burst.beats) begin
-            read_beat = 0;
-            reads_delivered = reads_delivered + 1;
+          if (read_beat + 1 == burst.beats) begin
+            read_beat <= 0;
+            reads_delivered <= reads_delivered + 1;
+          end else begin
+            read_beat <= read_beat + 1;
           end
         end
       end
@@ -186,36 +192,42 @@ module tb_vectors;
                 writes[writes_issued % 64'(OutstandingBursts)].beats + DramLatencyCycles);
 
   always @(posedge clk) begin
-    burst_t burst;
+    burst_t taken, burst;
+    logic takes;
     longint unsigned addr;
+    logic [8*BusBytes-1:0] word;
     write_done <= 1'b0;
     if (enable) begin
       if (write_data_valid) begin
         burst = writes[writes_filled % 64'(OutstandingBursts)];
         addr = burst.addr + write_beat * burst.size;
+        word = dram[addr / 64'(BusBytes)];
         for (longint unsigned b = 0; b < burst.size; b++) begin
-          dram[addr / 64'(BusBytes)][8*(addr % 64'(BusBytes) + b) +: 8] = write_data[8*b +: 8];
+          word[8*(addr % 64'(BusBytes) + b) +: 8] = write_data[8*b +: 8];
         end
-        write_beat = write_beat + 1;
-        if (write_beat == burst.beats) begin
-          write_beat = 0;
-          writes_filled = writes_filled + 1;
+        dram[addr / 64'(BusBytes)] <= word;
+        if (write_beat + 1 == burst.beats) begin
+          write_beat <= 0;
+          writes_filled <= writes_filled + 1;
+        end else begin
+          write_beat <= write_beat + 1;
         end
       end
-      if (write_request_valid && write_request_ready) begin
-        burst.issue = cycle;
-        burst.addr = 64'(write_request_addr);
-        burst.beats = 64'(write_request_beats);
-        burst.size = 64'd1 << write_request_size;
-        writes[writes_issued % 64'(OutstandingBursts)] = burst;
-        writes_issued = writes_issued + 1;
-        write_port_free = cycle + burst.beats;
+      takes = write_request_valid && write_request_ready;
+      taken.issue = cycle;
+      taken.addr = 64'(write_request_addr);
+      taken.beats = 64'(write_request_beats);
+      taken.size = 64'd1 << write_request_size;
+      if (takes) begin
+        writes[writes_issued % 64'(OutstandingBursts)] <= taken;
+        writes_issued <= writes_issued + 1;
+        write_port_free <= cycle + taken.beats;
       end
-      if (writes_done < writes_issued) begin
-        burst = writes[writes_done % 64'(OutstandingBursts)];
+      if (writes_done < writes_issued || takes) begin
+        burst = writes_done < writes_issued ? writes[writes_done % 64'(OutstandingBursts)] : taken;
         if (cycle + 1 == burst.issue + burst.beats + DramLatencyCycles - 1) begin
           write_done <= 1'b1;
-          writes_done = writes_done + 1;
+          writes_done <= writes_done + 1;
         end
       end
     end
@@ -260,6 +272,10 @@ module tb_vectors;
     for (int u = 0; u < int'(Units); u++) begin
       if (finished[u] != command_count[u]) begin
         $display("unit %0d: %0d of %0d commands are done", u, finished[u], command_count[u]);
+        wrong_cycles = wrong_cycles + 1;
+      end
+      if (freed[u] != command_count[u]) begin
+        $display("unit %0d: freed after %0d of %0d commands", u, freed[u], command_count[u]);
         wrong_cycles = wrong_cycles + 1;
       end
     end

@@ -7,6 +7,7 @@ module qsim_accelerator_assertions (
   input logic [3:0]   unit_ready_i,
   input logic [3:0]   done_i,
   input logic         idle_i,
+  input logic [3:0]   unit_idle_i,
   input logic [1023:0] command_i,
   input logic         read_request_valid_i,
   input logic         read_request_ready_i,
@@ -19,6 +20,7 @@ module qsim_accelerator_assertions (
   input logic [8:0]   write_request_beats_i,
   input logic [3:0]   write_request_size_i,
   input logic         read_data_valid_i,
+  input logic         write_data_valid_i,
   input logic         write_done_i,
   input logic         bursts_to_read_i,    // the load unit has bursts open
   input logic         bursts_to_write_i,   // the store unit has
@@ -58,9 +60,21 @@ module qsim_accelerator_assertions (
       write_done_i |-> bursts_to_write_i)
     else $error("%m: a write response without a burst");
 
-  idle_writes_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      idle_i |-> !act_write_i && !weight_write_i && !param_write_i && !acc_write_i && !out_write_i)
-    else $error("%m: a memory is written while the core is idle");
+  idle_load_writes_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      unit_idle_i[0] |-> !act_write_i && !weight_write_i && !param_write_i)
+    else $error("%m: a scratchpad is written while the load unit is idle");
+  idle_execute_writes_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      unit_idle_i[1] |-> !acc_write_i)
+    else $error("%m: the accumulator is written while the execute unit is idle");
+  idle_post_writes_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      unit_idle_i[2] |-> !out_write_i)
+    else $error("%m: the output scratchpad is written while the post unit is idle");
+  idle_store_sends_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      unit_idle_i[3] |-> !write_data_valid_i)
+    else $error("%m: a beat is written while the store unit is idle");
+  write_beat_has_its_turn: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      write_request_valid_i && write_request_ready_i |=> write_data_valid_i)
+    else $error("%m: a burst's first beat does not follow its issue");
   idle_is_quiet: assert property (@(posedge clk_i) disable iff (!rst_ni)
       idle_i |-> start_i == '0 && done_i == '0 && !read_request_valid_i && !write_request_valid_i)
     else $error("%m: something happens while the core is idle");
@@ -88,6 +102,7 @@ bind qsim_accelerator qsim_accelerator_assertions u_assertions (
   .unit_ready_i(unit_ready_o),
   .done_i(done),
   .idle_i(idle_o),
+  .unit_idle_i(unit_idle),
   .command_i(command),
   .read_request_valid_i(read_request_valid_o),
   .read_request_ready_i(read_request_ready_i),
@@ -100,6 +115,7 @@ bind qsim_accelerator qsim_accelerator_assertions u_assertions (
   .write_request_beats_i(write_request_beats_o),
   .write_request_size_i(write_request_size_o),
   .read_data_valid_i(read_data_valid_i),
+  .write_data_valid_i(write_data_valid_o),
   .write_done_i(write_done_i),
   .bursts_to_read_i(u_load.burst_valid),
   .bursts_to_write_i(u_store.bursts_valid),

@@ -98,7 +98,7 @@ twin() {
 
 prove_fifo() {
   local depth
-  for depth in 1 2 3 4 7; do
+  for depth in 1 2 3 4 7 8 16 17; do
     proof fifo qsim_fifo.sv qsim_fifo $((2 * depth + 6)) 2 "Width=3 Depth=$depth" \
       "$src/qsim_fifo.sv"
   done
@@ -124,7 +124,8 @@ prove_semaphore_bank() {
 
 prove_burst_splitter() {
   local files=("$here/burst_splitter.sv" "$src/qsim_burst_splitter.sv") parameters size
-  for parameters in "BoundaryBytes=0" "BoundaryBytes=4096 BeatsWidth=9" "MaxBeats=7"; do
+  for parameters in "BoundaryBytes=0" "BoundaryBytes=4096 BeatsWidth=9" "MaxBeats=7" \
+    "MaxBeats=256"; do
     for size in {0..7}; do
       proof burst_splitter qsim_burst_splitter.sv burst_splitter 5 1 "$parameters Size=$size" \
         "${files[@]}"
@@ -141,6 +142,7 @@ prove_requantize() {
   for shift in {0..31}; do
     proof requantize qsim_requantize_pkg.sv requantize 1 0 "Shift=$shift" "${files[@]}"
   done
+  twin "Shift=0" "s/logic signed \\[33:0\\] doubled/logic signed [32:0] doubled/"
   twin "Shift=0" 's/{bias\[31\], bias}/{1'"'b0"', bias}/'
   twin "Shift=31" 's/doubled >>> shift/doubled >> shift/'
   twin "Shift=9" 's/(halves\[1\] ||/(!halves[1] ||/'

@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
 """Plants one known bug after another in the RTL and shows that the CI-sized suite catches each: in the
 array's skew, the address generator, the padding, the requantizer and a token count. Prints a Markdown
-table. Exit codes: 0 all caught; 6 one was not; 2 usage.
+table. With --systemc one in the SystemC model instead: an EXECUTE that takes a cycle too long. That
+builds a copy of the sources, in minutes. Exit codes: 0 all caught; 6 one was not; 2 usage; 3 no build.
 """
 
 import argparse
+import os
+import re
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite import RTL, Suite
+from suite import MISMATCH, RTL, Suite
+
+ROOT = RTL.parent
 
 
 @dataclass(frozen=True)
@@ -41,12 +48,75 @@ BUGS = (
 )
 
 
+SYSTEMC_BUG = Bug("SystemC model: an EXECUTE is done a cycle late", "core/timing_model.h",
+                  "kExecutePipelineCycles = 6;", "kExecutePipelineCycles = 7;")
+# The line of the RTL, which is right, in the program as it was drawn or as it was made small:
+# `...: rtl: execute command 0 (...): done at cycle 28, expected 29`.
+LATE_DONE = re.compile(r"^.*\brtl: execute command .*: done at cycle (\d+), expected (\d+)$", re.M)
+
+
+def copy_sources(tree, bug):
+    """The working tree's files that git knows or would take, with the bug. What is there already as
+    it should be is left alone, so that a second build is short."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    # Not those that have been deleted meanwhile.
+    names = {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
+    for old in [path for path in tree.rglob("*") if path.is_file()]:
+        if str(old.relative_to(tree)) not in names:
+            old.unlink()
+    for name in names:
+        content = (ROOT / name).read_bytes()
+        if name == bug.file:
+            content = bug.apply(content.decode()).encode()
+        copy = tree / name
+        if not copy.exists() or copy.read_bytes() != content:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
+        shutil.copymode(ROOT / name, copy)
+
+
+def build(tree, folder):
+    """verify_rtl of the tree, and none of its models: those are taken from the cache, or made later."""
+    for command in (["cmake", "-S", tree, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                     "-DQSIM_CUDA=OFF", "-DQSIM_BENCH=OFF"],
+                    ["cmake", "--build", folder, "--target", "verify_rtl"]):
+        made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
+        if made.returncode != 0:
+            print(made.stdout[-4000:], file=sys.stderr)
+            print(f"planted.py: error: '{' '.join(map(str, command))}' failed", file=sys.stderr)
+            sys.exit(3)
+    return folder / "bin" / "verify_rtl"
+
+
+def plant_in_systemc(work, programs):
+    """Whether verify_rtl, with the bug built in, ends with a mismatch of an EXECUTE's done cycle."""
+    work = work.resolve()
+    tree, folder = work / "systemc", work / "systemc_build"
+    copy_sources(tree, SYSTEMC_BUG)
+    verify_rtl = build(tree, folder)
+    environment = {"QSIM_CACHE": str(work / "systemc_cache"), **os.environ}
+    ran = subprocess.run([verify_rtl, "--programs", str(programs), "--configs", "pe4x4",
+                          "--reproducer", folder / "reproducers"], env=environment,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    late = LATE_DONE.search(ran.stdout)
+    caught = ran.returncode == MISMATCH and late and int(late[1]) + 1 == int(late[2])
+    how = " ".join((late[0] if caught else f"exit code {ran.returncode}: {ran.stdout}").split())
+    print("| planted | found | how |\n|---|---|---|")
+    print(f"| {SYSTEMC_BUG.what} | {bool(caught)} | {how} |", flush=True)
+    return caught
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--verify-rtl", default=RTL.parent / "build/release/bin/verify_rtl", type=Path)
+    parser.add_argument("--verify-rtl", default=ROOT / "build/release/bin/verify_rtl", type=Path)
     parser.add_argument("--programs", type=int, default=300, help="a stage (default %(default)s)")
-    parser.add_argument("--work", type=Path, default=RTL.parent / "build/planted")
+    parser.add_argument("--work", type=Path, default=ROOT / "build/planted")
+    parser.add_argument("--systemc", action="store_true", help="the bug in the SystemC model instead")
     arguments = parser.parse_args()
+    if arguments.systemc:
+        sys.exit(0 if plant_in_systemc(arguments.work, arguments.programs) else 6)
     if not arguments.verify_rtl.exists():
         parser.error(f"{arguments.verify_rtl} is not there; build the target verify_rtl")
     sources = {p.name: p.read_text() for p in sorted((RTL / "src").glob("*.sv"))}

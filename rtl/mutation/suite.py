@@ -21,6 +21,8 @@ SLACK = 5       # a stage may take so many times the processor seconds that it t
 MATCH, MISMATCH = 0, 5  # exit codes of verify_rtl
 # verify_rtl met a mismatch, and could not make it small since it does not come again.
 NOT_AGAIN = "the plan to shrink does not fail"
+# What ends a run that is over its limit of processor time; any other signal is a fault of verify_rtl.
+TOO_LONG = (-signal.SIGXCPU, -signal.SIGKILL)
 PROOFS = {"qsim_fifo.sv": "fifo", "qsim_semaphore_bank.sv": "semaphore_bank",
           "qsim_burst_splitter.sv": "burst_splitter", "qsim_requantize_pkg.sv": "requantize"}
 
@@ -174,10 +176,7 @@ class Suite:
             if NOT_AGAIN in output:
                 return {"status": "killed", "by": stage.name,
                         "why": "a mismatch that hangs on earlier programs: not on a fresh core"}
-            if code != MISMATCH and code >= 0:
-                raise SystemExit(f"verify_rtl ends with {code}, which is no verdict:\n{output}")
-            why = reason(output) if code == MISMATCH else f"ended by signal {-code}: it takes too long"
-            return {"status": "killed", "by": stage.name, "why": why}
+            return {"status": "killed", "by": stage.name, "why": why_killed(code, output)}
         return self._prove(mutation)
 
     def _prove(self, mutation):
@@ -188,6 +187,16 @@ class Suite:
         if refuted:
             return {"status": "killed", "by": "formal proof", "why": refuted[0]}
         return {"status": "survived"}
+
+
+def why_killed(code, output):
+    """Of a run that did not match. Raises where its end is no verdict on the mutant."""
+    if code == MISMATCH:
+        return reason(output)
+    if code in TOO_LONG:
+        return f"ended by {signal.Signals(-code).name}: it takes too long"
+    end = f"with {code}" if code >= 0 else f"by signal {-code}"
+    raise SystemExit(f"verify_rtl ended {end}, which is no verdict:\n{output}")
 
 
 def first_error(output):

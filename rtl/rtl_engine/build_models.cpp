@@ -2,6 +2,7 @@
 // configurations into a folder, as far as they are not there, and removes the models that it built
 // for them when the sources were others. CMake runs it; the key and the build are those of
 // rtl_model.h.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -45,8 +46,10 @@ Request request_of(const std::vector<std::string>& words) {
 // FOLDER/NAME-VARIANT-COMPILER.key notes the key of the last build, so that its model goes when the
 // key becomes another.
 void replace_key(const Request& request, const ArchConfig& config, const std::string& key) {
-  const fs::path note = request.folder / (config.name + "-" + request.options.variant + "-" +
-                                          request.options.compiler + ".key");
+  std::string compiler = rtl_compiler(rtl_parameters(config), request.options);
+  std::replace(compiler.begin(), compiler.end(), '/', '_');
+  const fs::path note =
+      request.folder / (config.name + "-" + request.options.variant + "-" + compiler + ".key");
   if (fs::exists(note)) {
     const std::string old = read_text_file(note);
     if (old == key) return;

@@ -26,7 +26,8 @@ struct RtlPorts {
   std::byte* read_data_i;
   std::uint8_t* write_request_ready_i;
   std::uint8_t* write_done_i;
-  // Outputs that depend on no input of their cycle: valid from the cycle's begin.
+  // Outputs that depend on no input of their cycle but enable_i: with it set as in the cycle
+  // before, valid from the cycle's begin.
   const std::uint8_t* command_ready_o;
   const std::uint8_t* read_request_valid_o;
   const std::uint32_t* read_request_addr_o;

@@ -1,7 +1,10 @@
 #include "rtl/rtl_engine/rtl_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include <dlfcn.h>
@@ -57,11 +60,51 @@ void require_sources(const RtlPlaces& places) {
       "found; the rtl engine needs them");
 }
 
-void require_program(const std::string& name, const std::string& package) {
+std::string variant_text(const RtlModelOptions& options) {
+  return options.variant == "plain" ? "" : ", variant " + options.variant;
+}
+
+void require_program(const std::string& name, const std::string& package,
+                     const RtlModelOptions& options) {
   if (!find_program(name).empty()) return;
-  throw_bad_input("no Verilated model of this configuration is there yet, and '" + name +
-                  "' to build it is not found; install it (Debian: apt-get install " + package +
-                  ")");
+  throw_bad_input("no Verilated model of this configuration" + variant_text(options) +
+                  (options.variant == "plain" ? "" : ",") + " is there yet, and '" + name +
+                  "' to build it is not found; install it " + "(Debian: apt-get install " +
+                  package + ")");
+}
+
+void require_tools(const std::string& compiler, const RtlModelOptions& options) {
+  require_program("verilator", "verilator", options);
+  if (compiler == "clang++") {
+    require_program(compiler, "clang, or g++", options);
+  } else {
+    require_program(compiler, compiler, options);
+  }
+}
+
+// What a build's output says when a Debian package is not installed.
+struct PackageSign {
+  const char* sign;
+  const char* package;
+};
+constexpr PackageSign kPackageSigns[] = {{"zlib.h", "zlib1g-dev"},
+                                         {"-lz", "zlib1g-dev"},
+                                         {"-latomic", "g++"},
+                                         {"'cstddef' file not found", "g++"},
+                                         {"'cstdarg' file not found", "g++"},
+                                         {"'cstdint' file not found", "g++"}};
+
+std::string package_hint(const std::string& output) {
+  for (const PackageSign& row : kPackageSigns) {
+    if (output.find(row.sign) == std::string::npos) continue;
+    return "\nis a package missing? (Debian: apt-get install " + std::string(row.package) + ")";
+  }
+  return "";
+}
+
+std::string own_compiler() {
+  const char* value = std::getenv("QSIM_RTL_CXX");
+  return value == nullptr ? "" : value;
 }
 
 // Of one core of about 2.6 GHz, measured from 4x4 (7 s) to 256x256 (16 s): nothing but the loops
@@ -70,14 +113,37 @@ std::string build_time_text(const ArchConfig& arch) {
   return std::to_string(8 + arch.block_channels() / 20) + " s";
 }
 
-}  // namespace
+template <typename T>
+T number_at(const std::array<char, 64>& bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
 
-std::string rtl_model_key(const RtlParameters& parameters, const RtlModelOptions& options) {
+// A mapped file that ends before its segments do ends the process (SIGBUS) and not dlopen(). The
+// table of sections is a library's last part; the header of an ELF file of 64 bits has its place at
+// byte 40, the size of a row at 58 and their number at 60.
+bool is_cut_short(const fs::path& library) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(library, error);
+  if (error) return false;  // dlopen() says why
+  std::array<char, 64> header{};
+  std::ifstream file(library, std::ios::binary);
+  if (!file.read(header.data(), header.size())) return file.is_open();
+  if (std::string_view(header.data(), 4) != "\177ELF") return false;
+  const auto table = number_at<std::uint64_t>(header, 40);
+  const auto row_bytes = number_at<std::uint16_t>(header, 58);
+  const auto rows = number_at<std::uint16_t>(header, 60);
+  return table == 0 || table + std::uintmax_t{row_bytes} * rows > bytes;
+}
+
+std::string key_of(const RtlParameters& parameters, const RtlModelOptions& options,
+                   const std::string& compiler) {
   require_sources(options.places);
   Fnv1a hash;
   for (const std::string& text : rtl_parameter_texts(parameters)) hash.add(text);
   hash.add(options.variant);
-  hash.add(options.compiler);
+  hash.add(compiler);
   hash.add(processor_features());
   const fs::path& rtl = options.places.sources;
   add_sources(hash, rtl / "src", ".sv");
@@ -95,10 +161,49 @@ std::string rtl_model_key(const RtlParameters& parameters, const RtlModelOptions
          options.variant + "-" + digits;
 }
 
+// Empty when no place has the model.
+fs::path find_model(const std::string& key, const RtlPlaces& places) {
+  std::vector<fs::path> folders = places.model_folders;
+  if (!places.cache.empty()) folders.push_back(places.cache);
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    if (fs::exists(folder / (key + ".so"), error)) return folder / (key + ".so");
+  }
+  return {};
+}
+
+void announce_build(const ArchConfig& arch, const std::string& compiler,
+                    const RtlModelOptions& options) {
+  const bool fallen_back = options.compiler.empty() && compiler == "g++" && own_compiler().empty();
+  options.on_build(
+      "building the RTL model of '" + arch.name + "' (" + std::to_string(arch.array_rows) + "x" +
+      std::to_string(arch.array_cols) + variant_text(options) + ") with Verilator, once, into " +
+      options.places.cache.string() + ": about " + build_time_text(arch) +
+      (fallen_back ? "; with g++, as clang++, whose models are faster, is not found" : ""));
+}
+
+}  // namespace
+
+std::string rtl_compiler(const RtlParameters& parameters, const RtlModelOptions& options) {
+  if (!options.compiler.empty()) return options.compiler;
+  if (const std::string own = own_compiler(); !own.empty()) return own;
+  const bool can_build = !find_program("verilator").empty();
+  for (const char* compiler : {"clang++", "g++"}) {
+    if (can_build && !find_program(compiler).empty()) return compiler;
+    if (!find_model(key_of(parameters, options, compiler), options.places).empty()) return compiler;
+  }
+  return "clang++";
+}
+
+std::string rtl_model_key(const RtlParameters& parameters, const RtlModelOptions& options) {
+  return key_of(parameters, options, rtl_compiler(parameters, options));
+}
+
 RtlModel::RtlModel(const fs::path& library, const RtlParameters& parameters) : library_(library) {
   const auto refuse = [&](const std::string& why) {
     throw_bad_input(library.string() + ": " + why + "; remove it to have it built again");
   };
+  if (is_cut_short(library)) refuse("is cut short");
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) refuse("cannot be loaded: " + std::string(::dlerror()));
   const auto version =
@@ -116,46 +221,43 @@ std::unique_ptr<RtlCore> RtlModel::make_core(const RtlCoreOptions& options) cons
 
 fs::path find_or_build_rtl_model(const ArchConfig& arch, const RtlModelOptions& options) {
   validate(arch);
-  const std::string file = rtl_model_key(rtl_parameters(arch), options) + ".so";
-  std::vector<fs::path> folders = options.places.model_folders;
-  if (!options.places.cache.empty()) folders.push_back(options.places.cache);
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    if (fs::exists(folder / file, error)) return folder / file;
-  }
-  require_program("verilator", "verilator");
-  require_program(options.compiler, options.compiler == "clang++" ? "clang" : options.compiler);
+  const RtlParameters parameters = rtl_parameters(arch);
+  RtlModelOptions chosen = options;
+  chosen.compiler = rtl_compiler(parameters, options);
+  const fs::path found = find_model(rtl_model_key(parameters, chosen), options.places);
+  if (!found.empty()) return found;
+  require_tools(chosen.compiler, options);
   if (options.places.cache.empty()) {
     throw_bad_input(
         "the rtl engine has to build a model and has no place for it; set QSIM_CACHE "
         "to a folder");
   }
-  options.on_build("building the RTL model of '" + arch.name + "' (" +
-                   std::to_string(arch.array_rows) + "x" + std::to_string(arch.array_cols) +
-                   ") with Verilator, once, into " + options.places.cache.string() + ": about " +
-                   build_time_text(arch));
-  return build_rtl_model(arch, options, options.places.cache);
+  make_folder(options.places.cache);
+  announce_build(arch, chosen.compiler, options);
+  return build_rtl_model(arch, chosen, options.places.cache);
 }
 
 fs::path build_rtl_model(const ArchConfig& arch, const RtlModelOptions& options,
                          const fs::path& folder) {
   const RtlParameters parameters = rtl_parameters(arch);
   make_folder(folder);
-  const fs::path library = folder / (rtl_model_key(parameters, options) + ".so");
+  const std::string compiler = rtl_compiler(parameters, options);
+  const fs::path library = folder / (key_of(parameters, options, compiler) + ".so");
   std::vector<std::string> command = {(options.places.sources / "build_model.sh").string(),
                                       "--variant",
                                       options.variant,
                                       "--cxx",
-                                      options.compiler,
+                                      compiler,
                                       "--output",
                                       library.string()};
   for (std::string& text : rtl_parameter_texts(parameters)) command.push_back(std::move(text));
   const ProgramOutcome outcome = run_program(command);
   std::error_code error;
-  QSIM_CHECK(outcome.exit_code == 0 && fs::exists(library, error),
-             "building the RTL model of '" + arch.name + "' failed (exit code " +
-                 std::to_string(outcome.exit_code) + "):\n" + outcome.output);
-  return library;
+  if (outcome.exit_code == 0 && fs::exists(library, error)) return library;
+  throw_bad_input("building the RTL model of '" + arch.name + "'" + variant_text(options) +
+                  (options.variant == "plain" ? "" : ",") + " with Verilator and " + compiler +
+                  " failed (exit code " + std::to_string(outcome.exit_code) + "):\n" +
+                  outcome.output + package_hint(outcome.output));
 }
 
 }  // namespace qsim

@@ -13,11 +13,16 @@ namespace qsim {
 
 struct RtlModelOptions {
   RtlPlaces places = standard_rtl_places();
-  std::string variant = "plain";     // plain, assert, trace, coverage
-  std::string compiler = "clang++";  // g++ works too, and gives slower models
+  std::string variant = "plain";  // plain, assert, trace, coverage
+  std::string compiler;           // "": rtl_compiler()'s choice
   // Called before a build, with a line for people: what is built, and about how long it takes.
   std::function<void(const std::string&)> on_build = [](const std::string&) {};
 };
+
+// The compiler of a model: the options' own, else what QSIM_RTL_CXX names, else clang++; and g++,
+// whose models are slower, where clang++ is not there to build the model and has not built it
+// already.
+std::string rtl_compiler(const RtlParameters& parameters, const RtlModelOptions& options);
 
 // "16x16-plain-0123456789abcdef": the name of the model's files. The digits are a hash (FNV-1a, 64
 // bits) of the parameters, the variant, the compiler, this processor's features, and the contents
@@ -27,8 +32,8 @@ std::string rtl_model_key(const RtlParameters& parameters, const RtlModelOptions
 // A library that is loaded; it stays so until the process ends. Makes any number of cores.
 class RtlModel {
  public:
-  // Throws Error (exit code 3) when the library is not there, is not a model, or was built with
-  // other parameters.
+  // Throws Error (exit code 3) when the library is not there, is cut short, is not a model, or was
+  // built with other parameters.
   RtlModel(const std::filesystem::path& library, const RtlParameters& parameters);
 
   std::unique_ptr<RtlCore> make_core(const RtlCoreOptions& options = {}) const;
@@ -45,8 +50,9 @@ class RtlModel {
 std::filesystem::path find_or_build_rtl_model(const ArchConfig& arch,
                                               const RtlModelOptions& options);
 
-// Builds it into `folder` without looking for it; returns the library. Throws Error as above, and
-// InternalError with the end of the log when Verilator or the compiler fails.
+// Builds it into `folder` without looking for it; returns the library. Throws Error (exit code 3)
+// when Verilator or the compiler fails, with the end of the log, where the whole log is, and the
+// package that is missing where the log tells.
 std::filesystem::path build_rtl_model(const ArchConfig& arch, const RtlModelOptions& options,
                                       const std::filesystem::path& folder);
 

@@ -70,7 +70,7 @@ T* port_at(Port& port) {
 class VerilatedCore final : public qsim::RtlCore {
  public:
   explicit VerilatedCore(const qsim::RtlCoreOptions& options) {
-    current_messages = &messages_;
+    enter();
     context_.threads(1);
     context_.fatalOnError(false);
     context_.randReset(options.init_seed == 0 ? 0 : 2);
@@ -83,8 +83,11 @@ class VerilatedCore final : public qsim::RtlCore {
     set_ports();
   }
   ~VerilatedCore() override {
+    enter();
     close_trace();
+    top_.reset();
     current_messages = nullptr;
+    Verilated::threadContextp(nullptr);
   }
   VerilatedCore(const VerilatedCore&) = delete;
   VerilatedCore& operator=(const VerilatedCore&) = delete;
@@ -94,7 +97,7 @@ class VerilatedCore final : public qsim::RtlCore {
   const char* messages() const override { return messages_.text.c_str(); }
 
   void settle() override {
-    current_messages = &messages_;
+    enter();
     top_->clk_i = 0;
     top_->eval();
   }
@@ -124,6 +127,14 @@ class VerilatedCore final : public qsim::RtlCore {
 
  private:
   void set_ports();
+
+  // Makes this thread's messages and Verilator's context, which evaluation and the destructors of
+  // the model's scopes take from the thread, this core's: other cores may have come and gone.
+  void enter() {
+    if (current_messages == &messages_) return;
+    current_messages = &messages_;
+    Verilated::threadContextp(&context_);
+  }
 
   // A cycle begins at its clock's rise, `half` 0, and has its inputs from `half` 1 on.
 #if VM_TRACE
@@ -186,6 +197,7 @@ void VerilatedCore::set_ports() {
 
 #if VM_TRACE
 bool VerilatedCore::open_trace(const char* path, std::uint64_t first, std::uint64_t last) {
+  enter();
   first_ = first;
   last_ = last;
   trace_ = std::make_unique<VerilatedFstC>();

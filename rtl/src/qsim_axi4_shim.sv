@@ -135,7 +135,7 @@ module qsim_axi4_shim #(
       read_data_q <= '0;
     end else begin
       read_data_valid_q <= axi_rvalid_i && read_expected;
-      if (axi_rvalid_i) begin
+      if (axi_rvalid_i && read_expected) begin
         read_beat_q <= read_burst_ends ? '0 : read_beat_q + 9'd1;
         read_data_q <= axi_rdata_i >> {read_lane, 3'b000};
       end

@@ -125,7 +125,7 @@ module qsim_store_unit #(
   assign done_o = write_done_i && burst_last;
   assign idle_o = !masks_valid;
 
-  // Seen by the bound assertions alone.
+  // Seen by the bound assertions alone; and the part where a word is one beat.
   // verilator lint_off UNUSEDSIGNAL
   logic unused;
   assign unused = bursts_valid ^ masks_full ^ (^read_part_q);

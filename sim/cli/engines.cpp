@@ -27,6 +27,11 @@ std::unique_ptr<Engine> make_engine(const std::string& name, const EngineSetting
   return make_program_interpreter(settings.random_order);
 }
 
+void prepare_engine(const std::string& name, const ArchConfig& arch,
+                    const EngineSettings& settings) {
+  if (name == "rtl") find_or_build_rtl_model(arch, rtl_options(settings).model);
+}
+
 std::string rtl_model_of(const std::string& name, const ArchConfig& arch,
                          const EngineSettings& settings) {
   if (name != "rtl") return "";

@@ -24,6 +24,11 @@ inline constexpr const char* kEngineNames[] = {"systemc", "interpreter", "rtl"};
 // `name` is one of kEngineNames.
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineSettings& settings = {});
 
+// Builds the Verilated model that the rtl engine needs for `arch`, where it is not there yet; does
+// nothing for the other engines. Throws the Error that the run would throw.
+void prepare_engine(const std::string& name, const ArchConfig& arch,
+                    const EngineSettings& settings);
+
 // Which Verilated model the rtl engine runs a program of `arch` on; "" for the other engines.
 std::string rtl_model_of(const std::string& name, const ArchConfig& arch,
                          const EngineSettings& settings);

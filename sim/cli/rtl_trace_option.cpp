@@ -33,4 +33,12 @@ std::optional<RtlTrace> rtl_trace_option(const Options& options) {
   return trace;
 }
 
+void require_window_in_run(const Options& options, std::uint64_t cycles) {
+  const std::optional<RtlTrace> trace = rtl_trace_option(options);
+  if (!trace || trace->first <= cycles) return;
+  throw_bad_input("--trace-window: the run has " + std::to_string(cycles) + " cycles; the window " +
+                  options.trace_window + " is empty, and " + options.trace +
+                  " holds nothing of the run");
+}
+
 }  // namespace qsim

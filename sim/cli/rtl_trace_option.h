@@ -12,4 +12,8 @@ namespace qsim {
 // and for options that do not go together.
 std::optional<RtlTrace> rtl_trace_option(const Options& options);
 
+// For the end of a run that took `cycles`: throws Error (exit code 3) when the window that was
+// asked for begins after it, so that the trace holds nothing of the run.
+void require_window_in_run(const Options& options, std::uint64_t cycles);
+
 }  // namespace qsim

@@ -51,11 +51,11 @@ std::vector<Check> checks() {
           {"current_folder", writable, writable ? "can be written" : "cannot be written"}};
 }
 
-std::string program_text(const std::string& name, const std::string& package) {
+std::string program_text(const std::string& name, const std::string& without,
+                         const std::string& package) {
   const std::string path = find_program(name).string();
   if (!path.empty()) return path;
-  return "not found; without it no RTL model is built on demand (Debian: apt-get install " +
-         package + ")";
+  return "not found; without it " + without + " (Debian: apt-get install " + package + ")";
 }
 
 // What `--engine rtl` works with. Nothing else needs it, so it fails no check.
@@ -64,8 +64,9 @@ void add_rtl(Sheet& sheet) {
   sheet.add("rtl_sources", places.sources.empty() ? "not found" : places.sources.string());
   sheet.add("rtl_models",
             places.cache.empty() ? "no place; set QSIM_CACHE" : places.cache.string());
-  sheet.add("verilator", program_text("verilator", "verilator"));
-  sheet.add("clang++", program_text("clang++", "clang"));
+  sheet.add("verilator", program_text("verilator", "no RTL model is built on demand", "verilator"));
+  sheet.add("clang++",
+            program_text("clang++", "RTL models are built with g++, and are slower", "clang"));
 }
 
 void add_versions(Sheet& sheet) {

@@ -19,17 +19,22 @@ namespace {
 EngineSettings settings_of(Context& context) {
   EngineSettings settings;
   settings.trace = rtl_trace_option(context.options());
-  settings.on_build = [&context](const std::string& line) { context.note(line); };
+  settings.on_build = [&context](const std::string& line) {
+    context.note(line);
+    context.progress("building an RTL model");
+  };
   return settings;
 }
 
 RunResult simulate(const Program& program, const Tensor& input, Context& context) {
   const Options& options = context.options();
-  const std::unique_ptr<Engine> engine = make_engine(options.engine, settings_of(context));
+  const EngineSettings settings = settings_of(context);
+  const std::unique_ptr<Engine> engine = make_engine(options.engine, settings);
   if (options.no_data && !engine->has_time()) {
     throw Error(ExitCode::kUsage, "--no-data leaves nothing to do for --engine " + options.engine +
                                       ", which has no time");
   }
+  prepare_engine(options.engine, program.arch, settings);
   context.progress("simulating " + std::to_string(program.command_count()) + " commands with " +
                    options.engine);
   double seconds = 0;
@@ -93,7 +98,9 @@ ExitCode run_command(Context& context) {
   dump_layers(context, network, program, result, golden);
   print(report, context);
   const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
-  return differs ? ExitCode::kMismatch : ExitCode::kOk;
+  if (differs) return ExitCode::kMismatch;
+  if (report.total.timing) require_window_in_run(options, report.total.timing->cycles);
+  return ExitCode::kOk;
 }
 
 }  // namespace qsim

@@ -2,6 +2,7 @@
 """The tools that judge the tests: the coverage report and its exclusions, and the planting of faults.
 usage: tools_test.py RTL_FOLDER"""
 
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,8 @@ sys.path.insert(0, str(RTL / "coverage"))
 sys.dont_write_bytecode = True
 
 import mutate  # noqa: E402
+import planted  # noqa: E402
+import suite  # noqa: E402
 from mutations import mutations_of  # noqa: E402
 
 
@@ -140,6 +143,29 @@ class Mutations(unittest.TestCase):
         for name, before, _ in mutate.proofs():
             text = " ".join((RTL / "src" / name).read_text().split())
             self.assertIn(before, text, f"equivalent.md, {name}")
+
+
+class Verdicts(unittest.TestCase):
+    def test_a_mismatch_and_the_limit_of_time_kill(self):
+        self.assertEqual(suite.why_killed(5, "mismatch: pe4x4 seed 3: rtl: execute 0\n"),
+                         "pe4x4 seed 3: rtl: execute 0")
+        for limit in (signal.SIGXCPU, signal.SIGKILL):
+            self.assertIn(f"{limit.name}: it takes too long", suite.why_killed(-limit, ""))
+
+    def test_a_crash_or_another_exit_code_is_no_verdict(self):
+        for code in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGTERM, 1, 3):
+            with self.assertRaisesRegex(SystemExit, "no verdict"):
+                suite.why_killed(code, "")
+
+    def test_the_limit_of_time_ends_a_run_by_such_a_signal(self):
+        code, _ = suite.run([sys.executable, "-c", "while True: pass"], 1)
+        self.assertIn(code, suite.TOO_LONG)
+
+    def test_the_planted_bugs_have_their_place(self):
+        for bug in (*planted.BUGS, planted.SYSTEMC_BUG):
+            folder = RTL.parent if bug is planted.SYSTEMC_BUG else RTL / "src"
+            text = (folder / bug.file).read_text()
+            self.assertNotEqual(bug.apply(text), text)
 
 
 if __name__ == "__main__":

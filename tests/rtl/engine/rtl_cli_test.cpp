@@ -169,6 +169,66 @@ TEST(RtlCommandLine, ATraceHoldsTheWindowThatWasAskedForAndNothingElse) {
   EXPECT_GT(all.changes, facts.changes * 10);
 }
 
+TEST(RtlCommandLine, AWindowBehindTheRunsEndIsAnErrorWhichSaysHowLongTheRunIs) {
+  QSIM_NEEDS_RTL_MODELS();
+  const TestFolder folder;
+  folder.write("small.yaml", kSmall);
+  const std::string run = kHand + "run --engine rtl --model small.yaml --json out.json ";
+  ASSERT_EQ(run_qsim(folder, run).exit_code, 0);
+  const std::int64_t cycles = Json::parse(read_file(folder / "out.json"))["total"]["cycles"];
+  const auto traced_from = [&](std::int64_t first) {
+    return run_qsim(folder, run + "--trace out.fst --trace-window " + std::to_string(first) + ":" +
+                                std::to_string(first + 100));
+  };
+  EXPECT_EQ(traced_from(cycles).exit_code, 0);
+  EXPECT_EQ(read_fst((folder / "out.fst").string()).earliest, 1000 * std::uint64_t(cycles));
+  const Outcome late = traced_from(cycles + 1);
+  EXPECT_EQ(late.exit_code, 3);
+  expect_contains(late.err, "--trace-window: the run has " + std::to_string(cycles) + " cycles; ");
+  expect_contains(late.err, " is empty");
+}
+
+TEST(RtlCommandLine, VerifyingTheRtlAloneSaysThatItsCyclesAreNotCompared) {
+  QSIM_NEEDS_RTL_MODELS();
+  const TestFolder folder;
+  folder.write("small.yaml", kSmall);
+  const std::string verify = kHand + "verify --model small.yaml --engines ";
+  for (const char* engines : {"rtl", "rtl,interpreter"}) {
+    const Outcome outcome = run_qsim(folder, verify + engines);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    expect_contains(outcome.out, " 0 mismatches; cycles: not compared (needs systemc)\n");
+  }
+  EXPECT_EQ(run_qsim(folder, verify + "rtl,systemc").out.find("not compared"), std::string::npos);
+}
+
+TEST(RtlCommandLine, AnInterruptDuringABuildSaysThatAModelWasBeingBuilt) {
+  const TestFolder folder;
+  folder.write("bin/verilator", "#!/bin/sh\nexec sleep 20\n");
+  folder.write("bin/clang++", "#!/bin/sh\n");
+  for (const char* name : {"bin/verilator", "bin/clang++"}) {
+    std::filesystem::permissions(folder / name, std::filesystem::perms::all);
+  }
+  folder.write("small.yaml", kSmall);
+  for (const char* command : {"run --engine rtl", "verify --engines rtl"}) {
+    const Outcome outcome = run_qsim(folder, kHand + command + " --model small.yaml",
+                                     "env PATH=\"$PWD/bin:$PATH\" QSIM_CACHE=cache "
+                                     "timeout --preserve-status -s INT -k 4 2");
+    EXPECT_EQ(outcome.exit_code, 130) << command;
+    expect_contains(outcome.err, "interrupted: building an RTL model; kept: nothing");
+  }
+}
+
+TEST(RtlCommandLine, ACacheThatCannotBeWrittenIsNamedAndNoBuildIsAnnounced) {
+  QSIM_NEEDS_RTL_MODELS();
+  const TestFolder folder;
+  folder.write("small.yaml", kSmall);
+  const Outcome outcome =
+      run_qsim(folder, kHand + "run --engine rtl --model small.yaml", "env QSIM_CACHE=/proc/no");
+  EXPECT_EQ(outcome.exit_code, 3);
+  expect_contains(outcome.err, "/proc/no");
+  EXPECT_EQ(outcome.err.find("building"), std::string::npos) << outcome.err;
+}
+
 TEST(RtlCommandLine, OptionsThatDoNotGoTogetherAreRefused) {
   expect_usage_error("run --trace out.fst", "--trace needs --engine rtl");
   expect_usage_error("run --engine rtl --trace-window 1:2", "--trace-window needs --trace");

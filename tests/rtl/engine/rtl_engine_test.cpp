@@ -2,6 +2,9 @@
 // has the sum), against the SystemC model on random layers, and what it refuses.
 #include "rtl/rtl_engine/rtl_engine.h"
 
+#include <algorithm>
+#include <array>
+
 #include "compiler/compile.h"
 #include "compiler/workload/random_layer.h"
 #include "core/cycle_accounting.h"
@@ -79,6 +82,49 @@ TEST(RtlEngine, TimesOfAHandMadeProgramAreTheOnesWorkedOutOnPaper) {
   ASSERT_EQ(result.ofmaps.size(), 1u);
   EXPECT_EQ(result.ofmaps[0], hand_input());
   EXPECT_GT(result.wall_seconds, 0);
+}
+
+TEST(RtlEngine, AModelThatGxxBuiltHasTheSameBytesAndCycles) {
+  QSIM_NEEDS_RTL_MODELS();
+  if (find_program("g++").empty()) GTEST_SKIP() << "no g++";
+  RtlEngineOptions options;
+  options.model.compiler = "g++";
+  Program program = hand_program();
+  for (int i = 0; i < 6; ++i) append_round(program);
+  const RunResult result = make_rtl_engine(options)->run(program, hand_input(), {});
+  EXPECT_EQ(result.ofmaps[0], hand_input());
+  EXPECT_EQ(result.times, make_systemc_engine()->run(program, hand_input(), {}).times);
+}
+
+TEST(RtlEngine, SeveralCoresOfAVariantWithScopesEndInAnyOrder) {
+  QSIM_NEEDS_RTL_MODELS();
+  RtlEngineOptions options;
+  options.model.variant = "assert";
+  std::array<std::size_t, 3> order = {0, 1, 2};
+  do {
+    std::array<std::unique_ptr<Engine>, 3> engines;
+    for (std::unique_ptr<Engine>& engine : engines) {
+      engine = make_rtl_engine(options);
+      engine->run(hand_program(), hand_input(), {});
+    }
+    for (const std::size_t i : order) {
+      EXPECT_EQ(engines[i]->run(hand_program(), hand_input(), {}).ofmaps[0], hand_input());
+      engines[i].reset();
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(RtlEngine, AnAssertionIsItsOwnCoresAlsoWhenALaterCoreIsGone) {
+  QSIM_NEEDS_RTL_MODELS();
+  RtlEngineOptions options;
+  options.model.variant = "assert";
+  const auto engine = make_rtl_engine(options);
+  engine->run(hand_program(), hand_input(), {});
+  make_rtl_engine(options)->run(hand_program(), hand_input(), {});
+  Program program = hand_program();
+  program.semaphores[9].initial = 15;
+  command(program, Unit::kStore, 0).signal_mask = 1u << 9;
+  expect_contains(failure_of(*engine, program), "the RTL reports a failure in cycle 1");
 }
 
 TEST(RtlEngine, ACommandStartsWhenItsTokenComesAndNoCycleLater) {

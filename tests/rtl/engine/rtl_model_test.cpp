@@ -80,8 +80,13 @@ TEST(RtlModel, WithoutSourcesToolsOrAPlaceItSaysWhatIsMissing) {
                   "verilator)");
   std::ofstream(folder.path() / "bin" / "verilator") << "#!/bin/sh\n";
   fs::permissions(folder.path() / "bin" / "verilator", fs::perms::all);
-  expect_contains(refusal_of(hand_arch(), options), "'clang++' to build it is not found");
-  expect_contains(refusal_of(hand_arch(), options), "apt-get install clang)");
+  options.variant = "trace";
+  expect_contains(refusal_of(hand_arch(), options),
+                  "no Verilated model of this configuration, variant trace, is there yet, and "
+                  "'clang++' to build it is not found");
+  expect_contains(refusal_of(hand_arch(), options), "apt-get install clang, or g++)");
+  setenv("QSIM_RTL_CXX", "my-c++", 1);
+  expect_contains(refusal_of(hand_arch(), options), "'my-c++' to build it is not found");
   options.compiler = "/bin/sh";
   options.places.cache.clear();
   expect_contains(refusal_of(hand_arch(), options), "set QSIM_CACHE");
@@ -98,6 +103,93 @@ TEST(RtlModel, TheCacheIsWhereTheEnvironmentSays) {
   EXPECT_EQ(standard_rtl_places().cache, "/xdg/qsim/rtl");
   setenv("QSIM_CACHE", "/own", 1);
   EXPECT_EQ(standard_rtl_places().cache, "/own/rtl");
+}
+
+void make_program(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << "#!/bin/sh\n" << text;
+  fs::permissions(path, fs::perms::all);
+}
+
+TEST(RtlModel, TheCompilerIsTheEnvironmentsElseClangElseGxx) {
+  const ScratchFolder folder;
+  const fs::path bin = folder.path() / "bin";
+  RtlModelOptions options;
+  options.places = stand_in_places(folder.path());
+  const RtlParameters parameters = rtl_parameters(hand_arch());
+  RtlModelOptions clang = options;
+  clang.compiler = "clang++";
+  const fs::path built = options.places.cache / (rtl_model_key(parameters, clang) + ".so");
+  unsetenv("QSIM_RTL_CXX");
+  setenv("PATH", bin.c_str(), 1);
+  EXPECT_EQ(rtl_compiler(parameters, options), "clang++");  // to name it as missing
+  make_program(bin / "g++", "");
+  EXPECT_EQ(rtl_compiler(parameters, options), "clang++");  // no Verilator, nothing to build with
+  make_program(bin / "verilator", "");
+  EXPECT_EQ(rtl_compiler(parameters, options), "g++");
+  fs::create_directories(options.places.cache);
+  std::ofstream(built) << "built before";
+  EXPECT_EQ(rtl_compiler(parameters, options), "clang++");
+  EXPECT_EQ(find_or_build_rtl_model(hand_arch(), options), built);
+  fs::remove(built);
+  make_program(bin / "clang++", "");
+  EXPECT_EQ(rtl_compiler(parameters, options), "clang++");
+  setenv("QSIM_RTL_CXX", "g++", 1);
+  EXPECT_EQ(rtl_compiler(parameters, options), "g++");
+  EXPECT_NE(rtl_model_key(parameters, options), rtl_model_key(parameters, clang));
+  EXPECT_EQ(rtl_compiler(parameters, clang), "clang++");
+}
+
+// What is said before and after a build for which PATH has nothing but `verilator` and g++, of
+// which Verilator says `text` and fails.
+std::string failed_build(const std::string& text, std::string& said, const std::string& variant) {
+  const ScratchFolder folder;
+  const fs::path bin = folder.path() / "bin";
+  RtlModelOptions options;
+  options.places = stand_in_places(folder.path());
+  options.variant = variant;
+  options.on_build = [&](const std::string& line) { said = line; };
+  make_program(bin / "verilator",
+               "[ \"$1\" = --getenv ] && echo /usr && exit 0\necho \"" + text + "\"\nexit 1\n");
+  make_program(bin / "g++", "exit 0\n");
+  for (const char* tool : {"bash", "sed", "mktemp", "dirname", "readlink", "mkdir", "find", "sort",
+                           "tail", "grep", "mv", "rm", "env", "sh"}) {
+    fs::create_symlink(find_program(tool), bin / tool);
+  }
+  const std::string path = std::getenv("PATH");
+  unsetenv("QSIM_RTL_CXX");
+  setenv("PATH", bin.c_str(), 1);
+  const std::string refusal = refusal_of(hand_arch(), options);
+  setenv("PATH", path.c_str(), 1);
+  expect_contains(refusal, (options.places.cache / "4x4-").string());  // where the log is
+  return refusal;
+}
+
+TEST(RtlModel, AFailedBuildNamesItsLogAndThePackageWhereItCanTell) {
+  std::string said;
+  const std::string text =
+      failed_build("fstapi.c:1: fatal error: zlib.h: No such file", said, "trace");
+  expect_contains(text, "building the RTL model of 'hand', variant trace, with Verilator and g++");
+  expect_contains(text, "fatal error: zlib.h: No such file");
+  expect_contains(text, "failed; the whole log is ");
+  expect_contains(text, "apt-get install zlib1g-dev");
+  expect_contains(said, "(4x4, variant trace) with Verilator, once");
+  expect_contains(said, "with g++, as clang++, whose models are faster, is not found");
+  const std::string other = failed_build("something else", said, "plain");
+  expect_contains(other, "building the RTL model of 'hand' with Verilator and g++ failed");
+  EXPECT_EQ(other.find("apt-get"), std::string::npos) << other;
+}
+
+TEST(RtlModel, ACacheThatCannotBeWrittenIsRefusedBeforeABuildIsAnnounced) {
+  QSIM_NEEDS_RTL_MODELS();
+  const ScratchFolder folder;
+  RtlModelOptions options;
+  options.places = stand_in_places(folder.path());
+  options.places.cache = "/proc/no/rtl";
+  bool announced = false;
+  options.on_build = [&](const std::string&) { announced = true; };
+  expect_contains(refusal_of(hand_arch(), options), "/proc/no");
+  EXPECT_FALSE(announced);
 }
 
 TEST(RtlModel, AConfigurationWithoutAModelIsBuiltOnceAlsoByTwoAtOnce) {
@@ -138,19 +230,31 @@ TEST(RtlModel, AFileThatIsNoModelIsRefused) {
   EXPECT_THROW(RtlModel("/lib/x86_64-linux-gnu/libm.so.6", rtl_parameters(hand_arch())), Error);
 }
 
+TEST(RtlModel, ALibraryThatIsCutShortIsRefusedAndNotLoaded) {
+  const ScratchFolder folder;
+  const fs::path library = folder.path() / "x.so";
+  for (const std::uintmax_t bytes : {0u, 20u, 5000u, 100000u}) {
+    fs::copy_file("/proc/self/exe", library, fs::copy_options::overwrite_existing);
+    fs::resize_file(library, bytes);
+    try {
+      const RtlModel model(library, rtl_parameters(hand_arch()));
+      ADD_FAILURE() << bytes << " bytes are loaded";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kBadInput);
+      expect_contains(error.what(), "x.so: is cut short; remove it to have it built again");
+    }
+  }
+}
+
 TEST(RtlModel, RtlThatDoesNotCompileGivesTheEndOfTheLogAndNoModel) {
   QSIM_NEEDS_RTL_MODELS();
   const ScratchFolder folder;
   RtlModelOptions options;
   options.places = stand_in_places(folder.path());
   std::ofstream(options.places.sources / "src" / "broken.sv") << "module broken; oops endmodule\n";
-  try {
-    find_or_build_rtl_model(hand_arch(), options);
-    FAIL() << "it is built";
-  } catch (const InternalError& error) {
-    expect_contains(error.what(), "broken.sv");
-    expect_contains(error.what(), "the whole log is");
-  }
+  const std::string text = refusal_of(hand_arch(), options);
+  expect_contains(text, "broken.sv");
+  expect_contains(text, "the whole log is");
   EXPECT_EQ(files(options.places.cache, ".so").size(), 0u);
   EXPECT_EQ(files(options.places.cache, ".log").size(), 1u);
 }

@@ -11,12 +11,12 @@
 namespace qsim {
 
 // Makes the build folder the cache of this process, where the models of tests are. Then: Verilator
-// and clang++ are not there, and QSIM_REQUIRE does not list `verilator`.
+// or a compiler is not there, and QSIM_REQUIRE does not list `verilator`.
 bool rtl_tools_are_excused();
 
 // First in a test that needs a model: skips it, or lets it fail where QSIM_REQUIRE demands it.
 #define QSIM_NEEDS_RTL_MODELS() \
-  if (rtl_tools_are_excused()) GTEST_SKIP() << "no verilator or no clang++"
+  if (rtl_tools_are_excused()) GTEST_SKIP() << "no verilator or no compiler"
 
 // A folder of its own, removed with everything in it.
 class ScratchFolder {

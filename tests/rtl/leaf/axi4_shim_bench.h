@@ -32,6 +32,23 @@ class Axi4ShimBench {
 
   ~Axi4ShimBench() { top_->final(); }
 
+  // Read beats and write responses that nothing asked for, one each a cycle, before any traffic.
+  void send_unasked(int cycles) {
+    top_->read_request_valid_i = 0;
+    top_->write_request_valid_i = 0;
+    top_->write_data_valid_i = 0;
+    top_->axi_rvalid_i = 1;
+    top_->axi_bvalid_i = 1;
+    top_->axi_rresp_i = 0;
+    top_->axi_bresp_i = 0;
+    for (int i = 0; i < cycles; ++i) {
+      top_->clk_i = 0;
+      top_->eval();
+      top_->clk_i = 1;
+      top_->eval();
+    }
+  }
+
   // Until all traffic is answered; "" or what went wrong.
   std::string run(std::uint64_t cycle_limit) {
     for (cycles_ = 0; cycles_ < cycle_limit && !traffic_.finished(); ++cycles_) {

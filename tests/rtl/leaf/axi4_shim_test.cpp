@@ -68,5 +68,14 @@ TEST(Axi4Shim, AnErrorResponseIsKept) {
   }
 }
 
+TEST(Axi4Shim, WhatNothingAskedForIsDroppedAndReported) {
+  const AxiMemoryOptions memory{.bus_bytes = 16, .stall = 0.2};
+  const CoreTrafficOptions core{.bus_bytes = 16, .bursts = 50};
+  Axi4ShimBench<Vshim16> bench(memory, core, kMemoryBytes, 1);
+  bench.send_unasked(3);
+  EXPECT_TRUE(bench.error());
+  EXPECT_EQ(bench.run(kCycleLimit), "");
+}
+
 }  // namespace
 }  // namespace qsim::test

@@ -74,6 +74,7 @@ Tally run_campaign(const CampaignOptions& options, Differential& differential) {
   for (std::int64_t i = options.job; i < options.programs; i += options.jobs) {
     const ArchConfig& arch = options.configs[static_cast<std::size_t>(i % configs)];
     const std::uint64_t seed = options.first_seed + static_cast<std::uint64_t>(i / configs);
+    options.begins(arch.name + " seed " + std::to_string(seed));
     const RandomCase made = make_random_case(arch, seed);
     const DifferentialResult result = differential.check(made, seed);
     ++tally.programs;

@@ -30,6 +30,7 @@ struct CampaignOptions {
   std::int64_t job = 0;  // programs of number job, job + jobs, ...
   std::int64_t jobs = 1;
   std::string reproducer_folder;
+  std::function<void(const std::string& program)> begins = [](const std::string&) {};
   std::function<void(const Tally&)> progress = [](const Tally&) {};
 };
 

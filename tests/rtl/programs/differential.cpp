@@ -46,15 +46,18 @@ std::string byte_difference(const Program& program, const std::vector<Tensor>& r
 
 using Times = std::array<std::vector<CommandTime>, kUnits>;
 
-// The difference that comes first in time.
+// The difference that comes first in time; of one cycle's an end before the starts that it lets go.
 std::string time_difference(const Program& program, const Times& right, const Times& found) {
   std::string text;
+  constexpr std::uint64_t kStart = 2, kFree = 1, kDone = 0;
+  constexpr std::array<const char*, 3> kFields = {"done", "free", "start"};
   std::uint64_t earliest = ~std::uint64_t{0};
-  const auto compare = [&](std::size_t u, std::size_t i, const char* field, std::uint64_t a,
+  const auto compare = [&](std::size_t u, std::size_t i, std::uint64_t field, std::uint64_t a,
                            std::uint64_t b) {
-    if (a == b || std::min(a, b) >= earliest) return;
-    earliest = std::min(a, b);
-    text = command_label(program, static_cast<Unit>(u), i) + ": " + field + " at cycle " +
+    const std::uint64_t rank = std::min(a, b) * kFields.size() + field;
+    if (a == b || rank >= earliest) return;
+    earliest = rank;
+    text = command_label(program, static_cast<Unit>(u), i) + ": " + kFields[field] + " at cycle " +
            std::to_string(b) + ", expected " + std::to_string(a);
   };
   for (std::size_t u = 0; u < kUnits; ++u) {
@@ -63,9 +66,9 @@ std::string time_difference(const Program& program, const Times& right, const Ti
              " commands, expected " + std::to_string(right[u].size());
     }
     for (std::size_t i = 0; i < right[u].size(); ++i) {
-      compare(u, i, "start", right[u][i].start, found[u][i].start);
-      compare(u, i, "free", right[u][i].free, found[u][i].free);
-      compare(u, i, "done", right[u][i].done, found[u][i].done);
+      compare(u, i, kStart, right[u][i].start, found[u][i].start);
+      compare(u, i, kFree, right[u][i].free, found[u][i].free);
+      compare(u, i, kDone, right[u][i].done, found[u][i].done);
     }
   }
   return text;

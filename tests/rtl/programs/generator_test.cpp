@@ -18,13 +18,43 @@ namespace {
 constexpr const char* kConfigs[] = {"pe4x4",   "pe8x8",      "pe16x16", "pe16x32",
                                     "pe32x32", "narrow_bus", "wide_bus"};
 
+void expect_legal(const ArchConfig& arch, std::uint64_t seed) {
+  const BuiltCase built = build_case(draw_plan(arch, seed), "test");
+  ASSERT_EQ(built.violation, "") << arch.name << " seed " << seed;
+}
+
 TEST(RandomPrograms, EveryOneIsLegal) {
   for (const char* name : kConfigs) {
     const ArchConfig arch = named_config(name);
-    for (std::uint64_t seed = 0; seed < 400; ++seed) {
-      const BuiltCase built = build_case(draw_plan(arch, seed), "test");
-      ASSERT_EQ(built.violation, "") << name << " seed " << seed;
-    }
+    for (std::uint64_t seed = 0; seed < 400; ++seed) expect_legal(arch, seed);
+    expect_legal(arch, 1007);
+  }
+}
+
+ArchConfig small_memories(std::int64_t rows, std::int64_t cols, std::array<std::int64_t, 4> kib) {
+  ArchConfig arch;
+  arch.array_rows = rows;
+  arch.array_cols = cols;
+  arch.act_scratchpad_kib = kib[0];
+  arch.weight_scratchpad_kib = kib[1];
+  arch.accumulator_kib = kib[2];
+  arch.output_scratchpad_kib = kib[3];
+  arch.act_slots = arch.weight_slots = 2;
+  arch.bus_bytes = 4;
+  arch.name = std::to_string(rows) + "x" + std::to_string(cols) + " with small memories";
+  validate(arch);
+  return arch;
+}
+
+// Slots of a few folds, halves of a psum or two: most draws do not fit.
+TEST(RandomPrograms, FitSmallMemories) {
+  for (const ArchConfig& arch :
+       {small_memories(16, 4, {8, 2, 2, 2}), small_memories(4, 16, {2, 4, 2, 2}),
+        small_memories(4, 128, {1, 1, 1, 1}), small_memories(32, 4, {4, 2, 1, 1}),
+        small_memories(256, 4, {1, 2, 1, 1}), small_memories(4, 4, {1, 1, 1, 1}),
+        small_memories(32, 32, {1, 2, 1, 1}), small_memories(4, 64, {8, 8, 64, 1}),
+        named_config("tiny")}) {
+    for (std::uint64_t seed = 0; seed < 1200; ++seed) expect_legal(arch, seed);
   }
 }
 
@@ -137,25 +167,56 @@ TEST(RandomPrograms, LeaveManyDistinctValues) {
   EXPECT_LT(values[0x80] + values[0x7f], all * 6 / 10);
 }
 
-// The psums of the wrapping turn in 64 bits, as if nothing wrapped: one pixel's lanes are all alike
-// but for what is resident, so the sum of the pad's part alone tells.
-TEST(RandomPrograms, SomeWrapTheAccumulator) {
-  const ArchConfig arch = named_config("pe4x4");
-  const RandomCase made = make_random_case(arch, 407);
+// The psums of the wrapping turn in 64 bits, as if nothing wrapped, at least: each resident pixel
+// may take away as much as a padded one adds.
+std::int64_t least_sum(const Program& program) {
   std::int64_t sum = 0;
-  for (const Instruction& i : made.program.stream(Unit::kExecute)) {
+  const auto& executes = program.stream(Unit::kExecute);
+  const Execute& first = std::get<Execute>(executes.front().command.fields);
+  for (const Instruction& i : executes) {
     const Execute& e = std::get<Execute>(i.command.fields);
-    if (e.kernel_h != 8) continue;
-    sum += std::int64_t{e.planes} * (e.kernel_h * e.kernel_w - 1) * arch.array_rows * e.pad_value *
-           -128;
+    if (e.acc_half != first.acc_half) continue;  // of another turn, in between
+    if (sum != 0 && e.accumulate == 0) break;
+    if (e.acc_addr != first.acc_addr || e.pad_value != first.pad_value) return 0;
+    sum += std::int64_t{e.planes} * (e.kernel_h * e.kernel_w - 2) * program.arch.array_rows * 128 *
+           (e.pad_value < 0 ? -e.pad_value : e.pad_value);
   }
-  EXPECT_GT(std::abs(sum), std::int64_t{1} << 31);
-  int wrapping = 0;
-  for (std::uint64_t seed = 0; seed < 800; ++seed) {
-    const ProgramPlan plan = draw_plan(arch, seed);
-    wrapping += plan.layers[0].turns[0].executes.size() > 50 ? 1 : 0;
+  return sum;
+}
+
+bool all_weights_are_lowest(const Program& program) {
+  std::size_t loads = 0;
+  for (const Instruction& i : program.stream(Unit::kLoad)) {
+    const Load& load = std::get<Load>(i.command.fields);
+    if (load.memory != static_cast<std::uint32_t>(LoadMemory::kWeight)) continue;
+    ++loads;
+    for (const DramSegment& s : program.segments) {
+      const std::int64_t at = std::int64_t{load.dram_addr} - s.address;
+      if (at < 0 || at >= static_cast<std::int64_t>(s.bytes.size())) continue;
+      if (s.bytes[static_cast<std::size_t>(at)] != std::byte{0x80}) return false;
+    }
   }
-  EXPECT_EQ(wrapping, 2);
+  return loads > 0;
+}
+
+TEST(RandomPrograms, SomeWrapTheAccumulator) {
+  const std::pair<const char*, std::uint64_t> wrapping[] = {
+      {"pe4x4", 407}, {"pe8x8", 1007}, {"pe16x16", 1007}, {"pe16x32", 3007}};
+  for (const auto& [name, seed] : wrapping) {
+    const Program program = make_random_case(named_config(name), seed).program;
+    EXPECT_GT(least_sum(program), std::int64_t{1} << 31) << name;
+    EXPECT_TRUE(all_weights_are_lowest(program)) << name;
+  }
+  int small = 0, large = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const auto wraps = [&](const char* name) {
+      return draw_plan(named_config(name), seed).layers[0].turns[0].executes.size() > 50 ? 1 : 0;
+    };
+    small += wraps("pe4x4");
+    large += wraps("pe16x16");
+  }
+  EXPECT_EQ(small, 5);
+  EXPECT_EQ(large, 1);
 }
 
 TEST(RandomShapes, FallIntoTheBinsThatAreAskedFor) {

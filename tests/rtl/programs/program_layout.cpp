@@ -267,7 +267,8 @@ class Placement {
     for (const std::size_t execute : current_->left) {
       const auto begin = std::find(owners.begin(), owners.end(), execute);
       auto end = begin;
-      while (end != owners.end() && *end == execute && end - begin < 40) ++end;
+      const std::int64_t most = std::min<std::int64_t>(40, arch_.output_half_words());
+      while (end != owners.end() && *end == execute && end - begin < most) ++end;
       PostPlan plan;
       if (!turn.posts.empty()) plan = turn.posts.back();
       Post& p = plan.shape;

@@ -8,6 +8,8 @@
 namespace qsim {
 namespace {
 
+std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
 // The bins that a plan steers towards, counted off by its seed.
 struct Focus {
   ExecuteBins execute;
@@ -46,9 +48,7 @@ class PlanDraw {
     plan_.arch = arch;
     plan_.arch.dram_latency_cycles =
         random_.chance(0.3) ? arch.dram_latency_cycles : random_.uniform(1, 150);
-    // More and smaller slots: their number is no matter of the hardware.
-    while (random_.chance(0.5) && plan_.arch.act_slots < 8) plan_.arch.act_slots *= 2;
-    while (random_.chance(0.5) && plan_.arch.weight_slots < 8) plan_.arch.weight_slots *= 2;
+    more_slots();
     smooth_ = random_.chance(0.3);
     turn_cycles_ = random_.uniform(60, random_.chance(0.15) ? 1500 : 500);
   }
@@ -66,15 +66,22 @@ class PlanDraw {
     return plan_;
   }
 
+  // Whether a weight slot holds a kernel of which the pad is the larger part.
+  bool can_wrap() const {
+    return plan_.arch.weight_slot_words() / plan_.arch.array_rows >= 16 &&
+           plan_.arch.accumulator_half_words() >= plan_.arch.array_rows;
+  }
+
   // One turn in which the same lowest weights meet the lowest pad value often enough that the sum
-  // passes 2^31: R x 2^14 a fold.
+  // passes 2^31: R x 2^14 a fold of R cycles, so 2^17 cycles whatever the array.
   ProgramPlan draw_wrapping() {
     Execute e;
-    const std::int64_t folds =
+    const std::int64_t most_folds =
         std::min<std::int64_t>(512, plan_.arch.weight_slot_words() / plan_.arch.array_rows);
     e.planes = 1;
-    while (e.planes * 64 < folds) e.planes *= 2;
-    e.kernel_h = e.kernel_w = 8;
+    while (e.planes * 64 < most_folds) e.planes *= 2;
+    e.kernel_h = 8;
+    e.kernel_w = most_folds < 64 ? u32(std::max<std::int64_t>(1, most_folds / 8)) : 8;
     e.stride_h = e.stride_w = e.out_rows = 1;
     e.out_cols = static_cast<std::uint32_t>(random_.uniform(1, plan_.arch.array_rows));
     e.in_rows = e.in_cols = 1;
@@ -82,7 +89,9 @@ class PlanDraw {
     e.origin_row = e.origin_col = static_cast<std::int32_t>(random_.uniform(-3, 1));
     e.pad_value = random_.chance(0.5) ? -128 : 127;
     const std::int64_t fold_sum = plan_.arch.array_rows * 128 * 127;
-    const std::int64_t executes = (std::int64_t{1} << 31) / (fold_sum * folds) + 3;
+    // The one resident pixel of a plane may add the same with the other sign.
+    const std::int64_t folds = std::int64_t{e.planes} * (e.kernel_h * e.kernel_w - 2);
+    const std::int64_t executes = (std::int64_t{1} << 31) / (fold_sum * folds) + 2;
     TurnPlan turn;
     for (std::int64_t i = 0; i < executes; ++i) {
       e.accumulate = i > 0 ? 1 : 0;
@@ -96,6 +105,23 @@ class PlanDraw {
   }
 
  private:
+  // More and smaller slots: their number is no matter of the hardware. A weight slot holds a fold,
+  // an activation slot twice what a LOAD that deinterleaves writes at least.
+  void more_slots() {
+    ArchConfig& arch = plan_.arch;
+    const std::int64_t act_words = 4 * (arch.block_channels() / arch.array_rows);
+    const auto more = [&](std::int64_t& slots, std::int64_t slot_words, std::int64_t least) {
+      const bool fits = slots < 8 && slot_words / 2 >= least;
+      if (fits) slots *= 2;
+      return fits;
+    };
+    while (random_.chance(0.5) && more(arch.act_slots, arch.act_slot_words(), act_words)) {
+    }
+    while (random_.chance(0.5) &&
+           more(arch.weight_slots, arch.weight_slot_words(), arch.array_rows)) {
+    }
+  }
+
   TurnPlan draw_turn() {
     TurnPlan turn;
     std::int64_t psums = 0;
@@ -105,7 +131,9 @@ class PlanDraw {
     for (std::int64_t i = 0; i < executes; ++i) {
       ExecuteLimits limits;
       limits.cycles = std::max<std::int64_t>(turn_cycles_ / executes, plan_.arch.array_rows);
-      limits.min_pixels = i == 0 && needs_several ? 3 : 1;
+      limits.min_pixels = i == 0 && needs_several
+                              ? std::min<std::int64_t>(3, plan_.arch.accumulator_half_words())
+                              : 1;
       limits.max_pixels = std::min<std::int64_t>(plan_.arch.accumulator_half_words() - psums,
                                                  random_.chance(0.1) ? 300 : 80);
       limits.act_words = std::min<std::int64_t>(plan_.arch.act_slot_words() / 4, 500);
@@ -171,10 +199,10 @@ class PlanDraw {
 }  // namespace
 
 ProgramPlan draw_plan(const ArchConfig& arch, std::uint64_t seed) {
-  constexpr std::uint64_t kWrapEvery = 400;
+  const bool is_small = arch.array_rows * arch.array_cols <= 16;
+  const bool has_turn = is_small ? seed % 400 == 7 : seed % 2000 == 1007;
   PlanDraw draw(arch, seed);
-  const bool wraps = arch.array_rows * arch.array_cols <= 16 && seed % kWrapEvery == 7;
-  return wraps ? draw.draw_wrapping() : draw.draw();
+  return has_turn && draw.can_wrap() ? draw.draw_wrapping() : draw.draw();
 }
 
 }  // namespace qsim

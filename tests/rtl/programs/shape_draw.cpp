@@ -180,16 +180,22 @@ Post draw_post_once(Random& random, PoolBin bin, std::int64_t psums, std::int64_
 
 }  // namespace
 
-Execute draw_execute(Random& random, const ArchConfig& arch, const ExecuteBins& bins,
+Execute draw_execute(Random& random, const ArchConfig& arch, const ExecuteBins& wanted,
                      const ExecuteLimits& limits) {
   constexpr int kAttempts = 60;
+  ExecuteBins bins = wanted;
+  while (bins.kernel > 0 &&
+         kKernelRanges[bins.kernel].h > arch.weight_slot_words() / arch.array_rows)
+    --bins.kernel;
   Execute e;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     e = draw_execute_once(random, arch, bins, limits, attempt / double{kAttempts});
     const WordSpan span = span_of(words_of(e, arch));
     const std::int64_t extent = (e.planes - std::int64_t{1}) * e.act_plane_words +
                                 (e.in_rows - std::int64_t{1}) * e.act_row_words + e.in_cols;
+    const std::int64_t folds = std::int64_t{e.planes} * e.kernel_h * e.kernel_w;
     if (bins_of(e) == bins && span.size() <= limits.act_words &&
+        folds * arch.array_rows <= arch.weight_slot_words() &&
         extent <= arch.act_slot_words() / 4 && span.end <= arch.act_slot_words() / 2 &&
         std::int64_t{e.out_rows} * e.out_cols <= limits.max_pixels) {
       return e;
@@ -200,7 +206,8 @@ Execute draw_execute(Random& random, const ArchConfig& arch, const ExecuteBins& 
   plain.kernel_h = plain.kernel_w = plain.stride_h = plain.stride_w = plain.planes = 1;
   plain.out_rows = plain.in_rows = plain.act_plane_words = 1;
   plain.out_cols = plain.in_cols = plain.act_row_words =
-      u32(std::min(limits.min_pixels, limits.max_pixels));
+      u32(std::min({limits.min_pixels, limits.max_pixels,
+                    std::max<std::int64_t>(1, arch.act_slot_words() / 2)}));
   plain.pad_value = e.pad_value;
   return plain;
 }

@@ -15,7 +15,9 @@ struct ExecuteLimits {
   std::int64_t act_words = 400;  // from the first to the last activation word read
 };
 
-Execute draw_execute(Random& random, const ArchConfig& arch, const ExecuteBins& bins,
+// Fits the slots of `arch`. Smaller kernels than wanted where a weight slot is too small for those,
+// and one fold of few pixels where nothing else fits.
+Execute draw_execute(Random& random, const ArchConfig& arch, const ExecuteBins& wanted,
                      const ExecuteLimits& limits);
 
 // Reads at most `psums` words from the first to the last, and takes about `cycles` at most. Falls

@@ -1,10 +1,12 @@
 // `verify_rtl`: random programs through every engine, in several processes (SystemC elaborates once
 // in each), with functional coverage, and a small reproducer of whatever differs.
 #include <chrono>
+#include <cstring>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +43,35 @@ class Progress {
   Clock::time_point next_ = Clock::now() + std::chrono::seconds(5);
 };
 
-Tally run_job(const VerifyOptions& options, CampaignOptions campaign) {
+// The program that each job is running, where this process sees it also after a job has crashed.
+class ProgramsInProgress {
+ public:
+  explicit ProgramsInProgress(std::int64_t jobs)
+      : size_(static_cast<std::size_t>(jobs) * kNameBytes),
+        names_(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    QSIM_CHECK(names_ != MAP_FAILED, "no shared memory");
+  }
+  ~ProgramsInProgress() { munmap(names_, size_); }
+  ProgramsInProgress(const ProgramsInProgress&) = delete;
+  ProgramsInProgress& operator=(const ProgramsInProgress&) = delete;
+
+  void set(std::int64_t job, const std::string& name) {
+    std::strncpy(at(job), name.c_str(), kNameBytes - 1);
+  }
+  std::string of(std::int64_t job) const { return *at(job) == 0 ? "no program yet" : at(job); }
+
+ private:
+  static constexpr std::size_t kNameBytes = 128;
+  char* at(std::int64_t job) const {
+    return static_cast<char*>(names_) + static_cast<std::size_t>(job) * kNameBytes;
+  }
+  std::size_t size_;
+  void* names_;
+};
+
+Tally run_job(const VerifyOptions& options, CampaignOptions campaign,
+              ProgramsInProgress& in_progress) {
+  campaign.begins = [&](const std::string& name) { in_progress.set(campaign.job, name); };
   if (campaign.job == 0) {
     Progress progress(options.programs);
     progress.jobs = static_cast<std::uint64_t>(campaign.jobs);
@@ -70,21 +100,27 @@ std::string read_all(int file) {
   return text;
 }
 
-// Runs one job in a child process; the tally comes through the pipe that is returned.
-int start_job(const VerifyOptions& options, const CampaignOptions& campaign) {
+// A job in a child process, and the pipe through which its tally comes.
+struct Job {
+  pid_t process;
+  int pipe_end;
+};
+
+Job start_job(const VerifyOptions& options, const CampaignOptions& campaign,
+              ProgramsInProgress& in_progress) {
   int ends[2];
   QSIM_CHECK(pipe(ends) == 0, "no pipe");
   const pid_t child = fork();
   QSIM_CHECK(child >= 0, "no child process");
   if (child > 0) {
     close(ends[1]);
-    return ends[0];
+    return {child, ends[0]};
   }
   close(ends[0]);
   int status = 1;
   try {
     std::ostringstream text;
-    print_tally(run_job(options, campaign), text);
+    print_tally(run_job(options, campaign, in_progress), text);
     write_all(ends[1], text.str());
     status = 0;
   } catch (const Error& error) {
@@ -96,20 +132,44 @@ int start_job(const VerifyOptions& options, const CampaignOptions& campaign) {
   _exit(status);
 }
 
+// A job that did not end well: its exit code, after its own message.
+[[noreturn]] void fail_job(std::int64_t job, int status, const std::string& program) {
+  const std::string name = "job " + std::to_string(job) + ", at " + program + ", ended ";
+  if (WIFSIGNALED(status)) {
+    throw InternalError(name + "by signal " + std::to_string(WTERMSIG(status)));
+  }
+  const int code = WEXITSTATUS(status);
+  throw Error(static_cast<ExitCode>(code), name + "with exit code " + std::to_string(code));
+}
+
 Tally run_jobs(const VerifyOptions& options, const CampaignOptions& campaign) {
-  if (options.jobs == 1) return run_job(options, campaign);
-  std::vector<int> pipes;
+  ProgramsInProgress in_progress(options.jobs);
+  if (options.jobs == 1) {
+    try {
+      return run_job(options, campaign, in_progress);
+    } catch (const std::exception&) {
+      std::cerr << "verify_rtl: at " << in_progress.of(0) << ":" << std::endl;
+      throw;
+    }
+  }
+  std::vector<Job> jobs;
   for (std::int64_t job = 0; job < options.jobs; ++job) {
     CampaignOptions part = campaign;
     part.job = job;
-    pipes.push_back(start_job(options, part));
+    jobs.push_back(start_job(options, part, in_progress));
   }
   Tally tally;
-  for (const int pipe_end : pipes) {
-    std::istringstream text(read_all(pipe_end));
-    tally.add(read_tally(text));
+  std::vector<int> statuses(jobs.size());
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    std::istringstream text(read_all(jobs[j].pipe_end));
+    QSIM_CHECK(waitpid(jobs[j].process, &statuses[j], 0) == jobs[j].process, "lost a job");
+    if (statuses[j] == 0) tally.add(read_tally(text));
   }
-  while (wait(nullptr) > 0) {
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    if (statuses[j] == 0) continue;
+    for (const std::string& found : tally.mismatches) std::cerr << "mismatch: " << found << "\n";
+    const auto job = static_cast<std::int64_t>(j);
+    fail_job(job, statuses[j], in_progress.of(job));
   }
   return tally;
 }

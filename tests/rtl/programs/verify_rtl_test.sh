@@ -32,4 +32,20 @@ expect 6 "empty: kernel" --no-rtl --programs 3 --configs pe4x4 --require-coverag
   --reproducer "$folder"
 expect 0 "12 programs" --no-rtl --programs 12 --jobs 3 --reproducer "$folder"
 expect 0 "mismatches: 0" --no-rtl --programs 12 --seed 99 --reproducer "$folder"
+
+# A job that crashes fails the run, and the program in progress has a name.
+"$verify_rtl" --no-rtl --programs 100000000 --jobs 2 --reproducer "$folder" 2>"$folder/crash" &
+parent=$!
+sleep 1
+children=$(awk -v parent="$parent" '/^Pid:/ { id = $2 } /^PPid:/ && $2 == parent { print id }' \
+  /proc/[0-9]*/status 2>/dev/null)
+# shellcheck disable=SC2086 # two numbers
+kill -SEGV $children
+wait "$parent"
+status=$?
+if [ "$status" -ne 1 ] || ! grep -Eq 'job 0, at pe[0-9x]+ seed [0-9]+, ended by signal 11' "$folder/crash"; then
+  echo "a crashed job: exit code $status, expected 1 and the seed in:"
+  cat "$folder/crash"
+  failures=$((failures + 1))
+fi
 exit $((failures > 0))
