@@ -87,7 +87,7 @@ class Suite:
     def __init__(self, verify_rtl, work, programs, sources):
         """`sources`: file name -> text, of rtl/src. All that is used is copied, so that work on the
         RTL may go on meanwhile."""
-        self.work, self.sources, self.stages = Path(work), sources, stages(programs)
+        self.work, self.sources, self.stages = Path(work).resolve(), sources, stages(programs)
         self.original = self.work / "original"
         self.tree = self.work / "mutant" / "share" / "qsim" / "rtl"
         self.verify_rtl = self.work / "mutant" / "bin" / "verify_rtl"
