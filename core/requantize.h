@@ -27,12 +27,13 @@ inline constexpr int kRoundingModes = 5;
 inline constexpr int kAcceleratorRoundingModes = 3;
 inline constexpr int kMaxShift = 31;
 
-// The value r such that (t + r) >> shift is t / 2^shift rounded by `mode`.
-// |t| <= 2^32, 0 <= shift <= 31; 0 <= r < 2^31, so t + r needs 34 bits.
-QSIM_HOST_DEVICE constexpr std::int64_t rounding_addend(std::int64_t t, int shift,
-                                                        RoundingMode mode) {
+// The value r such that (t + r) >> shift is t / 2^shift rounded by `mode`. Int is std::int64_t, or
+// std::int32_t where |t| + 2^shift fits it. |t| <= 2^32, 0 <= shift <= 31; 0 <= r < 2^31, so t + r
+// needs 34 bits.
+template <typename Int>
+QSIM_HOST_DEVICE constexpr Int rounding_addend(Int t, int shift, RoundingMode mode) {
   if (shift == 0) return 0;
-  const std::int64_t half = std::int64_t{1} << (shift - 1);
+  const Int half = Int{1} << (shift - 1);
   switch (mode) {
     case RoundingMode::kFloor:
       return 0;
@@ -43,15 +44,21 @@ QSIM_HOST_DEVICE constexpr std::int64_t rounding_addend(std::int64_t t, int shif
     case RoundingMode::kHalfAway:
       return half - (t < 0 ? 1 : 0);
     case RoundingMode::kTowardZero:
-      return t < 0 ? 2 * half - 1 : 0;
+      return t < 0 ? half - 1 + half : 0;
   }
   return 0;
 }
 
-// t / 2^shift rounded to an integer by `mode`; the shift is arithmetic.
-QSIM_HOST_DEVICE constexpr std::int64_t rounding_shift(std::int64_t t, int shift,
-                                                       RoundingMode mode) {
+// t / 2^shift rounded to an integer by `mode`; the shift is arithmetic. Int as above.
+template <typename Int>
+QSIM_HOST_DEVICE constexpr Int rounding_shift(Int t, int shift, RoundingMode mode) {
   return (t + rounding_addend(t, shift, mode)) >> shift;
+}
+
+// value limited to lo..hi.
+template <typename Int>
+QSIM_HOST_DEVICE constexpr std::int32_t clamp_to(Int value, std::int32_t lo, std::int32_t hi) {
+  return static_cast<std::int32_t>(value < lo ? lo : (value > hi ? hi : value));
 }
 
 // clamp(round((acc + bias) / 2^shift) + zero_point, lo, hi), computed without overflow for every
@@ -60,8 +67,16 @@ QSIM_HOST_DEVICE constexpr std::int32_t requantize(std::int32_t acc, std::int32_
                                                    RoundingMode mode, std::int32_t zero_point,
                                                    std::int32_t lo, std::int32_t hi) {
   const std::int64_t t = static_cast<std::int64_t>(acc) + bias;
-  const std::int64_t q = rounding_shift(t, shift, mode) + zero_point;
-  return static_cast<std::int32_t>(q < lo ? lo : (q > hi ? hi : q));
+  return clamp_to(rounding_shift(t, shift, mode) + zero_point, lo, hi);
+}
+
+// The same of t = acc + bias where |t| + 2^shift + |zero_point| fits int32: a third of the
+// instructions on processors without 64-bit integers.
+QSIM_HOST_DEVICE constexpr std::int32_t requantize_narrow(std::int32_t t, int shift,
+                                                          RoundingMode mode,
+                                                          std::int32_t zero_point, std::int32_t lo,
+                                                          std::int32_t hi) {
+  return clamp_to(rounding_shift(t, shift, mode) + zero_point, lo, hi);
 }
 
 // Activations travel through the datapath as int8. A uint8 value u is carried as u XOR 0x80, that

@@ -1,9 +1,9 @@
 #include "golden/cpu/packed_weights.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include "core/checked_math.h"
+#include "golden/common/channel_sums.h"
 #include "golden/cpu/optimised_layers.h"
 
 namespace qsim::golden {
@@ -12,20 +12,6 @@ namespace {
 // Panels are written in slices of this many quads (8 KiB), which stay in the first-level cache
 // while the rows of 32 channels pass.
 constexpr std::size_t kSliceQuads = 64;
-
-struct ChannelSums {
-  std::int64_t sum = 0;
-  std::int64_t magnitude = 0;  // sum of |w|
-};
-
-ChannelSums sum_weights(const std::int8_t* row, std::size_t depth) {
-  ChannelSums sums;
-  for (std::size_t k = 0; k < depth; ++k) {
-    sums.sum += row[k];
-    sums.magnitude += std::abs(row[k]);
-  }
-  return sums;
-}
 
 void pack_panel(const std::int8_t* rows, std::size_t row_count, std::size_t depth,
                 std::size_t quads, std::int8_t* panel) {
@@ -58,11 +44,6 @@ void set_rounding(RoundingPanel& panel, std::size_t c, int shift, RoundingMode m
       static_cast<std::int32_t>(rounding_addend(minus_even, shift, mode) - floor_of_even);
 }
 
-// Upper bound of |t| + |r| + |zero_point| for one channel: |u - zero_point| <= 255.
-std::int64_t largest_sum(const ChannelSums& sums, std::int32_t bias, int shift) {
-  return 255 * sums.magnitude + std::abs(std::int64_t{bias}) + (std::int64_t{1} << shift) + 256;
-}
-
 }  // namespace
 
 PackedWeights pack_weights(const Conv2d& conv, const Value& input, const Value& output) {
@@ -84,7 +65,7 @@ PackedWeights pack_weights(const Conv2d& conv, const Value& input, const Value& 
   for (std::size_t co = 0; co < channels; ++co) {
     const ChannelSums sums = sum_weights(rows + co * packed.depth, packed.depth);
     const int shift = rq.shift(static_cast<std::int64_t>(co));
-    packed.narrow &= largest_sum(sums, bias[co], shift) <= INT32_MAX;
+    packed.narrow &= psums_stay_narrow(sums, bias[co], shift);
     packed.initial[co / kPanelChannels].values[co % kPanelChannels] =
         wrapping_mul(-unsigned_zero_point(input), static_cast<std::int32_t>(sums.sum));
     set_rounding(packed.rounding[co / kPanelChannels], co % kPanelChannels, shift, rq.rounding);

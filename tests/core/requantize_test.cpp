@@ -198,5 +198,26 @@ TEST(Requantize, CarriesUint8AsInt8WithoutChangingTheResult) {
   }
 }
 
+// Up to the very ends of what 32 bits hold: |t| + 2^shift + |zero_point| <= INT32_MAX.
+TEST(RequantizeNarrow, EqualsTheWideOneWhereverItMayBeUsed) {
+  constexpr std::uint64_t kSeed = 21;
+  Random random(kSeed);
+  for (int i = 0; i < 300000; ++i) {
+    const int shift = static_cast<int>(random.uniform(0, 30));
+    const auto mode = static_cast<RoundingMode>(random.uniform(0, kRoundingModes - 1));
+    const auto zero_point = static_cast<std::int32_t>(random.uniform(-128, 255));
+    const std::int64_t most = INT32_MAX - (std::int64_t{1} << shift) - 256;
+    const std::int64_t ends[] = {-most, most, 0, -1, 1};
+    const auto t = static_cast<std::int32_t>(random.chance(0.1) ? ends[random.uniform(0, 4)]
+                                                                : random.uniform(-most, most));
+    const auto lo = static_cast<std::int32_t>(random.uniform(-128, 255));
+    const auto hi = static_cast<std::int32_t>(random.uniform(lo, 255));
+    ASSERT_EQ(requantize_narrow(t, shift, mode, zero_point, lo, hi),
+              requantize(t, 0, shift, mode, zero_point, lo, hi))
+        << "seed " << kSeed << ": t " << t << " shift " << shift << " mode "
+        << static_cast<int>(mode) << " zero_point " << zero_point;
+  }
+}
+
 }  // namespace
 }  // namespace qsim
