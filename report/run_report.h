@@ -77,7 +77,7 @@ struct PhaseSeconds {
 };
 
 struct VerifySummary {
-  std::string golden;  // "cpu"
+  std::string golden;  // "cpu" or "cuda"
   Comparison comparison;
 };
 

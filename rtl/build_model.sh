@@ -6,9 +6,11 @@ set -euo pipefail
 
 usage() {
   cat >&2 <<'USAGE'
-usage: build_model.sh --variant plain|assert|trace|coverage --cxx COMPILER --output FILE.so NAME=VALUE...
+usage: build_model.sh --variant plain|assert|trace|coverage --cxx COMPILER --output FILE.so
+       [--march NAME] NAME=VALUE...
 
   NAME=VALUE  every parameter of qsim_accelerator (docs/reference/rtl.md): ArrayRows=16 ...
+  --march     the processor that the model is for, as the compiler names it; default native
 The log is FILE.log beside FILE.so.
 USAGE
   exit 2
@@ -17,11 +19,12 @@ USAGE
 rtl=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
 variant=plain
 cxx=clang++
+march=native
 output=
 parameters=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --variant | --cxx | --output)
+    --variant | --cxx | --output | --march)
       [ $# -ge 2 ] || usage
       printf -v "${1#--}" %s "$2"
       shift
@@ -107,7 +110,7 @@ root=$(verilator --getenv VERILATOR_ROOT) || {
   exit 1
 }
 include=$root/include
-compile=("$cxx" -std=c++20 -march=native -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w
+compile=("$cxx" -std=c++20 "-march=$march" -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w
   "${defines[@]}" -include "$rtl/rtl_engine/verilated_print.h" -I "$work" -I "$rtl/.."
   -isystem "$include" -isystem "$include/vltstd")
 

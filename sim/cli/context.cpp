@@ -22,6 +22,8 @@ void write_stdout(const std::string& text) {
 
 }  // namespace
 
+Context::~Context() { interrupt_.remove_empty_folders(); }
+
 void Context::print(const std::string& text) {
   if (options_.json != "-") write_stdout(text);
 }
@@ -53,6 +55,8 @@ void Context::note(const std::string& line) {
 void Context::write_file(const std::filesystem::path& path, std::string_view content) {
   interrupt_.write_file(path, content);
 }
+
+void Context::make_folder(const std::filesystem::path& path) { interrupt_.make_folder(path); }
 
 void Context::require_outputs() const {
   for (const std::string& file : {options_.json, options_.program_out, options_.trace}) {

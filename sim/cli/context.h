@@ -16,6 +16,11 @@ class Context {
   Context(const Options& options, std::vector<std::string> argv, InterruptWatch& interrupt)
       : options_(options), argv_(std::move(argv)), interrupt_(interrupt) {}
 
+  // A folder made for output that is still empty goes.
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
   const Options& options() const { return options_; }
   const std::vector<std::string>& argv() const { return argv_; }
 
@@ -31,6 +36,9 @@ class Context {
   // A line on stderr that the user should see: "qsim: note: ...".
   void note(const std::string& line);
   void write_file(const std::filesystem::path& path, std::string_view content);
+  // A folder that the options name for output: tried before the work, so that one that cannot be
+  // made is an error before a long run and not after it.
+  void make_folder(const std::filesystem::path& path);
   // Throws Error when a file that the options name (--json, --out of compile, --trace) cannot be
   // written: before the work, not after it.
   void require_outputs() const;

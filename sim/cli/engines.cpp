@@ -1,7 +1,5 @@
 #include "sim/cli/engines.h"
 
-#include <cstdlib>
-
 #include "golden/program_interpreter/program_interpreter.h"
 #include "sim/systemc_engine/systemc_engine.h"
 
@@ -36,17 +34,6 @@ std::string rtl_model_of(const std::string& name, const ArchConfig& arch,
                          const EngineSettings& settings) {
   if (name != "rtl") return "";
   return rtl_model_key(rtl_parameters(arch), rtl_options(settings).model);
-}
-
-std::string golden_backend(std::string& fallback_note) {
-  const char* wanted = std::getenv("QSIM_GOLDEN");
-  const std::string name = wanted == nullptr ? "auto" : wanted;
-  if (name == "cuda") {
-    fallback_note = "QSIM_GOLDEN=cuda: this build has no CUDA golden; using the CPU";
-  } else if (name != "cpu" && name != "auto") {
-    throw Error(ExitCode::kUsage, "QSIM_GOLDEN is '" + name + "'; allowed: cpu, cuda, auto");
-  }
-  return "cpu";
 }
 
 }  // namespace qsim

@@ -1,4 +1,4 @@
-// The engines and golden backends by name: the one list of them.
+// The engines by name: the one list of them.
 #pragma once
 
 #include <functional>
@@ -32,9 +32,5 @@ void prepare_engine(const std::string& name, const ArchConfig& arch,
 // Which Verilated model the rtl engine runs a program of `arch` on; "" for the other engines.
 std::string rtl_model_of(const std::string& name, const ArchConfig& arch,
                          const EngineSettings& settings);
-
-// The golden backend that QSIM_GOLDEN (cpu, cuda, auto) asks for, as far as this build has it;
-// `fallback_note` then says what is missing. Throws Error (exit code 2) for any other value.
-std::string golden_backend(std::string& fallback_note);
 
 }  // namespace qsim

@@ -5,8 +5,6 @@
 
 #include <fnmatch.h>
 
-#include "golden/cpu/graph_executor.h"
-
 namespace qsim {
 namespace {
 
@@ -66,17 +64,16 @@ void cut_recorded(Model& model, Range range) {
 
 }  // namespace
 
-Tensor cut_layers(Model& model, Tensor input, const std::string& pattern, bool with_data) {
+Tensor cut_layers(Model& model, Tensor input, const std::string& pattern, GoldenSelection* golden) {
   const Range range = matching(model.graph, pattern);
   const bool ends_early = range.end < model.graph.layers.size();
   const Value cut_input = model.graph.input_of(range.first);
   Graph part = take_layers(model.graph, cut_input, range);
   if (range.first > 0) {
     const Graph before = take_layers(model.graph, model.graph.input, {0, range.first});
-    input = with_data ? golden::run_graph(before, input,
-                                          golden::ExecutorOptions{.keep_every_layer = false})
-                            .back()
-                      : Tensor(cut_input.dtype, cut_input.shape.nhwc());
+    input = golden != nullptr
+                ? std::move(golden->runner(before, GoldenKeep::kLastLayer)->run(input).back())
+                : Tensor(cut_input.dtype, cut_input.shape.nhwc());
     part.host.float_input = false;
   }
   if (ends_early) {

@@ -61,31 +61,35 @@ Tensor dequantized(const Tensor& tensor, const Value& value) {
   return result;
 }
 
-[[noreturn]] void refuse_shape(const Tensor& tensor, const Shape& expected, bool nchw,
+enum class Batch : std::uint8_t { kOfGraph, kAny };
+
+[[noreturn]] void refuse_shape(const Tensor& tensor, const Shape& expected, bool nchw, Batch batch,
                                const std::string& source) {
   const bool vector = expected[1] * expected[2] * expected[3] ==
                       *std::max_element(expected.begin() + 1, expected.end());
+  std::string taken = shape_text(expected);
+  if (batch == Batch::kAny) taken = "[N" + taken.substr(taken.find(','));
   std::string message = source + ": shape " + shape_text(tensor.shape) + "; the model takes " +
-                        shape_text(expected) + (nchw ? " (NCHW)" : " (NHWC)");
+                        taken + (nchw ? " (NCHW)" : " (NHWC)");
   if (vector) message += " or [N, K]";
+  if (batch == Batch::kAny) throw_bad_input(message + ", N >= 1");
   Shape other_batch = tensor.shape;
   if (other_batch.size() == expected.size()) other_batch[0] = expected[0];
   const bool flat_batch = vector && tensor.shape.size() == 2 && tensor.elems() > 0 &&
                           tensor.elems() / tensor.shape[0] == element_count(expected) / expected[0];
-  if (other_batch == expected || flat_batch) {
+  if ((other_batch == expected && tensor.elems() > 0) || flat_batch) {
     message += "; --batch " + std::to_string(tensor.shape[0]) + " takes as many at a time";
   }
   throw_bad_input(message);
 }
 
-}  // namespace
-
-Tensor input_from_host(const Tensor& tensor, const Graph& graph, const std::string& source) {
-  const ImageShape& s = graph.input.shape;
+Tensor from_host(const Tensor& tensor, const Graph& graph, Batch batch, const std::string& source) {
+  ImageShape s = graph.input.shape;
+  if (batch == Batch::kAny) s.batch = tensor.elems() > 0 ? tensor.shape.front() : 1;
   const bool nchw = graph.host.layout == HostInterface::Layout::kNchw;
   const Shape expected = nchw ? Shape{s.batch, s.channels, s.height, s.width} : s.nhwc();
   const bool flat = s.height == 1 && s.width == 1 && tensor.shape == Shape{s.batch, s.channels};
-  if (tensor.shape != expected && !flat) refuse_shape(tensor, expected, nchw, source);
+  if (tensor.shape != expected && !flat) refuse_shape(tensor, expected, nchw, batch, source);
   if (tensor.dtype != DType::kFloat32 && tensor.dtype != graph.input.dtype) {
     throw_bad_input(source + ": dtype " + std::string(dtype_name(tensor.dtype)) +
                     "; the model takes float32 or " + std::string(dtype_name(graph.input.dtype)));
@@ -97,6 +101,16 @@ Tensor input_from_host(const Tensor& tensor, const Graph& graph, const std::stri
   } catch (const Error& error) {
     throw Error(error.code(), source + ": " + error.what());
   }
+}
+
+}  // namespace
+
+Tensor input_from_host(const Tensor& tensor, const Graph& graph, const std::string& source) {
+  return from_host(tensor, graph, Batch::kOfGraph, source);
+}
+
+Tensor pictures_from_host(const Tensor& tensor, const Graph& graph, const std::string& source) {
+  return from_host(tensor, graph, Batch::kAny, source);
 }
 
 Tensor output_to_host(const Tensor& last, std::size_t layer, const Graph& graph,

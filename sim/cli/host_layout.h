@@ -13,6 +13,9 @@ namespace qsim {
 // float32 or the graph's 8-bit dtype, as the graph's input. `source` names it in errors.
 Tensor input_from_host(const Tensor& tensor, const Graph& graph, const std::string& source);
 
+// The same of any number of pictures, at least one; the graph's own batch does not count.
+Tensor pictures_from_host(const Tensor& tensor, const Graph& graph, const std::string& source);
+
 // The model's output from `last`, the ofmap of graph layer `layer`: flattened if Flatten layers
 // follow, [N, C] or the model's own layout. The 8-bit values as they are, or, with `as_model_ends`,
 // dequantized to float32 if the model ends so.

@@ -36,6 +36,31 @@ void InterruptWatch::write_file(const std::filesystem::path& path, std::string_v
   last_kept_ = path.string();
 }
 
+void InterruptWatch::make_folder(const std::filesystem::path& path) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::filesystem::path> missing;
+  std::error_code error;
+  for (std::filesystem::path folder = path;
+       !folder.empty() && !std::filesystem::exists(folder, error); folder = folder.parent_path()) {
+    missing.push_back(folder);
+  }
+  made_folders_.insert(made_folders_.end(), missing.rbegin(), missing.rend());
+  qsim::make_folder(path);
+}
+
+void InterruptWatch::remove_empty_folders() {
+  const std::lock_guard lock(mutex_);
+  remove_empty_made();
+}
+
+void InterruptWatch::remove_empty_made() {
+  std::error_code ignored;  // of a folder that is not empty
+  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) {
+    std::filesystem::remove(*folder, ignored);
+  }
+  made_folders_.clear();
+}
+
 void InterruptWatch::set_progress(std::string text) {
   const std::lock_guard lock(mutex_);
   progress_ = std::move(text);
@@ -53,6 +78,7 @@ void InterruptWatch::wait_for_signal() {
   if (sigwait(&signals, &number) != 0) return;
   // A write that hangs (a slow network disk) must not keep the user waiting.
   const bool locked = mutex_.try_lock_for(std::chrono::milliseconds(800));
+  if (locked) remove_empty_made();
   std::string line = "qsim: interrupted";
   if (locked && !progress_.empty()) line += ": " + progress_;
   line += "; kept: " + (locked ? kept_text() : "unknown, a file was being written") + "\n";

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace qsim {
 
@@ -18,6 +19,10 @@ class InterruptWatch {
 
   // Writes a file (core/io/files.h); an interrupt in between waits until it is there.
   void write_file(const std::filesystem::path& path, std::string_view content);
+  // Makes a folder for output (core/io/files.h), to be taken back if nothing comes of it.
+  void make_folder(const std::filesystem::path& path);
+  // Removes those that it made, and their parents that it made, where they are still empty.
+  void remove_empty_folders();
   // What to add to the interrupt's line: "120 of 2,000 layers, 0 mismatches so far".
   void set_progress(std::string text);
 
@@ -27,11 +32,13 @@ class InterruptWatch {
  private:
   void wait_for_signal();
   std::string kept_text() const;
+  void remove_empty_made();  // under mutex_
 
   std::timed_mutex mutex_;
   std::size_t kept_ = 0;  // files written so far
   std::string last_kept_;
   std::string progress_;
+  std::vector<std::filesystem::path> made_folders_;  // parents first
 };
 
 }  // namespace qsim

@@ -25,6 +25,12 @@ ExitCode run(Context& context) {
       return inspect_command(context);
     case CommandName::kExportVectors:
       return export_vectors_command(context);
+    case CommandName::kGoldenInfo:
+      return golden_info_command(context);
+    case CommandName::kGoldenRun:
+      return golden_run_command(context);
+    case CommandName::kGoldenBench:
+      return golden_bench_command(context);
     case CommandName::kDoctor:
       return doctor_command(context);
   }

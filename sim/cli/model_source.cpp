@@ -65,8 +65,17 @@ ModelKind model_kind(const fs::path& path) {
                   "a layer-trace folder");
 }
 
+void set_batch(Graph& graph, std::int64_t batch) {
+  graph.input.shape.batch = batch;
+  for (Layer& layer : graph.layers) layer.output.shape.batch = batch;
+}
+
 ArchConfig load_config(const Options& options) {
   return load_arch_config(find_config(options.config));
+}
+
+void check_unused_config(const Options& options) {
+  if (options.config_given) load_config(options);
 }
 
 Model load_model_file(const fs::path& path, const std::string& name,

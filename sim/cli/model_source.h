@@ -30,8 +30,14 @@ struct Model {
   std::optional<Sidecar> sidecar;   // an ONNX model's
 };
 
+// The same network for another number of pictures at a time.
+void set_batch(Graph& graph, std::int64_t batch);
+
 // The config that --config names. Throws Error.
 ArchConfig load_config(const Options& options);
+
+// For a command that needs no config: one that --config names must be right all the same.
+void check_unused_config(const Options& options);
 
 // The model that --model or else the config names. Throws Error.
 Model load_model(const Options& options, const ArchConfig& config);

@@ -4,7 +4,7 @@
 
 namespace qsim {
 
-Network import_network(const Options& options, const ArchConfig& config) {
+Network import_network(const Options& options, const ArchConfig& config, GoldenSelection& golden) {
   Network network;
   network.model = load_model(options, config);
   Model& model = network.model;
@@ -18,7 +18,8 @@ Network import_network(const Options& options, const ArchConfig& config) {
   }
   model.own_input.reset();
   if (!options.layers.empty()) {
-    network.input = cut_layers(model, std::move(network.input), options.layers, !options.no_data);
+    network.input = cut_layers(model, std::move(network.input), options.layers,
+                               options.no_data ? nullptr : &golden);
   }
   return network;
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "sim/cli/golden_backend.h"
 #include "sim/cli/input_source.h"
 #include "sim/cli/model_source.h"
 
@@ -15,7 +16,7 @@ struct Network {
   Tensor input;  // NHWC in the graph's input dtype; zeros when no data is wanted
 };
 
-// Loads, and cuts to --layers. Throws Error.
-Network import_network(const Options& options, const ArchConfig& config);
+// Loads, and cuts to --layers, whose input `golden` computes. Throws Error.
+Network import_network(const Options& options, const ArchConfig& config, GoldenSelection& golden);
 
 }  // namespace qsim

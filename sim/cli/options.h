@@ -9,6 +9,7 @@
 namespace qsim {
 
 inline constexpr const char* kDefaultConfig = "pe16x16";
+inline constexpr std::int64_t kGoldenBatch = 32;  // --batch of golden run and golden bench
 
 enum class CommandName : std::uint8_t {
   kRun,
@@ -16,6 +17,9 @@ enum class CommandName : std::uint8_t {
   kCompile,
   kInspect,
   kExportVectors,
+  kGoldenInfo,
+  kGoldenRun,
+  kGoldenBench,
   kDoctor
 };
 
@@ -28,7 +32,7 @@ struct Options {
   std::string json;  // a file, "-" for stdout, "" for none
   bool quiet = false;
 
-  // What to run: run, verify; --model and --batch also compile.
+  // What to run: run, verify, golden run; --model and --batch also compile and golden bench.
   std::string model;  // "": the config's
   std::string input;  // "": the config's, or the workload's or trace's own
   std::optional<std::int64_t> index;
@@ -48,10 +52,16 @@ struct Options {
 
   // verify
   std::vector<std::string> engines = {"interpreter", "systemc"};
-  std::string golden = "cpu";
+  std::string golden = "auto";  // "cpu", "cuda", both with a comma, or "auto"
   std::int64_t seeds = 0;
   bool all_configs = false;
-  std::int64_t images = 1;
+
+  // verify, golden run
+  std::optional<std::int64_t> images;  // absent: one; of golden run, all
+
+  // golden run, golden bench
+  std::string backend = "auto";  // "cpu", "cuda", "auto"
+  int runs = 21;
 
   // compile
   std::string program_out;  // "-" for stdout, "" for none

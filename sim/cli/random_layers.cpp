@@ -4,7 +4,6 @@
 
 #include "compiler/compile.h"
 #include "core/io/arch_config_file.h"
-#include "golden/cpu/graph_executor.h"
 #include "sim/cli/model_source.h"
 #include "sim/cli/shipped_files.h"
 
@@ -33,10 +32,13 @@ std::vector<ArchConfig> configs_of(const Options& options) {
 }
 
 void check_layer(const std::string& what, const RandomLayer& layer, const ArchConfig& config,
-                 Verification& verification) {
+                 Verification& verification, GoldenSelection& golden) {
   const Program program = compile(layer.graph, config);
   check_rules(program);
-  verification.check(what, program, layer.input, golden::run_graph(layer.graph, layer.input), {});
+  std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(layer.graph);
+  const std::vector<Tensor> expected =
+      verification.run_golden(what, layer.graph, layer.input, backends);
+  verification.check(what, program, layer.input, expected, {});
 }
 
 }  // namespace
@@ -47,7 +49,7 @@ RandomLayers::RandomLayers(const Options& options)
       shrinks_(std::find(options.engines.begin(), options.engines.end(), "rtl") ==
                options.engines.end()) {}
 
-void RandomLayers::check(std::int64_t number, Verification& verification) {
+void RandomLayers::check(std::int64_t number, Verification& verification, GoldenSelection& golden) {
   const std::uint64_t seed = first_seed_ + static_cast<std::uint64_t>(number);
   const auto configs = static_cast<std::int64_t>(configs_.size());
   ArchConfig config = configs_[static_cast<std::size_t>(number % configs)];
@@ -58,7 +60,7 @@ void RandomLayers::check(std::int64_t number, Verification& verification) {
   const std::string what = "seed " + std::to_string(seed) + " on " + config.name;
   try {
     const RandomLayer layer = make_random_layer(seed, config);
-    check_layer(what, layer, config, verification);
+    check_layer(what, layer, config, verification, golden);
     count(layer);
   } catch (const Error& error) {
     throw Error(error.code(), what + ": " + error.what());

@@ -21,7 +21,7 @@ class RandomLayers {
   // of eight run with memories shrunk at random, so that a modest layer needs many tiles; none
   // where the rtl engine takes part, since each size is hardware of its own. An error names seed
   // and config.
-  void check(std::int64_t number, Verification& verification);
+  void check(std::int64_t number, Verification& verification, GoldenSelection& golden);
 
   std::string config_names() const;
   // One row a bucket that random layers can fall into, the empty ones too: feature, value, layers,

@@ -10,9 +10,10 @@
 
 namespace qsim {
 
-void make_output_folders(const Options& options) {
-  if (!options.out.empty()) make_folder(options.out);
-  if (!options.dump_layers.empty()) make_folder(options.dump_layers);
+void make_output_folders(Context& context) {
+  for (const std::string& folder : {context.options().out, context.options().dump_layers}) {
+    if (!folder.empty()) context.make_folder(folder);
+  }
 }
 
 void keep_run(Context& context, const RunReport& report, const Network& network,

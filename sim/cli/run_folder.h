@@ -8,9 +8,8 @@
 
 namespace qsim {
 
-// Makes the folders that the options name, so that one that cannot be made is an error before a
-// long run and not after it.
-void make_output_folders(const Options& options);
+// Makes the folders that the options name (Context::make_folder).
+void make_output_folders(Context& context);
 
 // --out: config.yaml (resolved), run.json, layers.csv; with data also output.npy (the model's
 // output in its own layout and dtype) and output_q.npy (the same before any dequantize).

@@ -103,8 +103,28 @@ void Verification::add_times(const std::string& what, const Program& program,
 
 void Verification::check_golden(const Graph& graph, const std::vector<Tensor>& golden,
                                 const std::vector<Tensor>& recorded) {
-  witnesses_.push_back(tally_named("golden against the trace"));
-  add(witnesses_.back(), "", compare_graph_layers(graph, recorded, golden));
+  add(tally_of("golden against the trace"), "", compare_graph_layers(graph, recorded, golden));
+}
+
+WitnessTally& Verification::tally_of(const std::string& name) {
+  for (WitnessTally& tally : witnesses_) {
+    if (tally.name == name) return tally;
+  }
+  witnesses_.push_back(tally_named(name));
+  return witnesses_.back();
+}
+
+std::vector<Tensor> Verification::run_golden(const std::string& what, const Graph& graph,
+                                             const Tensor& input,
+                                             std::vector<std::unique_ptr<GoldenRunner>>& backends) {
+  std::vector<Tensor> first = backends.front()->run(input);
+  if (backends.size() == 1) return first;
+  QSIM_CHECK(backends.size() == 2, "golden has two backends");
+  const std::vector<Tensor> second = backends.back()->run(input);
+  const bool cpu_first = backends.front()->backend() == GoldenBackend::kCpu;
+  add(tally_of("golden cuda against cpu"), what,
+      compare_graph_layers(graph, cpu_first ? first : second, cpu_first ? second : first));
+  return first;
 }
 
 std::int64_t Verification::values() const {

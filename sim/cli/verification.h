@@ -9,11 +9,12 @@
 #include "core/engine.h"
 #include "report/compare.h"
 #include "sim/cli/engines.h"
+#include "sim/cli/golden_backend.h"
 #include "sim/cli/time_comparison.h"
 
 namespace qsim {
 
-// What one witness saw: an engine, or golden against a layer trace.
+// What one witness saw: an engine, or golden against a layer trace or another backend.
 struct WitnessTally {
   std::string name;
   std::int64_t programs = 0;
@@ -48,6 +49,11 @@ class Verification {
   void check(const std::string& what, const Program& program, const Tensor& input,
              const std::vector<Tensor>& golden, const std::vector<Tensor>& recorded);
 
+  // Runs golden's backends on `input`, compares the tensors of every layer where there are two
+  // ("golden cuda against cpu"), and gives those of the first.
+  std::vector<Tensor> run_golden(const std::string& what, const Graph& graph, const Tensor& input,
+                                 std::vector<std::unique_ptr<GoldenRunner>>& backends);
+
   // Compares golden's tensors with a trace's, layers that run fused included.
   void check_golden(const Graph& graph, const std::vector<Tensor>& golden,
                     const std::vector<Tensor>& recorded);
@@ -61,6 +67,7 @@ class Verification {
   std::string first_divergence() const;  // "systemc, image 3: conv2 tile 1 ..."; "" for none
 
  private:
+  WitnessTally& tally_of(const std::string& name);  // made when it is not there
   void add(WitnessTally& tally, const std::string& what, const Comparison& comparison);
   void add_times(const std::string& what, const Program& program,
                  const std::vector<CommandTimes>& times);

@@ -13,15 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void expect_error(const TestFolder& folder, const std::string& arguments, int exit_code,
-                  const std::string& message, const std::string& prefix = "") {
-  const Outcome outcome = run_qsim(folder, arguments, prefix);
-  EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
-  EXPECT_EQ(outcome.out, "") << arguments;
-  EXPECT_EQ(outcome.err.rfind("qsim: error: ", 0), 0u) << outcome.err;
-  EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
-}
-
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
     text.replace(at, from.size(), to);
@@ -206,6 +197,23 @@ TEST(Errors, InputThatIsNotFiniteNamesItsFile) {
   npy += std::string("\x76\x00", 2) + header + std::string(3072 * 4, '\xff');
   folder.write("nan.npy", npy);
   expect_error(folder, "--input nan.npy", 3, "nan.npy: element 0 is not a finite number");
+}
+
+TEST(Errors, FolderOfAnErrorGoesUnlessItWasThereBefore) {
+  const TestFolder folder;
+  const std::string commands[] = {"golden run --model nope", "run --model nope",
+                                  "export-vectors --model nope"};
+  for (const std::string& command : commands) {
+    expect_error(folder, command + " --out new/deep", 3, "'nope' not found");
+    EXPECT_FALSE(fs::exists(folder / "new")) << command;
+    fs::create_directories(folder / "old");
+    expect_error(folder, command + " --out old/deep", 3, "'nope' not found");
+    EXPECT_FALSE(fs::exists(folder / "old/deep")) << command;
+    expect_error(folder, command + " --out old", 3, "'nope' not found");
+    EXPECT_TRUE(fs::exists(folder / "old")) << command;
+  }
+  expect_error(folder, "run --model nope --dump-layers trace", 3, "'nope' not found");
+  EXPECT_FALSE(fs::exists(folder / "trace"));
 }
 
 }  // namespace

@@ -51,4 +51,13 @@ Outcome run_qsim(const TestFolder& folder, const std::string& arguments,
   return outcome;
 }
 
+void expect_error(const TestFolder& folder, const std::string& arguments, int exit_code,
+                  const std::string& message, const std::string& prefix) {
+  const Outcome outcome = run_qsim(folder, arguments, prefix);
+  EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
+  EXPECT_EQ(outcome.out, "") << arguments;
+  EXPECT_EQ(outcome.err.rfind("qsim: error: ", 0), 0u) << outcome.err;
+  EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+}
+
 }  // namespace qsim

@@ -34,6 +34,10 @@ class TestFolder {
 Outcome run_qsim(const TestFolder& folder, const std::string& arguments,
                  const std::string& prefix = "");
 
+// Expects that code, nothing on stdout, and on stderr an error that holds `message`.
+void expect_error(const TestFolder& folder, const std::string& arguments, int exit_code,
+                  const std::string& message, const std::string& prefix = "");
+
 std::string read_file(const std::filesystem::path& path);
 
 // Root of the repository.

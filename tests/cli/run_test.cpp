@@ -24,7 +24,7 @@ constexpr const char* kSmall =
     "  - {op: conv2d, name: second, out_channels: 9, kernel: 3}\n";
 
 Json run_json_of(const TestFolder& folder, const std::string& arguments) {
-  const Outcome outcome = run_qsim(folder, arguments + " --json - --quiet");
+  const Outcome outcome = run_qsim(folder, arguments + " --json - --quiet", "QSIM_GOLDEN=cpu");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   Json json = Json::parse(outcome.out, nullptr, false);

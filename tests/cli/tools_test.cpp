@@ -166,15 +166,32 @@ TEST(Doctor, FindsTheShippedFiles) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
   const Json json = Json::parse(outcome.out);
   EXPECT_EQ(json["fine"], true);
-  for (const char* key :
-       {"version", "commit", "compiler", "systemc", "protobuf", "golden_vector_path", "golden"}) {
+  for (const char* key : {"version", "commit", "compiler", "systemc", "protobuf",
+                          "golden_vector_path", "golden", "cuda_device"}) {
     EXPECT_FALSE(json[key].get<std::string>().empty()) << key;
   }
-  EXPECT_EQ(json["cuda_device"], "not used; CUDA golden: not in this version");
   const Outcome text = run_qsim(folder, "doctor");
   for (const char* whole : {", vgg8, vgg8-cifar10\n", ", tpu128x128\n"}) {
     EXPECT_NE(text.out.find(whole), std::string::npos) << text.out;
   }
+}
+
+TEST(Doctor, ChecksTheVariableOfTheGolden) {
+  const TestFolder folder;
+  const auto found = [&](const std::string& prefix, int exit_code) {
+    const Outcome outcome = run_qsim(folder, "doctor --json -", prefix);
+    EXPECT_EQ(outcome.exit_code, exit_code) << prefix;
+    const Json json = Json::parse(outcome.out);
+    for (const Json& row : json["checks"]) {
+      if (row["check"] == "QSIM_GOLDEN") return row["found"].get<std::string>();
+    }
+    return std::string("no such check");
+  };
+  EXPECT_EQ(found("env -u QSIM_GOLDEN", 0), "not set, so auto");
+  EXPECT_EQ(found("QSIM_GOLDEN=cpu", 0), "cpu");
+  EXPECT_EQ(
+      found("CUDA_VISIBLE_DEVICES= QSIM_GOLDEN=cuda", 0).rfind("cuda; the CPU stands in: ", 0), 0u);
+  EXPECT_EQ(found("QSIM_GOLDEN=gpu", 3), "QSIM_GOLDEN is 'gpu'; allowed: cpu, cuda, auto");
 }
 
 TEST(Doctor, SaysWhenTheFolderCannotBeWritten) {

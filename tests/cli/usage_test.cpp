@@ -19,7 +19,8 @@ TEST(CommandLine, HelpListsTheCommandsAndEachCommandListsItsOptions) {
   const TestFolder folder;
   const Outcome top = run_qsim(folder, "--help");
   EXPECT_EQ(top.exit_code, 0);
-  for (const char* command : {"run", "verify", "compile", "inspect", "doctor"}) {
+  for (const char* command : {"run", "verify", "compile", "inspect", "golden info", "golden run",
+                              "golden bench", "doctor"}) {
     EXPECT_NE(top.out.find(std::string("\n  ") + command + " "), std::string::npos) << command;
     const Outcome help = run_qsim(folder, std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
@@ -34,7 +35,8 @@ TEST(CommandLine, VersionIsOneLine) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.out.rfind("qsim ", 0), 0u);
   EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
-  for (const char* command : {"run", "verify", "compile", "inspect", "doctor"}) {
+  for (const char* command : {"run", "verify", "compile", "inspect", "golden info", "golden run",
+                              "golden bench", "doctor"}) {
     const Outcome same = run_qsim(folder, std::string(command) + " --version");
     EXPECT_EQ(same.exit_code, 0) << command << same.err;
     EXPECT_EQ(same.out, outcome.out) << command;
@@ -51,14 +53,16 @@ TEST(CommandLine, UnknownOptionNamesTheNearestRightOne) {
 
 TEST(CommandLine, UnknownCommandNamesTheNearestRightOne) {
   expect_usage_error("verfy", "unknown command 'verfy'; did you mean 'verify'?");
-  expect_usage_error("profile", "unknown command 'profile'. Commands: run, verify, ");
+  expect_usage_error("profile",
+                     "unknown command 'profile'. Commands: run, verify, compile, inspect, "
+                     "export-vectors, golden, ");
   expect_usage_error("--config pe4x4 sweep", "unknown command 'sweep'");
 }
 
 TEST(CommandLine, ValueThatIsNotBuiltListsTheAllowedOnes) {
   expect_usage_error("run --dataflow os", "ws,auto");
   expect_usage_error("run --engine spike", "systemc,interpreter,rtl");
-  expect_usage_error("verify --golden cuda", "cpu");
+  expect_usage_error("verify --golden gpu", "allowed: cpu, cuda, both with a comma, or auto");
   expect_usage_error("verify --engines systemc,spike", "interpreter,systemc,rtl");
 }
 
@@ -107,17 +111,6 @@ TEST(CommandLine, NoCommandMeansRun) {
   const Outcome outcome = run_qsim(folder, "--model conv_odd --quiet");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("0 mismatches"), std::string::npos) << outcome.out;
-}
-
-TEST(CommandLine, GoldenBackendFromTheEnvironmentIsCheckedAndFallsBackOnce) {
-  const TestFolder folder;
-  const Outcome bad = run_qsim(folder, "--model conv_odd", "QSIM_GOLDEN=gpu");
-  EXPECT_EQ(bad.exit_code, 2);
-  EXPECT_NE(bad.err.find("allowed: cpu, cuda, auto"), std::string::npos) << bad.err;
-  const Outcome cuda = run_qsim(folder, "--model conv_odd", "QSIM_GOLDEN=cuda");
-  EXPECT_EQ(cuda.exit_code, 0);
-  EXPECT_NE(cuda.err.find("using the CPU"), std::string::npos);
-  EXPECT_EQ(cuda.err.find("using the CPU"), cuda.err.rfind("using the CPU"));
 }
 
 }  // namespace

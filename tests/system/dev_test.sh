@@ -11,6 +11,7 @@ failures=0
 mkdir -p "$scratch"/repository/{bench,compiler,core,examples,golden,report,sim,tests,tools}
 cp "$1/dev" "$1/CMakePresets.json" "$scratch/repository/"
 cp "$1/tools/packages.txt" "$scratch/repository/tools/"
+cp -r "$1/tools/gpu_test" "$scratch/repository/tools/"
 dev=$scratch/repository/dev
 
 # expect NAME STATUS PATTERN COMMAND...: exit status, and a pattern in stdout or stderr.
@@ -33,13 +34,22 @@ fake() {
 
 expect "help lists the commands" 0 '^  demo ' "$dev" --help
 expect "no command" 2 'no command' "$dev"
-expect "unknown command" 2 "unknown command 'gpu-test'" "$dev" gpu-test
+expect "unknown command" 2 "unknown command 'gpu'" "$dev" gpu
 expect "an unknown command lists the known ones" 2 '^  bench ' "$dev" nothing
 expect "unknown option" 2 "unknown option '--fast'" "$dev" build --fast
 expect "unknown preset" 2 "unknown preset 'nightly'" "$dev" build --preset nightly
 expect "a hidden preset" 2 "unknown preset 'base'" "$dev" build --preset=base
 expect "--check with build" 2 'goes with fmt' "$dev" build --check
 expect "two commands" 2 'one command at a time' "$dev" build test
+expect "an option of gpu-test elsewhere" 2 'go with gpu-test' "$dev" build --quick
+expect "gpu-test without CUDA" 2 'preset nocuda has no CUDA' "$dev" gpu-test --preset nocuda
+expect "--bundle without a folder" 2 '--bundle needs a value' "$dev" gpu-test --bundle
+expect "options of running with --bundle" 2 'not with --bundle' "$dev" gpu-test --bundle x --only RTL
+expect "--minutes elsewhere" 2 'go with gpu-test' "$dev" test --minutes 3
+expect "gpu-test --only of no step" 2 'no step has TYPO in its name' "$dev" gpu-test --only TYPO
+expect "gpu-test --only of nothing" 2 'needs a name that is not empty' "$dev" gpu-test --only ''
+expect "gpu-test --minutes -1" 2 "invalid minutes value: '-1'" "$dev" gpu-test --minutes -1
+expect "QSIM_REQUIRE of nothing known" 2 'QSIM_REQUIRE has dta' env QSIM_REQUIRE=dta "$dev" gpu-test
 ln -s "$dev" "$scratch/link"
 expect "through a link, from another folder" 0 '^usage' env -C / "$scratch/link" --help
 
@@ -50,6 +60,7 @@ shift 3
 for package in "$@"; do
   case $package in
     cppcheck) ;;
+    ninja-build) [ -n "${WITHOUT_NINJA:-}" ] || echo "installed ninja-build" ;;
     clang-tidy) [ -n "${HAS_CLANG_TIDY:-}" ] && echo "installed clang-tidy" || echo "config-files clang-tidy" ;;
     *) echo "installed $package" ;;
   esac
@@ -70,6 +81,47 @@ fake clang-format <<'FAKE'
 exit 0
 FAKE
 on_fake_machine() { env PATH="$scratch/bin:$PATH" "$@"; }
+
+# gpu-test says what is missing before anything long begins.
+bare_path=$scratch/bare
+mkdir "$bare_path"
+for tool in bash cat cut dirname env grep head readlink sed; do
+  ln -s "$(command -v "$tool")" "$bare_path/$tool"
+done
+on_bare_machine() { env PATH="$bare_path" "$@"; }
+expect "gpu-test without a driver" 3 'gpu-test: needs a GPU: no NVIDIA driver: nvidia-smi is not found' \
+  on_bare_machine "$dev" gpu-test
+fake nvidia-smi <<'FAKE'
+echo "NVIDIA-SMI has failed because it could not communicate with the NVIDIA driver."
+echo "Make sure that it is running."
+exit 9
+FAKE
+expect "gpu-test with a driver that fails" 3 'needs a GPU: nvidia-smi says: NVIDIA-SMI has failed' \
+  on_fake_machine "$dev" gpu-test
+fake nvidia-smi <<'FAKE'
+echo "No devices found."
+FAKE
+expect "gpu-test with a driver and no GPU" 3 'needs a GPU: nvidia-smi lists no GPU' \
+  on_fake_machine "$dev" gpu-test
+expect "gpu-test says how to go on elsewhere" 3 '--bundle DIR makes the folder' \
+  on_fake_machine "$dev" gpu-test
+if [ ! -x /usr/local/cuda/bin/nvcc ]; then
+  expect "a bundle without nvcc" 3 'gpu-test: needs nvcc' on_bare_machine "$dev" gpu-test --bundle "$scratch/b"
+fi
+fake nvcc <<'FAKE'
+exit 1
+FAKE
+fake nvidia-smi <<'FAKE'
+echo "GPU 0: NVIDIA H200 (UUID: GPU-0)"
+FAKE
+expect "gpu-test with a GPU goes on to its set-up" 3 'missing Debian packages: ninja-build$' \
+  on_fake_machine env WITHOUT_NINJA=1 "$dev" gpu-test --no-install
+expect "--data without the pictures" 3 '--data: .*/cifar10/test_batch.bin is not there' \
+  on_fake_machine "$dev" gpu-test --bundle "$scratch/b" --data "$scratch"
+mkdir "$scratch/elsewhere"
+expect "paths are the caller's" 3 "--data: $scratch/elsewhere/d/cifar10/test_batch.bin" \
+  on_fake_machine env -C "$scratch/elsewhere" "$dev" gpu-test --bundle b --data d
+[ ! -e "$scratch/b" ] || { echo "FAILED: a bundle was begun"; failures=$((failures + 1)); }
 
 expect "--no-install lists what is missing" 3 'missing Debian packages: clang-tidy cppcheck$' \
   on_fake_machine "$dev" fmt --check --no-install

@@ -11,6 +11,9 @@ ExitCode verify_command(Context& context);
 ExitCode compile_command(Context& context);
 ExitCode inspect_command(Context& context);
 ExitCode doctor_command(Context& context);
+ExitCode golden_info_command(Context& context);
+ExitCode golden_run_command(Context& context);
+ExitCode golden_bench_command(Context& context);
 ExitCode export_vectors_command(Context& context);
 
 }  // namespace qsim

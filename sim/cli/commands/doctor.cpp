@@ -9,6 +9,8 @@
 #include "sim/cli/build_info.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/engines.h"
+#include "sim/cli/golden_backend.h"
+#include "sim/cli/model_source.h"
 #include "sim/cli/shipped_files.h"
 
 namespace qsim {
@@ -40,6 +42,19 @@ Check shipped_check(const std::string& name, const std::vector<std::string>& fou
   return {name, !found.empty(), found.empty() ? "none found" : joined(found)};
 }
 
+// A wrong value would end every command that asks it; a GPU that is not there ends none.
+Check golden_check() {
+  try {
+    const std::string name = golden_variable();
+    if (std::getenv("QSIM_GOLDEN") == nullptr) return {"QSIM_GOLDEN", true, "not set, so auto"};
+    const golden::CudaStatus& cuda = golden::cuda_status();
+    const bool missing = name == "cuda" && !cuda.usable();
+    return {"QSIM_GOLDEN", true, missing ? "cuda; the CPU stands in: " + cuda.reason : name};
+  } catch (const Error& error) {
+    return {"QSIM_GOLDEN", false, error.what()};
+  }
+}
+
 std::vector<Check> checks() {
   std::string roots;
   for (const auto& root : shipped_roots()) roots += (roots.empty() ? "" : ", ") + root.string();
@@ -48,6 +63,7 @@ std::vector<Check> checks() {
           shipped_check("configs", shipped_configs()),
           shipped_check("models", shipped_models()),
           shipped_check("pictures", shipped_inputs()),
+          golden_check(),
           {"current_folder", writable, writable ? "can be written" : "cannot be written"}};
 }
 
@@ -56,6 +72,11 @@ std::string program_text(const std::string& name, const std::string& without,
   const std::string path = find_program(name).string();
   if (!path.empty()) return path;
   return "not found; without it " + without + " (Debian: apt-get install " + package + ")";
+}
+
+std::string device_text(const golden::CudaDevice& device) {
+  return device.name + " (compute capability " + std::to_string(device.major) + "." +
+         std::to_string(device.minor) + ")";
 }
 
 // What `--engine rtl` works with. Nothing else needs it, so it fails no check.
@@ -83,14 +104,17 @@ void add_versions(Sheet& sheet) {
   const golden::VectorPath path = golden::resolve(golden::VectorPath::kAuto);
   sheet.add("golden_vector_path", std::string(golden::vector_path_name(path)));
   sheet.add("engines", joined({std::begin(kEngineNames), std::end(kEngineNames)}));
-  sheet.add("golden", std::string("cpu"));
+  const golden::CudaStatus& cuda = golden::cuda_status();
+  sheet.add("golden", std::string(cuda.usable() ? "cpu, cuda" : "cpu"));
   add_rtl(sheet);
-  sheet.add("cuda_device", std::string("not used; CUDA golden: not in this version"));
+  sheet.add("cuda_device",
+            cuda.usable() ? device_text(golden_device()) : "not used: " + cuda.reason);
 }
 
 }  // namespace
 
 ExitCode doctor_command(Context& context) {
+  check_unused_config(context.options());
   Sheet sheet;
   sheet.schema = "qsim.doctor/1";
   add_versions(sheet);

@@ -6,9 +6,9 @@
 #include "core/io/arch_config_file.h"
 #include "core/io/files.h"
 #include "core/program_text.h"
-#include "golden/cpu/graph_executor.h"
 #include "report/compare.h"
 #include "sim/cli/commands/commands.h"
+#include "sim/cli/golden_backend.h"
 #include "sim/cli/network.h"
 #include "sim/cli/provenance.h"
 #include "sim/cli/vector_manifest.h"
@@ -32,11 +32,12 @@ std::string program_text(const Program& program) {
 }
 
 // Bytes that golden does not confirm are no test vectors.
-std::int64_t mismatches(const Network& network, const Program& program, const Vectors& vectors) {
+std::int64_t mismatches(const Network& network, const Program& program, const Vectors& vectors,
+                        GoldenSelection& golden) {
   RunResult result;
   result.ofmaps = vectors.ofmaps;
-  const std::vector<Tensor> golden = golden::run_graph(network.model.graph, network.input);
-  return compare_ofmaps(program, golden, result).mismatches();
+  const std::vector<Tensor> expected = golden.runner(network.model.graph)->run(network.input);
+  return compare_ofmaps(program, expected, result).mismatches();
 }
 
 void write_files(Context& context, const Network& network, const Program& program,
@@ -74,13 +75,14 @@ Sheet summary(const Options& options, const Program& program, const Vectors& vec
 
 ExitCode export_vectors_command(Context& context) {
   const Options& options = context.options();
-  make_folder(options.out);
+  context.make_folder(options.out);
+  GoldenSelection golden("", "auto", [&](const std::string& line) { context.note(line); });
   const ArchConfig config = load_config(options);
-  const Network network = import_network(options, config);
+  const Network network = import_network(options, config, golden);
   const Program program = compile(network.model.graph, config);
   context.progress("running " + std::to_string(program.command_count()) + " commands");
   const Vectors vectors = make_vectors(program, network.input);
-  const std::int64_t wrong = mismatches(network, program, vectors);
+  const std::int64_t wrong = mismatches(network, program, vectors, golden);
   if (wrong > 0) {
     context.print("export-vectors: " + std::to_string(wrong) +
                   " values differ from golden; nothing is written\n");

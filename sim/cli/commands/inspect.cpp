@@ -99,6 +99,7 @@ ExitCode inspect_program(Context& context, const fs::path& path) {
 }  // namespace
 
 ExitCode inspect_command(Context& context) {
+  check_unused_config(context.options());
   const std::string& name = context.options().file;
   const fs::path path = find_config_or_model(name);
   if (is_program_file(path)) return inspect_program(context, path);

@@ -2,11 +2,11 @@
 #include <sstream>
 
 #include "compiler/compile.h"
-#include "golden/cpu/graph_executor.h"
 #include "report/json_printer.h"
 #include "report/table_printer.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/engines.h"
+#include "sim/cli/golden_backend.h"
 #include "sim/cli/network.h"
 #include "sim/cli/output_classes.h"
 #include "sim/cli/provenance.h"
@@ -49,18 +49,24 @@ bool wants_golden(const Options& options) {
   return !options.no_data && (!options.no_verify || !options.dump_layers.empty());
 }
 
-std::vector<Tensor> golden_tensors(const Network& network, Context& context) {
+// Without anything to compute no GPU is looked for.
+GoldenSelection golden_of(Context& context) {
+  const Options& options = context.options();
+  const bool used = wants_golden(options) || (!options.no_data && !options.layers.empty());
+  return {"", used ? "auto" : "cpu", [&context](const std::string& line) { context.note(line); }};
+}
+
+std::vector<Tensor> golden_tensors(const Network& network, GoldenSelection& golden,
+                                   Context& context) {
   if (!wants_golden(context.options())) return {};
   context.progress("comparing with golden");
-  return golden::run_graph(network.model.graph, network.input);
+  return golden.runner(network.model.graph)->run(network.input);
 }
 
 std::optional<VerifySummary> compare(const Program& program, const std::vector<Tensor>& golden,
-                                     const RunResult& result, Context& context) {
-  if (context.options().no_data || context.options().no_verify) return std::nullopt;
-  std::string note;
-  const std::string backend = golden_backend(note);
-  if (!note.empty()) context.note(note);
+                                     const RunResult& result, const std::string& backend,
+                                     const Options& options) {
+  if (options.no_data || options.no_verify) return std::nullopt;
   return VerifySummary{backend, compare_ofmaps(program, golden, result)};
 }
 
@@ -77,25 +83,26 @@ ExitCode run_command(Context& context) {
   const Options& options = context.options();
   RunReport report;
   report.engine = options.engine;
-  make_output_folders(options);
+  make_output_folders(context);
 
+  GoldenSelection golden = golden_of(context);
   const ArchConfig config = load_config(options);
   const Network network =
-      timed(report.phases.import, [&] { return import_network(options, config); });
+      timed(report.phases.import, [&] { return import_network(options, config, golden); });
   const Program program =
       timed(report.phases.compile, [&] { return compile(network.model.graph, config); });
   RunResult result =
       timed(report.phases.simulate, [&] { return simulate(program, network.input, context); });
-  std::vector<Tensor> golden =
-      timed(report.phases.golden, [&] { return golden_tensors(network, context); });
+  std::vector<Tensor> expected =
+      timed(report.phases.golden, [&] { return golden_tensors(network, golden, context); });
 
   add_layers(report, program, result);
   report.provenance = provenance_of(context.argv(), options, network);
   report.provenance.rtl_model = rtl_model_of(options.engine, config, settings_of(context));
-  report.verify = compare(program, golden, result, context);
+  report.verify = compare(program, expected, result, golden.name(), options);
   if (!result.ofmaps.empty()) report.top = classes_of(network, result.ofmaps.back());
   keep_run(context, report, network, program, result);
-  dump_layers(context, network, program, result, golden);
+  dump_layers(context, network, program, result, expected);
   print(report, context);
   const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
   if (differs) return ExitCode::kMismatch;

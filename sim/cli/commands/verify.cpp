@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "compiler/compile.h"
-#include "golden/cpu/graph_executor.h"
 #include "report/text_table.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/engines.h"
+#include "sim/cli/golden_backend.h"
 #include "sim/cli/graph_cut.h"
 #include "sim/cli/input_source.h"
 #include "sim/cli/model_source.h"
@@ -85,48 +85,50 @@ std::string times_text(const std::vector<std::string>& engines, const Verificati
          " commands, " + with_thousands(verification.time_mismatches()) + " mismatches";
 }
 
-Sheet verify_model(Context& context, Verification& verification) {
+Sheet verify_model(Context& context, Verification& verification, GoldenSelection& golden) {
   const Options& options = context.options();
   const ArchConfig config = load_config(options);
   Model model = load_model(options, config);
+  const std::int64_t images = options.images.value_or(1);
   const InputSource source(options, config, model);
   if (!options.layers.empty()) {
-    if (options.images > 1) throw Error(ExitCode::kUsage, "--layers excludes --images above 1");
-    model.own_input = cut_layers(model, source.at(model, 0), options.layers, true);
+    if (images > 1) throw Error(ExitCode::kUsage, "--layers excludes --images above 1");
+    model.own_input = cut_layers(model, source.at(model, 0), options.layers, &golden);
   }
   const Program program = compile(model.graph, config);
   check_rules(program);
   for (const std::string& name : options.engines) {
     prepare_engine(name, config, settings_of(context));
   }
-  context.progress(so_far(0, options.images, "images", verification));
-  const golden::GraphExecutor executor(model.graph);
-  for (std::int64_t i = 0; i < options.images; ++i) {
+  context.progress(so_far(0, images, "images", verification));
+  std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
+  for (std::int64_t i = 0; i < images; ++i) {
     const Tensor input = options.layers.empty() ? source.at(model, i) : *model.own_input;
-    const std::vector<Tensor> golden = executor.run(input);
     const std::int64_t record = options.index.value_or(0) + i;
-    const std::string what = options.images > 1 ? "image " + std::to_string(record) : "";
-    verification.check(what, program, input, golden, model.recorded);
+    const std::string what = images > 1 ? "image " + std::to_string(record) : "";
+    const std::vector<Tensor> expected =
+        verification.run_golden(what, model.graph, input, backends);
+    verification.check(what, program, input, expected, model.recorded);
     if (!model.recorded.empty()) {
-      verification.check_golden(model.graph, golden, model.recorded);
+      verification.check_golden(model.graph, expected, model.recorded);
     }
-    context.progress(so_far(i + 1, options.images, "images", verification));
+    context.progress(so_far(i + 1, images, "images", verification));
   }
   Sheet sheet;
   sheet.add("model", model.name);
   sheet.add("config", config.name);
   sheet.add("input", source.name());
-  sheet.add("images", options.images);
+  sheet.add("images", images);
   add_result(sheet, verification);
   sheet.tables.push_back(layers_table(verification));
   return sheet;
 }
 
-Sheet verify_random_layers(Context& context, Verification& verification) {
+Sheet verify_random_layers(Context& context, Verification& verification, GoldenSelection& golden) {
   const Options& options = context.options();
   RandomLayers layers(options);
   for (std::int64_t i = 0; i < options.seeds; ++i) {
-    layers.check(i, verification);
+    layers.check(i, verification, golden);
     context.progress(so_far(i + 1, options.seeds, "random layers", verification));
   }
   Sheet sheet;
@@ -147,17 +149,16 @@ Sheet verify_random_layers(Context& context, Verification& verification) {
 
 ExitCode verify_command(Context& context) {
   const Options& options = context.options();
-  std::string note;
-  const std::string backend = golden_backend(note);
-  if (!note.empty()) context.note(note);
+  GoldenSelection golden("--golden", options.golden,
+                         [&context](const std::string& line) { context.note(line); });
   Verification verification(options.engines, options.seed, settings_of(context));
-  Sheet sheet = options.seeds > 0 ? verify_random_layers(context, verification)
-                                  : verify_model(context, verification);
+  Sheet sheet = options.seeds > 0 ? verify_random_layers(context, verification, golden)
+                                  : verify_model(context, verification, golden);
   sheet.schema = "qsim.verify/1";
-  sheet.facts.insert(sheet.facts.begin(), {"golden", backend});
+  sheet.facts.insert(sheet.facts.begin(), {"golden", golden.name()});
   context.print(sheet);
   const bool differs = verification.mismatches() + verification.time_mismatches() > 0;
-  context.print("verify: golden " + backend + ", " + with_thousands(verification.values()) +
+  context.print("verify: golden " + golden.name() + ", " + with_thousands(verification.values()) +
                 " values, " + with_thousands(verification.mismatches()) + " mismatches" +
                 times_text(options.engines, verification) + "\n");
   return differs ? ExitCode::kMismatch : ExitCode::kOk;

@@ -1,0 +1,49 @@
+// A planned graph on the current device: activations, weights and kernels, with every address
+// fixed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "golden/cuda/device_buffer.h"
+#include "golden/cuda/devices.h"
+#include "golden/cuda/kernel.h"
+#include "golden/cuda/layer_plan.h"
+#include "golden/cuda/stream.h"
+
+namespace qsim::golden::cuda {
+
+class DeviceNetwork {
+ public:
+  // Uploads the weights; returns when the device has them. `graph` must be valid and outlive this.
+  // Activations start as 0xA5, so that a byte that no kernel writes shows.
+  DeviceNetwork(const Graph& graph, const CudaOptions& options, const CudaDevice& device);
+
+  const std::vector<Step>& steps() const { return steps_; }
+  const Kernel& kernel(std::size_t step) const { return *kernels_[step]; }
+  std::uint8_t* input() const { return input_.as(); }
+  std::size_t input_bytes() const { return input_.bytes(); }
+  // Where step `step` writes. With kLast two buffers take turns: only the last step's bytes last.
+  std::uint8_t* output(std::size_t step) const { return outputs_[step % outputs_.size()].as(); }
+
+  // Enqueues every step.
+  void launch(const Stream& stream) const;
+  // The same, waiting for each step: an error names its layers and its kernel.
+  void launch_step_by_step(const Stream& stream) const;
+
+  std::int64_t activation_bytes() const;
+
+ private:
+  void allocate(CudaKeep keep);
+  std::unique_ptr<Kernel> make_kernel(std::size_t index, CudaPath path,
+                                      const CudaDevice& device) const;
+
+  const Graph& graph_;
+  std::vector<Step> steps_;
+  DeviceBuffer input_;
+  std::vector<DeviceBuffer> outputs_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+};
+
+}  // namespace qsim::golden::cuda

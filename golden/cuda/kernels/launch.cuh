@@ -1,0 +1,46 @@
+// How kernels are launched: each launch is checked, and sizes beyond one grid are looped over.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include <cuda_runtime.h>
+
+#include "golden/cuda/cuda_error.h"
+
+namespace qsim::golden::cuda {
+
+// Enqueues `kernel`; throws Error "CUDA: launching WHAT: ..." when the launch is refused.
+template <typename... Params, typename... Args>
+void launch_kernel(const char* what, void (*kernel)(Params...), std::int64_t blocks, int threads,
+                   std::size_t shared_bytes, cudaStream_t stream, Args&&... args) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  check(cudaLaunchKernelEx(&config, kernel, std::forward<Args>(args)...), what);
+  check(cudaGetLastError(), what);
+}
+
+// Blocks of `threads` for a kernel that strides over `items` by its grid.
+inline std::int64_t grid_stride_blocks(std::int64_t items, int threads) {
+  constexpr std::int64_t kMostBlocks = 1 << 20;
+  return std::min((items + threads - 1) / threads, kMostBlocks);
+}
+
+// Index of this thread in its grid, and the number of threads.
+__device__ inline std::int64_t grid_thread() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ inline std::int64_t grid_threads() {
+  return static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+}
+
+// An 8-bit activation as an int32.
+__device__ inline std::int32_t activation(std::uint8_t byte, bool is_unsigned) {
+  return is_unsigned ? byte : static_cast<std::int8_t>(byte);
+}
+
+}  // namespace qsim::golden::cuda

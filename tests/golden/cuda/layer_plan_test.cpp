@@ -1,0 +1,214 @@
+// Which layers run as one step, when they must not, and with which numbers. Needs no GPU.
+#include "golden/cuda/layer_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/golden/cuda/network_builder.h"
+#include "tests/golden/random_graph.h"
+
+namespace qsim::golden::cuda {
+namespace {
+
+using golden_test::NetworkBuilder;
+using golden_test::square;
+
+class LayerPlanTest : public testing::Test {
+ protected:
+  NetworkBuilder network(const ImageShape& shape) {
+    return NetworkBuilder(random_, golden_test::random_quantization(random_, shape));
+  }
+
+  // "conv0+relu1|pool2"
+  static std::string partition(const Graph& graph, CudaKeep keep = CudaKeep::kStored) {
+    std::string text;
+    for (const Step& step : plan_layers(graph, keep)) {
+      text += (text.empty() ? "" : "|") + layer_names(graph, step);
+    }
+    return text;
+  }
+
+  Random random_{5};
+};
+
+TEST_F(LayerPlanTest, KeepingEveryOfmapMakesEachLayerAStep) {
+  const Graph graph = network({1, 4, 4, 3})
+                          .conv2d(5, square(1))
+                          .relu()
+                          .max_pool(square(2, 2))
+                          .flatten(Flatten::Order::kHwc)
+                          .fully_connected(3)
+                          .relu()
+                          .build();
+  EXPECT_EQ(partition(graph, CudaKeep::kEvery), "conv0|relu1|pool2|flatten3|fc4|relu5");
+  for (const Step& step : plan_layers(graph, CudaKeep::kEvery)) {
+    EXPECT_FALSE(step.pool);
+    EXPECT_TRUE(step.permuted_weights.empty());
+  }
+}
+
+TEST_F(LayerPlanTest, KeepingTheLastFusesAsKeepingTheStored) {
+  Random random(3);
+  const Graph graph = golden_test::random_chain(random);
+  EXPECT_EQ(partition(graph, CudaKeep::kLast), partition(graph, CudaKeep::kStored));
+}
+
+TEST_F(LayerPlanTest, AReluJoinsTheConvolutionOrFullyConnectedLayerBeforeIt) {
+  EXPECT_EQ(partition(network({1, 5, 5, 3}).conv2d(4, square(3)).relu().relu().build()),
+            "conv0+relu1+relu2");
+  EXPECT_EQ(partition(network({2, 1, 1, 9}).fully_connected(4).relu().build()), "fc0+relu1");
+}
+
+TEST_F(LayerPlanTest, AReluRaisesBothEndsOfTheClampToTheZeroPoint) {
+  NetworkBuilder builder = network({1, 2, 2, 3});
+  builder.conv2d(2, square(1)).relu();
+  for (Layer& layer : builder.graph().layers) {
+    layer.output.dtype = DType::kInt8;
+    layer.output.zero_point = 10;
+  }
+  auto& conv = std::get<Conv2d>(builder.graph().layers[0].operation);
+  const auto clamp = [&](std::int32_t lo, std::int32_t hi) {
+    conv.requantization.lo = lo;
+    conv.requantization.hi = hi;
+    const Graph graph = builder.build();
+    const Step step = plan_layers(graph, CudaKeep::kLast).at(0);
+    return std::pair(step.requantization.lo, step.requantization.hi);
+  };
+  EXPECT_EQ(clamp(-128, 127), std::pair(10, 127));
+  EXPECT_EQ(clamp(20, 100), std::pair(20, 100));
+  EXPECT_EQ(clamp(-100, -50), std::pair(10, 10));  // everything is the zero point
+}
+
+TEST_F(LayerPlanTest, APoolOfPairsJoinsTheConvolutionWithAReluOnEitherSide) {
+  const Window pairs = square(2, 2);
+  EXPECT_EQ(partition(network({1, 6, 4, 3}).conv2d(4, square(3, 1, 1)).max_pool(pairs).build()),
+            "conv0+pool1");
+  const Graph graph =
+      network({1, 6, 4, 3}).conv2d(4, square(1)).relu().max_pool(pairs).relu().build();
+  EXPECT_EQ(partition(graph), "conv0+relu1+pool2+relu3");
+  const Step step = plan_layers(graph, CudaKeep::kStored).at(0);
+  EXPECT_TRUE(step.pool);
+  EXPECT_EQ(step.ofmap, graph.layers[0].output);
+  EXPECT_EQ(step.output, graph.layers[3].output);
+}
+
+TEST_F(LayerPlanTest, ASecondPoolIsAStepOfItsOwn) {
+  EXPECT_EQ(partition(network({1, 8, 8, 2})
+                          .conv2d(4, square(1))
+                          .max_pool(square(2, 2))
+                          .max_pool(square(2, 2))
+                          .relu()
+                          .build()),
+            "conv0+pool1|pool2|relu3");
+}
+
+TEST_F(LayerPlanTest, APoolOfAnyOtherShapeIsAStepOfItsOwn) {
+  const Window others[] = {square(3, 2),
+                           square(2, 1),
+                           square(3, 3, 1),
+                           {2, 2, 2, 1, 0, 0, 0, 0},
+                           {2, 2, 2, 2, 1, 0, 1, 0},
+                           {2, 2, 2, 2, 0, 1, 0, 1},
+                           {2, 2, 2, 2, 0, 0, 1, 1},
+                           {1, 2, 2, 2, 0, 0, 0, 0}};
+  for (const Window& window : others) {
+    EXPECT_EQ(partition(network({1, 6, 6, 2}).conv2d(3, square(1)).max_pool(window).build()),
+              "conv0|pool1")
+        << window.kernel_h << "x" << window.kernel_w;
+  }
+}
+
+TEST_F(LayerPlanTest, APoolOfAnOddHeightOrWidthIsAStepOfItsOwn) {
+  for (const bool ceil_mode : {false, true}) {
+    for (const ImageShape& shape : {ImageShape{1, 5, 6, 2}, ImageShape{1, 6, 5, 2}}) {
+      EXPECT_EQ(
+          partition(network(shape).conv2d(3, square(1)).max_pool(square(2, 2), ceil_mode).build()),
+          "conv0|pool1");
+    }
+  }
+}
+
+TEST_F(LayerPlanTest, WithoutAConvolutionBeforeThemDataLayersAreSteps) {
+  EXPECT_EQ(partition(network({1, 4, 4, 2})
+                          .relu()
+                          .max_pool(square(2, 2))
+                          .relu()
+                          .flatten(Flatten::Order::kChw)
+                          .relu()
+                          .build()),
+            "relu0|pool1|relu2|flatten3|relu4");
+}
+
+TEST_F(LayerPlanTest, AFlattenInChwOrderJoinsTheFullyConnectedLayerBehindIt) {
+  const Graph graph = network({2, 2, 3, 4})
+                          .conv2d(5, square(1))
+                          .flatten(Flatten::Order::kChw)
+                          .fully_connected(7)
+                          .relu()
+                          .build();
+  EXPECT_EQ(partition(graph), "conv0|flatten1+fc2+relu3");
+  const Step step = plan_layers(graph, CudaKeep::kStored).at(1);
+  EXPECT_EQ(step.input, graph.layers[1].output);
+  ASSERT_EQ(step.permuted_weights.size(), 7u * 30u);
+  const auto weights =
+      std::get<FullyConnected>(graph.layers[2].operation).weights.as<std::int8_t>();
+  // Channel 3 of the pixel at (1, 2) feeds output 6 through this weight.
+  EXPECT_EQ(step.permuted_weights[6 * 30 + (1 * 3 + 2) * 5 + 3], weights[6 * 30 + 3 * 6 + 5]);
+}
+
+TEST_F(LayerPlanTest, AFlattenThatMovesNoByteJoinsTheStepBeforeIt) {
+  EXPECT_EQ(partition(network({2, 2, 2, 3})
+                          .conv2d(5, square(1))
+                          .relu()
+                          .flatten(Flatten::Order::kHwc)
+                          .fully_connected(7)
+                          .build()),
+            "conv0+relu1+flatten2|fc3");
+  EXPECT_EQ(partition(network({2, 3, 3, 3})
+                          .max_pool(square(3))
+                          .flatten(Flatten::Order::kChw)  // of 1x1 pictures
+                          .build()),
+            "pool0+flatten1");
+  EXPECT_EQ(partition(network({2, 3, 3, 3})
+                          .conv2d(1, square(1))
+                          .flatten(Flatten::Order::kChw)  // of one channel
+                          .build()),
+            "conv0+flatten1");
+}
+
+TEST_F(LayerPlanTest, AFirstFlattenThatMovesNoByteJoinsTheFullyConnectedLayerWithItsOwnWeights) {
+  const Graph graph =
+      network({2, 2, 2, 3}).flatten(Flatten::Order::kHwc).fully_connected(7).build();
+  EXPECT_EQ(partition(graph), "flatten0+fc1");
+  const Step step = plan_layers(graph, CudaKeep::kStored).at(0);
+  EXPECT_TRUE(step.permuted_weights.empty());
+  EXPECT_EQ(weights_of(graph, step).data(),
+            std::get<FullyConnected>(graph.layers[1].operation).weights.as<std::int8_t>().data());
+}
+
+TEST_F(LayerPlanTest, AFlattenWithoutAFullyConnectedLayerBehindItIsAStep) {
+  EXPECT_EQ(partition(network({2, 2, 2, 3})
+                          .conv2d(5, square(1))
+                          .flatten(Flatten::Order::kChw)
+                          .relu()
+                          .fully_connected(4)
+                          .build()),
+            "conv0|flatten1|relu2|fc3");
+}
+
+TEST_F(LayerPlanTest, CountsMacsAndBytesOfAStepOnce) {
+  const Graph graph =
+      network({2, 4, 4, 3}).conv2d(5, square(3, 1, 1)).relu().max_pool(square(2, 2)).build();
+  const Step step = plan_layers(graph, CudaKeep::kStored).at(0);
+  EXPECT_EQ(step_macs(graph, step), 2 * 4 * 4 * 5 * 27);
+  EXPECT_EQ(step_bytes(graph, step), 2 * 4 * 4 * 3 + 5 * 27 + 5 * 4 + 2 * 2 * 2 * 5);
+}
+
+TEST(CudaPath, EveryPathHasAName) {
+  EXPECT_EQ(cuda_path_name(CudaPath::kAuto), "auto");
+  EXPECT_EQ(cuda_path_name(CudaPath::kHopper), "hopper");
+  EXPECT_EQ(cuda_path_name(CudaPath::kPortable), "portable");
+  EXPECT_EQ(cuda_path_name(CudaPath::kDirect), "direct");
+}
+
+}  // namespace
+}  // namespace qsim::golden::cuda

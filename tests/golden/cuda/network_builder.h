@@ -1,0 +1,52 @@
+// Builds chains of layers with random tensors for the tests of the CUDA golden: the shapes are
+// chosen by the caller, everything else is drawn.
+#pragma once
+
+#include "core/graph.h"
+#include "core/random.h"
+
+namespace qsim::golden_test {
+
+// dtype, and a zero point that is often 0, often the dtype's middle or end, and sometimes anything.
+Value random_quantization(Random& random, const ImageShape& shape);
+
+// How a layer's numbers are drawn.
+enum class Numbers : std::uint8_t {
+  kAny,    // every rounding mode, shift and clamp, some clamps below the zero point; wide sums
+  kUsual,  // half_even, sums that fit 32 bits; zero points mostly 0: what fast kernels take
+  kPlain,  // the same with one shift a layer, zero points 0 and no clamp
+};
+
+class NetworkBuilder {
+ public:
+  NetworkBuilder(Random& random, const Value& input, Numbers numbers = Numbers::kAny);
+
+  // Each appends a layer that reads the last one's output. Most ofmaps are not saturated.
+  NetworkBuilder& conv2d(std::int64_t out_channels, const Window& window);
+  NetworkBuilder& fully_connected(std::int64_t out_channels);
+  NetworkBuilder& max_pool(const Window& window, bool ceil_mode = false);
+  NetworkBuilder& relu();
+  NetworkBuilder& flatten(Flatten::Order order);
+
+  const ImageShape& shape() const { return current().shape; }
+  // The valid graph.
+  Graph build() const;
+  // To be changed by a test; what build() gives must still be valid.
+  Graph& graph() { return graph_; }
+
+ private:
+  const Value& current() const;
+  void append(const char* kind, Operation operation, const Value& output);
+  Value quantization(const ImageShape& shape);
+  Requantization requantization(const Value& output, std::int64_t depth);
+  Tensor bias(std::int64_t channels, std::int64_t depth);
+
+  Random& random_;
+  Numbers numbers_;
+  Graph graph_;
+};
+
+// Square windows: the same stride and pads on every side.
+Window square(std::int64_t kernel, std::int64_t stride = 1, std::int64_t pad = 0);
+
+}  // namespace qsim::golden_test

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""What nvcc makes of the CUDA golden's kernels: tensor-core instructions, no local memory. No GPU needed.
+
+usage: cuda_code_test.py CASE BUILD_DIR [KERNEL]
+  opcodes           the table of operations in cubin.py is right for this nvcc (probes.cu)
+  kernel KERNEL     golden/cuda/kernels/KERNEL.cu has its instructions in PTX and machine code
+  planted KERNEL    the same without its tensor-core instruction is refused
+The kernels are compiled by the commands of BUILD_DIR/compile_commands.json.
+"""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import cubin
+
+HERE = pathlib.Path(__file__).resolve().parent
+TARGETS = ("80", "90a")
+
+MMA = (r"mma\.sync\.aligned\.m16n8k32\.row\.col\.s32\.[su]8\.[su]8\.s32", "IMMA")
+WGMMA = (r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k32\.s32\.[su]8\.s8", "IGMMA")
+BULK_COPY = (r"cp\.async\.bulk\.tensor\.\dd\.shared::cluster\.global", "UTMALDG")
+# Kernel -> what it must have, and for which targets. The first is its tensor-core instruction.
+EXPECTED = {
+    "conv_mma": ((MMA,), TARGETS),
+    "conv_first": ((MMA,), TARGETS),
+    "linear_stream": ((MMA,), TARGETS),
+    "conv_wgmma": ((WGMMA, BULK_COPY), ("90a",)),
+}
+
+
+def run(command, **options):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **options)
+    if done.returncode != 0:
+        sys.exit(f"{shlex.join(map(str, command))}\nexit {done.returncode}:\n{done.stdout}")
+
+
+def compile_commands(build):
+    return json.loads((build / "compile_commands.json").read_text())
+
+
+def command_of(build, kernel, targets):
+    """The build's command for a kernel's source, without outputs and other targets; and its folder."""
+    others = [f"--generate-code=arch=compute_{t}," for t in ("80", "90", "90a") if t not in targets]
+    ending = f"golden/cuda/kernels/{kernel}.cu"
+    rows = [row for row in compile_commands(build) if row["file"].endswith(ending)]
+    if not rows:
+        sys.exit(f"{build}/compile_commands.json has no command for {ending}")
+    words = iter(shlex.split(rows[0]["command"]))
+    kept = []
+    for word in words:
+        if word in ("-o", "-MT", "-MF"):
+            next(words)
+        elif word != "-MD" and not word.startswith(tuple(others)):
+            kept.append(word)
+    return kept, rows[0]["directory"]
+
+
+def compile_kept(command, folder, cwd=None):
+    """Compiles and leaves PTX and cubins in `folder`, as one_file() finds them."""
+    run([*command, "--keep", "--keep-dir", str(folder), "-o", str(folder / "object.o")], cwd=cwd)
+
+
+def one_file(folder, target, kind):
+    """nvcc names NAME.compute_80.ptx where it compiles for several targets, and NAME.ptx for one."""
+    of_target = list(folder.glob(f"*.compute_{target}.{kind}"))
+    (found,) = of_target or folder.glob(f"*.{kind}")
+    return found
+
+
+def complaints(ptx, machine_code, wanted):
+    """What is wrong with a kernel's PTX (text) and machine code (a cubin's path)."""
+    found = [f"PTX has no {pattern}" for pattern, _ in wanted if not re.search(pattern, ptx)]
+    for name, counts in cubin.kernels(machine_code).items():
+        found += [f"{name} has no {operation}" for _, operation in wanted if not counts[operation]]
+        local = counts["STL"] + counts["LDL"]
+        if local:
+            found.append(f"{name} has {local} accesses to local memory")
+    return found
+
+
+def report(machine_code, target):
+    for name, counts in cubin.kernels(machine_code).items():
+        shown = {key: count for key, count in sorted(counts.items(), key=str) if key in cubin.OPERATIONS}
+        print(f"sm_{target} {name}: {sum(counts.values())} instructions, {shown}")
+
+
+def case_kernel(build, kernel, folder):
+    wanted, targets = EXPECTED[kernel]
+    command, cwd = command_of(build, kernel, targets)
+    compile_kept(command, folder, cwd)
+    found = []
+    for target in targets:
+        machine_code = one_file(folder, target, "cubin")
+        report(machine_code, target)
+        found += [f"sm_{target}: {text}" for text in
+                  complaints(one_file(folder, target, "ptx").read_text(), machine_code, wanted)]
+    return found
+
+
+def assemble(ptx, target, folder):
+    """ptxas on PTX text; returns the cubin's path."""
+    source, output = folder / "planted.ptx", folder / "planted.cubin"
+    source.write_text(ptx)
+    run(["ptxas", f"-arch=sm_{target}", "-o", str(output), str(source)])
+    return output
+
+
+def case_planted(build, kernel, folder):
+    wanted, targets = EXPECTED[kernel]
+    target = targets[-1]
+    command, cwd = command_of(build, kernel, (target,))
+    compile_kept(command, folder, cwd)
+    pattern, operation = wanted[0]
+    ptx = one_file(folder, target, "ptx").read_text()
+    without, removed = re.subn(rf"(@!?[%\w]+\s+)?{pattern}[^;]*;", "", ptx)
+    print(f"{removed} instructions taken out of the PTX")
+    found = complaints(without, assemble(without, target, folder), wanted)
+    wrong = []
+    if removed == 0:
+        wrong.append("there was nothing to take out")
+    for text in (f"PTX has no {pattern}", f"has no {operation}"):
+        if not any(text in complaint for complaint in found):
+            wrong.append(f"nobody complained '{text}'")
+    return wrong
+
+
+# Probe without, probe with, the operation that only the second has, targets.
+PROBES = (
+    ("probe_immaILb0E", "probe_immaILb1E", "IMMA", TARGETS),
+    ("probe_igmmaILb0E", "probe_igmmaILb1E", "IGMMA", ("90a",)),
+    ("probe_utmaldgILi0E", "probe_utmaldgILi1E", "UTMALDG", ("90a",)),
+    ("probe_utmaldgILi0E", "probe_utmaldgILi2E", "UTMALDG", ("90a",)),
+    ("probe_spillILi1E", "probe_spillILi2E", "STL", TARGETS),
+    ("probe_spillILi1E", "probe_spillILi2E", "LDL", TARGETS),
+)
+
+
+def case_opcodes(build, _, folder):
+    nvcc = next((shlex.split(row["command"])[0] for row in compile_commands(build)
+                 if row["file"].endswith(".cu")), "nvcc")
+    targets = [f"-gencode=arch=compute_{target},code=sm_{target}" for target in TARGETS]
+    compile_kept([nvcc, "-std=c++20", "-O3", *targets, "-c", str(HERE / "probes.cu")], folder)
+    wrong = []
+    for without, having, operation, of in PROBES:
+        for target in of:
+            counts = cubin.kernels(one_file(folder, target, "cubin"))
+            (less,) = (count for name, count in counts.items() if without in name)
+            (more,) = (count for name, count in counts.items() if having in name)
+            print(f"sm_{target} {operation}: {less[operation]} in {without}, {more[operation]} in {having}")
+            if less[operation] != 0 or more[operation] == 0:
+                wrong.append(f"sm_{target}: {operation} does not tell {without} from {having}")
+    spilling = complaints("", one_file(folder, TARGETS[0], "cubin"), ())
+    print(spilling)
+    if len(spilling) != 1 or "probe_spillILi2E" not in spilling[0]:
+        wrong.append("nobody complained of spills, or of what does not spill")
+    return wrong
+
+
+def main():
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("opcodes", "kernel", "planted"):
+        sys.exit(__doc__)
+    case, build, kernel = sys.argv[1], pathlib.Path(sys.argv[2]), (sys.argv[3:] or [None])[0]
+    with tempfile.TemporaryDirectory() as folder:
+        found = globals()[f"case_{case}"](build, kernel, pathlib.Path(folder))
+    for text in found:
+        print(f"FAILED: {text}")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The steps of gpu-test that measure: our own networks, and the peers of bench/golden_cuda_peers."""
+import json
+import sys
+
+from session import FAILED, OK
+
+RUNS = 21
+# Name, workload, batch, and the most seconds that it may take on one H200.
+NETWORKS = (("VGG-16", "vgg16", 256, 6.7e-3), ("VGG-16", "vgg16", 32, 0.9e-3),
+            ("VGG-16", "vgg16", 1, 150e-6), ("VGG-8", "vgg8", 10000, 3.4e-3))
+MIDDLE_LAYERS = tuple(f"conv{i}" for i in range(2, 14))  # each faster than both peers
+LAYER_BATCH = 32  # of the comparison layer by layer
+MODES = ("max-autotune", "default", "eager")  # the first that works is kept
+
+
+def read_json(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def time_text(seconds):
+    return f"{seconds * 1e6:.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:.3f} ms"
+
+
+def own_bench(workload, batch, target):
+    """`qsim golden bench` against its target; keeps the times of the layers for the comparison."""
+    def run(session):
+        path = session.results / f"bench_{workload}_{batch}.json"
+        done = session.run([session.program("qsim"), "golden", "bench", "--model",
+                            session.shipped(f"models/workloads/{workload}.yaml"), "--batch", batch,
+                            "--runs", RUNS, "--backend", "cuda", "--json", path], 60)
+        if done.exit_code != 0:
+            return FAILED, done.ending()
+        report = read_json(path)
+        if (workload, batch) == ("vgg16", LAYER_BATCH):
+            session.own_layers = {row["layer"].split("+")[0]: row for row in report["kernels"]}
+        met = report["backend"] == "cuda" and report["seconds"] <= target
+        return (OK if met else FAILED), (
+            f"{'met' if met else 'missed'}: {time_text(report['seconds'])} on {report['backend']}, target "
+            f"{time_text(target)}; {report['pictures_per_second']:,} pictures/s, {report['tops']:.0f} TOPS, "
+            f"{report['share_of_peak']:.1%} of the measured peak")
+    return run
+
+
+def kernel_bench(workload, batch):
+    """The same through golden_cuda_check, which shares none of the command line's code."""
+    def run(session):
+        done = session.run([session.program("golden_cuda_check"), "bench", "--workload",
+                            session.shipped(f"models/workloads/{workload}.yaml"), "--batch", batch,
+                            "--runs", RUNS], 60)
+        if done.exit_code != 0:
+            return FAILED, done.ending()
+        total = [line.strip() for line in done.output.splitlines() if "images/s" in line]
+        return OK, total[0]
+    return run
+
+
+def run_peers(session, limit_s, *words):
+    """Runs peers.py, and keeps its rows; returns them and how it ended."""
+    done = session.run([sys.executable, "-B", session.bundle / "scripts/peers.py", *words], limit_s,
+                       {"TORCHINDUCTOR_CACHE_DIR": str(session.results / "inductor")})
+    rows = [json.loads(line) for line in done.output.splitlines() if line.startswith('{"peer"')]
+    session.peers += rows
+    return rows, done
+
+
+def peers_failed(session, done):
+    if "No module named 'torch" in done.output:
+        return session.skip("torch")
+    return FAILED, done.ending()
+
+
+def peer_layers(session):
+    rows, done = run_peers(session, 120, "layers", "--batch", LAYER_BATCH)
+    if not rows or done.exit_code != 0:
+        return peers_failed(session, done)
+    return OK, f"{len(rows)} measurements"
+
+
+def peer_network(batch):
+    """PyTorch's VGG-16 on fp16: the strongest mode that works within its time."""
+    def run(session):
+        for at in range(session.peer_mode, len(MODES)):
+            mode = MODES[at]
+            rows, done = run_peers(session, 60, "network", "--batch", batch, "--mode", mode)
+            if rows and done.exit_code == 0:
+                return OK, (f"{time_text(rows[0]['seconds'])}, {rows[0]['images_per_second']:,.0f} "
+                            f"pictures/s ({mode})")
+            if done.exit_code is None:  # nor would it end in time for another batch
+                session.peer_mode = min(at + 1, len(MODES) - 1)
+        return peers_failed(session, done)
+    return run
+
+
+def judge_layers(session):
+    """Every middle layer must have been measured on all sides, and be the fastest."""
+    if not session.peers and session.lenient:
+        return session.skip("torch")
+    rows = {row[0]: row for row in layer_rows(session)}
+    missing = [layer for layer in MIDDLE_LAYERS if layer not in rows]
+    missed = [f"{layer} {rows[layer][6]}" for layer in MIDDLE_LAYERS
+              if layer in rows and rows[layer][7] != "met"]
+    if missing or missed:
+        return FAILED, "; ".join(f"{what}: {', '.join(names)}" for what, names in
+                                 (("missed", missed), ("not measured", missing)) if names)
+    return OK, f"met: {len(rows)} layers, each faster than cuDNN fp16 and cuBLASLt int8"
+
+
+def layer_rows(session):
+    """Layer by layer at batch 32: ours, the peers, how many times faster than the faster peer, and
+    whether it is faster."""
+    rows = []
+    peers = {(row["peer"], row.get("layer")): row for row in session.peers}
+    for (peer, layer), cudnn in peers.items():
+        gemm, own = peers.get(("cublaslt_int8", layer)), session.own_layers.get(layer)
+        if peer != "cudnn_fp16" or gemm is None or own is None:
+            continue
+        ratio = min(cudnn["seconds"], gemm["seconds"]) / own["seconds"]
+        rows.append((layer, own["kernel"], f"{time_text(own['seconds'])}, {own['tops']:.0f} TOPS",
+                     f"{own['share_of_peak']:.1%}",
+                     f"{time_text(cudnn['seconds'])}, {cudnn['tops']:.0f} TFLOP/s",
+                     f"{time_text(gemm['seconds'])}, {gemm['tops']:.0f} TOPS", f"{ratio:.2f}",
+                     "met" if ratio > 1 else "missed"))
+    return rows
+
+
+STEPS = (
+    *((f"bench {name}, batch {batch}", own_bench(workload, batch, target))
+      for name, workload, batch, target in NETWORKS),
+    ("peer: cuDNN and cuBLASLt, layers", peer_layers),
+    ("each middle layer against its peers", judge_layers),
+    *((f"peer: PyTorch fp16 VGG-16, batch {batch}", peer_network(batch)) for batch in (256, 32, 1)),
+    *((f"kernels of {name}, batch {batch}", kernel_bench(workload, batch))
+      for name, workload, batch, _ in NETWORKS),
+)

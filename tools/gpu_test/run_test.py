@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""gpu-test's steps and table on a bundle of fakes: what is reported as ok, failed, skipped, not there.
+
+No GPU and none of our programs are used: a fake says what the real one would, or what FAKE_... asks for.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# Each says its words in the log, and at its end so again.
+LOG = 'echo "${0##*/} $*" >>"$FAKE_LOG"\n'
+CHECK = """#!/bin/sh
+""" + LOG + """[ -z "${FAKE_ENDLESS:-}" ] || exec sleep 600
+[ "$1" != "${FAKE_SLEEPS:-}" ] || sleep 30
+[ "$1" != "${FAKE_MISMATCH:-}" ] || { echo "7 bytes compared, 1 mismatching runs, 0 constant"; exit 5; }
+[ "$1" != "${FAKE_CRASH:-}" ] || { echo "CUDA: launching: illegal address, no mismatch"; exit 3; }
+case $1 in
+  random) sleep 0.3; echo "end of random" >>"$FAKE_LOG"; echo "1000 bytes compared, 0 mismatching runs, 2 cases with a constant ofmap" ;;
+  network) echo "vgg, batch 1: 3000 pictures, 0 mismatching ofmaps, top-1 2744 of 3000" ;;
+  bench) echo "vgg16, batch 32: 0.9 ms, 35000 images/s, 1100 TOPS, 300 MB"; echo "sum 900" ;;
+esac
+"""
+PLANTED = """#!/bin/sh
+""" + LOG + """
+[ -z "${FAKE_UNCAUGHT:-}" ] || { echo "1000 bytes compared, 0 mismatching runs"; exit 0; }
+echo "  conv_wgmma 256x128 9"
+echo "mismatching runs by family: ${FAKE_FAMILIES:-conv_first 9 conv_mma 30 conv_wgmma 40 linear_stream 11}"
+echo "1000 bytes compared, 90 mismatching runs"
+exit ${FAKE_PLANTED_EXIT:-5}
+"""
+PROBE = """#!/bin/sh
+""" + LOG + """
+[ -z "${FAKE_UNEQUAL:-}" ] || { echo "psum 3 differs"; exit 5; }
+[ -z "${FAKE_NO_GPU:-}" ] || { echo "skipped: no GPU"; exit 77; }
+echo "1048576 values equal on host and device"
+"""
+REFUSALS = """#!/bin/sh
+""" + LOG + """[ -z "${FAKE_NOT_REFUSED:-}" ] || { echo "[  FAILED  ] 1 test"; exit 1; }
+echo "[  PASSED  ] 4 tests."
+"""
+QSIM = """#!/usr/bin/env python3
+import json, os, pathlib, sys
+words = sys.argv[1:]
+fake = os.environ.get
+open(fake("FAKE_LOG"), "a").write("qsim " + " ".join(words) + "\\n")
+def value(name): return words[words.index(name) + 1]
+if words[0] == "verify":
+    both = value("--golden") == "cpu,cuda"
+    engines = ["golden cuda against cpu"] if both else value("--engines").split(",")
+    report = {"golden": fake("FAKE_GOLDEN", value("--golden")), "engines": [
+        {"engine": name, "values": 70000, "mismatches": int(fake("FAKE_WRONG", 0))}
+        for name in engines if name != fake("FAKE_WITHOUT")]}
+elif words[0] == "--model":
+    report = {"verify": {"golden": fake("FAKE_GOLDEN", "cuda")}}
+elif words[:2] == ["golden", "run"]:
+    if fake("CUDA_VISIBLE_DEVICES") == "99": sys.exit(int(fake("FAKE_ABSENT_EXIT", 3)))
+    out = pathlib.Path(value("--out"))
+    out.mkdir()
+    (out / "output.npy").write_text(fake("FAKE_OTHER", "same") if value("--backend") == "cpu" else "same")
+    report = {"backend": value("--backend")}
+elif words[:2] == ["golden", "bench"]:
+    if fake("FAKE_BENCH_FAILS"): sys.exit(3)
+    seconds = {"256": 6e-3, "32": 8e-4, "1": 1e-4, "10000": 3e-3}[value("--batch")]
+    report = {"backend": "cuda", "seconds": seconds * float(fake("FAKE_SLOWER", 1)),
+              "pictures_per_second": 32000, "tops": 1000.0, "share_of_peak": 0.7,
+              "kernels": [{"layer": f"conv{i}+conv{i}_relu", "kernel": "conv_wgmma", "seconds": 5e-5,
+                           "tops": 1200.0, "share_of_peak": 0.8}
+                          for i in range(1, int(fake("FAKE_LAYERS", 13)) + 1)]}
+else:
+    print("a fake GPU")
+    sys.exit(0)
+open(value("--json"), "w").write(json.dumps(report))
+"""
+NAME = """#!/bin/sh
+echo 16x16-plain-0123456789abcdef
+echo ArrayRows=16
+"""
+SANITIZER = """#!/bin/sh
+echo "compute-sanitizer $* POISON=${QSIM_CUDA_POISON:-}" >>"$FAKE_LOG"
+[ -z "${FAKE_REFUSED:-}" ] || { echo "Error: Device not supported"; exit 1; }
+[ -z "${FAKE_FINDING:-}" ] || { echo "========= ERROR SUMMARY: 3 errors"; exit 9; }
+echo "========= ERROR SUMMARY: 0 errors"
+"""
+ORT = """import os, sys
+open(os.environ["FAKE_LOG"], "a").write("ort " + " ".join(sys.argv[1:]) + "\\n")
+if os.environ.get("FAKE_ORT_FAILS"): sys.exit("onnxruntime 1.0: 512 pictures, 2 mismatches")
+print("onnxruntime 1.0: 512 pictures, 0 mismatches")
+"""
+PEERS = """import json, os, sys
+open(os.environ["FAKE_LOG"], "a").write("peers " + " ".join(sys.argv[1:]) + "\\n")
+if os.environ.get("FAKE_PEER_FAILS") == sys.argv[1]: sys.exit("CUDA error")
+if os.environ.get("FAKE_NO_TORCH"): sys.exit("ModuleNotFoundError: No module named 'torch'")
+def row(peer, **more): print(json.dumps({"peer": peer, **more}))
+for layer in range(2, 14) if sys.argv[1] == "layers" else ():
+    row("cudnn_fp16", layer=f"conv{layer}", seconds=1e-4, tops=600.0)
+    row("cublaslt_int8", layer=f"conv{layer}", seconds=float(os.environ.get("FAKE_CUBLASLT", 2e-4)), tops=300.0)
+if sys.argv[1] == "network":
+    if sys.argv[-1] == "max-autotune": sys.exit("max-autotune does not work here")
+    row("pytorch_fp16", seconds=17.5e-3, images_per_second=14650.0)
+"""
+
+
+class FakeBundle(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.bundle = pathlib.Path(self.folder.name)
+        shutil.copytree(HERE, self.bundle / "scripts")
+        shutil.copy(HERE / "run.sh", self.bundle)
+        (self.bundle / "scripts/ort_agreement.py").write_text(ORT)
+        (self.bundle / "scripts/peers.py").write_text(PEERS)
+        for name, text in (("golden_cuda_check", CHECK), ("golden_cuda_check_planted", PLANTED),
+                           ("requantize_device", PROBE), ("qsim", QSIM), ("rtl_model_name", NAME),
+                           ("golden_cuda_executor_refusal_test", REFUSALS),
+                           ("compute-sanitizer", SANITIZER)):
+            path = self.bundle / "bin" / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+            path.chmod(0o755)
+        (self.bundle / "rtl_models").mkdir()
+        (self.bundle / "rtl_models/pe16x16.so").write_text("a model")
+        data = self.bundle / "data/cifar10/test_batch.bin"
+        data.parent.mkdir(parents=True)
+        data.write_text("pictures")
+
+    def run_steps(self, *words, **fakes):
+        """(exit code, {step: row's text}, all of stdout)."""
+        own = {key: value for key, value in os.environ.items() if not key.startswith("QSIM_")}
+        (self.bundle / "log").write_text("")
+        shutil.rmtree(self.bundle / "results", ignore_errors=True)
+        own["FAKE_LOG"] = str(self.bundle / "log")
+        own["PATH"] = f"{self.bundle / 'bin'}:{own['PATH']}"
+        done = subprocess.run([self.bundle / "run.sh", *words], env={**own, **fakes}, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        rows = {}
+        for line in done.stdout.splitlines():
+            name, *rest = line.split("  ")
+            if rest:
+                rows[name] = " ".join(word for word in " ".join(rest).split(" ") if word)
+        self.log = (self.bundle / "log").read_text().splitlines()
+        return done.returncode, rows, done.stdout + done.stderr
+
+    def logged(self, *parts):
+        """The programs' calls that have all the parts."""
+        return [line for line in self.log if all(f" {part} " in f" {line} " for part in parts)]
+
+    def test_everything_right_is_ok_and_ends_with_both_tables(self):
+        code, rows, text = self.run_steps()
+        self.assertEqual(code, 0, text)
+        self.assertIn("ok", rows["random shapes"])
+        self.assertIn("2,500 graphs, 4,000 bytes, 0 mismatches", rows["random shapes"])
+        self.assertIn("top-1 2744 of 3000", rows["VGG-8, 3,000 pictures"])
+        self.assertIn("caught", rows["planted off-by-one"])
+        self.assertIn("(default)", rows["peer: PyTorch fp16 VGG-16, batch 256"])
+        self.assertTrue(rows["conv2"].endswith("2.00 met"), rows["conv2"])  # 100 us against 50 us
+        self.assertIn("80.0%", rows["conv2"])
+        self.assertIn("met: 12 layers", rows["each middle layer against its peers"])
+        self.assertIn("0 failed, 0 skipped, 0 not there", text)
+        model = self.bundle / "lib/qsim/rtl/16x16-plain-0123456789abcdef.so"
+        self.assertEqual(model.read_text(), "a model")
+
+    def test_programs_get_the_words_that_make_the_test(self):
+        self.run_steps()
+        every = "--paths auto,hopper,portable,direct"
+        for seed in (1, 626, 1251, 1876):
+            self.assertTrue(self.logged("golden_cuda_check random", "--count 625", f"--seed {seed}", every))
+        self.assertTrue(self.logged("golden_cuda_check network", "--count 3000", "--images"))
+        for batch in (1, 32, 256):
+            self.assertTrue(self.logged("golden_cuda_check network", f"--batch {batch}"), batch)
+            self.assertTrue(self.logged("golden bench", f"--batch {batch}", "--backend cuda"), batch)
+        self.assertTrue(self.logged("golden bench", "--batch 10000", "--backend cuda"))
+        self.assertTrue(self.logged("verify", "--golden cuda", "--engines systemc,rtl"))
+        self.assertTrue(self.logged("verify", "--golden cuda", "--engines systemc --model vgg16"))
+        self.assertTrue(self.logged("ort", "--batch", "--images 256"))
+        for tool in ("memcheck", "racecheck", "synccheck"):
+            self.assertTrue(self.logged(f"--tool {tool}", "--every-kernel", "POISON="), tool)
+        self.assertTrue(self.logged("--tool initcheck", "--every-kernel", "POISON=0"))
+
+    def test_what_is_measured_runs_alone(self):
+        self.run_steps()
+        measured = [at for at, line in enumerate(self.log) if " bench " in line or line.startswith("peers")]
+        tests = [at for at, line in enumerate(self.log)
+                 if line == "end of random" or "verify" in line or " network --" in line and
+                 not line.startswith("peers")]
+        sanitized = [at for at, line in enumerate(self.log) if line.startswith("compute-sanitizer")]
+        self.assertGreater(min(measured), max(tests))
+        self.assertGreater(min(sanitized), max(measured))
+
+    def test_quick_does_less(self):
+        code, rows, text = self.run_steps("--quick")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(len(self.logged("golden_cuda_check random", "--count 100")), 4)
+        self.assertFalse(self.logged("bench") or self.logged("--batch 256"))
+        self.assertNotIn("compute-sanitizer racecheck", rows)
+
+    def expect_failure(self, step, detail, *words, **fakes):
+        code, rows, text = self.run_steps(*(words or ("--only", step)), **fakes)
+        self.assertEqual(code, 1, text)
+        self.assertRegex(rows[step], f"^FAILED .*{detail}")
+
+    def test_mismatches_fail(self):
+        self.expect_failure("random shapes", "exit 5", FAKE_MISMATCH="random")
+        self.expect_failure("VGG-16, batch 32", "exit 5", FAKE_MISMATCH="network")
+
+    def test_a_failing_program_fails_each_kind_of_step(self):
+        self.expect_failure("requantize on the device", "exit 5", FAKE_UNEQUAL="1")
+        self.expect_failure("ONNX Runtime", "2 mismatches", FAKE_ORT_FAILS="1")
+        self.expect_failure("VGG-16, batch 1", "exit 3: CUDA", FAKE_CRASH="network")
+        self.expect_failure("kernels of VGG-16, batch 1", "exit 3", FAKE_CRASH="bench")
+        self.expect_failure("refusals", "exit 1", FAKE_NOT_REFUSED="1")
+        self.expect_failure("bench VGG-16, batch 1", "exit 3", FAKE_BENCH_FAILS="1")
+        for step, what in (("peer: cuDNN and cuBLASLt, layers", "layers"),
+                           ("peer: PyTorch fp16 VGG-16, batch 1", "network")):
+            self.expect_failure(step, "CUDA error", FAKE_PEER_FAILS=what)
+
+    def test_the_command_line_must_take_cuda_and_agree(self):
+        self.expect_failure("command line", "golden cpu", FAKE_GOLDEN="cpu")
+        self.expect_failure("command line", "differ", FAKE_OTHER="other")
+        self.expect_failure("command line", "not there", FAKE_ABSENT_EXIT="0")
+
+    def test_a_missed_target_fails_its_row(self):
+        for step, slower in (("bench VGG-16, batch 256", "1.12"), ("bench VGG-16, batch 32", "1.13"),
+                             ("bench VGG-16, batch 1", "1.51"), ("bench VGG-8, batch 10000", "1.14")):
+            self.expect_failure(step, "missed: ", FAKE_SLOWER=slower)
+
+    def test_a_layer_slower_than_one_peer_or_not_measured_fails(self):
+        words = ("--only", "bench VGG-16, batch 32", "--only", "layer")
+        step = "each middle layer against its peers"
+        self.expect_failure(step, "missed: conv2 0.80", *words, FAKE_CUBLASLT="4e-5")
+        self.expect_failure(step, "not measured: conv13", *words, FAKE_LAYERS="12")
+
+    def test_the_other_steps_run_after_a_failure(self):
+        code, rows, text = self.run_steps("--quick", FAKE_MISMATCH="random")
+        self.assertEqual(code, 1, text)
+        self.assertIn("ok", rows["VGG-16, batch 32"])
+
+    def test_a_planted_fault_must_be_found_as_mismatches(self):
+        self.expect_failure("planted off-by-one", "not caught", FAKE_UNCAUGHT="1")
+        self.expect_failure("planted off-by-one", "not caught", FAKE_PLANTED_EXIT="3")
+        self.expect_failure("planted off-by-one", "not caught in conv_first, linear_stream",
+                            FAKE_FAMILIES="conv_mma 3 conv_wgmma 4")
+
+    def test_verify_must_have_used_cuda_and_every_engine(self):
+        self.expect_failure("RTL and SystemC, VGG-8", "golden cpu", FAKE_GOLDEN="cpu")
+        self.expect_failure("RTL and SystemC, VGG-8", "systemc: 70,000", FAKE_WITHOUT="rtl")
+        self.expect_failure("SystemC, VGG-16", "3 mismatches", FAKE_WRONG="3")
+
+    def test_sanitizer_findings_fail_and_its_refusal_is_said(self):
+        self.expect_failure("compute-sanitizer memcheck", "3 errors", FAKE_FINDING="1")
+        code, rows, text = self.run_steps("--lenient", "--only", "memcheck", FAKE_REFUSED="1")
+        self.assertEqual(code, 0)
+        self.assertIn("1 steps, 0 failed, 0 skipped, 1 not there", text)
+        self.assertIn("not shown: compute-sanitizer memcheck", text)
+        self.expect_failure("compute-sanitizer memcheck", "device not supported", FAKE_REFUSED="1")
+        self.assertRegex(rows["compute-sanitizer memcheck"], "^not there .*device not supported")
+        self.expect_failure("compute-sanitizer memcheck", "device not supported", "--lenient", "--only",
+                            "memcheck", FAKE_REFUSED="1", QSIM_REQUIRE="compute-sanitizer")
+
+    def test_a_step_without_end_is_ended(self):
+        self.expect_failure("VGG-16, batch 1", "its time was up", "--only", "VGG-16, batch 1",
+                            "--minutes", "0.2", FAKE_SLEEPS="network")
+        self.expect_failure("VGG-16, batch 1", "not begun", "--only", "VGG-16, batch 1", "--minutes", "0.05")
+
+    def test_an_interrupt_ends_every_program(self):
+        own = {**os.environ, "FAKE_LOG": str(self.bundle / "log"), "FAKE_ENDLESS": "1"}
+        with subprocess.Popen([self.bundle / "run.sh", "--only", "random", "--only", "VGG-16, batch 1"], env=own,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            log = self.bundle / "log"
+            while not log.exists() or log.read_text().count("golden_cuda_check ") < 5:
+                self.assertIsNone(process.poll())
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            try:
+                self.assertEqual(process.wait(120), 130)  # the programs would take 600 s
+            finally:
+                process.kill()
+
+    def test_without_data_the_step_is_skipped_unless_required(self):
+        shutil.rmtree(self.bundle / "data")
+        code, rows, _ = self.run_steps("--lenient", "--only", "3,000")
+        self.assertEqual(code, 0)
+        self.assertRegex(rows["VGG-8, 3,000 pictures"], "^skipped .*no data")
+        self.expect_failure("VGG-8, 3,000 pictures", "no data")
+        self.expect_failure("ONNX Runtime", "no data")
+        self.expect_failure("VGG-8, 3,000 pictures", "no data", "--lenient", "--only", "3,000",
+                            QSIM_REQUIRE="data")
+        self.expect_failure("peer: cuDNN and cuBLASLt, layers", "no torch", FAKE_NO_TORCH="1")
+
+    def test_a_relative_folder_of_data_is_the_callers(self):
+        (self.bundle / "data").rename(self.bundle / "elsewhere")
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.bundle)
+        code, _, text = self.run_steps("--only", "3,000", QSIM_DATA="elsewhere")
+        self.assertEqual(code, 0, text)
+
+    def test_without_a_gpu_nothing_begins(self):
+        code, _, text = self.run_steps(FAKE_NO_GPU="1")
+        self.assertEqual(code, 3)
+        self.assertIn("gpu-test: no GPU can be used here: skipped: no GPU", text)
+
+    def test_an_unknown_step_is_a_usage_error(self):
+        code, _, text = self.run_steps("--only", "nothing")
+        self.assertEqual(code, 2)
+        self.assertIn("--list has the names", text)
+        for words in (("--only", ""), ("--minutes", "-1"), ("--minutes", "0"), ("--minutes", "nan"),
+                      ("--results", "/proc/nothing")):
+            code, _, text = self.run_steps(*words)
+            self.assertEqual((code, words[0] in text, "Traceback" in text), (2, True, False), text)
+        code, _, text = self.run_steps(QSIM_REQUIRE="dta")
+        self.assertEqual((code, "QSIM_REQUIRE has dta" in text), (2, True), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
