@@ -16,6 +16,15 @@ target_compile_options(qsim_options INTERFACE
 # GCC 12 sees an overlap in std::string's operator+ where there is none (GCC bug 105651).
 target_compile_options(qsim_options INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict>)
+if(QSIM_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "QSIM_FUZZ needs clang++, which brings libFuzzer; use the preset 'fuzz'")
+  endif()
+  # Coverage counters everywhere; libFuzzer's main comes with the targets of tests/fuzz alone.
+  target_compile_options(qsim_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link,address,undefined;-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
+  target_link_options(qsim_options INTERFACE -fsanitize=address,undefined)
+endif()
 if(QSIM_SANITIZE)
   target_compile_options(qsim_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined;-fno-sanitize-recover=all;-fno-omit-frame-pointer>)

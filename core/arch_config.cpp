@@ -11,7 +11,8 @@ namespace {
 using C = ArchConfig;
 
 constexpr std::array<ArchConfigField, 16> kFields = {{
-    {"name", nullptr, &C::name, 0, 0, false, "", "what reports call this configuration"},
+    {"name", nullptr, &C::name, 0, 0, false, "",
+     "what reports call it; the file's name where it is absent"},
     {"array_rows", &C::array_rows, nullptr, 4, 256, true, "PEs",
      "rows R of the systolic array: the reduction axis, and bytes of an activation word"},
     {"array_cols", &C::array_cols, nullptr, 4, 256, true, "PEs",

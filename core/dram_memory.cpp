@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/page_release.h"
+
 namespace qsim {
 
 DramMemory::DramMemory(const Program& program, const Tensor& input)
@@ -44,6 +46,17 @@ std::vector<Tensor> DramMemory::ofmaps() const {
   std::vector<Tensor> tensors;
   for (const ProgramLayer& layer : program_.layers) {
     tensors.push_back(unpack(layer.ofmap, read(layer.ofmap.address, layer.ofmap.size_bytes())));
+  }
+  return tensors;
+}
+
+std::vector<Tensor> DramMemory::take_ofmaps() {
+  std::vector<Tensor> tensors;
+  for (const ProgramLayer& layer : program_.layers) {
+    const DramTensor& ofmap = layer.ofmap;
+    tensors.push_back(unpack(ofmap, read(ofmap.address, ofmap.size_bytes())));
+    release_pages(std::span(writable_).subspan(static_cast<std::size_t>(ofmap.address),
+                                               static_cast<std::size_t>(ofmap.size_bytes())));
   }
   return tensors;
 }

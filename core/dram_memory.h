@@ -24,6 +24,9 @@ class DramMemory {
 
   // Every program layer's ofmap as it lies in DRAM now, NHWC in its own dtype.
   std::vector<Tensor> ofmaps() const;
+  // The same at the end of a run, when nothing is read from here any more: the memory of each ofmap
+  // goes when it has been unpacked. Ofmaps must not overlap (the verifier sees to it).
+  std::vector<Tensor> take_ofmaps();
 
  private:
   const Program& program_;

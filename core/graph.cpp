@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/checked_math.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
@@ -23,7 +24,12 @@ void check_value(const Value& value, const std::string& what) {
   for (const std::int64_t dim : value.shape.nhwc()) {
     if (dim < 1) throw_bad_input(what + ": shape " + shape_text(value.shape.nhwc()));
   }
-  element_count(value.shape.nhwc());
+  const std::int64_t elems = element_count(value.shape.nhwc());
+  if (elems > kMaxTensorElems) {
+    throw_bad_input(what + ": " + std::to_string(elems) + " elements, shape " +
+                    shape_text(value.shape.nhwc()) + "; at most " +
+                    std::to_string(kMaxTensorElems) + " are allowed");
+  }
 }
 
 void check_tensor(const Layer& layer, const Tensor& tensor, const char* what, DType dtype,
@@ -166,6 +172,10 @@ std::int64_t layer_macs(const Graph& graph, std::size_t index) {
 
 void validate(const Graph& graph) {
   if (graph.layers.empty()) throw_bad_input("graph '" + graph.name + "' has no layers");
+  if (static_cast<std::int64_t>(graph.layers.size()) > kMaxLayers) {
+    throw_bad_input("graph '" + graph.name + "' has " + std::to_string(graph.layers.size()) +
+                    " layers; at most " + std::to_string(kMaxLayers) + " are allowed");
+  }
   check_value(graph.input, "graph input");
   std::set<std::string> names;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {

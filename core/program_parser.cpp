@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "core/isa/command_codec.h"
+#include "core/limits.h"
 #include "core/program_text.h"
 #include "core/text_line.h"
 
 namespace qsim {
 namespace {
 
-constexpr std::int64_t kMaxDramBytes = std::int64_t{1} << 32;  // addresses have 32 bits
 constexpr std::int64_t kMaxDimension = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMinInt32 = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();

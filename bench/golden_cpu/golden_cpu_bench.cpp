@@ -1,7 +1,8 @@
-// golden_cpu_bench [--runs N] [--vector auto|avx512_vnni|avx2|portable] [--layers] WORKLOAD.yaml
-// Times the golden library's forward pass on one thread. One JSON object on stdout; with --layers
-// a line per layer on stderr first. GMAC/s and the share of the peak are of CPU time, which for one
-// thread is wall time on an idle machine.
+// golden_cpu_bench [--runs N] [--vector auto|avx512_vnni|avx2|portable] [--layers] [--figures]
+//     WORKLOAD.yaml
+// Times the golden library's forward pass on one thread. One JSON object on stdout, with --figures
+// the figures of bench/README.md; with --layers a line per layer on stderr first. GMAC/s and the
+// share of the peak are of CPU time, which for one thread is wall time on an idle machine.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "bench/common/figures.h"
 #include "bench/golden_cpu/multiply_peak.h"
 #include "compiler/workload/workload.h"
 #include "golden/cpu/graph_executor.h"
@@ -22,6 +24,7 @@ namespace {
 struct Options {
   int runs = 9;
   bool layers = false;
+  bool figures = false;
   golden::VectorPath vector_path = golden::VectorPath::kAuto;
   std::string workload;
 };
@@ -37,6 +40,7 @@ golden::VectorPath parse_vector_path(const std::string& name) {
 
 Options parse(int argc, char** argv) {
   Options options;
+  options.figures = bench::take_figures_option(argc, argv);
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--runs" && i + 1 < argc) {
@@ -67,6 +71,7 @@ struct Timing {
   double least_ms;
   double median_ms;
   double cpu_ms;  // mean of this process's CPU time a run
+  std::vector<double> sorted_ms;
 };
 
 double cpu_milliseconds() {
@@ -81,7 +86,7 @@ Timing time_runs(int runs, const std::function<void()>& work) {
   for (int i = 0; i < runs; ++i) times.push_back(milliseconds(work));
   const double cpu_ms = (cpu_milliseconds() - cpu_begin) / runs;
   std::sort(times.begin(), times.end());
-  return {times.front(), times[times.size() / 2], cpu_ms};
+  return {times.front(), times[times.size() / 2], cpu_ms, times};
 }
 
 double giga_per_second(std::int64_t macs, double elapsed_ms) {
@@ -106,6 +111,20 @@ void print_layers(const Graph& graph, const Tensor& input, const Options& option
   }
 }
 
+void print_figures(const std::string& network, const Timing& timing, double cpu_over_peak,
+                   double peak_memory_bytes) {
+  const std::string name = "golden_cpu/" + network;
+  std::vector<double> seconds;
+  for (const double ms : timing.sorted_ms) seconds.push_back(ms * 1e-3);
+  bench::print_figure(bench::time_figure(name + "/forward", seconds));
+  if (cpu_over_peak > 0) {
+    bench::print_figure(bench::single_figure(name + "/cpu_time_over_multiply_peak", cpu_over_peak,
+                                             "1", bench::Kind::kRatio));
+  }
+  bench::print_figure(bench::single_figure(name + "/peak_memory", peak_memory_bytes, "bytes",
+                                           bench::Kind::kMemory));
+}
+
 void run(const Options& options) {
   const Workload workload = load_workload(options.workload);
   const Graph& graph = workload.graph;
@@ -122,6 +141,11 @@ void run(const Options& options) {
   const double peak = vnni_peak_macs_per_second().value_or(0) / 1e9;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
+  if (options.figures) {
+    const double achieved = giga_per_second(macs, timing.cpu_ms);
+    return print_figures(graph.name, timing, peak / achieved,
+                         static_cast<double>(usage.ru_maxrss) * 1024);
+  }
   const std::string vector_path(vector_path_name(golden::resolve(options.vector_path)));
   std::printf(
       "{\"network\": \"%s\", \"vector_path\": \"%s\", \"runs\": %d, \"gmacs\": %.3f, "

@@ -1,8 +1,9 @@
-// node compare.mjs [--rounds N] BIN_DIR ORT_DIR WORKLOAD.yaml...
+// node compare.mjs [--rounds N] [--figures] BIN_DIR ORT_DIR WORKLOAD.yaml...
 // The golden library and ONNX Runtime on the same network, one thread each, in the same run: N
 // rounds in turn, each a median of 9 forward passes, and of these medians the median and the least;
 // and whether the last layers' bytes agree. BIN_DIR holds golden_cpu_bench and golden_export_onnx,
-// ORT_DIR is what tools/ort/install.sh filled. One JSON object per workload on stdout.
+// ORT_DIR is what tools/ort/install.sh filled. One JSON object per workload on stdout; with --figures,
+// which makes it 9 rounds, the figures of bench/README.md.
 // Compare on uint8 networks such as vgg16: on int8 activations ONNX Runtime 1.30 was measured at
 // 12 GMAC/s, on uint8 at 380.
 import {execFileSync} from 'node:child_process';
@@ -49,9 +50,11 @@ function compare(binDir, ortDir, workload, rounds, folder) {
       path.join(folder, 'input.npy'), outdir,
     ]).median_ms);
   }
+  const agree = sameBytes(path.join(folder, 'expected.npy'), outdir);
   return {
     workload: path.basename(workload, '.yaml'),
     rounds,
+    samples: {golden, ort},
     golden_ms: median(golden),
     ort_ms: median(ort),
     golden_least_ms: Math.min(...golden),
@@ -59,25 +62,51 @@ function compare(binDir, ortDir, workload, rounds, folder) {
     golden_cpu_ms: median(goldenCpu),
     golden_over_ort: Number((median(golden) / median(ort)).toFixed(3)),
     golden_share_of_vnni_peak: shareOfPeak,
-    bytes_agree: sameBytes(path.join(folder, 'expected.npy'), outdir),
+    bytes_agree: agree,
   };
+}
+
+// As bench/common/figure.py: median and quartiles by rank.
+function figure(name, samples, kind, unit) {
+  const sorted = [...samples].sort((a, b) => a - b);
+  const last = sorted.length - 1;
+  const quarter = Math.floor(last / 4);
+  return JSON.stringify({
+    name, value: sorted[Math.floor(sorted.length / 2)], unit, kind, runs: sorted.length,
+    spread: [sorted[quarter], sorted[last - quarter]],
+  });
+}
+
+function printFigures({workload, samples, bytes_agree: agree}) {
+  if (!agree) throw new Error(`${workload}: golden and ONNX Runtime differ in bytes`);
+  const name = `golden_vs_ort/${workload}`;
+  const seconds = (ms) => ms.map((value) => value * 1e-3);
+  const ratios = samples.golden.map((value, round) => value / samples.ort[round]);
+  console.log(figure(`${name}/golden`, seconds(samples.golden), 'time', 's'));
+  console.log(figure(`${name}/onnxruntime`, seconds(samples.ort), 'time', 's'));
+  console.log(figure(`${name}/golden_over_onnxruntime`, ratios, 'ratio', '1'));
 }
 
 function main() {
   const {values, positionals} = parseArgs({
     allowPositionals: true,
-    options: {rounds: {type: 'string', default: '3'}},
+    options: {rounds: {type: 'string'}, figures: {type: 'boolean', default: false}},
   });
   const [binDir, ortDir, ...workloads] = positionals.map((file) => path.resolve(file));
   if (workloads.length === 0) {
-    console.error('usage: compare.mjs [--rounds N] BIN_DIR ORT_DIR WORKLOAD.yaml...');
+    console.error('usage: compare.mjs [--rounds N] [--figures] BIN_DIR ORT_DIR WORKLOAD.yaml...');
     process.exit(2);
   }
   for (const workload of workloads) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'golden_vs_ort-'));
     try {
-      console.log(JSON.stringify(
-          compare(binDir, ortDir, workload, Number(values.rounds), folder)));
+      const rounds = Number(values.rounds ?? (values.figures ? 9 : 3));
+      const {samples, ...found} = compare(binDir, ortDir, workload, rounds, folder);
+      if (values.figures) {
+        printFigures({samples, ...found});
+      } else {
+        console.log(JSON.stringify(found));
+      }
     } finally {
       fs.rmSync(folder, {recursive: true});
     }

@@ -1,10 +1,10 @@
 // How fast the Verilated RTL runs: Mcycles/s and GMAC/s of a whole network on each configuration,
 // one thread, median of 9 runs, without building and loading the model. Arguments: a workload file,
-// then configuration files; a model that is not there yet is built first.
-#include <algorithm>
+// then configuration files, and --figures for JSON; a model that is not there yet is built first.
 #include <cstdio>
 #include <vector>
 
+#include "bench/common/figures.h"
 #include "compiler/compile.h"
 #include "compiler/workload/workload.h"
 #include "core/cycle_accounting.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kRepeats = 9;
 
-void run_config(Engine& engine, const Workload& workload, const char* config) {
+void run_config(Engine& engine, const Workload& workload, const char* config, bool figures) {
   const Program program = compile(workload.graph, load_arch_config(config));
   RunResult result = engine.run(program, workload.input, {});
   const RunAccount run = account(program, result.times);
@@ -24,8 +24,15 @@ void run_config(Engine& engine, const Workload& workload, const char* config) {
   for (int i = 0; i < kRepeats; ++i) {
     seconds.push_back(engine.run(program, workload.input, {}).wall_seconds);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());
-  const double median = seconds[kRepeats / 2];
+  const std::string name = "rtl/" + workload.graph.name + "/" + program.arch.name;
+  const bench::Figure wall = bench::time_figure(name + "/wall", seconds);
+  if (figures) {
+    bench::print_figure(wall);
+    bench::print_figure(
+        bench::count_figure(name + "/cycles", static_cast<double>(run.total_cycles), "cycles"));
+    return;
+  }
+  const double median = wall.value;
   std::printf("%s on %-10s %9llu cycles in %.3f s: %6.2f Mcycles/s, %6.2f GMAC/s\n",
               workload.graph.name.c_str(), program.arch.name.c_str(),
               static_cast<unsigned long long>(run.total_cycles), median,
@@ -38,8 +45,9 @@ void run_config(Engine& engine, const Workload& workload, const char* config) {
 }  // namespace qsim
 
 int main(int argc, char** argv) {
+  const bool figures = qsim::bench::take_figures_option(argc, argv);
   if (argc < 3) {
-    std::fprintf(stderr, "usage: rtl_engine_bench WORKLOAD.yaml CONFIG.yaml ...\n");
+    std::fprintf(stderr, "usage: rtl_engine_bench [--figures] WORKLOAD.yaml CONFIG.yaml ...\n");
     return 2;
   }
   try {
@@ -49,7 +57,7 @@ int main(int argc, char** argv) {
     };
     const auto engine = qsim::make_rtl_engine(options);
     const qsim::Workload workload = qsim::load_workload(argv[1]);
-    for (int i = 2; i < argc; ++i) qsim::run_config(*engine, workload, argv[i]);
+    for (int i = 2; i < argc; ++i) qsim::run_config(*engine, workload, argv[i], figures);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

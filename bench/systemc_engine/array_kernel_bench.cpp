@@ -1,10 +1,12 @@
 // How many multiply-accumulates a second the SystemC engine's EXECUTE kernel does on commands as a
-// compiler makes them, for each shipped array and vector path. One thread, median of 9.
+// compiler makes them, for each shipped array and vector path. One thread, median of 9. With
+// --figures as JSON: seconds of a command.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <vector>
 
+#include "bench/common/figures.h"
 #include "core/random.h"
 #include "sim/systemc_engine/datapath/array_kernel.h"
 
@@ -46,11 +48,14 @@ void fill(std::span<std::int8_t> bytes, Random& random) {
   for (std::int8_t& byte : bytes) byte = static_cast<std::int8_t>(random.next());
 }
 
-double median_seconds(const Execute& execute, const ArchConfig& arch, VectorPath path) {
+// `again`: the activations are those of the command before, as for a tile's other column blocks, so
+// that the vector paths need not lay them anew.
+std::vector<double> seconds_a_command(const Execute& execute, const ArchConfig& arch,
+                                      VectorPath path, bool again) {
   using Clock = std::chrono::steady_clock;
   Random random(1);
   Scratchpads scratchpads(arch);
-  fill(scratchpads.activations(0, arch.act_words()), random);
+  fill(scratchpads.written_activations(0, arch.act_words()), random);
   fill(scratchpads.weights(0, arch.weight_words()), random);
   ArrayKernel kernel(path);
   kernel.execute(execute, arch, scratchpads);
@@ -58,14 +63,32 @@ double median_seconds(const Execute& execute, const ArchConfig& arch, VectorPath
   std::vector<double> seconds;
   for (int i = 0; i < kRepeats; ++i) {
     const Clock::time_point begin = Clock::now();
-    for (int j = 0; j < inner; ++j) kernel.execute(execute, arch, scratchpads);
+    for (int j = 0; j < inner; ++j) {
+      if (!again) scratchpads.written_activations(0, arch.act_words());
+      kernel.execute(execute, arch, scratchpads);
+    }
     seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / inner);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());
-  return seconds[kRepeats / 2];
+  return seconds;
 }
 
-void run_case(const Case& c) {
+void print(const Case& c, const Execute& e, const std::string& variant, std::vector<double> samples,
+           bool figures) {
+  const std::string size = std::to_string(e.out_rows) + "x" + std::to_string(e.out_cols);
+  const bench::Figure figure = bench::time_figure(
+      "array_kernel/" + std::string(c.config) + "/" + size + "/" + variant, std::move(samples));
+  if (figures) {
+    bench::print_figure(figure);
+    return;
+  }
+  const double macs =
+      9.0 * e.planes * e.out_rows * e.out_cols * static_cast<double>(c.rows * c.cols);
+  std::printf("%-10s  %5s pixels, %3u planes  %-17s  %9.2f us  %7.1f GMAC/s\n", c.config,
+              size.c_str(), e.planes, variant.c_str(), figure.value * 1e6,
+              macs / figure.value * 1e-9);
+}
+
+void run_case(const Case& c, bool figures) {
   ArchConfig arch;
   arch.array_rows = c.rows;
   arch.array_cols = c.cols;
@@ -74,15 +97,13 @@ void run_case(const Case& c) {
   arch.accumulator_kib = c.accumulator_kib;
   for (const std::uint32_t size : {8u, 14u, 32u}) {
     const Execute e = convolution(arch, size);
-    const double macs = 9.0 * e.planes * e.out_rows * e.out_cols *
-                        static_cast<double>(arch.array_rows * arch.array_cols);
     for (const VectorPath path :
          {VectorPath::kPortable, VectorPath::kAvx2, VectorPath::kAvx512Vnni}) {
       if (!is_supported(path)) continue;
-      const double seconds = median_seconds(e, arch, path);
-      std::printf("%-10s  %2ux%-2u pixels, %3u planes  %-11s  %9.2f us  %7.1f GMAC/s\n", c.config,
-                  e.out_rows, e.out_cols, e.planes, vector_path_name(path).data(), seconds * 1e6,
-                  macs / seconds * 1e-9);
+      const std::string variant(vector_path_name(path));
+      print(c, e, variant, seconds_a_command(e, arch, path, false), figures);
+      if (path == VectorPath::kPortable) continue;  // lays nothing
+      print(c, e, variant + "/again", seconds_a_command(e, arch, path, true), figures);
     }
   }
 }
@@ -90,6 +111,11 @@ void run_case(const Case& c) {
 }  // namespace
 }  // namespace qsim
 
-int main() {
-  for (const qsim::Case& c : qsim::kCases) qsim::run_case(c);
+int main(int argc, char** argv) {
+  const bool figures = qsim::bench::take_figures_option(argc, argv);
+  if (argc != 1) {
+    std::fprintf(stderr, "usage: systemc_array_kernel_bench [--figures]\n");
+    return 2;
+  }
+  for (const qsim::Case& c : qsim::kCases) qsim::run_case(c, figures);
 }

@@ -1,9 +1,10 @@
 // wall_seconds of the SystemC engine on whole networks: with data, and time only, which is what the
-// simulation kernel costs. One thread, median of 9. Arguments: config and workload files.
-#include <algorithm>
+// simulation kernel costs. One thread, median of 9. Arguments: config and workload files, and
+// --figures for JSON.
 #include <cstdio>
 #include <vector>
 
+#include "bench/common/figures.h"
 #include "compiler/compile.h"
 #include "compiler/workload/workload.h"
 #include "core/cycle_accounting.h"
@@ -15,46 +16,60 @@ namespace {
 
 constexpr int kRepeats = 9;
 
-double median_wall_seconds(Engine& engine, const Program& program, const Tensor& input,
-                           const RunOptions& options) {
+std::vector<double> wall_seconds(Engine& engine, const Program& program, const Tensor& input,
+                                 const RunOptions& options) {
   std::vector<double> seconds;
   for (int i = 0; i < kRepeats; ++i) {
     seconds.push_back(engine.run(program, input, options).wall_seconds);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());
-  return seconds[kRepeats / 2];
+  return seconds;
 }
 
-void run_network(Engine& engine, const char* config, const char* file) {
+void print_figures(const std::string& name, const bench::Figure& with_data,
+                   const bench::Figure& time_only, const Program& program, const RunAccount& run) {
+  bench::print_figure(with_data);
+  bench::print_figure(time_only);
+  bench::print_figure(bench::count_figure(
+      name + "/commands", static_cast<double>(program.command_count()), "commands"));
+  bench::print_figure(
+      bench::count_figure(name + "/cycles", static_cast<double>(run.total_cycles), "cycles"));
+}
+
+void run_network(Engine& engine, const char* config, const char* file, bool figures) {
   const ArchConfig arch = load_arch_config(config);
   const Workload workload = load_workload(file);
   const Program program = compile(workload.graph, arch);
   const RunResult result = engine.run(program, workload.input, {});
   const RunAccount run = account(program, result.times);
-  const double with_data = median_wall_seconds(engine, program, workload.input, {});
-  const double time_only =
-      median_wall_seconds(engine, program, workload.input, {.move_data = false});
+  const std::string name = "systemc/" + workload.graph.name + "/" + arch.name;
+  const bench::Figure with_data =
+      bench::time_figure(name + "/with_data", wall_seconds(engine, program, workload.input, {}));
+  const bench::Figure time_only = bench::time_figure(
+      name + "/time_only", wall_seconds(engine, program, workload.input, {.move_data = false}));
+  if (figures) return print_figures(name, with_data, time_only, program, run);
   const auto commands = static_cast<double>(program.command_count());
   std::printf("%s on %s: %.0f commands, %llu cycles, utilization %.1f%%\n",
               workload.graph.name.c_str(), arch.name.c_str(), commands,
               static_cast<unsigned long long>(run.total_cycles),
               100 * utilization(run.macs, run.total_cycles, arch));
   std::printf("  with data %.3f ms (%.1f GMAC/s), time only %.3f ms (%.0f ns a command)\n",
-              with_data * 1e3, static_cast<double>(run.macs) / with_data * 1e-9, time_only * 1e3,
-              time_only / commands * 1e9);
+              with_data.value * 1e3, static_cast<double>(run.macs) / with_data.value * 1e-9,
+              time_only.value * 1e3, time_only.value / commands * 1e9);
 }
 
 }  // namespace
 }  // namespace qsim
 
 int main(int argc, char** argv) {
+  const bool figures = qsim::bench::take_figures_option(argc, argv);
   if (argc < 3) {
-    std::fprintf(stderr, "usage: systemc_network_bench CONFIG.yaml WORKLOAD.yaml ...\n");
+    std::fprintf(stderr,
+                 "usage: systemc_network_bench [--figures] CONFIG.yaml WORKLOAD.yaml ...\n");
     return 2;
   }
   try {
     const auto engine = qsim::make_systemc_engine();
-    for (int i = 2; i < argc; ++i) qsim::run_network(*engine, argv[1], argv[i]);
+    for (int i = 2; i < argc; ++i) qsim::run_network(*engine, argv[1], argv[i], figures);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

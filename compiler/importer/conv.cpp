@@ -5,8 +5,8 @@
 namespace qsim {
 namespace {
 
-Tensor read_weights(const NodeReader& node, std::int64_t in_channels) {
-  Tensor weights = node.constant(3, "w");
+StoredTensor read_weights(const NodeReader& node, std::int64_t in_channels) {
+  StoredTensor weights = node.stored_constant(3, "w");
   if (weights.dtype != DType::kInt8) {
     node.refuse("w is " + std::string(dtype_name(weights.dtype)), "int8");
   }
@@ -21,20 +21,25 @@ Tensor read_weights(const NodeReader& node, std::int64_t in_channels) {
   return weights;
 }
 
-Tensor channels_last(const Tensor& weights) {
-  const std::int64_t out_channels = weights.shape[0];
+// [C][tap] of one output channel to [tap][C].
+void turn_channel(const std::int8_t* from, std::int64_t in_channels, std::int64_t taps,
+                  std::int8_t* to) {
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    for (std::int64_t c = 0; c < in_channels; ++c) *to++ = from[c * taps + tap];
+  }
+}
+
+Tensor channels_last(const StoredTensor& weights) {
   const std::int64_t in_channels = weights.shape[1];
   const std::int64_t taps = weights.shape[2] * weights.shape[3];
-  Tensor result(DType::kInt8, {out_channels, weights.shape[2], weights.shape[3], in_channels});
-  const std::int8_t* from = weights.as<std::int8_t>().data();
+  const std::int64_t each = in_channels * taps;
+  Tensor result(DType::kInt8, {weights.shape[0], weights.shape[2], weights.shape[3], in_channels});
   std::int8_t* to = result.as<std::int8_t>().data();
-  for (std::int64_t m = 0; m < out_channels; ++m) {
-    for (std::int64_t c = 0; c < in_channels; ++c) {
-      for (std::int64_t tap = 0; tap < taps; ++tap) {
-        to[(m * taps + tap) * in_channels + c] = *from++;
-      }
+  for_each_stripe(weights, [&](std::int64_t first, std::span<const std::int8_t> rows) {
+    for (std::int64_t at = 0; at < std::ssize(rows); at += each) {
+      turn_channel(rows.data() + at, in_channels, taps, to + first * each + at);
     }
-  }
+  });
   return result;
 }
 
@@ -58,7 +63,7 @@ void import_qlinear_conv(const ModelGraph& model, const ModelNode& node, GraphBu
   graph.agree(reader, read_quantization(reader, 1, "x"));
   const Value& input = graph.value();
 
-  const Tensor weights = read_weights(reader, input.shape.channels);
+  const StoredTensor weights = read_weights(reader, input.shape.channels);
   check_kernel_shape(reader, attributes, weights.shape);
   const std::int64_t out_channels = weights.shape[0];
   const std::vector<int> exponents = read_weight_exponents(reader, 4, "w", out_channels);

@@ -1,11 +1,14 @@
 #include "compiler/importer/external_data.h"
 
-#include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
+#include <span>
 
 #include "core/checked_math.h"
+#include "core/io/file_beneath.h"
 #include "core/io/files.h"
+#include "core/io/memory.h"
 
 namespace qsim {
 namespace {
@@ -48,53 +51,34 @@ Location parse_location(const onnx::TensorProto& proto, const std::string& where
   return location;
 }
 
-bool is_beneath(const fs::path& file, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first ==
-         folder.end();
-}
-
-fs::path resolve(const std::string& file, const fs::path& folder, const std::string& where) {
-  const fs::path relative(file);
-  const bool climbs = std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end();
-  if (file.empty() || file.find('\0') != std::string::npos || relative.is_absolute() || climbs) {
-    throw_bad_input(where + ": external data location '" + file +
-                    "'; expected a path beneath the model's folder, without '..'");
-  }
-  std::error_code error;
-  const fs::path home = fs::canonical(folder.empty() ? fs::path(".") : folder, error);
-  const fs::path target = error ? fs::path() : fs::canonical(home / relative, error);
-  if (error) {
-    throw_bad_input(where + ": external data file '" + (folder / relative).string() +
-                    "' cannot be found: " + error.message());
-  }
-  if (!is_beneath(target, home)) {
-    throw_bad_input(where + ": external data location '" + file +
-                    "' leads out of the model's folder; expected a file beneath it");
-  }
-  if (!fs::is_regular_file(target, error)) {
-    throw_bad_input(where + ": external data location '" + file + "' is no regular file");
-  }
-  return target;
+// A pointer is short, so that no more than that is read to tell.
+void refuse_pointer(const FileBeneath& file, const fs::path& name) {
+  if (file.bytes() >= kLfsPointerMaxBytes) return;
+  std::string text(static_cast<std::size_t>(file.bytes()), ' ');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  refuse_lfs_pointer(name, text);
 }
 
 }  // namespace
 
-std::vector<std::byte> read_external_data(const onnx::TensorProto& proto, std::int64_t expected,
-                                          const fs::path& folder, const std::string& where) {
+ReadBytes open_external_data(const onnx::TensorProto& proto, std::int64_t expected,
+                             const fs::path& folder, const std::string& where) {
   const Location location = parse_location(proto, where);
-  const fs::path path = resolve(location.file, folder, where);
   if (location.length && *location.length != expected) {
     throw_bad_input(where + ": external data of " + std::to_string(*location.length) +
                     " bytes; expected " + std::to_string(expected));
   }
-  const std::int64_t available = file_bytes(path);
-  if (available < kLfsPointerMaxBytes) read_binary_file(path);  // refuses a pointer by name
-  if (checked_add(location.offset, expected) > available) {
-    throw_bad_input(where + ": external data file '" + path.string() + "' has " +
-                    std::to_string(available) + " bytes; expected " + std::to_string(expected) +
-                    " from offset " + std::to_string(location.offset));
+  const auto file = std::make_shared<const FileBeneath>(folder, location.file, where);
+  refuse_pointer(*file, folder / location.file);
+  if (checked_add(location.offset, expected) > file->bytes()) {
+    throw_bad_input(where + ": external data file '" + (folder / location.file).string() +
+                    "' has " + std::to_string(file->bytes()) + " bytes; expected " +
+                    std::to_string(expected) + " from offset " + std::to_string(location.offset));
   }
-  return read_file_range(path, location.offset, expected);
+  require_memory(expected, where);
+  return [file, start = location.offset](std::int64_t offset, std::span<std::byte> to) {
+    file->read(start + offset, to);
+  };
 }
 
 }  // namespace qsim

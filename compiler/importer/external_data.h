@@ -1,21 +1,20 @@
 // Tensor data that ONNX keeps in files of its own, beside the model.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include <onnx/onnx_pb.h>
+
+#include "compiler/importer/stored_bytes.h"
 
 namespace qsim {
 
 // The `expected` bytes that proto.external_data points to. The location must be a relative path
 // without '..' that ends, links followed, beneath `folder`: a model cannot make qsim read other
 // files. `where` opens every error.
-std::vector<std::byte> read_external_data(const onnx::TensorProto& proto, std::int64_t expected,
-                                          const std::filesystem::path& folder,
-                                          const std::string& where);
+ReadBytes open_external_data(const onnx::TensorProto& proto, std::int64_t expected,
+                             const std::filesystem::path& folder, const std::string& where);
 
 }  // namespace qsim

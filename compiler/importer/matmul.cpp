@@ -1,14 +1,43 @@
 // QLinearMatMul and com.microsoft QGemm: weights become [N][K].
+#include <algorithm>
+
 #include "compiler/importer/operators.h"
 
 namespace qsim {
 namespace {
 
+// Turns `count` rows of `columns` bytes: row k becomes byte k of the rows of `to`, which are
+// `pitch` bytes apart. In squares, which stay in the cache.
+void turn(const std::int8_t* from, std::int64_t count, std::int64_t columns, std::int8_t* to,
+          std::int64_t pitch) {
+  constexpr std::int64_t kSquare = 64;
+  for (std::int64_t k0 = 0; k0 < count; k0 += kSquare) {
+    const std::int64_t k1 = std::min(k0 + kSquare, count);
+    for (std::int64_t n0 = 0; n0 < columns; n0 += kSquare) {
+      for (std::int64_t n = n0; n < std::min(n0 + kSquare, columns); ++n) {
+        for (std::int64_t k = k0; k < k1; ++k) to[n * pitch + k] = from[k * columns + n];
+      }
+    }
+  }
+}
+
+// [in][out] to [out][in].
+Tensor outputs_first(const StoredTensor& weights) {
+  const std::int64_t in_channels = weights.shape[0];
+  const std::int64_t out_channels = weights.shape[1];
+  Tensor result(DType::kInt8, {out_channels, in_channels});
+  std::int8_t* to = result.as<std::int8_t>().data();
+  for_each_stripe(weights, [&](std::int64_t first, std::span<const std::int8_t> rows) {
+    turn(rows.data(), std::ssize(rows) / out_channels, out_channels, to + first, in_channels);
+  });
+  return result;
+}
+
 // The constant factor as int8 [out][in]; in the file it is [in][out], or [out][in] when
 // `transposed`.
 Tensor read_weights(const NodeReader& node, int index, const char* name, std::int64_t in_channels,
                     bool transposed) {
-  Tensor weights = node.constant(index, name);
+  const StoredTensor weights = node.stored_constant(index, name);
   if (weights.dtype != DType::kInt8) {
     node.refuse(std::string(name) + " is " + std::string(dtype_name(weights.dtype)), "int8");
   }
@@ -20,15 +49,7 @@ Tensor read_weights(const NodeReader& node, int index, const char* name, std::in
     node.malformed(std::string(name) + " has shape " + shape_text(weights.shape),
                    (transposed ? "[N, " + k + "]" : "[" + k + ", N]") + " with N >= 1");
   }
-  if (transposed) return weights;
-  const std::int64_t out_channels = weights.shape[1];
-  Tensor result(DType::kInt8, {out_channels, in_channels});
-  const std::int8_t* from = weights.as<std::int8_t>().data();
-  std::int8_t* to = result.as<std::int8_t>().data();
-  for (std::int64_t k = 0; k < in_channels; ++k) {
-    for (std::int64_t n = 0; n < out_channels; ++n) to[n * in_channels + k] = *from++;
-  }
-  return result;
+  return transposed ? whole_tensor(weights) : outputs_first(weights);
 }
 
 void add_fully_connected(const NodeReader& node, GraphBuilder& graph, Tensor weights, Tensor bias,

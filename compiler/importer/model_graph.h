@@ -17,7 +17,6 @@ namespace qsim {
 
 inline constexpr int kMinOpset = 10;
 inline constexpr int kMaxOpset = 21;
-inline constexpr int kMaxNodes = 10'000;
 
 struct ModelNode {
   const onnx::NodeProto* proto = nullptr;
@@ -26,8 +25,8 @@ struct ModelNode {
 
 // Points into the ModelFile that it was made from.
 struct ModelGraph {
-  std::string source;            // the model's path, which opens every error
-  std::filesystem::path folder;  // where external data may lie
+  const ModelFile* file = nullptr;
+  std::string source;  // the model's path, which opens every error
   std::string name;
   int opset = 0;
   const onnx::ValueInfoProto* input = nullptr;   // by find_ends

@@ -9,6 +9,17 @@ namespace qsim {
 
 using onnx::AttributeProto;
 
+namespace {
+
+TensorFiles files_of(const ModelFile& file, const onnx::TensorProto& proto) {
+  TensorFiles files{file.path.parent_path(), file.path};
+  const auto raw_data = file.raw_data.find(&proto);
+  if (raw_data != file.raw_data.end()) files.raw_data = raw_data->second;
+  return files;
+}
+
+}  // namespace
+
 NodeReader::NodeReader(const ModelGraph& graph, const ModelNode& node, int min_inputs,
                        int max_inputs)
     : graph_(graph), node_(node) {
@@ -53,14 +64,18 @@ const onnx::TensorProto& NodeReader::constant_proto(int index, std::string_view 
   malformed(std::string(name) + " '" + tensor + "' is missing from the file", "an initializer");
 }
 
-Tensor NodeReader::constant(int index, std::string_view name) const {
+StoredTensor NodeReader::stored_constant(int index, std::string_view name) const {
   const onnx::TensorProto& proto = constant_proto(index, name);
-  return decode_tensor(proto, graph_.folder, input_location(index, name));
+  return store_tensor(proto, files_of(*graph_.file, proto), input_location(index, name));
+}
+
+Tensor NodeReader::constant(int index, std::string_view name) const {
+  return whole_tensor(stored_constant(index, name));
 }
 
 std::vector<std::int64_t> NodeReader::int64s(int index, std::string_view name) const {
   const onnx::TensorProto& proto = constant_proto(index, name);
-  return decode_int64s(proto, graph_.folder, input_location(index, name));
+  return decode_int64s(proto, files_of(*graph_.file, proto), input_location(index, name));
 }
 
 NodeAttributes::NodeAttributes(const NodeReader& node,

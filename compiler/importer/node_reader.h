@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/importer/model_graph.h"
-#include "core/tensor.h"
+#include "compiler/importer/stored_bytes.h"
 
 namespace qsim {
 
@@ -31,6 +31,8 @@ class NodeReader {
   // absent. Reading throws when the input is absent, computed, or not a well-formed constant.
   bool has_input(int index) const;
   Tensor constant(int index, std::string_view name) const;
+  // The same without its bytes, for what may be large.
+  StoredTensor stored_constant(int index, std::string_view name) const;
   std::vector<std::int64_t> int64s(int index, std::string_view name) const;
 
  private:

@@ -2,10 +2,12 @@
 
 #include <cstring>
 #include <limits>
-#include <optional>
+#include <span>
 
 #include "compiler/importer/external_data.h"
 #include "core/checked_math.h"
+#include "core/io/files.h"
+#include "core/io/memory.h"
 
 namespace qsim {
 namespace {
@@ -29,23 +31,27 @@ Shape dims_of(const TensorProto& proto, const std::string& where) {
 
 // The tensor's bytes in little-endian element order, or nothing when the values stand in the typed
 // fields.
-std::optional<std::vector<std::byte>> stored_bytes(const TensorProto& proto, std::int64_t expected,
-                                                   const std::filesystem::path& folder,
-                                                   const std::string& where) {
+ReadBytes stored_bytes(const TensorProto& proto, std::int64_t expected, const TensorFiles& files,
+                       const std::string& where) {
   if (proto.has_segment()) {
     throw_unsupported(where + ": stored in segments; supported: a whole tensor");
   }
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    return read_external_data(proto, expected, folder, where);
+    return open_external_data(proto, expected, files.folder, where);
   }
-  if (!proto.has_raw_data()) return std::nullopt;
-  const std::string& raw = proto.raw_data();
-  if (static_cast<std::int64_t>(raw.size()) != expected) {
-    fail_count(where, std::to_string(raw.size()) + " bytes", dims_of(proto, where), expected);
+  if (!files.raw_data && !proto.has_raw_data()) return nullptr;
+  const std::int64_t found = files.raw_data ? files.raw_data->bytes : std::ssize(proto.raw_data());
+  if (found != expected) {
+    fail_count(where, std::to_string(found) + " bytes", dims_of(proto, where), expected);
   }
-  std::vector<std::byte> bytes(raw.size());
-  if (!raw.empty()) std::memcpy(bytes.data(), raw.data(), raw.size());
-  return bytes;
+  if (!files.raw_data) {
+    const auto raw = std::as_bytes(std::span(proto.raw_data()));
+    return bytes_in_memory({raw.begin(), raw.end()});
+  }
+  return [path = files.model, start = files.raw_data->offset](std::int64_t offset,
+                                                              std::span<std::byte> to) {
+    read_file_range(path, start + offset, to);
+  };
 }
 
 // Converts a typed field, whose elements may be wider than the tensor's, into little-endian bytes.
@@ -119,21 +125,22 @@ std::string onnx_dtype_name(int data_type) {
   return name;
 }
 
-Tensor decode_tensor(const TensorProto& proto, const std::filesystem::path& folder,
-                     const std::string& where) {
-  Tensor tensor;
-  tensor.dtype = core_dtype(proto, where);
-  tensor.shape = dims_of(proto, where);
+StoredTensor store_tensor(const TensorProto& proto, const TensorFiles& files,
+                          const std::string& where) {
+  StoredTensor stored;
+  stored.dtype = core_dtype(proto, where);
+  stored.shape = dims_of(proto, where);
   const std::int64_t expected =
-      checked_mul(tensor.elems(), static_cast<std::int64_t>(dtype_bytes(tensor.dtype)));
-  auto bytes = stored_bytes(proto, expected, folder, where);
-  tensor.bytes =
-      bytes ? std::move(*bytes) : typed_field_bytes(proto, tensor.dtype, tensor.shape, where);
-  return tensor;
+      checked_mul(stored.elems(), static_cast<std::int64_t>(dtype_bytes(stored.dtype)));
+  stored.read = stored_bytes(proto, expected, files, where);
+  if (!stored.read) {
+    stored.read = bytes_in_memory(typed_field_bytes(proto, stored.dtype, stored.shape, where));
+  }
+  require_memory(expected, where);
+  return stored;
 }
 
-std::vector<std::int64_t> decode_int64s(const TensorProto& proto,
-                                        const std::filesystem::path& folder,
+std::vector<std::int64_t> decode_int64s(const TensorProto& proto, const TensorFiles& files,
                                         const std::string& where) {
   const Shape shape = dims_of(proto, where);
   if (proto.data_type() != TensorProto::INT64 || shape.size() > 1) {
@@ -141,11 +148,12 @@ std::vector<std::int64_t> decode_int64s(const TensorProto& proto,
                     "; expected a list of int64");
   }
   const std::int64_t count = element_count(shape);
-  const auto stored = stored_bytes(proto, checked_mul(count, 8), folder, where);
-  const std::vector<std::byte> bytes =
-      stored ? *stored : typed_bytes<std::int64_t>(proto.int64_data(), shape, count, where);
+  ReadBytes read = stored_bytes(proto, checked_mul(count, 8), files, where);
+  if (!read) {
+    read = bytes_in_memory(typed_bytes<std::int64_t>(proto.int64_data(), shape, count, where));
+  }
   std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  read(0, std::as_writable_bytes(std::span(values)));
   return values;
 }
 

@@ -4,26 +4,33 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
 
-#include "core/tensor.h"
+#include "compiler/importer/model_outline.h"
+#include "compiler/importer/stored_bytes.h"
 
 namespace qsim {
 
 // "int8", "float16", ... of onnx::TensorProto::DataType.
 std::string onnx_dtype_name(int data_type);
 
-// A tensor of int8, uint8, int32 or float32; other types are refused. External data is looked for
-// beneath `folder`, the model's. `where` opens every error.
-Tensor decode_tensor(const onnx::TensorProto& proto, const std::filesystem::path& folder,
-                     const std::string& where);
+// Where bytes may lie that are not in the TensorProto.
+struct TensorFiles {
+  std::filesystem::path folder;            // the model's: external data is looked for beneath it
+  std::filesystem::path model = {};        // the file of `raw_data`
+  std::optional<FileRange> raw_data = {};  // where that was left in the file
+};
+
+// A tensor of int8, uint8, int32 or float32; other types are refused. `where` opens every error.
+StoredTensor store_tensor(const onnx::TensorProto& proto, const TensorFiles& files,
+                          const std::string& where);
 
 // The elements of a tensor of int64 (the shapes that Reshape reads), of at most one dimension.
-std::vector<std::int64_t> decode_int64s(const onnx::TensorProto& proto,
-                                        const std::filesystem::path& folder,
+std::vector<std::int64_t> decode_int64s(const onnx::TensorProto& proto, const TensorFiles& files,
                                         const std::string& where);
 
 }  // namespace qsim

@@ -2,15 +2,22 @@
 // and parameter blocks.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "compiler/lowering/memory_plan.h"
 #include "core/program.h"
 
 namespace qsim {
 
+// Gets each part of a layer's weights as soon as lowering reads it no more.
+using OnSpentWeights = std::function<void(std::span<const std::int8_t>)>;
+
 // Folds one after the other, array_rows words of array_cols bytes each, in the order in which the
 // layer's EXECUTE commands run them: column block, activation chunk, weight chunk, plane, kernel
 // row, kernel column. Rows beyond the depth and columns beyond the channels are 0.
-DramSegment pack_weights(const PlannedLayer& planned, const ArchConfig& arch);
+DramSegment pack_weights(const PlannedLayer& planned, const ArchConfig& arch,
+                         const OnSpentWeights& on_spent);
 
 // For each column block array_cols int32 biases (little-endian), then array_cols shift bytes.
 DramSegment pack_params(const PlannedLayer& planned, const ArchConfig& arch);

@@ -1,7 +1,5 @@
 #include "compiler/lowering/lower.h"
 
-#include "compiler/lowering/constants.h"
-#include "compiler/lowering/memory_plan.h"
 #include "compiler/lowering/schedule.h"
 #include "core/isa/command_codec.h"
 
@@ -31,6 +29,23 @@ ProgramLayer program_layer(const PlannedLayer& planned, const ArchConfig& arch) 
           layer.graph_layer, layer.macs,      planned.ofmap};
 }
 
+// Large networks have hundreds of thousands of commands: streams that grow by doubling would take
+// three times their memory while they do.
+void reserve_streams(Program& program, const MemoryPlan& plan) {
+  std::array<std::size_t, kUnits> sizes{};
+  const auto add = [&](Unit unit, std::int64_t count) {
+    sizes[static_cast<std::size_t>(unit)] += static_cast<std::size_t>(count);
+  };
+  for (const PlannedLayer& planned : plan.layers) {
+    const StepCounts counts = count_steps(planned, program.arch);
+    add(Unit::kLoad, counts.steps + counts.act_loads + counts.groups);
+    add(Unit::kExecute, counts.steps);
+    add(Unit::kPost, counts.groups);
+    add(Unit::kStore, counts.groups);
+  }
+  for (std::size_t u = 0; u < kUnits; ++u) program.streams[u].reserve(sizes[u]);
+}
+
 // Every command must fit its 256 bits; what does not is beyond the accelerator.
 void check_encodable(const Program& program) {
   for (const auto& stream : program.streams) {
@@ -46,20 +61,20 @@ void check_encodable(const Program& program) {
 
 }  // namespace
 
-Program lower(const std::string& name, const std::vector<FusedLayer>& layers,
-              const ArchConfig& arch) {
-  const MemoryPlan plan = plan_memory(layers, arch);
+Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig& arch,
+              const OnSpentWeights& on_spent) {
   Program program;
   program.name = name;
   program.arch = arch;
   program.semaphores = token_semaphores(arch);
   program.writable_bytes = plan.writable_bytes;
   program.input = plan.input;
+  reserve_streams(program, plan);
   Schedule schedule(program);
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     const PlannedLayer& planned = plan.layers[i];
     program.layers.push_back(program_layer(planned, arch));
-    program.segments.push_back(pack_weights(planned, arch));
+    program.segments.push_back(pack_weights(planned, arch, on_spent));
     program.segments.push_back(pack_params(planned, arch));
     schedule.add_layer(layer_steps(planned, static_cast<std::int32_t>(i), arch),
                        i + 1 == plan.layers.size());

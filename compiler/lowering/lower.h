@@ -1,16 +1,16 @@
-// From fused layers to a Program: tiling, memory plan, constants, schedule.
+// From a memory plan to a Program: constants and schedule.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "compiler/passes/fused_layer.h"
+#include "compiler/lowering/constants.h"
+#include "compiler/lowering/memory_plan.h"
 #include "core/program.h"
 
 namespace qsim {
 
-// Throws Error (exit code 4) naming the layer when it does not fit the accelerator.
-Program lower(const std::string& name, const std::vector<FusedLayer>& layers,
-              const ArchConfig& arch);
+// Throws Error (exit code 4) naming the layer when a command does not fit its 256 bits.
+Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig& arch,
+              const OnSpentWeights& on_spent);
 
 }  // namespace qsim

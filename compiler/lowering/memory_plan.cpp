@@ -1,12 +1,12 @@
 #include "compiler/lowering/memory_plan.h"
 
 #include "core/checked_math.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
 
 constexpr std::int64_t kRegionAlignment = 4096;  // a burst never needs to cross a 4 KiB line
-constexpr std::int64_t kAddressLimit = std::int64_t{1} << 32;  // 32-bit dram_addr
 
 // Hands out aligned regions, one after the other.
 class RegionAllocator {
@@ -14,7 +14,7 @@ class RegionAllocator {
   std::int64_t take(std::int64_t bytes, const std::string& what) {
     const std::int64_t address = next_;
     next_ = round_up(checked_add(next_, bytes), kRegionAlignment);
-    if (next_ > kAddressLimit) {
+    if (next_ > kMaxDramBytes) {
       throw_unsupported(what + " ends at byte " + std::to_string(next_) +
                         " of DRAM; commands address 4294967296 bytes");
     }

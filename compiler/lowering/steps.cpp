@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/checked_math.h"
+
 namespace qsim {
 namespace {
 
@@ -41,7 +43,22 @@ class LayerSteps {
     }
   }
 
+  StepCounts counts() const {
+    StepCounts tile;
+    tile.groups = g_.column_blocks;
+    for (std::int64_t block = 0; block < g_.column_blocks; ++block) {
+      const std::vector<ActChunk>& chunks = chunks_of(block);
+      if (loads_acts(block)) tile.act_loads += std::ssize(chunks);
+      for (const ActChunk& chunk : chunks) tile.steps += std::ssize(chunk.weights);
+    }
+    const std::int64_t tiles = g_.pictures * ceil_div(g_.out_rows, planned_.tiling.out_rows) *
+                               ceil_div(g_.out_cols, planned_.tiling.out_cols);
+    return {checked_mul(tiles, tile.steps), checked_mul(tiles, tile.act_loads),
+            checked_mul(tiles, tile.groups)};
+  }
+
   std::vector<Step> build() {
+    steps_.reserve(static_cast<std::size_t>(counts().steps));
     for (std::int64_t n = 0; n < g_.pictures; ++n) {
       for (const Range& y : split(g_.out_rows, planned_.tiling.out_rows)) {
         for (const Range& x : split(g_.out_cols, planned_.tiling.out_cols)) {
@@ -60,7 +77,7 @@ class LayerSteps {
   void add_tile(const Tile& tile) {
     std::int64_t weight_address = planned_.weights_address;
     for (std::int64_t block = 0; block < g_.column_blocks; ++block) {
-      const bool loads = !act_is_resident_ || block == 0;
+      const bool loads = loads_acts(block);
       const bool releases = !act_is_resident_ || block == g_.column_blocks - 1;
       const std::vector<ActChunk>& chunks = chunks_of(block);
       for (const ActChunk& chunk : chunks) {
@@ -80,6 +97,8 @@ class LayerSteps {
       steps_.back().group_end = GroupEnd{param_load(block), post(tile), store(tile, block)};
     }
   }
+
+  bool loads_acts(std::int64_t block) const { return !act_is_resident_ || block == 0; }
 
   const std::vector<ActChunk>& chunks_of(std::int64_t block) const {
     return chunks_[g_.is_identity ? static_cast<std::size_t>(block) : 0];
@@ -277,6 +296,10 @@ class LayerSteps {
 };
 
 }  // namespace
+
+StepCounts count_steps(const PlannedLayer& planned, const ArchConfig& arch) {
+  return LayerSteps(planned, 0, arch).counts();
+}
 
 std::vector<Step> layer_steps(const PlannedLayer& planned, std::int32_t layer_index,
                               const ArchConfig& arch) {

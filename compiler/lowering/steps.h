@@ -28,6 +28,15 @@ struct Step {
   Origin origin;
 };
 
+// How many commands a layer's steps become, known before they are made.
+struct StepCounts {
+  std::int64_t steps = 0;  // as many EXECUTEs and LOADs of weights
+  std::int64_t act_loads = 0;
+  std::int64_t groups = 0;  // as many POSTs, STOREs and LOADs of parameters
+};
+
+StepCounts count_steps(const PlannedLayer& planned, const ArchConfig& arch);
+
 // `layer_index` goes into the origins.
 std::vector<Step> layer_steps(const PlannedLayer& planned, std::int32_t layer_index,
                               const ArchConfig& arch);

@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "core/checked_math.h"
+#include "core/limits.h"
 
 namespace qsim::verifier {
 namespace {
-
-constexpr std::int64_t kAddressLimit = std::int64_t{1} << 32;
 
 struct NamedRange {
   std::string name;
@@ -50,7 +49,7 @@ std::string alignment_fault(const Transfer& c, std::int64_t beat) {
   const std::int64_t end = std::int64_t{c.dram_addr} +
                            (std::int64_t{c.groups} - 1) * c.group_stride +
                            (std::int64_t{c.runs} - 1) * c.run_stride + c.run_bytes;
-  if (end <= kAddressLimit) return "";
+  if (end <= kMaxDramBytes) return "";
   return "ends at DRAM address " + std::to_string(end) + "; addresses have 32 bits";
 }
 
@@ -85,7 +84,7 @@ void check_regions(const Program& program, Violations& violations) {
     }
     end = segment.address + static_cast<std::int64_t>(segment.bytes.size());
   }
-  if (end > kAddressLimit) {
+  if (end > kMaxDramBytes) {
     violations.add("DRAM ends at " + std::to_string(end) + "; addresses have 32 bits");
   }
   for (std::size_t i = 1; i < ranges.size(); ++i) {

@@ -14,13 +14,14 @@
 #include <cstring>
 
 #include "core/checked_math.h"
+#include "core/io/memory.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "draws are cut into bytes");
 
-constexpr std::int64_t kMaxElems = std::int64_t{1} << 31;
 constexpr double kUniformByteRms = 73.9;  // of -128..127: sqrt((256^2 - 1) / 12 + 1 / 4)
 constexpr int kFullAmplitude = 128;       // weight = byte * amplitude / 128
 constexpr std::int64_t kMaxBalance = 7;
@@ -138,16 +139,17 @@ double unit_sigma_of(const LayerInput& input, double m, std::size_t depth, bool 
   return std::sqrt(static_cast<double>(depth) * std::max(per_tap, 1.0));
 }
 
-void check_elems(std::int64_t count, const char* what) {
-  if (count <= kMaxElems) return;
-  throw_bad_input(std::to_string(count) + " " + what + "; at most " + std::to_string(kMaxElems) +
-                  " are allowed");
+// Of one byte each; `at_once` such tensors are made together.
+void check_elems(std::int64_t count, std::int64_t at_once, const char* what) {
+  if (count <= kMaxTensorElems) return require_memory(at_once * count, what);
+  throw_bad_input(std::to_string(count) + " " + what + "; at most " +
+                  std::to_string(kMaxTensorElems) + " are allowed");
 }
 
 }  // namespace
 
 Tensor synthetic_input(const Value& value, Random& random) {
-  check_elems(element_count(value.shape.nhwc()), "input elements");
+  check_elems(element_count(value.shape.nhwc()), 2, "input elements");
   Tensor tensor(value.dtype, value.shape.nhwc());
   std::vector<std::byte> second(tensor.bytes.size());
   fill_bytes(tensor.bytes, random);
@@ -162,7 +164,7 @@ Tensor synthetic_input(const Value& value, Random& random) {
 
 LayerParameters synthetic_parameters(const Shape& shape, const LayerInput& input,
                                      const OfmapTarget& target, Random& random) {
-  check_elems(element_count(shape), "weights");
+  check_elems(element_count(shape), 1, "weights");
   const auto channels = static_cast<std::size_t>(shape[0]);
   const auto depth = static_cast<std::size_t>(element_count(shape)) / channels;
   const double m = mean(input.values) - input.zero_point;

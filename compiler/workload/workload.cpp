@@ -3,11 +3,10 @@
 #include "compiler/workload/synthetic_tensors.h"
 #include "compiler/workload/workload_file.h"
 #include "core/checked_math.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
-
-constexpr std::int64_t kMaxActivations = std::int64_t{1} << 31;
 
 // Appends one layer after another to a graph, and follows the distribution of the values.
 class WorkloadBuilder {
@@ -60,7 +59,7 @@ class WorkloadBuilder {
                      " x " + std::to_string(w.kernel_w) + " does not fit its padded input, " +
                      shape_text(in.nhwc()));
     }
-    if (element_count(out.nhwc()) > kMaxActivations) {
+    if (element_count(out.nhwc()) > kMaxTensorElems) {
       spec.node.fail("layer '" + spec.name + "': an ofmap of " + shape_text(out.nhwc()) +
                      "; at most 2^31 elements are allowed");
     }

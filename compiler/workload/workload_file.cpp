@@ -3,13 +3,12 @@
 #include <array>
 
 #include "core/io/graph_words.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
 
-constexpr std::int64_t kMaxDim = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxKernel = 64;
-constexpr std::size_t kMaxLayers = 10000;
 constexpr std::array<std::string_view, 5> kDefaultNames = {"conv", "fc", "pool", "relu", "flatten"};
 
 // n, or [h, w].
@@ -92,14 +91,14 @@ LayerSpec read_layer(const YamlNode& map) {
     case LayerKind::kConv2d:
       map.require_keys({"op", "name", "out_channels", "kernel", "stride", "pad", "relu", "rounding",
                         "per_channel_shift", "shift", "bias_mean", "dtype", "zero_point"});
-      spec.out_channels = map.at("out_channels").integer(1, kMaxDim);
+      spec.out_channels = map.at("out_channels").integer(1, kMaxWorkloadDim);
       spec.window = read_window(map, false);
       read_ofmap(map, spec);
       break;
     case LayerKind::kFullyConnected:
       map.require_keys({"op", "name", "out_features", "relu", "rounding", "per_channel_shift",
                         "shift", "bias_mean", "dtype", "zero_point"});
-      spec.out_channels = map.at("out_features").integer(1, kMaxDim);
+      spec.out_channels = map.at("out_features").integer(1, kMaxWorkloadDim);
       read_ofmap(map, spec);
       break;
     case LayerKind::kMaxPool:
@@ -120,7 +119,7 @@ LayerSpec read_layer(const YamlNode& map) {
 
 Value read_input(const YamlNode& map) {
   map.require_keys({"shape", "dtype", "zero_point"});
-  const std::vector<std::int64_t> shape = integers(map, "shape", 4, 1, kMaxDim);
+  const std::vector<std::int64_t> shape = integers(map, "shape", 4, 1, kMaxWorkloadDim);
   Value value;
   value.shape = {shape[0], shape[1], shape[2], shape[3]};
   value.dtype = dtype_at(map, 0);
@@ -139,7 +138,7 @@ WorkloadSpec read_workload_file(const std::filesystem::path& path) {
   spec.seed = static_cast<std::uint64_t>(integer_or(root, "seed", 0, INT64_MAX, 1));
   spec.input = read_input(root.at("input"));
   const YamlNode& layers = root.at("layers");
-  if (layers.items().empty() || layers.items().size() > kMaxLayers) {
+  if (layers.items().empty() || static_cast<std::int64_t>(layers.items().size()) > kMaxLayers) {
     layers.fail(std::to_string(layers.items().size()) + " layers; allowed: 1 to " +
                 std::to_string(kMaxLayers));
   }

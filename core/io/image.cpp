@@ -5,6 +5,7 @@
 #include "core/checked_math.h"
 #include "core/io/files.h"
 #include "core/io/image_decoders.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
@@ -79,7 +80,7 @@ void check_image_size(std::int64_t height, std::int64_t width, const std::string
 }
 
 Image read_image(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = read_binary_file(path);
+  const std::vector<std::byte> bytes = read_binary_file(path, kMaxPictureBytes);
   if (is_png(bytes)) return decode_png(bytes, path.string());
   if (is_jpeg(bytes)) return decode_jpeg(bytes, path.string());
   throw_bad_input(path.string() + ": neither a PNG nor a JPEG picture");

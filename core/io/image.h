@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <vector>
 
-namespace qsim {
+#include "core/limits.h"
 
-inline constexpr std::int64_t kMaxImagePixels = std::int64_t{64} << 20;
+namespace qsim {
 
 struct Image {
   std::int64_t height = 0;
@@ -18,7 +18,7 @@ struct Image {
 
 // Reads a PNG (any bit depth, grey, palette or colour; 16-bit samples keep their high byte) or a
 // JPEG (grey or colour) by content, not by name. Throws Error naming the file and the reason for
-// anything else, a truncated or corrupt file, or more than kMaxImagePixels.
+// anything else, a truncated or corrupt file, or more than kMaxImagePixels (core/limits.h).
 Image read_image(const std::filesystem::path& path);
 
 // Resized to height x width, each axis on its own: the average over the covered area where it

@@ -148,9 +148,18 @@ void check_schema(const YamlNode& root) {
   }
 }
 
+// It is written last, so that a trace whose writing did not end is told from a whole one.
+void require_whole(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error) || fs::exists(folder / kLayerTraceFile, error)) return;
+  throw_bad_input(folder.string() + ": has no " + std::string(kLayerTraceFile) +
+                  ": not a layer trace, or one that was not written to its end");
+}
+
 }  // namespace
 
 LayerTrace read_layer_trace(const fs::path& folder) {
+  require_whole(folder);
   const YamlNode root = load_yaml(folder / kLayerTraceFile);
   check_schema(root);
   LayerTrace trace;

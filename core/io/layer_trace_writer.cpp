@@ -112,8 +112,7 @@ void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor&
                        const std::vector<Tensor>& ofmaps, const FileWriter& write_file) {
   QSIM_CHECK(ofmaps.size() == graph.layers.size(), "one ofmap a layer");
   make_folder(folder);
-  std::error_code ignored;
-  fs::remove(folder / kLayerTraceFile, ignored);  // of an older trace: its tensors are going
+  remove_file(folder / kLayerTraceFile);  // of an older trace: its tensors are going
   write_file(folder / "input.npy", npy_bytes(input));
   std::string text = header_text(graph);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {

@@ -7,13 +7,12 @@
 
 #include "core/checked_math.h"
 #include "core/io/files.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMaxHeaderBytes = 65535;
-constexpr std::size_t kMaxDims = 32;  // NumPy's own limit
 constexpr std::string_view kAllowed = "int8 (|i1), uint8 (|u1), int32 (<i4) and float32 (<f4)";
 
 struct Descr {
@@ -107,7 +106,8 @@ class HeaderParser {
     expect('(');
     while (!accept(')')) {
       dims.push_back(dimension());
-      if (dims.size() > kMaxDims) fail("more than " + std::to_string(kMaxDims) + " dimensions");
+      if (static_cast<std::int64_t>(dims.size()) > kMaxNpyDims)
+        fail("more than " + std::to_string(kMaxNpyDims) + " dimensions");
       if (!accept(',') && peek() != ')') fail("malformed header: expected ',' or ')' in shape");
     }
     return dims;
@@ -162,6 +162,15 @@ DType dtype_of_descr(const std::string& descr, const std::string& source) {
                   ". In NumPy: array.astype(...)");
 }
 
+// A product of sizes that does not fit 64 bits knows nothing of the file.
+std::int64_t data_bytes(const Shape& shape, DType dtype, const std::string& source) {
+  try {
+    return checked_mul(element_count(shape), static_cast<std::int64_t>(dtype_bytes(dtype)));
+  } catch (const Error& error) {
+    throw_bad_input(source + ": " + error.what());
+  }
+}
+
 struct HeaderSpan {
   std::size_t begin;
   std::size_t size;
@@ -182,9 +191,9 @@ HeaderSpan header_span(std::span<const std::byte> bytes, const std::string& sour
     if (bytes.size() < 12) throw_bad_input(source + ": truncated in the header");
     span = {12, span.size | byte(10) << 16 | byte(11) << 24};
   }
-  if (span.size > kMaxHeaderBytes) {
+  if (static_cast<std::int64_t>(span.size) > kMaxNpyHeaderBytes) {
     throw_bad_input(source + ": a header of " + std::to_string(span.size) + " bytes; at most " +
-                    std::to_string(kMaxHeaderBytes) + " are allowed");
+                    std::to_string(kMaxNpyHeaderBytes) + " are allowed");
   }
   if (span.begin + span.size > bytes.size()) throw_bad_input(source + ": truncated in the header");
   return span;
@@ -202,8 +211,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
     throw_bad_input(source + ": Fortran order; save numpy.ascontiguousarray(array)");
   }
   const std::span<const std::byte> data = bytes.subspan(span.begin + span.size);
-  const std::int64_t needed =
-      checked_mul(element_count(*header.shape), static_cast<std::int64_t>(dtype_bytes(dtype)));
+  const std::int64_t needed = data_bytes(*header.shape, dtype, source);
   const auto found = static_cast<std::int64_t>(data.size());
   if (found != needed) {
     throw_bad_input(source + ": " + (found < needed ? "truncated: " : "too long: ") +

@@ -1,5 +1,6 @@
 // PNG through libpng. libpng reports errors by longjmp, so the frames between a setjmp and libpng
 // hold only trivially destructible data; everything that owns memory lives in the caller.
+#include <algorithm>
 #include <array>
 #include <csetjmp>
 #include <cstring>
@@ -11,6 +12,8 @@
 
 namespace qsim {
 namespace {
+
+constexpr std::size_t kSignatureBytes = 8;
 
 struct PngSource {
   const std::byte* data = nullptr;
@@ -47,11 +50,18 @@ class PngReader {
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
-  // Everything before the pixels, and the conversion to 8-bit RGB. False after an error.
+  // Everything before the pixels. False after an error.
   bool read_header() noexcept {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);  // check_image_size says it by name
     png_read_info(png_, info_);
+    return true;
+  }
+
+  // Conversion to 8-bit RGB. Takes memory for rows, so the size must have been checked. False
+  // after an error.
+  bool start_rows() noexcept {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_expand(png_);
     png_set_strip_16(png_);
     png_set_strip_alpha(png_);
@@ -78,24 +88,43 @@ class PngReader {
   png_infop info_;
 };
 
-[[noreturn]] void fail(const std::string& name, const PngSource& source) {
-  throw_bad_input(name + ": broken PNG picture: " + source.message.data());
+[[noreturn]] void fail(const std::string& name, const std::string& what) {
+  throw_bad_input(name + ": broken PNG picture: " + what);
+}
+
+// libpng takes the memory of a chunk by the length that the chunk claims, before it reads it.
+void check_chunk_lengths(std::span<const std::byte> bytes, const std::string& name) {
+  constexpr std::size_t kHeadBytes = 8;  // length, big-endian, and type
+  bytes = bytes.subspan(kSignatureBytes);
+  while (bytes.size() >= kHeadBytes) {
+    std::size_t length = 0;
+    for (const std::byte byte : bytes.first(4)) {
+      length = length << 8 | std::to_integer<std::size_t>(byte);
+    }
+    if (std::memcmp(bytes.data() + 4, "IEND", 4) == 0) return;
+    if (length > bytes.size() - kHeadBytes) {
+      fail(name, "the file is truncated: a chunk of " + std::to_string(length) + " bytes where " +
+                     std::to_string(bytes.size() - kHeadBytes) + " are left");
+    }
+    bytes = bytes.subspan(std::min(bytes.size(), kHeadBytes + length + 4));  // and a checksum
+  }
 }
 
 }  // namespace
 
 bool is_png(std::span<const std::byte> bytes) {
-  constexpr std::size_t kSignatureBytes = 8;
   return bytes.size() >= kSignatureBytes &&
          png_sig_cmp(reinterpret_cast<png_const_bytep>(bytes.data()), 0, kSignatureBytes) == 0;
 }
 
 Image decode_png(std::span<const std::byte> bytes, const std::string& source) {
+  check_chunk_lengths(bytes, source);
   PngSource input{bytes.data(), bytes.size(), 0, {}};
   PngReader reader(input);
-  if (!reader.read_header()) fail(source, input);
+  if (!reader.read_header()) fail(source, input.message.data());
   Image image{reader.height(), reader.width(), {}};
   check_image_size(image.height, image.width, source);
+  if (!reader.start_rows()) fail(source, input.message.data());
   const std::size_t row_bytes = static_cast<std::size_t>(image.width) * 3;
   QSIM_CHECK(reader.row_bytes() == row_bytes, "libpng did not convert to 8-bit RGB");
   image.rgb.resize(static_cast<std::size_t>(image.height) * row_bytes);
@@ -103,7 +132,7 @@ Image decode_png(std::span<const std::byte> bytes, const std::string& source) {
   for (std::size_t y = 0; y < static_cast<std::size_t>(image.height); ++y) {
     rows.push_back(image.rgb.data() + y * row_bytes);
   }
-  if (!reader.read_rows(rows.data())) fail(source, input);
+  if (!reader.read_rows(rows.data())) fail(source, input.message.data());
   return image;
 }
 

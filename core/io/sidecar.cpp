@@ -1,6 +1,7 @@
 #include "core/io/sidecar.h"
 
 #include <cmath>
+#include <limits>
 
 #include "core/io/yaml.h"
 
@@ -15,7 +16,11 @@ std::array<float, 3> three_numbers(const YamlNode& map, std::string_view key, bo
   }
   std::array<float, 3> numbers{};
   for (std::size_t i = 0; i < 3; ++i) {
-    numbers[i] = static_cast<float>(list.items()[i].number());
+    const double number = list.items()[i].number();
+    if (std::abs(number) > std::numeric_limits<float>::max()) {
+      list.items()[i].fail("expected a number that float32 holds");
+    }
+    numbers[i] = static_cast<float>(number);
     if (positive && !(numbers[i] > 0)) list.items()[i].fail("expected a number above 0");
   }
   return numbers;

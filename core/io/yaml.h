@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace qsim {
+#include "core/limits.h"
 
-inline constexpr std::int64_t kMaxYamlBytes = std::int64_t{1} << 20;
+namespace qsim {
 
 class YamlNode {
  public:

@@ -9,14 +9,9 @@
 #include "core/error.h"
 #include "core/io/files.h"
 #include "core/io/yaml.h"
+#include "core/limits.h"
 
 namespace qsim {
-namespace {
-
-constexpr std::size_t kMaxDepth = 32;
-
-}  // namespace
-
 class YamlBuilder : public YAML::EventHandler {
  public:
   explicit YamlBuilder(const std::string& source)
@@ -98,8 +93,8 @@ class YamlBuilder : public YAML::EventHandler {
 
   void open(YamlNode node, YamlNode::Kind kind) {
     if (awaits_key()) node.fail("a list or map as a key; keys are plain words");
-    if (open_.size() >= kMaxDepth) {
-      node.fail("nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    if (static_cast<std::int64_t>(open_.size()) >= kMaxYamlDepth) {
+      node.fail("nested deeper than " + std::to_string(kMaxYamlDepth) + " levels");
     }
     node.kind_ = kind;
     open_.emplace_back();

@@ -8,9 +8,11 @@ assert run["schema"] == "qsim.run/1", run["schema"]
 total = run["total"]
 print(f"{run['config']['name']}: {total['cycles']:,} cycles, {total['utilization']:.1%} of the array's work useful")
 for layer in sorted(run["layers"], key=lambda layer: -layer["cycles"]):
-    stalls = {name: cycles for name, cycles in layer["stalls"].items() if cycles > 0}
-    worst = max(stalls, key=stalls.get, default=None)
-    reason = f"mostly waits for {worst} ({stalls[worst]:,} cycles)" if worst else "never waits"
+    # In PE-cycles, by part (docs/reference/stats.md); the parts add up to all PEs in all of the layer's cycles.
+    parts = layer["array_time_pe_cycles"]
+    lost = {part: pe_cycles / sum(parts.values()) for part, pe_cycles in parts.items() if part != "useful"}
+    most = max(lost, key=lost.get, default=None)
+    reason = f"lost most to {most} ({lost[most]:.1%})" if most else "nothing lost"
     print(f"  {layer['name']:8} {layer['cycles'] / total['cycles']:6.1%} of the time, "
           f"utilization {layer['utilization']:6.1%}, {reason}")
 

@@ -164,13 +164,17 @@ def main(arguments):
     model = onnx.load(arguments[0])
     folder = pathlib.Path(arguments[1])
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "trace.yaml").unlink(missing_ok=True)  # of an older trace: its tensors are going
     feed = np.load(arguments[2]) if len(arguments) == 3 else random_input(model)
     tracer = Tracer(model, run_every_node(model, {model.graph.input[0].name: feed}), folder)
     for node in model.graph.node:
         tracer.visit(node)
     trace = {"schema": "qsim.trace/1", "name": pathlib.Path(arguments[0]).stem,
              "input": tracer.input, "layers": tracer.layers}
-    (folder / "trace.yaml").write_text(yaml.safe_dump(trace, sort_keys=False, default_flow_style=None))
+    # Last, and at once: what stands here says that the tensors are whole.
+    unfinished = folder / ".trace.yaml.part"
+    unfinished.write_text(yaml.safe_dump(trace, sort_keys=False, default_flow_style=None))
+    unfinished.replace(folder / "trace.yaml")
     print(f"{len(tracer.layers)} layers of {arguments[0]} in {folder}")
 
 

@@ -23,16 +23,13 @@ void fit(Tensor& tensor, const Value& value) {
 }  // namespace
 
 GraphExecutor::GraphExecutor(const Graph& graph, const ExecutorOptions& options)
-    : graph_(graph), options_(options) {
+    : graph_(graph), options_(options), kernels_(vector_kernels(options.vector_path)) {
   validate(graph);
-  const VectorKernels& kernels = vector_kernels(options.vector_path);
+  QSIM_CHECK(options.kept_layers.empty() || options.kept_layers.size() == graph.layers.size(),
+             "kept_layers names " + std::to_string(options.kept_layers.size()) + " layers");
+  if (!options.pack_ahead) return;
   layers_.reserve(graph.layers.size());
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const Layer& layer = graph.layers[i];
-    layers_.push_back(options.path == Path::kPlain
-                          ? make_reference_executor(layer, graph.input_of(i))
-                          : make_optimised_executor(layer, graph.input_of(i), kernels));
-  }
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) layers_.push_back(layer_executor(i));
 }
 
 GraphExecutor::~GraphExecutor() = default;
@@ -45,18 +42,34 @@ std::vector<Tensor> GraphExecutor::run(const Tensor& input) const {
 
 void GraphExecutor::run(const Tensor& input, std::vector<Tensor>& outputs) const {
   check_input(graph_, input);
-  // Without every layer's tensor two take turns, and the last is returned.
+  // The tensors that are not kept take turns: a layer reads one and writes the other.
   std::vector<Tensor> turns(2);
-  std::vector<Tensor>& tensors = options_.keep_every_layer ? outputs : turns;
-  if (options_.keep_every_layer) outputs.resize(layers_.size());
+  if (options_.keep_every_layer) outputs.resize(graph_.layers.size());
   const Tensor* current = &input;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    Tensor& output = tensors[i % tensors.size()];
+  for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
+    if (options_.keep_every_layer && !keeps(i)) outputs[i] = Tensor{};
+    Tensor& output = keeps(i) ? outputs[i] : turns[i % 2];
     fit(output, graph_.layers[i].output);
-    layers_[i]->run(*current, output);
+    if (options_.pack_ahead) {
+      layers_[i]->run(*current, output);
+    } else {
+      layer_executor(i)->run(*current, output);
+      turns[(i + 1) % 2] = Tensor{};  // memory counts more than touching it anew
+    }
     current = &output;
   }
   if (!options_.keep_every_layer) outputs = {*current};
+}
+
+bool GraphExecutor::keeps(std::size_t index) const {
+  return options_.keep_every_layer && (options_.kept_layers.empty() || options_.kept_layers[index]);
+}
+
+std::unique_ptr<LayerExecutor> GraphExecutor::layer_executor(std::size_t index) const {
+  const Layer& layer = graph_.layers[index];
+  const Value& input = graph_.input_of(index);
+  return options_.path == Path::kPlain ? make_reference_executor(layer, input)
+                                       : make_optimised_executor(layer, input, kernels_);
 }
 
 std::vector<Tensor> run_graph(const Graph& graph, const Tensor& input,

@@ -29,13 +29,19 @@ struct ExecutorOptions {
   Path path = Path::kOptimised;
   VectorPath vector_path = VectorPath::kAuto;  // of the optimised path; must be available
   bool keep_every_layer = true;                // false: run() returns the last layer alone
+  // Of keep_every_layer, by layer: whether it is kept, or else a tensor of no bytes. Empty: all
+  // are.
+  std::vector<bool> kept_layers = {};
+  // false, for a single run: each layer's weights are packed when it runs and dropped after it.
+  bool pack_ahead = true;
 };
 
 class LayerExecutor;
+struct VectorKernels;
 
 // Holds packed convolution weights (fully connected weights are used where they lie), so that
-// several inputs pay for the packing once. The graph must outlive it. run() may be called from
-// several threads at once.
+// several inputs pay for the packing once (unless packing ahead is not wanted). The graph must
+// outlive it. run() may be called from several threads at once.
 class GraphExecutor {
  public:
   // Throws Error for a graph that validate() refuses and for a path that is not available.
@@ -53,9 +59,13 @@ class GraphExecutor {
   void run(const Tensor& input, std::vector<Tensor>& outputs) const;
 
  private:
+  std::unique_ptr<LayerExecutor> layer_executor(std::size_t index) const;
+  bool keeps(std::size_t index) const;
+
   const Graph& graph_;
   ExecutorOptions options_;
-  std::vector<std::unique_ptr<LayerExecutor>> layers_;
+  const VectorKernels& kernels_;
+  std::vector<std::unique_ptr<LayerExecutor>> layers_;  // empty without packing ahead
 };
 
 std::vector<Tensor> run_graph(const Graph& graph, const Tensor& input,

@@ -253,7 +253,10 @@ fs::path build_rtl_model(const ArchConfig& arch, const RtlModelOptions& options,
   for (std::string& text : rtl_parameter_texts(parameters)) command.push_back(std::move(text));
   const ProgramOutcome outcome = run_program(command);
   std::error_code error;
-  if (outcome.exit_code == 0 && fs::exists(library, error)) return library;
+  if (outcome.exit_code == 0 && fs::exists(library, error)) {
+    sync_file(library);  // the script has renamed it into place
+    return library;
+  }
   throw_bad_input("building the RTL model of '" + arch.name + "'" + variant_text(options) +
                   (options.variant == "plain" ? "" : ",") + " with Verilator and " + compiler +
                   " failed (exit code " + std::to_string(outcome.exit_code) + "):\n" +

@@ -37,8 +37,8 @@ void Context::print_json(const std::string& json) {
 }
 
 void Context::print(const Sheet& sheet) {
-  print(sheet_text(sheet));
   if (!options_.json.empty()) print_json(sheet_json(sheet));
+  print(sheet_text(sheet));
 }
 
 void Context::progress(const std::string& line) {
@@ -55,6 +55,12 @@ void Context::note(const std::string& line) {
 void Context::write_file(const std::filesystem::path& path, std::string_view content) {
   interrupt_.write_file(path, content);
 }
+
+std::unique_ptr<FileReplacement> Context::begin_file(const std::filesystem::path& path) {
+  return interrupt_.begin_file(path);
+}
+
+void Context::keep_file(FileReplacement& file) { interrupt_.keep_file(file); }
 
 void Context::make_folder(const std::filesystem::path& path) { interrupt_.make_folder(path); }
 

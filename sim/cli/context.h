@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ class Context {
   void print(const std::string& text);
   // The `--json` document to its file or to stdout; does nothing without --json.
   void print_json(const std::string& json);
-  // Both, of a sheet.
+  // Both, of a sheet; the file first, so that it is there when nobody reads stdout to its end.
   void print(const Sheet& sheet);
   // A line on stderr, unless --quiet; nothing in the first second, so that short runs stay silent,
   // and at most one every two seconds. An interrupt's line repeats the last one.
@@ -36,6 +37,9 @@ class Context {
   // A line on stderr that the user should see: "qsim: note: ...".
   void note(const std::string& line);
   void write_file(const std::filesystem::path& path, std::string_view content);
+  // A file that another writer makes under its temporary() name, before keep_file gives it its own.
+  std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path);
+  void keep_file(FileReplacement& file);
   // A folder that the options name for output: tried before the work, so that one that cannot be
   // made is an error before a long run and not after it.
   void make_folder(const std::filesystem::path& path);

@@ -59,6 +59,13 @@ std::vector<GoldenBackend> backends_of(const std::string& list) {
   return {GoldenBackend::kCpu};
 }
 
+std::vector<Tensor> kept_of(std::vector<Tensor> tensors, const std::vector<bool>& kept) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!kept[i]) tensors[i] = Tensor{};
+  }
+  return tensors;
+}
+
 }  // namespace
 
 std::string_view golden_backend_name(GoldenBackend backend) {
@@ -127,6 +134,16 @@ std::unique_ptr<GoldenRunner> GoldenSelection::runner(const Graph& graph, Golden
     use_cpu_for(graph, error);
     return stand_in;
   }
+}
+
+std::vector<Tensor> GoldenSelection::run_once(const Graph& graph, const Tensor& input,
+                                              const std::vector<bool>& kept) {
+  if (backends_.front() == GoldenBackend::kCuda) {
+    const std::unique_ptr<GoldenRunner> chosen = runner(graph);  // the CPU's, if it stands in
+    if (chosen->backend() == GoldenBackend::kCuda) return kept_of(chosen->run(input), kept);
+  }
+  const golden::ExecutorOptions options{.kept_layers = kept, .pack_ahead = false};
+  return golden::GraphExecutor(graph, options).run(input);
 }
 
 bool GoldenSelection::cpu_may_stand_in() const {

@@ -1,8 +1,10 @@
 #include "sim/cli/interrupt.h"
 
 #include <chrono>
+#include <system_error>
 #include <thread>
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,12 +15,33 @@
 namespace qsim {
 namespace {
 
+// nohup has SIGHUP ignored, and means it.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 sigset_t interrupt_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  if (!is_ignored(SIGHUP)) sigaddset(&signals, SIGHUP);
   return signals;
+}
+
+// A pipe that nobody reads any more (Ctrl-C ends `tee` too) must not end the thread, and a full one
+// must not hold it.
+void say(const std::string& line) {
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  constexpr int kMilliseconds = 100;
+  if (::poll(&ready, 1, kMilliseconds) <= 0) return;
+  const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  static_cast<void>(written);  // there is nobody left to tell
 }
 
 }  // namespace
@@ -26,14 +49,38 @@ sigset_t interrupt_signals() {
 InterruptWatch::InterruptWatch() {
   const sigset_t signals = interrupt_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::thread([this] { wait_for_signal(); }).detach();
+  try {
+    std::thread([this] { wait_for_signal(); }).detach();
+  } catch (const std::system_error& error) {
+    throw_bad_input("no thread can be started here: " + error.code().message());
+  }
+}
+
+std::unique_ptr<FileReplacement> InterruptWatch::begin_file(const std::filesystem::path& path) {
+  const std::lock_guard lock(mutex_);
+  auto file = std::make_unique<FileReplacement>(path);
+  temporaries_.push_back(file->temporary());
+  return file;
+}
+
+void InterruptWatch::keep_file(FileReplacement& file) {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::filesystem::path temporary = file.temporary();
+    file.rename();
+    std::erase(temporaries_, temporary);
+  }
+  file.sync_folder();
+  const std::lock_guard lock(mutex_);
+  ++kept_;
+  last_kept_ = file.target().string();
 }
 
 void InterruptWatch::write_file(const std::filesystem::path& path, std::string_view content) {
-  const std::lock_guard lock(mutex_);
-  write_file_atomically(path, content);
-  ++kept_;
-  last_kept_ = path.string();
+  if (is_written_in_place(path)) return write_file_atomically(path, content);
+  const std::unique_ptr<FileReplacement> file = begin_file(path);
+  file->write(content);
+  keep_file(*file);
 }
 
 void InterruptWatch::make_folder(const std::filesystem::path& path) {
@@ -61,6 +108,14 @@ void InterruptWatch::remove_empty_made() {
   made_folders_.clear();
 }
 
+// Who writes an FST file keeps a second one beside it, which ends on .hier.
+void InterruptWatch::remove_temporaries() {
+  for (const std::filesystem::path& file : temporaries_) {
+    ::unlink(file.c_str());
+    ::unlink((file.string() + ".hier").c_str());
+  }
+}
+
 void InterruptWatch::set_progress(std::string text) {
   const std::lock_guard lock(mutex_);
   progress_ = std::move(text);
@@ -76,15 +131,21 @@ void InterruptWatch::wait_for_signal() {
   const sigset_t signals = interrupt_signals();
   int number = 0;
   if (sigwait(&signals, &number) != 0) return;
-  // A write that hangs (a slow network disk) must not keep the user waiting.
+  leave();
+}
+
+void InterruptWatch::leave() {
+  // Only a disk that hangs in a rename or in making a file lets this wait.
   const bool locked = mutex_.try_lock_for(std::chrono::milliseconds(800));
-  if (locked) remove_empty_made();
+  if (locked) {
+    remove_temporaries();
+    remove_empty_made();
+  }
   std::string line = "qsim: interrupted";
   if (locked && !progress_.empty()) line += ": " + progress_;
-  line += "; kept: " + (locked ? kept_text() : "unknown, a file was being written") + "\n";
-  const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
-  ::_exit(written < 0 ? static_cast<int>(ExitCode::kInternal)
-                      : static_cast<int>(ExitCode::kInterrupted));
+  line += "; kept: " + (locked ? kept_text() : "unknown, a file was being made") + "\n";
+  say(line);
+  ::_exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
 }  // namespace qsim

@@ -1,6 +1,7 @@
 #include "sim/cli/network.h"
 
 #include "sim/cli/graph_cut.h"
+#include "sim/cli/memory_need.h"
 
 namespace qsim {
 
@@ -8,6 +9,7 @@ Network import_network(const Options& options, const ArchConfig& config, GoldenS
   Network network;
   network.model = load_model(options, config);
   Model& model = network.model;
+  require_memory_for(model.name, model.graph, config, options);
   if (options.no_data && options.input.empty()) {
     network.input = Tensor(model.graph.input.dtype, model.graph.input.shape.nhwc());
   } else {

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.h"
+#include "core/limits.h"
 #include "sim/cli/build_info.h"
 #include "sim/cli/rtl_trace_option.h"
 
@@ -45,7 +46,8 @@ void add_model_options(CLI::App& app, Options& options) {
   app.add_option("--model", options.model,
                  "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
                  "(default: the config's)");
-  app.add_option("--batch", options.batch, "pictures at a time")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--batch", options.batch, "pictures at a time")
+      ->check(CLI::Range(std::int64_t{1}, kMaxBatch));
   app.add_option("--dataflow", options.dataflow,
                  "ws: weight_stationary; auto: the compiler's choice")
       ->check(CLI::IsMember({"ws", "auto"}))
@@ -57,7 +59,7 @@ void add_input_options(CLI::App& app, Options& options) {
                  "an image, a .npy in the model's own layout, a CIFAR-10 binary batch (.bin), or a "
                  "shipped name (default: the config's, or the workload's or trace's own)");
   app.add_option("--index", options.index, "record of the CIFAR-10 batch")
-      ->check(CLI::Range(0, 1 << 30));
+      ->check(CLI::Range(std::int64_t{0}, kMaxIndex));
   app.add_option("--layers", options.layers,
                  "only the chain from the first to the last layer whose name matches")
       ->type_name("GLOB");
@@ -101,9 +103,9 @@ void add_verify_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--images", options.images,
                  "records of the CIFAR-10 batch, from --index on (default: 1)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(std::int64_t{1}, kMaxImages));
   app.add_option("--seeds", options.seeds, "random layers, from --seed on, in place of a model")
-      ->check(CLI::Range(1, 1 << 30));
+      ->check(CLI::Range(std::int64_t{1}, kMaxSeeds));
   app.add_flag("--all-configs", options.all_configs, "spread --seeds over all shipped configs");
 }
 
@@ -140,7 +142,7 @@ void add_golden_model_options(CLI::App& app, Options& options) {
                  "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
                  "(default: the config's)");
   app.add_option("--batch", options.batch, "pictures at a time (default: 32)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(std::int64_t{1}, kMaxBatch));
   add_backend_option(app, options);
 }
 
@@ -152,9 +154,9 @@ void add_golden_run_options(CLI::App& app, Options& options) {
       "layout, an image, or a shipped name (default: the config's, or the workload's or "
       "trace's own)");
   app.add_option("--index", options.index, "first picture (default: 0)")
-      ->check(CLI::Range(0, 1 << 30));
+      ->check(CLI::Range(std::int64_t{0}, kMaxIndex));
   app.add_option("--images", options.images, "how many pictures (default: all; of a workload, one)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(std::int64_t{1}, kMaxImages));
   app.add_option("--out", options.out, "keep output.npy, the output for every picture, here")
       ->type_name("DIR");
 }
@@ -162,7 +164,7 @@ void add_golden_run_options(CLI::App& app, Options& options) {
 void add_golden_bench_options(CLI::App& app, Options& options) {
   add_golden_model_options(app, options);
   app.add_option("--runs", options.runs, "repetitions; times are their medians")
-      ->check(CLI::Range(9, 100000))
+      ->check(CLI::Range(std::int64_t{9}, kMaxRuns))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of the input, which is drawn at random")
       ->check(CLI::Validator(seed_error, "0 to 2^64-1"))

@@ -65,13 +65,18 @@ bool is_path(const std::string& name) {
   return !fs::is_directory(name, error) || fs::exists(fs::path(name) / kLayerTraceFile, error);
 }
 
+// A folder that no model can be read from; configurations and pictures are files anyway.
+std::string folder_note(const std::string& kind, const std::string& name) {
+  std::error_code ignored;
+  if (!fs::is_directory(name, ignored)) return "";
+  return kind == "config" ? " (a folder)"
+                          : " (a folder without " + std::string(kLayerTraceFile) + ")";
+}
+
 [[noreturn]] void not_found(const std::string& kind, const std::string& name,
                             const std::string& folder, const std::vector<std::string>& shipped) {
-  std::error_code ignored;
-  std::string message =
-      kind + " '" + name + "' not found; searched: ./" + name +
-      (fs::is_directory(name, ignored) ? " (a folder without " + std::string(kLayerTraceFile) + ")"
-                                       : "");
+  std::string message = kind + " '" + name + "' not found; searched: ./" + name;
+  message += folder_note(kind, name);
   for (const fs::path& root : shipped_roots()) message += ", " + (root / folder).string();
   const std::vector<std::string_view> names(shipped.begin(), shipped.end());
   const std::string_view nearest = nearest_name(name, names);

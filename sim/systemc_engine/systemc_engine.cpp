@@ -54,7 +54,7 @@ RunResult SystemcEngine::run(const Program& program, const Tensor& input,
   result.times =
       accelerator_.run(program, scratchpads ? &*scratchpads : nullptr, dram ? &*dram : nullptr);
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (dram) result.ofmaps = dram->ofmaps();
+  if (dram) result.ofmaps = dram->take_ofmaps();
   return result;
 }
 

@@ -193,7 +193,7 @@ TEST(Compile, APictureTooLargeForACommandsFieldsIsRefusedByName) {
   arch.act_scratchpad_kib = 4096;
   arch.accumulator_kib = 8192;
   arch.output_scratchpad_kib = 2048;
-  const Graph graph = GraphBuilder(21, picture(1, 8192, 8200, 32)).conv(1, window(1)).build();
+  const Graph graph = GraphBuilder(21, picture(1, 8192, 8192, 32)).conv(1, window(1)).build();
   try {
     compile(graph, arch);
     FAIL() << "not refused";
@@ -217,6 +217,44 @@ TEST(Compile, IsDeterministic) {
   const Graph graph =
       GraphBuilder(11, picture(1, 12, 12, 3)).conv(30, window(3)).max_pool(window(2, 2)).build();
   EXPECT_TRUE(compile(graph, ArchConfig{}) == compile(graph, ArchConfig{}));
+}
+
+std::size_t weight_bytes(const Graph& graph) {
+  std::size_t bytes = 0;
+  for (const Layer& layer : graph.layers) {
+    if (const auto* conv = std::get_if<Conv2d>(&layer.operation))
+      bytes += conv->weights.bytes.size();
+    if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
+      bytes += fc->weights.bytes.size();
+    }
+  }
+  return bytes;
+}
+
+// More than one page of weights a column block, so that pages really go while they are packed.
+TEST(Compile, TakingTheWeightsGivesTheSameProgramAndLeavesTheGraphWithoutThem) {
+  Graph graph = GraphBuilder(14, picture(1, 8, 8, 130))
+                    .conv(40, window(3, 1, 1))
+                    .relu()
+                    .max_pool(window(2, 2))
+                    .conv(300, window(3, 1, 1))
+                    .flatten()
+                    .fully_connected(33)
+                    .build();
+  for (const ArchConfig& arch : {ArchConfig{}, small_arch(8, 4)}) {
+    Graph taken = graph;
+    const Program expected = compile(graph, arch);
+    const Compilation compilation(taken, arch);
+    EXPECT_EQ(compilation.ofmap_layers(),
+              (std::vector<bool>{false, false, true, true, false, true}));
+    EXPECT_TRUE(compilation.program() == expected);
+    EXPECT_EQ(weight_bytes(taken), weight_bytes(graph));
+    EXPECT_TRUE(compilation.program_taking_weights(taken) == expected);
+    EXPECT_EQ(weight_bytes(taken), 0u);
+    EXPECT_EQ(taken.layers.back().output, graph.layers.back().output);
+    Graph other = graph;
+    EXPECT_THROW(static_cast<void>(compilation.program_taking_weights(other)), InternalError);
+  }
 }
 
 TEST(Compile, ALastFlattenIsLeftToTheHost) {

@@ -224,6 +224,34 @@ TEST(FoldZeroPoints, ThePsumBoundIsTightToOne) {
             std::string::npos);
 }
 
+// The bound of many weights, by its definition: the extremes, and random ones.
+TEST(FoldZeroPoints, ThePsumBoundOfManyWeightsIsTightToOne) {
+  std::vector<std::vector<std::int8_t>> channels = {std::vector<std::int8_t>(1000, -128),
+                                                    std::vector<std::int8_t>(1000, 127)};
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    std::vector<std::int8_t> weights(static_cast<std::size_t>(random.uniform(1, 700)));
+    for (std::int8_t& weight : weights) weight = static_cast<std::int8_t>(random.next());
+    channels.push_back(weights);
+  }
+  for (const std::vector<std::int8_t>& weights : channels) {
+    std::int64_t highest = 0;
+    std::int64_t lowest = 0;
+    for (const std::int8_t weight : weights) {
+      highest += std::max(127 * weight, -128 * weight);
+      lowest += std::min(127 * weight, -128 * weight);
+    }
+    const std::int64_t bound = std::max(highest, -lowest);
+    const auto fold = [&](std::int64_t bias) {
+      const Graph graph = one_channel(weights, static_cast<std::int32_t>(bias), 0);
+      std::vector<FusedLayer> layers = fuse_layers(graph);
+      fold_zero_points(layers);
+    };
+    EXPECT_NO_THROW(fold(2147483647 - bound));
+    EXPECT_THROW(fold(2147483647 - bound + 1), Error);
+  }
+}
+
 // bound = 128 * 127 (a product of 127 or -127 with input -128 or 127) + |bias| <= 2^31 - 1.
 TEST(FoldZeroPoints, ThePsumBoundIsTightForNegativeWeightsAndBiasesToo) {
   const auto fold = [](std::int8_t weight, std::int32_t bias) {

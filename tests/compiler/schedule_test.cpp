@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
+#include "compiler/workload/random_layer.h"
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {
@@ -78,6 +79,23 @@ TEST(Schedule, SlotsAndHalvesGoRound) {
     if (load.memory != static_cast<std::uint32_t>(LoadMemory::kWeight)) continue;
     EXPECT_EQ(load.local_addr, weights++ % 4 * 1024);  // 64 KiB of 16-byte words in four slots
   }
+}
+
+// Memory that is taken for commands is neither too little nor too much: random layers on two
+// arrays, with one and with several tiles, blocks, chunks, pictures.
+TEST(Schedule, StreamsAreReservedForJustTheCommandsThatTheyGet) {
+  std::size_t commands = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    ArchConfig arch;
+    if (seed % 2 == 0) arch = shrink_memories(arch, random);
+    const Program program = compile(make_random_layer(seed, arch).graph, arch);
+    for (const auto& stream : program.streams) {
+      EXPECT_EQ(stream.capacity(), stream.size()) << "seed " << seed;
+    }
+    commands += program.command_count();
+  }
+  EXPECT_GE(commands, 6000u);
 }
 
 }  // namespace

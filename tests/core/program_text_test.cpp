@@ -221,6 +221,17 @@ TEST(ProgramText, CommandErrorsSayWhereWhatAndWhatIsExpected) {
             std::string::npos);
 }
 
+TEST(ProgramText, WordsAndFieldsInEachOthersPlaceAreNoticed) {
+  EXPECT_NE(complaint("writable_bytes 256", "writable_bytes 256 8")
+                .find("found '8'; expected a field key=value or the end of the line"),
+            std::string::npos);
+  EXPECT_NE(complaint("semaphore 0 ", "semaphore ").find("found field 'name'; expected a number"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint("memory=0", "memory=0 memory").find("found 'memory'; expected a field key=value"),
+      std::string::npos);
+}
+
 TEST(ProgramText, TruncationAnywhereIsNoticed) {
   const std::string text = printed(sample::program());
   for (std::size_t size = 0; size < text.size(); size += 1 + size % 7) {

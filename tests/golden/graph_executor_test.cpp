@@ -61,6 +61,26 @@ TEST_F(GraphExecutorTest, ReturnsTheLastLayerAloneWhenAsked) {
   EXPECT_EQ(last[0], run_graph(graph_, input).back());
 }
 
+TEST_F(GraphExecutorTest, KeepsTheLayersThatItIsAskedForWithAndWithoutPackingAhead) {
+  const Tensor input = random_input();
+  const std::vector<Tensor> every = run_graph(graph_, input);
+  ASSERT_GE(every.size(), 4u);
+  for (const bool pack_ahead : {true, false}) {
+    for (std::size_t kept = 0; kept < every.size(); ++kept) {
+      std::vector<bool> layers(every.size());
+      layers[kept] = layers.back() = true;
+      const GraphExecutor executor(graph_, {.kept_layers = layers, .pack_ahead = pack_ahead});
+      std::vector<Tensor> found = every;  // what an earlier run left goes
+      executor.run(input, found);
+      ASSERT_EQ(found.size(), every.size());
+      for (std::size_t i = 0; i < every.size(); ++i) {
+        EXPECT_TRUE(found[i] == (layers[i] ? every[i] : Tensor{})) << i << " of " << kept;
+      }
+    }
+  }
+  EXPECT_THROW(GraphExecutor(graph_, ExecutorOptions{.kept_layers = {true}}), InternalError);
+}
+
 TEST_F(GraphExecutorTest, RefusesAnInputOfAnotherShapeOrDtypeAndNamesBoth) {
   const GraphExecutor executor(graph_);
   const auto message = [&](const Tensor& input) -> std::string {

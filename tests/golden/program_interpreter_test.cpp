@@ -401,6 +401,29 @@ TEST(ProgramInterpreter, CommandThatLeavesAMemoryIsRefusedByName) {
   expect_refused(&Store::dram_addr, 0u, "DRAM write at 0 into the input");
 }
 
+TEST(ProgramInterpreter, TransferLargerThanDramIsRefused) {
+  Program program = sample::program();
+  Load& load = std::get<Load>(program.stream(Unit::kLoad)[0].command.fields);
+  load.groups = load.runs = 1024;
+  load.run_bytes = 8192;
+  const std::string message = failure(program);
+  EXPECT_NE(message.find("transfer of 1048576 runs of 8192 bytes; at most 2^32 bytes are allowed"),
+            std::string::npos)
+      << message;
+}
+
+// An array of fewer rows than columns deals each pixel's bytes to planes.
+TEST_F(CommandEffects, LoadIntoPlanesOfNoWordsIsRefused) {
+  program_.arch.array_cols = 8;
+  Machine machine(program_, counting_picture());
+  try {
+    apply(sample::load(LoadMemory::kActivation, 0, 0, 48, 0), machine);
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "plane_words is 0; at least 1 is needed");
+  }
+}
+
 TEST(ProgramInterpreter, RefusesAnInvalidConfigAndAnotherShapeOfInput) {
   Program program = sample::program();
   program.arch.array_rows = 5;

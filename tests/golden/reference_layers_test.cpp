@@ -7,13 +7,13 @@
 namespace qsim::golden {
 namespace {
 
-Tensor int8(Shape shape, std::vector<std::int8_t> values) {
+Tensor int8(Shape shape, const std::vector<std::int8_t>& values) {
   return make_tensor<std::int8_t>(std::move(shape), values);
 }
-Tensor uint8(Shape shape, std::vector<std::uint8_t> values) {
+Tensor uint8(Shape shape, const std::vector<std::uint8_t>& values) {
   return make_tensor<std::uint8_t>(std::move(shape), values);
 }
-Tensor int32(std::vector<std::int32_t> values) {
+Tensor int32(const std::vector<std::int32_t>& values) {
   return make_tensor<std::int32_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 

@@ -58,8 +58,8 @@ TEST(ExternalData, MustLieBeneathTheModelsFolder) {
   expect("leak.bin",
          "location 'leak.bin' leads out of the model's folder; expected a file beneath it");
   expect("sub", "location 'sub' is no regular file");
-  expect("none.bin", "file '" + (folder / "model" / "none.bin").string() +
-                         "' cannot be found: No such file or directory");
+  expect("none.bin",
+         "file '" + (folder / "model" / "none.bin").string() + "' cannot be found: no such file");
 }
 
 TEST(ExternalData, MustBeAsLongAsTheTensor) {
@@ -91,6 +91,56 @@ TEST(ExternalData, MustBeAsLongAsTheTensor) {
             (ImportError{ExitCode::kBadInput,
                          where + "has the key 'ofset'; expected location, offset, length, "
                                  "checksum"}));
+}
+
+// Sizes and offsets are judged before memory is taken for them.
+TEST(ExternalData, DeclaredSizesAreHeldAgainstTheFile) {
+  const TestFolder folder;
+  fs::create_directories(folder / "model");
+  const fs::path file = folder / "model" / "w.bin";
+  write_text(file, std::string(62, 'a'));
+  const std::string where = "node 'conv' (QLinearConv): w 'w': external data ";
+  TestModel model = model_with_external_weights("w.bin");
+  model.constant("w").mutable_external_data()->RemoveLast();
+  model.constant("w").set_dims(0, std::int64_t{1} << 36);
+  EXPECT_EQ(import_in(folder, model),
+            (ImportError{ExitCode::kBadInput, where + "file '" + file.string() +
+                                                  "' has 62 bytes; expected 1236950581248 from "
+                                                  "offset 8"}));
+  model.constant("w").set_dims(0, std::int64_t{1} << 62);
+  const ImportError overflow = import_in(folder, model);
+  EXPECT_EQ(overflow.code, ExitCode::kBadInput);
+  EXPECT_NE(overflow.message.find("does not fit 64 bits"), std::string::npos) << overflow.message;
+
+  model = model_with_external_weights("w.bin");
+  model.constant("w").mutable_external_data(1)->set_value("9223372036854775807");
+  EXPECT_EQ(import_in(folder, model).message,
+            "size overflow: 9223372036854775807 + 54 does not fit 64 bits");
+  model.constant("w").mutable_external_data(1)->set_value("9");
+  EXPECT_EQ(import_in(folder, model),
+            (ImportError{ExitCode::kBadInput, where + "file '" + file.string() +
+                                                  "' has 62 bytes; expected 54 from offset 9"}));
+}
+
+// Of a model that is a link, the folder of the link counts: what lies beside the link's target is
+// outside.
+TEST(ExternalData, OfAModelThatIsALinkLiesBesideTheLink) {
+  const TestFolder folder;
+  fs::create_directories(folder / "store");
+  model_with_external_weights("w.bin").save(folder / "store" / "model.onnx");
+  write_text(folder / "store" / "w.bin", std::string(62, 'a'));
+  fs::create_directories(folder / "model");
+  fs::create_symlink(folder / "store" / "model.onnx", folder / "model" / "model.onnx");
+  const ImportError missing = import_error(folder / "model" / "model.onnx");
+  EXPECT_NE(missing.message.find("cannot be found: no such file"), std::string::npos)
+      << missing.message;
+  fs::create_symlink("../store/w.bin", folder / "model" / "w.bin");
+  const ImportError outside = import_error(folder / "model" / "model.onnx");
+  EXPECT_NE(outside.message.find("leads out of the model's folder"), std::string::npos)
+      << outside.message;
+  fs::remove(folder / "model" / "w.bin");
+  write_text(folder / "model" / "w.bin", std::string(62, 'a'));
+  EXPECT_EQ(import_error(folder / "model" / "model.onnx"), ImportError{});
 }
 
 TEST(ExternalData, IsReadFromItsOffset) {

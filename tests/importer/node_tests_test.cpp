@@ -31,7 +31,7 @@ std::string read_bytes(const fs::path& path) {
 Tensor read_tensor(const fs::path& path) {
   onnx::TensorProto proto;
   QSIM_CHECK(proto.ParseFromString(read_bytes(path)), path.string());
-  return decode_tensor(proto, path.parent_path(), path.string());
+  return whole_tensor(store_tensor(proto, {path.parent_path()}, path.string()));
 }
 
 onnx::ModelProto read_model(const fs::path& test) {

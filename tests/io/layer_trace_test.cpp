@@ -155,7 +155,7 @@ TEST(LayerTrace, VectorsMayHaveTwoDimensionsAndTheFileMayBeJson) {
 TEST(LayerTrace, MistakesAreNamed) {
   const TemporaryFolder folder;
   const auto message = [&] { return error_of([&] { read_layer_trace(folder.path()); }); };
-  expect_contains(message(), "trace.yaml: cannot be read: no such file");
+  expect_contains(message(), "has no trace.yaml: not a layer trace, or one that was not written");
   write_minimal(folder, ", stide: [1, 1]");
   expect_contains(message(), "did you mean 'stride'?");
   write_minimal(folder, ", zero_point: -1");

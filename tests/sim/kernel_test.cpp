@@ -35,7 +35,7 @@ void copy_into(const std::vector<T>& from, std::span<T> to) {
 Scratchpads copy_of(const ReferenceMachine& machine) {
   const ArchConfig& arch = machine.arch;
   Scratchpads copy(arch);
-  copy_into(machine.activations, copy.activations(0, arch.act_words()));
+  copy_into(machine.activations, copy.written_activations(0, arch.act_words()));
   copy_into(machine.weights, copy.weights(0, arch.weight_words()));
   copy_into(machine.outputs, copy.outputs(0, arch.output_words()));
   for (std::int64_t slot = 0; slot < kParamSlots; ++slot) {

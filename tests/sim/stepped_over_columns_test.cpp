@@ -58,7 +58,8 @@ void expect_same_psums(VectorPath path, const ArchConfig& arch) {
   ReferenceMachine reference(arch);
   reference.fill(random);
   Scratchpads scratchpads(arch);
-  std::ranges::copy(reference.activations, scratchpads.activations(0, arch.act_words()).begin());
+  std::ranges::copy(reference.activations,
+                    scratchpads.written_activations(0, arch.act_words()).begin());
   std::ranges::copy(reference.weights, scratchpads.weights(0, arch.weight_words()).begin());
   ArrayKernel kernel(path);
   for_each_shape([&](const Execute& shape) {

@@ -8,10 +8,11 @@ trap 'rm -rf "$scratch"' EXIT
 failures=0
 
 # A repository with the scripts alone: what ./dev logs stays out of the real one.
-mkdir -p "$scratch"/repository/{bench,compiler,core,examples,golden,report,sim,tests,tools}
+mkdir -p "$scratch"/repository/{compiler,core,examples,golden,report,sim,tests,tools}
 cp "$1/dev" "$1/CMakePresets.json" "$scratch/repository/"
 cp "$1/tools/packages.txt" "$scratch/repository/tools/"
-cp -r "$1/tools/gpu_test" "$scratch/repository/tools/"
+cp -r "$1/tools/dev" "$1/tools/gpu_test" "$scratch/repository/tools/"
+cp -r "$1/bench" "$scratch/repository/"
 dev=$scratch/repository/dev
 
 # expect NAME STATUS PATTERN COMMAND...: exit status, and a pattern in stdout or stderr.
@@ -36,13 +37,18 @@ expect "help lists the commands" 0 '^  demo ' "$dev" --help
 expect "no command" 2 'no command' "$dev"
 expect "unknown command" 2 "unknown command 'gpu'" "$dev" gpu
 expect "an unknown command lists the known ones" 2 '^  bench ' "$dev" nothing
-expect "unknown option" 2 "unknown option '--fast'" "$dev" build --fast
+expect "unknown option" 2 "unknown option '--faster'" "$dev" build --faster
+expect "--fast elsewhere" 2 '--fast goes with lint' "$dev" build --fast
 expect "unknown preset" 2 "unknown preset 'nightly'" "$dev" build --preset nightly
 expect "a hidden preset" 2 "unknown preset 'base'" "$dev" build --preset=base
 expect "--check with build" 2 'goes with fmt' "$dev" build --check
 expect "two commands" 2 'one command at a time' "$dev" build test
 expect "an option of gpu-test elsewhere" 2 'go with gpu-test' "$dev" build --quick
 expect "gpu-test without CUDA" 2 'preset nocuda has no CUDA' "$dev" gpu-test --preset nocuda
+expect "an option of fuzz elsewhere" 2 '--seconds, --target and --jobs go with fuzz' "$dev" test --jobs 2
+expect "fuzz --target of nothing" 2 "there is no 'typo' in tests/fuzz" "$dev" fuzz --target typo
+expect "fuzz --seconds 0" 2 "--seconds needs a number from 1 on, not '0'" "$dev" fuzz --seconds 0
+expect "--demo elsewhere" 2 '--demo goes with test-fresh' "$dev" test --demo
 expect "--bundle without a folder" 2 '--bundle needs a value' "$dev" gpu-test --bundle
 expect "options of running with --bundle" 2 'not with --bundle' "$dev" gpu-test --bundle x --only RTL
 expect "--minutes elsewhere" 2 'go with gpu-test' "$dev" test --minutes 3
@@ -50,6 +56,19 @@ expect "gpu-test --only of no step" 2 'no step has TYPO in its name' "$dev" gpu-
 expect "gpu-test --only of nothing" 2 'needs a name that is not empty' "$dev" gpu-test --only ''
 expect "gpu-test --minutes -1" 2 "invalid minutes value: '-1'" "$dev" gpu-test --minutes -1
 expect "QSIM_REQUIRE of nothing known" 2 'QSIM_REQUIRE has dta' env QSIM_REQUIRE=dta "$dev" gpu-test
+expect "an option of bench elsewhere" 2 '--against, --json and --page go with bench' "$dev" test --json x
+expect "--only elsewhere" 2 '--only goes with bench and gpu-test' "$dev" build --only RTL
+expect "--against without a base" 2 '--against needs a value' "$dev" bench --against
+expect "bench --only of nothing known" 2 "no benchmark 'all'; there are array_kernel, " "$dev" bench --only all
+expect "bench --against of no baseline" 3 'bench: --against nowhere: no such baseline; bench/baselines has' \
+  "$dev" bench --against nowhere
+expect "bench --against of a path, the caller's" 3 "bench: $scratch/base.json: No such file" \
+  env -C "$scratch" "$dev" bench --against base.json
+echo '{' >"$scratch/base.json"
+expect "bench --against of what is not JSON" 3 "bench: $scratch/base.json: not JSON" \
+  env -C "$scratch" "$dev" bench --against ./base.json
+expect "bench --json into no folder" 3 'none/x.json: cannot be written' \
+  env -C "$scratch" "$dev" bench --json none/x.json
 ln -s "$dev" "$scratch/link"
 expect "through a link, from another folder" 0 '^usage' env -C / "$scratch/link" --help
 
@@ -61,6 +80,7 @@ for package in "$@"; do
   case $package in
     cppcheck) ;;
     ninja-build) [ -n "${WITHOUT_NINJA:-}" ] || echo "installed ninja-build" ;;
+    debootstrap) [ -n "${WITHOUT_DEBOOTSTRAP:-}" ] || echo "installed debootstrap" ;;
     clang-tidy) [ -n "${HAS_CLANG_TIDY:-}" ] && echo "installed clang-tidy" || echo "config-files clang-tidy" ;;
     *) echo "installed $package" ;;
   esac
@@ -81,6 +101,28 @@ fake clang-format <<'FAKE'
 exit 0
 FAKE
 on_fake_machine() { env PATH="$scratch/bin:$PATH" "$@"; }
+
+# Every command gets as far as its set-up, and says what that lacks.
+while read -r -a words; do
+  expect "${words[*]} begins with the set-up" 3 'missing Debian packages: .*ninja-build' \
+    on_fake_machine env WITHOUT_NINJA=1 "$dev" "${words[@]}" --no-install
+done <<'COMMANDS'
+demo
+test --preset dev
+build
+bench --page
+gen --check
+lint --fast
+verify-rtl --programs 10 --seed 2 --cxx g++ --coverage --mutants 3
+COMMANDS
+expect "test-fresh begins with the set-up" 3 'missing Debian packages: debootstrap' \
+  on_fake_machine env WITHOUT_DEBOOTSTRAP=1 "$dev" test-fresh --demo --no-install
+expect "--cxx of another compiler" 2 "clang\+\+ or g\+\+, not 'cc'" "$dev" verify-rtl --cxx cc
+for option in --programs --seed --mutants; do
+  expect "$option of no number" 2 "$option needs a number, not 'many'" "$dev" verify-rtl "$option" many
+done
+expect "gpu-test --lenient --quick still needs a GPU" 3 'needs a GPU' \
+  env PATH="$scratch/bin:$PATH" "$dev" gpu-test --lenient --quick --minutes 2
 
 # gpu-test says what is missing before anything long begins.
 bare_path=$scratch/bare
@@ -136,6 +178,33 @@ if grep -q 'clang-tidy' "$scratch/apt.log"; then
   echo "FAILED: an installed package was installed again"
   failures=$((failures + 1))
 fi
+
+# bench, where nothing has to be built: what the programs measure comes through, and run.py's exit code.
+fake cmake <<'FAKE'
+exit 0
+FAKE
+programs=$scratch/repository/build/release/bin
+mkdir -p "$programs"
+# measure SECONDS [COMMAND]: the kernel's benchmark then takes so long, as it says.
+measure() {
+  cat >"$programs/systemc_array_kernel_bench" <<BENCH
+#!/bin/sh
+echo '{"name": "array_kernel/a", "value": $1, "unit": "s", "kind": "time", "runs": 9, "spread": [$1, $1]}'
+${2:-exit 0}
+BENCH
+  chmod +x "$programs/systemc_array_kernel_bench"
+}
+bench() { on_fake_machine env -C "$scratch" "$dev" bench --only array_kernel "$@"; }
+measure 1.0
+expect "bench prints figures" 0 '^array_kernel/a +1 s +9$' bench --json base.json
+measure 1.09
+expect "bench --against, 9% worse" 0 '^array_kernel/a +1 s +1\.09 s +1\.090$' bench --against base.json
+measure 1.12
+expect "bench --against, 12% worse" 6 '^array_kernel/a .* WORSE$' bench --against base.json
+# shellcheck disable=SC2016  # the benchmark's parent
+measure 1.0 'kill -INT $PPID; sleep 1000'
+expect "bench interrupted" 130 'interrupted; .*/kept.json has what was measured' bench --json kept.json
+expect "what was measured is kept" 0 '"array_kernel/a"' cat "$scratch/kept.json"
 
 [ "$failures" -eq 0 ] || exit 1
 echo "all checks of ./dev passed"

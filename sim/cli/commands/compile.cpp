@@ -5,6 +5,7 @@
 
 #include "core/program_text.h"
 #include "sim/cli/commands/commands.h"
+#include "sim/cli/memory_need.h"
 #include "sim/cli/model_source.h"
 #include "sim/cli/program_sheet.h"
 
@@ -17,12 +18,18 @@ std::string text_of(const Program& program) {
   return std::move(text).str();
 }
 
+Graph graph_of(const Options& options, const ArchConfig& config) {
+  Model model = load_model(options, config);
+  require_memory_for(model.name, model.graph, config, options);
+  return std::move(model.graph);
+}
+
 }  // namespace
 
 ExitCode compile_command(Context& context) {
   const Options& options = context.options();
   const ArchConfig config = load_config(options);
-  const Program program = compile(load_model(options, config).graph, config);
+  const Program program = compile(graph_of(options, config), config);
   if (options.program_out == "-") {
     context.print(text_of(program));
     return ExitCode::kOk;

@@ -16,15 +16,6 @@
 namespace qsim {
 namespace {
 
-namespace fs = std::filesystem;
-
-// The last file to be written says that the others are whole, so an old one goes first.
-void remove_old_manifest(const fs::path& folder) {
-  std::error_code error;
-  fs::remove(folder / "manifest.json", error);
-  if (error) throw_bad_input((folder / "manifest.json").string() + ": " + error.message());
-}
-
 std::string program_text(const Program& program) {
   std::ostringstream text;
   print_program(program, text);
@@ -42,8 +33,9 @@ std::int64_t mismatches(const Network& network, const Program& program, const Ve
 
 void write_files(Context& context, const Network& network, const Program& program,
                  const Vectors& vectors) {
-  const fs::path path = context.options().out;
-  remove_old_manifest(path);
+  const std::filesystem::path path = context.options().out;
+  remove_file(path /
+              "manifest.json");  // the last file to be written says that the others are whole
   VectorFolder folder(context, path);
   add_commands(folder, program);
   add_times(folder, vectors);

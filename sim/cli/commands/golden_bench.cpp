@@ -10,6 +10,7 @@
 #include "report/text_table.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/golden_backend.h"
+#include "sim/cli/memory_need.h"
 #include "sim/cli/model_source.h"
 
 namespace qsim {
@@ -201,11 +202,12 @@ ExitCode golden_bench_command(Context& context) {
   load.batch.reset();
   Model model = load_model(load, config);
   set_batch(model.graph, options.batch.value_or(kGoldenBatch));
+  require_memory_for(model.name, model.graph, config, options);
   const Tensor input = random_input(model.graph.input, options.seed);
   const Measurement measured = measure(model.graph, input, golden, context);
+  context.print_json(sheet_json(sheet_of(model, measured, options.runs, true)));
   context.print(sheet_text(sheet_of(model, measured, options.runs, false)) +
                 (measured.kernels.empty() ? "" : kernels_text(measured)));
-  context.print_json(sheet_json(sheet_of(model, measured, options.runs, true)));
   return ExitCode::kOk;
 }
 

@@ -8,6 +8,7 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/golden_backend.h"
 #include "sim/cli/host_layout.h"
+#include "sim/cli/memory_need.h"
 #include "sim/cli/picture_series.h"
 
 namespace qsim {
@@ -139,6 +140,7 @@ ExitCode golden_run_command(Context& context) {
   const PictureSeries series(options, config, model);
   const std::int64_t batch = std::min(options.batch.value_or(kGoldenBatch), series.count());
   set_batch(model.graph, batch);
+  require_memory_for(model.name, model.graph, config, options);
   Classification result;
   {
     const std::unique_ptr<GoldenRunner> runner = golden.runner(model.graph, GoldenKeep::kLastLayer);
@@ -148,8 +150,8 @@ ExitCode golden_run_command(Context& context) {
   const auto sheet = [&](bool json) {
     return sheet_of(model, series, result, golden.name(), batch, json);
   };
-  context.print(sheet_text(sheet(false)));
   context.print_json(sheet_json(sheet(true)));
+  context.print(sheet_text(sheet(false)));
   return ExitCode::kOk;
 }
 

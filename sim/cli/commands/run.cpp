@@ -12,6 +12,7 @@
 #include "sim/cli/provenance.h"
 #include "sim/cli/rtl_trace_option.h"
 #include "sim/cli/run_folder.h"
+#include "sim/cli/trace_guard.h"
 
 namespace qsim {
 namespace {
@@ -28,8 +29,15 @@ EngineSettings settings_of(Context& context) {
 
 RunResult simulate(const Program& program, const Tensor& input, Context& context) {
   const Options& options = context.options();
-  const EngineSettings settings = settings_of(context);
-  const std::unique_ptr<Engine> engine = make_engine(options.engine, settings);
+  EngineSettings settings = settings_of(context);
+  std::unique_ptr<FileReplacement> trace;
+  std::optional<TraceGuard> guard;
+  if (settings.trace) {
+    trace = context.begin_file(options.trace);
+    guard.emplace(*trace);
+    settings.trace->path = trace->temporary();
+  }
+  std::unique_ptr<Engine> engine = make_engine(options.engine, settings);
   if (options.no_data && !engine->has_time()) {
     throw Error(ExitCode::kUsage, "--no-data leaves nothing to do for --engine " + options.engine +
                                       ", which has no time");
@@ -42,6 +50,12 @@ RunResult simulate(const Program& program, const Tensor& input, Context& context
     return engine->run(program, input, {.move_data = !options.no_data, .seed = options.seed});
   });
   if (result.wall_seconds == 0) result.wall_seconds = seconds;  // an engine may measure itself
+  engine.reset();                                               // ends the trace
+  if (trace) {
+    require_whole_fst(trace->temporary(), trace->target());
+    trace->sync_written();
+    context.keep_file(*trace);
+  }
   return result;
 }
 
@@ -56,11 +70,20 @@ GoldenSelection golden_of(Context& context) {
   return {"", used ? "auto" : "cpu", [&context](const std::string& line) { context.note(line); }};
 }
 
-std::vector<Tensor> golden_tensors(const Network& network, GoldenSelection& golden,
-                                   Context& context) {
-  if (!wants_golden(context.options())) return {};
-  context.progress("comparing with golden");
-  return golden.runner(network.model.graph)->run(network.input);
+// Of the layers whose tensors are compared; of all that --dump-layers will write.
+std::vector<Tensor> golden_tensors(const Network& network, std::vector<bool> ofmap_layers,
+                                   GoldenSelection& golden, Context& context) {
+  const Options& options = context.options();
+  if (!wants_golden(options)) return {};
+  context.progress("running golden");
+  if (!options.dump_layers.empty()) ofmap_layers.assign(ofmap_layers.size(), true);
+  return golden.run_once(network.model.graph, network.input, ofmap_layers);
+}
+
+// Gives the program the memory of the graph's weights, which only --dump-layers reads again.
+Program program_of(const Compilation& compilation, Network& network, const Options& options) {
+  return options.dump_layers.empty() ? compilation.program_taking_weights(network.model.graph)
+                                     : compilation.program();
 }
 
 std::optional<VerifySummary> compare(const Program& program, const std::vector<Tensor>& golden,
@@ -73,8 +96,8 @@ std::optional<VerifySummary> compare(const Program& program, const std::vector<T
 void print(const RunReport& report, Context& context) {
   std::ostringstream text;
   print_run(report, text);
-  context.print(text.str());
   context.print_json(run_json(report));
+  context.print(text.str());
 }
 
 }  // namespace
@@ -87,14 +110,20 @@ ExitCode run_command(Context& context) {
 
   GoldenSelection golden = golden_of(context);
   const ArchConfig config = load_config(options);
-  const Network network =
+  Network network =
       timed(report.phases.import, [&] { return import_network(options, config, golden); });
+  const Compilation compilation =
+      timed(report.phases.compile, [&] { return Compilation(network.model.graph, config); });
+  // What cannot run is an error before golden works for it.
+  timed(report.phases.simulate,
+        [&] { prepare_engine(options.engine, config, settings_of(context)); });
+  std::vector<Tensor> expected = timed(report.phases.golden, [&] {
+    return golden_tensors(network, compilation.ofmap_layers(), golden, context);
+  });
   const Program program =
-      timed(report.phases.compile, [&] { return compile(network.model.graph, config); });
+      timed(report.phases.compile, [&] { return program_of(compilation, network, options); });
   RunResult result =
       timed(report.phases.simulate, [&] { return simulate(program, network.input, context); });
-  std::vector<Tensor> expected =
-      timed(report.phases.golden, [&] { return golden_tensors(network, golden, context); });
 
   add_layers(report, program, result);
   report.provenance = provenance_of(context.argv(), options, network);

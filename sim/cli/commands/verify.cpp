@@ -9,6 +9,7 @@
 #include "sim/cli/golden_backend.h"
 #include "sim/cli/graph_cut.h"
 #include "sim/cli/input_source.h"
+#include "sim/cli/memory_need.h"
 #include "sim/cli/model_source.h"
 #include "sim/cli/random_layers.h"
 #include "sim/cli/verification.h"
@@ -89,6 +90,7 @@ Sheet verify_model(Context& context, Verification& verification, GoldenSelection
   const Options& options = context.options();
   const ArchConfig config = load_config(options);
   Model model = load_model(options, config);
+  require_memory_for(model.name, model.graph, config, options);
   const std::int64_t images = options.images.value_or(1);
   const InputSource source(options, config, model);
   if (!options.layers.empty()) {

@@ -2,7 +2,9 @@
 // command. array_kernel_avx2.cpp and array_kernel_vnni.cpp define QSIM_KERNEL_TARGET, the
 // instruction set that the functions below are compiled for, and include this file with vector
 // types of their own:
-//   struct V { Register; kLanes; load(p), store(p, r), broadcast(p), multiply_add(sum, x, w) }
+//   struct V { Register; kLanes; load(p), store(p, r), add(a, b), broadcast(p), multiply_add(sum,
+//   x, w) }
+// and kAddsBias: whether activations come with 128 added (sub(a, b) is wanted then).
 // multiply_add adds to each 32-bit lane the sum of products of its 4 bytes or 2 halves.
 #pragma once
 
@@ -17,6 +19,8 @@
 #endif
 
 namespace qsim::array_block {
+
+inline constexpr std::uint32_t kBiasLane = 0x80808080u;
 
 // Pixels [pixel, pixel + kPixels), columns [column, column + kVectors * V::kLanes).
 template <typename V, std::size_t kVectors, std::size_t kPixels>
@@ -33,6 +37,10 @@ QSIM_KERNEL_TARGET void run_block(const LaneView& view, std::size_t pixel, std::
       }
     }
   }
+  // 128 times the sum of the weights: what activations with 128 added have too much.
+  constexpr bool kSumsWeights = V::kAddsBias && kPixels <= kFewPixels;
+  [[maybe_unused]] typename V::Register weight_sums[kVectors] = {};
+  [[maybe_unused]] const typename V::Register bias = V::broadcast(&kBiasLane);
   const std::uint32_t* weights = view.weights + column;
   for (std::size_t fold = 0; fold < view.folds; ++fold) {
     const std::uint32_t* pixels = view.activations + view.fold_offsets[fold] + pixel;
@@ -48,6 +56,12 @@ QSIM_KERNEL_TARGET void run_block(const LaneView& view, std::size_t pixel, std::
           sums[i][v] = V::multiply_add(sums[i][v], x, w[v]);
         }
       }
+      if constexpr (kSumsWeights) {
+#pragma GCC unroll 4
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          weight_sums[v] = V::multiply_add(weight_sums[v], bias, w[v]);
+        }
+      }
       weights += view.columns;
       pixels += view.step_pitch;
     }
@@ -56,6 +70,7 @@ QSIM_KERNEL_TARGET void run_block(const LaneView& view, std::size_t pixel, std::
   for (std::size_t i = 0; i < kPixels; ++i) {
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < kVectors; ++v) {
+      if constexpr (kSumsWeights) sums[i][v] = V::sub(sums[i][v], weight_sums[v]);
       V::store(psums + i * view.columns + v * V::kLanes, sums[i][v]);
     }
   }

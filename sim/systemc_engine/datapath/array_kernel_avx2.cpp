@@ -15,6 +15,7 @@ namespace {
 struct Lanes8 {
   using Register = __m256i;
   static constexpr std::size_t kLanes = 8;
+  static constexpr bool kAddsBias = false;
   QSIM_INLINE Register load(const void* from) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(from));
   }
@@ -33,6 +34,7 @@ struct Lanes8 {
 struct Lanes4 {
   using Register = __m128i;
   static constexpr std::size_t kLanes = 4;
+  static constexpr bool kAddsBias = false;
   QSIM_INLINE Register load(const void* from) {
     return _mm_loadu_si128(static_cast<const __m128i*>(from));
   }

@@ -16,9 +16,11 @@ namespace {
 struct Lanes16 {
   using Register = __m512i;
   static constexpr std::size_t kLanes = 16;
+  static constexpr bool kAddsBias = true;
   QSIM_INLINE Register load(const void* from) { return _mm512_loadu_si512(from); }
   QSIM_INLINE void store(void* to, Register value) { _mm512_storeu_si512(to, value); }
   QSIM_INLINE Register add(Register a, Register b) { return _mm512_add_epi32(a, b); }
+  QSIM_INLINE Register sub(Register a, Register b) { return _mm512_sub_epi32(a, b); }
   QSIM_INLINE Register broadcast(const std::uint32_t* from) {
     return _mm512_set1_epi32(static_cast<int>(*from));
   }
@@ -30,6 +32,7 @@ struct Lanes16 {
 struct Lanes8 {
   using Register = __m256i;
   static constexpr std::size_t kLanes = 8;
+  static constexpr bool kAddsBias = true;
   QSIM_INLINE Register load(const void* from) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(from));
   }
@@ -37,6 +40,7 @@ struct Lanes8 {
     _mm256_storeu_si256(static_cast<__m256i*>(to), value);
   }
   QSIM_INLINE Register add(Register a, Register b) { return _mm256_add_epi32(a, b); }
+  QSIM_INLINE Register sub(Register a, Register b) { return _mm256_sub_epi32(a, b); }
   QSIM_INLINE Register broadcast(const std::uint32_t* from) {
     return _mm256_set1_epi32(static_cast<int>(*from));
   }
@@ -48,6 +52,7 @@ struct Lanes8 {
 struct Lanes4 {
   using Register = __m128i;
   static constexpr std::size_t kLanes = 4;
+  static constexpr bool kAddsBias = true;
   QSIM_INLINE Register load(const void* from) {
     return _mm_loadu_si128(static_cast<const __m128i*>(from));
   }
@@ -55,6 +60,7 @@ struct Lanes4 {
     _mm_storeu_si128(static_cast<__m128i*>(to), value);
   }
   QSIM_INLINE Register add(Register a, Register b) { return _mm_add_epi32(a, b); }
+  QSIM_INLINE Register sub(Register a, Register b) { return _mm_sub_epi32(a, b); }
   QSIM_INLINE Register broadcast(const std::uint32_t* from) {
     return _mm_set1_epi32(static_cast<int>(*from));
   }

@@ -1,7 +1,7 @@
 #include "sim/systemc_engine/datapath/array_operands.h"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 #include "sim/systemc_engine/datapath/lane_layout.h"
 
@@ -48,7 +48,7 @@ Columns columns_fetched(const Execute& execute) {
 class WindowRows {
  public:
   WindowRows(const Execute& execute, std::size_t array_rows, OperandFormat format,
-             Scratchpads& scratchpads)
+             const Scratchpads& scratchpads)
       : execute_(execute),
         array_rows_(array_rows),
         format_(format),
@@ -59,6 +59,9 @@ class WindowRows {
         scratchpads_(scratchpads) {}
 
   std::int64_t width() const { return width_; }
+  // Of all words read so far; none: both the same.
+  std::int64_t first_word() const { return std::min(first_word_, end_word_); }
+  std::int64_t end_word() const { return end_word_; }
 
   // Writes resident row `iy` (or padding, when it is not resident) of plane `plane`: step s of
   // window column t goes to lanes[s * pitch + t].
@@ -74,6 +77,8 @@ class WindowRows {
     if (count == 0) return;
     const std::int64_t word = execute_.act_addr + plane * execute_.act_plane_words +
                               iy * execute_.act_row_words + present.begin + execute_.origin_col;
+    first_word_ = std::min(first_word_, word);
+    end_word_ = std::max(end_word_, word + count);
     lay_pixels(scratchpads_.activations(word, count).data(), static_cast<std::size_t>(count),
                array_rows_, format_, pitch, lanes + present.begin);
   }
@@ -86,7 +91,9 @@ class WindowRows {
   std::int64_t width_;
   Columns columns_;
   std::uint32_t pad_;
-  Scratchpads& scratchpads_;
+  const Scratchpads& scratchpads_;
+  std::int64_t first_word_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end_word_ = 0;
 };
 
 // Where the re-laid activations lie: one copy of the window rows for each plane, kernel column, and
@@ -139,15 +146,6 @@ void copy_lanes(const std::uint32_t* from, std::size_t count, std::size_t stride
 
 }  // namespace
 
-std::uint32_t* LaneBuffer::reserve(std::size_t lanes) {
-  const std::size_t needed = lanes / 16 + 1;
-  if (needed > capacity_) {
-    lines_.reset(new Line[needed]);
-    capacity_ = needed;
-  }
-  return lines_[0].lanes;
-}
-
 LaneView ArrayOperands::prepare(const Execute& execute, const ArchConfig& arch,
                                 OperandFormat format, Scratchpads& scratchpads) {
   view_.folds = std::size_t{execute.planes} * execute.kernel_h * execute.kernel_w;
@@ -158,21 +156,35 @@ LaneView ArrayOperands::prepare(const Execute& execute, const ArchConfig& arch,
   view_.psums =
       scratchpads.psums(execute.acc_half, execute.acc_addr, static_cast<std::int64_t>(view_.pixels))
           .data();
-  lay_activations(execute, arch, format, scratchpads);
+  const LaidActivations& laid = activations(execute, arch, format, scratchpads);
+  view_.activations = laid.lanes.data();
+  view_.fold_offsets = laid.fold_offsets.data();
+  view_.step_pitch = laid.step_pitch;
   lay_weights(execute, arch, format, scratchpads);
   return view_;
 }
 
+const LaidActivations& ArrayOperands::activations(const Execute& execute, const ArchConfig& arch,
+                                                  OperandFormat format, Scratchpads& scratchpads) {
+  LaidActivationsCache& cache = scratchpads.laid_activations();
+  const Execute reading = reading_of(execute);
+  if (const LaidActivations* laid = cache.find(reading)) return *laid;
+  LaidActivations& laid = cache.begin(reading);
+  lay_activations(execute, arch, format, scratchpads, laid);
+  laid.valid = true;
+  return laid;
+}
+
 void ArrayOperands::lay_activations(const Execute& execute, const ArchConfig& arch,
-                                    OperandFormat format, Scratchpads& scratchpads) {
+                                    OperandFormat format, Scratchpads& scratchpads,
+                                    LaidActivations& laid) {
   WindowRows window(execute, static_cast<std::size_t>(arch.array_rows), format, scratchpads);
   const WindowCopies copies(execute, view_.steps);
   const std::size_t row_pitch = static_cast<std::size_t>(window.width()) + kLaneSlack;
-  std::uint32_t* lanes = activations_.reserve(copies.plane_pitch() * execute.planes);
+  std::uint32_t* lanes = laid.lanes.reserve(copies.plane_pitch() * execute.planes);
   std::uint32_t* row_lanes = window_row_.reserve(row_pitch * view_.steps);
-  fold_offsets_.clear();
   for (std::size_t p = 0; p < execute.planes; ++p) {
-    copies.append_fold_offsets(p, fold_offsets_);
+    copies.append_fold_offsets(p, laid.fold_offsets);
     for (std::size_t phase = 0; phase < copies.phases(); ++phase) {
       for (std::size_t row = 0; row < copies.rows(phase); ++row) {
         window.lay(static_cast<std::int64_t>(p),
@@ -188,9 +200,9 @@ void ArrayOperands::lay_activations(const Execute& execute, const ArchConfig& ar
       }
     }
   }
-  view_.activations = lanes;
-  view_.fold_offsets = fold_offsets_.data();
-  view_.step_pitch = copies.step_pitch();
+  laid.step_pitch = copies.step_pitch();
+  laid.first_word = window.first_word();
+  laid.end_word = window.end_word();
 }
 
 void ArrayOperands::lay_weights(const Execute& execute, const ArchConfig& arch,
@@ -202,7 +214,8 @@ void ArrayOperands::lay_weights(const Execute& execute, const ArchConfig& arch,
   std::fill(corrections, corrections + view_.columns, 0u);
   if (format == OperandFormat::kBiasedBytes) {
     lay_weight_quads(weights, view_.folds * view_.steps, view_.columns, lanes);
-    sub_weight_sums(lanes, view_.folds * view_.steps, view_.columns, corrections);
+    if (view_.pixels > kFewPixels)
+      sub_weight_sums(lanes, view_.folds * view_.steps, view_.columns, corrections);
   } else {
     lay_weight_pairs(weights, view_.folds * view_.steps, view_.columns, lanes);
   }

@@ -7,29 +7,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
-#include <vector>
 
 #include "core/arch_config.h"
 #include "core/isa/commands.h"
+#include "sim/systemc_engine/datapath/laid_activations.h"
 #include "sim/systemc_engine/datapath/lane_layout.h"
 #include "sim/systemc_engine/datapath/scratchpads.h"
 
 namespace qsim {
 
-// Uninitialised 64-byte aligned storage that only grows.
-class LaneBuffer {
- public:
-  std::uint32_t* reserve(std::size_t lanes);
-
- private:
-  struct alignas(64) Line {
-    std::uint32_t lanes[16];
-  };
-  std::unique_ptr<Line[]> lines_;
-  std::size_t capacity_ = 0;  // lines
-};
+// Commands of no more pixels than this have the weights summed while they are multiplied: as
+// another pixel, for whose sake no pass over the weights is needed.
+inline constexpr std::size_t kFewPixels = 2;
 
 // What the block kernels read. Pixel m of a command is output row m / out_cols, column
 // m % out_cols.
@@ -40,7 +29,8 @@ struct LaneView {
   std::size_t step_pitch = 0;
   // Step s of fold f for column c: weights[(f * steps + s) * columns + c].
   const std::uint32_t* weights = nullptr;
-  // -128 times the sum of all weights of a column (kBiasedBytes), else zero: added to each psum.
+  // -128 times the sum of all weights of a column (kBiasedBytes, more than kFewPixels), else zero:
+  // added to each psum.
   const std::uint32_t* corrections = nullptr;
   std::size_t folds = 0;
   std::size_t steps = 0;
@@ -56,16 +46,17 @@ class ArrayOperands {
                    Scratchpads& scratchpads);
 
  private:
+  // As they were laid before, where nothing has been written since.
+  const LaidActivations& activations(const Execute& execute, const ArchConfig& arch,
+                                     OperandFormat format, Scratchpads& scratchpads);
   void lay_activations(const Execute& execute, const ArchConfig& arch, OperandFormat format,
-                       Scratchpads& scratchpads);
+                       Scratchpads& scratchpads, LaidActivations& laid);
   void lay_weights(const Execute& execute, const ArchConfig& arch, OperandFormat format,
                    Scratchpads& scratchpads);
 
-  LaneBuffer activations_;
   LaneBuffer window_row_;
   LaneBuffer weights_;
   LaneBuffer corrections_;
-  std::vector<std::size_t> fold_offsets_;
   LaneView view_;
 };
 

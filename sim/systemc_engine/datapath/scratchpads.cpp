@@ -11,13 +11,14 @@ namespace {
 constexpr std::int8_t kUnwritten = 0x5A;
 constexpr std::int32_t kUnwrittenPsum = 0x5A5A5A5A;
 
-template <typename T>
-std::span<T> words(std::vector<T>& memory, const char* name, std::int64_t word_elems,
-                   std::int64_t size_elems, std::int64_t first, std::int64_t count) {
+template <typename Memory>
+auto words(Memory& memory, const char* name, std::int64_t word_elems, std::int64_t size_elems,
+           std::int64_t first, std::int64_t count) {
   QSIM_CHECK(first >= 0 && count >= 0 && (first + count) * word_elems <= size_elems,
              "words " + std::to_string(first) + " to " + std::to_string(first + count) +
                  " leave the " + name + ", which has " + std::to_string(size_elems / word_elems));
-  return {memory.data() + first * word_elems, static_cast<std::size_t>(count * word_elems)};
+  return std::span(memory).subspan(static_cast<std::size_t>(first * word_elems),
+                                   static_cast<std::size_t>(count * word_elems));
 }
 
 std::vector<std::int8_t> make_memory(std::int64_t bytes) {
@@ -43,7 +44,14 @@ Scratchpads::Scratchpads(const ArchConfig& arch)
   for (auto& half : psums_) half.assign(static_cast<std::size_t>(psums), kUnwrittenPsum);
 }
 
-std::span<std::int8_t> Scratchpads::activations(std::int64_t first, std::int64_t count) {
+std::span<const std::int8_t> Scratchpads::activations(std::int64_t first,
+                                                      std::int64_t count) const {
+  return words(activations_, "activation scratchpad", array_rows_, size(activations_), first,
+               count);
+}
+
+std::span<std::int8_t> Scratchpads::written_activations(std::int64_t first, std::int64_t count) {
+  laid_activations_.drop(first, first + count);
   return words(activations_, "activation scratchpad", array_rows_, size(activations_), first,
                count);
 }

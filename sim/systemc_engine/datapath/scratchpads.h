@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/arch_config.h"
+#include "sim/systemc_engine/datapath/laid_activations.h"
 
 namespace qsim {
 
@@ -19,9 +20,13 @@ class Scratchpads {
   explicit Scratchpads(const ArchConfig& arch);
 
   // Words [first, first + count) of a memory. Throws InternalError when they leave it.
-  std::span<std::int8_t> activations(std::int64_t first, std::int64_t count);  // R bytes a word
-  std::span<std::int8_t> weights(std::int64_t first, std::int64_t count);      // C bytes a word
-  std::span<std::int8_t> outputs(std::int64_t first, std::int64_t count);      // C bytes a word
+  std::span<const std::int8_t> activations(std::int64_t first,
+                                           std::int64_t count) const;  // R bytes a word
+  // The same to be written at once: what was laid of them is dropped.
+  std::span<std::int8_t> written_activations(std::int64_t first, std::int64_t count);
+  LaidActivationsCache& laid_activations() { return laid_activations_; }
+  std::span<std::int8_t> weights(std::int64_t first, std::int64_t count);  // C bytes a word
+  std::span<std::int8_t> outputs(std::int64_t first, std::int64_t count);  // C bytes a word
   std::span<std::int32_t> psums(std::uint32_t half, std::int64_t first,
                                 std::int64_t count);     // C int32 a word
   std::span<std::int8_t> parameters(std::int64_t slot);  // one slot
@@ -35,6 +40,7 @@ class Scratchpads {
   std::vector<std::int8_t> outputs_;
   std::vector<std::int8_t> parameters_;
   std::array<std::vector<std::int32_t>, kAccumulatorHalves> psums_;
+  LaidActivationsCache laid_activations_;
 };
 
 }  // namespace qsim

@@ -68,7 +68,7 @@ void deinterleave(std::span<const std::int8_t> stream, const Load& load, const A
     const std::int64_t extent = (words_per_pixel - 1) * load.plane_words + count;
     split(stream.data() + pixel * words_per_pixel * word_bytes, count, words_per_pixel,
           static_cast<std::size_t>(word_bytes), load.plane_words,
-          scratchpads.activations(first, extent).data());
+          scratchpads.written_activations(first, extent).data());
   }
 }
 
@@ -77,7 +77,7 @@ void load_activations(const Load& load, const ArchConfig& arch, const DramMemory
   const std::int64_t bytes = stream_bytes(load);
   if (arch.block_channels() == arch.array_rows) {
     const std::int64_t words = ceil_div(bytes, arch.array_rows);
-    read_stream(load, dram, scratchpads.activations(load.local_addr, words).data());
+    read_stream(load, dram, scratchpads.written_activations(load.local_addr, words).data());
     return;
   }
   std::vector<std::int8_t> stream(static_cast<std::size_t>(bytes));

@@ -246,6 +246,37 @@ TEST(RtlCommandLine, ATraceThatCannotBeWrittenIsAnErrorBeforeTheRun) {
   expect_contains(outcome.err, "/proc/no");
 }
 
+TEST(RtlCommandLine, ATraceThatTheDiskCutsShortIsAnError) {
+  QSIM_NEEDS_RTL_MODELS();
+  const TestFolder folder;
+  folder.write("small.yaml", kSmall);
+  const Outcome outcome =
+      run_qsim(folder, kHand + "run --engine rtl --model small.yaml --trace t.fst",
+               "trap '' XFSZ && ulimit -f 128 &&");
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  expect_contains(outcome.err,
+                  "t.fst: cannot be written: the trace is not whole; is the disk full?");
+  EXPECT_FALSE(std::filesystem::exists(folder / "t.fst"));
+}
+
+// The writer maps its files; without room for a page that is SIGBUS.
+TEST(RtlCommandLine, ATraceWithoutRoomForItsPagesLeavesNothing) {
+  QSIM_NEEDS_RTL_MODELS();
+  const TestFolder folder;
+  folder.write("small.yaml", kSmall);
+  folder.write("t.fst", "older");
+  for (const char* kib : {"1", "16"}) {
+    const Outcome outcome =
+        run_qsim(folder, kHand + "run --engine rtl --model small.yaml --trace t.fst",
+                 std::string("ulimit -f ") + kib + " &&");
+    EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+    expect_contains(outcome.err, "t.fst: cannot be written: the trace is not whole");
+    EXPECT_EQ(read_file(folder / "t.fst"), "older");
+    const std::filesystem::directory_iterator files(folder.path());
+    EXPECT_EQ(std::distance(files, std::filesystem::directory_iterator()), 2);
+  }
+}
+
 TEST(RtlCommandLine, WithoutVerilatorAConfigurationThatIsNotBuiltSaysWhatToInstall) {
   const TestFolder folder;
   folder.write("odd.yaml", "name: odd\nburst_beats: 23\n");

@@ -5,6 +5,7 @@
 
 #include "compiler/verifier/verify.h"
 #include "core/dram_memory.h"
+#include "core/isa/command_codec.h"
 #include "golden/program_interpreter/program_interpreter.h"
 #include "tests/rtl/programs/coverage_bins.h"
 #include "tests/rtl/programs/program_generator.h"
@@ -28,6 +29,30 @@ TEST(RandomPrograms, EveryOneIsLegal) {
     const ArchConfig arch = named_config(name);
     for (std::uint64_t seed = 0; seed < 400; ++seed) expect_legal(arch, seed);
     expect_legal(arch, 1007);
+  }
+}
+
+// Some fields a compiler always gives one value: these programs are where they vary.
+TEST(RandomPrograms, EveryFieldOfEveryCommandTakesSeveralValues) {
+  std::array<std::vector<std::set<std::int64_t>>, kUnits> seen;
+  for (const char* name : {"pe4x4", "pe16x32"}) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      const Program program = make_random_case(named_config(name), seed).program;
+      for (std::size_t unit = 0; unit < kUnits; ++unit) {
+        seen[unit].resize(command_fields(static_cast<Unit>(unit)).size());
+        for (const Instruction& instruction : program.streams[unit]) {
+          for (std::size_t i = 0; i < seen[unit].size(); ++i) {
+            seen[unit][i].insert(field_value(instruction.command, i));
+          }
+        }
+      }
+    }
+  }
+  for (std::size_t unit = 0; unit < kUnits; ++unit) {
+    for (std::size_t i = 0; i < seen[unit].size(); ++i) {
+      EXPECT_GT(seen[unit][i].size(), 1u)
+          << kUnitNames[unit] << "." << command_fields(static_cast<Unit>(unit))[i].name;
+    }
   }
 }
 

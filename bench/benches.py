@@ -1,0 +1,69 @@
+"""The one list of benchmarks that run.py knows. Each is one or more commands that print figures, JSON a
+line, on stdout; a figure's name begins with the benchmark's."""
+import pathlib
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+NETWORKS = [ROOT / f"models/workloads/{name}.yaml" for name in ("vgg8", "vgg16")]
+
+
+def config(name):
+    return ROOT / f"configs/{name}.yaml"
+
+
+@dataclass(frozen=True)
+class Bench:
+    name: str
+    what: str
+    commands: Callable  # build folder -> list of commands
+    why_not: Callable = lambda build: ""  # build folder -> why it cannot run here; empty if it can
+
+
+def python(script, *arguments):
+    # -B: nothing is written beside the sources.
+    return [sys.executable, "-B", ROOT / "bench" / script, *arguments]
+
+
+def no_verilator(_build):
+    missing = [tool for tool in ("verilator", "clang++") if not shutil.which(tool)]
+    return "no " + " and no ".join(missing) if missing else ""
+
+
+def no_onnxruntime(build):
+    if not (build / "ort/run_onnx.mjs").is_file():
+        return "no ONNX Runtime (tools/ort/install.sh)"
+    if not (build / "bin/golden_export_onnx").is_file():
+        return "built without tests, which have the ONNX writer"
+    return "" if shutil.which("node") else "no node"
+
+
+def no_counter(_build):
+    sys.path.insert(0, str(ROOT / "bench/instructions"))
+    import counter  # pylint: disable=import-outside-toplevel
+    return "" if counter.find() else "neither perf with hardware counters nor valgrind"
+
+
+BENCHES = (
+    Bench("array_kernel", "the SystemC engine's EXECUTE kernel, by array and vector path",
+          lambda build: [[build / "bin/systemc_array_kernel_bench", "--figures"]]),
+    Bench("systemc", "the SystemC engine on whole networks, pe16x16, one thread",
+          lambda build: [[build / "bin/systemc_network_bench", "--figures", config("pe16x16"), *NETWORKS]]),
+    Bench("process", "the qsim process from start to end: wall time and peak memory",
+          lambda build: [python("whole_process/processes.py", build)]),
+    Bench("golden_cpu", "the golden on the CPU, one thread",
+          lambda build: [[build / "bin/golden_cpu_bench", "--figures", network] for network in NETWORKS]),
+    Bench("golden_vs_ort", "the golden and ONNX Runtime in turn, one thread each",
+          lambda build: [["node", ROOT / "bench/golden_vs_ort/compare.mjs", "--figures", build / "bin",
+                          build / "ort", *NETWORKS]], no_onnxruntime),
+    Bench("rtl", "the Verilated RTL on VGG-8, one thread",
+          lambda build: [[build / "bin/rtl_engine_bench", "--figures", NETWORKS[0],
+                          *map(config, ("pe8x8", "pe16x16", "pe32x32"))]], no_verilator),
+    Bench("instructions", "user instructions of whole processes",
+          lambda build: [python("instructions/instructions.py", build)], no_counter),
+    Bench("cost_growth", "time and memory against MACs, commands and array size",
+          lambda build: [python("cost_growth/measure.py", build)]),
+)
+NAMES = tuple(bench.name for bench in BENCHES)

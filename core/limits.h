@@ -1,0 +1,72 @@
+// How large what qsim is given may be: every limit by name, with its reason. More than that is an
+// error that says so, before memory is taken for it. docs/reference/limits.md lists the table, and
+// tests/io/limits_test.cpp holds the two together. Whether a run fits the machine at hand is
+// core/io/memory.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace qsim {
+
+inline constexpr std::int64_t kMaxModelBytes = (std::int64_t{2} << 30) - 1;
+inline constexpr std::int64_t kMaxModelNodes = 10'000;
+inline constexpr std::int64_t kMaxLayers = 10'000;
+inline constexpr std::int64_t kMaxTensorElems = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMaxDramBytes = std::int64_t{1} << 32;
+inline constexpr std::int64_t kMaxFileBytes = std::int64_t{4} << 30;
+inline constexpr std::int64_t kMaxPictureBytes = std::int64_t{256} << 20;
+inline constexpr std::int64_t kMaxImagePixels = std::int64_t{64} << 20;
+inline constexpr std::int64_t kMaxNpyHeaderBytes = 65'535;
+inline constexpr std::int64_t kMaxNpyDims = 32;
+inline constexpr std::int64_t kMaxYamlBytes = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMaxYamlDepth = 32;
+inline constexpr std::int64_t kMaxWorkloadDim = std::int64_t{1} << 24;
+inline constexpr std::int64_t kMaxBatch = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMaxImages = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMaxIndex = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMaxSeeds = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMaxRuns = 100'000;
+
+struct Limit {
+  std::string_view name;
+  std::int64_t value;
+  std::string_view of;  // what it limits, with the unit
+  std::string_view reason;
+};
+
+inline constexpr std::array kLimits = {
+    Limit{"kMaxModelBytes", kMaxModelBytes, "bytes of an ONNX file",
+          "protobuf cannot hold more; external data is apart"},
+    Limit{"kMaxModelNodes", kMaxModelNodes, "nodes of an ONNX graph",
+          "a chain has a few hundred; the checks between nodes take time for each"},
+    Limit{"kMaxLayers", kMaxLayers, "layers of a network",
+          "each has a name, a row in every table and files in a trace"},
+    Limit{"kMaxTensorElems", kMaxTensorElems, "elements of one tensor, batch included",
+          "its bytes have addresses of 32 bits; an int32 or float32 tensor is four times as long"},
+    Limit{"kMaxDramBytes", kMaxDramBytes, "bytes of a program's DRAM",
+          "the accelerator's addresses have 32 bits"},
+    Limit{"kMaxFileBytes", kMaxFileBytes, "bytes of any file that is read whole (.npy, .qprog)",
+          "it is in memory at once, and a longer one is a mistake"},
+    Limit{"kMaxPictureBytes", kMaxPictureBytes, "bytes of a PNG or JPEG file",
+          "more than the pixels below need"},
+    Limit{"kMaxImagePixels", kMaxImagePixels, "pixels of a picture, height x width",
+          "judged by the header, so that a small file cannot unpack into gigabytes"},
+    Limit{"kMaxNpyHeaderBytes", kMaxNpyHeaderBytes, "bytes of a .npy header",
+          "what version 1.0 can say; later versions could say 4 GB"},
+    Limit{"kMaxNpyDims", kMaxNpyDims, "dimensions of a .npy array", "NumPy's own limit"},
+    Limit{"kMaxYamlBytes", kMaxYamlBytes, "bytes of a YAML file",
+          "configurations and workloads have some thousand"},
+    Limit{"kMaxYamlDepth", kMaxYamlDepth, "levels of lists and maps in a YAML file",
+          "the parser's stack grows with them; aliases, which could grow faster, are refused"},
+    Limit{"kMaxWorkloadDim", kMaxWorkloadDim, "any one size in a workload",
+          "keeps products of sizes within 64 bits"},
+    Limit{"kMaxBatch", kMaxBatch, "--batch", "the tensors and the memory below are what limits"},
+    Limit{"kMaxImages", kMaxImages, "--images", "outputs of all pictures are kept until the end"},
+    Limit{"kMaxIndex", kMaxIndex, "--index", "a batch file of 4 GiB has fewer records"},
+    Limit{"kMaxSeeds", kMaxSeeds, "--seeds", "years of work; memory does not grow with it"},
+    Limit{"kMaxRuns", kMaxRuns, "--runs of golden bench", "each run's time is kept for the median"},
+};
+
+}  // namespace qsim

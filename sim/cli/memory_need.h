@@ -1,0 +1,21 @@
+// How much memory a command will need for a network, judged before it takes any of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/arch_config.h"
+#include "core/graph.h"
+#include "sim/cli/options.h"
+
+namespace qsim {
+
+// The formula of docs/reference/limits.md: an upper bound of what the whole process has in memory
+// at any time, near enough to refuse only what would hardly fit.
+std::int64_t memory_need_bytes(const Graph& graph, const ArchConfig& arch, const Options& options);
+
+// Throws Error (exit code 3) naming the model when that is more than there is.
+void require_memory_for(const std::string& model, const Graph& graph, const ArchConfig& arch,
+                        const Options& options);
+
+}  // namespace qsim

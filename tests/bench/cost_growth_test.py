@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""bench/cost_growth: its networks are the shipped ones, its fits are fits, the page is a baseline's."""
+import importlib.util
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+from samples import ROOT, figure, results as sample
+
+import networks
+import page
+import points as growth
+import results
+
+BASELINES = ROOT / "bench/baselines"
+KINDS = {"process": "time", "simulate": "time", "peak": "memory", "import": "time", "compile": "time"}
+
+
+def layers_of(text):
+    return [line.strip() for line in text.splitlines() if line.strip().startswith("- ")]
+
+
+def measured(value_of):
+    """Results with every figure that the page needs: value_of(network, array, what)."""
+    figures = []
+    for network, array in networks.points():
+        for what in growth.WHATS:
+            kind = KINDS.get(what.split("_")[0], "count")
+            figures.append(figure(f"cost_growth/{network.name}/{array}/{what}",
+                                  value_of(network, array, what), kind))
+    return figures
+
+
+def load(json_object):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "r.json"
+        file.write_text(json.dumps(json_object), encoding="utf8")
+        return results.load(file)
+
+
+def plausible(network, _array, what):
+    return {"macs": 7 * network.size ** 2, "model": network.model_bytes(),
+            "peak_memory_with_data": network.model_bytes() + 30e6,
+            "simulate_with_data": 1e-6 * network.size ** 3}.get(what, 1.0 + network.size)
+
+
+class Networks(unittest.TestCase):
+    def test_they_have_the_layers_of_the_shipped_ones(self):
+        for network, name in ((networks.VGG8, "vgg8"), (networks.vgg16(224), "vgg16")):
+            shipped = (ROOT / f"models/workloads/{name}.yaml").read_text(encoding="utf8")
+            self.assertEqual(layers_of(network.workload()), layers_of(shipped))
+            for field in ("seed", "input"):
+                pattern = rf"(?m)^{field}: .*$"
+                self.assertEqual(re.search(pattern, network.workload())[0], re.search(pattern, shipped)[0])
+
+    def test_model_bytes_are_those_of_the_literature(self):
+        # Simonyan and Zisserman's configuration D: 138,357,544 parameters, 13,416 of them biases.
+        self.assertEqual(networks.vgg16(224).model_bytes(), 138_357_544 + 3 * 13_416)
+
+    def test_pe64x64_is_half_of_tpu128x128(self):
+        tpu = (ROOT / "configs/tpu128x128.yaml").read_text(encoding="utf8")
+        half = networks.pe64x64(tpu)
+        self.assertIn("array_rows: 64\narray_cols: 64\nact_scratchpad_kib: 2048\n", half)
+        self.assertIn("bus_bytes: 64\ndram_latency_cycles: 100\n", half)
+
+
+class Fits(unittest.TestCase):
+    def test_the_exponent_of_a_power_is_found(self):
+        found = growth.points_of(load(sample(*measured(plausible)))["figures"])
+        pictures = growth.vgg16_pictures(found)
+        self.assertEqual(len(pictures), len(networks.SIZES))
+        self.assertEqual(round(growth.exponent(pictures, "simulate_with_data", "macs"), 9), 1.5)
+
+    def test_points_need_every_figure(self):
+        figures = measured(plausible)[1:]
+        with self.assertRaisesRegex(growth.Incomplete, "no figure cost_growth/vgg8/pe16x16/process_with_data"):
+            growth.points_of(load(sample(*figures))["figures"])
+
+    def test_the_arrays_are_in_order_of_size(self):
+        found = growth.points_of(load(sample(*measured(plausible)))["figures"])
+        self.assertEqual([p.array for p in growth.by_array(found, "vgg8")], list(networks.ARRAYS))
+
+
+class Page(unittest.TestCase):
+    def test_it_says_what_grows_faster_and_what_is_over_the_limit(self):
+        text = page.generated(load(sample(*measured(plausible))))
+        self.assertRegex(text, r"simulate, with data \| MACs \| 1\.50 \| 1\.50 \| more than linear \|")
+        self.assertRegex(text, r"import \| model bytes \| 0\.\d+ \| 0\.\d+ \|  \|")
+        self.assertIn("30 MB, by vgg8 on pe16x16: within the limit", text)
+        over = measured(lambda *of: 120e6 + of[0].model_bytes() if of[2].startswith("peak") else plausible(*of))
+        self.assertIn(": over the limit of 100 MB", page.generated(load(sample(*over))))
+
+    def test_only_what_is_between_the_marks_changes(self):
+        text = f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n"
+        self.assertEqual(page.page_with(text, "new"), f"before\n{page.BEGIN}\nnew\n{page.END}\nafter\n")
+        with self.assertRaises(ValueError):
+            page.page_with("no marks", "new")
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib, which draws the pictures")
+    def test_the_same_figures_give_the_same_page_and_pictures(self):
+        def written():
+            with tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "page.md"
+                file.write_text(f"{page.BEGIN}\n{page.END}\n", encoding="utf8")
+                page.write(load(sample(*measured(plausible))), file, pathlib.Path(folder) / "pictures")
+                return {path.name: path.read_bytes() for path in pathlib.Path(folder).rglob("*.*")}
+
+        first = written()
+        self.assertEqual(set(first), {"page.md", "cost_macs.svg", "cost_commands.svg", "cost_memory.svg",
+                                      "cost_array.svg"})
+        self.assertIn(b"| vgg16-448 |", first["page.md"])
+        self.assertEqual(written(), first)
+
+    def test_the_page_is_of_a_committed_baseline(self):
+        files = [file for file in BASELINES.glob("*.json") if '"cost_growth/' in file.read_text(encoding="utf8")]
+        if not files:
+            self.skipTest("bench/baselines has no measurement of cost_growth")
+        text = page.PAGE.read_text(encoding="utf8")
+        self.assertIn(text, [page.page_with(text, page.generated(results.load(file))) for file in files])
+
+    def test_the_pictures_are_there_and_are_the_pages(self):
+        text = page.PAGE.read_text(encoding="utf8")
+        shown = set(re.findall(r"\.\./pictures/(cost_\w+)\.svg", text))
+        self.assertEqual(shown, {file.stem for file in page.PICTURES.glob("cost_*.svg")})
+        self.assertEqual(len(shown), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()

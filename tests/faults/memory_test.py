@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""memory_test.py QSIM: too little memory, and files that declare more than they hold: one line and exit code 3,
+at once, and never a process that the system ends."""
+import os
+import resource
+import struct
+import subprocess
+import sys
+import zlib
+
+from common import SMALL, check, check_error, work_folder
+
+MB = 1_000_000
+HUGE = """name: huge
+input: {shape: [1, 1, 1, 16777216], dtype: int8}
+layers:
+  - {op: fully_connected, name: fc, out_features: %d}
+"""
+
+
+def run(qsim, folder, words, limit=None, kind=resource.RLIMIT_AS):
+    def set_limit():
+        if limit is not None:
+            resource.setrlimit(kind, (limit, limit))
+
+    return subprocess.run([qsim, *words, "--quiet"], cwd=folder, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, check=False, timeout=120, preexec_fn=set_limit,
+                          env={**os.environ, "QSIM_GOLDEN": "cpu"})
+
+
+def little_memory(qsim):
+    """From the least in which qsim starts, below which the libraries' own constructors fail, to where all fits."""
+    codes = set()
+    commands = [["run"], ["verify"], ["run", "--model", "vgg16", "--no-verify"],
+                ["compile", "--model", "alexnet", "--out", "p"], ["export-vectors", "--out", "v"],
+                ["run", "--dump-layers", "d"]]
+    for words in commands:
+        with work_folder() as work:
+            for kind, limits in ((resource.RLIMIT_AS, [*range(20, 160, 6), 200, 300]),
+                                 (resource.RLIMIT_DATA, [5, 8, 12, 16, 24, 32, 64, 100, 160])):
+                for limit in limits:
+                    if run(qsim, work, ["--version"], limit * MB, kind).returncode not in (0, 3):
+                        check(limit < 40, f"qsim does not start with {limit} MB of limit {kind}")
+                        continue
+                    outcome = run(qsim, work, words, limit * MB, kind)
+                    codes.add(outcome.returncode)
+                    what = f"{' '.join(words)} with {limit} MB of limit {kind}"
+                    if outcome.returncode != 0:
+                        check_error(outcome, what)
+    check(codes == {0, 3}, f"exit codes {codes}")
+    print("little memory: every run ends well or with exit code 3")
+
+
+def estimated_first(qsim):
+    with work_folder() as work:
+        outcome = run(qsim, work, ["run", "--model", "vgg16", "--batch", "64"], 900 * MB, resource.RLIMIT_DATA)
+        check_error(outcome, "vgg16 with 900 MB")
+        check("model 'vgg16': needs about " in outcome.stderr and "docs/reference/limits.md" in outcome.stderr,
+              outcome.stderr)
+        print(outcome.stderr.strip())
+
+
+def npy_of(shape):
+    header = f"{{'descr': '|i1', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+
+
+def png_of(width, height):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(b"\0" * 1000)) + chunk(b"IEND", b""))
+
+
+def jpeg_of(width, height):
+    frame = struct.pack(">HBHHB", 17, 8, height, width, 3) + bytes([1, 17, 0, 2, 17, 0, 3, 17, 0])
+    scan = struct.pack(">HB", 12, 3) + bytes([1, 0, 2, 0, 3, 0, 0, 63, 0])
+    return b"\xff\xd8\xff\xc0" + frame + b"\xff\xda" + scan + b"\xff\xd9"
+
+
+def declared(qsim):
+    """What a few bytes can claim; all of it under a limit that the claim alone would break."""
+    aliases = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
+    files = {
+        "elements.npy": (npy_of((1 << 20, 1 << 20)), ["--input", "elements.npy"], "truncated"),
+        "overflow.npy": (npy_of((1 << 40, 1 << 40)), ["--input", "overflow.npy"], "does not fit 64 bits"),
+        "bomb.png": (png_of(60000, 60000), ["--input", "bomb.png"], "a picture of 60000 x 60000 pixels"),
+        "bomb.jpg": (jpeg_of(65000, 65000), ["--input", "bomb.jpg"], "a picture of 65000 x 65000 pixels"),
+        "weights.yaml": ((HUGE % 16777216).encode(), ["--model", "weights.yaml"], "at most 2147483648 are allowed"),
+        "memory.yaml": ((HUGE % 120).encode(), ["--model", "memory.yaml"], "needs about 2.1 GB"),
+        "batch.yaml": ((SMALL % 1).encode(), ["--model", "batch.yaml", "--batch", "1048576"], "elements"),
+        "deep.yaml": (b"a: " + b"[" * 5000 + b"1" + b"]" * 5000, ["--config", "deep.yaml"], "nested deeper than 32 levels"),
+        "long.yaml": (b"a: " + b"x" * (1 << 20), ["--config", "long.yaml"], "longer than the 1048576 bytes"),
+        "laughs.yaml": (aliases.encode(), ["--config", "laughs.yaml"], "aliases and anchors are not allowed"),
+        "p.qprog": (b"program p\n" + b"x" * 100, ["inspect", "./p.qprog"], "p.qprog"),
+    }
+    with work_folder() as work:
+        for name, (content, words, expected) in files.items():
+            with open(os.path.join(work, name), "wb") as file:
+                file.write(content)
+            outcome = run(qsim, work, words, 1000 * MB, resource.RLIMIT_DATA)
+            check(outcome.returncode in (3, 4), f"{name}: exit code {outcome.returncode}: {outcome.stderr}")
+            check(expected in outcome.stderr and outcome.stderr.count("\n") == 1, f"{name}: {outcome.stderr}")
+            print(f"{name}: {outcome.stderr.strip()[:110]}")
+        sparse = os.path.join(work, "sparse.npy")
+        with open(sparse, "wb") as file:
+            file.truncate(1 << 33)
+        check_error(run(qsim, work, ["--input", "sparse.npy"]), "8 GiB of nothing", "sparse.npy")
+        sparse = os.path.join(work, "sparse.onnx")
+        with open(sparse, "wb") as file:
+            file.truncate(1 << 31)
+        check_error(run(qsim, work, ["--model", "./sparse.onnx"]), "2 GiB of nothing", "sparse.onnx")
+
+
+def main():
+    what, qsim = sys.argv[1:]
+    {"little_memory": little_memory, "estimated_first": estimated_first, "declared": declared}[what](qsim)
+
+
+if __name__ == "__main__":
+    main()

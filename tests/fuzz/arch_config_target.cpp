@@ -1,0 +1,19 @@
+// configs/*.yaml: a configuration that is read can be built, and is read again from what is
+// printed of it.
+#include "core/io/arch_config_file.h"
+#include "tests/fuzz/fuzz_support.h"
+
+namespace qsim::fuzz {
+
+void fuzz_one(Bytes input) {
+  static Folder folder;
+  const auto path = folder.file("config.yaml", text_of(input));
+  ArchConfig config;
+  if (!accepted([&] { config = load_arch_config(path); })) return;
+  validate(config);
+  const std::string printed = arch_config_yaml(config);
+  require(load_arch_config(folder.file("printed.yaml", printed)) == config,
+          "the printed configuration is another one:\n" + printed);
+}
+
+}  // namespace qsim::fuzz

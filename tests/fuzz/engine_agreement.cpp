@@ -1,0 +1,58 @@
+#include "tests/fuzz/engine_agreement.h"
+
+#include <cstdlib>
+
+#include "core/cycle_accounting.h"
+#include "golden/program_interpreter/program_interpreter.h"
+#include "sim/systemc_engine/systemc_engine.h"
+#include "tests/fuzz/fuzz_support.h"
+
+namespace qsim::fuzz {
+namespace {
+
+constexpr int kRandomOrders = 2;
+
+// The path that QSIM_FUZZ_VECTOR_PATH names, where the processor has it; else the best.
+SystemcEngineOptions systemc_options() {
+  const char* const wanted = std::getenv("QSIM_FUZZ_VECTOR_PATH");
+  for (const VectorPath path :
+       {VectorPath::kPortable, VectorPath::kAvx2, VectorPath::kAvx512Vnni}) {
+    if (wanted != nullptr && vector_path_name(path) == wanted && is_supported(path)) return {path};
+  }
+  return {};
+}
+
+// One a process: SystemC elaborates once.
+Engine& systemc() {
+  static const std::unique_ptr<Engine> kEngine = make_systemc_engine(systemc_options());
+  return *kEngine;
+}
+
+void require_same(const std::vector<Tensor>& ofmaps, const std::vector<Tensor>& expected,
+                  const std::string& engine) {
+  require(ofmaps.size() == expected.size(), engine + " gives another number of ofmaps");
+  for (std::size_t i = 0; i < ofmaps.size(); ++i) {
+    require(ofmaps[i] == expected[i], engine + " gives other bytes in layer " + std::to_string(i));
+  }
+}
+
+}  // namespace
+
+std::vector<Tensor> run_everywhere(const Program& program, const Tensor& input,
+                                   std::uint64_t seed) {
+  const std::vector<Tensor> expected =
+      make_program_interpreter()->run(program, input, {true, seed}).ofmaps;
+  for (int order = 0; order < kRandomOrders; ++order) {
+    const RunOptions options{true, seed + static_cast<std::uint64_t>(order)};
+    require_same(make_program_interpreter(true)->run(program, input, options).ofmaps, expected,
+                 "the interpreter in random order");
+  }
+  const RunResult timed = systemc().run(program, input, {true, seed});
+  require_same(timed.ofmaps, expected, "the SystemC engine");
+  account(program, timed.times);
+  require(systemc().run(program, input, {false, seed}).times == timed.times,
+          "the SystemC engine takes other cycles without data");
+  return expected;
+}
+
+}  // namespace qsim::fuzz

@@ -1,0 +1,39 @@
+// A model's sidecar: what is read prepares a picture, whose bytes all lie in the input's range.
+#include <cmath>
+
+#include "core/io/sidecar.h"
+#include "tests/fuzz/fuzz_support.h"
+
+namespace qsim::fuzz {
+namespace {
+
+constexpr std::int64_t kMostPixels = 1 << 14;  // 65536 x 65536 is legal, and takes a while
+
+void prepare_picture(const Sidecar& sidecar) {
+  Graph graph;
+  graph.input.shape = {1, sidecar.resize_height, sidecar.resize_width, 3};
+  graph.input.dtype = DType::kUint8;
+  graph.input.zero_point = 3;
+  graph.input.scale_exponent = 5;
+  const Image image{2, 3, {0, 1, 2, 127, 128, 129, 253, 254, 255, 0, 0, 0, 255, 255, 255, 9, 9, 9}};
+  accepted([&] {
+    const Tensor tensor = preprocess(image, sidecar, graph);
+    require(tensor.shape == graph.input.shape.nhwc(), "a prepared picture of another shape");
+  });
+}
+
+}  // namespace
+
+void fuzz_one(Bytes input) {
+  static Folder folder;
+  folder.file("model.yaml", text_of(input));
+  std::optional<Sidecar> sidecar;
+  if (!accepted([&] { sidecar = load_sidecar_of(folder.path() / "model.onnx"); })) return;
+  require(sidecar.has_value(), "the file beside the model is not found");
+  for (std::size_t i = 0; i < 3; ++i) {
+    require(std::isfinite(sidecar->mean[i]) && sidecar->std[i] > 0, "a mean or std of no use");
+  }
+  if (sidecar->resize_height * sidecar->resize_width <= kMostPixels) prepare_picture(*sidecar);
+}
+
+}  // namespace qsim::fuzz

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""The commands that the pages show run as they stand, and print what the pages show.
+
+usage: code_blocks_test.py REPOSITORY_ROOT QSIM
+An indented block that begins with a command is run, in order, from a work folder that looks like the
+repository's root; its exit code must be 0. A ``` block next after it is all that it prints, but for
+times. A block after the comment `<!-- not run: REASON -->` is neither run nor compared; what builds,
+tests or installs (./dev) must carry one.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import links_test
+
+COMMAND = re.compile(r"^(\./|build/|qsim |git |sed |for |echo |examples/|rtl/|bench/|tools/|tests/|"
+                     r"golden_cuda_check |DIR/|cmake |ctest |python3 )")
+NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
+NEVER_RUN = re.compile(r"^(\./dev|git|sudo|apt-get|DIR/)\b")
+# How long something took, and the parts of a table row that such a figure may shift.
+TIME = re.compile(r"\d+(\.\d+)? ?(ns|us|ms|s|min)\b")
+
+
+class Block:
+    """Commands of a page, and what they print if the page shows it."""
+
+    def __init__(self, page, line, reason):
+        self.where = f"{page}:{line}"
+        self.reason = reason
+        self.commands = []
+        self.shown = None
+
+
+def blocks(root, page):
+    """The command blocks of a page, in order."""
+    found, block, fence, reason, after_code = [], None, None, "", False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if line.startswith("```"):
+            if fence is None:
+                fence = []
+                shows = after_code and line == "```"
+            else:
+                if shows and found:
+                    found[-1].shown = fence
+                fence, block, after_code = None, None, False
+        elif fence is not None:
+            fence.append(line)
+        elif line.startswith("    ") and (block or reason or COMMAND.match(line[4:])):
+            if block is None:
+                block = Block(page.relative_to(root), number, reason)
+                found.append(block)
+                reason, after_code = "", True
+            block.commands.append(line[4:])
+        else:
+            block = None
+            if NOT_RUN.match(line):
+                reason = NOT_RUN.match(line)[1]
+            elif line.strip():
+                reason = ""
+    return found
+
+
+def work_folder(root, qsim, folder):
+    """A folder in which the repository's paths lead to it, and `build` and new files do not."""
+    for entry in root.iterdir():
+        if entry.name != "build" and not entry.name.startswith("."):
+            (folder / entry.name).symlink_to(entry)
+    for place in (folder / "build/release", folder / "bin"):
+        place.mkdir(parents=True)
+        (place / "qsim").symlink_to(qsim)
+    (folder / "build/release/bin").symlink_to(qsim.parent / "bin")
+    # What README calls yours.
+    model = root / "models/vgg8-cifar10/vgg8-int8"
+    shutil.copy(f"{model}.onnx", folder / "my_int8.onnx")
+    shutil.copy(f"{model}.yaml", folder / "my_int8.yaml")
+    shutil.copy(root / "models/pictures/chelsea-32x32.png", folder / "cat.jpg")
+    records = [bytes([index % 10]) + bytes((index * k + k // 7) % 256 for k in range(3072))
+               for index in range(40)]
+    (folder / "test_batch.bin").write_bytes(b"".join(records))
+
+
+def comparable(lines):
+    """Lines without times and without blanks at their ends."""
+    text = TIME.sub("TIME", "\n".join(line.rstrip() for line in lines))
+    return text.strip("\n").splitlines()
+
+
+def run(block, folder):
+    """A fault's text, or nothing."""
+    if any(NEVER_RUN.match(line) for line in block.commands):
+        return f"{block.where}: needs <!-- not run: REASON --> in front: {block.commands[0]}"
+    script = [line for line in block.commands
+              if shutil.which("verilator") or "rtl" not in line]
+    environment = dict(os.environ, QSIM_GOLDEN="cpu", PATH=f"{folder}/bin:{os.environ['PATH']}")
+    done = subprocess.run(["bash", "-e", "-c", "\n".join(script)], cwd=folder, env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False, timeout=120)
+    printed = done.stdout.decode()
+    if done.returncode != 0:
+        return f"{block.where}: exit code {done.returncode}:\n{printed[-500:]}"
+    if block.shown is None:
+        return ""
+    # Progress is for those who wait; qsim's own begins after a second, which a slow machine may need.
+    lines = [line for line in printed.splitlines() if not re.match(r"  \[|\r|qsim: (?!error:)", line)]
+    if comparable(lines) == comparable(block.shown):
+        return ""
+    return f"{block.where}: shows other text than it prints, which is:\n{printed}"
+
+
+def main():
+    root, qsim = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+    faults, ran, compared = [], 0, 0
+    for page in links_test.pages(root):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            work_folder(root, qsim, folder)
+            for block in blocks(root, page):
+                if block.reason:
+                    print(f"{block.where}: not run: {block.reason}")
+                    continue
+                fault = run(block, folder)
+                ran += 1
+                compared += block.shown is not None
+                if fault:
+                    faults.append(fault)
+    print("\n".join(faults))
+    if ran < 8 or compared < 3:
+        faults.append("too few")
+    print(f"{ran} blocks of commands ran, {compared} outputs compared, {len(faults)} faults")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Reads docs/reference/errors.md: its rows, as patterns that messages are held against."""
+import pathlib
+import re
+
+PAGE = "docs/reference/errors.md"
+ROW = re.compile(r"^\| (?:`` ?(?P<ticks>.*?) ?``|`(?P<plain>[^`]*)`) \| (?P<codes>[0-9, ]+) \| (?P<advice>.*) \|$")
+# Placeholders that do not stand for anything at all.
+PLACEHOLDERS = {"{line}": r"\d+", "{column}": r"\d+", "{words}": r"[A-Za-z ,-]+"}
+NOT_PROVOKED = "*Not provoked: "
+
+
+class Row:
+    """One message of the page. `{...}` in it stands for anything."""
+
+    def __init__(self, number, match):
+        self.where = f"{PAGE}:{number}"
+        self.text = (match["ticks"] or match["plain"]).replace("\\|", "|")
+        self.codes = {int(code) for code in match["codes"].split(",")}
+        reason = match["advice"].partition(NOT_PROVOKED)[2]
+        self.not_provoked = bool(reason)
+        # On another machine it may be, or early in the record.
+        self.may_be_met = bool(re.search("GPU|driver|processor|file sizes", reason))
+        # A message may begin with its place, which the page leaves out.
+        parts = re.split(r"(\{[^{}]*\})", self.text)
+        text = "".join(PLACEHOLDERS.get(part, ".*") if part.startswith("{") else re.escape(part)
+                       for part in parts)
+        self.regex = re.compile("(?:.*[:,] )?" + text)
+        # What a parser of others says has no words of ours.
+        self.is_catch_all = not re.search(r"[A-Za-z]{2}", "".join(parts[::2]))
+
+    def matches(self, message):
+        """Whether the row describes the message."""
+        return self.regex.fullmatch(re.sub(r"\s+", " ", message)) is not None
+
+
+def rows(root):
+    """All rows of the page; a table line that is none is an error."""
+    found = []
+    for number, line in enumerate((pathlib.Path(root) / PAGE).read_text().splitlines(), 1):
+        if not line.startswith("| ") or line.startswith("| message |"):
+            continue
+        match = ROW.match(line)
+        if match is None:
+            raise SystemExit(f"{PAGE}:{number}: not `message` | exit code | what to do |: {line}")
+        found.append(Row(number, match))
+    return found

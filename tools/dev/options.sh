@@ -1,0 +1,230 @@
+# shellcheck shell=bash
+# What the command line of ./dev asks for, in variables; part of ./dev, which sources it.
+# shellcheck disable=SC2034 # the commands in ./dev read them
+
+preset=release
+install=yes
+check=no
+command=
+programs=20000
+seed=1
+rtl_cxx=clang++
+coverage=no
+mutants=0
+verify_options=no
+bundle=
+data=
+gpu_run=()
+gpu_options=no
+bench_run=()
+only=()
+fresh_commands=(demo test)
+lint_fast=no
+fuzz_run=()
+
+usage() {
+  cat <<'USAGE'
+usage: ./dev COMMAND [options]
+
+  demo        set up, build, and run the shipped network on the shipped picture
+  test        set up, build, and run every test
+  test-fresh  demo and test on a fresh Debian 12, made with debootstrap in build/fresh (as root)
+  build       set up and build; the executable is build/release/qsim
+  verify-rtl  lint, proofs and random programs on the RTL, longer than the tests do it
+  fuzz        fuzz the readers, the compiler and the engines; exit code 1 on a finding
+  gpu-test    everything that needs a GPU, tests and benchmarks; ends with a table
+  bench       set up, build, and run the benchmarks; --against compares
+  fmt         format the C++ sources; --check only says what would change
+  lint        clang-tidy, cppcheck and shellcheck; --check is implied
+  gen         rewrite the generated reference pages; --check only compares
+
+  --preset NAME   a preset of CMakePresets.json: release (default), dev, asan, nocuda
+  --no-install    install nothing; what is missing is listed, exit code 3
+  --help          this text
+
+  verify-rtl takes:
+  --programs N    random programs (default 20000)
+  --seed S        the first one's seed (default 1)
+  --cxx NAME      compiler of the Verilated models: clang++ (default) or g++
+  --coverage      line and toggle coverage as well
+  --mutants N     N single-token faults planted in the RTL as well; slow, some 15 s each
+
+  lint takes:
+  --fast          without clang-tidy, which takes many minutes
+
+  test-fresh takes:
+  --demo          only the first of the two commands, as continuous integration does
+
+  fuzz takes (tests/fuzz/README.md):
+  --seconds N     for each target (default 30)
+  --target NAME   only this target; may be repeated
+  --jobs J        targets at a time (default 1)
+
+  bench takes (bench/README.md):
+  --only NAME     only this benchmark; may be repeated
+  --json FILE     keep the figures as JSON; - is stdout
+  --against BASE  compare with a file of --json, or with a name of bench/baselines;
+                  exit code 6 where a figure is more than 10% worse
+  --page          rewrite docs/reference/cost_growth.md and its pictures
+
+  gpu-test takes (docs/guide/gpu_test.md):
+  --bundle DIR    only make the folder whose run.sh does it on a machine with a GPU
+  --data DIR      copy DIR/cifar10/test_batch.bin into the folder
+  --quick         fewer shapes, no benchmarks
+  --lenient       what the machine lacks (data, PyTorch, ...) is no failure
+  --minutes N     time for all steps (default 12)
+  --only NAME     only steps whose name has NAME in it; may be repeated
+
+Set-up installs Debian packages listed in tools/packages.txt, with sudo where not root.
+USAGE
+}
+
+fail_usage() {
+  echo "dev: $1" >&2
+  usage >&2
+  exit 2
+}
+
+parse_arguments() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --help | -h)
+        usage
+        exit 0
+        ;;
+      --no-install) install=no ;;
+      --check) check=yes ;;
+      --preset)
+        [ $# -ge 2 ] || fail_usage "--preset needs a name"
+        preset=$2
+        shift
+        ;;
+      --preset=*) preset=${1#--preset=} ;;
+      --programs | --seed | --cxx | --mutants)
+        [ $# -ge 2 ] || fail_usage "$1 needs a value"
+        verify_option "${1#--}" "$2"
+        shift
+        ;;
+      --coverage) verify_option coverage yes ;;
+      --demo) fresh_commands=(demo) ;;
+      --fast) lint_fast=yes ;;
+      --seconds | --target | --jobs)
+        [ $# -ge 2 ] || fail_usage "$1 needs a value"
+        fuzz_option "$1" "$2"
+        shift
+        ;;
+      --bundle | --data | --minutes)
+        [ $# -ge 2 ] || fail_usage "$1 needs a value"
+        gpu_option "$1" "$2"
+        shift
+        ;;
+      --json | --against)
+        [ $# -ge 2 ] || fail_usage "$1 needs a value"
+        bench_option "$1" "$2"
+        shift
+        ;;
+      --page) bench_run+=(--page) ;;
+      --only)
+        [ $# -ge 2 ] || fail_usage "--only needs a value"
+        only+=(--only "$2")
+        shift
+        ;;
+      --quick | --lenient) gpu_option "$1" ;;
+      -*) fail_usage "unknown option '$1'" ;;
+      *)
+        [ -z "$command" ] || fail_usage "one command at a time: '$command' and '$1'"
+        command=$1
+        ;;
+    esac
+    shift
+  done
+  [ -n "$command" ] || fail_usage "no command"
+  case $command in
+    demo | test | test-fresh | build | verify-rtl | fuzz | gpu-test | bench | fmt | lint | gen) ;;
+    *) fail_usage "unknown command '$command'" ;;
+  esac
+  grep -q "\"name\": \"$preset\", \"configurePreset\"" CMakePresets.json ||
+    fail_usage "unknown preset '$preset'"
+  if [ "$check" = yes ] && [[ ! $command =~ ^(fmt|lint|gen)$ ]]; then
+    fail_usage "--check goes with fmt, lint and gen"
+  fi
+  if [ ${#fresh_commands[@]} -eq 1 ] && [ "$command" != test-fresh ]; then
+    fail_usage "--demo goes with test-fresh"
+  fi
+  if [ "$lint_fast" = yes ] && [ "$command" != lint ]; then
+    fail_usage "--fast goes with lint"
+  fi
+  if [ ${#fuzz_run[@]} -gt 0 ] && [ "$command" != fuzz ]; then
+    fail_usage "--seconds, --target and --jobs go with fuzz"
+  fi
+  if [ "$verify_options" = yes ] && [ "$command" != verify-rtl ]; then
+    fail_usage "--programs, --seed, --cxx, --coverage and --mutants go with verify-rtl"
+  fi
+  if [ ${#bench_run[@]} -gt 0 ] && [ "$command" != bench ]; then
+    fail_usage "--against, --json and --page go with bench"
+  fi
+  if [ ${#only[@]} -gt 0 ]; then
+    case $command in
+      bench) bench_run+=("${only[@]}") ;;
+      gpu-test) gpu_run+=("${only[@]}") ;;
+      *) fail_usage "--only goes with bench and gpu-test" ;;
+    esac
+  fi
+  if [ "$gpu_options" = yes ] && [ "$command" != gpu-test ]; then
+    fail_usage "--bundle, --data, --lenient, --minutes and --quick go with gpu-test"
+  fi
+  if [ "$command" = gpu-test ] && [[ $preset =~ ^(asan|nocuda)$ ]]; then
+    fail_usage "preset $preset has no CUDA; gpu-test takes release or dev"
+  fi
+  if [ -n "$bundle" ] && [ ${#gpu_run[@]} -gt 0 ]; then
+    fail_usage "--lenient, --minutes, --quick and --only go with running, not with --bundle: its run.sh takes them"
+  fi
+}
+
+# fuzz_option NAME VALUE: of fuzz.
+fuzz_option() {
+  if [ "$1" = --target ]; then
+    [ -f "tests/fuzz/$2_target.cpp" ] || fail_usage "--target: there is no '$2' in tests/fuzz"
+  else
+    [[ $2 =~ ^[1-9][0-9]*$ ]] || fail_usage "$1 needs a number from 1 on, not '$2'"
+  fi
+  fuzz_run+=("$1" "$2")
+}
+
+# from_caller PATH: a path as the caller meant it; the script itself runs in the repository's root.
+from_caller() {
+  case $1 in
+    /*) echo "$1" ;;
+    *) echo "$OLDPWD/$1" ;;
+  esac
+}
+
+# bench_option NAME VALUE: of bench. What has no slash and is no .json is a name of bench/baselines.
+bench_option() {
+  if [ "$1" = --against ] && [[ ! $2 =~ /|\.json$ ]] || [[ -z $2 || $2 = - ]]; then
+    bench_run+=("$@")
+  else
+    bench_run+=("$1" "$(from_caller "$2")")
+  fi
+}
+
+# gpu_option NAME [VALUE]: of gpu-test.
+gpu_option() {
+  case $1 in
+    --bundle) bundle=$(from_caller "$2") ;;
+    --data) data=$(from_caller "$2") ;;
+    *) gpu_run+=("$@") ;;
+  esac
+  gpu_options=yes
+}
+
+# verify_option NAME VALUE: of verify-rtl.
+verify_option() {
+  case $1 in
+    cxx) [[ $2 =~ ^(clang\+\+|g\+\+)$ ]] || fail_usage "--cxx is clang++ or g++, not '$2'" ;;
+    coverage) ;;
+    *) [[ $2 =~ ^[0-9]+$ ]] || fail_usage "--$1 needs a number, not '$2'" ;;
+  esac
+  printf -v "$([ "$1" = cxx ] && echo rtl_cxx || echo "$1")" %s "$2"
+  verify_options=yes
+}

@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# Sets the machine up and builds: packages, CMake, ONNX Runtime; part of ./dev, which sources it.
+# shellcheck disable=SC2154 # options.sh sets what is not set here
+
+step=0
+steps=0
+
+say() {
+  step=$((step + 1))
+  echo "[$step/$steps] $*" >&2
+}
+
+# packages_of GROUP...: the names, one a line.
+packages_of() {
+  local group
+  for group in "$@"; do
+    awk -v group="$group" '$1 == group { print $2 }' tools/packages.txt
+  done
+}
+
+# missing_of PACKAGE...: those that are not installed.
+missing_of() {
+  local installed
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+    awk '$1 == "installed" { print $2 }') || true
+  printf '%s\n' "$@" | grep -vxF -f <(printf '%s\n' "$installed" | sed '/^$/d') || true
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+# set_up GROUP...: installs what is missing of the groups.
+set_up() {
+  say "set-up"
+  command -v dpkg-query >/dev/null || {
+    echo "dev: not a Debian machine; install what tools/packages.txt lists, then use cmake" >&2
+    exit 3
+  }
+  local wanted missing
+  mapfile -t wanted < <(packages_of "$@")
+  # Debian's node packages clash with a node from elsewhere, so they come only where nothing is.
+  if [[ " $* " == *" test "* ]]; then
+    command -v node >/dev/null || wanted+=(nodejs)
+    command -v npm >/dev/null || wanted+=(npm)
+  fi
+  mapfile -t missing < <(missing_of "${wanted[@]}")
+  [ ${#missing[@]} -gt 0 ] || return 0
+  echo "  missing Debian packages: ${missing[*]}" >&2
+  if [ "$install" = no ]; then
+    echo "dev: not installed because of --no-install" >&2
+    exit 3
+  fi
+  if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+    echo "dev: installing packages needs root, and there is no sudo" >&2
+    exit 3
+  fi
+  mkdir -p build
+  echo "  installing them (log: build/apt.log)" >&2
+  if ! install_packages "${missing[@]}" >build/apt.log 2>&1; then
+    tail -n 20 build/apt.log >&2
+    echo "dev: apt-get failed; the whole log is build/apt.log" >&2
+    exit 1
+  fi
+}
+
+install_packages() {
+  as_root apt-get -o DPkg::Lock::Timeout=300 update -qq &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq \
+      --no-install-recommends "$@"
+}
+
+# Also where it is installed and not on the PATH; puts it there.
+have_nvcc() {
+  if ! command -v nvcc >/dev/null && [ -x /usr/local/cuda/bin/nvcc ]; then
+    PATH=$PATH:/usr/local/cuda/bin
+  fi
+  command -v nvcc >/dev/null
+}
+
+# configure PARTS: `qsim` for the executable alone, `all` with tests and benchmarks.
+configure() {
+  say "configure ($preset)"
+  local options=()
+  if [ "$1" = all ]; then
+    options=(-DQSIM_TESTS=ON -DQSIM_BENCH=ON)
+  elif [ ! -f "build/$preset/CMakeCache.txt" ]; then
+    options=(-DQSIM_TESTS=OFF -DQSIM_BENCH=OFF)
+  fi
+  have_nvcc || echo "  no nvcc: the CUDA parts are left out" >&2
+  cmake --preset "$preset" "${options[@]}" >"$(log_file configure)" 2>&1 || {
+    cat "$(log_file configure)" >&2
+    echo "dev: configuring failed" >&2
+    exit 1
+  }
+}
+
+log_file() {
+  mkdir -p "build/$preset"
+  echo "build/$preset/$1.log"
+}
+
+# build [TARGET...]
+build() {
+  say "build ($preset, $(nproc) jobs)"
+  local targets=()
+  [ $# -eq 0 ] || targets=(--target "$@")
+  cmake --build --preset "$preset" "${targets[@]}" >&2
+}
+
+install_ort() {
+  say "ONNX Runtime, a witness for tests and benchmarks (about 290 MB the first time)"
+  tools/ort/install.sh "build/$preset/ort" >&2 || {
+    [[ ",${QSIM_REQUIRE:-}," != *,node,* ]] || exit 1
+    echo "  not installed: what needs it is skipped" >&2
+  }
+}
