@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import Callable
 
+import machine
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 NETWORKS = [ROOT / f"models/workloads/{name}.yaml" for name in ("vgg8", "vgg16")]
 
@@ -18,6 +20,7 @@ def config(name):
 class Bench:
     name: str
     what: str
+    quiet_seconds: int  # what it takes on a quiet machine, for who waits
     commands: Callable  # build folder -> list of commands
     why_not: Callable = lambda build: ""  # build folder -> why it cannot run here; empty if it can
 
@@ -25,6 +28,10 @@ class Bench:
 def python(script, *arguments):
     # -B: nothing is written beside the sources.
     return [sys.executable, "-B", ROOT / "bench" / script, *arguments]
+
+
+def no_vnni(_build):
+    return "" if "avx512_vnni" in machine.vector_instructions() else "no AVX-512 VNNI, whose peak is the limit"
 
 
 def no_verilator(_build):
@@ -47,23 +54,25 @@ def no_counter(_build):
 
 
 BENCHES = (
-    Bench("array_kernel", "the SystemC engine's EXECUTE kernel, by array and vector path",
+    Bench("array_kernel", "the SystemC engine's EXECUTE kernel, by array and vector path", 5,
           lambda build: [[build / "bin/systemc_array_kernel_bench", "--figures"]]),
-    Bench("systemc", "the SystemC engine on whole networks, pe16x16, one thread",
+    Bench("systemc", "the SystemC engine on whole networks, pe16x16, one thread", 2,
           lambda build: [[build / "bin/systemc_network_bench", "--figures", config("pe16x16"), *NETWORKS]]),
-    Bench("process", "the qsim process from start to end: wall time and peak memory",
+    Bench("process", "the qsim process from start to end: wall time and peak memory", 11,
           lambda build: [python("whole_process/processes.py", build)]),
-    Bench("golden_cpu", "the golden on the CPU, one thread",
+    Bench("golden_cpu", "the golden on the CPU, one thread", 1,
           lambda build: [[build / "bin/golden_cpu_bench", "--figures", network] for network in NETWORKS]),
-    Bench("golden_vs_ort", "the golden and ONNX Runtime in turn, one thread each",
+    Bench("limits", "simulation and golden beside the least that this machine needs for their work", 4,
+          lambda build: [[build / "bin/limits_bench", "--figures", config("pe16x16"), *NETWORKS]], no_vnni),
+    Bench("golden_vs_ort", "the golden and ONNX Runtime in turn, one thread each", 18,
           lambda build: [["node", ROOT / "bench/golden_vs_ort/compare.mjs", "--figures", build / "bin",
                           build / "ort", *NETWORKS]], no_onnxruntime),
-    Bench("rtl", "the Verilated RTL on VGG-8, one thread",
+    Bench("rtl", "the Verilated RTL on VGG-8, one thread", 10,
           lambda build: [[build / "bin/rtl_engine_bench", "--figures", NETWORKS[0],
                           *map(config, ("pe8x8", "pe16x16", "pe32x32"))]], no_verilator),
-    Bench("instructions", "user instructions of whole processes",
+    Bench("instructions", "user instructions of whole processes", 70,
           lambda build: [python("instructions/instructions.py", build)], no_counter),
-    Bench("cost_growth", "time and memory against MACs, commands and array size",
+    Bench("cost_growth", "time and memory against MACs, commands and array size", 150,
           lambda build: [python("cost_growth/measure.py", build)]),
 )
 NAMES = tuple(bench.name for bench in BENCHES)

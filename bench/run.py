@@ -2,7 +2,7 @@
 """Runs the benchmarks, prints their figures, and holds them against a baseline; ./dev bench calls it.
 
 Exit codes: 0; 1 a benchmark failed; 2 usage; 3 a base that cannot be read, or a file that cannot be
-written; 6 a figure is missing or worse than the base's by more than 10%; 130 interrupted, what had
+written; 6 a figure is missing or worse than the base's by more than 10%, or none could be judged; 130 interrupted, what had
 finished is kept. bench/README.md says more.
 """
 import argparse
@@ -80,6 +80,8 @@ def load_base(name):
 def check_writable(file):
     """Before the work begins: results would otherwise be lost at its end."""
     folder = pathlib.Path(file).resolve().parent
+    if folder == BASELINES and not folder.exists():  # git keeps no empty folder
+        folder = folder.parent
     if pathlib.Path(file).is_dir() or not os.access(folder, os.W_OK):
         raise results.BadResults(f"--json {file}: cannot be written")
 
@@ -91,7 +93,8 @@ class Run:
         self.stopper = Stopper()
         self.json = args.json
         self.commit, self.dirty = machine.commit(ROOT)
-        self.machine = {"compiler": "unknown", **machine.describe(args.build / "qsim")}
+        self.machine = {"compiler": "unknown", "build_type": "unknown",
+                        **machine.describe(args.build / "qsim")}
         self.date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self.benches = {}
         self.figures = {}
@@ -131,6 +134,7 @@ def read_figures(run, bench, child):
 
 def run_command(run, bench, command):
     """What to note of the benchmark: RAN, or why not."""
+    before = len(run.figures)
     try:
         with run.stopper.running(command, cwd=ROOT, env={**os.environ, "QSIM_GOLDEN": "cpu"}) as child:
             try:
@@ -143,7 +147,9 @@ def run_command(run, bench, command):
         return f"failed: {command[0]}: {error.strerror}"
     if run.stopper.asked:
         return "interrupted"
-    return results.RAN if child.returncode == 0 else f"failed: exit code {child.returncode}"
+    if child.returncode != 0:
+        return f"failed: exit code {child.returncode}"
+    return results.RAN if len(run.figures) > before else f"failed: {command[0]} printed no figure"
 
 
 def run_bench(run, bench, args):
@@ -160,23 +166,26 @@ def run_bench(run, bench, args):
 def run_benches(run, args):
     """False when interrupted."""
     chosen = [bench for bench in benches.BENCHES if not args.only or bench.name in args.only]
+    seconds = sum(bench.quiet_seconds for bench in chosen)
+    say(f"  together some {text.duration(seconds)} on a quiet machine")
     for number, bench in enumerate(chosen, start=1):
         say(f"  ({number}/{len(chosen)}) {bench.name}: {bench.what}")
+        begin = time.monotonic()
         run.benches[bench.name] = run_bench(run, bench, args)
         run.save()
         if run.stopper.asked:
             kept = args.json not in (None, "-") and not run.unsaved
             say("interrupted" + (f"; {args.json} has what was measured" if kept else ""))
             return False
-        if run.benches[bench.name] != results.RAN:
-            say(f"    {run.benches[bench.name]}")
+        ran = run.benches[bench.name] == results.RAN
+        say(f"    took {text.duration(time.monotonic() - begin)}" if ran else f"    {run.benches[bench.name]}")
     run.complete = True
     run.save()
     return True
 
 
 def report(run, base, out):
-    """Prints; whether something is flagged."""
+    """Prints; whether something is flagged, or nothing could be judged."""
     if base is None:
         print(text.figures_table(run.figures.values()), file=out)
         return False
@@ -186,6 +195,9 @@ def report(run, base, out):
     for note in compare.notes(base, new):
         print(f"note: {note}", file=out)
     print(text.comparison_summary(rows), file=out)
+    if compare.nothing_judged(rows):
+        print("nothing could be judged: no figure is in both, or none of the same build and machine", file=out)
+        return True
     return any(row.verdict in compare.FLAGGED for row in rows)
 
 
@@ -203,6 +215,8 @@ def main():
     if args.page and importlib.util.find_spec("matplotlib") is None:
         say("bench: --page needs matplotlib (python3-matplotlib)")
         return BAD_FILE
+    if args.json and args.json != "-" and pathlib.Path(args.json).resolve().parent == BASELINES:
+        BASELINES.mkdir(exist_ok=True)
     run = Run(args)
     finished = run_benches(run, args)
     out = sys.stderr if args.json == "-" else sys.stdout

@@ -12,6 +12,8 @@ namespace qsim {
 
 inline constexpr std::int64_t kMaxModelBytes = (std::int64_t{2} << 30) - 1;
 inline constexpr std::int64_t kMaxModelNodes = 10'000;
+inline constexpr std::int64_t kMaxModelInitializers = 100'000;
+inline constexpr std::int64_t kMaxModelParts = 1'000'000;
 inline constexpr std::int64_t kMaxLayers = 10'000;
 inline constexpr std::int64_t kMaxTensorElems = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMaxDramBytes = std::int64_t{1} << 32;
@@ -34,23 +36,29 @@ struct Limit {
   std::int64_t value;
   std::string_view of;  // what it limits, with the unit
   std::string_view reason;
+  std::string_view exit_code = "3";  // of an input that has more
 };
 
 inline constexpr std::array kLimits = {
     Limit{"kMaxModelBytes", kMaxModelBytes, "bytes of an ONNX file",
           "protobuf cannot hold more; external data is apart"},
     Limit{"kMaxModelNodes", kMaxModelNodes, "nodes of an ONNX graph",
-          "a chain has a few hundred; the checks between nodes take time for each"},
+          "a chain has a few hundred; the checks between nodes take time for each", "4"},
+    Limit{"kMaxModelInitializers", kMaxModelInitializers, "initializers of an ONNX graph",
+          "each of the nodes above has nine at most", "4"},
+    Limit{"kMaxModelParts", kMaxModelParts, "messages and texts that an ONNX file is made of",
+          "one of two bytes in the file takes up to 400 in memory", "4"},
     Limit{"kMaxLayers", kMaxLayers, "layers of a network",
           "each has a name, a row in every table and files in a trace"},
     Limit{"kMaxTensorElems", kMaxTensorElems, "elements of one tensor, batch included",
-          "its bytes have addresses of 32 bits; an int32 or float32 tensor is four times as long"},
+          "its bytes have addresses of 32 bits; an int32 or float32 tensor is four times as long",
+          "3; of an ONNX model 4"},
     Limit{"kMaxDramBytes", kMaxDramBytes, "bytes of a program's DRAM",
-          "the accelerator's addresses have 32 bits"},
+          "the accelerator's addresses have 32 bits", "4; of program text 3"},
     Limit{"kMaxFileBytes", kMaxFileBytes, "bytes of any file that is read whole (.npy, .qprog)",
           "it is in memory at once, and a longer one is a mistake"},
     Limit{"kMaxPictureBytes", kMaxPictureBytes, "bytes of a PNG or JPEG file",
-          "more than the pixels below need"},
+          "more than 8-bit RGB of the most pixels needs; deeper ones must compress"},
     Limit{"kMaxImagePixels", kMaxImagePixels, "pixels of a picture, height x width",
           "judged by the header, so that a small file cannot unpack into gigabytes"},
     Limit{"kMaxNpyHeaderBytes", kMaxNpyHeaderBytes, "bytes of a .npy header",
@@ -62,11 +70,14 @@ inline constexpr std::array kLimits = {
           "the parser's stack grows with them; aliases, which could grow faster, are refused"},
     Limit{"kMaxWorkloadDim", kMaxWorkloadDim, "any one size in a workload",
           "keeps products of sizes within 64 bits"},
-    Limit{"kMaxBatch", kMaxBatch, "--batch", "the tensors and the memory below are what limits"},
-    Limit{"kMaxImages", kMaxImages, "--images", "outputs of all pictures are kept until the end"},
-    Limit{"kMaxIndex", kMaxIndex, "--index", "a batch file of 4 GiB has fewer records"},
-    Limit{"kMaxSeeds", kMaxSeeds, "--seeds", "years of work; memory does not grow with it"},
-    Limit{"kMaxRuns", kMaxRuns, "--runs of golden bench", "each run's time is kept for the median"},
+    Limit{"kMaxBatch", kMaxBatch, "--batch", "the tensors and the memory below are what limits",
+          "2"},
+    Limit{"kMaxImages", kMaxImages, "--images", "outputs of all pictures are kept until the end",
+          "2"},
+    Limit{"kMaxIndex", kMaxIndex, "--index", "a batch file of 4 GiB has fewer records", "2"},
+    Limit{"kMaxSeeds", kMaxSeeds, "--seeds", "years of work; memory does not grow with it", "2"},
+    Limit{"kMaxRuns", kMaxRuns, "--runs of golden bench", "each run's time is kept for the median",
+          "2"},
 };
 
 }  // namespace qsim

@@ -90,9 +90,9 @@ void print_classes(const RunReport& report, std::ostream& out) {
     const std::string label =
         entry.label.empty() ? "class " + std::to_string(entry.index) : entry.label;
     const std::string value = entry.probability
-                                  ? percent(*entry.probability)
-                                  : std::to_string(static_cast<std::int64_t>(entry.score));
-    out << (i == 0 ? " " : ", ") << label << (i == 0 ? " (" + value + ")" : " " + value);
+                                  ? " " + percent(*entry.probability)
+                                  : ": " + std::to_string(static_cast<std::int64_t>(entry.score));
+    out << (i == 0 ? " " : ", ") << label << value;
   }
   out << '\n';
 }

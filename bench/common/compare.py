@@ -1,8 +1,8 @@
 """Holds new figures against a base: which are worse by more than a tenth, and which may be judged at all.
 
 Judged: memory and counts always; instructions where the same tool counted them in programs of the same
-compiler; times, and ratios of times, only on the same kind of machine (processor, cores, vector
-instructions). The others are shown. A figure of the base that a bench no longer gives is a finding.
+build (compiler, build type); times, and ratios of times, only of the same build on the same kind of machine
+(processor, cores, vector instructions). The others are shown. A figure of the base that a bench no longer gives is a finding.
 """
 import math
 from dataclasses import dataclass
@@ -35,11 +35,13 @@ def ratio_of(base, new):
 
 def is_judged(base, new, base_machine, new_machine):
     """`new` may be None: a figure that is missing."""
-    if base.kind in ("time", "ratio"):
-        return machine.same_kind(base_machine, new_machine)
-    if base.kind == "instructions" and new:
-        return base.tool == new.tool and base_machine["compiler"] == new_machine["compiler"]
-    return True
+    if base.kind in ("memory", "count"):
+        return True
+    if not machine.same_build(base_machine, new_machine):
+        return False
+    if base.kind == "instructions":
+        return new is None or base.tool == new.tool
+    return machine.same_kind(base_machine, new_machine)
 
 
 def verdict_of(ratio):
@@ -76,6 +78,11 @@ def compare(base, new):
     return rows
 
 
+def nothing_judged(rows):
+    """Whether the comparison says nothing at all: no figure is in both, or none may be judged."""
+    return all(row.verdict in (SHOWN, NEW) for row in rows)
+
+
 def notes(base, new):
     """What a reader has to know before believing the rows."""
     lines = []
@@ -87,9 +94,9 @@ def notes(base, new):
     if not machine.same_kind(base["machine"], new["machine"]):
         lines.append(f"other kind of machine: base {machine.kind_text(base['machine'])}; "
                      f"new {machine.kind_text(new['machine'])}: times and ratios are only shown")
-    if base["machine"]["compiler"] != new["machine"]["compiler"]:
-        lines.append(f"other compiler: base {base['machine']['compiler']}, new "
-                     f"{new['machine']['compiler']}: instruction counts are only shown")
+    if not machine.same_build(base["machine"], new["machine"]):
+        lines.append(f"other build: base {machine.build_text(base['machine'])}; new "
+                     f"{machine.build_text(new['machine'])}: times, ratios and instruction counts are only shown")
     elif any(row.verdict == SHOWN and row.base.kind == "instructions" for row in compare(base, new)):
         lines.append("other instruction counter: instruction counts are only shown")
     for bench, state in new["benches"].items():

@@ -11,6 +11,7 @@ VECTOR_FLAGS = ("sse4_2", "avx", "avx2", "avx_vnni", "avx512f", "avx512bw", "avx
                 "avx512_vnni", "amx_int8", "asimd", "asimddp", "i8mm")
 VERSIONS = ("version", "build_type", "compiler", "systemc", "protobuf", "golden_vector_path", "engines")
 KIND_FIELDS = ("cpu", "cores", "vector_instructions")
+BUILD_FIELDS = ("compiler", "build_type")
 
 
 def cpuinfo():
@@ -77,6 +78,14 @@ def commit(root):
 
 def same_kind(one, other):
     return all(one.get(field) == other.get(field) for field in KIND_FIELDS)
+
+
+def same_build(one, other):
+    return all(one.get(field) == other.get(field) for field in BUILD_FIELDS)
+
+
+def build_text(machine):
+    return ", ".join(machine.get(field, "unknown") for field in BUILD_FIELDS)
 
 
 def kind_text(machine):

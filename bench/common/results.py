@@ -10,7 +10,8 @@ SCHEMA = "qsim.bench/1"
 # Of every file, with its type; `benches` maps a bench to "ran", or to why it was skipped or failed.
 FIELDS = {"schema": str, "commit": str, "dirty": bool, "date": str, "machine": dict, "complete": bool,
           "benches": dict, "figures": list}
-MACHINE_FIELDS = {"cpu": str, "cores": int, "vector_instructions": list, "compiler": str}
+MACHINE_FIELDS = {"cpu": str, "cores": int, "vector_instructions": list, "compiler": str,
+                  "build_type": str}
 RAN = "ran"
 
 

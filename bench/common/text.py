@@ -27,6 +27,10 @@ def value_text(value, kind, unit):
     return f"{value:,.0f} {unit}"
 
 
+def duration(seconds):
+    return f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
 def figure_text(figure):
     return value_text(figure.value, figure.kind, figure.unit) if figure else "-"
 

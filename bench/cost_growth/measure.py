@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How qsim's time and memory grow with the network, the picture and the array: every point is 9 processes
-with data (--no-verify) and 9 without (--no-data).
+with data (--no-verify) and 9 without (--no-data), and one as qsim comes, golden included, for its memory.
 
 usage: measure.py BUILD_DIR       Figures on stdout, JSON a line; progress on stderr.
 """
@@ -53,7 +53,7 @@ class Point:
         """Wall seconds and peak memory of the process, and its own JSON."""
         report = self.folder / "run.json"
         lines = output_of([self.build / "bin/process_cost", "--runs", 1, self.build / "qsim", "--config",
-                           self.config, "--model", self.model, mode, "--quiet", "--json", report])
+                           self.config, "--model", self.model, *mode, "--quiet", "--json", report])
         wall, memory = (json.loads(line)["value"] for line in lines.splitlines())
         return wall, memory, json.loads(report.read_text(encoding="utf8"))
 
@@ -64,13 +64,21 @@ class Point:
         emit(Figure(f"{self.name}/{what}", value, unit, "count", 1, (value, value)))
 
     def measure_mode(self, mode, word):
-        runs = [self.run_once(mode) for _ in range(RUNS)]
+        runs = [self.run_once([mode]) for _ in range(RUNS)]
         self.emit_samples(f"process_{word}", [wall for wall, _, _ in runs], "time")
         self.emit_samples(f"simulate_{word}", [run["wall_seconds"] for _, _, run in runs], "time")
         self.emit_samples(f"peak_memory_{word}", [memory for _, memory, _ in runs], "memory")
         return [run for _, _, run in runs]
 
+    def measure_verified(self):
+        """Memory of a default run, which differs less than a percent from run to run: once."""
+        _, memory, run = self.run_once([])
+        if run["verify"]["values"] == 0 or run["verify"]["mismatches"] != 0:
+            raise Failed(f"{self.name}: a default run that was not compared, or has mismatches")
+        self.emit_samples("peak_memory_verified", [memory], "memory")
+
     def measure(self):
+        self.measure_verified()
         self.measure_mode("--no-verify", "with_data")
         runs = self.measure_mode("--no-data", "time_only")
         for phase in ("import", "compile"):

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "core/checked_math.h"
+#include "core/error.h"
 #include "core/io/file_beneath.h"
 #include "core/io/files.h"
 #include "core/io/memory.h"
@@ -70,7 +70,7 @@ ReadBytes open_external_data(const onnx::TensorProto& proto, std::int64_t expect
   }
   const auto file = std::make_shared<const FileBeneath>(folder, location.file, where);
   refuse_pointer(*file, folder / location.file);
-  if (checked_add(location.offset, expected) > file->bytes()) {
+  if (expected > file->bytes() || location.offset > file->bytes() - expected) {
     throw_bad_input(where + ": external data file '" + (folder / location.file).string() +
                     "' has " + std::to_string(file->bytes()) + " bytes; expected " +
                     std::to_string(expected) + " from offset " + std::to_string(location.offset));

@@ -1,15 +1,12 @@
 #include "compiler/importer/graph_builder.h"
 
-#include <limits>
-
 #include "compiler/importer/tensor_proto.h"
 #include "compiler/importer/value_info.h"
 #include "core/checked_math.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
-
-constexpr std::int64_t kMaxActivationElems = std::numeric_limits<std::int32_t>::max();
 
 std::string axes_name(Axes axes) {
   switch (axes) {
@@ -80,9 +77,9 @@ Stage input_stage(int data_type, Value& input, const std::string& where) {
 
 void check_size(const ImageShape& shape, const std::string& where) {
   const std::int64_t elems = element_count(shape.nhwc());
-  if (elems > kMaxActivationElems) {
+  if (elems > kMaxTensorElems) {
     throw_unsupported(where + ": a tensor of " + std::to_string(elems) +
-                      " elements; supported: at most " + std::to_string(kMaxActivationElems));
+                      " elements; supported: at most " + std::to_string(kMaxTensorElems));
   }
 }
 

@@ -1,7 +1,8 @@
 #include "compiler/importer/model_file.h"
 
-#include <vector>
+#include <string>
 
+#include "compiler/importer/model_parts.h"
 #include "core/error.h"
 #include "core/io/files.h"
 #include "core/io/memory.h"
@@ -10,13 +11,16 @@
 namespace qsim {
 namespace {
 
+// Counts before protobuf makes what a small file may have very many of.
+bool parse(const std::string& message, ModelFile& file) {
+  check_model_parts(count_model_parts(message), file.path().string());
+  return file.proto.ParseFromString(message);
+}
+
 // Without the large tensors; false for what is left to protobuf.
 bool parse_outline(ModelFile& file) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(file.path, error);  // an error for a pipe
-  if (error || bytes == 0 || bytes > static_cast<std::uintmax_t>(kMaxModelBytes)) return false;
-  const std::optional<ModelOutline> outline = read_model_outline(file.path);
-  if (!outline || !file.proto.ParseFromString(outline->message)) return false;
+  const std::optional<ModelOutline> outline = read_model_outline(*file.held);
+  if (!outline || !parse(outline->message, file)) return false;
   const auto& tensors = file.proto.graph().initializer();
   if (tensors.size() != std::ssize(outline->initializers)) return false;
   for (int i = 0; i < tensors.size(); ++i) {
@@ -27,31 +31,35 @@ bool parse_outline(ModelFile& file) {
 }
 
 void parse_whole(ModelFile& file) {
-  const std::vector<std::byte> bytes = read_binary_file(file.path, kMaxModelBytes);
-  if (bytes.empty()) throw_bad_input(file.path.string() + ": empty file; expected an ONNX model");
-  require_memory(2 * std::ssize(bytes), file.path.string());  // protobuf's copy, and the tensors
-  if (file.proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-  throw_bad_input(file.path.string() + ": " + std::to_string(bytes.size()) +
+  const std::string path = file.path().string();
+  require_memory(file.held->bytes(), path);
+  std::string bytes(static_cast<std::size_t>(file.held->bytes()), '\0');
+  file.held->read(0, std::as_writable_bytes(std::span(bytes)));
+  refuse_lfs_pointer(file.path(), bytes);
+  if (parse(bytes, file)) return;
+  throw_bad_input(path + ": " + std::to_string(bytes.size()) +
                   " bytes that are not an ONNX model; the file is truncated or of another kind");
 }
 
-// The tensors are about as long as the file.
-void require_memory_for_file(const std::filesystem::path& path) {
-  std::error_code unknown;
-  const std::uintmax_t bytes = std::filesystem::file_size(path, unknown);
-  if (unknown || bytes > static_cast<std::uintmax_t>(kMaxModelBytes)) return;
-  require_memory(static_cast<std::int64_t>(bytes), path.string());
+void check_bytes(const HeldFile& file) {
+  const std::string path = file.path().string();
+  if (file.bytes() == 0) throw_bad_input(path + ": empty file; expected an ONNX model");
+  if (file.bytes() > kMaxModelBytes) {
+    throw_bad_input(path + ": is longer than the " + std::to_string(kMaxModelBytes) +
+                    " bytes that are allowed");
+  }
+  require_memory(file.bytes(), path);  // its tensors are about as long
 }
 
 }  // namespace
 
-ModelFile read_model_file(const std::filesystem::path& path) {
-  require_memory_for_file(path);
-  ModelFile file;
-  file.path = path;
-  if (!parse_outline(file)) parse_whole(file);
-  if (!file.proto.has_graph()) {
-    throw_bad_input(path.string() + ": no graph in the file; expected an ONNX model");
+std::unique_ptr<const ModelFile> read_model_file(std::shared_ptr<const HeldFile> held) {
+  check_bytes(*held);
+  auto file = std::make_unique<ModelFile>();
+  file->held = std::move(held);
+  if (!parse_outline(*file)) parse_whole(*file);
+  if (!file->proto.has_graph()) {
+    throw_bad_input(file->path().string() + ": no graph in the file; expected an ONNX model");
   }
   return file;
 }

@@ -3,22 +3,32 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 
 #include <onnx/onnx_pb.h>
 
 #include "compiler/importer/model_outline.h"
+#include "core/io/held_file.h"
 
 namespace qsim {
 
 struct ModelFile {
-  std::filesystem::path path;
+  ModelFile() = default;
+  // `raw_data` points into `proto`; a copy would point into the first one's.
+  ModelFile(const ModelFile&) = delete;
+  ModelFile& operator=(const ModelFile&) = delete;
+
+  const std::filesystem::path& path() const { return held->path(); }
+
+  std::shared_ptr<const HeldFile> held;  // all bytes are read through it
   onnx::ModelProto proto;
   // Of the initializers whose raw_data was left in the file; their `proto` has none.
   std::map<const onnx::TensorProto*, FileRange> raw_data;
 };
 
-// Throws Error (exit code 3) when the file is missing, unreadable, longer than kMaxModelBytes
-// (core/limits.h), a git-LFS pointer, or not a whole protobuf message with a graph.
-ModelFile read_model_file(const std::filesystem::path& path);
+// Throws Error (exit code 3) when the file is unreadable, longer than kMaxModelBytes, a git-LFS
+// pointer, not a whole protobuf message with a graph, or more than the memory holds; exit code 4
+// when it has more nodes, initializers or other parts than core/limits.h allows.
+std::unique_ptr<const ModelFile> read_model_file(std::shared_ptr<const HeldFile> held);
 
 }  // namespace qsim

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/limits.h"
 
 namespace qsim {
 namespace {
@@ -44,10 +43,6 @@ void check_model(const onnx::ModelProto& model, const std::string& source) {
   }
   if (model.graph().sparse_initializer_size() > 0) {
     throw_unsupported(source + ": sparse initializer; supported: dense initializers");
-  }
-  if (model.graph().node_size() > kMaxModelNodes) {
-    throw_unsupported(source + ": " + std::to_string(model.graph().node_size()) +
-                      " nodes; supported: at most " + std::to_string(kMaxModelNodes));
   }
 }
 
@@ -208,11 +203,11 @@ std::string node_location(const ModelGraph& graph, const ModelNode& node) {
 ModelGraph read_model_graph(const ModelFile& file) {
   ModelGraph graph;
   graph.file = &file;
-  graph.source = file.path.string();
+  graph.source = file.path().string();
   graph.opset = read_opset(file.proto, graph.source);
   check_model(file.proto, graph.source);
   const onnx::GraphProto& proto = file.proto.graph();
-  graph.name = proto.name().empty() ? file.path.stem().string() : proto.name();
+  graph.name = proto.name().empty() ? file.path().stem().string() : proto.name();
   Definitions definitions(graph.source);
   for (const TensorProto& tensor : proto.initializer()) {
     definitions.add(tensor.name());

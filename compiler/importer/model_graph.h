@@ -44,7 +44,7 @@ std::string layer_name(const ModelNode& node);
 // "model.onnx: node 'conv1' (QLinearConv)", or "... node 3 (QLinearConv)".
 std::string node_location(const ModelGraph& graph, const ModelNode& node);
 
-// Checks opset, limits, and that every tensor has one definition. Throws Error.
+// Checks opset and that every tensor has one definition. Throws Error.
 ModelGraph read_model_graph(const ModelFile& file);
 
 // Sets the graph's one input (initializers aside) and one output. Throws Error when there are more

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <span>
 
-#include "core/io/files.h"
+#include "compiler/importer/wire_format.h"
+#include "core/io/memory.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
 
-// Of protobuf's wire format.
-enum WireType : std::uint64_t { kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5 };
 // The fields on the way to raw_data: ModelProto.graph, GraphProto.initializer,
 // TensorProto.raw_data.
 constexpr std::uint64_t kGraphField = 7;
@@ -20,8 +20,7 @@ enum class Level : std::uint8_t { kModel, kGraph, kInitializer, kOther };
 // The file through a window, so that what is skipped is not read.
 class FileWindow {
  public:
-  explicit FileWindow(std::filesystem::path path)
-      : path_(std::move(path)), size_(file_bytes(path_)) {}
+  explicit FileWindow(const HeldFile& file) : file_(file), size_(file.bytes()) {}
 
   std::int64_t position() const { return position_; }
   std::int64_t size() const { return size_; }
@@ -31,7 +30,8 @@ class FileWindow {
   std::span<const std::byte> available() {
     if (position_ < start_ || position_ >= start_ + std::ssize(window_)) {
       start_ = position_;
-      window_ = read_file_range(path_, start_, std::min(kWindowBytes, size_ - start_));
+      window_.resize(static_cast<std::size_t>(std::min(kWindowBytes, size_ - start_)));
+      file_.read(start_, window_);
     }
     return std::span(window_).subspan(static_cast<std::size_t>(position_ - start_));
   }
@@ -39,35 +39,83 @@ class FileWindow {
  private:
   static constexpr std::int64_t kWindowBytes = 64 << 10;
 
-  std::filesystem::path path_;
+  const HeldFile& file_;
   std::int64_t size_;
   std::int64_t position_ = 0;
   std::int64_t start_ = 0;
   std::vector<std::byte> window_;
 };
 
-void append_varint(std::string& message, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) message += static_cast<char>(value | 0x80);
-  message += static_cast<char>(value);
-}
+// The message as it grows, asking for the memory.
+class OutlineText {
+ public:
+  explicit OutlineText(std::string source) : source_(std::move(source)) {}
+
+  void append_varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) append_byte(value | 0x80);
+    append_byte(value);
+  }
+
+  void append(std::span<const std::byte> bytes) {
+    make_room(bytes.size());
+    text_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+
+  // Makes place for the length of what is appended until end_nested(the same place).
+  std::size_t begin_nested() {
+    make_room(kLengthBytes);
+    text_.append(kLengthBytes, '\0');
+    return text_.size();
+  }
+
+  // A number may have leading zeros: bytes of which only the last is below 128.
+  void end_nested(std::size_t start) {
+    std::uint64_t length = text_.size() - start;
+    for (std::size_t at = start - kLengthBytes; at < start; ++at, length >>= 7) {
+      text_[at] = static_cast<char>((length & 0x7f) | (at + 1 < start ? 0x80 : 0));
+    }
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  static constexpr std::size_t kLengthBytes = 5;  // 35 bits; a message has 31
+
+  void append_byte(std::uint64_t byte) {
+    make_room(1);
+    text_ += static_cast<char>(byte);
+  }
+
+  void make_room(std::size_t bytes) {
+    if (text_.capacity() - text_.size() >= bytes) return;
+    const std::size_t more = std::max(2 * text_.capacity(), text_.size() + bytes);
+    require_memory(static_cast<std::int64_t>(more), source_);
+    text_.reserve(more);
+  }
+
+  std::string source_;
+  std::string text_;
+};
 
 class OutlineReader {
  public:
-  explicit OutlineReader(const std::filesystem::path& path) : file_(path) {}
+  explicit OutlineReader(const HeldFile& file) : file_(file), out_(file.path().string()) {}
 
   std::optional<ModelOutline> read() {
-    outline_.message = message(file_.size(), Level::kModel);
+    message(file_.size(), Level::kModel);
     if (!plain_) return std::nullopt;
+    outline_.message = out_.take();
     return std::move(outline_);
   }
 
  private:
   // The fields up to `end`, which is the end of a message of `level`. After anything unexpected
   // plain_ is false and the result is worthless.
-  std::string message(std::int64_t end, Level level) {
-    std::string out;
+  void message(std::int64_t end, Level level) {
     bool has_raw_data = false;
     if (level == Level::kInitializer) outline_.initializers.emplace_back();
+    // More of them are refused; there is no use in noting them all.
+    if (std::ssize(outline_.initializers) > kMaxModelInitializers) plain_ = false;
     while (plain_ && file_.position() < end) {
       const std::uint64_t tag = varint(end);
       if (tag > 0xffffffff) plain_ = false;  // no tag of protobuf's
@@ -76,31 +124,30 @@ class OutlineReader {
         if (has_raw_data) plain_ = false;  // the last one would count
         has_raw_data = true;
       }
-      append_field(tag, end, level, out);
+      append_field(tag, end, level);
     }
-    return out;
   }
 
-  void append_field(std::uint64_t tag, std::int64_t end, Level level, std::string& out) {
+  void append_field(std::uint64_t tag, std::int64_t end, Level level) {
     switch (tag & 7) {
       case kVarint:
-        append_varint(out, tag);
-        append_varint(out, varint(end));
+        out_.append_varint(tag);
+        out_.append_varint(varint(end));
         return;
       case kFixed64:
-        append_varint(out, tag);
-        return copy(8, end, out);
+        out_.append_varint(tag);
+        return copy(8, end);
       case kFixed32:
-        append_varint(out, tag);
-        return copy(4, end, out);
+        out_.append_varint(tag);
+        return copy(4, end);
       case kDelimited:
-        return append_delimited(tag, end, level, out);
+        return append_delimited(tag, end, level);
       default:
         plain_ = false;
     }
   }
 
-  void append_delimited(std::uint64_t tag, std::int64_t end, Level level, std::string& out) {
+  void append_delimited(std::uint64_t tag, std::int64_t end, Level level) {
     const std::uint64_t field = tag >> 3;
     const std::uint64_t length = varint(end);
     if (!plain_ || length > static_cast<std::uint64_t>(end - file_.position())) {
@@ -113,17 +160,17 @@ class OutlineReader {
       file_.skip(bytes);
       return;
     }
-    append_varint(out, tag);
+    out_.append_varint(tag);
     const Level inner = level == Level::kModel && field == kGraphField         ? Level::kGraph
                         : level == Level::kGraph && field == kInitializerField ? Level::kInitializer
                                                                                : Level::kOther;
     if (inner == Level::kOther) {
-      append_varint(out, length);
-      return copy(bytes, end, out);
+      out_.append_varint(length);
+      return copy(bytes, end);
     }
-    const std::string nested = message(file_.position() + bytes, inner);
-    append_varint(out, nested.size());
-    out += nested;
+    const std::size_t start = out_.begin_nested();
+    message(file_.position() + bytes, inner);
+    out_.end_nested(start);
   }
 
   std::uint64_t varint(std::int64_t end) {
@@ -139,7 +186,7 @@ class OutlineReader {
     return 0;
   }
 
-  void copy(std::int64_t count, std::int64_t end, std::string& out) {
+  void copy(std::int64_t count, std::int64_t end) {
     if (count > end - file_.position()) {
       plain_ = false;
       return;
@@ -147,21 +194,22 @@ class OutlineReader {
     while (count > 0) {
       const std::span<const std::byte> bytes = file_.available();
       const auto part = std::min(bytes.size(), static_cast<std::size_t>(count));
-      out.append(reinterpret_cast<const char*>(bytes.data()), part);
+      out_.append(bytes.first(part));
       file_.skip(static_cast<std::int64_t>(part));
       count -= static_cast<std::int64_t>(part);
     }
   }
 
   FileWindow file_;
+  OutlineText out_;
   ModelOutline outline_;
   bool plain_ = true;
 };
 
 }  // namespace
 
-std::optional<ModelOutline> read_model_outline(const std::filesystem::path& path) {
-  return OutlineReader(path).read();
+std::optional<ModelOutline> read_model_outline(const HeldFile& file) {
+  return OutlineReader(file).read();
 }
 
 }  // namespace qsim

@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "core/io/held_file.h"
 
 namespace qsim {
 
@@ -27,7 +28,7 @@ inline constexpr std::int64_t kLargeRawData = 64 << 10;
 
 // Reads no more of the file than the outline. Nothing when the file is not made of plain fields as
 // every exporter writes them: it is protobuf's to take or to refuse then. Throws Error when it
-// cannot be read.
-std::optional<ModelOutline> read_model_outline(const std::filesystem::path& path);
+// cannot be read or is more than the memory holds.
+std::optional<ModelOutline> read_model_outline(const HeldFile& file);
 
 }  // namespace qsim

@@ -12,7 +12,7 @@ using onnx::AttributeProto;
 namespace {
 
 TensorFiles files_of(const ModelFile& file, const onnx::TensorProto& proto) {
-  TensorFiles files{file.path.parent_path(), file.path};
+  TensorFiles files{file.path().parent_path(), file.held};
   const auto raw_data = file.raw_data.find(&proto);
   if (raw_data != file.raw_data.end()) files.raw_data = raw_data->second;
   return files;

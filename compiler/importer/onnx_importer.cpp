@@ -57,13 +57,13 @@ const Operator& find_operator(const ModelGraph& model, const ModelNode& node) {
 
 }  // namespace
 
-Graph import_onnx(const std::filesystem::path& path, std::int64_t batch) {
+Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batch) {
   if (batch < 1) throw_bad_input("batch " + std::to_string(batch) + "; expected 1 or more");
-  const ModelFile file = read_model_file(path);
-  ModelGraph model = read_model_graph(file);
+  const std::unique_ptr<const ModelFile> file = read_model_file(held);
+  ModelGraph model = read_model_graph(*file);
   // An unsupported operator is what a user wants to hear of first, before any edge of the graph.
   for (const ModelNode& node : model.nodes) find_operator(model, node);
-  find_ends(file, model);
+  find_ends(*file, model);
 
   GraphBuilder builder(model, batch);
   for (const ModelNode& node : chain_of(model)) {
@@ -71,7 +71,12 @@ Graph import_onnx(const std::filesystem::path& path, std::int64_t batch) {
   }
   Graph graph = std::move(builder).finish(model);
   validate(graph);
+  held->require_unchanged();
   return graph;
+}
+
+Graph import_onnx(const std::filesystem::path& path, std::int64_t batch) {
+  return import_onnx(std::make_shared<const HeldFile>(path), batch);
 }
 
 }  // namespace qsim

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 
 #include "core/graph.h"
+#include "core/io/held_file.h"
 
 namespace qsim {
 
@@ -13,8 +15,11 @@ namespace qsim {
 // the external data files beneath its folder. `batch` replaces a symbolic batch dimension; a model
 // whose batch is fixed keeps it, and any `batch` but 1 or that number is refused.
 // Throws Error naming the file, the node, what was found and what is allowed: exit code 3 for a
-// missing, malformed or truncated model, exit code 4 for one that is not supported.
-// The Graph returned has passed validate().
+// missing, malformed or truncated model and for one that is written to meanwhile, exit code 4 for
+// one that is not supported. The Graph returned has passed validate().
 Graph import_onnx(const std::filesystem::path& path, std::int64_t batch = 1);
+// The same of a file that the caller goes on holding: whatever takes its name meanwhile, it is this
+// file that was imported.
+Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batch = 1);
 
 }  // namespace qsim

@@ -6,7 +6,6 @@
 
 #include "compiler/importer/external_data.h"
 #include "core/checked_math.h"
-#include "core/io/files.h"
 #include "core/io/memory.h"
 
 namespace qsim {
@@ -29,6 +28,15 @@ Shape dims_of(const TensorProto& proto, const std::string& where) {
   return shape;
 }
 
+// A product of sizes that does not fit 64 bits knows nothing of the tensor.
+std::int64_t data_bytes(const Shape& shape, std::int64_t elem_bytes, const std::string& where) {
+  try {
+    return checked_mul(element_count(shape), elem_bytes);
+  } catch (const Error& error) {
+    throw_bad_input(where + ": " + error.what());
+  }
+}
+
 // The tensor's bytes in little-endian element order, or nothing when the values stand in the typed
 // fields.
 ReadBytes stored_bytes(const TensorProto& proto, std::int64_t expected, const TensorFiles& files,
@@ -48,10 +56,8 @@ ReadBytes stored_bytes(const TensorProto& proto, std::int64_t expected, const Te
     const auto raw = std::as_bytes(std::span(proto.raw_data()));
     return bytes_in_memory({raw.begin(), raw.end()});
   }
-  return [path = files.model, start = files.raw_data->offset](std::int64_t offset,
-                                                              std::span<std::byte> to) {
-    read_file_range(path, start + offset, to);
-  };
+  return [file = files.model, start = files.raw_data->offset](
+             std::int64_t offset, std::span<std::byte> to) { file->read(start + offset, to); };
 }
 
 // Converts a typed field, whose elements may be wider than the tensor's, into little-endian bytes.
@@ -61,6 +67,7 @@ std::vector<std::byte> typed_bytes(const Field& field, const Shape& shape, std::
   if (field.size() != count) {
     fail_count(where, std::to_string(field.size()) + " values", shape, count);
   }
+  require_memory(count * static_cast<std::int64_t>(sizeof(T)), where);
   std::vector<std::byte> bytes(static_cast<std::size_t>(count) * sizeof(T));
   for (int i = 0; i < field.size(); ++i) {
     const auto wide = field.Get(i);
@@ -131,7 +138,7 @@ StoredTensor store_tensor(const TensorProto& proto, const TensorFiles& files,
   stored.dtype = core_dtype(proto, where);
   stored.shape = dims_of(proto, where);
   const std::int64_t expected =
-      checked_mul(stored.elems(), static_cast<std::int64_t>(dtype_bytes(stored.dtype)));
+      data_bytes(stored.shape, static_cast<std::int64_t>(dtype_bytes(stored.dtype)), where);
   stored.read = stored_bytes(proto, expected, files, where);
   if (!stored.read) {
     stored.read = bytes_in_memory(typed_field_bytes(proto, stored.dtype, stored.shape, where));
@@ -147,8 +154,9 @@ std::vector<std::int64_t> decode_int64s(const TensorProto& proto, const TensorFi
     throw_bad_input(where + ": is " + onnx_dtype_name(proto.data_type()) + " " + shape_text(shape) +
                     "; expected a list of int64");
   }
-  const std::int64_t count = element_count(shape);
-  ReadBytes read = stored_bytes(proto, checked_mul(count, 8), files, where);
+  const std::int64_t expected = data_bytes(shape, 8, where);
+  const std::int64_t count = expected / 8;
+  ReadBytes read = stored_bytes(proto, expected, files, where);
   if (!read) {
     read = bytes_in_memory(typed_bytes<std::int64_t>(proto.int64_data(), shape, count, where));
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +21,9 @@ std::string onnx_dtype_name(int data_type);
 
 // Where bytes may lie that are not in the TensorProto.
 struct TensorFiles {
-  std::filesystem::path folder;            // the model's: external data is looked for beneath it
-  std::filesystem::path model = {};        // the file of `raw_data`
-  std::optional<FileRange> raw_data = {};  // where that was left in the file
+  std::filesystem::path folder;  // the model's: external data is looked for beneath it
+  std::shared_ptr<const HeldFile> model = {};  // the file of `raw_data`
+  std::optional<FileRange> raw_data = {};      // where that was left in the file
 };
 
 // A tensor of int8, uint8, int32 or float32; other types are refused. `where` opens every error.

@@ -26,16 +26,15 @@ class RegionAllocator {
   std::int64_t next_ = 0;
 };
 
-std::int64_t weight_bytes(const PlannedLayer& planned, const ArchConfig& arch) {
+}  // namespace
+
+std::int64_t packed_weight_bytes(const LayerGeometry& g, const ArchConfig& arch) {
   std::int64_t folds = 0;
-  const LayerGeometry& g = planned.geometry;
   for (std::int64_t block = 0; block < g.column_blocks; ++block) {
     folds += g.planes_of(block, arch).size() * g.window.kernel_h * g.window.kernel_w;
   }
   return checked_mul(folds, arch.array_rows * arch.array_cols);
 }
-
-}  // namespace
 
 MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch) {
   MemoryPlan plan;
@@ -57,7 +56,7 @@ MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& 
   plan.writable_bytes = allocator.end();
   for (PlannedLayer& planned : plan.layers) {
     const std::string what = "layer '" + planned.layer->name + "'";
-    planned.weights_bytes = weight_bytes(planned, arch);
+    planned.weights_bytes = packed_weight_bytes(planned.geometry, arch);
     planned.weights_address = allocator.take(planned.weights_bytes, what);
     planned.param_stride = round_up(arch.param_block_bytes(), arch.bus_bytes);
     planned.params_address =

@@ -27,6 +27,9 @@ struct MemoryPlan {
   std::vector<PlannedLayer> layers;
 };
 
+// Of one layer in DRAM: whole folds, whatever part of the last ones is used.
+std::int64_t packed_weight_bytes(const LayerGeometry& geometry, const ArchConfig& arch);
+
 // Throws Error (exit code 4) when the program needs more than the 4 GiB that commands address.
 MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch);
 

@@ -14,7 +14,6 @@
 #include <cstring>
 
 #include "core/checked_math.h"
-#include "core/io/memory.h"
 #include "core/limits.h"
 
 namespace qsim {
@@ -139,17 +138,16 @@ double unit_sigma_of(const LayerInput& input, double m, std::size_t depth, bool 
   return std::sqrt(static_cast<double>(depth) * std::max(per_tap, 1.0));
 }
 
-// Of one byte each; `at_once` such tensors are made together.
-void check_elems(std::int64_t count, std::int64_t at_once, const char* what) {
-  if (count <= kMaxTensorElems) return require_memory(at_once * count, what);
+}  // namespace
+
+void check_synthetic_elems(std::int64_t count, const char* what) {
+  if (count <= kMaxTensorElems) return;
   throw_bad_input(std::to_string(count) + " " + what + "; at most " +
                   std::to_string(kMaxTensorElems) + " are allowed");
 }
 
-}  // namespace
-
 Tensor synthetic_input(const Value& value, Random& random) {
-  check_elems(element_count(value.shape.nhwc()), 2, "input elements");
+  check_synthetic_elems(element_count(value.shape.nhwc()), "input elements");
   Tensor tensor(value.dtype, value.shape.nhwc());
   std::vector<std::byte> second(tensor.bytes.size());
   fill_bytes(tensor.bytes, random);
@@ -164,7 +162,7 @@ Tensor synthetic_input(const Value& value, Random& random) {
 
 LayerParameters synthetic_parameters(const Shape& shape, const LayerInput& input,
                                      const OfmapTarget& target, Random& random) {
-  check_elems(element_count(shape), 1, "weights");
+  check_synthetic_elems(element_count(shape), "weights");
   const auto channels = static_cast<std::size_t>(shape[0]);
   const auto depth = static_cast<std::size_t>(element_count(shape)) / channels;
   const double m = mean(input.values) - input.zero_point;

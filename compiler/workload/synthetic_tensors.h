@@ -9,6 +9,12 @@
 
 namespace qsim {
 
+// Throws Error, "COUNT WHAT; at most ... are allowed", for more than one tensor may have.
+void check_synthetic_elems(std::int64_t count, const char* what);
+
+// Bytes that synthetic_input has in memory at a time, for each element.
+inline constexpr std::int64_t kSyntheticInputCopies = 2;
+
 // The mean of two uniform values an element: all of the range occurs, its ends hardly ever.
 Tensor synthetic_input(const Value& value, Random& random);
 

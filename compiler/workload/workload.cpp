@@ -1,9 +1,7 @@
 #include "compiler/workload/workload.h"
 
 #include "compiler/workload/synthetic_tensors.h"
-#include "compiler/workload/workload_file.h"
-#include "core/checked_math.h"
-#include "core/limits.h"
+#include "compiler/workload/workload_shapes.h"
 
 namespace qsim {
 namespace {
@@ -20,18 +18,19 @@ class WorkloadBuilder {
     last_ = spec.input;
   }
 
-  void add(const LayerSpec& spec) {
+  void add(const LayerSpec& spec, const LayerShapes& shapes) {
     switch (spec.kind) {
       case LayerKind::kConv2d:
-        return add_conv2d(spec);
+        return add_conv2d(spec, shapes);
       case LayerKind::kFullyConnected:
-        return add_fully_connected(spec);
+        return add_fully_connected(spec, shapes);
       case LayerKind::kMaxPool:
-        return add_max_pool(spec);
+        values_ = largest(values_, spec.window.kernel_h * spec.window.kernel_w);
+        return append(spec.name, MaxPool{spec.window}, shapes.output);
       case LayerKind::kRelu:
         return add_relu(spec.name);
       case LayerKind::kFlatten:
-        return add_flatten(spec);
+        return append(spec.name, Flatten{spec.order}, shapes.output);
     }
   }
 
@@ -46,37 +45,9 @@ class WorkloadBuilder {
     last_ = output;
   }
 
-  ImageShape window_shape(const LayerSpec& spec, std::int64_t channels) const {
-    const Window& w = spec.window;
-    const ImageShape& in = last_.shape;
-    const ImageShape out{
-        in.batch,
-        window_count(in.height, w.kernel_h, w.stride_h, w.pad_top, w.pad_bottom, spec.ceil_mode),
-        window_count(in.width, w.kernel_w, w.stride_w, w.pad_left, w.pad_right, spec.ceil_mode),
-        channels};
-    if (out.height < 1 || out.width < 1) {
-      spec.node.fail("layer '" + spec.name + "': a kernel of " + std::to_string(w.kernel_h) +
-                     " x " + std::to_string(w.kernel_w) + " does not fit its padded input, " +
-                     shape_text(in.nhwc()));
-    }
-    if (element_count(out.nhwc()) > kMaxTensorElems) {
-      spec.node.fail("layer '" + spec.name + "': an ofmap of " + shape_text(out.nhwc()) +
-                     "; at most 2^31 elements are allowed");
-    }
-    return out;
-  }
-
-  OfmapTarget target_of(const LayerSpec& spec, const ImageShape& shape) const {
+  static OfmapTarget target_of(const LayerSpec& spec, const Value& output) {
     OfmapTarget target;
-    target.output = {shape, spec.dtype.value_or(last_.dtype), spec.zero_point.value_or(0),
-                     std::nullopt};
-    if (target.output.zero_point < target.output.min() ||
-        target.output.zero_point > target.output.max()) {
-      spec.node.fail(
-          "layer '" + spec.name + "': zero_point " + std::to_string(target.output.zero_point) +
-          "; allowed for " + std::string(dtype_name(target.output.dtype)) + ": " +
-          std::to_string(target.output.min()) + " to " + std::to_string(target.output.max()));
-    }
+    target.output = output;
     target.relu = spec.relu;
     target.rounding = spec.rounding;
     target.per_channel_shift = spec.per_channel_shift;
@@ -85,34 +56,26 @@ class WorkloadBuilder {
     return target;
   }
 
-  LayerParameters parameters(const Shape& weights, double inside, const OfmapTarget& target) {
+  LayerParameters parameters(const LayerSpec& spec, const LayerShapes& shapes, double inside) {
     Random random(random_.next());  // a layer's tensors do not depend on the others' sizes
-    return synthetic_parameters(weights, {values_, last_.zero_point, inside}, target, random);
+    return synthetic_parameters(shapes.weights, {values_, last_.zero_point, inside},
+                                target_of(spec, shapes.output), random);
   }
 
-  void add_conv2d(const LayerSpec& spec) {
-    const ImageShape shape = window_shape(spec, spec.out_channels);
-    const OfmapTarget target = target_of(spec, shape);
-    const Window& w = spec.window;
-    LayerParameters made =
-        parameters({spec.out_channels, w.kernel_h, w.kernel_w, last_.shape.channels},
-                   inside_fraction(w, last_.shape, shape), target);
-    append(spec.name, Conv2d{w, std::move(made.weights), std::move(made.bias), made.requantization},
-           target.output);
+  void add_conv2d(const LayerSpec& spec, const LayerShapes& shapes) {
+    const double inside = inside_fraction(spec.window, last_.shape, shapes.output.shape);
+    LayerParameters made = parameters(spec, shapes, inside);
+    append(spec.name,
+           Conv2d{spec.window, std::move(made.weights), std::move(made.bias), made.requantization},
+           shapes.output);
     finish(spec, made.ofmap);
   }
 
-  void add_fully_connected(const LayerSpec& spec) {
-    if (last_.shape.height != 1 || last_.shape.width != 1) {
-      spec.node.fail("layer '" + spec.name + "' reads a picture " + shape_text(last_.shape.nhwc()) +
-                     "; put a flatten before it");
-    }
-    const ImageShape shape{last_.shape.batch, 1, 1, spec.out_channels};
-    const OfmapTarget target = target_of(spec, shape);
-    LayerParameters made = parameters({spec.out_channels, last_.shape.channels}, 1, target);
+  void add_fully_connected(const LayerSpec& spec, const LayerShapes& shapes) {
+    LayerParameters made = parameters(spec, shapes, 1);
     append(spec.name,
            FullyConnected{std::move(made.weights), std::move(made.bias), made.requantization},
-           target.output);
+           shapes.output);
     finish(spec, made.ofmap);
   }
 
@@ -124,21 +87,6 @@ class WorkloadBuilder {
   void add_relu(const std::string& name) {
     values_ = rectified(values_, last_.zero_point);
     append(name, Relu{}, last_);
-  }
-
-  void add_max_pool(const LayerSpec& spec) {
-    const Window& w = spec.window;
-    Value output = last_;
-    output.shape = window_shape(spec, last_.shape.channels);
-    values_ = largest(values_, w.kernel_h * w.kernel_w);
-    append(spec.name, MaxPool{w}, output);
-  }
-
-  void add_flatten(const LayerSpec& spec) {
-    const ImageShape& in = last_.shape;
-    Value output = last_;
-    output.shape = {in.batch, 1, 1, checked_mul(checked_mul(in.height, in.width), in.channels)};
-    append(spec.name, Flatten{spec.order}, output);
   }
 
   Workload workload_;
@@ -153,8 +101,9 @@ Workload load_workload(const std::filesystem::path& path, std::optional<std::int
   WorkloadSpec spec = read_workload_file(path);
   if (batch) spec.input.shape.batch = *batch;
   try {
+    const std::vector<LayerShapes> shapes = workload_shapes(spec, path.string());
     WorkloadBuilder builder(spec);
-    for (const LayerSpec& layer : spec.layers) builder.add(layer);
+    for (std::size_t i = 0; i < shapes.size(); ++i) builder.add(spec.layers[i], shapes[i]);
     return builder.take();
   } catch (const Error& error) {
     const std::string message = error.what();

@@ -9,7 +9,8 @@ namespace qsim {
 namespace {
 
 std::int64_t number_field(const YamlNode& node, const ArchConfigField& field) {
-  const std::int64_t value = node.integer(field.min, field.max);
+  const std::int64_t value =
+      node.integer(field.min, field.max, field.power_of_two ? "a power of two" : "");
   if (field.power_of_two && !is_power_of_two(value)) {
     node.fail(std::to_string(value) + " is not allowed; allowed: a power of two from " +
               std::to_string(field.min) + " to " + std::to_string(field.max));

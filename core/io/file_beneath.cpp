@@ -34,9 +34,8 @@ fs::path real_path(int fd) {
 }
 
 bool is_beneath(const fs::path& file, const fs::path& folder) {
-  return !folder.empty() &&
-         std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first ==
-             folder.end();
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first ==
+         folder.end();
 }
 
 }  // namespace
@@ -56,7 +55,13 @@ FileBeneath::FileBeneath(const fs::path& folder, const std::string& name, const 
   if (!found.is_open()) {
     refuse("external data file '" + path_.string() + "' cannot be found: " + error_reason(errno));
   }
-  if (!is_beneath(real_path(found.get()), real_path(home.get()))) {
+  const fs::path folder_path = real_path(home.get());
+  const fs::path file_path = real_path(found.get());
+  if (folder_path.empty() || file_path.empty()) {
+    refuse("external data file '" + path_.string() +
+           "' cannot be held against the model's folder: /proc is not mounted here");
+  }
+  if (!is_beneath(file_path, folder_path)) {
     refuse("external data location '" + name +
            "' leads out of the model's folder; expected a file beneath it");
   }

@@ -1,70 +1,20 @@
 #include "core/io/file_replacement.h"
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <string>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/io/temporary_files.h"
 
 namespace qsim {
 namespace {
 
 namespace fs = std::filesystem;
-
-// What every temporary of `target` is called up to its numbers. Shortened, since a name has 255
-// bytes at most; NAME_MAX leaves room for the mark and the numbers.
-std::string temporary_stem(const fs::path& target) {
-  constexpr std::size_t kMaxNameBytes = 200;
-  return "." + target.filename().string().substr(0, kMaxNameBytes) + std::string(kTemporaryMark);
-}
-
-fs::path folder_of(const fs::path& file) {
-  return file.parent_path().empty() ? fs::path(".") : file.parent_path();
-}
-
-// A writer holds a lock on its temporary; one that can be locked was left by a process that was
-// killed. A file system without locks gives ENOLCK or the like, and then nothing is removed.
-void remove_leftovers(const fs::path& target) {
-  const std::string stem = temporary_stem(target);
-  std::error_code error;
-  for (fs::directory_iterator entry(folder_of(target), error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with(stem)) continue;
-    const Descriptor file(
-        open_again(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (file.is_open() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
-      ::unlink(entry->path().c_str());
-    }
-  }
-}
-
-// Someone who removes leftovers may come between open() and flock(); the name is then gone.
-bool lock(int fd) {
-  struct stat status {};
-  const int locked = ::flock(fd, LOCK_EX | LOCK_NB);
-  if (locked != 0 && errno == EWOULDBLOCK) return false;
-  return ::fstat(fd, &status) != 0 || status.st_nlink > 0;
-}
-
-// A new file beside `target`; negative with errno. A process of another container may have had the
-// same number as this one, so a name that is taken is no error.
-int open_temporary(const fs::path& target, fs::path& name) {
-  static std::atomic<unsigned> count{0};
-  while (true) {
-    name = target.parent_path() /
-           (temporary_stem(target) + std::to_string(::getpid()) + "-" + std::to_string(count++));
-    const int fd = open_again(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == EEXIST) continue;
-    if (fd < 0 || lock(fd)) return fd;
-    ::close(fd);
-  }
-}
 
 // Through a symbolic link the file that it names, so that the link stays.
 fs::path replaced_by(const fs::path& path) {
@@ -73,6 +23,13 @@ fs::path replaced_by(const fs::path& path) {
   }
   std::error_code ignored;
   return fs::is_symlink(path, ignored) && fs::exists(path, ignored) ? fs::canonical(path) : path;
+}
+
+// Permissions of a regular file that is there.
+std::optional<unsigned> mode_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return status.st_mode & 0777U;
 }
 
 }  // namespace
@@ -86,29 +43,61 @@ bool is_written_in_place(const fs::path& path) {
   return fs::exists(status) && !fs::is_regular_file(status);
 }
 
-FileReplacement::FileReplacement(const fs::path& path)
+FileReplacement::FileReplacement(const fs::path& path, Writer writer)
     : target_(replaced_by(path)),
+      mode_(mode_of(target_)),
       folder_(open_again(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   // A folder that may be written and not read cannot be synced by us; the file itself can.
   if (!folder_.is_open() && errno != EACCES) fail(errno);
   remove_leftovers(target_);
-  fs::path name;
-  file_.reset(open_temporary(target_, name));
+  // A process of another container may have had the same number as this one.
+  do {
+    temporary_ = next_temporary_name(target_);
+    file_.reset(open_temporary(writer));
+  } while (!file_.is_open() && errno == EEXIST);
   if (!file_.is_open()) fail(errno);
-  temporary_ = std::move(name);
+  keep_mode();
 }
 
 FileReplacement::~FileReplacement() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty() && ::unlink(temporary_.c_str()) != 0) remember_leftover(temporary_);
+  unlock();
+}
+
+int FileReplacement::open_temporary(Writer writer) {
+  constexpr unsigned kNewMode = 0666;
+  // Never readable for more than the old file was, not even for a moment.
+  const unsigned mode = mode_.value_or(kNewMode);
+  if (writer == Writer::kOwn) return create_locked(temporary_, mode);
+  const fs::path lock = with_suffix(temporary_, kLockSuffix);
+  lock_.reset(create_locked(lock, kNewMode));
+  if (!lock_.is_open()) return -1;
+  const int fd = create_locked(temporary_, mode);
+  const int error = errno;
+  if (fd < 0) ::unlink(lock.c_str());
+  errno = error;
+  return fd;
+}
+
+// What umask took. A file system that has no permissions refuses, which is no harm.
+void FileReplacement::keep_mode() {
+  if (mode_) static_cast<void>(::fchmod(file_.get(), *mode_));
+}
+
+void FileReplacement::unlock() {
+  if (lock_.is_open()) ::unlink(with_suffix(temporary_, kLockSuffix).c_str());
+  lock_.reset(-1);
 }
 
 void FileReplacement::write(std::string_view content) {
-  if (!write_all(file_.get(), content) || !sync_to_disk(file_.get()) || !file_.close()) fail(errno);
+  if (!write_all(file_.get(), content) || !sync_to_disk(file_.get())) fail(errno);
 }
 
 void FileReplacement::sync_written() {
   file_.reset(open_again(temporary_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file_.is_open() || !sync_to_disk(file_.get()) || !file_.close()) fail(errno);
+  if (!file_.is_open()) fail(errno);
+  keep_mode();
+  if (!sync_to_disk(file_.get())) fail(errno);
 }
 
 void FileReplacement::rename() {
@@ -117,7 +106,9 @@ void FileReplacement::rename() {
     result = std::rename(temporary_.c_str(), target_.c_str());
   } while (result != 0 && errno == EINTR);
   if (result != 0) fail(errno);
+  unlock();
   temporary_.clear();
+  file_.reset(-1);  // its content was synced: closing has nothing left that could fail
 }
 
 void FileReplacement::sync_folder() {
@@ -125,7 +116,10 @@ void FileReplacement::sync_folder() {
 }
 
 void FileReplacement::fail(int error) const {
-  throw_bad_input(target_.string() + ": cannot be written: " + write_error_reason(error));
+  std::error_code unknown;
+  const bool removed = error == ENOENT && fs::is_directory(folder_of(target_), unknown);
+  throw_bad_input(target_.string() + ": cannot be written: " +
+                  (removed ? "its temporary file was removed" : write_error_reason(error)));
 }
 
 }  // namespace qsim

@@ -3,22 +3,24 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "core/io/descriptor.h"
 
 namespace qsim {
 
-// What a temporary's name holds, between the file's own name and numbers that make it unique:
-// ".run.json.tmp-4711-0". Nothing that qsim reads is ever called so. One that a killed process left
-// goes when the same file is written again.
-inline constexpr std::string_view kTemporaryMark = ".tmp-";
-
 class FileReplacement {
  public:
+  // Who writes the temporary: this object, or something that takes its name and may put another
+  // file there (core/io/temporary_files.h).
+  enum class Writer { kOwn, kAnother };
+
   // Makes the temporary file beside what `path` names (through a symbolic link beside its target).
-  // Throws Error naming `path` and the reason; a device or a pipe cannot be replaced.
-  explicit FileReplacement(const std::filesystem::path& path);
+  // Until it has its final name nobody else takes it for one that a killed process left. A file
+  // that is replaced hands its permissions on. Throws Error naming `path` and the reason; a device
+  // or a pipe cannot be replaced.
+  explicit FileReplacement(const std::filesystem::path& path, Writer writer = Writer::kOwn);
   // Removes the temporary file unless it was committed.
   ~FileReplacement();
   FileReplacement(const FileReplacement&) = delete;
@@ -28,9 +30,9 @@ class FileReplacement {
   // Where the content goes, for those that write a file by its name. Empty after rename().
   const std::filesystem::path& temporary() const { return temporary_; }
 
-  // Either: writes the content and has it on the disk.
+  // Writer::kOwn: writes the content and has it on the disk.
   void write(std::string_view content);
-  // Or, when another writer has made and closed the file of that name: has it on the disk.
+  // Writer::kAnother, once it has made and closed the file of that name: has it on the disk.
   void sync_written();
 
   // Gives the file its name; from here on it counts.
@@ -39,12 +41,18 @@ class FileReplacement {
   void sync_folder();
 
  private:
+  // Negative with errno: EEXIST for a name that is taken, now or just now.
+  int open_temporary(Writer writer);
+  void keep_mode();
+  void unlock();
   [[noreturn]] void fail(int error) const;
 
   std::filesystem::path target_;
   std::filesystem::path temporary_;
+  std::optional<unsigned> mode_;  // of the file that is replaced
   Descriptor folder_;
-  Descriptor file_;
+  Descriptor file_;  // open, and with kOwn locked, until it has its final name
+  Descriptor lock_;  // of the lock file with kAnother
 };
 
 // True for a path that is written in place: a device or a pipe. Throws Error for a folder.

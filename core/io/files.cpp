@@ -130,10 +130,6 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
   file.sync_folder();
 }
 
-void require_writable(const fs::path& path) {
-  if (!is_written_in_place(path)) FileReplacement{path};
-}
-
 namespace {
 
 bool sync_folder_of(const fs::path& path) {
@@ -164,7 +160,8 @@ void make_folder(const fs::path& path) {
   fs::create_directories(path, error);
   std::error_code ignored;
   if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
-    fail(path, "is a file; expected a folder");
+    fail(path, fs::is_regular_file(path, ignored) ? "is a file; expected a folder"
+                                                  : "is a device or a pipe; expected a folder");
   }
   if (error) fail(path, "cannot be made: " + error_reason(error.value()));
   if (::access(path.c_str(), W_OK | X_OK) != 0)

@@ -39,10 +39,6 @@ void read_file_range(const std::filesystem::path& path, std::int64_t offset,
 // permission, disk full, ...); the temporary file is then gone.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-// Throws the Error that write_file_atomically would throw for the path's folder or kind, so that it
-// comes before a long run and not after it. Leaves nothing behind, and the file as it is.
-void require_writable(const std::filesystem::path& path);
-
 // Has on the disk, with its name, a file that a program of its own has made and renamed.
 void sync_file(const std::filesystem::path& path);
 

@@ -25,7 +25,10 @@ std::int64_t available_memory_bytes(const MemorySources& sources = {});
 void require_memory(std::int64_t bytes, const std::string& what);
 
 // The same for all that this process will have in memory at a time, what it has now included.
-void require_memory_in_all(std::int64_t bytes, const std::string& what);
+// `given_back_bytes` are those whose pages go back while it works (core/page_release.h): no memory,
+// but they count against RLIMIT_AS and RLIMIT_DATA.
+void require_memory_in_all(std::int64_t bytes, std::int64_t given_back_bytes,
+                           const std::string& what);
 
 // "5.2 GB", "310 MB"
 std::string memory_text(std::int64_t bytes);

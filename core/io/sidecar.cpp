@@ -49,15 +49,17 @@ std::optional<Sidecar> load_sidecar_of(const std::filesystem::path& model_path) 
   path.replace_extension(".yaml");
   std::error_code ignored;
   if (path == model_path || !std::filesystem::exists(path, ignored)) return std::nullopt;
-  return parse(load_yaml(path));
+  Sidecar sidecar = parse(load_yaml(path));
+  sidecar.file = path.string();
+  return sidecar;
 }
 
 Tensor preprocess(const Image& image, const Sidecar& sidecar, const Graph& graph) {
   const ImageShape& shape = graph.input.shape;
   const ImageShape expected{1, sidecar.resize_height, sidecar.resize_width, 3};
   if (!(shape == expected)) {
-    throw_bad_input("graph '" + graph.name + "' takes " + shape_text(shape.nhwc()) +
-                    "; its sidecar makes pictures of " + shape_text(expected.nhwc()));
+    throw_bad_input(sidecar.file + ": makes pictures of " + shape_text(expected.nhwc()) +
+                    "; graph '" + graph.name + "' takes " + shape_text(shape.nhwc()));
   }
   const Image resized = resize(image, sidecar.resize_height, sidecar.resize_width);
   Tensor real(DType::kFloat32, shape.nhwc());

@@ -17,6 +17,7 @@
 namespace qsim {
 
 struct Sidecar {
+  std::string file;  // for errors
   std::int64_t resize_height = 0;
   std::int64_t resize_width = 0;
   std::array<float, 3> mean{};  // of R, G, B in 0..1

@@ -116,19 +116,21 @@ const std::string& YamlNode::scalar(const char* expected) const {
   return scalar_;
 }
 
-std::int64_t YamlNode::integer(std::int64_t min, std::int64_t max) const {
-  const std::string expected = "an integer from " + range_text(min, max);
-  const std::string& text = scalar(expected.c_str());
+std::int64_t YamlNode::integer(std::int64_t min, std::int64_t max, std::string_view kind) const {
+  const std::string range = range_text(min, max);
+  const std::string& text = scalar(("an integer from " + range).c_str());
   std::int64_t value = 0;
   const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(begin, end, value);
   const bool overflow = error == std::errc::result_out_of_range && stop == end;
   if (quoted_ || (!overflow && (error != std::errc() || stop != end))) {
-    fail("found '" + text + "'; expected " + expected);
+    fail("found '" + text + (quoted_ ? "' in quotes" : "'") + "; expected an integer from " +
+         range);
   }
   if (overflow || value < min || value > max) {
-    fail(text + " is out of range; allowed: " + range_text(min, max));
+    fail(text + " is out of range; allowed: " +
+         (kind.empty() ? range : std::string(kind) + " from " + range));
   }
   return value;
 }

@@ -34,7 +34,8 @@ class YamlNode {
   const std::vector<YamlNode>& items() const;
 
   // The value of a scalar; throws when it is not of that type or out of range.
-  std::int64_t integer(std::int64_t min, std::int64_t max) const;
+  // `kind` says what else is asked of an integer ("a power of two").
+  std::int64_t integer(std::int64_t min, std::int64_t max, std::string_view kind = "") const;
   double number() const;
   bool boolean() const;  // true or false, nothing else
   const std::string& text() const;

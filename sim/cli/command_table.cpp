@@ -1,5 +1,6 @@
 #include "sim/cli/command_table.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/error.h"
@@ -68,9 +69,10 @@ const CommandRow& command_row(const std::string& name) {
     if (name == row.name) return row;
   }
   const std::vector<std::string_view> names = first_words();
-  const std::string_view nearest = nearest_name(name, names);
+  std::string nearest(nearest_name(name, names));
+  if (name == "help" || name == "version") nearest = "--" + name;
   std::string message = "unknown command '" + name + "'";
-  message += nearest.empty() ? "." : "; did you mean '" + std::string(nearest) + "'?";
+  message += nearest.empty() ? "." : "; did you mean '" + nearest + "'?";
   usage_error(message + " Commands: " + list(names) + "; `qsim --help` says more");
 }
 
@@ -90,6 +92,11 @@ const CommandRow& golden_row(const std::string& word) {
 std::ptrdiff_t at(std::size_t index) { return static_cast<std::ptrdiff_t>(index); }
 
 }  // namespace
+
+bool is_command_word(const std::string& word) {
+  const std::vector<std::string_view> words = first_words();
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 std::string top_help() {
   std::string text =

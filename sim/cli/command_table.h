@@ -21,6 +21,9 @@ std::string top_help();
 // Of `qsim golden --help`: the commands whose first word is `golden`.
 std::string golden_help();
 
+// Whether a command's name begins with this word.
+bool is_command_word(const std::string& word);
+
 // The row that `argv` calls (run when it names none), and the words left when its name is taken
 // out. Only options of every command can stand before the name. Throws Error (exit code 2) for a
 // name that is not there, naming the nearest.

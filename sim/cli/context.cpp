@@ -5,7 +5,6 @@
 #include <iostream>
 
 #include "core/error.h"
-#include "core/io/files.h"
 
 namespace qsim {
 namespace {
@@ -66,7 +65,7 @@ void Context::make_folder(const std::filesystem::path& path) { interrupt_.make_f
 
 void Context::require_outputs() const {
   for (const std::string& file : {options_.json, options_.program_out, options_.trace}) {
-    if (!file.empty() && file != "-") require_writable(file);
+    if (!file.empty() && file != "-") interrupt_.require_writable(file);
   }
 }
 

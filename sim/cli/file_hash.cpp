@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,10 +30,12 @@ class Fnv1a {
   std::uint64_t hash_ = 0xcbf29ce484222325ull;
 };
 
-// In pieces, so that a model of any size costs no memory.
+// A model of any size costs no memory.
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 18;
+
 void add_file(Fnv1a& hash, const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  std::vector<char> piece(std::size_t{1} << 18);
+  std::vector<char> piece(kPieceBytes);
   while (file) {
     file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     hash.add({piece.data(), static_cast<std::size_t>(file.gcount())});
@@ -43,6 +46,7 @@ void add_file(Fnv1a& hash, const fs::path& path) {
 }  // namespace
 
 std::string file_hash(const fs::path& path) {
+  if (fs::is_fifo(path)) return "";
   Fnv1a hash;
   if (!fs::is_directory(path)) {
     add_file(hash, path);
@@ -57,6 +61,19 @@ std::string file_hash(const fs::path& path) {
     hash.add(file.filename().string() + '\0');
     add_file(hash, file);
   }
+  return hash.text();
+}
+
+std::string file_hash(const HeldFile& file) {
+  Fnv1a hash;
+  std::vector<char> piece(kPieceBytes);
+  for (std::int64_t offset = 0; offset < file.bytes(); offset += kPieceBytes) {
+    const auto count = static_cast<std::size_t>(std::min(kPieceBytes, file.bytes() - offset));
+    const auto part = std::span(piece).first(count);
+    file.read(offset, std::as_writable_bytes(part));
+    hash.add({part.data(), part.size()});
+  }
+  file.require_unchanged();
   return hash.text();
 }
 

@@ -96,8 +96,10 @@ Tensor from_host(const Tensor& tensor, const Graph& graph, Batch batch, const st
   }
   const Tensor nhwc = flat ? reshaped(tensor, s.nhwc()) : (nchw ? nhwc_of(tensor) : tensor);
   if (tensor.dtype != DType::kFloat32) return nhwc;
+  Value value = graph.input;
+  value.shape.batch = s.batch;
   try {
-    return quantize_input(nhwc, graph.input);
+    return quantize_input(nhwc, value);
   } catch (const Error& error) {
     throw Error(error.code(), source + ": " + error.what());
   }

@@ -11,11 +11,12 @@
 
 #include "core/error.h"
 #include "core/io/files.h"
+#include "core/io/temporary_files.h"
 
 namespace qsim {
 namespace {
 
-// nohup has SIGHUP ignored, and means it.
+// nohup has SIGHUP ignored, a shell SIGINT of a job in the background; both mean it.
 bool is_ignored(int signal) {
   struct sigaction action {};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -24,9 +25,9 @@ bool is_ignored(int signal) {
 sigset_t interrupt_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  if (!is_ignored(SIGHUP)) sigaddset(&signals, SIGHUP);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!is_ignored(signal)) sigaddset(&signals, signal);
+  }
   return signals;
 }
 
@@ -57,8 +58,13 @@ InterruptWatch::InterruptWatch() {
 }
 
 std::unique_ptr<FileReplacement> InterruptWatch::begin_file(const std::filesystem::path& path) {
+  return begin(path, FileReplacement::Writer::kAnother);
+}
+
+std::unique_ptr<FileReplacement> InterruptWatch::begin(const std::filesystem::path& path,
+                                                       FileReplacement::Writer writer) {
   const std::lock_guard lock(mutex_);
-  auto file = std::make_unique<FileReplacement>(path);
+  auto file = std::make_unique<FileReplacement>(path, writer);
   temporaries_.push_back(file->temporary());
   return file;
 }
@@ -78,9 +84,13 @@ void InterruptWatch::keep_file(FileReplacement& file) {
 
 void InterruptWatch::write_file(const std::filesystem::path& path, std::string_view content) {
   if (is_written_in_place(path)) return write_file_atomically(path, content);
-  const std::unique_ptr<FileReplacement> file = begin_file(path);
+  const std::unique_ptr<FileReplacement> file = begin(path, FileReplacement::Writer::kOwn);
   file->write(content);
   keep_file(*file);
+}
+
+void InterruptWatch::require_writable(const std::filesystem::path& path) {
+  if (!is_written_in_place(path)) begin(path, FileReplacement::Writer::kOwn);
 }
 
 void InterruptWatch::make_folder(const std::filesystem::path& path) {
@@ -108,12 +118,8 @@ void InterruptWatch::remove_empty_made() {
   made_folders_.clear();
 }
 
-// Who writes an FST file keeps a second one beside it, which ends on .hier.
 void InterruptWatch::remove_temporaries() {
-  for (const std::filesystem::path& file : temporaries_) {
-    ::unlink(file.c_str());
-    ::unlink((file.string() + ".hier").c_str());
-  }
+  for (const std::filesystem::path& file : temporaries_) remove_temporary(file);
 }
 
 void InterruptWatch::set_progress(std::string text) {

@@ -26,6 +26,10 @@ class InterruptWatch {
   std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path);
   void keep_file(FileReplacement& file);
 
+  // Throws the Error that write_file would throw for the path's folder or kind, so that it comes
+  // before a long run and not after it. Leaves nothing behind, and the file as it is.
+  void require_writable(const std::filesystem::path& path);
+
   // Makes a folder for output (core/io/files.h), to be taken back if nothing comes of it.
   void make_folder(const std::filesystem::path& path);
   // Removes those that it made, and their parents that it made, where they are still empty.
@@ -37,6 +41,8 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
  private:
+  std::unique_ptr<FileReplacement> begin(const std::filesystem::path& path,
+                                         FileReplacement::Writer writer);
   void wait_for_signal();
   void leave();
   std::string kept_text() const;

@@ -12,7 +12,8 @@ namespace {
 namespace fs = std::filesystem;
 
 void load_onnx(Model& model, std::optional<std::int64_t> batch) {
-  model.graph = import_onnx(model.path, batch.value_or(1));
+  model.file = std::make_shared<const HeldFile>(model.path);
+  model.graph = import_onnx(model.file, batch.value_or(1));
   model.sidecar = load_sidecar_of(model.path);
   if (!model.sidecar || model.sidecar->labels.empty()) return;
   const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/arch_config.h"
 #include "core/graph.h"
+#include "core/io/held_file.h"
 #include "core/io/sidecar.h"
 #include "sim/cli/options.h"
 
@@ -24,6 +26,7 @@ struct Model {
   ModelKind kind = ModelKind::kOnnx;
   std::string name;  // as the user gave it
   std::filesystem::path path;
+  std::shared_ptr<const HeldFile> file;  // an ONNX model's, as it was imported
   Graph graph;
   std::optional<Tensor> own_input;  // a workload's or trace's
   std::vector<Tensor> recorded;     // a trace's ofmaps, one per graph layer

@@ -9,7 +9,12 @@ Network import_network(const Options& options, const ArchConfig& config, GoldenS
   Network network;
   network.model = load_model(options, config);
   Model& model = network.model;
-  require_memory_for(model.name, model.graph, config, options);
+  const auto judge = [&] { require_memory_for(model.name, model.graph, config, options); };
+  if (options.layers.empty()) {
+    judge();
+  } else {
+    require_memory_for_golden(model.name, model.graph, options);  // up to the cut
+  }
   if (options.no_data && options.input.empty()) {
     network.input = Tensor(model.graph.input.dtype, model.graph.input.shape.nhwc());
   } else {
@@ -22,6 +27,7 @@ Network import_network(const Options& options, const ArchConfig& config, GoldenS
   if (!options.layers.empty()) {
     network.input = cut_layers(model, std::move(network.input), options.layers,
                                options.no_data ? nullptr : &golden);
+    judge();
   }
   return network;
 }

@@ -17,6 +17,11 @@ namespace {
   throw Error(ExitCode::kUsage, message);
 }
 
+void refuse_stdout_as_folder(const std::string& option, const std::string& folder) {
+  if (folder != "-") return;
+  usage_error(option + ": takes a folder, so - is not stdout here; a folder of that name is ./-");
+}
+
 // CLI11 would take "-1" for a large number.
 std::string seed_error(const std::string& text) {
   std::uint64_t value = 0;
@@ -93,8 +98,9 @@ void add_run_options(CLI::App& app, Options& options) {
 void add_verify_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
-  app.add_option("--engines", options.engines, "engines to compare")
+  app.add_option("--engines", options.engines, "engines to compare, with commas between them")
       ->delimiter(',')
+      ->default_str("interpreter,systemc")
       ->check(CLI::IsMember({"interpreter", "systemc", "rtl"}));
   app.add_option("--golden", options.golden,
                  "golden backend: cpu, cuda, both (cpu,cuda), or auto: QSIM_GOLDEN, without that a "
@@ -207,6 +213,8 @@ void check_together(const Options& options, const CLI::App& app) {
   if (engines.size() != options.engines.size()) usage_error("--engines names an engine twice");
   if (options.all_configs && options.seeds == 0) usage_error("--all-configs needs --seeds");
   if (options.all_configs && options.config_given) usage_error("--all-configs excludes --config");
+  refuse_stdout_as_folder("--out", options.out);
+  refuse_stdout_as_folder("--dump-layers", options.dump_layers);
   rtl_trace_option(options);
   if (options.no_data && options.engine == "rtl") {
     usage_error("--no-data excludes --engine rtl, whose bytes move in any case");

@@ -34,6 +34,17 @@ namespace {
   usage_error(message);
 }
 
+// Options of a command in front of it make a command line of `run` (`qsim --golden cpu verify`),
+// which would be told to have strange options.
+void refuse_late_command(const std::vector<std::string>& remaining) {
+  for (const std::string& word : remaining) {
+    if (!is_command_word(word)) continue;
+    usage_error("command '" + word +
+                "' stands behind options; of these only --config, --json and --quiet can stand "
+                "before it");
+  }
+}
+
 // `--model "$MODEL"` with an unset variable must not run something else.
 void refuse_empty_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
@@ -44,11 +55,13 @@ void refuse_empty_values(const CLI::App& app) {
   }
 }
 
-void parse_words(CLI::App& app, std::vector<std::string> words, const std::string& command) {
+void parse_words(CLI::App& app, std::vector<std::string> words, const std::string& command,
+                 bool command_given) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     app.parse(words);
   } catch (const CLI::ExtrasError&) {
+    if (!command_given) refuse_late_command(app.remaining());
     unknown_option(app, command, app.remaining().front());
   } catch (const CLI::RequiredError& error) {
     usage_error(std::string(error.what()) + "; `qsim " + command + " --help` says more");
@@ -76,7 +89,7 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& argv) {
   CLI::App app(row->description, "qsim " + std::string(row->name));
   add_options(app, parsed.options);
   try {
-    parse_words(app, words, row->name);
+    parse_words(app, words, row->name, words.size() + 1 < argv.size());
   } catch (const CLI::CallForHelp&) {
     parsed.text = app.help();
     return parsed;

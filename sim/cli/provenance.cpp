@@ -16,7 +16,8 @@ Provenance provenance_of(const std::vector<std::string>& argv, const Options& op
   provenance.config = options.config;
   provenance.config_hash = file_hash(find_config(options.config));
   provenance.model = network.model.name;
-  provenance.model_hash = file_hash(network.model.path);
+  const Model& model = network.model;
+  provenance.model_hash = model.file ? file_hash(*model.file) : file_hash(model.path);
   provenance.input = network.input_name;
   if (!network.input_path.empty()) provenance.input_hash = file_hash(network.input_path);
   return provenance;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/io/temporary_files.h"
 
 namespace qsim {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 struct Guarded {
   std::string temporary;
   std::string hierarchy;  // the writer's second file
+  std::string lock;
   std::string line;
 };
 Guarded* guarded = nullptr;
@@ -22,6 +24,7 @@ void on_bus_error(int) {
   if (guarded != nullptr) {
     ::unlink(guarded->temporary.c_str());
     ::unlink(guarded->hierarchy.c_str());
+    ::unlink(guarded->lock.c_str());
     const ssize_t written = ::write(STDERR_FILENO, guarded->line.data(), guarded->line.size());
     static_cast<void>(written);
   }
@@ -31,8 +34,9 @@ void on_bus_error(int) {
 }  // namespace
 
 TraceGuard::TraceGuard(const FileReplacement& trace) {
-  const std::string temporary = trace.temporary().string();
-  guarded = new Guarded{temporary, temporary + ".hier",
+  const std::filesystem::path& temporary = trace.temporary();
+  guarded = new Guarded{temporary, with_suffix(temporary, kHierarchySuffix),
+                        with_suffix(temporary, kLockSuffix),
                         "qsim: error: " + trace.target().string() +
                             ": cannot be written: the trace is not whole; is the disk full?\n"};
   struct sigaction action {};

@@ -65,10 +65,18 @@ class Machines(unittest.TestCase):
             for kind in ("memory", "count", "instructions"):
                 self.assertEqual(verdict_of(1, 2, kind, new_changes=other), compare.WORSE)
 
-    def test_instructions_of_another_compiler_are_only_shown(self):
-        other = machine(compiler="g++ 13")
-        self.assertEqual(verdict_of(1, 2, "instructions", new_changes=other), compare.SHOWN)
-        self.assertEqual(verdict_of(1, 2, "time", new_changes=other), compare.WORSE)
+    def test_instructions_times_and_ratios_of_another_build_are_only_shown(self):
+        for other in (machine(compiler="g++ 13"), machine(build_type="Debug")):
+            for kind in ("instructions", "time", "ratio"):
+                self.assertEqual(verdict_of(1, 2, kind, new_changes=other), compare.SHOWN)
+            for kind in ("memory", "count"):
+                self.assertEqual(verdict_of(1, 2, kind, new_changes=other), compare.WORSE)
+
+    def test_another_build_is_said(self):
+        base, new = parsed(results(figure())), parsed(results(figure(), **machine(build_type="Debug")))
+        self.assertEqual(compare.notes(base, new),
+                         ["other build: base g++ 12.2.0, Release; new g++ 12.2.0, Debug: times, ratios and "
+                          "instruction counts are only shown"])
 
     def test_instructions_of_another_tool_are_only_shown(self):
         base = results(figure(kind="instructions", tool="perf"))
@@ -112,6 +120,28 @@ class Names(unittest.TestCase):
     def test_a_figure_of_another_kind_is_missing(self):
         new = results(figure("systemc/a", kind="memory"), figure("systemc/b"), figure("rtl/c"))
         self.assertEqual(verdicts(self.BASE, new)["systemc/a"], compare.MISSING)
+
+
+class Nothing(unittest.TestCase):
+    """A comparison in which nothing was judged is no success."""
+
+    def nothing(self, base, new):
+        return compare.nothing_judged(compare.compare(parsed(base), parsed(new)))
+
+    def test_no_common_figure_judges_nothing(self):
+        self.assertTrue(self.nothing(results(figure("rtl/c")), results(figure("systemc/a"))))
+        self.assertTrue(self.nothing(results(figure("rtl/c")), results()))
+
+    def test_figures_that_are_only_shown_judge_nothing(self):
+        self.assertTrue(self.nothing(results(figure()), results(figure(), **machine(cores=4))))
+
+    def test_one_figure_that_is_judged_is_enough(self):
+        for value in (0.5, 1.0, 2.0):
+            self.assertFalse(self.nothing(results(figure(), figure("rtl/c")),
+                                          results(figure(value=value), figure("rtl/d"))))
+
+    def test_a_missing_figure_is_judged(self):
+        self.assertFalse(self.nothing(results(figure("systemc/a")), results(benches={"systemc": "ran"})))
 
 
 class Said(unittest.TestCase):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real benchmark programs print figures that bench/run.py takes.
 
-usage: programs_test.py PROCESS_COST SYSTEMC_NETWORK_BENCH QSIM
+usage: programs_test.py PROCESS_COST SYSTEMC_NETWORK_BENCH QSIM LIMITS_BENCH
 """
 import json
 import subprocess
@@ -10,9 +10,10 @@ import unittest
 
 from samples import ROOT
 
+import machine
 from figure import figure_of
 
-PROCESS_COST, NETWORK_BENCH, QSIM = sys.argv[1:4]
+PROCESS_COST, NETWORK_BENCH, QSIM, LIMITS_BENCH = sys.argv[1:5]
 
 
 def run(*command):
@@ -58,6 +59,36 @@ class Programs(unittest.TestCase):
                          {"/with_data": "time", "/time_only": "time", "/commands": "count", "/cycles": "count"})
         report = json.loads(run(QSIM, "--model", "fc_batch16", "--quiet", "--json", "-").stdout)
         self.assertEqual(found[f"{name}/cycles"].value, report["total"]["cycles"])
+
+
+class Limits(unittest.TestCase):
+    ARGUMENTS = ("--figures", ROOT / "configs/pe16x16.yaml", ROOT / "models/workloads/fc_batch16.yaml")
+
+    @unittest.skipUnless("avx512_vnni" in machine.vector_instructions(), "no AVX-512 VNNI, whose peak is the limit")
+    def test_each_phase_has_its_time_its_limit_and_their_ratio(self):
+        found = figures(LIMITS_BENCH, *self.ARGUMENTS)
+        name = "limits/fc_batch16"
+        phase = {"/time": "time", "/limit": "time", "/time_over_limit": "ratio"}
+        wanted = {f"/{what}{key}": kind for what in ("simulate", "golden") for key, kind in phase.items()}
+        wanted |= {f"/{key}": "time" for key in ("multiply_gigamac", "copy_gigabyte", "read_gigabyte")}
+        self.assertEqual({key.removeprefix(name): figure.kind for key, figure in found.items()}, wanted)
+        for figure in found.values():
+            self.assertEqual(figure.runs, 9)
+            self.assertGreater(figure.value, 0, figure.name)
+        # A phase's limit has all multiplications in it, and its bytes beside them.
+        macs = json.loads(run(QSIM, "--model", "fc_batch16", "--quiet", "--json", "-").stdout)["total"]["macs"]
+        for what in ("simulate", "golden"):
+            least = found[f"{name}/multiply_gigamac"].spread[0] * macs / 1e9
+            self.assertGreater(found[f"{name}/{what}/limit"].spread[1], least)
+
+    @unittest.skipIf("avx512_vnni" in machine.vector_instructions(), "this processor has what the bench needs")
+    def test_without_vnni_it_says_so(self):
+        done = run(LIMITS_BENCH, *self.ARGUMENTS)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn("no AVX-512 VNNI", done.stderr)
+
+    def test_usage_errors_are_2(self):
+        self.assertEqual(run(LIMITS_BENCH, "--figures").returncode, 2)
 
 
 if __name__ == "__main__":

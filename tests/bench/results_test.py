@@ -97,7 +97,9 @@ class Figures(unittest.TestCase):
 
 class Baselines(unittest.TestCase):
     def test_committed_baselines_are_whole_and_of_a_commit(self):
-        for file in BASELINES.glob("*"):
+        files = sorted(BASELINES.glob("*"))
+        self.assertTrue(files, "bench/baselines is empty: `./dev bench --against` has nothing to compare with")
+        for file in files:
             with self.subTest(file.name):
                 self.assertRegex(file.name, r"^[a-z0-9-]+\.json$")
                 loaded = results.load(file)

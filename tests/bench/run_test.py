@@ -77,6 +77,18 @@ class Figures(Fakes):
         self.assertIn("array_kernel failed: exit code 3", done.stderr)
         self.assertEqual(list(results.load(self.json)["figures"]), ["array_kernel/a", "systemc/a"])
 
+    def test_a_bench_that_prints_no_figure_has_failed(self):
+        self.fake(KERNEL)
+        (self.folder / f"bin/{KERNEL}").write_text("#!/bin/sh\nexit 0\n", encoding="utf8")
+        self.assertIn("printed no figure", self.expect(1, "--only", "array_kernel", "--json", self.json).stderr)
+        self.assertRegex(results.load(self.json)["benches"]["array_kernel"], "^failed: .* printed no figure$")
+
+    def test_how_long_it_takes_is_said_before_and_after(self):
+        self.fake(KERNEL, figure("array_kernel/a"))
+        said = self.expect(0, "--only", "array_kernel").stderr
+        self.assertRegex(said, r"(?m)^  together some \d+ s on a quiet machine$")
+        self.assertRegex(said, r"(?m)^    took \d+ s$")
+
     def test_a_program_that_is_not_there_is_a_failure(self):
         self.assertIn(f"failed: {self.folder.resolve()}/bin/{KERNEL}: No such file",
                       self.expect(1, "--only", "array_kernel").stderr)
@@ -123,6 +135,23 @@ class Against(Fakes):
         base = self.base(figure("array_kernel/a", 100), figure("array_kernel/b", 100))
         self.fake(KERNEL, figure("array_kernel/a", 109), figure("array_kernel/b", 50))
         self.assertRegex(self.expect(0, "--only", "array_kernel", "--against", base).stdout, "b .*better")
+
+    def test_a_comparison_in_which_nothing_is_judged_is_6(self):
+        base = self.other_machine()
+        done = self.expect(6, "--only", "array_kernel", "--against", base)
+        self.assertRegex(done.stdout, r"(?m)^array_kernel/a .* shown only$")
+        self.assertIn("nothing could be judged", done.stdout)
+        done = self.expect(6, "--only", "golden_vs_ort", "--against", base)
+        self.assertIn("golden_vs_ort: skipped: no ONNX", done.stdout)
+        self.assertIn("nothing could be judged", done.stdout)
+
+    def other_machine(self):
+        """A base of the same figures, measured on another processor."""
+        base = self.base(figure("array_kernel/a"))
+        changed = json.loads(base.read_text(encoding="utf8"))
+        changed["machine"]["cpu"] = "Other"
+        base.write_text(json.dumps(changed), encoding="utf8")
+        return base
 
     def test_a_missing_figure_is_6(self):
         base = self.base(figure("array_kernel/a"), figure("array_kernel/b"))

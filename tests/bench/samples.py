@@ -7,7 +7,7 @@ for folder in ("bench", "bench/common", "bench/instructions", "bench/cost_growth
     sys.path.insert(0, str(ROOT / folder))
 
 MACHINE = {"cpu": "Test CPU, family 1, model 2", "cores": 2, "vector_instructions": ["avx2"],
-           "compiler": "g++ 12.2.0"}
+           "compiler": "g++ 12.2.0", "build_type": "Release"}
 
 
 def figure(name="systemc/vgg8", value=1.0, kind="time", **changes):

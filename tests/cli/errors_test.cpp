@@ -78,6 +78,11 @@ TEST(Errors, ConfigErrorsSayWhereAndWhatIsAllowed) {
                "twice.yaml:2:1: duplicate key 'array_rows'; the first is in line 1");
   folder.write("range.yaml", "array_rows: 12\n");
   expect_error(folder, "--config range.yaml", 3, "a power of two from 4 to 256");
+  folder.write("large.yaml", "array_rows: 512\n");
+  expect_error(folder, "--config large.yaml", 3, "allowed: a power of two from 4 to 256");
+  folder.write("quoted.yaml", "array_rows: \"16\"\n");
+  expect_error(folder, "--config quoted.yaml", 3,
+               "quoted.yaml:1:13: array_rows: found '16' in quotes; expected an integer");
   folder.write("empty.yaml", "");
   expect_error(folder, "--config empty.yaml", 3, "empty.yaml");
 }
@@ -184,6 +189,9 @@ TEST(Errors, OutputsThatCannotBeWrittenAreFoundBeforeTheRun) {
   folder.write("file", "kept");
   expect_error(folder, "--json file/r.json", 3, "a part of the path is a file");
   expect_error(folder, "--out file", 3, "file: is a file; expected a folder");
+  const std::string device = "/dev/full: is a device or a pipe; expected a folder";
+  expect_error(folder, "--out /dev/full", 3, device);
+  expect_error(folder, "--dump-layers /dev/full", 3, device);
   EXPECT_EQ(entries_of(folder.path()), 2u);
   EXPECT_EQ(entries_of(folder / "d"), 0u);
 }

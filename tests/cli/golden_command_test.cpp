@@ -168,6 +168,33 @@ TEST(GoldenRun, NpyHoldsAnyNumberOfPictures) {
   EXPECT_FALSE(std::equal(last.bytes.begin(), last.bytes.end(), all.bytes.begin()));
 }
 
+TEST(GoldenRun, FloatPicturesInOneNpyHaveTheOutputsTheyHaveAlone) {
+  const TestFolder folder;
+  constexpr std::int64_t kPixels = 3 * 32 * 32;
+  Tensor pictures(DType::kFloat32, {3, 3, 32, 32});
+  const std::span<float> values = pictures.as<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>((i * 37 + i / kPixels * 1201) % 511) / 128.0f - 2.0f;
+  }
+  write_npy(folder / "three.npy", pictures);
+  json_of(folder, "golden run --backend cpu --input three.npy --batch 2 --out all");
+  const Tensor all = read_npy(folder / "all/output.npy");
+  ASSERT_EQ(all.shape, (Shape{3, 10}));
+  std::vector<std::byte> alone;
+  for (std::size_t n = 0; n < 3; ++n) {
+    Tensor one(DType::kFloat32, {1, 3, 32, 32});
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(n) * kPixels, kPixels,
+                one.as<float>().begin());
+    write_npy(folder / "one.npy", one);
+    json_of(folder, "golden run --backend cpu --input one.npy --out one");
+    const Tensor output = read_npy(folder / "one/output.npy");
+    alone.insert(alone.end(), output.bytes.begin(), output.bytes.end());
+  }
+  EXPECT_EQ(all.bytes, alone);
+  EXPECT_FALSE(std::equal(alone.begin(), alone.begin() + 40, alone.begin() + 40));
+  EXPECT_FALSE(std::equal(alone.begin(), alone.begin() + 40, alone.begin() + 80));
+}
+
 TEST(GoldenRun, PicturesThatAreNotThereAreRefused) {
   const TestFolder folder;
   folder.write("b.bin", cifar_batch({1, 2, 3}));

@@ -26,6 +26,7 @@ struct Case {
   const char* program_out = "";
   std::int64_t batch = 1;
   double most = 1.3;  // estimate over measurement
+  const char* config = "";
 };
 
 // ru_maxrss of one run, in bytes; -1 when it failed.
@@ -44,10 +45,19 @@ std::int64_t measured_bytes(const TestFolder& folder, const std::string& argumen
   return std::int64_t{1024} * used.ru_maxrss;
 }
 
+// One channel, of which the array makes as many as it is wide; and a ReLU that is a layer of its
+// own.
+constexpr const char* kWide =
+    "input: {shape: [1, 900, 900, 1], dtype: int8}\n"
+    "layers:\n  - {op: relu}\n  - {op: conv2d, out_channels: 1, kernel: 1}\n";
+
 void expect_near(const Case& one) {
   const TestFolder folder;
-  const std::string arguments = std::string(one.arguments) + " --model " + one.model + " --batch " +
-                                std::to_string(one.batch);
+  std::string model = one.model;
+  if (model == "wide.yaml") model = folder.write(model, kWide);
+  std::string arguments =
+      std::string(one.arguments) + " --model " + model + " --batch " + std::to_string(one.batch);
+  if (*one.config != 0) arguments += std::string(" --config ") + one.config;
   // First, since a child's figure begins with what this process has.
   const std::int64_t measured = measured_bytes(folder, arguments);
   Options options;
@@ -56,7 +66,8 @@ void expect_near(const Case& one) {
   options.no_verify = one.no_verify;
   options.dump_layers = one.dump_layers;
   options.program_out = one.program_out;
-  options.model = one.model;
+  options.model = model;
+  if (*one.config != 0) options.config = one.config;
   options.batch = one.batch;
   const ArchConfig arch = load_config(options);
   const std::int64_t need = memory_need_bytes(load_model(options, arch).graph, arch, options);
@@ -104,7 +115,41 @@ TEST(MemoryNeed, IsAnUpperBoundNearWhatTheOtherCommandsTake) {
   expect_near({.arguments = "compile --out p",
                .command = CommandName::kCompile,
                .program_out = "p",
-               .most = 1.7});
+               .most = 1.8});
+}
+
+TEST(MemoryNeed, CountsChannelsAsTheArrayPadsThem) {
+  if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
+  for (const char* config : {"pe16x16", "tpu128x128"}) {
+    expect_near({.arguments = "run --no-verify",
+                 .command = CommandName::kRun,
+                 .model = "wide.yaml",
+                 .no_verify = true,
+                 .config = config});
+    expect_near(
+        {.arguments = "run", .command = CommandName::kRun, .model = "wide.yaml", .config = config});
+    expect_near({.arguments = "verify",
+                 .command = CommandName::kVerify,
+                 .model = "wide.yaml",
+                 .config = config});
+  }
+}
+
+// Outputs of all pictures, and with --out twice more: 4 KB each here.
+TEST(MemoryNeed, OfGoldenRunGrowsWithThePictures) {
+  if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
+  const TestFolder folder;
+  folder.write("fc.yaml",
+               "input: {shape: [1, 1, 1, 4], dtype: int8}\n"
+               "layers:\n  - {op: fully_connected, out_features: 4096}\n");
+  const std::string run = "golden run --model ./fc.yaml --images 200000";
+  const std::string little = "ulimit -d 100000; QSIM_GOLDEN=cpu";
+  const Outcome kept = run_qsim(folder, run, little);
+  EXPECT_EQ(kept.exit_code, 3);
+  EXPECT_NE(kept.err.find("model './fc.yaml': needs about 846 MB; "), std::string::npos)
+      << kept.err;
+  const Outcome written = run_qsim(folder, run + " --out o", little);
+  EXPECT_NE(written.err.find("needs about 2.5 GB; "), std::string::npos) << written.err;
 }
 
 }  // namespace

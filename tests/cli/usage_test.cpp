@@ -57,6 +57,35 @@ TEST(CommandLine, UnknownCommandNamesTheNearestRightOne) {
                      "unknown command 'profile'. Commands: run, verify, compile, inspect, "
                      "export-vectors, golden, ");
   expect_usage_error("--config pe4x4 sweep", "unknown command 'sweep'");
+  expect_usage_error("help", "unknown command 'help'; did you mean '--help'? Commands: run, ");
+}
+
+TEST(CommandLine, CommandBehindItsOptionsIsToldToStandFirst) {
+  const std::string first = "' stands behind options; of these only --config, --json and --quiet";
+  expect_usage_error("--golden cuda verify", "command 'verify" + first);
+  expect_usage_error("--batch 4 golden bench", "command 'golden" + first);
+  // With the command in front the option is what is wrong.
+  expect_usage_error("run --golden cuda verify", "unknown option '--golden' of qsim run");
+  expect_usage_error("--golden cuda", "unknown option '--golden' of qsim run");
+}
+
+TEST(CommandLine, StdoutIsNoFolder) {
+  const TestFolder folder;
+  for (const char* arguments :
+       {"run --out -", "run --json - --out -", "golden run --out -", "export-vectors --out -"}) {
+    expect_error(folder, arguments, 2, "--out: takes a folder, so - is not stdout here");
+  }
+  expect_error(folder, "--dump-layers -", 2, "--dump-layers: takes a folder, so - is not stdout");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_EQ(run_qsim(folder, "compile --model fc --out -").exit_code, 0);
+}
+
+TEST(CommandLine, HelpOfVerifySaysHowEnginesAreListed) {
+  const TestFolder folder;
+  const std::string help = run_qsim(folder, "verify --help").out;
+  EXPECT_NE(help.find("interpreter,systemc,rtl"), std::string::npos) << help;
+  EXPECT_NE(help.find("=interpreter,systemc "), std::string::npos) << help;
+  EXPECT_NE(help.find("with commas between them"), std::string::npos) << help;
 }
 
 TEST(CommandLine, ValueThatIsNotBuiltListsTheAllowedOnes) {

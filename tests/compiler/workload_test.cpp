@@ -1,6 +1,8 @@
 // Workload files: what they expand to, that a seed fixes every byte, and refusals.
 #include "compiler/workload/workload.h"
 
+#include <sys/resource.h>
+
 #include "compiler/workload/synthetic_tensors.h"
 #include "tests/io/io_test_support.h"
 
@@ -61,6 +63,38 @@ TEST(Workload, FieldsReachTheGraph) {
   EXPECT_EQ(second.window, (Window{1, 1, 1, 1, 1, 0, 1, 0}));
   EXPECT_EQ(second.requantization.shifts, std::vector<std::uint8_t>{3});
   EXPECT_EQ(workload.graph.layers[1].output.dtype, DType::kUint8);  // the input's
+}
+
+// What the process may take while the object lives, so that a mistake does not take the machine's.
+class DataLimit {
+ public:
+  explicit DataLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_DATA, &old_);
+    [[maybe_unused]] const rlimit limit{bytes, old_.rlim_max};
+#ifndef __SANITIZE_ADDRESS__  // whose shadow is beyond any limit
+    ::setrlimit(RLIMIT_DATA, &limit);
+#endif
+  }
+  ~DataLimit() { ::setrlimit(RLIMIT_DATA, &old_); }
+  DataLimit(const DataLimit&) = delete;
+  DataLimit& operator=(const DataLimit&) = delete;
+
+ private:
+  rlimit old_{};
+};
+
+// The second layer's ofmap, or all weights together: known before the first tensor is made, and so
+// refused whatever the machine has.
+TEST(Workload, WhatDoesNotFitIsRefusedBeforeAnythingIsDrawn) {
+  const std::string wide = "input: {shape: [65536, 128, 128, 1], dtype: int8}\n";
+  const std::string message =
+      load_error("  - {op: relu}\n  - {op: conv2d, out_channels: 3, kernel: 1}\n", wide);
+  expect_contains(message, "layer 'conv1': an ofmap of [65536, 128, 128, 3]; at most 2^31");
+  std::string layers;
+  for (int i = 0; i < 9999; ++i) layers += "  - {op: fully_connected, out_features: 10000}\n";
+  const std::string small = "input: {shape: [1, 1, 1, 10000], dtype: int8}\n";  // 1 TB in all
+  const DataLimit limit(1'000'000'000);
+  expect_contains(load_error(layers, small), "w.yaml: needs about 1000.3 GB; ");
 }
 
 TEST(Workload, SeedFixesEveryByteAndBatchKeepsTheWeights) {

@@ -6,14 +6,14 @@
 
 namespace qsim::fuzz {
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   static Folder folder;
   const std::size_t head = std::min<std::size_t>(input.size(), 2);
   ByteSource numbers(input.first(head));
   const std::int64_t index = numbers.pick(-3, 500);
   const Bytes content = input.subspan(head);
   const auto path = folder.file("batch.bin", text_of(content));
-  accepted([&] {
+  return accepted([&] {
     const std::int64_t count = cifar_count(path);
     const CifarRecord record = read_cifar(path, index);
     require(index >= 0 && index < count, "a picture beyond the batch");

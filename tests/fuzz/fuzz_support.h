@@ -77,7 +77,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// What every target defines: reads one input; a finding ends the process.
-void fuzz_one(Bytes input);
+// What every target defines: reads one input; a finding ends the process. Whether the reader took
+// it, so that a corpus of nothing but refusals is noticed.
+bool fuzz_one(Bytes input);
 
 }  // namespace qsim::fuzz

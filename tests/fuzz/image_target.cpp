@@ -31,15 +31,15 @@ std::int64_t pixels_of(Bytes bytes) {
 
 }  // namespace
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   static Folder folder;
   // A small file may hold the 64 million pixels that are allowed, and a second of work; more than
   // those are refused at once.
   const std::int64_t pixels = pixels_of(input);
-  if (pixels > kMostPixels && pixels <= kMaxImagePixels) return;
+  if (pixels > kMostPixels && pixels <= kMaxImagePixels) return false;
   const auto path = folder.file("picture", text_of(input));
   Image image;
-  if (!accepted([&] { image = read_image(path); })) return;
+  if (!accepted([&] { image = read_image(path); })) return false;
   require(image.height >= 1 && image.width >= 1 &&
               image.rgb.size() == static_cast<std::size_t>(image.height * image.width * 3),
           "a picture whose bytes are not height x width x 3");
@@ -50,6 +50,7 @@ void fuzz_one(Bytes input) {
   }
   require(resize(image, image.height, image.width).rgb == image.rgb,
           "resizing to the same size changes the picture");
+  return true;
 }
 
 }  // namespace qsim::fuzz

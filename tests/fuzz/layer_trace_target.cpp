@@ -32,12 +32,12 @@ void unpack(const Folder& folder, std::string_view input) {
 
 }  // namespace
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   static Folder folder;
   static Folder copy;
   unpack(folder, text_of(input));
   LayerTrace trace;
-  if (!accepted([&] { trace = read_layer_trace(folder.path()); })) return;
+  if (!accepted([&] { trace = read_layer_trace(folder.path()); })) return false;
   validate(trace.graph);
   copy.clear();
   // Without the fsync of every file that the writer's own way ends with.
@@ -50,6 +50,7 @@ void fuzz_one(Bytes input) {
   require(difference.empty(), "the written trace has another graph: " + difference);
   require(again.input == trace.input && again.ofmaps == trace.ofmaps,
           "the written trace has other tensors");
+  return true;
 }
 
 }  // namespace qsim::fuzz

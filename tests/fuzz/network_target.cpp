@@ -58,18 +58,20 @@ void check_program(const Graph& graph, const Program& program, const Tensor& inp
 
 }  // namespace
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   ByteSource bytes(input);
   const auto seed = static_cast<std::uint64_t>(bytes.pick(0, 255));
   const std::optional<ArchConfig> arch = arch_from(bytes);
-  if (!arch) return;
+  if (!arch) return false;
   const Graph graph = graph_from(bytes);
   const Tensor picture = input_from(bytes, graph.input);
   validate(graph);
   Program program;
   const ExitCode code = outcome([&] { program = compile(graph, *arch); });
   require(code != ExitCode::kBadInput, "a valid graph is refused as bad input");
-  if (code == ExitCode::kOk) check_program(graph, program, picture, seed);
+  if (code != ExitCode::kOk) return false;
+  check_program(graph, program, picture, seed);
+  return true;
 }
 
 }  // namespace qsim::fuzz

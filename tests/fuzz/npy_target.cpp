@@ -4,12 +4,13 @@
 
 namespace qsim::fuzz {
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   Tensor tensor;
-  if (!accepted([&] { tensor = parse_npy(bytes_of(input), "input.npy"); })) return;
+  if (!accepted([&] { tensor = parse_npy(bytes_of(input), "input.npy"); })) return false;
   const std::string written = npy_bytes(tensor);
   const Tensor again = parse_npy(std::as_bytes(std::span(written)), "written.npy");
   require(again == tensor, "parse(print(tensor)) is another tensor");
+  return true;
 }
 
 }  // namespace qsim::fuzz

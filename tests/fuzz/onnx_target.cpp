@@ -64,7 +64,7 @@ void check_round_trip(const Folder& folder, const Graph& graph) {
 
 }  // namespace
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   static Folder folder;
   // A neighbour for models whose tensors lie in a file of their own.
   static const auto kWeights = folder.file("weights.bin", std::string(64, '\x05'));
@@ -72,12 +72,13 @@ void fuzz_one(Bytes input) {
   Graph graph;
   if (!accepted([&] { graph = import_onnx(path); })) {
     accepted([&] { import_onnx(path, kBatch); });
-    return;
+    return false;
   }
   validate(graph);
-  if (work_of(graph) > kMostWork) return;
+  if (work_of(graph) > kMostWork) return false;
   check_round_trip(folder, graph);
   check_compiled(graph);
+  return true;
 }
 
 }  // namespace qsim::fuzz

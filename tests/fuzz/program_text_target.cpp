@@ -62,20 +62,20 @@ Tensor input_of(const Program& program) {
 
 }  // namespace
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   const std::string_view text = text_of(input);
   Program program;
-  if (!accepted([&] { program = parse_program(text, "input.qprog"); })) return;
+  if (!accepted([&] { program = parse_program(text, "input.qprog"); })) return false;
   std::ostringstream printed;
   print_program(program, printed);
   require(parse_program(printed.str(), "printed") == program, "parse(print(program)) differs");
   std::vector<std::string> violations;
-  if (!accepted([&] { violations = verify(program, program.arch); })) return;
-  if (!violations.empty()) return;
+  if (!accepted([&] { violations = verify(program, program.arch); })) return false;
+  if (!violations.empty()) return false;
   bool small = false;
-  if (accepted([&] { small = is_small(program); }) && small) {
-    run_everywhere(program, input_of(program), 1);
-  }
+  if (!accepted([&] { small = is_small(program); }) || !small) return false;
+  run_everywhere(program, input_of(program), 1);
+  return true;
 }
 
 }  // namespace qsim::fuzz

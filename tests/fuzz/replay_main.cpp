@@ -1,8 +1,10 @@
 // Runs a target on files, without libFuzzer: every seed and past finding, in the ordinary tests.
-// usage: fuzz_TARGET FILE|FOLDER...
+// usage: fuzz_TARGET [--require-accepted] FILE|FOLDER...
+// With --require-accepted a run in which the reader takes no input fails: it shows nothing.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "core/io/files.h"
@@ -12,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> files_of(int argc, char** argv) {
+std::vector<fs::path> files_of(int first, int argc, char** argv) {
   std::vector<fs::path> files;
-  for (int i = 1; i < argc; ++i) {
+  for (int i = first; i < argc; ++i) {
     if (!fs::is_directory(argv[i])) {
       files.emplace_back(argv[i]);
       continue;
@@ -28,18 +30,25 @@ std::vector<fs::path> files_of(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<fs::path> files = files_of(argc, argv);
+  const bool must_accept = argc > 1 && std::string_view(argv[1]) == "--require-accepted";
+  const std::vector<fs::path> files = files_of(must_accept ? 2 : 1, argc, argv);
   if (files.empty()) {
-    std::fprintf(stderr, "usage: %s FILE|FOLDER...\n", argv[0]);
+    std::fprintf(stderr, "usage: %s [--require-accepted] FILE|FOLDER...\n", argv[0]);
     return 2;
   }
+  std::size_t accepted = 0;
   for (const fs::path& file : files) {
     // Before the run, so that the last line names the input of a finding.
     std::printf("%s\n", file.c_str());
     std::fflush(stdout);
     const std::vector<std::byte> bytes = qsim::read_binary_file(file);
-    qsim::fuzz::fuzz_one({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    accepted += qsim::fuzz::fuzz_one({data, bytes.size()}) ? 1 : 0;
   }
-  std::printf("%zu inputs, no finding\n", files.size());
+  std::printf("%zu inputs, %zu accepted, no finding\n", files.size(), accepted);
+  if (must_accept && accepted == 0) {
+    std::fprintf(stderr, "no input was accepted; at least one must be\n");
+    return 1;
+  }
   return 0;
 }

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets of a build for a while; the corpora grow in BUILD/corpus, findings lie in
 # BUILD/findings, logs in BUILD/logs. Exit code 1 on a finding, 130 when interrupted.
-# usage: run.sh --build DIR [--seconds N] [--target NAME]... [--jobs J]
+# usage: run.sh --build DIR [--seconds N] [--target NAME]... [--jobs J] [--seed S]
+# The same seed, of 1 to 4294967295, and the same BUILD/corpus try the same inputs in the same order on
+# the same vector path, as far as the time allows. Without it a random one is taken, and printed.
 set -euo pipefail
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
 build=
 seconds=30
 jobs=1
+seed=
 targets=()
 
 while [ $# -gt 0 ]; do
@@ -15,6 +18,7 @@ while [ $# -gt 0 ]; do
     --seconds) seconds=$2 ;;
     --target) targets+=("$2") ;;
     --jobs) jobs=$2 ;;
+    --seed) seed=$2 ;;
     *)
       echo "run.sh: unknown option '$1'" >&2
       exit 2
@@ -37,10 +41,13 @@ TMPDIR=$(mktemp -d)
 export TMPDIR
 mkdir -p "$build"/{corpus,findings,logs}
 
-# One of the SystemC engine's vector paths, a different one from run to run; the best where the
+# libFuzzer takes 0 for "any".
+: "${seed:=$((RANDOM * 32768 + RANDOM + 1))}"
+
+# One of the SystemC engine's vector paths, a different one from seed to seed; the best where the
 # processor lacks it.
 paths=(portable avx2 avx512_vnni)
-QSIM_FUZZ_VECTOR_PATH=${QSIM_FUZZ_VECTOR_PATH:-${paths[$((RANDOM % 3))]}}
+QSIM_FUZZ_VECTOR_PATH=${QSIM_FUZZ_VECTOR_PATH:-${paths[$((seed % 3))]}}
 export QSIM_FUZZ_VECTOR_PATH
 
 # The longest input worth trying.
@@ -59,7 +66,7 @@ fuzz_one() {
   mkdir -p "$corpus"
   [ ! -f "$here/dictionaries/$target.dict" ] || options=("-dict=$here/dictionaries/$target.dict")
   # Memory in MiB, seconds an input: what an input of a few kilobytes may take under sanitizers.
-  exec "$build/bin/fuzz_$target" -max_total_time="$seconds" -max_len="$(max_bytes "$target")" \
+  exec "$build/bin/fuzz_$target" -seed="$seed" -max_total_time="$seconds" -max_len="$(max_bytes "$target")" \
     -timeout=25 -rss_limit_mb=2048 -malloc_limit_mb=1024 -print_final_stats=1 \
     -artifact_prefix="$build/findings/$target-" "${options[@]}" \
     "$corpus" "$here/corpus/$target" >"$build/logs/$target.log" 2>&1
@@ -109,7 +116,7 @@ interrupted() {
 trap interrupted INT TERM
 trap 'rm -rf "$TMPDIR"' EXIT
 
-echo "  ${#targets[@]} targets, $seconds s each, $jobs at a time" >&2
+echo "  ${#targets[@]} targets, $seconds s each, $jobs at a time, seed $seed, vector path $QSIM_FUZZ_VECTOR_PATH" >&2
 for target in "${targets[@]}"; do
   [ ${#running[@]} -lt "$jobs" ] || finish_one
   fuzz_one "$target" &

@@ -24,16 +24,17 @@ void prepare_picture(const Sidecar& sidecar) {
 
 }  // namespace
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   static Folder folder;
   folder.file("model.yaml", text_of(input));
   std::optional<Sidecar> sidecar;
-  if (!accepted([&] { sidecar = load_sidecar_of(folder.path() / "model.onnx"); })) return;
+  if (!accepted([&] { sidecar = load_sidecar_of(folder.path() / "model.onnx"); })) return false;
   require(sidecar.has_value(), "the file beside the model is not found");
   for (std::size_t i = 0; i < 3; ++i) {
     require(std::isfinite(sidecar->mean[i]) && sidecar->std[i] > 0, "a mean or std of no use");
   }
   if (sidecar->resize_height * sidecar->resize_width <= kMostPixels) prepare_picture(*sidecar);
+  return true;
 }
 
 }  // namespace qsim::fuzz

@@ -37,18 +37,19 @@ double size_of(const WorkloadSpec& spec) {
 
 }  // namespace
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   static Folder folder;
   const auto path = folder.file("workload.yaml", text_of(input));
   WorkloadSpec spec;
-  if (!accepted([&] { spec = read_workload_file(path); })) return;
-  if (size_of(spec) > kMostElems) return;
+  if (!accepted([&] { spec = read_workload_file(path); })) return false;
+  if (size_of(spec) > kMostElems) return false;
   Workload workload;
-  if (!accepted([&] { workload = load_workload(path); })) return;
+  if (!accepted([&] { workload = load_workload(path); })) return false;
   validate(workload.graph);
   require(workload.input.shape == workload.graph.input.shape.nhwc(),
           "an input of another shape than the graph's");
   require(load_workload(path).input == workload.input, "two readings differ");
+  return true;
 }
 
 }  // namespace qsim::fuzz

@@ -25,15 +25,16 @@ void ask_everything(const YamlNode& node) {
 
 }  // namespace
 
-void fuzz_one(Bytes input) {
+bool fuzz_one(Bytes input) {
   const std::string text(text_of(input));
-  accepted([&] { ask_everything(parse_yaml(text, "input.yaml")); });
+  const bool parsed = accepted([&] { ask_everything(parse_yaml(text, "input.yaml")); });
   // Only text can be written: bytes that are no UTF-8 are nobody's label.
   for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80) return;
+    if (static_cast<unsigned char>(c) >= 0x80) return parsed;
   }
   const YamlNode quoted = parse_yaml(yaml_quoted(text) + "\n", "quoted.yaml");
   require(quoted.text() == text, "a quoted text is read as '" + quoted.text() + "'");
+  return parsed;
 }
 
 }  // namespace qsim::fuzz

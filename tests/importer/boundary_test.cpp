@@ -85,10 +85,10 @@ TEST(ImporterBoundary, OnlyTheBatchMayBeUnknown) {
 
 TEST(ImporterBoundary, ATensorHasAtMostTwoToThe31Elements) {
   expect_all(ExitCode::kUnsupportedModel,
-             {{"input 'quantize.out': a tensor of 2147483648 elements; supported: at most "
-               "2147483647",
+             {{"input 'quantize.out': a tensor of 2147549184 elements; supported: at most "
+               "2147483648",
                [](TestModel& m) {
-                 m.begin_with(TensorProto::UINT8, {1, 2, 32768, 32768});
+                 m.begin_with(TensorProto::UINT8, {1, 2, 32768, 32769});
                }}});
 }
 

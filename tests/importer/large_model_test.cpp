@@ -104,15 +104,33 @@ void move_outside(TensorProto& tensor, const fs::path& folder) {
   }
 }
 
+std::unique_ptr<const ModelFile> read_model(const fs::path& path) {
+  return read_model_file(std::make_shared<const HeldFile>(path));
+}
+
+// Stripes come from the file that was opened, not from the one that has its name by then.
+TEST(LargeModel, IsNotMixedWithAFileThatTakesItsName) {
+  const TestFolder folder;
+  const Graph graph = large_graph();
+  onnx::ModelProto other = large_model(folder, graph);
+  for (TensorProto* tensor : large_tensors(other))
+    tensor->mutable_raw_data()->assign(tensor->raw_data().size(), '\1');
+  write_text(folder / "other.onnx", other.SerializeAsString());
+  const auto held = std::make_shared<const HeldFile>(folder / "written.onnx");
+  fs::rename(folder / "other.onnx", folder / "written.onnx");
+  EXPECT_NE(difference(graph, import_onnx(folder / "written.onnx")), "");
+  EXPECT_EQ(difference(graph, import_onnx(held)), "");
+}
+
 TEST(LargeModel, ItsWeightsStayInTheFileAndTheGraphIsTheSame) {
   const TestFolder folder;
   const Graph graph = large_graph();
   onnx::ModelProto model = large_model(folder, graph);
   const std::vector<TensorProto*> tensors = large_tensors(model);
   ASSERT_EQ(tensors.size(), 2U);
-  const ModelFile file = read_model_file(folder / "written.onnx");
-  EXPECT_EQ(file.raw_data.size(), 2U);
-  EXPECT_LT(file.proto.ByteSizeLong(), 20'000U);
+  const auto file = read_model(folder / "written.onnx");
+  EXPECT_EQ(file->raw_data.size(), 2U);
+  EXPECT_LT(file->proto.ByteSizeLong(), 20'000U);
   EXPECT_EQ(difference(graph, import_onnx(folder / "written.onnx")), "");
 
   store_inputs_first(model, *tensors[1]);
@@ -121,7 +139,7 @@ TEST(LargeModel, ItsWeightsStayInTheFileAndTheGraphIsTheSame) {
 
   for (TensorProto* tensor : tensors) move_outside(*tensor, folder.path());
   write_text(folder / "outside.onnx", model.SerializeAsString());
-  EXPECT_TRUE(read_model_file(folder / "outside.onnx").raw_data.empty());
+  EXPECT_TRUE(read_model(folder / "outside.onnx")->raw_data.empty());
   EXPECT_EQ(difference(graph, import_onnx(folder / "outside.onnx")), "");
 }
 
@@ -152,7 +170,7 @@ TEST(LargeModel, AnUnusualFileMeansWhatProtobufSays) {
   *rest.mutable_graph()->add_initializer() = right;
   write_text(folder / "merged.onnx", model.SerializeAsString() + rest.SerializeAsString());
   EXPECT_EQ(difference(graph, import_onnx(folder / "merged.onnx")), "");
-  EXPECT_EQ(read_model_file(folder / "merged.onnx").raw_data.size(), 2U);
+  EXPECT_EQ(read_model(folder / "merged.onnx")->raw_data.size(), 2U);
 
   // Two messages of one tensor, one after the other, are one message with raw_data twice.
   TensorProto wrong;
@@ -181,7 +199,7 @@ TEST(LargeModel, AnUnusualFileMeansWhatProtobufSays) {
   const std::string cut = delimited('\x3a', delimited('\x2a', tensor.substr(0, tensor.size() - 5)));
   // Its end would be that of the producer's name behind it: five bytes.
   write_text(folder / "cut.onnx", cut + "\x12\x03" + "abc" + model.SerializeAsString());
-  EXPECT_FALSE(read_model_outline(folder / "cut.onnx"));
+  EXPECT_FALSE(read_model_outline(HeldFile(folder / "cut.onnx")));
   EXPECT_EQ(import_error(folder / "cut.onnx").code, ExitCode::kBadInput);
 }
 
@@ -194,7 +212,7 @@ std::optional<std::string> parsed_whole(const std::string& bytes) {
 
 // The same by way of the outline, with the bytes that were left in the file put back.
 std::optional<std::string> parsed_outline(const fs::path& path, const std::string& bytes) {
-  const std::optional<ModelOutline> outline = read_model_outline(path);
+  const std::optional<ModelOutline> outline = read_model_outline(HeldFile(path));
   onnx::ModelProto model;
   if (!outline || !model.ParseFromString(outline->message)) return std::nullopt;
   EXPECT_EQ(model.graph().initializer_size(), std::ssize(outline->initializers));

@@ -213,7 +213,7 @@ TEST(MalformedModel, TensorsMustHoldWhatTheirShapeSays) {
       {where + "shape [3, 2, -3, 3] has a negative dimension",
        [](TestModel& m) { m.constant("w").set_dims(2, -3); }},
       {where + "has no element type", [](TestModel& m) { m.constant("w").clear_data_type(); }},
-      {"size overflow: 4611686018427387904 x 2 does not fit 64 bits",
+      {where + "size overflow: 4611686018427387904 x 2 does not fit 64 bits",
        [](TestModel& m) { m.constant("w").set_dims(0, std::int64_t{1} << 62); }},
       {"node 'conv' (QLinearConv): y_zero_point 'y_zero_point': value 256 at index 0; expected "
        "0..255",

@@ -183,7 +183,7 @@ TEST(ImporterRefuses, InputsOfOtherTypesAndShapes) {
        }},
       {"input 'image': is not declared as a tensor; supported: a tensor",
        [](TestModel& m) { m.graph().mutable_input(0)->clear_type(); }},
-      {"input 'quantize.out': a tensor of 2000000000000 elements; supported: at most 2147483647",
+      {"input 'quantize.out': a tensor of 2000000000000 elements; supported: at most 2147483648",
        [](TestModel& m) {
          m.begin_with(TensorProto::UINT8, {1, 2, 1'000'000, 1'000'000});
        }},

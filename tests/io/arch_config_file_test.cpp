@@ -60,8 +60,9 @@ TEST(ArchConfigFile, MistakesSayWhereAndWhatIsAllowed) {
   };
   expect_contains(message("array_row: 8\n"),
                   "c.yaml:1:1: unknown key 'array_row'; did you mean 'array_rows'?");
-  expect_contains(message("# x\narray_rows: 512\n"),
-                  "c.yaml:2:13: array_rows: 512 is out of range; allowed: 4 to 256");
+  expect_contains(
+      message("# x\narray_rows: 512\n"),
+      "c.yaml:2:13: array_rows: 512 is out of range; allowed: a power of two from 4 to 256");
   expect_contains(message("array_rows: 12\n"),
                   "c.yaml:1:13: array_rows: 12 is not allowed; allowed: a power of two");
   expect_contains(message("array_rows: 8\narray_rows: 8\n"), "c.yaml:2:1: duplicate key");

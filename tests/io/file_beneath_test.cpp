@@ -3,9 +3,12 @@
 
 #include <array>
 
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/io/io_test_support.h"
 
@@ -102,6 +105,28 @@ TEST_F(FileBeneathTest, WhatWasOpenedCountsAndNotWhatItsNameBecame) {
 TEST_F(FileBeneathTest, FolderMayBeALink) {
   fs::create_symlink("home", folder_.path() / "alias");
   EXPECT_EQ(FileBeneath(folder_.path() / "alias", "sub/inside", "where").bytes(), 6);
+}
+
+// In a process of its own, whose root is the folder: there is no /proc, which says where links
+// lead. Exit code 77: it may not have such a root.
+TEST_F(FileBeneathTest, WithoutProcNothingIsBeneath) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (::geteuid() != 0 && ::unshare(CLONE_NEWUSER) != 0) ::_exit(77);
+    if (::chroot(folder_.path().c_str()) != 0 || ::chdir("/") != 0) ::_exit(77);
+    const std::string message = error_of([] { FileBeneath("home", "sub/inside", "where"); });
+    ::_exit(message ==
+                    "where: external data file 'home/sub/inside' cannot be held against the "
+                    "model's folder: /proc is not mounted here"
+                ? 0
+                : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "skipped: no root of one's own may be had here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(FileBeneathTest, ReadingBeyondTheEndIsAnError) {

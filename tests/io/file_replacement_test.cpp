@@ -7,6 +7,7 @@
 
 #include "core/io/descriptor.h"
 #include "core/io/files.h"
+#include "core/io/temporary_files.h"
 #include "tests/io/io_test_support.h"
 
 namespace qsim {
@@ -42,15 +43,42 @@ TEST(FileReplacement, GivenUpLeavesTheOldFileAlone) {
 
 TEST(FileReplacement, TakesWhatAnotherWriterMadeUnderItsName) {
   const TemporaryFolder folder;
-  FileReplacement file(folder.path() / "a");
+  FileReplacement file(folder.path() / "a", FileReplacement::Writer::kAnother);
   fs::remove(file.temporary());
   std::ofstream(file.temporary()) << "by another";
   file.sync_written();
   file.rename();
   EXPECT_EQ(read_text_file(folder.path() / "a"), "by another");
-  FileReplacement missing(folder.path() / "b");
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
+TEST(FileReplacement, TemporaryThatSomeoneRemovedIsNoMissingFolder) {
+  const TemporaryFolder folder;
+  FileReplacement missing(folder.path() / "b", FileReplacement::Writer::kAnother);
   fs::remove(missing.temporary());
-  expect_contains(error_of([&] { missing.sync_written(); }), "cannot be written");
+  const std::string message =
+      (folder.path() / "b").string() + ": cannot be written: its temporary file was removed";
+  EXPECT_EQ(error_of([&] { missing.sync_written(); }), message);
+  EXPECT_EQ(error_of([&] { missing.rename(); }), message);
+}
+
+TEST(FileReplacement, PermissionsStayAsTheyWere) {
+  const TemporaryFolder folder;
+  for (const mode_t mode : {0600U, 0666U, 0640U}) {
+    const fs::path path = folder.file("a", "old");
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    write_file_atomically(path, "new");
+    struct stat status {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, mode);
+    FileReplacement file(path, FileReplacement::Writer::kAnother);
+    fs::remove(file.temporary());
+    std::ofstream(file.temporary()) << "by another";
+    file.sync_written();
+    file.rename();
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, mode);
+  }
 }
 
 TEST(FileReplacement, RemovesWhatAKilledProcessLeftAndNothingElse) {

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "core/io/file_replacement.h"
 #include "tests/io/io_test_support.h"
 
 namespace qsim {
@@ -71,18 +72,17 @@ TEST(Files, FullDiskIsNamed) {
   expect_contains(error_of([&] { write_file_atomically("/dev/full", "x"); }), "the disk is full");
 }
 
-TEST(Files, RequireWritableSaysWhatWritingWouldSayAndLeavesNothing) {
+TEST(Files, FileThatIsBegunAndGivenUpSaysWhatWritingWouldSayAndLeavesNothing) {
   const TemporaryFolder folder;
   const std::filesystem::path old = folder.file("old", "kept");
-  require_writable(old);
-  require_writable(folder.path() / "new");
-  require_writable("/dev/null");
+  FileReplacement{old};
+  FileReplacement{folder.path() / "new"};
+  FileReplacement(folder.path() / "another's", FileReplacement::Writer::kAnother);
   EXPECT_EQ(read_text_file(old), "kept");
   EXPECT_EQ(folder.entries(), 1u);
-  expect_contains(error_of([&] { require_writable(folder.path()); }), "is a directory");
-  expect_contains(error_of([&] { require_writable(folder.path() / "no" / "a"); }),
-                  "no such folder");
-  expect_contains(error_of([&] { require_writable(old / "a"); }), "is a file, not a folder");
+  expect_contains(error_of([&] { FileReplacement{folder.path()}; }), "is a directory");
+  expect_contains(error_of([&] { FileReplacement{folder.path() / "no" / "a"}; }), "no such folder");
+  expect_contains(error_of([&] { FileReplacement{old / "a"}; }), "is a file, not a folder");
 }
 
 TEST(Files, FailedWriteLeavesTheOldFileAndNoTemporary) {

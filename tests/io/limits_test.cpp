@@ -11,7 +11,8 @@ namespace {
 
 std::string row_of(const Limit& limit) {
   return "| `" + std::string(limit.name) + "` | " + std::to_string(limit.value) + " | " +
-         std::string(limit.of) + " | " + std::string(limit.reason) + " |\n";
+         std::string(limit.of) + " | " + std::string(limit.reason) + " | " +
+         std::string(limit.exit_code) + " |\n";
 }
 
 TEST(Limits, PageListsTheTableAndNothingElse) {

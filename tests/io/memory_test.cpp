@@ -89,9 +89,9 @@ TEST(MemoryText, IsRoundedUpToWhatPeopleRead) {
 
 TEST(RequireMemory, AllThatThereIsMayBeTaken) {
   require_memory(1, "small");
-  require_memory_in_all(1, "small");
+  require_memory_in_all(1, 0, "small");
   expect_contains(error_of([] { require_memory(std::int64_t{1} << 60, "large"); }), "needs about");
-  expect_contains(error_of([] { require_memory_in_all(std::int64_t{1} << 60, "large"); }),
+  expect_contains(error_of([] { require_memory_in_all(std::int64_t{1} << 60, 0, "large"); }),
                   "large: needs about");
 }
 

@@ -69,7 +69,10 @@ TEST(Sidecar, PictureBecomesTheQuantizedTensor) {
     EXPECT_EQ(tensor.as<std::uint8_t>()[i], static_cast<int>(q)) << i;
   }
   graph.input.shape.height = 4;
-  expect_contains(error_of([&] { preprocess(image, sidecar, graph); }), "its sidecar makes");
+  graph.name = "net";
+  EXPECT_EQ(error_of([&] { preprocess(image, sidecar, graph); }),
+            (folder.path() / "net.yaml").string() +
+                ": makes pictures of [1, 2, 3, 3]; graph 'net' takes [1, 4, 3, 3]");
 }
 
 TEST(QuantizeInput, RoundsTiesToEvenAndSaturates) {

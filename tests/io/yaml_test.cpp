@@ -76,7 +76,8 @@ TEST(Yaml, WrongTypesAndRangesSayFoundAndAllowed) {
   expect_contains(error_of([&] { root.at("b").integer(1, 16); }),
                   "f.yaml:2:4: b: found 'x'; expected an integer from 1 to 16");
   expect_contains(error_of([&] { root.at("c").integer(1, 16); }), "found a list");
-  expect_contains(error_of([&] { root.at("d").integer(1, 16); }), "found '1'; expected an integer");
+  expect_contains(error_of([&] { root.at("d").integer(1, 16); }),
+                  "found '1' in quotes; expected an integer");
   expect_contains(error_of([&] { root.at("e").integer(1, 16); }), "is out of range");
   expect_contains(error_of([&] { root.at("f").integer(1, 16); }), "found '1.5'");
   expect_contains(error_of([&] { root.at("b").boolean(); }), "expected true or false");

@@ -90,7 +90,10 @@ TEST(TablePrinter, WhereTheCyclesWentAddsUpInEveryRow) {
 
 TEST(TablePrinter, ClassesAndVerifyLineReadAsSentences) {
   RunReport report = sample_report();
-  EXPECT_EQ(printed(print_classes, report), "chelsea-32x32: cat (84.4%), dog 11.4%\n");
+  EXPECT_EQ(printed(print_classes, report), "chelsea-32x32: cat 84.4%, dog 11.4%\n");
+  for (OutputClass& entry : report.top) entry.probability.reset();
+  report.top[0].label.clear();
+  EXPECT_EQ(printed(print_classes, report), "chelsea-32x32: class 1: 4, dog: 2\n");
   EXPECT_EQ(printed(print_verify_line, report), "verify: golden cpu, 48 values, 0 mismatches\n");
   report.verify->comparison.layers[1].mismatches = 2;
   report.verify->comparison.first = Divergence{"fc, last", std::nullopt, 0, 0, 1, 3, -5, 7};

@@ -13,6 +13,8 @@ cp "$1/dev" "$1/CMakePresets.json" "$scratch/repository/"
 cp "$1/tools/packages.txt" "$scratch/repository/tools/"
 cp -r "$1/tools/dev" "$1/tools/gpu_test" "$scratch/repository/tools/"
 cp -r "$1/bench" "$scratch/repository/"
+mkdir "$scratch/repository/tests/fuzz"
+cp "$1/tests/fuzz/run.sh" "$1/tests/fuzz/npy_target.cpp" "$scratch/repository/tests/fuzz/"
 dev=$scratch/repository/dev
 
 # expect NAME STATUS PATTERN COMMAND...: exit status, and a pattern in stdout or stderr.
@@ -41,13 +43,21 @@ expect "unknown option" 2 "unknown option '--faster'" "$dev" build --faster
 expect "--fast elsewhere" 2 '--fast goes with lint' "$dev" build --fast
 expect "unknown preset" 2 "unknown preset 'nightly'" "$dev" build --preset nightly
 expect "a hidden preset" 2 "unknown preset 'base'" "$dev" build --preset=base
+expect "fuzz with another preset" 2 "fuzz takes no preset but its own, not 'asan'" "$dev" fuzz --preset asan
+expect "fuzz with the default preset" 2 "but its own, not 'release'" "$dev" fuzz --preset=release
+for command in build demo test bench; do
+  expect "$command with the preset of fuzz" 2 'preset fuzz goes with fuzz' "$dev" "$command" --preset fuzz
+done
 expect "--check with build" 2 'goes with fmt' "$dev" build --check
 expect "two commands" 2 'one command at a time' "$dev" build test
 expect "an option of gpu-test elsewhere" 2 'go with gpu-test' "$dev" build --quick
 expect "gpu-test without CUDA" 2 'preset nocuda has no CUDA' "$dev" gpu-test --preset nocuda
 expect "an option of fuzz elsewhere" 2 '--seconds, --target and --jobs go with fuzz' "$dev" test --jobs 2
+expect "--seed elsewhere" 2 '--seed goes with fuzz and verify-rtl' "$dev" test --seed 3
+expect "fuzz --seed 0, which libFuzzer takes for any" 2 "--seed needs a number from 1 to 999999999, not '0'" \
+  "$dev" fuzz --seed 0
 expect "fuzz --target of nothing" 2 "there is no 'typo' in tests/fuzz" "$dev" fuzz --target typo
-expect "fuzz --seconds 0" 2 "--seconds needs a number from 1 on, not '0'" "$dev" fuzz --seconds 0
+expect "fuzz --seconds 0" 2 "--seconds needs a number from 1 to 999999999, not '0'" "$dev" fuzz --seconds 0
 expect "--demo elsewhere" 2 '--demo goes with test-fresh' "$dev" test --demo
 expect "--bundle without a folder" 2 '--bundle needs a value' "$dev" gpu-test --bundle
 expect "options of running with --bundle" 2 'not with --bundle' "$dev" gpu-test --bundle x --only RTL
@@ -113,6 +123,7 @@ build
 bench --page
 gen --check
 lint --fast
+fuzz --target npy --seconds 1 --jobs 2 --seed 7
 verify-rtl --programs 10 --seed 2 --cxx g++ --coverage --mutants 3
 COMMANDS
 expect "test-fresh begins with the set-up" 3 'missing Debian packages: debootstrap' \
@@ -199,12 +210,52 @@ measure 1.0
 expect "bench prints figures" 0 '^array_kernel/a +1 s +9$' bench --json base.json
 measure 1.09
 expect "bench --against, 9% worse" 0 '^array_kernel/a +1 s +1\.09 s +1\.090$' bench --against base.json
+sed 's/array_kernel/rtl/' "$scratch/base.json" >"$scratch/other.json"
+expect "bench --against without a common figure" 6 '^nothing could be judged: no figure is in both' \
+  bench --against "$scratch/other.json"
 measure 1.12
 expect "bench --against, 12% worse" 6 '^array_kernel/a .* WORSE$' bench --against base.json
 # shellcheck disable=SC2016  # the benchmark's parent
 measure 1.0 'kill -INT $PPID; sleep 1000'
 expect "bench interrupted" 130 'interrupted; .*/kept.json has what was measured' bench --json kept.json
 expect "what was measured is kept" 0 '"array_kernel/a"' cat "$scratch/kept.json"
+
+rm -rf "$scratch/repository/bench/baselines"
+measure 1.0
+expect "the first baseline needs no folder" 0 '^array_kernel/a ' \
+  bench --json "$scratch/repository/bench/baselines/new.json"
+expect "and is found by its name" 0 '^array_kernel/a +1 s +1 s +1\.000$' bench --against new
+
+# test: everything provoked is only asked for where nothing may be skipped.
+fake ctest <<'FAKE'
+exit 0
+FAKE
+mkdir -p "$scratch/repository"/{build/release/record,tests/system/meta,tools/ort}
+: >"$scratch/repository/build/release/record/libqsim_test_record.so"
+printf '%s\n' 'import sys' 'print("provoked", *sys.argv[1:])' >"$scratch/repository/tests/system/meta/provoked.py"
+printf '#!/bin/sh\n' >"$scratch/repository/tools/ort/install.sh"
+chmod +x "$scratch/repository/tools/ort/install.sh"
+for all in data,node,nvcc,verilator verilator,nvcc,data,node,torch; do
+  expect "test with QSIM_REQUIRE=$all asks for everything" 0 '^provoked \. build/release$' \
+    on_fake_machine env QSIM_REQUIRE="$all" "$dev" test
+done
+for some in '' node,verilator data,node,nvccs,verilator; do
+  expect "test with QSIM_REQUIRE=$some asks for a part" 0 '^provoked --partial \. build/release$' \
+    on_fake_machine env QSIM_REQUIRE="$some" "$dev" test
+done
+
+# fuzz: a seed says what libFuzzer tries and on which vector path; without one it is drawn and told.
+mkdir -p "$scratch/fuzz/bin"
+cat >"$scratch/fuzz/bin/fuzz_npy" <<'TARGET'
+#!/bin/sh
+echo "$1 on $QSIM_FUZZ_VECTOR_PATH"
+TARGET
+chmod +x "$scratch/fuzz/bin/fuzz_npy"
+run_targets=(env -u QSIM_FUZZ_VECTOR_PATH "$scratch/repository/tests/fuzz/run.sh" --build "$scratch/fuzz" --target npy)
+expect "fuzz tells its seed" 0 'seed 7, vector path avx2' "${run_targets[@]}" --seed 7
+expect "a target gets seed and path" 0 '^-seed=7 on avx2$' cat "$scratch/fuzz/logs/npy.log"
+expect "a drawn seed is told" 0 'seed [1-9][0-9]*, vector path [a-z]' "${run_targets[@]}"
+expect "and given" 0 '^-seed=[1-9][0-9]* on [a-z]' cat "$scratch/fuzz/logs/npy.log"
 
 [ "$failures" -eq 0 ] || exit 1
 echo "all checks of ./dev passed"

@@ -2,12 +2,13 @@
 # What the command line of ./dev asks for, in variables; part of ./dev, which sources it.
 # shellcheck disable=SC2034 # the commands in ./dev read them
 
-preset=release
+preset=
 install=yes
 check=no
 command=
 programs=20000
 seed=1
+seed_given=no
 rtl_cxx=clang++
 coverage=no
 mutants=0
@@ -38,7 +39,8 @@ usage: ./dev COMMAND [options]
   lint        clang-tidy, cppcheck and shellcheck; --check is implied
   gen         rewrite the generated reference pages; --check only compares
 
-  --preset NAME   a preset of CMakePresets.json: release (default), dev, asan, nocuda
+  --preset NAME   a preset of CMakePresets.json: release (default), dev, asan, nocuda;
+                  fuzz has its own
   --no-install    install nothing; what is missing is listed, exit code 3
   --help          this text
 
@@ -59,6 +61,7 @@ usage: ./dev COMMAND [options]
   --seconds N     for each target (default 30)
   --target NAME   only this target; may be repeated
   --jobs J        targets at a time (default 1)
+  --seed S        what is tried, and the vector path (default random, printed)
 
   bench takes (bench/README.md):
   --only NAME     only this benchmark; may be repeated
@@ -100,7 +103,13 @@ parse_arguments() {
         shift
         ;;
       --preset=*) preset=${1#--preset=} ;;
-      --programs | --seed | --cxx | --mutants)
+      --seed)
+        [ $# -ge 2 ] || fail_usage "--seed needs a value"
+        seed=$2
+        seed_given=yes
+        shift
+        ;;
+      --programs | --cxx | --mutants)
         [ $# -ge 2 ] || fail_usage "$1 needs a value"
         verify_option "${1#--}" "$2"
         shift
@@ -143,8 +152,7 @@ parse_arguments() {
     demo | test | test-fresh | build | verify-rtl | fuzz | gpu-test | bench | fmt | lint | gen) ;;
     *) fail_usage "unknown command '$command'" ;;
   esac
-  grep -q "\"name\": \"$preset\", \"configurePreset\"" CMakePresets.json ||
-    fail_usage "unknown preset '$preset'"
+  choose_preset
   if [ "$check" = yes ] && [[ ! $command =~ ^(fmt|lint|gen)$ ]]; then
     fail_usage "--check goes with fmt, lint and gen"
   fi
@@ -154,11 +162,18 @@ parse_arguments() {
   if [ "$lint_fast" = yes ] && [ "$command" != lint ]; then
     fail_usage "--fast goes with lint"
   fi
+  if [ "$seed_given" = yes ]; then
+    case $command in
+      fuzz) fuzz_option --seed "$seed" ;;
+      verify-rtl) verify_option seed "$seed" ;;
+      *) fail_usage "--seed goes with fuzz and verify-rtl" ;;
+    esac
+  fi
   if [ ${#fuzz_run[@]} -gt 0 ] && [ "$command" != fuzz ]; then
     fail_usage "--seconds, --target and --jobs go with fuzz"
   fi
   if [ "$verify_options" = yes ] && [ "$command" != verify-rtl ]; then
-    fail_usage "--programs, --seed, --cxx, --coverage and --mutants go with verify-rtl"
+    fail_usage "--programs, --cxx, --coverage and --mutants go with verify-rtl"
   fi
   if [ ${#bench_run[@]} -gt 0 ] && [ "$command" != bench ]; then
     fail_usage "--against, --json and --page go with bench"
@@ -186,9 +201,22 @@ fuzz_option() {
   if [ "$1" = --target ]; then
     [ -f "tests/fuzz/$2_target.cpp" ] || fail_usage "--target: there is no '$2' in tests/fuzz"
   else
-    [[ $2 =~ ^[1-9][0-9]*$ ]] || fail_usage "$1 needs a number from 1 on, not '$2'"
+    [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || fail_usage "$1 needs a number from 1 to 999999999, not '$2'"
   fi
   fuzz_run+=("$1" "$2")
+}
+
+# Fuzzing is a build of its own, with another compiler and without tests: neither is silently the other.
+choose_preset() {
+  local wanted=$preset
+  preset=${preset:-$([ "$command" = fuzz ] && echo fuzz || echo release)}
+  grep -q "\"name\": \"$preset\", \"configurePreset\"" CMakePresets.json ||
+    fail_usage "unknown preset '$preset'"
+  if [ "$command" = fuzz ] && [ "$preset" != fuzz ]; then
+    fail_usage "fuzz takes no preset but its own, not '$wanted'"
+  elif [ "$command" != fuzz ] && [ "$preset" = fuzz ]; then
+    fail_usage "preset fuzz goes with fuzz"
+  fi
 }
 
 # from_caller PATH: a path as the caller meant it; the script itself runs in the repository's root.

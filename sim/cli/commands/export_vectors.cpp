@@ -7,6 +7,7 @@
 #include "core/io/files.h"
 #include "core/program_text.h"
 #include "report/compare.h"
+#include "report/text_table.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/golden_backend.h"
 #include "sim/cli/network.h"
@@ -72,7 +73,7 @@ ExitCode export_vectors_command(Context& context) {
   const ArchConfig config = load_config(options);
   const Network network = import_network(options, config, golden);
   const Program program = compile(network.model.graph, config);
-  context.progress("running " + std::to_string(program.command_count()) + " commands");
+  context.progress("running " + with_thousands(program.command_count()) + " commands");
   const Vectors vectors = make_vectors(program, network.input);
   const std::int64_t wrong = mismatches(network, program, vectors, golden);
   if (wrong > 0) {

@@ -2,6 +2,7 @@
 // arithmetic, and counts how many of those with a label it gets right.
 #include <algorithm>
 
+#include "core/checked_math.h"
 #include "core/io/npy.h"
 #include "report/run_report.h"
 #include "report/text_table.h"
@@ -28,6 +29,19 @@ void append(const Tensor& from, std::int64_t pictures, std::int64_t done, Tensor
   const auto bytes = one * static_cast<std::size_t>(pictures);
   std::copy_n(from.bytes.begin(), bytes,
               to.bytes.begin() + static_cast<std::ptrdiff_t>(one) * done);
+}
+
+// Of what is kept for every picture: its outputs, again (as they are or as the model ends) in the
+// model's layout and as the bytes of a file with --out, and where they are not read from their file
+// one by one the pictures.
+std::int64_t series_bytes(const Graph& graph, const PictureSeries& series, const Options& options) {
+  const std::int64_t batch = graph.input.shape.batch;
+  const std::int64_t output = element_count(graph.layers.back().output.shape.nhwc()) / batch;
+  const std::int64_t picture = element_count(graph.input.shape.nhwc()) / batch;
+  const std::int64_t out_bytes = options.out.empty() ? 0 : graph.host.float_output ? 8 : 2;
+  const std::int64_t pictures = series.labelled() ? 0 : 2;
+  return checked_mul(series.count(),
+                     checked_add(checked_mul(output, 1 + out_bytes), pictures * picture));
 }
 
 // The last batch keeps what the one before it left in places without a picture.
@@ -140,7 +154,8 @@ ExitCode golden_run_command(Context& context) {
   const PictureSeries series(options, config, model);
   const std::int64_t batch = std::min(options.batch.value_or(kGoldenBatch), series.count());
   set_batch(model.graph, batch);
-  require_memory_for(model.name, model.graph, config, options);
+  require_memory_for(model.name, model.graph, config, options,
+                     series_bytes(model.graph, series, options));
   Classification result;
   {
     const std::unique_ptr<GoldenRunner> runner = golden.runner(model.graph, GoldenKeep::kLastLayer);

@@ -4,6 +4,7 @@
 #include "compiler/compile.h"
 #include "report/json_printer.h"
 #include "report/table_printer.h"
+#include "report/text_table.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/engines.h"
 #include "sim/cli/golden_backend.h"
@@ -43,7 +44,7 @@ RunResult simulate(const Program& program, const Tensor& input, Context& context
                                       ", which has no time");
   }
   prepare_engine(options.engine, program.arch, settings);
-  context.progress("simulating " + std::to_string(program.command_count()) + " commands with " +
+  context.progress("simulating " + with_thousands(program.command_count()) + " commands with " +
                    options.engine);
   double seconds = 0;
   RunResult result = timed(seconds, [&] {

@@ -90,12 +90,18 @@ Sheet verify_model(Context& context, Verification& verification, GoldenSelection
   const Options& options = context.options();
   const ArchConfig config = load_config(options);
   Model model = load_model(options, config);
-  require_memory_for(model.name, model.graph, config, options);
+  const auto judge = [&] { require_memory_for(model.name, model.graph, config, options); };
+  if (options.layers.empty()) {
+    judge();
+  } else {
+    require_memory_for_golden(model.name, model.graph, options);  // up to the cut
+  }
   const std::int64_t images = options.images.value_or(1);
   const InputSource source(options, config, model);
   if (!options.layers.empty()) {
     if (images > 1) throw Error(ExitCode::kUsage, "--layers excludes --images above 1");
     model.own_input = cut_layers(model, source.at(model, 0), options.layers, &golden);
+    judge();
   }
   const Program program = compile(model.graph, config);
   check_rules(program);

@@ -87,6 +87,9 @@ constexpr std::array<Block, sizeof...(kIndex)> make_blocks(std::index_sequence<k
 // All pixels and columns, in blocks of equal size (up to one pixel) and at most kMaxPixels.
 template <typename V, std::size_t kVectors, std::size_t kMaxPixels>
 void run_blocks(const LaneView& view) {
+  // Blocks are of equal size, so those of a view with more than kFewPixels have more too, and each
+  // block judges by its own size what ArrayOperands judged by the view's: who adds the sums.
+  static_assert(!V::kAddsBias || kMaxPixels >= 2 * kFewPixels + 1);
   static constexpr auto kBlocks = make_blocks<V, kVectors>(std::make_index_sequence<kMaxPixels>());
   const std::size_t count = (view.pixels + kMaxPixels - 1) / kMaxPixels;
   for (std::size_t column = 0; column < view.columns; column += kVectors * V::kLanes) {

@@ -4,8 +4,9 @@
 usage: code_blocks_test.py REPOSITORY_ROOT QSIM
 An indented block that begins with a command is run, in order, from a work folder that looks like the
 repository's root; its exit code must be 0. A ``` block next after it is all that it prints, but for
-times. A block after the comment `<!-- not run: REASON -->` is neither run nor compared; what builds,
-tests or installs (./dev) must carry one.
+times. A block after the comment `<!-- not run: REASON -->` is neither run nor compared. These must carry
+one: what builds, tests or installs (./dev); a fence of sh or python, or one that begins with a command;
+a block that begins with `$ `, which has commands and what they print in one.
 """
 import os
 import pathlib
@@ -16,42 +17,59 @@ import sys
 import tempfile
 
 import links_test
+import times
 
-COMMAND = re.compile(r"^(\./|build/|qsim |git |sed |for |echo |examples/|rtl/|bench/|tools/|tests/|"
+COMMAND = re.compile(r"^(\./|build/|qsim |git |sed |for \w+ in |echo |examples/|rtl/|bench/|tools/|tests/|"
                      r"golden_cuda_check |DIR/|cmake |ctest |python3 )")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
 NEVER_RUN = re.compile(r"^(\./dev|git|sudo|apt-get|DIR/)\b")
-# How long something took, and the parts of a table row that such a figure may shift.
-TIME = re.compile(r"\d+(\.\d+)? ?(ns|us|ms|s|min)\b")
+# Fences of these kinds are commands or a program.
+SCRIPTS = ("sh", "bash", "console", "shell", "python")
+# What a formula, a table or a sentence has in its first line, and a command has not.
+NO_COMMAND = re.compile(r" [=*+] |\S {2,}[^ #]|^\S+ (\(|of |is |the )")
 
 
 class Block:
     """Commands of a page, and what they print if the page shows it."""
 
-    def __init__(self, page, line, reason):
+    def __init__(self, page, line, reason, fenced=False):
         self.where = f"{page}:{line}"
         self.reason = reason
+        self.fenced = fenced
         self.commands = []
         self.shown = None
 
 
-def blocks(root, page):
-    """The command blocks of a page, in order."""
-    found, block, fence, reason, after_code = [], None, None, "", False
-    for number, line in enumerate(page.read_text().splitlines(), 1):
+def is_command(line):
+    """Whether the first line of a block is a command: one of ours, or of whatever is on PATH."""
+    if COMMAND.match(line) or line.startswith("$ "):
+        return True
+    if line.startswith(" ") or NO_COMMAND.search(line):
+        return False
+    return bool(shutil.which(line.split(" ")[0])) or bool(re.search(r"^[\w./-]+ (.* )?--?[a-z]", line))
+
+
+def blocks(text, name):
+    """The command blocks of a page, in order; `name` is the page's."""
+    found, block, fence, reason, after_code, after_blank = [], None, None, "", False, True
+    for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             if fence is None:
                 fence = []
                 shows = after_code and line == "```"
+                is_script = line[3:].strip() in SCRIPTS
             else:
                 if shows and found:
                     found[-1].shown = fence
-                fence, block, after_code = None, None, False
+                elif fence and (is_script or is_command(fence[0])):
+                    found.append(Block(name, number - len(fence), reason, fenced=True))
+                    found[-1].commands = fence
+                fence, block, after_code, reason = None, None, False, ""
         elif fence is not None:
             fence.append(line)
-        elif line.startswith("    ") and (block or reason or COMMAND.match(line[4:])):
+        elif line.startswith("    ") and (block or after_blank and (reason or is_command(line[4:]))):
             if block is None:
-                block = Block(page.relative_to(root), number, reason)
+                block = Block(name, number, reason)
                 found.append(block)
                 reason, after_code = "", True
             block.commands.append(line[4:])
@@ -61,6 +79,7 @@ def blocks(root, page):
                 reason = NOT_RUN.match(line)[1]
             elif line.strip():
                 reason = ""
+        after_blank = not line.strip() or NOT_RUN.match(line) is not None
     return found
 
 
@@ -85,13 +104,13 @@ def work_folder(root, qsim, folder):
 
 def comparable(lines):
     """Lines without times and without blanks at their ends."""
-    text = TIME.sub("TIME", "\n".join(line.rstrip() for line in lines))
+    text = times.without_times("\n".join(line.rstrip() for line in lines))
     return text.strip("\n").splitlines()
 
 
 def run(block, folder):
     """A fault's text, or nothing."""
-    if any(NEVER_RUN.match(line) for line in block.commands):
+    if block.fenced or any(NEVER_RUN.match(line) or line.startswith("$ ") for line in block.commands):
         return f"{block.where}: needs <!-- not run: REASON --> in front: {block.commands[0]}"
     script = [line for line in block.commands
               if shutil.which("verilator") or "rtl" not in line]
@@ -118,7 +137,7 @@ def main():
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             work_folder(root, qsim, folder)
-            for block in blocks(root, page):
+            for block in blocks(page.read_text(), page.relative_to(root)):
                 if block.reason:
                     print(f"{block.where}: not run: {block.reason}")
                     continue

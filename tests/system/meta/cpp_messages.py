@@ -1,6 +1,6 @@
 """Finds the messages of qsim::Error in the C++ sources: every call that throws one, and every `message`
-that is put together before, with its literal text. A reading of the text, not a compiler: it knows
-strings, comments and brackets."""
+that is put together before, with its literal text; of `a ? "b" : "c"` one message each. A reading of the
+text, not a compiler: it knows strings, comments, brackets and choices."""
 import pathlib
 import re
 
@@ -8,12 +8,19 @@ FOLDERS = ("compiler", "core", "golden", "report", "rtl", "sim")
 # main.cpp prints what others threw.
 NOT_READ = ("sim/cli/main.cpp",)
 # Functions that end in `throw Error`, and take (part of) the message.
-CALLS = ("throw_bad_input", "throw_unsupported", "throw Error", "usage_error", "fail", "fail_at",
-         "fail_word", "fail_write", "fail_count", "refuse", "refuse_shape", "malformed")
-START = re.compile(r"(?<![\w:])(?:(?:" + "|".join(CALLS) + r")\(|message \+?= |std::string message =\s)")
-TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|[\w.>-]+|::|\s+|.', re.S)
+CALLS = ("throw_bad_input", "throw_unsupported", "usage_error", "fail", "fail_at", "fail_word",
+         "fail_write", "fail_count", "refuse", "refuse_shape", "malformed")
+THROW = r"throw\s+(?:::)?(?:qsim::)?Error\s*[({]"
+START = re.compile(r"(?<![\w:])(?:" + THROW + r"|(?:::)?(?:qsim::)?(?:" + "|".join(CALLS) +
+                   r")\(|message \+?= |std::string message =\s)")
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|[\w.>-]+|::|[=!<>]=|&&|\s+|.', re.S)
 ESCAPES = {"n": "\n", "t": "\t", "0": "\0"}
 END_OF_ARGUMENT = "\n"
+# The message of functions that take two parts of it (NodeReader, TextLine).
+JOINED = {"refuse(": "{0}; supported: {1}", "malformed(": "{0}; expected {1}",
+          "fail_word(": "found {{word}}; expected {1}"}
+# Fewer letters than these say little: such a message must fit its row from end to end.
+FEW_LETTERS = 12
 
 
 class Site:
@@ -23,6 +30,16 @@ class Site:
         self.where = where
         self.pieces = pieces
         self.pattern = pattern
+
+    def stands_on(self, row):
+        """Whether a row of the page describes the message: the row has its pieces, or fits it as a whole."""
+        whole = self.pattern.replace(" | ", " ")
+        return (not self.is_weak() and self.is_in(row.text)) or not row.is_catch_all and any(
+            row.matches(re.sub(r"\{\w*\}", sample, whole)) for sample in ("x", "7"))
+
+    def is_weak(self):
+        """Whether its own words are too few to tell it from others."""
+        return sum(len(word) for piece in self.pieces for word in re.findall(r"[A-Za-z]{2,}", piece)) < FEW_LETTERS
 
     def is_in(self, text):
         """Whether `text` holds the pieces in this order."""
@@ -58,26 +75,56 @@ def expression(text, start):
     return tokens
 
 
-def without_choices(tokens):
-    """Drops the halves of `a ? "b" : "c"`: either may stand in the message, so neither must. A choice
-    ends with the bracket or the argument that it stands in."""
-    kept = []
-    inside = None
-    for token, depth in tokens:
-        if inside is not None and (depth < inside or (depth == inside and token == ",")):
-            inside = None
-        if inside is None and token == "?":
-            inside = depth
-        if inside is None:
-            kept.append((token, depth))
-    return kept
+def end_of_choice(tokens, at):
+    """Where the choice whose `?` stands at `at` ends: with the bracket or the argument that it is in."""
+    inside = tokens[at][1]
+    for index in range(at + 1, len(tokens)):
+        token, depth = tokens[index]
+        if depth < inside or (depth == inside and token == ","):
+            return index
+    return len(tokens)
+
+
+def start_of_condition(tokens, at):
+    """Where the condition before the `?` at `at` begins."""
+    inside = tokens[at][1]
+    for index in range(at - 1, -1, -1):
+        token, depth = tokens[index]
+        if depth < inside or (depth == inside and token in ("+", ",", "=", "return", "(", "{")):
+            return index + 1
+    return 0
+
+
+def alternatives(tokens, taken=()):
+    """The tokens of each message that `a ? "b" : "c"` makes: one for each half. The same condition a second
+    time takes the same half; `taken` has the conditions so far."""
+    at = next((index for index, (token, _) in enumerate(tokens) if token == "?"), None)
+    if at is None:
+        return [tokens]
+    end = end_of_choice(tokens, at)
+    nested = 0
+    for middle in range(at + 1, end):
+        token, depth = tokens[middle]
+        if depth == tokens[at][1] and token in ("?", ":"):
+            nested += 1 if token == "?" else -1
+            if nested < 0:
+                break
+    else:
+        raise SystemExit("cpp_messages.py: a choice without its second half: " +
+                         " ".join(token for token, _ in tokens))
+    start = start_of_condition(tokens, at)
+    condition = "".join(token for token, _ in tokens[start:at])
+    halves = (tokens[at + 1:middle], tokens[middle + 1:end])
+    numbers = [number for known, number in taken if known == condition] or (0, 1)
+    return [whole for number in numbers
+            for whole in alternatives(tokens[:start] + halves[number] + tokens[end:], (*taken, (condition, number)))]
 
 
 def message_of(tokens):
     """The message with {name} for what is computed; a line for each argument."""
     pattern = ""
     before = ""
-    for token, depth in without_choices(tokens):
+    for token, depth in tokens:
         is_compared = before.endswith("==")
         before = before[-1:] + token
         if is_compared:
@@ -87,7 +134,7 @@ def message_of(tokens):
         elif token == "," and depth == 0:
             pattern += END_OF_ARGUMENT
         elif re.match(r"[A-Za-z_]", token) and token not in ("std", "string", "to_string", "Error"):
-            pattern = re.sub(r"\{\w*\}$", "", pattern) + "{" + re.split(r"[.>]", token)[-1] + "}"
+            pattern = re.sub(r"\{\w*\}\Z", "", pattern) + "{" + re.split(r"[.>]", token)[-1] + "}"
     return pattern
 
 
@@ -118,8 +165,10 @@ def sites(root, folders=FOLDERS):
                 is_internal = "throw InternalError(message)" in text and "message =" in match.group()
                 if is_internal or is_declaration(text, match.start(), tokens):
                     continue
-                pattern = message_of(tokens)
-                pieces = pieces_of(pattern)
-                if pieces:
-                    line = text.count("\n", 0, match.start()) + 1
-                    yield Site(f"{name}:{line}", pieces, pattern.replace(END_OF_ARGUMENT, " | "))
+                line = text.count("\n", 0, match.start()) + 1
+                for half in alternatives(tokens):
+                    pattern = message_of(half)
+                    if pattern.count(END_OF_ARGUMENT) == 1:
+                        joined = JOINED.get(match.group(), "{0}" + END_OF_ARGUMENT + "{1}")
+                        pattern = joined.format(*pattern.split(END_OF_ARGUMENT))
+                    yield Site(f"{name}:{line}", pieces_of(pattern), pattern.replace(END_OF_ARGUMENT, " | "))

@@ -1,11 +1,24 @@
 """Reads docs/reference/errors.md: its rows, as patterns that messages are held against."""
+import os
 import pathlib
 import re
 
 PAGE = "docs/reference/errors.md"
 ROW = re.compile(r"^\| (?:`` ?(?P<ticks>.*?) ?``|`(?P<plain>[^`]*)`) \| (?P<codes>[0-9, ]+) \| (?P<advice>.*) \|$")
+# What the system says of a failed call: in words of ours (core/io/descriptor.cpp), or in its own.
+SYSTEM_REASONS = ("no such file", "no such folder", "a part of the path is a file, not a folder", "no permission",
+                  "the disk is full", "the disk quota is used up", "the file system is read-only",
+                  *(os.strerror(number) for number in range(1, 134)))
+# Of NodeReader::require_attribute and of zero points.
+ATTRIBUTES = ("allowzero", "b_zero_point", "block_size", "group", "saturate", "storage_order", "transA", "transB", "w_zero_point")
 # Placeholders that do not stand for anything at all.
-PLACEHOLDERS = {"{line}": r"\d+", "{column}": r"\d+", "{words}": r"[A-Za-z ,-]+"}
+PLACEHOLDERS = {"{line}": r"\d+", "{column}": r"\d+", "{words}": r"[A-Za-z ,-]+", "{number}": r"-?[\dx]+", "{keyword}": "[a-z_]+",
+                "{window}": "(?:strides|kernel_shape|x)",
+                "{errno}": "(?:" + "|".join(map(re.escape, SYSTEM_REASONS)) + "|x)",
+                "{hint}": r"(?:|\.|; (?:did you mean|is) .*\?)",
+                "{no_gpu}": r"(?:no driver|driver .*|no device of compute capability 8\.0 or later|"
+                            r"built without nvcc|x)",
+                "{attribute}": "(?:" + "|".join(ATTRIBUTES) + "|x)"}
 NOT_PROVOKED = "*Not provoked: "
 
 

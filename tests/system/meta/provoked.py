@@ -41,7 +41,8 @@ def miss(text):
 def read_record(path):
     """(errors: {(code, message)}, runs: [(exit code, argv)])"""
     errors, runs = set(), []
-    for line in path.read_text(errors="replace").splitlines():
+    # Not splitlines(), to which U+2028 in a message ends a line too.
+    for line in filter(None, path.read_text(errors="replace").split("\n")):
         entry = json.loads(line)
         if "message" in entry:
             errors.add((entry["code"], entry["message"]))
@@ -177,6 +178,9 @@ def main():
     is_partial = sys.argv[1] == "--partial"
     root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[-2:])
     record = build / "record/record.jsonl"
+    if not (build / "record/environment.cmake").exists():
+        print("provoked: nothing is recorded in this build folder, as its configuration said")
+        return
     if not record.exists() or record.stat().st_size == 0:
         sys.exit(f"provoked: {record} holds nothing: run the tests with ./dev test")
     errors, runs = read_record(record)

@@ -7,10 +7,11 @@ usage: same_twice_test.py QSIM
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
+
+import times
 
 NETWORK = """name: small
 seed: 11
@@ -36,19 +37,6 @@ COMMANDS = (
     ["run", "--model", "nope"],
     ["run", "--config", "bad.yaml"],
 )
-# In JSON a time is under one of these keys, whatever it is.
-TIME_KEYS = re.compile(r'"(wall_seconds|seconds|import|compile|simulate|golden|pictures_per_second|'
-                       r'[a-z_]*_seconds)": [-+.0-9e]+')
-TIME = re.compile(r"[-+.0-9e]+ ?(ns|us|ms|s|pictures/s)\b")
-SIMULATED = re.compile(r'"simulated_seconds": [-+.0-9e]+')
-
-
-def without_times(text):
-    """The text without how long something took on this machine; simulated times stay."""
-    kept = SIMULATED.findall(text)
-    text = TIME_KEYS.sub(r'"\1": TIME', text)
-    text = re.sub(r"(took|seconds|pictures_per_second|second) +\S+.*", r"\1 TIME", text)
-    return TIME.sub("TIME", text) + "\n".join(kept)
 
 
 def run_all(qsim, folder, environment, umask):
@@ -62,13 +50,13 @@ def run_all(qsim, folder, environment, umask):
                               capture_output=True, check=False, stdin=subprocess.DEVNULL)
         name = f"{number}: qsim {' '.join(command)}"
         seen[f"{name}: exit code"] = done.returncode
-        seen[f"{name}: stdout"] = without_times(done.stdout.decode())
-        seen[f"{name}: stderr"] = without_times(done.stderr.decode())
+        seen[f"{name}: stdout"] = times.without_times(done.stdout.decode())
+        seen[f"{name}: stderr"] = times.without_times(done.stderr.decode())
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             content = path.read_bytes()
             if path.suffix in (".json", ".csv", ".yaml", ".svh", ".qprog"):
-                content = without_times(content.decode())
+                content = times.without_times(content.decode())
             seen[str(path.relative_to(folder))] = content
     return seen
 

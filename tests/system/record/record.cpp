@@ -1,7 +1,8 @@
 // Preloaded into every process of the tests (environment.cmake): writes down which command lines
 // were run and how they ended, and which qsim::Error was thrown, one JSON line each, into the file
-// that QSIM_RECORD names. tests/system/provoked.py holds the record against the pages. Nothing of
-// qsim is linked, and libstdc++ is not needed, so that shells and compilers can carry it as well.
+// that QSIM_RECORD names. tests/system/meta/provoked.py holds the record against the pages. Nothing
+// of qsim is linked, and libstdc++ is not needed, so that shells and compilers can carry it as
+// well.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -10,12 +11,51 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/error.h"
 
 namespace {
+
+// A write beyond `ulimit -f` sends SIGXFSZ, which would end the process that is being watched.
+// Blocked meanwhile, and taken away if the write sent it.
+class WithoutFileSizeSignal {
+ public:
+  WithoutFileSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
+    sigprocmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~WithoutFileSizeSignal() {
+    const timespec at_once{};
+    if (!was_pending_) sigtimedwait(&signal_, nullptr, &at_once);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
+  WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+// Whether `bytes` more stay below `ulimit -f`, which would cut a line in two.
+bool has_room(int file, std::size_t bytes) {
+  rlimit limit{};
+  struct stat status {};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || fstat(file, &status) != 0) return false;
+  return limit.rlim_cur == RLIM_INFINITY ||
+         static_cast<rlim_t>(status.st_size) + bytes <= limit.rlim_cur;
+}
 
 // One line, put together without the heap: the process may be in any state.
 class Line {
@@ -55,7 +95,10 @@ class Line {
     if (full_) return;
     const long file = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (file < 0) return;
-    syscall(SYS_write, file, text_, size_);
+    {
+      const WithoutFileSizeSignal guard;
+      if (has_room(static_cast<int>(file), size_)) syscall(SYS_write, file, text_, size_);
+    }
     syscall(SYS_close, file);
   }
 
@@ -89,10 +132,12 @@ bool is_interesting(const char* program) {
 
 int argument_count = 0;
 char** arguments = nullptr;
+pid_t process = 0;
 
 void record_exit(int status, void*) {
   const char* path = record_path();
-  if (path == nullptr) return;
+  // A forked child, a subshell say, has its parent's arguments, and an exit code of its own.
+  if (path == nullptr || getpid() != process) return;
   Line line;
   line.raw("{\"exit\": ");
   line.number(status & 255);
@@ -110,6 +155,7 @@ __attribute__((constructor)) void begin(int argc, char** argv, char**) {
   if (record_path() == nullptr || argc < 1 || !is_interesting(argv[0])) return;
   argument_count = argc;
   arguments = argv;
+  process = getpid();
   on_exit(record_exit, nullptr);
 }
 

@@ -1,0 +1,22 @@
+// How large a program will be, by shapes alone: what is known before anything is computed.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arch_config.h"
+#include "core/graph.h"
+
+namespace qsim {
+
+struct ProgramSizes {
+  std::int64_t writable_bytes = 0;  // of DRAM: the input and all ofmaps, channels padded to blocks
+  std::int64_t constant_bytes = 0;  // weights and parameters, padded to the array
+  std::int64_t ofmap_elems = 0;     // of all program layers, without the padding
+  std::int64_t commands = 0;        // an upper bound
+};
+
+// Throws Error (exit code 4) as compile() does for layers that the accelerator cannot run. Regions'
+// alignment, a page each, is left out.
+ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch);
+
+}  // namespace qsim

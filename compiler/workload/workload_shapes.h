@@ -1,0 +1,20 @@
+// The shapes of a workload, worked out and judged before any of its tensors is made: what does not
+// work out or does not fit is refused at once, however large it is.
+#pragma once
+
+#include <vector>
+
+#include "compiler/workload/workload_file.h"
+
+namespace qsim {
+
+struct LayerShapes {
+  Value output;
+  Shape weights;  // [Cout, kernel_h, kernel_w, Cin] or [Cout, Cin]; empty for other layers
+};
+
+// One entry a layer of `spec`. Throws Error: with file:line:column for a shape that does not work
+// out or a zero point beyond its dtype; naming `source` where memory for the tensors is not there.
+std::vector<LayerShapes> workload_shapes(const WorkloadSpec& spec, const std::string& source);
+
+}  // namespace qsim

@@ -1,0 +1,132 @@
+// Files that are small on the disk and large in protobuf are counted before protobuf sees them.
+#include "compiler/importer/model_parts.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/io/files.h"
+#include "core/limits.h"
+#include "tests/importer/model_builder.h"
+
+namespace qsim {
+namespace {
+
+std::string varint(std::size_t value) {
+  std::string text;
+  for (; value >= 0x80; value >>= 7) text += static_cast<char>(value | 0x80);
+  return text + static_cast<char>(value);
+}
+
+std::string delimited(char tag, const std::string& message) {
+  return std::string(1, tag) + varint(message.size()) + message;
+}
+
+// Tags of length-delimited fields.
+constexpr char kGraph = 7 << 3 | 2;
+constexpr char kNode = 1 << 3 | 2;
+constexpr char kInitializer = 5 << 3 | 2;
+constexpr char kValueInfo = 13 << 3 | 2;
+constexpr char kRawData = 9 << 3 | 2;
+constexpr char kInt32Data = 5 << 3 | 2;
+
+// What importing `bytes` says when this process may have `left` bytes more.
+ImportError error_within(std::int64_t left, const std::string& bytes) {
+  const TestFolder folder;
+  write_text(folder / "model.onnx", bytes);
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t pages = 0;  // the sixth number is of data
+  for (int i = 0; i < 6; ++i) statm >> pages;
+  rlimit before{};
+  EXPECT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + left);
+  EXPECT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
+  const ImportError error = import_error(folder / "model.onnx");
+  EXPECT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
+  return error;
+}
+
+// `count` messages of no field.
+std::string empty_fields(char tag, std::int64_t count) {
+  std::string text;
+  for (std::int64_t i = 0; i < count; ++i) text += {tag, '\0'};
+  return text;
+}
+
+ImportError error_of(const std::string& bytes) {
+  const TestFolder folder;
+  write_text(folder / "model.onnx", bytes);
+  return import_error(folder / "model.onnx");
+}
+
+TEST(ModelParts, TooManyAreRefusedByTheirNumber) {
+  const auto expect = [](const std::string& graph, const std::string& message) {
+    const ImportError error{ExitCode::kUnsupportedModel, message};
+    const std::string model = delimited(kGraph, graph);
+    EXPECT_EQ(error_of(model), error);
+    // Merged by protobuf, so it is read whole; then with an end that is no protobuf.
+    EXPECT_EQ(error_of(model + delimited(kGraph, "")).code, ExitCode::kUnsupportedModel);
+    EXPECT_EQ(error_of(model + "\x3b"), error);
+    // A message that stands for none takes nothing from the count.
+    EXPECT_EQ(error_of(delimited(kGraph, delimited(kNode, "\x0a\x7f") + graph)).code,
+              ExitCode::kUnsupportedModel);
+  };
+  expect(empty_fields(kNode, kMaxModelNodes + 1), "10001 nodes; supported: at most 10000");
+  expect(empty_fields(kInitializer, kMaxModelInitializers + 1),
+         "100001 initializers; supported: at most 100000");
+  // The graph is one itself.
+  expect(empty_fields(kValueInfo, kMaxModelParts),
+         "1000001 messages and texts; supported: at most 1000000");
+}
+
+TEST(ModelParts, AsManyAsAreAllowedAreRead) {
+  const ImportError no_opset{ExitCode::kUnsupportedModel,
+                             "no opset_import of the ONNX operators; supported: opset 10 to 21"};
+  EXPECT_EQ(error_of(delimited(kGraph, empty_fields(kInitializer, kMaxModelInitializers))),
+            no_opset);
+  EXPECT_EQ(error_of(delimited(kGraph, empty_fields(kNode, kMaxModelNodes))), no_opset);
+}
+
+// Of raw_data and text as long as it is; of numbers, which grow, the largest list that doubles.
+TEST(ModelParts, MemoryIsThatOfTheValues) {
+  const std::string bytes(1'000'000, '\1');
+  const auto memory_of = [](const std::string& initializer) {
+    return count_model_parts(delimited(kGraph, delimited(kInitializer, initializer))).memory_bytes;
+  };
+  EXPECT_EQ(memory_of(delimited(kRawData, bytes)) - memory_of(delimited(kRawData, "")), 1'000'000);
+  EXPECT_EQ(memory_of(delimited(kInt32Data, bytes)) - memory_of(delimited(kInt32Data, "")),
+            12'000'000);
+}
+
+// Never an allocation that fails: the copy as it grows, and then what protobuf makes of it.
+TEST(ModelParts, WhatDoesNotFitTheMemoryIsSaidBeforeItIsTaken) {
+  constexpr std::int64_t kMegabyte = 1'000'000;
+  const auto expect = [&](std::int64_t numbers, std::int64_t left, const std::string& need) {
+    const std::string bytes(static_cast<std::size_t>(numbers), '\1');
+    const std::string graph = delimited(kInitializer, delimited(kInt32Data, bytes));
+    const ImportError error = error_within(left, delimited(kGraph, graph));
+    EXPECT_EQ(error.code, ExitCode::kBadInput);
+    EXPECT_TRUE(error.message.starts_with("needs about " + need + "; ")) << error;
+  };
+  expect(40 * kMegabyte, 80 * kMegabyte, "68 MB");
+  expect(20 * kMegabyte, 150 * kMegabyte, "241 MB");
+}
+
+// What protobuf says it uses, over the objects of a real model.
+TEST(ModelParts, MemoryIsNoLessThanProtobufs) {
+  const TestModel model;
+  const std::string bytes = model.proto.SerializeAsString();
+  onnx::ModelProto parsed;
+  ASSERT_TRUE(parsed.ParseFromString(bytes));
+  const ModelParts parts = count_model_parts(bytes);
+  EXPECT_EQ(parts.nodes, parsed.graph().node_size());
+  EXPECT_EQ(parts.initializers, parsed.graph().initializer_size());
+  EXPECT_GT(parts.memory_bytes, static_cast<std::int64_t>(parsed.SpaceUsedLong() - sizeof parsed));
+  EXPECT_LT(parts.memory_bytes, 3 * static_cast<std::int64_t>(parsed.SpaceUsedLong()));
+}
+
+}  // namespace
+}  // namespace qsim

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The tests of this folder can fail: what each must notice is planted in a text and given to it.
+
+usage: meta_test.py
+"""
+import pathlib
+import tempfile
+import unittest
+
+import code_blocks_test
+import cpp_messages
+import errors_page
+import errors_test
+import times
+
+PAGE = """# Errors
+
+| message | exit code | what to do |
+|---|---|---|
+| `the first message {name} of the page` | 3 | nothing |
+| `the value {value} is too low here` | 3 | nothing |
+| `the value {value} is too high here` | 3 | nothing |
+| `{n} bytes that are not a model` | 3 | nothing |
+| `cannot be opened: {errno}` | 3 | nothing |
+| `{attribute} = {number}; supported: {number}` | 4 | nothing |
+| `{reason}` | 3 | the words of a library |
+"""
+
+
+def faults(source, parts=None):
+    """What errors_test says of one C++ source."""
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        (root / "core").mkdir()
+        (root / "docs/reference").mkdir(parents=True)
+        (root / errors_page.PAGE).write_text(PAGE)
+        (root / "core/a.cpp").write_text(source)
+        sites = list(cpp_messages.sites(root, ("core",)))
+        return errors_test.undocumented(sites, errors_page.rows(root), parts or {})
+
+
+def matching(message):
+    """The rows of PAGE that a thrown message fits."""
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        (root / "docs/reference").mkdir(parents=True)
+        (root / errors_page.PAGE).write_text(PAGE)
+        return [row.text for row in errors_page.rows(root) if row.matches(message) and not row.is_catch_all]
+
+
+class Messages(unittest.TestCase):
+    """errors_test.py and cpp_messages.py."""
+
+    def test_documented_messages_pass(self):
+        self.assertEqual(faults('throw_bad_input("the first message " + name + " of the page");'), [])
+        self.assertEqual(faults('throw qsim::Error(c, std::string("the value ") + a + " is too " + '
+                                '(b == "x" ? "low" : "high") + " here");'), [])
+        self.assertEqual(faults('throw_bad_input(std::to_string(n) + " bytes that are not a model");'), [])
+
+    def test_every_way_to_throw_is_seen(self):
+        for call in ("throw_bad_input(TEXT);", "throw_unsupported(TEXT);", "throw Error(kUsage, TEXT);",
+                     "throw qsim::Error(kUsage, TEXT);", "throw Error{kUsage, TEXT};", "throw  ::qsim::Error(k, TEXT);",
+                     "qsim::throw_bad_input(TEXT);", "reader.refuse(TEXT);", "std::string message = TEXT;"):
+            self.assertEqual(len(faults(call.replace("TEXT", '"an unheard-of thing happened"'))), 1, call)
+
+    def test_a_text_in_a_variable_is_a_fault(self):
+        self.assertEqual(len(faults('const std::string text = "an unheard-of thing"; throw_bad_input(text);')), 1)
+
+    def test_a_function_of_ones_own_that_throws_is_a_fault(self):
+        self.assertEqual(len(faults("void reject(const std::string& why) { throw Error(k, why); }")), 1)
+        self.assertEqual(len(faults('void reject(const std::string& why) { throw_bad_input("a " + why); }')), 1)
+
+    def test_both_halves_of_a_choice_count(self):
+        one = 'throw_bad_input(b ? "the value x is too low here" : "an unheard-of thing happened");'
+        other = 'throw_bad_input(b ? "an unheard-of thing happened" : "the value x is too low here");'
+        self.assertEqual([len(faults(one)), len(faults(other))], [1, 1])
+        self.assertEqual(len(faults('throw_bad_input(a ? b ? "an unheard-of thing" : "the value 1 is too low here" '
+                                    ': "the value 1 is too high here");')), 1)
+
+    def test_a_few_words_that_stand_in_many_rows_are_a_fault(self):
+        self.assertEqual(len(faults('throw_bad_input(std::to_string(n) + " bytes");')), 1)
+        self.assertEqual(len(faults('throw_bad_input(n + " value");')), 1)
+
+    def test_a_listed_call_passes_as_often_as_it_is_listed(self):
+        source = "void reject(const std::string& why) { throw Error(k, why); }"
+        parts = {"a reason": {("core/a.cpp", "{k} | {why}"): 1}}
+        self.assertEqual(faults(source, parts), [])
+        self.assertEqual(len(faults(source + source, parts)), 1)
+        self.assertEqual(len(faults("", parts)), 1)
+
+
+class Rows(unittest.TestCase):
+    """errors_page.py: rows whose end is open take what they say, and no invented words."""
+
+    def test_reasons_of_the_system(self):
+        self.assertEqual(len(matching("a.txt: cannot be opened: no permission")), 1)
+        self.assertEqual(len(matching("a.txt: cannot be opened: Resource temporarily unavailable")), 1)
+        self.assertEqual(matching("a.txt: cannot be opened: the moon is full"), [])
+
+    def test_attributes_and_numbers(self):
+        self.assertEqual(len(matching("m.onnx: node 'a' (B): group = 2; supported: 1")), 1)
+        self.assertEqual(matching("m.onnx: node 'a' (B): colour = 2; supported: 1"), [])
+        self.assertEqual(matching("m.onnx: node 'a' (B): group = red; supported: blue"), [])
+
+
+class Times(unittest.TestCase):
+    """times.py: what a machine takes is left out, what the accelerator would take is not."""
+
+    def test_simulated_time_stays(self):
+        text = "simulated time 729.3 us at 1000 MHz; the simulation took 1.6 ms"
+        self.assertEqual(times.without_times(text), "simulated time 729.3 us at 1000 MHz; the simulation took TIME")
+        for text in ("simulated time 111.1 us", '"simulated_seconds": 7.29e-4', '"simulated_cycles": 7', "0.5 s"):
+            self.assertEqual(times.without_times(text), text)
+
+    def test_measured_times_go(self):
+        for text in ("seconds  678.5 us", "pictures per second  1,473", "took 3 s", '"wall_seconds": 1.5e-3',
+                     '"simulate": 0.5', '"pictures_per_second": 1473.2'):
+            self.assertIn("TIME", times.without_times(text))
+            self.assertNotRegex(times.without_times(text), r"\d")
+
+
+class Blocks(unittest.TestCase):
+    """code_blocks_test.py: what looks like commands is run or says why not."""
+
+    def blocks(self, text):
+        return [(block.reason, block.fenced) for block in code_blocks_test.blocks(text, "page.md")]
+
+    def test_blocks_of_commands_are_found(self):
+        for text in ("    qsim run\n", "    $ (ulimit -d 9; qsim)\n", "    cat file\n", "    no_such_tool --all x\n"):
+            self.assertEqual(self.blocks("Text.\n\n" + text), [("", False)], text)
+        for kind in ("sh", "bash", "python", "console"):
+            self.assertEqual(self.blocks(f"```{kind}\nx = 1\n```\n"), [("", True)])
+        self.assertEqual(self.blocks("```\nqsim run\n```\n"), [("", True)])
+
+    def test_others_are_not(self):
+        for text in ("    free  = start + occupancy\n", "    sum of (x - z) * w\n", "    for (c < C):\n"):
+            self.assertEqual(self.blocks("Text.\n\n" + text), [], text)
+        self.assertEqual(self.blocks("```yaml\nname: x\n```\n"), [])
+
+    def test_a_mark_counts_for_the_next_block_alone(self):
+        text = "<!-- not run: why -->\n\n    qsim run\n\nText.\n\n    qsim verify\n"
+        self.assertEqual(self.blocks(text), [("why", False), ("", False)])
+        text = "<!-- not run: why -->\n\n```sh\nqsim\n```\n\n    qsim verify\n"
+        self.assertEqual(self.blocks(text), [("why", True), ("", False)])
+
+    def test_what_cannot_be_run_needs_a_mark(self):
+        for text in ("    $ qsim\n", "    ./dev test\n", "```sh\nqsim\n```\n"):
+            block = code_blocks_test.blocks("\n" + text, "page.md")[0]
+            self.assertIn("needs <!-- not run", code_blocks_test.run(block, pathlib.Path(".")))
+
+
+if __name__ == "__main__":
+    unittest.main()
