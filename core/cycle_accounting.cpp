@@ -29,7 +29,7 @@ std::array<TokenLine, kSemaphores> token_lines(const Program& program, const Tim
   }
   for (std::size_t u = 0; u < kUnits; ++u) {
     for (std::size_t i = 0; i < times[u].size(); ++i) {
-      unsigned mask = program.streams[u][i].command.signal_mask;
+      unsigned mask = program.streams[u].signal_mask(i);
       for (; mask != 0; mask &= mask - 1) {
         lines[static_cast<std::size_t>(std::countr_zero(mask))].arrivals.push_back(
             times[u][i].done);
@@ -42,7 +42,7 @@ std::array<TokenLine, kSemaphores> token_lines(const Program& program, const Tim
 std::string command_name(const Program& program, std::size_t unit, std::size_t index) {
   std::string name(kUnitNames[unit]);
   name += " command " + std::to_string(index) + " (" +
-          origin_text(program, program.streams[unit][index].origin) + ")";
+          origin_text(program, program.streams[unit].origin(index)) + ")";
   return name;
 }
 
@@ -55,8 +55,7 @@ struct LastToken {
 LastToken take_tokens(const Program& program, std::size_t unit, std::size_t index,
                       std::array<TokenLine, kSemaphores>& lines) {
   LastToken last;
-  for (unsigned mask = program.streams[unit][index].command.wait_mask; mask != 0;
-       mask &= mask - 1) {
+  for (unsigned mask = program.streams[unit].wait_mask(index); mask != 0; mask &= mask - 1) {
     const auto s = static_cast<std::size_t>(std::countr_zero(mask));
     TokenLine& line = lines[s];
     QSIM_CHECK(line.taken < line.arrivals.size(),
@@ -117,7 +116,7 @@ UnitAccount account_unit(std::size_t unit, const std::vector<CommandTime>& times
 }
 
 std::size_t layer_of(const Program& program, std::size_t unit, std::size_t index) {
-  const auto layer = static_cast<std::size_t>(program.streams[unit][index].origin.layer);
+  const auto layer = static_cast<std::size_t>(program.streams[unit].origin(index).layer);
   QSIM_CHECK(layer < program.layers.size(),
              command_name(program, unit, index) + " belongs to no layer");
   return layer;
@@ -168,7 +167,7 @@ void account_execute(const Program& program, const std::vector<CommandTime>& tim
   std::size_t cursor = 0;
   std::uint64_t unit_free = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    const auto& execute = std::get<Execute>(program.streams[kExecute][i].command.fields);
+    const auto execute = program.streams[kExecute].fields<Execute>(i);
     const ExecuteTerms terms = execute_terms(execute, program.arch);
     const std::uint64_t start = times[i].start;
     cut_at_windows(layers, cursor, unit_free, start,
@@ -194,11 +193,11 @@ void account_dram(const Program& program, std::vector<LayerAccount>& layers) {
   constexpr auto kLoad = static_cast<std::size_t>(Unit::kLoad);
   constexpr auto kStore = static_cast<std::size_t>(Unit::kStore);
   for (std::size_t i = 0; i < program.streams[kLoad].size(); ++i) {
-    const auto& load = std::get<Load>(program.streams[kLoad][i].command.fields);
+    const auto load = program.streams[kLoad].fields<Load>(i);
     layers[layer_of(program, kLoad, i)].dram_read_bytes += dram_transfer(load, program.arch).bytes;
   }
   for (std::size_t i = 0; i < program.streams[kStore].size(); ++i) {
-    const auto& store = std::get<Store>(program.streams[kStore][i].command.fields);
+    const auto store = program.streams[kStore].fields<Store>(i);
     layers[layer_of(program, kStore, i)].dram_write_bytes +=
         dram_transfer(store, program.arch).bytes;
   }

@@ -17,6 +17,11 @@ void copy_carried(const std::byte* from, std::int64_t count, std::byte mask, std
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] ^ mask;
 }
 
+// The lanes of a block beyond the tensor's channels, of which it holds the last `count`.
+void clear_rest(const DramTensor& tensor, std::int64_t count, std::byte* block) {
+  std::fill(block + count, block + tensor.block, std::byte{0});
+}
+
 void pack_plain(const DramTensor& tensor, const Tensor& picture, std::span<std::byte> dram) {
   const ImageShape& shape = tensor.value.shape;
   const std::byte mask = carry_mask(tensor.value);
@@ -26,12 +31,18 @@ void pack_plain(const DramTensor& tensor, const Tensor& picture, std::span<std::
         const std::int64_t pixel = (n * shape.height + y) * shape.width + x;
         for (std::int64_t c = 0; c < shape.channels; c += tensor.block) {
           const std::int64_t count = std::min(tensor.block, shape.channels - c);
-          copy_carried(picture.bytes.data() + pixel * shape.channels + c, count, mask,
-                       dram.data() + tensor.element_address(n, y, x, c) - tensor.address);
+          std::byte* to = dram.data() + tensor.element_address(n, y, x, c) - tensor.address;
+          copy_carried(picture.bytes.data() + pixel * shape.channels + c, count, mask, to);
+          clear_rest(tensor, count, to);
         }
       }
     }
   }
+}
+
+void check_whole(const DramTensor& tensor, std::span<const std::byte> dram) {
+  QSIM_CHECK(static_cast<std::int64_t>(dram.size()) == tensor.size_bytes(),
+             "ofmap region has the wrong size");
 }
 
 // All taps of one output position, as channels.
@@ -67,8 +78,9 @@ void pack_taps(const HostInput& input, const Tensor& picture, std::span<std::byt
         gather_taps(input, picture, n, y, x, taps);
         for (std::int64_t c = 0; c < shape.channels; c += tensor.block) {
           const std::int64_t count = std::min(tensor.block, shape.channels - c);
-          std::memcpy(dram.data() + tensor.element_address(n, y, x, c) - tensor.address,
-                      taps.data() + c, static_cast<std::size_t>(count));
+          std::byte* to = dram.data() + tensor.element_address(n, y, x, c) - tensor.address;
+          std::memcpy(to, taps.data() + c, static_cast<std::size_t>(count));
+          clear_rest(tensor, count, to);
         }
       }
     }
@@ -114,7 +126,6 @@ void pack_input(const HostInput& input, const Tensor& picture, std::span<std::by
              "input region has the wrong size");
   QSIM_CHECK(!input.taps || input.taps->packed_shape() == value.shape,
              "the taps do not make the input tensor");
-  std::fill(dram.begin(), dram.end(), std::byte{0});
   if (input.taps) {
     pack_taps(input, picture, dram);
   } else {
@@ -122,22 +133,32 @@ void pack_input(const HostInput& input, const Tensor& picture, std::span<std::by
   }
 }
 
+void unpack_row(const DramTensor& tensor, std::span<const std::byte> dram, std::int64_t n,
+                std::int64_t y, std::span<std::byte> row) {
+  check_whole(tensor, dram);
+  const ImageShape& shape = tensor.value.shape;
+  QSIM_CHECK(static_cast<std::int64_t>(row.size()) == shape.width * shape.channels,
+             "an unpacked row has the wrong size");
+  const std::byte mask = carry_mask(tensor.value);
+  for (std::int64_t c = 0; c < shape.channels; c += tensor.block) {
+    const std::int64_t count = std::min(tensor.block, shape.channels - c);
+    const std::byte* from = dram.data() + tensor.element_address(n, y, 0, c) - tensor.address;
+    std::byte* to = row.data() + c;
+    for (std::int64_t x = 0; x < shape.width; ++x) {
+      copy_carried(from + x * tensor.block, count, mask, to + x * shape.channels);
+    }
+  }
+}
+
 Tensor unpack(const DramTensor& tensor, std::span<const std::byte> dram) {
-  QSIM_CHECK(static_cast<std::int64_t>(dram.size()) == tensor.size_bytes(),
-             "ofmap region has the wrong size");
+  check_whole(tensor, dram);  // before the result takes memory
   const ImageShape& shape = tensor.value.shape;
   Tensor result(tensor.value.dtype, shape.nhwc());
-  const std::byte mask = carry_mask(tensor.value);
+  const auto row_bytes = static_cast<std::size_t>(shape.width * shape.channels);
+  std::size_t at = 0;
   for (std::int64_t n = 0; n < shape.batch; ++n) {
-    for (std::int64_t y = 0; y < shape.height; ++y) {
-      for (std::int64_t x = 0; x < shape.width; ++x) {
-        const std::int64_t pixel = (n * shape.height + y) * shape.width + x;
-        for (std::int64_t c = 0; c < shape.channels; c += tensor.block) {
-          const std::int64_t count = std::min(tensor.block, shape.channels - c);
-          copy_carried(dram.data() + tensor.element_address(n, y, x, c) - tensor.address, count,
-                       mask, result.bytes.data() + pixel * shape.channels + c);
-        }
-      }
+    for (std::int64_t y = 0; y < shape.height; ++y, at += row_bytes) {
+      unpack_row(tensor, dram, n, y, std::span(result.bytes).subspan(at, row_bytes));
     }
   }
   return result;

@@ -54,7 +54,14 @@ struct HostInput {
 // input.tensor.address. Lanes beyond the channels are written as 0.
 void pack_input(const HostInput& input, const Tensor& picture, std::span<std::byte> dram);
 
+// Row y of picture n: [W][C] elements in the tensor's own dtype. `dram` is the whole tensor's
+// blocked bytes, starting at tensor.address, not the row's. Throws InternalError for a `dram` or
+// `row` of another size.
+void unpack_row(const DramTensor& tensor, std::span<const std::byte> dram, std::int64_t n,
+                std::int64_t y, std::span<std::byte> row);
+
 // The tensor (NHWC, in its own dtype) whose blocked bytes are `dram`, starting at tensor.address.
+// Throws InternalError for a `dram` of another size.
 Tensor unpack(const DramTensor& tensor, std::span<const std::byte> dram);
 
 }  // namespace qsim

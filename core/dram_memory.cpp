@@ -10,14 +10,14 @@ DramMemory::DramMemory(const Program& program, const Tensor& input)
     : program_(program), writable_(static_cast<std::size_t>(program.writable_bytes)) {
   const DramTensor& tensor = program.input.tensor;
   pack_input(program.input, input,
-             std::span(writable_).subspan(static_cast<std::size_t>(tensor.address),
-                                          static_cast<std::size_t>(tensor.size_bytes())));
+             writable_.bytes().subspan(static_cast<std::size_t>(tensor.address),
+                                       static_cast<std::size_t>(tensor.size_bytes())));
 }
 
 std::span<const std::byte> DramMemory::read(std::int64_t address, std::int64_t count) const {
   const auto size = static_cast<std::size_t>(count);
   if (address + count <= program_.writable_bytes) {
-    return std::span(writable_).subspan(static_cast<std::size_t>(address), size);
+    return writable_.bytes().subspan(static_cast<std::size_t>(address), size);
   }
   const auto next = std::upper_bound(
       program_.segments.begin(), program_.segments.end(), address,
@@ -38,25 +38,34 @@ std::span<std::byte> DramMemory::write(std::int64_t address, std::int64_t count)
              "DRAM write at " + std::to_string(address) + " outside the writable area");
   QSIM_CHECK(address + count <= input.address || address >= input.address + input.size_bytes(),
              "DRAM write at " + std::to_string(address) + " into the input");
-  return std::span(writable_).subspan(static_cast<std::size_t>(address),
-                                      static_cast<std::size_t>(count));
+  return writable_.bytes().subspan(static_cast<std::size_t>(address),
+                                   static_cast<std::size_t>(count));
+}
+
+std::span<const std::byte> DramMemory::ofmap(std::size_t layer) const {
+  const DramTensor& ofmap = program_.layers[layer].ofmap;
+  return read(ofmap.address, ofmap.size_bytes());
+}
+
+void DramMemory::release(std::int64_t begin, std::int64_t end) {
+  release_pages(writable_.bytes().subspan(static_cast<std::size_t>(begin),
+                                          static_cast<std::size_t>(end - begin)));
 }
 
 std::vector<Tensor> DramMemory::ofmaps() const {
   std::vector<Tensor> tensors;
-  for (const ProgramLayer& layer : program_.layers) {
-    tensors.push_back(unpack(layer.ofmap, read(layer.ofmap.address, layer.ofmap.size_bytes())));
+  for (std::size_t i = 0; i < program_.layers.size(); ++i) {
+    tensors.push_back(unpack(program_.layers[i].ofmap, ofmap(i)));
   }
   return tensors;
 }
 
 std::vector<Tensor> DramMemory::take_ofmaps() {
   std::vector<Tensor> tensors;
-  for (const ProgramLayer& layer : program_.layers) {
-    const DramTensor& ofmap = layer.ofmap;
-    tensors.push_back(unpack(ofmap, read(ofmap.address, ofmap.size_bytes())));
-    release_pages(std::span(writable_).subspan(static_cast<std::size_t>(ofmap.address),
-                                               static_cast<std::size_t>(ofmap.size_bytes())));
+  for (std::size_t i = 0; i < program_.layers.size(); ++i) {
+    const DramTensor& tensor = program_.layers[i].ofmap;
+    tensors.push_back(unpack(tensor, ofmap(i)));
+    release(tensor.address, tensor.address + tensor.size_bytes());
   }
   return tensors;
 }

@@ -8,11 +8,15 @@
 #include <vector>
 
 #include "core/program.h"
+#include "core/zeroed_bytes.h"
 
 namespace qsim {
 
 class DramMemory {
  public:
+  // How much goes at a time where parts go one after the other: see release().
+  static constexpr std::int64_t kReleaseBytes = std::int64_t{256} << 10;
+
   // The image at the start of a run: input packed, everything else writable zero. `program` must
   // outlive this object.
   DramMemory(const Program& program, const Tensor& input);
@@ -22,6 +26,12 @@ class DramMemory {
   // The same for writing: only the writable area, but not the input.
   std::span<std::byte> write(std::int64_t address, std::int64_t count);
 
+  // The bytes of one program layer's ofmap.
+  std::span<const std::byte> ofmap(std::size_t layer) const;
+  // Drops the whole pages in bytes [begin, end) of the writable area, which nothing reads any more
+  // (core/page_release.h).
+  void release(std::int64_t begin, std::int64_t end);
+
   // Every program layer's ofmap as it lies in DRAM now, NHWC in its own dtype.
   std::vector<Tensor> ofmaps() const;
   // The same at the end of a run, when nothing is read from here any more: the memory of each ofmap
@@ -30,7 +40,7 @@ class DramMemory {
 
  private:
   const Program& program_;
-  std::vector<std::byte> writable_;
+  ZeroedBytes writable_;
 };
 
 }  // namespace qsim

@@ -3,16 +3,28 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/dram_memory.h"
 #include "core/program.h"
 
 namespace qsim {
 
+// Takes the finished ofmap of program layer `layer`: the bytes of its region of DRAM, in the layout
+// of program.layers[layer].ofmap (core/dram_layout.h). They are there during the call alone. What
+// it throws ends the run and comes out of Engine::run.
+using TakeOfmap = std::function<void(std::size_t layer, std::span<const std::byte> dram)>;
+
 struct RunOptions {
   bool move_data = true;   // false: time only, no ofmaps
   std::uint64_t seed = 0;  // for engines that choose an order at random
+  // Called once for each program layer, as early as the engine can, at the latest at the end of the
+  // run; in any order. RunResult::ofmaps is empty then, and the engine may drop what it no longer
+  // needs of DRAM. A run that fails may have handed some over. Empty: ofmaps come in RunResult.
+  TakeOfmap take_ofmap = {};
 };
 
 // Cycles of one command; free and done are explained in core/timing_model.h.
@@ -24,9 +36,11 @@ struct CommandTime {
 };
 
 struct RunResult {
-  std::vector<Tensor> ofmaps;  // of every program layer, NHWC; empty when no data was moved
+  // Of every program layer, NHWC; empty when no data was moved, or with RunOptions::take_ofmap.
+  std::vector<Tensor> ofmaps;
   std::array<std::vector<CommandTime>, kUnits> times;  // as Program::streams; empty: no time
-  double wall_seconds = 0;                             // the engine alone, on one thread
+  // The engine alone, on one thread: without what RunOptions::take_ofmap does.
+  double wall_seconds = 0;
 };
 
 class Engine {
@@ -38,5 +52,10 @@ class Engine {
   // not fit, InternalError (with who waits for what) for a deadlock or undrained tokens.
   virtual RunResult run(const Program& program, const Tensor& input, const RunOptions& options) = 0;
 };
+
+// For an engine that keeps every ofmap to the end: hands all of them over, or puts them into
+// `result`, as `options` say.
+void deliver_ofmaps(const Program& program, const DramMemory& dram, const RunOptions& options,
+                    RunResult& result);
 
 }  // namespace qsim

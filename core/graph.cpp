@@ -142,6 +142,10 @@ void check(const Layer& layer, const Flatten&, const Value& input) {
 
 }  // namespace
 
+std::string layer_place(const std::string& name, const std::string& source) {
+  return source.empty() ? "layer '" + name + "'" : source;
+}
+
 std::string_view operation_name(const Operation& operation) {
   constexpr std::string_view kNames[] = {"conv2d", "fully_connected", "max_pool", "relu",
                                          "flatten"};

@@ -105,6 +105,7 @@ struct Layer {
   std::string name;  // unique in the graph: an ONNX node's name, or a workload's
   Operation operation;
   Value output;
+  std::string source = {};  // what errors call it (layer_place()); "": no file describes it
 };
 
 // How the outside world sees the input and output tensors of a graph.
@@ -127,6 +128,10 @@ struct Graph {
     return index == 0 ? input : layers[index - 1].output;
   }
 };
+
+// What errors call a layer: its `source`, which is "net.yaml:4:5: layer 'conv1'" or
+// "net.onnx: node 'conv1' (QLinearConv)", and "layer 'conv1'" where it has none.
+std::string layer_place(const std::string& name, const std::string& source = {});
 
 // "conv2d", "fully_connected", "max_pool", "relu", "flatten"
 std::string_view operation_name(const Operation& operation);

@@ -1,5 +1,5 @@
-// Gives memory back to the operating system before the vector that holds it goes: of two large
-// buffers of which one is made from the other, no more than one is then in memory.
+// Gives memory back to the operating system before what holds it goes: parts of DRAM that nothing
+// reads any more while a program runs, and a buffer from which another of its size has been made.
 #pragma once
 
 #include <cstddef>

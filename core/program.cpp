@@ -13,7 +13,7 @@ std::string range_text(const char* axis, std::int32_t begin, std::int32_t end) {
 
 std::size_t Program::command_count() const {
   std::size_t count = 0;
-  for (const auto& stream : streams) count += stream.size();
+  for (const CommandStream& stream : streams.all()) count += stream.size();
   return count;
 }
 

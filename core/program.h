@@ -8,29 +8,10 @@
 #include <vector>
 
 #include "core/arch_config.h"
+#include "core/command_streams.h"
 #include "core/dram_layout.h"
-#include "core/isa/commands.h"
 
 namespace qsim {
-
-// Which part of which ofmap a command works for: pictures [n0, n1), ofmap rows [y0, y1), columns
-// [x0, x1), channels [c0, c1) of program layer `layer`; `tile` counts within the layer. For a LOAD
-// or EXECUTE it is the part that its data ends up in, so a wrong byte leads to its commands.
-struct Origin {
-  std::int32_t layer = 0;
-  std::int32_t tile = 0;
-  std::int32_t n0 = 0, n1 = 0;
-  std::int32_t y0 = 0, y1 = 0;
-  std::int32_t x0 = 0, x1 = 0;
-  std::int32_t c0 = 0, c1 = 0;
-  bool operator==(const Origin&) const = default;
-};
-
-struct Instruction {
-  Command command;
-  Origin origin;
-  bool operator==(const Instruction&) const = default;
-};
 
 struct Semaphore {
   std::string name;          // "act_ready": reports name a stall after it; "" when unused
@@ -65,12 +46,10 @@ struct Program {
   HostInput input;
   std::vector<DramSegment> segments;  // ascending, beyond writable_bytes, not overlapping
   std::vector<ProgramLayer> layers;
-  std::array<std::vector<Instruction>, kUnits> streams;  // indexed by Unit, in program order
+  CommandStreams streams;  // indexed by Unit
 
-  const std::vector<Instruction>& stream(Unit unit) const {
-    return streams[static_cast<std::size_t>(unit)];
-  }
-  std::vector<Instruction>& stream(Unit unit) { return streams[static_cast<std::size_t>(unit)]; }
+  CommandStream stream(Unit unit) const& { return streams[static_cast<std::size_t>(unit)]; }
+  CommandStream stream(Unit unit) const&& = delete;  // would look at what is gone
   std::size_t command_count() const;
   std::int64_t dram_bytes() const;  // end of the last region
   bool operator==(const Program&) const = default;

@@ -224,7 +224,10 @@ void ProgramParser::parse_stream(Unit unit) {
   if (line.word(1) != name) line.fail_word(1, "'" + std::string(name) + "'");
   std::vector<std::string_view> keys = with_keys({"wait", "signal"}, kOriginKeys);
   for (const CommandField& field : command_fields(unit)) keys.push_back(field.name);
-  while (next_is(name)) program_.stream(unit).push_back(parse_instruction(unit, keys));
+  while (next_is(name)) {
+    const Instruction instruction = parse_instruction(unit, keys);
+    program_.streams.append(instruction.command, instruction.origin);
+  }
 }
 
 Instruction ProgramParser::parse_instruction(Unit unit, const std::vector<std::string_view>& keys) {

@@ -105,7 +105,7 @@ std::string command_text(const Program& program, const Command& command) {
 
 std::string command_label(const Program& program, Unit unit, std::size_t index) {
   return std::string(kUnitNames[static_cast<std::size_t>(unit)]) + " command " +
-         std::to_string(index) + " (" + origin_text(program, program.stream(unit)[index].origin) +
+         std::to_string(index) + " (" + origin_text(program, program.stream(unit).origin(index)) +
          ")";
 }
 

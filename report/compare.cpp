@@ -70,13 +70,35 @@ Divergence first_stored(const Program& program, std::size_t layer, const Tensor&
   return *divergence;
 }
 
-void check_comparable(const std::string& layer, const Tensor& expected, const Tensor& found) {
-  QSIM_CHECK(expected.shape == found.shape && expected.shape.size() == 4,
+void check_comparable(const std::string& layer, const Tensor& expected, const Shape& found_shape,
+                      DType found_dtype) {
+  QSIM_CHECK(expected.shape == found_shape && expected.shape.size() == 4,
              "layer '" + layer + "': golden is " + shape_text(expected.shape) +
-                 ", the engine's ofmap is " + shape_text(found.shape));
-  QSIM_CHECK(expected.dtype == found.dtype && dtype_bytes(found.dtype) == 1,
+                 ", the engine's ofmap is " + shape_text(found_shape));
+  QSIM_CHECK(expected.dtype == found_dtype && dtype_bytes(found_dtype) == 1,
              "layer '" + layer + "': golden is " + std::string(dtype_name(expected.dtype)) +
-                 ", the engine's ofmap is " + std::string(dtype_name(found.dtype)));
+                 ", the engine's ofmap is " + std::string(dtype_name(found_dtype)));
+}
+
+// Of two comparable tensors that differ.
+Divergence first_of_layer(const Program& program, std::size_t layer, const Tensor& expected,
+                          const Tensor& found) {
+  Divergence divergence = first_stored(program, layer, expected, found);
+  divergence.layer = program.layers[layer].name;
+  return divergence;
+}
+
+bool equals(const Tensor& expected, const DramTensor& ofmap, std::span<const std::byte> dram) {
+  const ImageShape& shape = ofmap.value.shape;
+  std::vector<std::byte> row(static_cast<std::size_t>(shape.width * shape.channels));
+  const std::byte* at = expected.bytes.data();
+  for (std::int64_t n = 0; n < shape.batch; ++n) {
+    for (std::int64_t y = 0; y < shape.height; ++y, at += row.size()) {
+      unpack_row(ofmap, dram, n, y, row);
+      if (std::memcmp(at, row.data(), row.size()) != 0) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -93,26 +115,59 @@ std::int64_t Comparison::mismatches() const {
   return sum;
 }
 
+OfmapComparison::OfmapComparison(const Program& program)
+    : program_(program), layers_(program.layers.size()) {}
+
+void OfmapComparison::add(std::size_t layer, const Tensor& expected,
+                          std::span<const std::byte> dram) {
+  const ProgramLayer& program_layer = program_.layers[layer];
+  const DramTensor& ofmap = program_layer.ofmap;
+  check_comparable(program_layer.name, expected, ofmap.value.shape.nhwc(), ofmap.value.dtype);
+  if (equals(expected, ofmap, dram)) {
+    note(layer, expected, 0);
+  } else {
+    add(layer, expected, unpack(ofmap, dram));
+  }
+}
+
+void OfmapComparison::add(std::size_t layer, const Tensor& expected, const Tensor& found) {
+  check_comparable(program_.layers[layer].name, expected, found.shape, found.dtype);
+  const std::int64_t mismatches = count_mismatches(expected, found);
+  note(layer, expected, mismatches);
+  if (mismatches == 0 || (first_ && first_layer_ < layer)) return;
+  first_ = first_of_layer(program_, layer, expected, found);
+  first_layer_ = layer;
+}
+
+void OfmapComparison::note(std::size_t layer, const Tensor& expected, std::int64_t mismatches) {
+  const std::string& name = program_.layers[layer].name;
+  QSIM_CHECK(!layers_[layer], "layer '" + name + "' has been compared");
+  layers_[layer] = LayerComparison{name, expected.elems(), mismatches};
+}
+
+Comparison OfmapComparison::result() const {
+  Comparison comparison;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    QSIM_CHECK(layers_[i], "layer '" + program_.layers[i].name + "' was not compared");
+    comparison.layers.push_back(*layers_[i]);
+  }
+  comparison.first = first_;
+  return comparison;
+}
+
 Comparison compare_ofmaps(const Program& program, const std::vector<Tensor>& golden,
                           const RunResult& result) {
   QSIM_CHECK(result.ofmaps.size() == program.layers.size(),
              std::to_string(result.ofmaps.size()) + " ofmaps for " +
                  std::to_string(program.layers.size()) + " layers");
-  Comparison comparison;
+  OfmapComparison comparison(program);
   for (std::size_t i = 0; i < program.layers.size(); ++i) {
     const ProgramLayer& layer = program.layers[i];
     const auto graph_layer = static_cast<std::size_t>(layer.graph_layer);
     QSIM_CHECK(graph_layer < golden.size(), "no golden tensor for layer '" + layer.name + "'");
-    const Tensor& expected = golden[graph_layer];
-    const Tensor& found = result.ofmaps[i];
-    check_comparable(layer.name, expected, found);
-    const std::int64_t mismatches = count_mismatches(expected, found);
-    comparison.layers.push_back({layer.name, expected.elems(), mismatches});
-    if (mismatches == 0 || comparison.first) continue;
-    comparison.first = first_stored(program, i, expected, found);
-    comparison.first->layer = layer.name;
+    comparison.add(i, golden[graph_layer], result.ofmaps[i]);
   }
-  return comparison;
+  return comparison.result();
 }
 
 Comparison compare_graph_layers(const Graph& graph, const std::vector<Tensor>& expected,
@@ -122,7 +177,7 @@ Comparison compare_graph_layers(const Graph& graph, const std::vector<Tensor>& e
   Comparison comparison;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const std::string& name = graph.layers[i].name;
-    check_comparable(name, expected[i], found[i]);
+    check_comparable(name, expected[i], found[i].shape, found[i].dtype);
     const std::int64_t mismatches = count_mismatches(expected[i], found[i]);
     comparison.layers.push_back({name, expected[i].elems(), mismatches});
     if (mismatches == 0 || comparison.first) continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,30 @@ struct Comparison {
 
   std::int64_t values() const;
   std::int64_t mismatches() const;
+};
+
+// The ofmaps of a program, one after the other in any order.
+class OfmapComparison {
+ public:
+  explicit OfmapComparison(const Program& program);  // must outlive this object
+
+  // Compares the ofmap of program layer `layer` with `expected` (both NHWC). Throws InternalError
+  // for another shape or dtype and for a layer that has been compared.
+  void add(std::size_t layer, const Tensor& expected, const Tensor& found);
+  // The same of an ofmap whose bytes in DRAM are `dram` (TakeOfmap), of the ofmap's size: no tensor
+  // is made of one that is as expected.
+  void add(std::size_t layer, const Tensor& expected, std::span<const std::byte> dram);
+
+  // Throws InternalError when a layer is missing.
+  Comparison result() const;
+
+ private:
+  void note(std::size_t layer, const Tensor& expected, std::int64_t mismatches);
+
+  const Program& program_;
+  std::vector<std::optional<LayerComparison>> layers_;
+  std::optional<Divergence> first_;
+  std::size_t first_layer_ = 0;  // of first_
 };
 
 // Compares the ofmap of every program layer with golden[layer.graph_layer] (NHWC, one tensor per

@@ -128,7 +128,8 @@ std::string run_json(const RunReport& report) {
   json["phase_seconds"] = {{"import", report.phases.import},
                            {"compile", report.phases.compile},
                            {"simulate", report.phases.simulate},
-                           {"golden", report.phases.golden}};
+                           {"golden", report.phases.golden},
+                           {"compare", report.phases.compare}};
   json["output"] = {{"top", top_json(report.top)}};
   json["verify"] = report.verify ? verify_summary_json(*report.verify) : Json(nullptr);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

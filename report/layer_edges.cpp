@@ -19,7 +19,7 @@ std::array<std::vector<std::uint64_t>, kSemaphores> arrivals_of(const Program& p
   }
   for (std::size_t u = 0; u < kUnits; ++u) {
     for (std::size_t i = 0; i < times[u].size(); ++i) {
-      for (unsigned mask = program.streams[u][i].command.signal_mask; mask != 0; mask &= mask - 1) {
+      for (unsigned mask = program.streams[u].signal_mask(i); mask != 0; mask &= mask - 1) {
         arrivals[static_cast<std::size_t>(std::countr_zero(mask))].push_back(times[u][i].done);
       }
     }
@@ -32,10 +32,12 @@ std::vector<std::size_t> last_tokens(const Program& program, const Times& times)
   const auto arrivals = arrivals_of(program, times);
   std::array<std::size_t, kSemaphores> taken{};
   std::vector<std::size_t> last_of;
-  for (const Instruction& execute : program.streams[kExecute]) {
+  const CommandStream executes = program.streams[kExecute];
+  last_of.reserve(executes.size());
+  for (std::size_t i = 0; i < executes.size(); ++i) {
     std::size_t last = 0;
     std::uint64_t last_cycle = 0;
-    for (unsigned mask = execute.command.wait_mask; mask != 0; mask &= mask - 1) {
+    for (unsigned mask = executes.wait_mask(i); mask != 0; mask &= mask - 1) {
       const auto s = static_cast<std::size_t>(std::countr_zero(mask));
       const std::uint64_t cycle = arrivals[s].at(taken[s]++);
       if (cycle > last_cycle) last = s;
@@ -57,11 +59,11 @@ std::uint64_t overlap(const LayerAccount& layer, std::uint64_t begin, std::uint6
 std::vector<LayerEdges> layer_edges(const Program& program, const Times& times,
                                     const RunAccount& account) {
   const std::vector<std::size_t> last = last_tokens(program, times);
-  const std::vector<Instruction>& executes = program.streams[kExecute];
+  const CommandStream executes = program.streams[kExecute];
   std::vector<LayerEdges> edges(account.layers.size());
   for (std::size_t i = 0; i < executes.size(); ++i) {
-    const auto layer = static_cast<std::size_t>(executes[i].origin.layer);
-    if (i > 0 && executes[i - 1].origin.layer == executes[i].origin.layer) continue;
+    const auto layer = static_cast<std::size_t>(executes.origin(i).layer);
+    if (i > 0 && executes.origin(i - 1).layer == executes.origin(i).layer) continue;
     const std::uint64_t waits_from = i == 0 ? 0 : times[kExecute][i - 1].free;
     const std::uint64_t start = times[kExecute][i].start;
     for (std::size_t l = 0; l <= layer; ++l) {

@@ -14,7 +14,8 @@ constexpr const char* kDataflow = "weight_stationary";
 // The semaphores that commands of one unit wait for.
 std::uint32_t waited_semaphores(const Program& program, Unit unit) {
   std::uint32_t mask = 0;
-  for (const Instruction& instruction : program.stream(unit)) mask |= instruction.command.wait_mask;
+  const CommandStream stream = program.stream(unit);
+  for (std::size_t i = 0; i < stream.size(); ++i) mask |= stream.wait_mask(i);
   return mask;
 }
 

@@ -72,8 +72,9 @@ struct OutputClass {
 struct PhaseSeconds {
   double import = 0;
   double compile = 0;
-  double simulate = 0;
+  double simulate = 0;  // without `compare`
   double golden = 0;
+  double compare = 0;  // OfmapSink, most of it while the engine runs
 };
 
 struct VerifySummary {

@@ -196,7 +196,7 @@ void GraphBuilder::append(const NodeReader& node, Operation operation, const Val
     }
   }
   check_size(output.shape, node.layer_name());
-  graph_.layers.push_back({node.layer_name(), std::move(operation), output});
+  graph_.layers.push_back({node.layer_name(), std::move(operation), output, node.location()});
   axes_ = axes;
 }
 

@@ -20,6 +20,7 @@ class NodeReader {
   NodeReader(const ModelGraph& graph, const ModelNode& node, int min_inputs, int max_inputs);
 
   std::string layer_name() const { return qsim::layer_name(node_); }
+  std::string location() const { return node_location(graph_, node_); }
   int opset() const { return graph_.opset; }
 
   // Exit code 4, "FILE: node 'conv1' (QLinearConv): FOUND; supported: SUPPORTED".

@@ -7,7 +7,9 @@
 #include "compiler/importer/model_file.h"
 #include "compiler/importer/model_graph.h"
 #include "compiler/importer/operators.h"
+#include "compiler/importer/weight_bytes.h"
 #include "core/error.h"
+#include "core/io/memory.h"
 
 namespace qsim {
 namespace {
@@ -65,8 +67,10 @@ Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batc
   for (const ModelNode& node : model.nodes) find_operator(model, node);
   find_ends(*file, model);
 
+  const std::vector<ModelNode> chain = chain_of(model);
+  require_memory(weight_bytes(model, chain), model.source);
   GraphBuilder builder(model, batch);
-  for (const ModelNode& node : chain_of(model)) {
+  for (const ModelNode& node : chain) {
     find_operator(model, node).import(model, node, builder);
   }
   Graph graph = std::move(builder).finish(model);

@@ -1,7 +1,6 @@
 #include "compiler/lowering/lower.h"
 
 #include "compiler/lowering/schedule.h"
-#include "core/isa/command_codec.h"
 
 namespace qsim {
 namespace {
@@ -43,19 +42,8 @@ void reserve_streams(Program& program, const MemoryPlan& plan) {
     add(Unit::kPost, counts.groups);
     add(Unit::kStore, counts.groups);
   }
-  for (std::size_t u = 0; u < kUnits; ++u) program.streams[u].reserve(sizes[u]);
-}
-
-// Every command must fit its 256 bits; what does not is beyond the accelerator.
-void check_encodable(const Program& program) {
-  for (const auto& stream : program.streams) {
-    for (const Instruction& instruction : stream) {
-      try {
-        encode(instruction.command);
-      } catch (const Error& error) {
-        throw_unsupported(origin_text(program, instruction.origin) + ": " + error.what());
-      }
-    }
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    program.streams.reserve(static_cast<Unit>(u), sizes[u]);
   }
 }
 
@@ -76,10 +64,10 @@ Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig&
     program.layers.push_back(program_layer(planned, arch));
     program.segments.push_back(pack_weights(planned, arch, on_spent));
     program.segments.push_back(pack_params(planned, arch));
-    schedule.add_layer(layer_steps(planned, static_cast<std::int32_t>(i), arch),
-                       i + 1 == plan.layers.size());
+    for_each_step(planned, static_cast<std::int32_t>(i), arch,
+                  [&](const Step& step) { schedule.add(step); });
+    schedule.end_layer(i + 1 == plan.layers.size());
   }
-  check_encodable(program);
   return program;
 }
 

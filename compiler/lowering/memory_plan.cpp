@@ -50,12 +50,12 @@ MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& 
     planned.ifmap = plan.layers.empty() ? plan.input.tensor : plan.layers.back().ofmap;
     planned.ofmap = {0, layer.output, arch.block_channels()};
     planned.ofmap.address =
-        allocator.take(planned.ofmap.size_bytes(), "layer '" + layer.name + "'");
+        allocator.take(planned.ofmap.size_bytes(), layer_place(layer.name, layer.source));
     plan.layers.push_back(planned);
   }
   plan.writable_bytes = allocator.end();
   for (PlannedLayer& planned : plan.layers) {
-    const std::string what = "layer '" + planned.layer->name + "'";
+    const std::string what = layer_place(planned.layer->name, planned.layer->source);
     planned.weights_bytes = packed_weight_bytes(planned.geometry, arch);
     planned.weights_address = allocator.take(planned.weights_bytes, what);
     planned.param_stride = round_up(arch.param_block_bytes(), arch.bus_bytes);

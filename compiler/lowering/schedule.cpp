@@ -46,14 +46,30 @@ std::array<Semaphore, kSemaphores> token_semaphores(const ArchConfig& arch) {
   return semaphores;
 }
 
-void Schedule::add_layer(std::vector<Step> steps, bool is_last) {
-  for (Step& step : steps) assign_slots(step);
-  append_loads(steps);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    append_execute(steps[i]);
-    if (steps[i].group_end) append_group_end(steps[i], i + 1 == steps.size(), is_last);
-  }
+void Schedule::add(Step step) {
+  if (steps_ == 0) early_weights_ = early_weights(step);
+  assign_slots(step);
+  if (steps_ < early_weights_) append_weight(step);
+  ++steps_;
+  held_.push_back(std::move(step));
+  // One at least is held, because the last one's STORE says that the ofmap is done.
+  if (held_.size() > std::max(early_weights_, std::size_t{1})) append_first_held(false);
+}
+
+void Schedule::end_layer(bool is_last) {
+  while (!held_.empty()) append_first_held(held_.size() == 1 && !is_last);
+  append_pending_params();
+  steps_ = appended_ = 0;
   ++layers_;
+}
+
+void Schedule::append_first_held(bool announces) {
+  const Step& step = held_.front();
+  append_loads(step);
+  append_execute(step);
+  if (step.group_end) append_group_end(step, announces);
+  held_.pop_front();
+  ++appended_;
 }
 
 void Schedule::assign_slots(Step& step) {
@@ -83,18 +99,15 @@ void Schedule::append_execute(const Step& step) {
   if (step.last_use_of_act) signal |= mask(Token::kActFree);
   if (step.starts_group) wait |= mask(Token::kAccFree);
   if (step.group_end) signal |= mask(Token::kAccReady);
-  append(Unit::kExecute, command(step.execute, wait, signal), step.origin);
+  append(command(step.execute, wait, signal), step.origin);
 }
 
-void Schedule::append_group_end(const Step& step, bool last_of_layer, bool is_last_layer) {
-  append(Unit::kPost,
-         command(step.group_end->post,
+void Schedule::append_group_end(const Step& step, bool announces) {
+  append(command(step.group_end->post,
                  mask(Token::kAccReady) | mask(Token::kParamReady) | mask(Token::kOutFree),
                  mask(Token::kAccFree) | mask(Token::kParamFree) | mask(Token::kOutReady)),
          step.origin);
-  const bool announces = last_of_layer && !is_last_layer;
-  append(Unit::kStore,
-         command(step.group_end->store, mask(Token::kOutReady),
+  append(command(step.group_end->store, mask(Token::kOutReady),
                  mask(Token::kOutFree) | (announces ? mask(Token::kOfmapDone) : 0)),
          step.origin);
 }
@@ -110,51 +123,44 @@ void Schedule::append_group_end(const Step& step, bool last_of_layer, bool is_la
 //
 // No deadlock: every LOAD waits only for slots whose EXECUTE or POST has all its own LOADs in
 // front of it in this order. (The verifier and a test run every program's tokens to show it.)
-void Schedule::append_loads(const std::vector<Step>& steps) {
-  const std::size_t early = early_weights(steps);
-  for (std::size_t i = 0; i < early; ++i) append_weight(steps[i]);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = steps[i];
-    if (step.act) {
-      const bool first_of_layer = i == 0 && layers_ > 0;
-      append(
-          Unit::kLoad,
-          command(*step.act, mask(Token::kActFree) | (first_of_layer ? mask(Token::kOfmapDone) : 0),
-                  mask(Token::kActReady)),
-          step.origin);
-    }
-    if (i >= early) append_weight(step);
-    if (step.starts_group) append_pending_params();
-    if (step.group_end) pending_params_.push_back(&step);
+void Schedule::append_loads(const Step& step) {
+  if (step.act) {
+    const bool waits_for_ofmap = appended_ == 0 && layers_ > 0;
+    append(
+        command(*step.act, mask(Token::kActFree) | (waits_for_ofmap ? mask(Token::kOfmapDone) : 0),
+                mask(Token::kActReady)),
+        step.origin);
   }
-  append_pending_params();
+  if (appended_ >= early_weights_) append_weight(step);
+  if (step.starts_group) append_pending_params();
+  if (step.group_end) pending_params_.push_back({step.group_end->param, step.origin});
 }
 
-std::size_t Schedule::early_weights(const std::vector<Step>& steps) const {
+std::size_t Schedule::early_weights(const Step& first) const {
   if (layers_ == 0) return 0;
-  const Step& first = steps.front();
   const std::uint64_t load_cycles = dram_transfer(first.weight, arch_).run_beats;
   const std::uint64_t array_cycles = execute_terms(first.execute, arch_).stream();
-  if (2 * load_cycles < array_cycles) return 1;
-  return std::min(steps.size(), static_cast<std::size_t>(arch_.weight_slots));
+  return 2 * load_cycles < array_cycles ? 1 : static_cast<std::size_t>(arch_.weight_slots);
 }
 
 void Schedule::append_weight(const Step& step) {
-  append(Unit::kLoad, command(step.weight, mask(Token::kWeightFree), mask(Token::kWeightReady)),
-         step.origin);
+  append(command(step.weight, mask(Token::kWeightFree), mask(Token::kWeightReady)), step.origin);
 }
 
 void Schedule::append_pending_params() {
-  for (const Step* step : pending_params_) {
-    append(Unit::kLoad,
-           command(step->group_end->param, mask(Token::kParamFree), mask(Token::kParamReady)),
-           step->origin);
+  for (const PendingParam& param : pending_params_) {
+    append(command(param.load, mask(Token::kParamFree), mask(Token::kParamReady)), param.origin);
   }
   pending_params_.clear();
 }
 
-void Schedule::append(Unit unit, Command command, const Origin& origin) {
-  program_.stream(unit).push_back({std::move(command), origin});
+// A command must fit its 256 bits; what does not is beyond the accelerator.
+void Schedule::append(const Command& command, const Origin& origin) {
+  try {
+    program_.streams.append(command, origin);
+  } catch (const Error& error) {
+    throw_unsupported(origin_text(program_, origin) + ": " + error.what());
+  }
 }
 
 }  // namespace qsim

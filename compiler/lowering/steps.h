@@ -2,8 +2,8 @@
 // that comes from sizes and addresses in DRAM. Slots and tokens are the schedule's business.
 #pragma once
 
+#include <functional>
 #include <optional>
-#include <vector>
 
 #include "compiler/lowering/memory_plan.h"
 #include "core/program.h"
@@ -37,8 +37,9 @@ struct StepCounts {
 
 StepCounts count_steps(const PlannedLayer& planned, const ArchConfig& arch);
 
-// `layer_index` goes into the origins.
-std::vector<Step> layer_steps(const PlannedLayer& planned, std::int32_t layer_index,
-                              const ArchConfig& arch);
+// Visits a layer's steps in order, each made when its turn comes: a large layer has tens of
+// thousands. `layer_index` goes into the origins.
+void for_each_step(const PlannedLayer& planned, std::int32_t layer_index, const ArchConfig& arch,
+                   const std::function<void(const Step&)>& visit);
 
 }  // namespace qsim

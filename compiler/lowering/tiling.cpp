@@ -119,8 +119,8 @@ std::vector<std::int64_t> candidate_sizes(std::int64_t size) {
   const std::int64_t act_words =
       in_rows_for(g, needs.conv_rows, 1) * needs.in_cols * g.granule_planes;
   throw_unsupported(
-      "layer '" + layer.name + "': its smallest tile does not fit config '" + arch.name +
-      "': it needs " + std::to_string(act_words) + " words of an activation slot (" +
+      layer_place(layer.name, layer.source) + ": its smallest tile does not fit config '" +
+      arch.name + "': it needs " + std::to_string(act_words) + " words of an activation slot (" +
       std::to_string(arch.act_slot_words()) + " there), " + std::to_string(needs.psums) +
       " of an accumulator half (" + std::to_string(arch.accumulator_half_words()) +
       " there) and 1 of an output half (" + std::to_string(arch.output_half_words()) + " there)");

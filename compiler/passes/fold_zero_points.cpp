@@ -40,13 +40,13 @@ ChannelSums channel_sums(std::span<const std::int8_t> weights) {
 void fold(FusedLayer& layer, std::size_t channel, const ChannelSums& sums) {
   const std::int64_t folded = layer.bias[channel] - layer.pad_value * sums.sum;
   if (folded > kInt32Max || folded < -kInt32Max - 1) {
-    throw_unsupported("layer '" + layer.name + "': bias of output channel " +
+    throw_unsupported(layer_place(layer.name, layer.source) + ": bias of output channel " +
                       std::to_string(channel) + " becomes " + std::to_string(folded) +
                       " with the input zero_point folded in; it must fit int32");
   }
   const std::int64_t bound = std::max(sums.highest, -sums.lowest) + std::abs(folded);
   if (bound > kInt32Max) {
-    throw_unsupported("layer '" + layer.name + "': psums of output channel " +
+    throw_unsupported(layer_place(layer.name, layer.source) + ": psums of output channel " +
                       std::to_string(channel) + " can reach " + std::to_string(bound) +
                       "; they must stay below 2^31");
   }

@@ -13,8 +13,9 @@ constexpr std::int64_t kMaxPoolWindow = 4;
 
 void check_limit(const Layer& layer, const char* what, std::int64_t value, std::int64_t limit) {
   if (value <= limit) return;
-  throw_unsupported("layer '" + layer.name + "': " + what + " is " + std::to_string(value) +
-                    "; the accelerator supports up to " + std::to_string(limit));
+  throw_unsupported(layer_place(layer.name, layer.source) + ": " + what + " is " +
+                    std::to_string(value) + "; the accelerator supports up to " +
+                    std::to_string(limit));
 }
 
 void check_window(const Layer& layer, const Window& window) {
@@ -70,6 +71,7 @@ class Fusion {
     skip_leading_flatten();
     const Layer& layer = graph_.layers[next_];
     fused_.name = layer.name;
+    fused_.source = layer.source;
     fused_.macs = layer_macs(graph_, next_);
     fused_.input = flattened_ ? *flattened_ : graph_.input_of(next_);
     fused_.pad_value = carry(fused_.input, fused_.input.zero_point);
@@ -87,8 +89,9 @@ class Fusion {
         fused_.flatten = flatten->order;
       }
       if (next_ + 1 == graph_.layers.size()) {
-        throw_unsupported("layer '" + graph_.layers[next_].name +
-                          "': a Flatten needs a layer in front of it or behind it");
+        const Layer& last = graph_.layers[next_];
+        throw_unsupported(layer_place(last.name, last.source) +
+                          ": a Flatten needs a layer in front of it or behind it");
       }
       ++next_;
     }
@@ -129,8 +132,8 @@ class Fusion {
 
   void refuse_flattened(const Layer& layer) {
     if (!flattened_) return;
-    throw_unsupported("layer '" + layer.name +
-                      "': " + std::string(operation_name(layer.operation)) +
+    throw_unsupported(layer_place(layer.name, layer.source) + ": " +
+                      std::string(operation_name(layer.operation)) +
                       " on a flattened picture; only fully_connected can follow a Flatten");
   }
 
@@ -138,8 +141,8 @@ class Fusion {
                     const Requantization& requantization) {
     if (static_cast<int>(requantization.rounding) >= kAcceleratorRoundingModes) {
       const bool away = requantization.rounding == RoundingMode::kHalfAway;
-      throw_unsupported("layer '" + layer.name + "': rounding mode " +
-                        (away ? "half_away" : "toward_zero") +
+      const std::string mode = away ? "half_away" : "toward_zero";
+      throw_unsupported(layer_place(layer.name, layer.source) + ": rounding mode " + mode +
                         "; the accelerator has floor, half_even, half_up");
     }
     fused_.weights = weights.as<std::int8_t>();

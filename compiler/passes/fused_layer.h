@@ -22,6 +22,7 @@ struct FusedLayer {
 
   Kind kind = Kind::kConvolution;
   std::string name;
+  std::string source;            // of the graph layer with that name, for errors (layer_place())
   std::string operation;         // "conv2d+relu+max_pool"
   std::int32_t graph_layer = 0;  // the ofmap is this graph layer's output (before a last Flatten)
   std::int64_t macs = 0;

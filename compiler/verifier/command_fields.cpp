@@ -1,6 +1,5 @@
 #include "compiler/verifier/command_fields.h"
 
-#include "core/isa/command_codec.h"
 #include "core/requantize.h"
 
 namespace qsim::verifier {
@@ -81,19 +80,10 @@ void check_fields(const Program& program, Violations& violations) {
   for (std::size_t u = 0; u < kUnits; ++u) {
     const Unit unit = static_cast<Unit>(u);
     for (std::size_t i = 0; i < program.streams[u].size(); ++i) {
-      const Instruction& instruction = program.streams[u][i];
-      if (instruction.command.unit() != unit) {
-        violations.add(unit, i, "is a command of another unit");
-        continue;
-      }
+      const Instruction instruction = program.streams[u][i];
       const std::int32_t layer = instruction.origin.layer;
       if (layer < 0 || static_cast<std::size_t>(layer) >= program.layers.size()) {
         violations.add(unit, i, "its origin is no layer of the program");
-      }
-      try {
-        encode(instruction.command);
-      } catch (const Error& error) {
-        violations.add(unit, i, error.what());
       }
       FieldRules rules(violations, unit, i);
       std::visit([&](const auto& c) { rules.check(c); }, instruction.command.fields);

@@ -1,4 +1,5 @@
-// What a command's fields must satisfy by themselves: encodable, and none without sense.
+// What a command's fields must satisfy by themselves: none without sense. That they fit their bits
+// is certain, or there would be no such program.
 #pragma once
 
 #include "compiler/verifier/violations.h"

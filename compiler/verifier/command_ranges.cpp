@@ -219,7 +219,7 @@ void check_ranges(const Program& program, Violations& violations) {
   for (std::size_t u = 0; u < kUnits; ++u) {
     const Unit unit = static_cast<Unit>(u);
     for (std::size_t i = 0; i < program.streams[u].size(); ++i) {
-      const Command& command = program.streams[u][i].command;
+      const Command command = program.streams[u].command(i);
       const std::string fault =
           std::visit([&](const auto& c) { return shape_fault(c, program.arch); }, command.fields);
       if (!fault.empty()) violations.add(unit, i, fault);

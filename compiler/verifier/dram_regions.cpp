@@ -94,17 +94,16 @@ void check_regions(const Program& program, Violations& violations) {
 }
 
 void check_alignment(const Program& program, Violations& violations) {
-  const auto& loads = program.stream(Unit::kLoad);
+  const CommandStream loads = program.stream(Unit::kLoad);
   for (std::size_t i = 0; i < loads.size(); ++i) {
-    const Load& load = std::get<Load>(loads[i].command.fields);
+    const auto load = loads.fields<Load>(i);
     const std::string fault = alignment_fault(load, beat_bytes(load, program.arch));
     if (!fault.empty()) violations.add(Unit::kLoad, i, fault);
   }
-  const auto& stores = program.stream(Unit::kStore);
+  const CommandStream stores = program.stream(Unit::kStore);
   for (std::size_t i = 0; i < stores.size(); ++i) {
-    const std::string fault =
-        alignment_fault(std::get<Store>(stores[i].command.fields),
-                        std::min(program.arch.bus_bytes, program.arch.array_cols));
+    const std::string fault = alignment_fault(
+        stores.fields<Store>(i), std::min(program.arch.bus_bytes, program.arch.array_cols));
     if (!fault.empty()) violations.add(Unit::kStore, i, fault);
   }
 }

@@ -93,14 +93,14 @@ class DramCheck {
   }
 
   void run() {
-    const auto& stores = program_.stream(Unit::kStore);
+    const CommandStream stores = program_.stream(Unit::kStore);
     for (std::size_t i = 0; i < stores.size(); ++i) {
-      check_store(i, std::get<Store>(stores[i].command.fields));
+      check_store(i, stores.fields<Store>(i));
     }
     for (std::size_t r = 1; r < regions_.size(); ++r) check_complete(regions_[r]);
-    const auto& loads = program_.stream(Unit::kLoad);
+    const CommandStream loads = program_.stream(Unit::kLoad);
     for (std::size_t i = 0; i < loads.size(); ++i) {
-      const Load& load = std::get<Load>(loads[i].command.fields);
+      const auto load = loads.fields<Load>(i);
       if (load.memory == static_cast<std::uint32_t>(LoadMemory::kActivation)) {
         check_activations(i, load);
       } else {
@@ -122,7 +122,7 @@ class DramCheck {
 
   void check_store(std::size_t index, const Store& store) {
     reported_ = false;
-    const std::int32_t layer = program_.stream(Unit::kStore)[index].origin.layer;
+    const std::int32_t layer = program_.stream(Unit::kStore).origin(index).layer;
     Region& region = regions_[static_cast<std::size_t>(layer) + 1];
     for_each_run(store, [&](std::int64_t address) {
       if (!region.contains(address, store.run_bytes) ||

@@ -82,7 +82,7 @@ class HazardCheck {
 
   void run() {
     for (const CommandRef command : order_.sequence()) {
-      const Command& c = program_.stream(command.unit)[command.index].command;
+      const Command c = program_.stream(command.unit).command(command.index);
       const LocalAccess access = local_access(c, program_.arch);
       reported_ = false;
       for (const WordRange& range : access.reads) read(command, range);
@@ -139,7 +139,7 @@ class HazardCheck {
   }
 
   std::int32_t layer_of(Unit unit, std::size_t index) const {
-    return program_.stream(unit)[index].origin.layer;
+    return program_.stream(unit).origin(index).layer;
   }
 
   void write(CommandRef command, const WordRange& range, const Command& c) {
@@ -200,10 +200,11 @@ class HazardCheck {
         if (cell.writer != kNobody && cell.reader == kNobody) was_read_[m][cell.writer] = false;
       });
     }
-    const auto& writers = program_.stream(traits(memory).writer);
+    const CommandStream writers = program_.stream(traits(memory).writer);
     for (std::size_t i = 0; i < writers.size(); ++i) {
       if (was_read_[m][i]) continue;
-      if (const auto* load = std::get_if<Load>(&writers[i].command.fields)) {
+      const Command command = writers.command(i);
+      if (const auto* load = std::get_if<Load>(&command.fields)) {
         if (load->memory != m) continue;  // LoadMemory and Memory begin alike
       }
       violations_.add(traits(memory).writer, i,

@@ -43,7 +43,7 @@ std::string TokenOrder::semaphore_text(std::size_t semaphore) const {
 void TokenOrder::collect_uses() {
   for (std::size_t u = 0; u < kUnits; ++u) {
     for (std::size_t i = 0; i < program_.streams[u].size(); ++i) {
-      const Command& command = program_.streams[u][i].command;
+      const Command command = program_.streams[u].command(i);
       for (std::size_t s = 0; s < kSemaphores; ++s) {
         if (has(command.wait_mask, s)) uses_[s].waits[u].push_back(i);
         if (has(command.signal_mask, s)) uses_[s].signals[u].push_back(i);
@@ -92,7 +92,7 @@ void TokenOrder::walk() {
 
 bool TokenOrder::try_step(Unit unit) {
   const std::size_t index = known_[number(unit)].size();
-  const std::uint16_t waits = program_.stream(unit)[index].command.wait_mask;
+  const std::uint16_t waits = program_.stream(unit).wait_mask(index);
   DoneCounts known = index == 0 ? DoneCounts{} : known_[number(unit)][index - 1];
   for (std::size_t s = 0; s < kSemaphores; ++s) {
     if (!has(waits, s) || waited_[s] < program_.semaphores[s].initial) continue;
@@ -117,7 +117,7 @@ void TokenOrder::report_deadlock() {
     if (next == program_.streams[u].size()) continue;
     std::string text = "deadlock: waits for";
     for (std::size_t s = 0; s < kSemaphores; ++s) {
-      if (has(program_.streams[u][next].command.wait_mask, s)) text += " " + semaphore_text(s);
+      if (has(program_.streams[u].wait_mask(next), s)) text += " " + semaphore_text(s);
     }
     violations_.add(static_cast<Unit>(u), next, text);
   }

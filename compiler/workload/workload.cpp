@@ -26,11 +26,11 @@ class WorkloadBuilder {
         return add_fully_connected(spec, shapes);
       case LayerKind::kMaxPool:
         values_ = largest(values_, spec.window.kernel_h * spec.window.kernel_w);
-        return append(spec.name, MaxPool{spec.window}, shapes.output);
+        return append(spec, MaxPool{spec.window}, shapes.output);
       case LayerKind::kRelu:
-        return add_relu(spec.name);
+        return add_relu(spec, spec.name);
       case LayerKind::kFlatten:
-        return append(spec.name, Flatten{spec.order}, shapes.output);
+        return append(spec, Flatten{spec.order}, shapes.output);
     }
   }
 
@@ -40,8 +40,13 @@ class WorkloadBuilder {
   }
 
  private:
-  void append(const std::string& name, Operation operation, const Value& output) {
-    workload_.graph.layers.push_back({name, std::move(operation), output});
+  void append(const LayerSpec& spec, Operation operation, const Value& output) {
+    append(spec, spec.name, std::move(operation), output);
+  }
+  void append(const LayerSpec& spec, const std::string& name, Operation operation,
+              const Value& output) {
+    workload_.graph.layers.push_back(
+        {name, std::move(operation), output, spec.node.where() + ": " + layer_place(name)});
     last_ = output;
   }
 
@@ -65,7 +70,7 @@ class WorkloadBuilder {
   void add_conv2d(const LayerSpec& spec, const LayerShapes& shapes) {
     const double inside = inside_fraction(spec.window, last_.shape, shapes.output.shape);
     LayerParameters made = parameters(spec, shapes, inside);
-    append(spec.name,
+    append(spec,
            Conv2d{spec.window, std::move(made.weights), std::move(made.bias), made.requantization},
            shapes.output);
     finish(spec, made.ofmap);
@@ -73,20 +78,19 @@ class WorkloadBuilder {
 
   void add_fully_connected(const LayerSpec& spec, const LayerShapes& shapes) {
     LayerParameters made = parameters(spec, shapes, 1);
-    append(spec.name,
-           FullyConnected{std::move(made.weights), std::move(made.bias), made.requantization},
+    append(spec, FullyConnected{std::move(made.weights), std::move(made.bias), made.requantization},
            shapes.output);
     finish(spec, made.ofmap);
   }
 
   void finish(const LayerSpec& spec, const Distribution& ofmap) {
     values_ = ofmap;
-    if (spec.relu) add_relu(spec.name + "_relu");
+    if (spec.relu) add_relu(spec, spec.name + "_relu");
   }
 
-  void add_relu(const std::string& name) {
+  void add_relu(const LayerSpec& spec, const std::string& name) {
     values_ = rectified(values_, last_.zero_point);
-    append(name, Relu{}, last_);
+    append(spec, name, Relu{}, last_);
   }
 
   Workload workload_;

@@ -172,6 +172,7 @@ LayerTrace read_layer_trace(const fs::path& folder) {
   for (const YamlNode& map : root.at("layers").items()) {
     Layer layer;
     layer.name = map.at("name").text();
+    layer.source = map.where() + ": " + layer_place(layer.name);
     trace.ofmaps.push_back(activation_of(folder, map, "ofmap"));
     layer.output = value_of(map, trace.ofmaps.back());
     layer.operation = operation_of(folder, map, layer.output);

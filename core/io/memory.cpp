@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMegabyte = 1'000'000;
-// Asking the kernel takes some 0.3 ms. What goes by unasked is 2.5 GB at most: 10,000 tensors.
+// Asking the kernel takes some 0.3 ms. A model's tensors, however small, are asked for together.
 constexpr std::int64_t kSmallBytes = kMegabyte / 4;
 
 // The number after `key` at the start of a line; `otherwise` where there is none.

@@ -40,13 +40,14 @@ class YamlNode {
   bool boolean() const;  // true or false, nothing else
   const std::string& text() const;
 
+  std::string where() const;  // "file:line:column"
+
   // Throws Error(kBadInput) with "file:line:column: " before the message.
   [[noreturn]] void fail(const std::string& message) const;
 
  private:
   friend class YamlBuilder;
 
-  std::string where() const;
   const std::string& scalar(const char* expected) const;
 
   std::shared_ptr<const std::string> source_;

@@ -24,31 +24,37 @@ constexpr int total_bits(std::span<const CommandField> fields) {
   for (const CommandField& field : fields) bits += field.bits;
   return bits;
 }
+constexpr int kHeaderBits = total_bits({});
+static_assert(kHeaderFields[0].bits == kWaitMaskBit && kHeaderFields[1].bits == 16 &&
+              kWaitMaskBit + 16 == kSignalMaskBit && kSignalMaskBit + 16 == kHeaderBits);
 static_assert(total_bits(kLoadFields) <= 256);
 static_assert(total_bits(kExecuteFields) <= 256);
 static_assert(total_bits(kPostFields) <= 256);
 static_assert(total_bits(kStoreFields) <= 256);
 
-// Calls visit(field) on member number `index` of a command struct.
+// Calls visit(table row, member) for every field of a command, in encoding order.
+#define QSIM_VISIT(name, bits, doc) visit(*row++, c.name);
 template <typename Visit>
-void visit_member(Load& c, std::size_t index, Visit visit) {
-#define QSIM_VISIT(name, bits, doc) \
-  if (index-- == 0) return visit(c.name);
+void for_each_field(Load& c, const Visit& visit) {
+  const CommandField* row = kLoadFields;
   QSIM_LOAD_FIELDS(QSIM_VISIT, QSIM_VISIT)
 }
 template <typename Visit>
-void visit_member(Execute& c, std::size_t index, Visit visit) {
+void for_each_field(Execute& c, const Visit& visit) {
+  const CommandField* row = kExecuteFields;
   QSIM_EXECUTE_FIELDS(QSIM_VISIT, QSIM_VISIT)
 }
 template <typename Visit>
-void visit_member(Post& c, std::size_t index, Visit visit) {
+void for_each_field(Post& c, const Visit& visit) {
+  const CommandField* row = kPostFields;
   QSIM_POST_FIELDS(QSIM_VISIT, QSIM_VISIT)
 }
 template <typename Visit>
-void visit_member(Store& c, std::size_t index, Visit visit) {
+void for_each_field(Store& c, const Visit& visit) {
+  const CommandField* row = kStoreFields;
   QSIM_STORE_FIELDS(QSIM_VISIT, QSIM_VISIT)
-#undef QSIM_VISIT
 }
+#undef QSIM_VISIT
 
 void check_width(const CommandField& field, std::int64_t value) {
   const std::int64_t low = field.is_signed ? -(std::int64_t{1} << (field.bits - 1)) : 0;
@@ -59,38 +65,61 @@ void check_width(const CommandField& field, std::int64_t value) {
                   " to " + std::to_string(high) + ")");
 }
 
-// Appends fields to, or takes them from, the 256 bits, least significant bit first.
+// Appends fields to 256 bits, or takes them out, least significant bit first. A field may lie
+// across two words; none is wider than 32 bits.
 class BitCursor {
  public:
-  explicit BitCursor(EncodedCommand& bits) : bits_(bits) {}
+  explicit BitCursor(int begin) : position_(begin) {}
 
-  void put(std::int64_t value, int width) {
-    for (int i = 0; i < width; ++i, ++position_) {
-      const auto bit = static_cast<std::uint64_t>(value >> i) & 1;
-      bits_[position_ / 64] |= bit << (position_ % 64);
-    }
+  void put(std::int64_t value, int width, EncodedCommand& bits) {
+    const std::uint64_t field = static_cast<std::uint64_t>(value) & low_bits(width);
+    bits[word()] |= field << shift();
+    if (shift() + width > 64) bits[word() + 1] |= field >> (64 - shift());
+    position_ += width;
   }
 
-  std::int64_t take(int width, bool is_signed) {
-    std::uint64_t value = 0;
-    for (int i = 0; i < width; ++i, ++position_) {
-      value |= ((bits_[position_ / 64] >> (position_ % 64)) & 1) << i;
-    }
-    if (is_signed && ((value >> (width - 1)) & 1) != 0) value |= ~std::uint64_t{0} << width;
-    return static_cast<std::int64_t>(value);
+  std::int64_t take(int width, bool is_signed, const EncodedCommand& bits) {
+    std::uint64_t field = bits[word()] >> shift();
+    if (shift() + width > 64) field |= bits[word() + 1] << (64 - shift());
+    position_ += width;
+    field &= low_bits(width);
+    if (is_signed && (field >> (width - 1)) != 0) field |= ~low_bits(width);
+    return static_cast<std::int64_t>(field);
   }
 
-  bool rest_is_zero() const {
-    for (std::size_t i = position_; i < 256; ++i) {
-      if (((bits_[i / 64] >> (i % 64)) & 1) != 0) return false;
-    }
-    return true;
+  bool rest_is_zero(const EncodedCommand& bits) const {
+    if (word() == bits.size()) return true;
+    std::uint64_t rest = bits[word()] >> shift();
+    for (std::size_t i = word() + 1; i < bits.size(); ++i) rest |= bits[i];
+    return rest == 0;
   }
 
  private:
-  EncodedCommand& bits_;
-  std::size_t position_ = 0;
+  static constexpr std::uint64_t low_bits(int width) { return (std::uint64_t{1} << width) - 1; }
+  std::size_t word() const { return static_cast<std::size_t>(position_ / 64); }
+  int shift() const { return position_ % 64; }
+
+  int position_;
 };
+
+template <typename Fields>
+void encode_fields(Fields fields, EncodedCommand& bits) {
+  BitCursor cursor(kHeaderBits);
+  for_each_field(fields, [&](const CommandField& row, const auto& member) {
+    check_width(row, member);
+    cursor.put(member, row.bits, bits);
+  });
+}
+
+template <typename Fields>
+void decode_fields(const EncodedCommand& bits, Fields& fields) {
+  BitCursor cursor(kHeaderBits);
+  for_each_field(fields, [&](const CommandField& row, auto& member) {
+    member = static_cast<std::remove_reference_t<decltype(member)>>(
+        cursor.take(row.bits, row.is_signed, bits));
+  });
+  if (!cursor.rest_is_zero(bits)) throw_bad_input("command has bits set beyond its last field");
+}
 
 }  // namespace
 
@@ -111,19 +140,24 @@ std::span<const CommandField> command_fields(Unit unit) {
 std::span<const CommandField> command_header_fields() { return kHeaderFields; }
 
 std::int64_t field_value(const Command& command, std::size_t index) {
-  Command copy = command;
   std::int64_t value = 0;
-  std::visit([&](auto& c) { visit_member(c, index, [&](auto& member) { value = member; }); },
-             copy.fields);
+  std::visit(
+      [&](auto fields) {
+        for_each_field(fields, [&](const CommandField&, const auto& member) {
+          if (index-- == 0) value = member;
+        });
+      },
+      command.fields);
   return value;
 }
 
 void set_field(Command& command, std::size_t index, std::int64_t value) {
   check_width(command_fields(command.unit())[index], value);
   std::visit(
-      [&](auto& c) {
-        visit_member(c, index, [&](auto& member) {
-          member = static_cast<std::remove_reference_t<decltype(member)>>(value);
+      [&](auto& fields) {
+        for_each_field(fields, [&](const CommandField&, auto& member) {
+          using Member = std::remove_reference_t<decltype(member)>;
+          if (index-- == 0) member = static_cast<Member>(value);
         });
       },
       command.fields);
@@ -150,35 +184,23 @@ Command empty_command(Unit unit) {
 
 EncodedCommand encode(const Command& command) {
   EncodedCommand bits{};
-  BitCursor cursor(bits);
-  cursor.put(static_cast<std::int64_t>(command.unit()), kHeaderFields[0].bits);
-  cursor.put(command.wait_mask, kHeaderFields[1].bits);
-  cursor.put(command.signal_mask, kHeaderFields[2].bits);
-  const std::span<const CommandField> fields = command_fields(command.unit());
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const std::int64_t value = field_value(command, i);
-    check_width(fields[i], value);
-    cursor.put(value, fields[i].bits);
-  }
+  bits[0] = static_cast<std::uint64_t>(command.unit()) |
+            std::uint64_t{command.wait_mask} << kWaitMaskBit |
+            std::uint64_t{command.signal_mask} << kSignalMaskBit;
+  std::visit([&](const auto& fields) { encode_fields(fields, bits); }, command.fields);
   return bits;
 }
 
-Command decode(const EncodedCommand& encoded) {
-  EncodedCommand bits = encoded;
-  BitCursor cursor(bits);
-  const std::int64_t opcode = cursor.take(kHeaderFields[0].bits, false);
-  if (opcode >= static_cast<std::int64_t>(kUnits)) {
+Command decode(const EncodedCommand& bits) {
+  const std::uint64_t opcode = bits[0] & ((std::uint64_t{1} << kWaitMaskBit) - 1);
+  if (opcode >= kUnits) {
     throw_bad_input("command opcode " + std::to_string(opcode) + "; allowed: 0 to " +
                     std::to_string(kUnits - 1));
   }
   Command command = empty_command(static_cast<Unit>(opcode));
-  command.wait_mask = static_cast<std::uint16_t>(cursor.take(kHeaderFields[1].bits, false));
-  command.signal_mask = static_cast<std::uint16_t>(cursor.take(kHeaderFields[2].bits, false));
-  const std::span<const CommandField> fields = command_fields(command.unit());
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    set_field(command, i, cursor.take(fields[i].bits, fields[i].is_signed));
-  }
-  if (!cursor.rest_is_zero()) throw_bad_input("command has bits set beyond its last field");
+  command.wait_mask = wait_mask_of(bits);
+  command.signal_mask = signal_mask_of(bits);
+  std::visit([&](auto& fields) { decode_fields(bits, fields); }, command.fields);
   return command;
 }
 

@@ -14,6 +14,10 @@ namespace qsim {
 // Least significant word first.
 using EncodedCommand = std::array<std::uint64_t, 4>;
 
+// Where the masks of the header begin.
+inline constexpr int kWaitMaskBit = 4;
+inline constexpr int kSignalMaskBit = 20;
+
 // One row of the command table.
 struct CommandField {
   std::string_view name;
@@ -37,5 +41,12 @@ Command empty_command(Unit unit);
 EncodedCommand encode(const Command& command);
 // Throws Error when the opcode is unknown or a bit beyond the last field is set.
 Command decode(const EncodedCommand& bits);
+// Of the header alone; the masks lie behind the opcode.
+inline std::uint16_t wait_mask_of(const EncodedCommand& bits) {
+  return static_cast<std::uint16_t>(bits[0] >> kWaitMaskBit);
+}
+inline std::uint16_t signal_mask_of(const EncodedCommand& bits) {
+  return static_cast<std::uint16_t>(bits[0] >> kSignalMaskBit);
+}
 
 }  // namespace qsim

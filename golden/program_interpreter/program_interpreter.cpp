@@ -25,7 +25,7 @@ class ProgramInterpreter : public Engine {
 
 void apply_instruction(const Program& program, Unit unit, std::size_t index,
                        interpreter::Machine& machine) {
-  const Command& command = program.stream(unit)[index].command;
+  const Command command = program.stream(unit).command(index);
   const auto where = [&] { return command_label(program, unit, index) + ": "; };
   try {
     std::visit([&](const auto& fields) { interpreter::apply(fields, machine); }, command.fields);
@@ -53,9 +53,9 @@ RunResult ProgramInterpreter::run(const Program& program, const Tensor& input,
     order.run_in_turns(apply);
   }
   RunResult result;
-  if (options.move_data) result.ofmaps = machine.dram.ofmaps();
   const auto end = std::chrono::steady_clock::now();
   result.wall_seconds = std::chrono::duration<double>(end - begin).count();
+  if (options.move_data) deliver_ofmaps(program, machine.dram, options, result);
   return result;
 }
 

@@ -69,15 +69,11 @@ const UnitOrder::Choice& UnitOrder::draw(const std::vector<Choice>& choices, Ran
   return choices[drawn];
 }
 
-const Command& UnitOrder::command(Unit unit, std::size_t index) const {
-  return program_.stream(unit)[index].command;
-}
-
 bool UnitOrder::can_start(Unit unit) const {
   const std::size_t next = progress(unit).started;
   if (next == program_.stream(unit).size()) return false;
   for (std::size_t s = 0; s < kSemaphores; ++s) {
-    if (has(command(unit, next).wait_mask, s) && value_[s] == 0) return false;
+    if (has(program_.stream(unit).wait_mask(next), s) && value_[s] == 0) return false;
   }
   return true;
 }
@@ -107,14 +103,14 @@ void UnitOrder::take(Unit unit, Step step, const ApplyCommand& apply) {
 }
 
 void UnitOrder::start(Unit unit) {
-  const std::uint16_t waits = command(unit, progress(unit).started++).wait_mask;
+  const std::uint16_t waits = program_.stream(unit).wait_mask(progress(unit).started++);
   for (std::size_t s = 0; s < kSemaphores; ++s) value_[s] -= has(waits, s) ? 1 : 0;
 }
 
 void UnitOrder::finish(Unit unit) {
   const std::size_t index = progress(unit).done++;
   for (std::size_t s = 0; s < kSemaphores; ++s) {
-    if (!has(command(unit, index).signal_mask, s)) continue;
+    if (!has(program_.stream(unit).signal_mask(index), s)) continue;
     if (++value_[s] > kSemaphoreMax) {
       throw InternalError(command_label(program_, unit, index) + " raises " +
                           semaphore_text(program_, s) + " above " + std::to_string(kSemaphoreMax));
@@ -147,7 +143,7 @@ std::string UnitOrder::waiting_text(Unit unit) const {
   }
   std::string text = command_label(program_, unit, next) + " waits for";
   for (std::size_t s = 0; s < kSemaphores; ++s) {
-    if (!has(command(unit, next).wait_mask, s) || value_[s] != 0) continue;
+    if (!has(program_.stream(unit).wait_mask(next), s) || value_[s] != 0) continue;
     text += " " + semaphore_text(program_, s) + " (" + signallers_text(s) + ")";
   }
   return text;
@@ -155,9 +151,9 @@ std::string UnitOrder::waiting_text(Unit unit) const {
 
 std::string UnitOrder::signallers_text(std::size_t semaphore) const {
   for (const Unit unit : kAllUnits) {
-    const auto& stream = program_.stream(unit);
+    const CommandStream stream = program_.stream(unit);
     for (std::size_t i = progress(unit).done; i < stream.size(); ++i) {
-      if (!has(stream[i].command.signal_mask, semaphore)) continue;
+      if (!has(stream.signal_mask(i), semaphore)) continue;
       return "next signalled by " + command_label(program_, unit, i);
     }
   }

@@ -49,7 +49,6 @@ class UnitOrder {
   void take(Unit unit, Step step, const ApplyCommand& apply);
   void start(Unit unit);
   void finish(Unit unit);
-  const Command& command(Unit unit, std::size_t index) const;
   Progress& progress(Unit unit) { return progress_[static_cast<std::size_t>(unit)]; }
   const Progress& progress(Unit unit) const { return progress_[static_cast<std::size_t>(unit)]; }
   void check_end() const;

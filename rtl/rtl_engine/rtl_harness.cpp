@@ -46,12 +46,8 @@ RtlHarness::RtlHarness(RtlCore& core, const Program& program, DramMemory& dram,
       write_port_(ports_, program, dram, options.dram_seed),
       patience_cycles_(patience_for(program)) {
   for (std::size_t u = 0; u < kUnits; ++u) {
-    const std::vector<Instruction>& stream = program.streams[u];
-    for (const Instruction& instruction : stream) {
-      streams_[u].commands.push_back(encode(instruction.command));
-    }
-    times_[u].resize(stream.size());
-    open_commands_ += stream.size();
+    times_[u].resize(program.streams[u].size());
+    open_commands_ += program.streams[u].size();
   }
   reset();
   fill_queues();
@@ -92,20 +88,21 @@ void RtlHarness::fill_queues() {
 }
 
 void RtlHarness::offer(std::size_t unit) {
-  const Stream& stream = streams_[unit];
+  const CommandStream stream = program_.streams[unit];
+  const std::size_t next = progress_[unit].fed;
   const auto bit = static_cast<std::uint8_t>(1u << unit);
-  if (stream.fed == stream.commands.size()) {
+  if (next == stream.size()) {
     *ports_.command_valid_i = static_cast<std::uint8_t>(*ports_.command_valid_i & ~bit);
     return;
   }
-  const EncodedCommand& command = stream.commands[stream.fed];
+  const EncodedCommand& command = stream.encoded(next);
   std::copy(command.begin(), command.end(), ports_.command_i + command.size() * unit);
   *ports_.command_valid_i = static_cast<std::uint8_t>(*ports_.command_valid_i | bit);
 }
 
 void RtlHarness::feed(unsigned taken) {
   for_each_unit(taken, [this](std::size_t unit) {
-    ++streams_[unit].fed;
+    ++progress_[unit].fed;
     offer(unit);
   });
 }
@@ -118,20 +115,20 @@ void RtlHarness::note(unsigned started, unsigned done, unsigned freed) {
   };
   busy_ &= ~freed;
   for_each_unit(freed, [&](std::size_t unit) {
-    Stream& stream = streams_[unit];
-    times_[unit][stream.freed++].free = cycle_;
+    Progress& progress = progress_[unit];
+    times_[unit][progress.freed++].free = cycle_;
   });
   for_each_unit(started, [&](std::size_t unit) {
-    Stream& stream = streams_[unit];
-    check(stream.started < stream.fed, unit, "starts a command that it was not given");
+    Progress& progress = progress_[unit];
+    check(progress.started < progress.fed, unit, "starts a command that it was not given");
     check(((busy_ >> unit) & 1) == 0, unit, "starts a command and is not free");
-    times_[unit][stream.started++].start = cycle_;
+    times_[unit][progress.started++].start = cycle_;
   });
   busy_ |= started;
   for_each_unit(done, [&](std::size_t unit) {
-    Stream& stream = streams_[unit];
-    check(stream.done < stream.started, unit, "is done with a command that has not started");
-    times_[unit][stream.done++].done = cycle_;
+    Progress& progress = progress_[unit];
+    check(progress.done < progress.started, unit, "is done with a command that has not started");
+    times_[unit][progress.done++].done = cycle_;
     --open_commands_;
   });
   deadline_ = cycle_ + patience_cycles_;
@@ -141,7 +138,7 @@ void RtlHarness::note(unsigned started, unsigned done, unsigned freed) {
 std::string RtlHarness::waiting_text() const {
   std::array<UnitProgress, kUnits> progress;
   for (std::size_t u = 0; u < kUnits; ++u) {
-    progress[u] = {streams_[u].fed, streams_[u].started, streams_[u].done};
+    progress[u] = {progress_[u].fed, progress_[u].started, progress_[u].done};
   }
   return who_waits(program_, progress) +
          "\n  open bursts: " + std::to_string(read_port_.open_bursts()) + " read, " +

@@ -51,8 +51,7 @@ class RtlHarness {
   std::array<std::vector<CommandTime>, kUnits> finish();
 
  private:
-  struct Stream {
-    std::vector<EncodedCommand> commands;
+  struct Progress {
     std::size_t fed = 0;
     std::size_t started = 0;
     std::size_t freed = 0;
@@ -73,7 +72,7 @@ class RtlHarness {
   RtlHarnessOptions options_;
   ReadPort read_port_;
   WritePort write_port_;
-  std::array<Stream, kUnits> streams_;
+  std::array<Progress, kUnits> progress_;
   std::array<std::vector<CommandTime>, kUnits> times_;
   std::uint64_t cycle_ = 0;
   std::size_t open_commands_ = 0;  // not done

@@ -23,10 +23,10 @@ Tokens tokens_after(const Program& program, const Progress& progress) {
   for (std::size_t s = 0; s < kSemaphores; ++s) {
     tokens[s] = program.semaphores[s].initial;
     for (std::size_t u = 0; u < kUnits; ++u) {
-      const std::vector<Instruction>& stream = program.streams[u];
+      const CommandStream stream = program.streams[u];
       for (std::size_t i = 0; i < progress[u].started; ++i) {
-        if (has(stream[i].command.wait_mask, s)) --tokens[s];
-        if (i < progress[u].done && has(stream[i].command.signal_mask, s)) ++tokens[s];
+        if (has(stream.wait_mask(i), s)) --tokens[s];
+        if (i < progress[u].done && has(stream.signal_mask(i), s)) ++tokens[s];
       }
     }
   }
@@ -36,14 +36,12 @@ Tokens tokens_after(const Program& program, const Progress& progress) {
 // Who raises semaphore `s`, and whether it still will.
 std::string producer_text(const Program& program, const Progress& progress, std::size_t s) {
   for (std::size_t u = 0; u < kUnits; ++u) {
-    const std::vector<Instruction>& stream = program.streams[u];
-    const auto signals = [s](const Instruction& i) { return has(i.command.signal_mask, s); };
-    if (std::none_of(stream.begin(), stream.end(), signals)) continue;
+    const CommandStream stream = program.streams[u];
+    if (stream.next_signal(s, 0) == stream.size()) continue;
     const std::string unit(kUnitNames[u]);
-    const auto rest = stream.begin() + static_cast<std::ptrdiff_t>(progress[u].done);
-    const auto next = std::find_if(rest, stream.end(), signals);
-    if (next == stream.end()) return "signalled by " + unit + ", which has no more of them";
-    return "signalled next by " + unit + " command " + std::to_string(next - stream.begin());
+    const std::size_t next = stream.next_signal(s, progress[u].done);
+    if (next == stream.size()) return "signalled by " + unit + ", which has no more of them";
+    return "signalled next by " + unit + " command " + std::to_string(next);
   }
   return "signalled by no command";
 }
@@ -64,11 +62,11 @@ std::string who_waits(const Program& program, const Progress& progress) {
   const Tokens tokens = tokens_after(program, progress);
   std::string text;
   for (std::size_t u = 0; u < kUnits; ++u) {
-    const std::vector<Instruction>& stream = program.streams[u];
+    const CommandStream stream = program.streams[u];
     const UnitProgress& unit = progress[u];
     if (unit.done == stream.size()) continue;
     const bool under_way = unit.done < unit.started;
-    const Instruction& instruction = stream[under_way ? unit.done : unit.started];
+    const Instruction instruction = stream[under_way ? unit.done : unit.started];
     text += "\n  " + std::string(kUnitNames[u]) + " command " +
             std::to_string(under_way ? unit.done : unit.started) + " of " +
             std::to_string(stream.size()) + " (" + origin_text(program, instruction.origin) + ")";

@@ -1,14 +1,28 @@
 #include "sim/cli/network.h"
 
+#include "sim/cli/file_hash.h"
 #include "sim/cli/graph_cut.h"
 #include "sim/cli/memory_need.h"
+#include "sim/cli/shipped_files.h"
 
 namespace qsim {
+namespace {
+
+FileHashes hashes_of(const Options& options, const Network& network) {
+  if (options.json.empty() && options.out.empty()) return {};
+  const Model& model = network.model;
+  return {.config = file_hash(find_config(options.config)),
+          .model = model.file ? file_hash(*model.file) : file_hash(model.path),
+          .input = network.input_path.empty() ? "" : file_hash(network.input_path)};
+}
+
+}  // namespace
 
 Network import_network(const Options& options, const ArchConfig& config, GoldenSelection& golden) {
   Network network;
   network.model = load_model(options, config);
   Model& model = network.model;
+  model.recorded.clear();  // is for `verify`
   const auto judge = [&] { require_memory_for(model.name, model.graph, config, options); };
   if (options.layers.empty()) {
     judge();
@@ -24,6 +38,7 @@ Network import_network(const Options& options, const ArchConfig& config, GoldenS
     network.input = source.at(model, 0);
   }
   model.own_input.reset();
+  network.hashes = hashes_of(options, network);  // before golden works for --layers
   if (!options.layers.empty()) {
     network.input = cut_layers(model, std::move(network.input), options.layers,
                                options.no_data ? nullptr : &golden);

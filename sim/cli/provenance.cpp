@@ -1,8 +1,6 @@
 #include "sim/cli/provenance.h"
 
 #include "sim/cli/build_info.h"
-#include "sim/cli/file_hash.h"
-#include "sim/cli/shipped_files.h"
 
 namespace qsim {
 
@@ -14,12 +12,11 @@ Provenance provenance_of(const std::vector<std::string>& argv, const Options& op
   provenance.argv = argv;
   provenance.seed = options.seed;
   provenance.config = options.config;
-  provenance.config_hash = file_hash(find_config(options.config));
+  provenance.config_hash = network.hashes.config;
   provenance.model = network.model.name;
-  const Model& model = network.model;
-  provenance.model_hash = model.file ? file_hash(*model.file) : file_hash(model.path);
+  provenance.model_hash = network.hashes.model;
   provenance.input = network.input_name;
-  if (!network.input_path.empty()) provenance.input_hash = file_hash(network.input_path);
+  provenance.input_hash = network.hashes.input;
   return provenance;
 }
 

@@ -9,7 +9,7 @@
 
 namespace qsim {
 
-// Version, commit, names and hashes. Throws Error when a file is gone by now.
+// Version, commit, names, and the hashes that import_network took.
 Provenance provenance_of(const std::vector<std::string>& argv, const Options& options,
                          const Network& network);
 

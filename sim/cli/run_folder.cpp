@@ -17,34 +17,29 @@ void make_output_folders(Context& context) {
 }
 
 void keep_run(Context& context, const RunReport& report, const Network& network,
-              const Program& program, const RunResult& result) {
+              const Program& program, const std::optional<Tensor>& last) {
   if (context.options().out.empty()) return;
   const std::filesystem::path folder = context.options().out;
   // run.json says that the others are whole and its own: an old one goes first, and it comes last.
   for (const char* file : {"run.json", "output.npy", "output_q.npy"}) remove_file(folder / file);
   context.write_file(folder / "config.yaml", arch_config_yaml(report.config));
   context.write_file(folder / "layers.csv", layers_csv(report));
-  if (!result.ofmaps.empty()) {
+  if (last) {
     const auto layer = static_cast<std::size_t>(program.layers.back().graph_layer);
-    const Tensor& last = result.ofmaps.back();
     const Graph& graph = network.model.graph;
-    context.write_file(folder / "output.npy", npy_bytes(output_to_host(last, layer, graph, true)));
+    context.write_file(folder / "output.npy", npy_bytes(output_to_host(*last, layer, graph, true)));
     context.write_file(folder / "output_q.npy",
-                       npy_bytes(output_to_host(last, layer, graph, false)));
+                       npy_bytes(output_to_host(*last, layer, graph, false)));
   }
   context.write_file(folder / "run.json", run_json(report));
 }
 
-void dump_layers(Context& context, const Network& network, const Program& program,
-                 RunResult& result, std::vector<Tensor>& golden) {
+void dump_layers(Context& context, const Network& network, const std::vector<Tensor>& tensors) {
   const std::string& folder = context.options().dump_layers;
   if (folder.empty()) return;
   context.progress("writing the layer trace");
-  for (std::size_t i = 0; i < program.layers.size(); ++i) {
-    golden[static_cast<std::size_t>(program.layers[i].graph_layer)] = std::move(result.ofmaps[i]);
-  }
   write_layer_trace(
-      folder, network.model.graph, network.input, golden,
+      folder, network.model.graph, network.input, tensors,
       [&](const auto& path, std::string_view content) { context.write_file(path, content); });
 }
 

@@ -1,7 +1,10 @@
 // What `run` leaves behind: the folder of --out, and the layer trace of --dump-layers.
 #pragma once
 
-#include "core/engine.h"
+#include <optional>
+#include <vector>
+
+#include "core/program.h"
 #include "report/run_report.h"
 #include "sim/cli/context.h"
 #include "sim/cli/network.h"
@@ -12,13 +15,13 @@ namespace qsim {
 void make_output_folders(Context& context);
 
 // --out: config.yaml (resolved), run.json, layers.csv; with data also output.npy (the model's
-// output in its own layout and dtype) and output_q.npy (the same before any dequantize).
+// output in its own layout and dtype) and output_q.npy (the same before any dequantize). `last` is
+// the last program layer's ofmap, absent without data.
 void keep_run(Context& context, const RunReport& report, const Network& network,
-              const Program& program, const RunResult& result);
+              const Program& program, const std::optional<Tensor>& last);
 
-// --dump-layers: the engine's ofmap of each program layer; `golden`'s tensor for a graph layer that
-// runs fused inside one and so has no ofmap of its own.
-void dump_layers(Context& context, const Network& network, const Program& program,
-                 RunResult& result, std::vector<Tensor>& golden);
+// --dump-layers: of each graph layer the engine's ofmap, or golden's tensor where it runs fused
+// inside another and so has no ofmap of its own (OfmapSink).
+void dump_layers(Context& context, const Network& network, const std::vector<Tensor>& tensors);
 
 }  // namespace qsim

@@ -38,7 +38,7 @@ TimeComparison compare_times(const CommandTimes& expected, const CommandTimes& f
 }
 
 std::string time_divergence_text(const Program& program, const TimeDivergence& divergence) {
-  const Origin& origin = program.stream(divergence.unit)[divergence.command].origin;
+  const Origin& origin = program.stream(divergence.unit).origin(divergence.command);
   return std::string(kUnitNames[static_cast<std::size_t>(divergence.unit)]) + " command " +
          std::to_string(divergence.command) + " (" + origin_text(program, origin) + "): expected " +
          time_text(divergence.expected) + "; found " + time_text(divergence.found);

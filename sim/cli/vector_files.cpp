@@ -22,9 +22,9 @@ std::span<const std::byte> bytes_of(const std::vector<T>& elements) {
   return std::as_bytes(std::span(elements));
 }
 
-std::vector<EncodedCommand> encoded(const std::vector<Instruction>& stream) {
+std::vector<EncodedCommand> encoded(const CommandStream& stream) {
   std::vector<EncodedCommand> commands;
-  for (const Instruction& instruction : stream) commands.push_back(encode(instruction.command));
+  for (std::size_t i = 0; i < stream.size(); ++i) commands.push_back(stream.encoded(i));
   return commands;
 }
 

@@ -38,7 +38,7 @@ Vectors make_vectors(const Program& program, const Tensor& input) {
   Vectors vectors;
   vectors.dram_before = image(program, machine.dram);
   interpreter::UnitOrder(program).run_in_turns([&](Unit unit, std::size_t index) {
-    const Command& command = program.stream(unit)[index].command;
+    const Command command = program.stream(unit).command(index);
     std::visit([&](const auto& fields) { interpreter::apply(fields, machine); }, command.fields);
   });
   vectors.dram_after = image(program, machine.dram);

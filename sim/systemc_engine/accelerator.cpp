@@ -14,8 +14,9 @@ Accelerator::Accelerator(const sc_core::sc_module_name& name, VectorPath path)
 
 std::array<std::vector<CommandTime>, kUnits> Accelerator::run(const Program& program,
                                                               Scratchpads* scratchpads,
-                                                              DramMemory* dram) {
-  run_ = RunState{&program, scratchpads, dram, 0, nullptr};
+                                                              DramMemory* dram,
+                                                              OfmapHandover* handover) {
+  run_ = RunState{&program, scratchpads, dram, handover, 0, nullptr};
   run_.begin = run_.cycle();
   semaphores_.reset(program);
   for (CommandUnit* unit : units_) unit->begin_run();

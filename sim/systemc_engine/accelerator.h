@@ -14,10 +14,12 @@ class Accelerator : public sc_core::sc_module {
   Accelerator(const sc_core::sc_module_name& name, VectorPath path);
 
   // Runs `program` to the end and gives the times of its commands. `scratchpads` and `dram` are
-  // null when only time is wanted. Throws InternalError for a deadlock, naming who waits for what,
-  // and for tokens that do not drain.
+  // null when only time is wanted; `handover`, where there is one, hears of LOADs and STOREs that
+  // are done. Throws InternalError for a deadlock, naming who waits for what, and for tokens that
+  // do not drain.
   std::array<std::vector<CommandTime>, kUnits> run(const Program& program, Scratchpads* scratchpads,
-                                                   DramMemory* dram);
+                                                   DramMemory* dram,
+                                                   OfmapHandover* handover = nullptr);
 
  private:
   RunState run_;

@@ -35,10 +35,10 @@ CommandUnit::CommandUnit(const sc_core::sc_module_name& name, Unit unit, RunStat
 }
 
 void CommandUnit::begin_run() {
-  stream_ = &run_.program->stream(unit_);
   next_ = 0;
   oldest_ = 0;
-  times_.assign(stream_->size(), {});
+  times_.clear();
+  times_.reserve(stream().size());  // takes memory as commands start
   configure(run_.program->arch);
   // After a run that ended in a deadlock `issue` still listens to ready() instead of begin_.
   begin_.notify(sc_core::SC_ZERO_TIME);
@@ -46,7 +46,7 @@ void CommandUnit::begin_run() {
 }
 
 void CommandUnit::act_at_start(const Command&) {}
-void CommandUnit::act_at_done(const Command&) {}
+void CommandUnit::act_at_done(std::size_t) {}
 
 template <typename Step>
 void CommandUnit::guarded(Step step) {
@@ -64,20 +64,21 @@ void CommandUnit::issue() {
 
 void CommandUnit::start_next() {
   if (!has_work()) return;
-  const Command& command = (*stream_)[next_].command;
   const std::uint64_t now = run_.cycle();
   // 1. Wait for the tokens.
-  if (!semaphores_.try_take(unit_, command.wait_mask, now)) {
+  if (!semaphores_.try_take(unit_, stream().wait_mask(next_), now)) {
     next_trigger(semaphores_.ready(unit_));
     return;
   }
   // 2. Record when it starts, frees the unit and is done.
+  const Command command = stream().command(next_);
   const CommandTime time = schedule(command, now);
   const std::uint64_t last_done = next_ > 0 ? times_[next_ - 1].done : 0;
   QSIM_CHECK(time.done >= std::max(last_done, time.free),
              std::string(kUnitNames[static_cast<std::size_t>(unit_)]) + " command " +
                  std::to_string(next_) + " would be done before the one in front of it");
-  times_[next_++] = time;
+  times_.push_back(time);
+  ++next_;
   // 3. Do the work.
   if (run_.moves_data()) act_at_start(command);
   // 4. Start the next one when this one has left the unit's first stage.
@@ -90,9 +91,8 @@ void CommandUnit::retire() {
   guarded([this] {
     const std::uint64_t now = run_.cycle();
     for (; oldest_ < next_ && times_[oldest_].done <= now; ++oldest_) {
-      const Command& command = (*stream_)[oldest_].command;
-      if (run_.moves_data()) act_at_done(command);
-      semaphores_.raise(command.signal_mask, now);
+      if (run_.moves_data()) act_at_done(oldest_);
+      semaphores_.raise(stream().signal_mask(oldest_), now);
     }
     if (oldest_ < next_) done_.notify(cycles(times_[oldest_].done - now));
   });

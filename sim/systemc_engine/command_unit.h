@@ -12,6 +12,7 @@
 #include "core/dram_memory.h"
 #include "core/engine.h"
 #include "sim/systemc_engine/datapath/scratchpads.h"
+#include "sim/systemc_engine/ofmap_handover.h"
 #include "sim/systemc_engine/semaphore_bank.h"
 
 namespace qsim {
@@ -24,8 +25,9 @@ struct RunState {
   const Program* program = nullptr;
   Scratchpads* scratchpads = nullptr;  // null: time only
   DramMemory* dram = nullptr;
-  std::uint64_t begin = 0;     // cycle of SystemC time at which the run's cycle 0 lies
-  std::exception_ptr failure;  // the first; every unit halts on it
+  OfmapHandover* handover = nullptr;  // null: ofmaps stay where they are
+  std::uint64_t begin = 0;            // cycle of SystemC time at which the run's cycle 0 lies
+  std::exception_ptr failure;         // the first; every unit halts on it
 
   std::uint64_t cycle() const;  // of the run, now
   bool moves_data() const { return scratchpads != nullptr; }
@@ -38,7 +40,7 @@ class CommandUnit : public sc_core::sc_module {
 
   Unit unit() const { return unit_; }
   std::size_t started() const { return next_; }  // commands
-  bool has_work() const { return next_ < stream_->size(); }
+  bool has_work() const { return next_ < stream().size(); }
   std::vector<CommandTime>& times() { return times_; }
 
  protected:
@@ -46,8 +48,10 @@ class CommandUnit : public sc_core::sc_module {
               SemaphoreBank& semaphores);
 
   const Program& program() const { return *run_.program; }
+  CommandStream stream() const { return program().stream(unit_); }
   Scratchpads& scratchpads() { return *run_.scratchpads; }
   DramMemory& dram() { return *run_.dram; }
+  OfmapHandover* handover() { return run_.handover; }
 
   // Called at the start of every run.
   virtual void configure(const ArchConfig& arch) = 0;
@@ -59,7 +63,7 @@ class CommandUnit : public sc_core::sc_module {
   // computes on old bytes, a LOAD that does not wait for an ofmap misses it, and a POST that does
   // not wait for its STORE overwrites what is still to be sent.
   virtual void act_at_start(const Command& command);
-  virtual void act_at_done(const Command& command);
+  virtual void act_at_done(std::size_t index);  // of the command in the stream
 
  private:
   void issue();   // starts the next command
@@ -75,7 +79,6 @@ class CommandUnit : public sc_core::sc_module {
   SemaphoreBank& semaphores_;
   sc_core::sc_event begin_;
   sc_core::sc_event done_;
-  const std::vector<Instruction>* stream_ = nullptr;
   std::size_t next_ = 0;            // command to start
   std::size_t oldest_ = 0;          // command in flight to be done first
   std::vector<CommandTime> times_;  // of the commands started

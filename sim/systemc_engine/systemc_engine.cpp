@@ -26,6 +26,11 @@ VectorPath prepare_systemc(const SystemcEngineOptions& options) {
   return path;
 }
 
+template <typename T>
+T* pointer_to(std::optional<T>& part) {
+  return part ? &*part : nullptr;
+}
+
 class SystemcEngine : public Engine {
  public:
   explicit SystemcEngine(const SystemcEngineOptions& options)
@@ -46,15 +51,19 @@ RunResult SystemcEngine::run(const Program& program, const Tensor& input,
   validate(program.arch);
   std::optional<DramMemory> dram;
   std::optional<Scratchpads> scratchpads;
+  std::optional<OfmapHandover> handover;
   if (options.move_data) {
     dram.emplace(program, input);
     scratchpads.emplace(program.arch);
+    if (options.take_ofmap) handover.emplace(program, *dram, options.take_ofmap);
   }
   RunResult result;
   result.times =
-      accelerator_.run(program, scratchpads ? &*scratchpads : nullptr, dram ? &*dram : nullptr);
+      accelerator_.run(program, pointer_to(scratchpads), pointer_to(dram), pointer_to(handover));
+  if (handover) handover->finish();
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (dram) result.ofmaps = dram->take_ofmaps();
+  if (handover) result.wall_seconds -= handover->seconds();
+  if (dram && !handover) result.ofmaps = dram->take_ofmaps();
   return result;
 }
 

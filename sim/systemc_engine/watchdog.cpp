@@ -14,16 +14,12 @@ std::string unit_name(std::size_t unit) { return std::string(kUnitNames[unit]); 
 std::string producer_text(const Program& program, const std::array<CommandUnit*, kUnits>& units,
                           std::size_t s) {
   for (std::size_t u = 0; u < kUnits; ++u) {
-    const std::vector<Instruction>& stream = program.streams[u];
-    const auto signals = [&](const Instruction& instruction) {
-      return ((instruction.command.signal_mask >> s) & 1) != 0;
-    };
-    if (std::none_of(stream.begin(), stream.end(), signals)) continue;
-    const auto rest = stream.begin() + static_cast<std::ptrdiff_t>(units[u]->started());
-    const auto next = std::find_if(rest, stream.end(), signals);
-    if (next == stream.end()) return "signalled by " + unit_name(u) + ", which has no more of them";
-    return "signalled next by " + unit_name(u) + " command " +
-           std::to_string(next - stream.begin());
+    const CommandStream stream = program.streams[u];
+    if (stream.next_signal(s, 0) == stream.size()) continue;
+    const std::size_t next = stream.next_signal(s, units[u]->started());
+    if (next == stream.size())
+      return "signalled by " + unit_name(u) + ", which has no more of them";
+    return "signalled next by " + unit_name(u) + " command " + std::to_string(next);
   }
   return "signalled by no command";
 }
@@ -31,7 +27,7 @@ std::string producer_text(const Program& program, const std::array<CommandUnit*,
 std::string unit_text(const Program& program, const std::array<CommandUnit*, kUnits>& units,
                       const SemaphoreBank& semaphores, std::size_t u) {
   const std::size_t index = units[u]->started();
-  const Instruction& instruction = program.streams[u][index];
+  const Instruction instruction = program.streams[u][index];
   const std::uint16_t missing = semaphores.missing(instruction.command.wait_mask);
   std::string text = "\n  ";
   text += kUnitNames[u];

@@ -124,7 +124,7 @@ TEST(Errors, LayerWhoseSmallestTileDoesNotFitIsNamed) {
                "  - {op: conv2d, name: pooled_one, out_channels: 4, kernel: 3, pad: 1}\n"
                "  - {op: max_pool, name: pool, kernel: 3}\n");
   expect_error(folder, "--config tiny.yaml --model pooled.yaml", 4,
-               "layer 'pooled_one': its smallest tile does not fit config 'tiny'");
+               "pooled.yaml:5:5: layer 'pooled_one': its smallest tile does not fit config 'tiny'");
 }
 
 TEST(Errors, PictureForAModelWithoutPreprocessingIsRefused) {

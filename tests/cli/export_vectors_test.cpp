@@ -70,7 +70,7 @@ TEST_F(ExportVectors, CommandsAreThoseOfTheProgram) {
   export_small();
   for (std::size_t u = 0; u < kUnits; ++u) {
     const std::string unit(kUnitNames[u]);
-    const auto& stream = program_.streams[u];
+    const CommandStream stream = program_.streams[u];
     const std::string count = std::to_string(stream.size());
     const auto words = npy<std::uint64_t>(unit + ".npy", "<u8", "(" + count + ", 4)");
     const std::vector<std::string> lines = lines_of(read(unit + ".hex"));
@@ -78,7 +78,7 @@ TEST_F(ExportVectors, CommandsAreThoseOfTheProgram) {
     ASSERT_EQ(lines.size(), stream.size());
     EXPECT_EQ(manifest_["commands"][unit], stream.size());
     for (std::size_t i = 0; i < stream.size(); ++i) {
-      const EncodedCommand bits = encode(stream[i].command);
+      const EncodedCommand bits = encode(stream.command(i));
       for (std::size_t w = 0; w < 4; ++w) {
         EXPECT_EQ(words[4 * i + w], bits[w]);
         EXPECT_EQ(std::stoull(lines[i].substr(16 * (3 - w), 16), nullptr, 16), bits[w]);

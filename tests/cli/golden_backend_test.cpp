@@ -1,26 +1,13 @@
 // Which golden runs: `--golden`, `--backend`, QSIM_GOLDEN. What needs a GPU is skipped where there
 // is none; the rest holds with and without one.
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
-#include "tests/cli/run_qsim.h"
+#include "tests/cli/golden_command.h"
 
 namespace qsim {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr const char* kNoVariable = "env -u QSIM_GOLDEN";
 constexpr const char* kNoDevice = "CUDA_VISIBLE_DEVICES= QSIM_GOLDEN=auto";
-
-Json json_of(const TestFolder& folder, const std::string& arguments,
-             const std::string& prefix = kNoVariable) {
-  const Outcome outcome = run_qsim(folder, arguments + " --json - --quiet", prefix);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  Json json = Json::parse(outcome.out, nullptr, false);
-  EXPECT_FALSE(json.is_discarded()) << outcome.out;
-  return json;
-}
 
 bool has_device(const TestFolder& folder) {
   return json_of(folder, "golden info")["cuda_usable"].get<bool>();

@@ -27,6 +27,9 @@ struct Case {
   std::int64_t batch = 1;
   double most = 1.3;  // estimate over measurement
   const char* config = "";
+  const char* out = "";
+  std::string network = "";  // a workload's text, instead of `model`
+  const char* engine = "systemc";
 };
 
 // ru_maxrss of one run, in bytes; -1 when it failed.
@@ -47,14 +50,17 @@ std::int64_t measured_bytes(const TestFolder& folder, const std::string& argumen
 
 // One channel, of which the array makes as many as it is wide; and a ReLU that is a layer of its
 // own.
-constexpr const char* kWide =
-    "input: {shape: [1, 900, 900, 1], dtype: int8}\n"
-    "layers:\n  - {op: relu}\n  - {op: conv2d, out_channels: 1, kernel: 1}\n";
+std::string wide_network(int size) {
+  const std::string pixels = std::to_string(size);
+  return "input: {shape: [1, " + pixels + ", " + pixels +
+         ", 1], dtype: int8}\n"
+         "layers:\n  - {op: relu}\n  - {op: conv2d, out_channels: 1, kernel: 1}\n";
+}
 
 void expect_near(const Case& one) {
   const TestFolder folder;
   std::string model = one.model;
-  if (model == "wide.yaml") model = folder.write(model, kWide);
+  if (!one.network.empty()) model = folder.write("network.yaml", one.network);
   std::string arguments =
       std::string(one.arguments) + " --model " + model + " --batch " + std::to_string(one.batch);
   if (*one.config != 0) arguments += std::string(" --config ") + one.config;
@@ -66,6 +72,8 @@ void expect_near(const Case& one) {
   options.no_verify = one.no_verify;
   options.dump_layers = one.dump_layers;
   options.program_out = one.program_out;
+  options.engine = one.engine;
+  options.out = one.out;
   options.model = model;
   if (*one.config != 0) options.config = one.config;
   options.batch = one.batch;
@@ -120,19 +128,87 @@ TEST(MemoryNeed, IsAnUpperBoundNearWhatTheOtherCommandsTake) {
 
 TEST(MemoryNeed, CountsChannelsAsTheArrayPadsThem) {
   if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
-  for (const char* config : {"pe16x16", "tpu128x128"}) {
+  // As large as makes the padded activations most of the memory.
+  for (const auto& [config, size] : {std::pair("pe16x16", 2000), std::pair("tpu128x128", 900)}) {
     expect_near({.arguments = "run --no-verify",
                  .command = CommandName::kRun,
-                 .model = "wide.yaml",
                  .no_verify = true,
-                 .config = config});
-    expect_near(
-        {.arguments = "run", .command = CommandName::kRun, .model = "wide.yaml", .config = config});
+                 .config = config,
+                 .network = wide_network(size)});
+    expect_near({.arguments = "run",
+                 .command = CommandName::kRun,
+                 .config = config,
+                 .network = wide_network(size)});
     expect_near({.arguments = "verify",
                  .command = CommandName::kVerify,
-                 .model = "wide.yaml",
-                 .config = config});
+                 .config = config,
+                 .network = wide_network(size)});
   }
+}
+
+TEST(MemoryNeed, CountsAnOutputThatIsMostOfTheNetworkAndManyCommands) {
+  if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
+  const char* last =
+      "input: {shape: [1, 1000, 1000, 1], dtype: int8}\n"
+      "layers:\n  - {op: conv2d, out_channels: 64, kernel: 1}\n";
+  expect_near({.arguments = "run --no-verify",
+               .command = CommandName::kRun,
+               .no_verify = true,
+               .network = last});
+  expect_near({.arguments = "run --no-verify --out o",
+               .command = CommandName::kRun,
+               .no_verify = true,
+               .out = "o",
+               .network = last});
+  const char* commands =
+      "input: {shape: [1, 1, 1, 4], dtype: int8}\n"
+      "layers:\n  - {op: fully_connected, out_features: 400000}\n";
+  for (const char* arguments : {"compile", "run", "run --no-data"}) {
+    const bool is_run = std::string_view(arguments) != "compile";
+    expect_near({.arguments = arguments,
+                 .command = is_run ? CommandName::kRun : CommandName::kCompile,
+                 .no_data = std::string_view(arguments) == "run --no-data",
+                 .config = "pe4x4",
+                 .network = commands});
+  }
+  // The estimate is of a text that has just doubled.
+  expect_near({.arguments = "compile --out p",
+               .command = CommandName::kCompile,
+               .program_out = "p",
+               .most = 2.4,
+               .config = "pe4x4",
+               .network = commands});
+  expect_near({.arguments = "export-vectors --out v",
+               .command = CommandName::kExportVectors,
+               .most = 2.4,
+               .config = "pe4x4",
+               .network = commands});
+}
+
+// Eleven layers of 33 MB each in DRAM, of which two are live at a time.
+std::string deep_network() {
+  std::string text = "input: {shape: [1, 512, 512, 1], dtype: int8}\nlayers:\n";
+  for (int i = 0; i < 11; ++i) text += "  - {op: conv2d, out_channels: 1, kernel: 1}\n";
+  return text;
+}
+
+TEST(MemoryNeed, CountsTheWholeDramWhereTheEngineKeepsIt) {
+  if (kSanitized) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
+  expect_near({.arguments = "run --no-verify --engine interpreter",
+               .command = CommandName::kRun,
+               .no_verify = true,
+               .config = "tpu128x128",
+               .network = wide_network(900),
+               .engine = "interpreter"});
+  // Room in the address space is taken for all of it, whatever goes back meanwhile.
+  const TestFolder folder;
+  folder.write("deep.yaml", deep_network());
+  const std::string run = "run --no-verify --model ./deep.yaml --config tpu128x128";
+  const Outcome refused = run_qsim(folder, run, "ulimit -d 300000;");
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_NE(refused.err.find("model './deep.yaml': needs about "), std::string::npos)
+      << refused.err;
+  EXPECT_EQ(run_qsim(folder, run, "ulimit -d 600000;").exit_code, 0);
 }
 
 // Outputs of all pictures, and with --out twice more: 4 KB each here.

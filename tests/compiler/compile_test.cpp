@@ -177,7 +177,7 @@ TEST(Compile, OriginsCoverEveryOfmapOnce) {
     for (const std::vector<int>& counts : stored) {
       EXPECT_EQ(std::ranges::count(counts, 1), std::ssize(counts));
     }
-    for (const auto& stream : program.streams) {
+    for (const CommandStream& stream : program.streams.all()) {
       for (const Instruction& instruction : stream) {
         const Origin& o = instruction.origin;
         const auto tile = tiles.find({o.layer, o.n0, o.n1, o.y0, o.y1, o.x0, o.x1});
@@ -272,13 +272,13 @@ TEST(Compile, TheNextLayersWeightsAreLoadedWhileTheOfmapIsFinished) {
                           .conv(16, window(3, 1, 1))
                           .build();
   const Program program = compile(graph, ArchConfig{});
-  const auto& loads = program.stream(Unit::kLoad);
+  const CommandStream loads = program.stream(Unit::kLoad);
   for (std::size_t i = 0; i < loads.size(); ++i) {
-    const auto& load = std::get<Load>(loads[i].command.fields);
+    const auto load = loads.fields<Load>(i);
     const bool is_act = load.memory == static_cast<std::uint32_t>(LoadMemory::kActivation);
-    if (loads[i].origin.layer != 1 || !is_act) continue;
+    if (loads.origin(i).layer != 1 || !is_act) continue;
     ASSERT_GT(i, 0u);
-    EXPECT_EQ(loads[i - 1].origin.layer, 1) << "weights of layer 1 go first";
+    EXPECT_EQ(loads.origin(i - 1).layer, 1) << "weights of layer 1 go first";
     return;
   }
   FAIL() << "layer 1 loads no activations";

@@ -6,12 +6,14 @@
 #include "compiler/compile.h"
 #include "compiler/passes/passes.h"
 #include "tests/compiler/graph_builder.h"
+#include "tests/compiler/refusal.h"
 
 namespace qsim {
 namespace {
 
 using testing::GraphBuilder;
 using testing::picture;
+using testing::refusal;
 using testing::window;
 
 TEST(MemoryPlan, RegionsAreAlignedAndDoNotOverlap) {
@@ -46,21 +48,26 @@ TEST(MemoryPlan, RegionsAreAlignedAndDoNotOverlap) {
   EXPECT_EQ(plan.layers[2].ifmap.address, plan.layers[1].ofmap.address);
 }
 
-TEST(MemoryPlan, WhatEndsBeyondFourGibibytesIsRefusedByName) {
-  // Each region 1 GiB: the input, then three ofmaps end at 2^32 exactly, and leave no weights.
-  GraphBuilder builder(1, picture(64, 1024, 1024, 16));  // the relu joins the first pool
-  const Graph graph =
-      builder.relu().max_pool(window(1)).max_pool(window(1)).max_pool(window(1)).build();
+// What is refused of a relu and `pools` pools, whose regions have 1 GiB each: the input, then an
+// ofmap a layer, of which the first has the relu and a pool.
+std::string dram_refusal(int pools) {
+  GraphBuilder builder(1, picture(64, 1024, 1024, 16));
+  builder.relu();
+  for (int i = 0; i < pools; ++i) builder.max_pool(window(1));
+  Graph graph = builder.build();
+  for (Layer& layer : graph.layers) layer.source = "net.yaml:3:5: layer '" + layer.name + "'";
   const std::vector<FusedLayer> layers = fuse_layers(graph);
-  try {
-    plan_memory(layers, ArchConfig{});
-    FAIL() << "not refused";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUnsupportedModel);
-    EXPECT_NE(std::string(error.what()).find("commands address 4294967296 bytes"),
-              std::string::npos)
-        << error.what();
-  }
+  return refusal([&] { plan_memory(layers, ArchConfig{}); }, ExitCode::kUnsupportedModel);
+}
+
+TEST(MemoryPlan, WhatEndsBeyondFourGibibytesIsRefusedAtItsPlaceInTheFile) {
+  // Three ofmaps end at 2^32 exactly, and leave no room for the first layer's weights.
+  EXPECT_EQ(dram_refusal(3),
+            "net.yaml:3:5: layer 'relu0' ends at byte 4294971392 of DRAM; commands address "
+            "4294967296 bytes");
+  EXPECT_EQ(dram_refusal(4),
+            "net.yaml:3:5: layer 'pool4' ends at byte 5368709120 of DRAM; commands address "
+            "4294967296 bytes");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "core/program_text.h"
 #include "golden/program_interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
+#include "tests/core/program_draft.h"
 
 namespace qsim {
 namespace {
@@ -94,7 +95,7 @@ struct Tally {
 
 // Calls visit(unit, index, mutant's command) for about `count` commands all over the program, each
 // on a fresh copy, and tallies what visit leaves there (visit returns "" to skip).
-using Mutate = std::function<std::string(Program&, Unit, std::size_t, Random&)>;
+using Mutate = std::function<std::string(ProgramDraft&, Unit, std::size_t, Random&)>;
 Tally mutate_all(const Subject& subject, std::size_t count, std::uint64_t seed,
                  const Mutate& mutate) {
   Random random(seed);
@@ -104,12 +105,12 @@ Tally mutate_all(const Subject& subject, std::size_t count, std::uint64_t seed,
     const std::size_t size = subject.program.stream(unit).size();
     const auto index =
         static_cast<std::size_t>(random.uniform(0, static_cast<std::int64_t>(size) - 1));
-    Program mutant = subject.program;
+    ProgramDraft mutant(subject.program);
     const std::string what = mutate(mutant, unit, index, random);
     if (what.empty()) continue;
-    tally.add(mutant, subject,
+    tally.add(mutant.program(), subject,
               command_label(subject.program, unit, index) + ": " + what + "\n  " +
-                  command_text(subject.program, subject.program.stream(unit)[index].command));
+                  command_text(subject.program, subject.program.stream(unit).command(index)));
   }
   return tally;
 }
@@ -127,8 +128,8 @@ void for_each_subject(const std::function<void(const Subject&)>& check) {
 
 TEST(Mutation, EveryTokenBitDroppedOrAddedIsRefused) {
   for_each_subject([](const Subject& subject) {
-    const Tally tally =
-        mutate_all(subject, 400, 1, [](Program& p, Unit unit, std::size_t index, Random& random) {
+    const Tally tally = mutate_all(
+        subject, 400, 1, [](ProgramDraft& p, Unit unit, std::size_t index, Random& random) {
           Command& c = p.stream(unit)[index].command;
           const auto bit = static_cast<std::uint16_t>(1u << random.uniform(0, 10));
           (random.chance(0.5) ? c.wait_mask : c.signal_mask) ^= bit;
@@ -142,25 +143,25 @@ TEST(Mutation, EveryTokenBitDroppedOrAddedIsRefused) {
 // Harmless where another token, or the order within a unit, implies the same.
 TEST(Mutation, TokenDroppedOnBothSidesIsRefusedOrImpliedByOthers) {
   for_each_subject([](const Subject& subject) {
-    const Tally tally =
-        mutate_all(subject, 400, 2,
-                   [](Program& p, Unit unit, std::size_t index, Random& random) -> std::string {
-                     const auto bit = static_cast<std::uint16_t>(1u << random.uniform(0, 10));
-                     if ((p.stream(unit)[index].command.wait_mask & bit) == 0) return "";
-                     std::size_t waits = 0;
-                     for (std::size_t i = 0; i < index; ++i) {
-                       waits += (p.stream(unit)[i].command.wait_mask & bit) != 0 ? 1 : 0;
-                     }
-                     for (auto& stream : p.streams) {
-                       for (Instruction& other : stream) {
-                         if ((other.command.signal_mask & bit) == 0 || waits-- != 0) continue;
-                         other.command.signal_mask ^= bit;
-                         p.stream(unit)[index].command.wait_mask ^= bit;
-                         return "semaphore bit " + std::to_string(bit) + " dropped on both sides";
-                       }
-                     }
-                     return "";
-                   });
+    const Tally tally = mutate_all(
+        subject, 400, 2,
+        [](ProgramDraft& p, Unit unit, std::size_t index, Random& random) -> std::string {
+          const auto bit = static_cast<std::uint16_t>(1u << random.uniform(0, 10));
+          if ((p.stream(unit)[index].command.wait_mask & bit) == 0) return "";
+          std::size_t waits = 0;
+          for (std::size_t i = 0; i < index; ++i) {
+            waits += (p.stream(unit)[i].command.wait_mask & bit) != 0 ? 1 : 0;
+          }
+          for (auto& stream : p.streams()) {
+            for (Instruction& other : stream) {
+              if ((other.command.signal_mask & bit) == 0 || waits-- != 0) continue;
+              other.command.signal_mask ^= bit;
+              p.stream(unit)[index].command.wait_mask ^= bit;
+              return "semaphore bit " + std::to_string(bit) + " dropped on both sides";
+            }
+          }
+          return "";
+        });
     EXPECT_GT(tally.refused, 40u);
     EXPECT_EQ(tally.wrong_bytes, 0u);
     EXPECT_LE(tally.harmless.size(), tally.refused / 2) << tally.harmless_text();
@@ -170,8 +171,8 @@ TEST(Mutation, TokenDroppedOnBothSidesIsRefusedOrImpliedByOthers) {
 // Local and DRAM addresses, by one beat, word or slot.
 TEST(Mutation, EveryAddressShiftedIsRefusedOrGivesWrongBytes) {
   for_each_subject([](const Subject& subject) {
-    const Tally tally =
-        mutate_all(subject, 400, 3, [](Program& p, Unit unit, std::size_t index, Random& random) {
+    const Tally tally = mutate_all(
+        subject, 400, 3, [](ProgramDraft& p, Unit unit, std::size_t index, Random& random) {
           Command& c = p.stream(unit)[index].command;
           std::vector<std::size_t> addresses;
           const auto fields = command_fields(unit);
@@ -200,7 +201,7 @@ TEST(Mutation, EveryCountChangedIsRefusedOrGivesWrongBytesOrIsNotUsed) {
   for_each_subject([](const Subject& subject) {
     const Tally tally = mutate_all(
         subject, 600, 4,
-        [](Program& p, Unit unit, std::size_t index, Random& random) -> std::string {
+        [](ProgramDraft& p, Unit unit, std::size_t index, Random& random) -> std::string {
           Command& c = p.stream(unit)[index].command;
           const auto fields = command_fields(unit);
           const std::size_t field = random.next() % fields.size();
@@ -236,7 +237,7 @@ TEST(Mutation, EveryCountChangedIsRefusedOrGivesWrongBytesOrIsNotUsed) {
 TEST(Mutation, SwappedCommandsAreRefusedOrGiveWrongBytesOrMayGoEitherWay) {
   for_each_subject([](const Subject& subject) {
     const Tally tally = mutate_all(
-        subject, 400, 5, [](Program& p, Unit unit, std::size_t index, Random&) -> std::string {
+        subject, 400, 5, [](ProgramDraft& p, Unit unit, std::size_t index, Random&) -> std::string {
           auto& stream = p.stream(unit);
           if (index + 1 == stream.size()) return "";
           std::swap(stream[index], stream[index + 1]);

@@ -1,4 +1,5 @@
 // What the compiler and the workload reader refuse, beside what the tests of each pass show.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -7,27 +8,16 @@
 
 #include "compiler/passes/passes.h"
 #include "compiler/workload/workload.h"
-#include "core/error.h"
 #include "tests/compiler/graph_builder.h"
+#include "tests/compiler/refusal.h"
 
 namespace qsim {
 namespace {
 
 using testing::GraphBuilder;
 using testing::picture;
+using testing::refusal;
 using testing::window;
-
-template <typename Action>
-std::string refusal(Action action, ExitCode code) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return "";
-}
 
 TEST(FuseLayersRefuses, AFlattenThatHasNoOtherLayerBesideIt) {
   const Graph graph = GraphBuilder(1, picture(1, 3, 3, 2)).flatten().build();
@@ -43,15 +33,59 @@ TEST(FuseLayersRefuses, APoolOnAPictureThatAFlattenLaidOut) {
       << message;
 }
 
-// The error of a workload of one convolution with `fields`.
+// A workload of these layers, a line each, removed with the object.
+class WorkloadFile {
+ public:
+  explicit WorkloadFile(const std::string& layers)
+      : path_(std::filesystem::temp_directory_path() /
+              ("qsim-refusal-" + std::to_string(getpid()) + ".yaml")) {
+    std::ofstream(path_) << "input: {shape: [1, 20, 20, 3]}\nlayers:\n" << layers;
+  }
+  ~WorkloadFile() { std::filesystem::remove(path_); }
+  WorkloadFile(const WorkloadFile&) = delete;
+  WorkloadFile& operator=(const WorkloadFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A convolution with `fields`.
+std::string conv(const std::string& fields) {
+  return "  - {op: conv2d, name: c, out_channels: 4, " + fields + "}\n";
+}
+
+// The error of the reader of that convolution.
 std::string workload_refusal(const std::string& fields) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() /
-                                     ("qsim-refusal-" + std::to_string(getpid()) + ".yaml");
-  std::ofstream(path) << "input: {shape: [1, 8, 8, 3]}\nlayers:\n  - {op: conv2d, out_channels: 4, "
-                      << fields << "}\n";
-  const std::string message = refusal([&] { load_workload(path); }, ExitCode::kBadInput);
-  std::filesystem::remove(path);
-  return message;
+  const WorkloadFile file(conv(fields));
+  return refusal([&] { load_workload(file.path()); }, ExitCode::kBadInput);
+}
+
+// What only the accelerator lacks is no error of the reader, and names the file's place all the
+// same.
+TEST(FuseLayersRefuses, WhatAFileAsksForAtItsPlaceInTheFile) {
+  const auto fused = [](const std::string& layers) {
+    const WorkloadFile file(layers);
+    const Graph graph = load_workload(file.path()).graph;
+    const std::string message = refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel);
+    const std::string path = file.path().string();
+    EXPECT_EQ(message.substr(0, path.size()), path);
+    return message.substr(std::min(path.size(), message.size()));
+  };
+  EXPECT_EQ(
+      fused(conv("kernel: 3, rounding: half_away")),
+      ":3:5: layer 'c': rounding mode half_away; the accelerator has floor, half_even, half_up");
+  EXPECT_EQ(
+      fused(conv("kernel: 3, rounding: toward_zero")),
+      ":3:5: layer 'c': rounding mode toward_zero; the accelerator has floor, half_even, half_up");
+  EXPECT_EQ(fused(conv("kernel: 16")),
+            ":3:5: layer 'c': kernel height is 16; the accelerator supports up to 15");
+  const std::string flatten = "  - {op: flatten, name: f}\n";
+  EXPECT_EQ(fused(flatten), ":3:5: layer 'f': a Flatten needs a layer in front of it or behind it");
+  EXPECT_EQ(fused(flatten + "  - {op: max_pool, name: p, kernel: 1}\n"),
+            ":4:5: layer 'p': max_pool on a flattened picture; only fully_connected can follow a "
+            "Flatten");
 }
 
 TEST(WorkloadRefuses, AKernelOfThreeNumbersAndAShiftGivenTwice) {

@@ -7,6 +7,7 @@
 #include "compiler/compile.h"
 #include "compiler/verifier/verify.h"
 #include "tests/compiler/graph_builder.h"
+#include "tests/core/program_draft.h"
 
 namespace qsim {
 namespace {
@@ -18,14 +19,15 @@ using testing::window;
 
 void expect_quick_refusal(std::uint32_t plane_words, std::uint32_t row_words) {
   const ArchConfig arch = small_arch(8, 8);
-  Program program =
-      compile(GraphBuilder(41, picture(1, 24, 24, 16)).conv(24, window(3)).build(), arch);
-  for (Instruction& instruction : program.stream(Unit::kExecute)) {
+  ProgramDraft draft(
+      compile(GraphBuilder(41, picture(1, 24, 24, 16)).conv(24, window(3)).build(), arch));
+  for (Instruction& instruction : draft.stream(Unit::kExecute)) {
     auto& execute = std::get<Execute>(instruction.command.fields);
     execute.planes = execute.in_rows = execute.out_rows = 4095;
     execute.act_plane_words = plane_words;
     execute.act_row_words = row_words;
   }
+  const Program program = draft.program();
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(verify(program, arch).empty());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));

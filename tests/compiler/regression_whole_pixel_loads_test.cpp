@@ -7,6 +7,7 @@
 #include "golden/cpu/graph_executor.h"
 #include "golden/program_interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
+#include "tests/core/program_draft.h"
 
 namespace qsim {
 namespace {
@@ -50,11 +51,11 @@ TEST(WholePixelLoads, TheBytesAreGoldens) {
 
 TEST(WholePixelLoads, VerifierRefusesPartOfAPixel) {
   const ArchConfig arch = narrow_slots();
-  Program program = compile(vectors(), arch);
-  auto& load = std::get<Load>(program.stream(Unit::kLoad)[0].command.fields);
+  ProgramDraft draft(compile(vectors(), arch));
+  Load& load = draft.fields<Load>(0);
   ASSERT_EQ(load.memory, static_cast<std::uint32_t>(LoadMemory::kActivation));
   load.run_bytes -= static_cast<std::uint32_t>(arch.array_rows);
-  const std::vector<std::string> violations = verify(program, arch);
+  const std::vector<std::string> violations = verify(draft.program(), arch);
   ASSERT_FALSE(violations.empty());
   EXPECT_NE(violations[0].find("a multiple of 4 is needed"), std::string::npos) << violations[0];
 }

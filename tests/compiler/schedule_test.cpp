@@ -6,6 +6,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/workload/random_layer.h"
+#include "compiler/workload/workload.h"
+#include "core/io/arch_config_file.h"
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {
@@ -65,10 +67,10 @@ TEST(Schedule, WhereWeightsTakeTheBusAsLongAsTheArrayEverySlotIsFilledEarly) {
 TEST(Schedule, SlotsAndHalvesGoRound) {
   const Graph graph = GraphBuilder(15, picture(1, 40, 40, 16)).conv(64, window(3, 1, 1)).build();
   const Program program = compile(graph, ArchConfig{});
-  const auto& posts = program.stream(Unit::kPost);
+  const CommandStream posts = program.stream(Unit::kPost);
   ASSERT_GE(posts.size(), 4u);
   for (std::size_t i = 0; i < posts.size(); ++i) {
-    const auto& post = std::get<Post>(posts[i].command.fields);
+    const auto post = posts.fields<Post>(i);
     EXPECT_EQ(post.acc_half, i % 2);
     EXPECT_EQ(post.param_slot, i % 2);
     EXPECT_EQ(post.out_addr, i % 2 * 512);  // 16 KiB of 16-byte words in two halves
@@ -90,12 +92,22 @@ TEST(Schedule, StreamsAreReservedForJustTheCommandsThatTheyGet) {
     ArchConfig arch;
     if (seed % 2 == 0) arch = shrink_memories(arch, random);
     const Program program = compile(make_random_layer(seed, arch).graph, arch);
-    for (const auto& stream : program.streams) {
+    for (const CommandStream& stream : program.streams.all()) {
       EXPECT_EQ(stream.capacity(), stream.size()) << "seed " << seed;
     }
     commands += program.command_count();
   }
   EXPECT_GE(commands, 6000u);
+}
+
+// An origin for every group of psums, which a POST takes, and few of them twice.
+TEST(Schedule, CommandsOfAGroupShareItsOrigin) {
+  const ArchConfig arch = load_arch_config("configs/pe4x4.yaml");
+  const Program program = compile(load_workload("models/workloads/vgg8.yaml").graph, arch);
+  const std::size_t groups = program.stream(Unit::kPost).size();
+  EXPECT_GE(program.command_count(), 5 * groups);
+  EXPECT_GE(program.streams.origin_count(), groups);
+  EXPECT_LE(program.streams.origin_count(), groups + groups / 100);
 }
 
 }  // namespace

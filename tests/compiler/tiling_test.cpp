@@ -253,7 +253,8 @@ TEST(ChooseTiling, ALayerWhoseSmallestTileDoesNotFitIsRefusedByName) {
                           .conv(5, window(2))
                           .max_pool({4, 4, 4, 4, 0, 0, 0, 0})
                           .build();
-  const FusedLayer layer = fuse_layers(graph)[0];
+  FusedLayer layer = fuse_layers(graph)[0];
+  layer.source = "net.onnx: node 'conv0' (QLinearConv)";
   const LayerGeometry g = layer_geometry(layer, arch);
   EXPECT_NO_THROW(choose_tiling(layer, g, arch));
   arch.act_slots = 4;  // 16 words a slot; a pooled pixel needs 4 rows of 5 columns
@@ -263,9 +264,9 @@ TEST(ChooseTiling, ALayerWhoseSmallestTileDoesNotFitIsRefusedByName) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kUnsupportedModel);
     EXPECT_STREQ(error.what(),
-                 "layer 'conv0': its smallest tile does not fit config 'small': it needs 20 words "
-                 "of an activation slot (16 there), 16 of an accumulator half (32 there) and 1 of "
-                 "an output half (32 there)");
+                 "net.onnx: node 'conv0' (QLinearConv): its smallest tile does not fit config "
+                 "'small': it needs 20 words of an activation slot (16 there), 16 of an "
+                 "accumulator half (32 there) and 1 of an output half (32 there)");
   }
 }
 

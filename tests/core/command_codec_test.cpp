@@ -76,11 +76,38 @@ TEST(CommandCodec, PutsFieldsOneAfterAnotherFromTheLeastSignificantBit) {
   }
 }
 
+// One bit of one field at a time, also of those that lie across two words.
+TEST(CommandCodec, EveryBitOfEveryFieldHasItsPlace) {
+  for (const Unit unit : kAllUnits) {
+    int position = 36;
+    int across = 0;
+    const auto fields = command_fields(unit);
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (position / 64 != (position + fields[i].bits - 1) / 64) ++across;
+      for (int bit = 0; bit < fields[i].bits; ++bit, ++position) {
+        const bool is_sign = fields[i].is_signed && bit + 1 == fields[i].bits;
+        const std::int64_t value = is_sign ? lowest(fields[i]) : std::int64_t{1} << bit;
+        EncodedCommand bits{};
+        bits[0] = static_cast<std::uint64_t>(unit);
+        bits[static_cast<std::size_t>(position / 64)] |= std::uint64_t{1} << (position % 64);
+        Command command = empty_command(unit);
+        set_field(command, i, value);
+        EXPECT_EQ(encode(command), bits) << fields[i].name << " bit " << bit;
+        EXPECT_EQ(field_value(decode(bits), i), value) << fields[i].name << " bit " << bit;
+        EXPECT_EQ(decode(bits), command) << fields[i].name << " bit " << bit;
+      }
+    }
+    EXPECT_GT(across, 0) << "unit " << kUnitNames[static_cast<std::size_t>(unit)];
+  }
+}
+
 TEST(CommandCodec, EncodesTheMasksBehindTheOpcode) {
   Command command = empty_command(Unit::kStore);
   command.wait_mask = 0x8001;
   command.signal_mask = 0x4002;
   EXPECT_EQ(encode(command)[0], 0x3ull | (0x8001ull << 4) | (0x4002ull << 20));
+  EXPECT_EQ(wait_mask_of(encode(command)), 0x8001);
+  EXPECT_EQ(signal_mask_of(encode(command)), 0x4002);
 }
 
 TEST(CommandCodec, RefusesAValueWiderThanItsFieldByName) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/core/program_draft.h"
 #include "tests/sim/hand_program.h"
 
 namespace qsim {
@@ -29,10 +30,11 @@ Program two_layer_program() {
   append_round(program);
   program.layers.push_back(program.layers[0]);
   program.layers[1].name = "conv_b";
-  for (auto& stream : program.streams) {
+  ProgramDraft draft(std::move(program));
+  for (auto& stream : draft.streams()) {
     for (std::size_t i = stream.size() / 2; i < stream.size(); ++i) stream[i].origin.layer = 1;
   }
-  return program;
+  return draft.program();
 }
 
 // The first STORE's response comes at `first_layer_end`.
@@ -116,16 +118,16 @@ TEST(CycleAccounting, AStallThatCrossesTheEndOfAWindowIsCutThere) {
 }
 
 TEST(CycleAccounting, BubblesOfFoldsWithFewerPixelsThanRowsAreCountedToTheCycle) {
-  Program program = two_layer_program();
-  for (ProgramLayer& layer : program.layers) layer.macs = 128;
-  for (Instruction& instruction : program.stream(Unit::kExecute)) {
+  ProgramDraft draft(two_layer_program());
+  for (ProgramLayer& layer : draft.layers) layer.macs = 128;
+  for (Instruction& instruction : draft.stream(Unit::kExecute)) {
     auto& execute = std::get<Execute>(instruction.command.fields);
     execute.out_rows = 1;  // 4 folds of 4 cycles with 2 pixels each
     execute.out_cols = 2;
     execute.planes = 4;
   }
   // The second EXECUTE has run 7 cycles at 105: a whole fold and 3 cycles of the next.
-  const RunAccount run = account(program, two_rounds(105));
+  const RunAccount run = account(draft.program(), two_rounds(105));
   EXPECT_EQ(run.layers[0].fold_bubble_cycles, 8u + 2u + 1u);
   EXPECT_EQ(run.layers[1].fold_bubble_cycles, 5u);
   EXPECT_EQ(run.layers[0].streamed_macs, 4u * 2u * 16u);
@@ -144,9 +146,9 @@ TEST(CycleAccounting, ACommandThatStartsACycleEarlyOrLateIsAnError) {
 }
 
 TEST(CycleAccounting, ATokenThatNobodySignalsIsAnError) {
-  Program program = hand_program();
-  program.stream(Unit::kLoad)[0].command.signal_mask = 0;
-  EXPECT_THROW(account(program, one_round()), InternalError);
+  ProgramDraft draft(hand_program());
+  draft.command(Unit::kLoad, 0).signal_mask = 0;
+  EXPECT_THROW(account(draft.program(), one_round()), InternalError);
 }
 
 TEST(CycleAccounting, TimesThatDoNotCoverTheProgramAreAnError) {
@@ -168,9 +170,9 @@ TEST(CycleAccounting, ALayerThatUsesMoreThanEveryPeIsAnError) {
 }
 
 TEST(CycleAccounting, TrafficThatBelongsToNoLayerIsAnError) {
-  Program program = hand_program();
-  program.stream(Unit::kLoad)[2].origin.layer = 1;
-  EXPECT_THROW(account(program, one_round()), InternalError);
+  ProgramDraft draft(hand_program());
+  draft.stream(Unit::kLoad)[2].origin.layer = 1;
+  EXPECT_THROW(account(draft.program(), one_round()), InternalError);
 }
 
 TEST(CycleAccounting, UtilizationOfNoCyclesIsZero) {

@@ -176,6 +176,49 @@ TEST(DramLayout, PacksTapsAsTheWindowOfEachOutputPosition) {
   }
 }
 
+TEST(DramLayout, ARowIsOfTheWholeTensorAndHasTheWidthOfOne) {
+  DramTensor tensor;
+  tensor.address = 64;
+  tensor.block = 4;
+  tensor.value.shape = {1, 3, 2, 5};
+  const std::vector<std::byte> dram(static_cast<std::size_t>(tensor.size_bytes()));
+  std::vector<std::byte> row(10);
+  unpack_row(tensor, dram, 0, 1, row);
+  // Long enough for row 0 and even for row 1, but not whole.
+  EXPECT_THROW(unpack_row(tensor, std::span(dram).first(dram.size() - 1), 0, 0, row),
+               InternalError);
+  EXPECT_THROW(unpack_row(tensor, std::span(dram).subspan(8), 0, 1, row), InternalError);
+  EXPECT_THROW(unpack_row(tensor, dram, 0, 1, std::span(row).first(9)), InternalError);
+  EXPECT_THROW(unpack(tensor, std::span(dram).subspan(1)), InternalError);
+}
+
+TEST(DramLayout, UnpacksRowsAsTheyStandInTheTensor) {
+  const std::uint64_t seed = 44;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  for (int i = 0; i < 100; ++i) {
+    const DramTensor tensor = random_input(random).tensor;
+    const ImageShape& shape = tensor.value.shape;
+    std::vector<std::byte> dram(static_cast<std::size_t>(tensor.size_bytes()));
+    for (std::byte& byte : dram) byte = static_cast<std::byte>(random.next());
+    const std::byte mask = tensor.value.is_unsigned() ? std::byte{0x80} : std::byte{0};
+    const std::int64_t n = random.uniform(0, shape.batch - 1);
+    const std::int64_t y = random.uniform(0, shape.height - 1);
+    std::vector<std::byte> row(static_cast<std::size_t>(shape.width * shape.channels), kStale);
+    unpack_row(tensor, dram, n, y, row);
+    for (std::int64_t x = 0; x < shape.width; ++x) {
+      for (std::int64_t c = 0; c < shape.channels; ++c) {
+        const std::int64_t at = tensor.element_address(n, y, x, c) - tensor.address;
+        ASSERT_EQ(row[static_cast<std::size_t>(x * shape.channels + c)],
+                  dram[static_cast<std::size_t>(at)] ^ mask)
+            << "case " << i << " at " << x << " " << c;
+      }
+    }
+    row.push_back(kStale);
+    EXPECT_THROW(unpack_row(tensor, dram, n, y, row), InternalError);
+  }
+}
+
 TEST(DramLayout, RefusesAPictureOfAnotherShapeOrType) {
   HostInput input;
   input.tensor.block = 16;

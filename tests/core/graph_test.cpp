@@ -170,6 +170,11 @@ std::int64_t walk_windows(std::int64_t size, std::int64_t kernel, std::int64_t s
   return count;
 }
 
+TEST(Graph, ErrorsCallALayerByItsSourceAndElseByItsName) {
+  EXPECT_EQ(layer_place("conv1"), "layer 'conv1'");
+  EXPECT_EQ(layer_place("conv1", "net.yaml:4:5: layer 'conv1'"), "net.yaml:4:5: layer 'conv1'");
+}
+
 TEST(Graph, CountsWindowsAsOnnxDoes) {
   std::int64_t with_overhang = 0;
   for (std::int64_t size = 1; size <= 12; ++size) {

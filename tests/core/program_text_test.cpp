@@ -9,6 +9,7 @@
 
 #include "core/isa/command_codec.h"
 #include "core/text_line.h"
+#include "tests/core/program_draft.h"
 #include "tests/core/sample_program.h"
 
 namespace qsim {
@@ -65,9 +66,10 @@ Program random_program(std::uint64_t seed) {
     }
   }
   program.arch.clock_mhz = random.uniform(1, 10000);
+  ProgramDraft draft(std::move(program));
   for (std::size_t unit = 0; unit < kUnits; ++unit) {
-    program.streams[unit].resize(static_cast<std::size_t>(random.uniform(0, 20)));
-    for (Instruction& instruction : program.streams[unit]) {
+    draft.streams()[unit].resize(static_cast<std::size_t>(random.uniform(0, 20)));
+    for (Instruction& instruction : draft.streams()[unit]) {
       instruction.command = empty_command(static_cast<Unit>(unit));
       instruction.command.wait_mask = static_cast<std::uint16_t>(random.next());
       instruction.command.signal_mask = static_cast<std::uint16_t>(random.next());
@@ -84,7 +86,7 @@ Program random_program(std::uint64_t seed) {
       }
     }
   }
-  return program;
+  return draft.program();
 }
 
 TEST(ProgramText, RandomCommandsOfEveryFieldValueSurviveTheRoundTrip) {
@@ -103,7 +105,7 @@ TEST(ProgramText, ControlCharactersAreEscapedAndPlainWordsAreNot) {
 
 TEST(ProgramText, CommandTextNamesSemaphoresAndFields) {
   const Program program = sample::program();
-  EXPECT_EQ(command_text(program, program.stream(Unit::kStore)[3].command),
+  EXPECT_EQ(command_text(program, program.stream(Unit::kStore).command(3)),
             "store wait=out_ready signal=out_free,ofmap_done dram_addr=160 out_addr=128 "
             "run_bytes=32 runs=1 run_stride=32 groups=1 group_stride=32");
   EXPECT_EQ(command_label(program, Unit::kPost, 1),

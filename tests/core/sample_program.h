@@ -76,8 +76,7 @@ inline DramSegment random_params(std::string name, std::int64_t address, std::si
 template <typename Fields>
 void emit(Program& program, std::uint16_t wait, std::uint16_t signal, Fields fields,
           Origin origin) {
-  Command command{wait, signal, fields};
-  program.stream(command.unit()).push_back({command, origin});
+  program.streams.append({wait, signal, fields}, origin);
 }
 
 inline Load load(LoadMemory memory, std::uint32_t dram_addr, std::uint32_t local_addr,

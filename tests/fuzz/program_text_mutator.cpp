@@ -10,6 +10,7 @@
 #include "core/isa/command_codec.h"
 #include "core/program_text.h"
 #include "core/random.h"
+#include "tests/core/program_draft.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
@@ -40,12 +41,12 @@ void change_field(Command& command, Random& random) {
 }
 
 // The same semaphore at one command that waits and one that signals, so that counts stay equal.
-void change_tokens(Program& program, Random& random) {
+void change_tokens(ProgramDraft& program, Random& random) {
   const auto bit = static_cast<std::uint16_t>(1u << random.uniform(0, 11));
   const bool pair = random.chance(0.6);
   for (const bool wait : {true, false}) {
     if (!pair && random.chance(0.5)) continue;
-    auto& stream = program.streams[below(random, kUnits)];
+    auto& stream = program.streams()[below(random, kUnits)];
     if (stream.empty()) continue;
     Command& command = stream[below(random, stream.size())].command;
     (wait ? command.wait_mask : command.signal_mask) ^= bit;
@@ -89,8 +90,8 @@ void change_tensor(DramTensor& tensor, Random& random) {
       std::max<std::int64_t>(0, random.chance(0.5) ? number + random.uniform(-2, 2) : number * 2);
 }
 
-void mutate(Program& program, Random& random) {
-  auto& stream = program.streams[below(random, kUnits)];
+void mutate(ProgramDraft& program, Random& random) {
+  auto& stream = program.streams()[below(random, kUnits)];
   switch (random.next() % 8) {
     case 0:
       return change_tokens(program, random);
@@ -124,9 +125,10 @@ std::size_t mutate_program(std::span<std::uint8_t> data, std::size_t size, std::
   } catch (const Error&) {
     return LLVMFuzzerMutate(data.data(), size, data.size());
   }
-  for (std::int64_t count = random.uniform(1, 4); count > 0; --count) mutate(program, random);
+  ProgramDraft draft(std::move(program));
+  for (std::int64_t count = random.uniform(1, 4); count > 0; --count) mutate(draft, random);
   std::ostringstream out;
-  print_program(program, out);
+  print_program(draft.program(), out);
   const std::string text = out.str();
   if (text.size() > data.size()) return LLVMFuzzerMutate(data.data(), size, data.size());
   std::memcpy(data.data(), text.data(), text.size());

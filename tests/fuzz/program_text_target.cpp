@@ -43,7 +43,7 @@ bool is_small(const Program& program) {
     if (kib > kMostMemoryKib) return false;
   }
   double work = 0;
-  for (const auto& stream : program.streams) {
+  for (const CommandStream& stream : program.streams.all()) {
     for (const Instruction& instruction : stream) {
       work += std::visit([&](const auto& fields) { return work_of(fields, arch); },
                          instruction.command.fields);

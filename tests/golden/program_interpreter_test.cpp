@@ -8,6 +8,7 @@
 
 #include "golden/program_interpreter/command_effects.h"
 #include "golden/program_interpreter/fold_kernel.h"
+#include "tests/core/program_draft.h"
 #include "tests/core/sample_program.h"
 
 namespace qsim {
@@ -284,9 +285,9 @@ bool caught_in_random_order(const Program& program, const RunResult& good) {
   return false;
 }
 
-void drop_semaphore(Program& program, std::size_t semaphore) {
+void drop_semaphore(ProgramDraft& program, std::size_t semaphore) {
   const auto kept = static_cast<std::uint16_t>(~sample::mask(semaphore));
-  for (auto& stream : program.streams) {
+  for (auto& stream : program.streams()) {
     for (Instruction& instruction : stream) {
       instruction.command.wait_mask &= kept;
       instruction.command.signal_mask &= kept;
@@ -301,9 +302,9 @@ TEST(ProgramInterpreter, RandomOrderShowsEveryMissingTokenAsWrongBytes) {
        {sample::kActReady, sample::kWeightReady, sample::kParamReady, sample::kParamFree,
         sample::kAccReady, sample::kWeightFree, sample::kAccFree, sample::kOutReady,
         sample::kOutFree, sample::kOfmapDone}) {
-    Program program = sample::program();
+    ProgramDraft program(sample::program());
     drop_semaphore(program, semaphore);
-    EXPECT_TRUE(caught_in_random_order(program, good))
+    EXPECT_TRUE(caught_in_random_order(program.program(), good))
         << program.semaphores[semaphore].name << " is not missed";
   }
 }
@@ -315,26 +316,26 @@ TEST(ProgramInterpreter, RandomOrderStartsWithGarbageSoThatReadingWhatWasNeverWr
     EXPECT_NE(first, good);
     EXPECT_NE(first, run(program, true, 2).ofmaps);
   };
-  Program program = sample::program();
-  std::get<Execute>(program.stream(Unit::kExecute)[4].command.fields).act_addr = 200;
-  expect_garbage(program);
-  program = sample::program();
-  std::get<Execute>(program.stream(Unit::kExecute)[4].command.fields).weight_addr = 200;
-  expect_garbage(program);
-  program = sample::program();
-  std::get<Post>(program.stream(Unit::kPost)[4].command.fields).acc_addr = 16;
-  expect_garbage(program);
-  program = sample::program();
-  std::get<Store>(program.stream(Unit::kStore)[4].command.fields).out_addr = 100;
-  expect_garbage(program);
+  ProgramDraft draft(sample::program());
+  draft.fields<Execute>(4).act_addr = 200;
+  expect_garbage(draft.program());
+  draft = ProgramDraft(sample::program());
+  draft.fields<Execute>(4).weight_addr = 200;
+  expect_garbage(draft.program());
+  draft = ProgramDraft(sample::program());
+  draft.fields<Post>(4).acc_addr = 16;
+  expect_garbage(draft.program());
+  draft = ProgramDraft(sample::program());
+  draft.fields<Store>(4).out_addr = 100;
+  expect_garbage(draft.program());
 }
 
 TEST(ProgramInterpreter, DeadlockNamesWhoWaitsForWhatAndWhoShouldSignalIt) {
-  Program program = sample::program();
-  program.stream(Unit::kPost)[0].command.signal_mask &=
+  ProgramDraft draft(sample::program());
+  draft.command(Unit::kPost, 0).signal_mask &=
       static_cast<std::uint16_t>(~sample::mask(sample::kOutReady));
   for (const bool random_order : {false, true}) {
-    const std::string message = failure(program, random_order);
+    const std::string message = failure(draft.program(), random_order);
     EXPECT_NE(message.find("deadlock in program 'two layers'"), std::string::npos) << message;
     EXPECT_NE(message.find("load command 12 (second tile 0, n 0..1, y 0..2, x 0..2, c 0..4) waits "
                            "for ofmap_done (next signalled by store command 3"),
@@ -348,27 +349,27 @@ TEST(ProgramInterpreter, DeadlockNamesWhoWaitsForWhatAndWhoShouldSignalIt) {
 }
 
 TEST(ProgramInterpreter, DeadlockSaysWhenNobodyIsLeftToSignal) {
-  Program program = sample::program();
-  program.stream(Unit::kPost)[4].command.signal_mask = 0;
-  const std::string message = failure(program);
+  ProgramDraft draft(sample::program());
+  draft.command(Unit::kPost, 4).signal_mask = 0;
+  const std::string message = failure(draft.program());
   EXPECT_NE(message.find("load has no command left"), std::string::npos) << message;
   EXPECT_NE(message.find("waits for out_ready (no command left signals it)"), std::string::npos)
       << message;
 }
 
 TEST(ProgramInterpreter, SemaphoreAboveFifteenIsAnError) {
-  Program program = sample::program();
-  program.semaphores[sample::kOutFree].initial = 15;
-  program.stream(Unit::kPost)[0].command.wait_mask &=
+  ProgramDraft draft(sample::program());
+  draft.semaphores[sample::kOutFree].initial = 15;
+  draft.command(Unit::kPost, 0).wait_mask &=
       static_cast<std::uint16_t>(~sample::mask(sample::kOutFree));
-  const std::string message = failure(program);
+  const std::string message = failure(draft.program());
   EXPECT_NE(message.find("raises out_free above 15"), std::string::npos) << message;
 }
 
 TEST(ProgramInterpreter, TokensLeftOverAtTheEndAreAnError) {
-  Program program = sample::program();
-  program.stream(Unit::kStore)[4].command.signal_mask |= sample::mask(sample::kOfmapDone);
-  const std::string message = failure(program);
+  ProgramDraft draft(sample::program());
+  draft.command(Unit::kStore, 4).signal_mask |= sample::mask(sample::kOfmapDone);
+  const std::string message = failure(draft.program());
   EXPECT_NE(message.find("ends with ofmap_done at 1; it began at 0"), std::string::npos) << message;
 }
 
@@ -376,10 +377,10 @@ TEST(ProgramInterpreter, TokensLeftOverAtTheEndAreAnError) {
 template <typename Fields>
 void expect_refused(std::uint32_t Fields::*field, std::uint32_t value,
                     const std::string& expected) {
-  Program program = sample::program();
+  ProgramDraft draft(sample::program());
   const auto unit = Command{0, 0, Fields{}}.unit();
-  std::get<Fields>(program.stream(unit)[0].command.fields).*field = value;
-  const std::string message = failure(program);
+  draft.fields<Fields>(0).*field = value;
+  const std::string message = failure(draft.program());
   const std::string label =
       std::string(kUnitNames[static_cast<std::size_t>(unit)]) + " command 0 (first tile 0";
   EXPECT_NE(message.find(label), std::string::npos) << message;
@@ -402,11 +403,11 @@ TEST(ProgramInterpreter, CommandThatLeavesAMemoryIsRefusedByName) {
 }
 
 TEST(ProgramInterpreter, TransferLargerThanDramIsRefused) {
-  Program program = sample::program();
-  Load& load = std::get<Load>(program.stream(Unit::kLoad)[0].command.fields);
+  ProgramDraft draft(sample::program());
+  Load& load = draft.fields<Load>(0);
   load.groups = load.runs = 1024;
   load.run_bytes = 8192;
-  const std::string message = failure(program);
+  const std::string message = failure(draft.program());
   EXPECT_NE(message.find("transfer of 1048576 runs of 8192 bytes; at most 2^32 bytes are allowed"),
             std::string::npos)
       << message;
@@ -436,8 +437,10 @@ TEST(ProgramInterpreter, WithoutDataItChecksTokensAlone) {
   Program program = sample::program();
   const RunOptions no_data{false, 0};
   EXPECT_TRUE(make_program_interpreter()->run(program, sample::input(), no_data).ofmaps.empty());
-  program.stream(Unit::kPost)[4].command.signal_mask = 0;
-  EXPECT_THROW(make_program_interpreter()->run(program, sample::input(), no_data), InternalError);
+  ProgramDraft draft(program);
+  draft.command(Unit::kPost, 4).signal_mask = 0;
+  EXPECT_THROW(make_program_interpreter()->run(draft.program(), sample::input(), no_data),
+               InternalError);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "compiler/importer/onnx_importer.h"
+#include "compiler/passes/passes.h"
+#include "tests/compiler/refusal.h"
 #include "tests/importer/model_builder.h"
 
 namespace qsim {
@@ -33,6 +35,8 @@ TEST(Importer, ReadsAWholeNetworkLayerByLayer) {
   ASSERT_EQ(graph.layers.size(), 4U);
   const char* names[] = {"conv", "pool", "flatten", "fc"};
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(graph.layers[i].name, names[i]);
+  EXPECT_TRUE(graph.layers[3].source.ends_with("/model.onnx: node 'fc' (QGemm)"))
+      << graph.layers[3].source;
   EXPECT_EQ(graph.layers[0].output, (Value{{1, 4, 4, 3}, DType::kUint8, 5, 3}));
   EXPECT_EQ(graph.layers[1].output, (Value{{1, 2, 2, 3}, DType::kUint8, 5, 3}));
   EXPECT_EQ(graph.layers[2].output, (Value{{1, 1, 1, 12}, DType::kUint8, 5, 3}));
@@ -198,6 +202,26 @@ TEST(Importer, NodesWithoutANameAreCalledByOperatorAndIndex) {
   TestModel model;
   model.node("pool").clear_name();
   EXPECT_EQ(import_model(model).layers[1].name, "MaxPool_2");
+}
+
+// The compiler's refusals call a layer as the importer's do, and call it once.
+TEST(Importer, WhatTheAcceleratorLacksIsRefusedByTheNameOfItsNode) {
+  TestModel model;
+  model.set_ints("pool", "strides", {5, 5});
+  model.end_after("pool", TensorProto::UINT8, 4);
+  const auto refused = [&] {
+    const Graph graph = import_model(model);
+    const std::string message =
+        testing::refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel);
+    return message.substr(message.find("/model.onnx") + 1);
+  };
+  EXPECT_EQ(refused(),
+            "model.onnx: node 'pool' (MaxPool): vertical pooling stride is 5; the accelerator "
+            "supports up to 4");
+  model.node("pool").clear_name();
+  EXPECT_EQ(refused(),
+            "model.onnx: node 2 (MaxPool): vertical pooling stride is 5; the accelerator supports "
+            "up to 4");
 }
 
 TEST(Importer, ABatchBelowOneIsRefused) {

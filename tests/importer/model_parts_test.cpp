@@ -32,10 +32,8 @@ constexpr char kValueInfo = 13 << 3 | 2;
 constexpr char kRawData = 9 << 3 | 2;
 constexpr char kInt32Data = 5 << 3 | 2;
 
-// What importing `bytes` says when this process may have `left` bytes more.
-ImportError error_within(std::int64_t left, const std::string& bytes) {
-  const TestFolder folder;
-  write_text(folder / "model.onnx", bytes);
+// What importing the file at `path` says when this process may have `left` bytes more.
+ImportError error_within(std::int64_t left, const std::filesystem::path& path) {
   std::ifstream statm("/proc/self/statm");
   std::int64_t pages = 0;  // the sixth number is of data
   for (int i = 0; i < 6; ++i) statm >> pages;
@@ -44,9 +42,16 @@ ImportError error_within(std::int64_t left, const std::string& bytes) {
   rlimit limit = before;
   limit.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + left);
   EXPECT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
-  const ImportError error = import_error(folder / "model.onnx");
+  const ImportError error = import_error(path);
   EXPECT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
   return error;
+}
+
+// The same of a file of `bytes`.
+ImportError error_within(std::int64_t left, const std::string& bytes) {
+  const TestFolder folder;
+  write_text(folder / "model.onnx", bytes);
+  return error_within(left, folder / "model.onnx");
 }
 
 // `count` messages of no field.
@@ -126,6 +131,67 @@ TEST(ModelParts, MemoryIsNoLessThanProtobufs) {
   EXPECT_EQ(parts.initializers, parsed.graph().initializer_size());
   EXPECT_GT(parts.memory_bytes, static_cast<std::int64_t>(parsed.SpaceUsedLong() - sizeof parsed));
   EXPECT_LT(parts.memory_bytes, 3 * static_cast<std::int64_t>(parsed.SpaceUsedLong()));
+}
+
+constexpr std::int64_t kChannels = 448;
+constexpr std::int64_t kSharedBytes = kChannels * kChannels;  // less than is asked for by itself
+
+// `count` 1x1 convolutions behind each other that share their one weight tensor.
+TestModel model_of_shared_weights(int count) {
+  TestModel model;
+  model.begin_with(onnx::TensorProto::UINT8, {1, kChannels, 1, 1});
+  model.end_after("conv", onnx::TensorProto::UINT8, 4);
+  model.drop_attribute("conv", "pads");
+  model.set_constant("w", onnx::TensorProto::INT8, {kChannels, kChannels, 1, 1},
+                     std::string(kSharedBytes, '\1'));
+  model.set_scale("w_scale", {}, {0.03125F});
+  model.set_zero_point("w_zero_point", onnx::TensorProto::INT8, 0);
+  const auto complete = [](onnx::NodeProto& node) {
+    node.mutable_input()->DeleteSubrange(1, node.input_size() - 1);
+    for (const char* input :
+         {"y_scale", "y_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point"}) {
+      node.add_input(input);
+    }
+  };
+  complete(model.node("conv"));
+  for (int i = 1; i < count; ++i) {
+    complete(model.insert_before("conv", "QLinearConv", "conv" + std::to_string(i)));
+  }
+  return model;
+}
+
+using Storing = void (*)(onnx::TensorProto& weights, const TestFolder& folder);
+
+void in_raw_data(onnx::TensorProto&, const TestFolder&) {}
+
+void in_int32_data(onnx::TensorProto& weights, const TestFolder&) {
+  for (const char value : weights.raw_data()) weights.add_int32_data(value);
+  weights.clear_raw_data();
+}
+
+void in_a_file_beside(onnx::TensorProto& weights, const TestFolder& folder) {
+  write_text(folder / "w.bin", weights.raw_data());
+  weights.clear_raw_data();
+  weights.set_data_location(onnx::TensorProto::EXTERNAL);
+  auto& entry = *weights.add_external_data();
+  entry.set_key("location");
+  entry.set_value("w.bin");
+}
+
+// Each layer has a copy of its own, whatever the file's size.
+TEST(WeightBytes, OfTensorsThatManyNodesReadAreJudgedTogetherBeforeTheFirstCopy) {
+  constexpr std::int64_t kMegabyte = 1'000'000;
+  for (const Storing store : {in_raw_data, in_int32_data, in_a_file_beside}) {
+    const TestFolder folder;
+    TestModel model = model_of_shared_weights(600);
+    store(model.constant("w"), folder);
+    model.save(folder / "model.onnx");
+    EXPECT_LT(std::filesystem::file_size(folder / "model.onnx"), 400'000U);
+    const ImportError error = error_within(60 * kMegabyte, folder / "model.onnx");
+    EXPECT_EQ(error.code, ExitCode::kBadInput);
+    EXPECT_TRUE(error.message.starts_with("needs about 121 MB; ")) << error;
+    EXPECT_EQ(error_within(200 * kMegabyte, folder / "model.onnx"), ImportError{});
+  }
 }
 
 }  // namespace

@@ -130,6 +130,8 @@ TEST(LayerTrace, DefaultsFollowFromTheTensors) {
   EXPECT_EQ(conv.requantization.hi, 255);
   EXPECT_EQ(trace.graph.layers[0].output.dtype, DType::kUint8);
   EXPECT_EQ(trace.graph.name, folder.path().filename().string());
+  EXPECT_EQ(trace.graph.layers[0].source,
+            (folder.path() / "trace.yaml").string() + ":4:3: layer 'c'");
 }
 
 TEST(LayerTrace, VectorsMayHaveTwoDimensionsAndTheFileMayBeJson) {

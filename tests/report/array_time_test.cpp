@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "tests/core/program_draft.h"
 #include "tests/report/sample_run.h"
 
 namespace qsim {
@@ -83,9 +84,10 @@ TEST(ArrayTime, PrintedPercentagesAddUpToExactlyOneHundred) {
 }
 
 TEST(ArrayTime, EdgeIsChargedToTheTokenThatCameLast) {
-  Program program = sample_program();
-  program.semaphores[5] = {"acc_free", 2};  // there from the start
-  for (Instruction& execute : program.stream(Unit::kExecute)) execute.command.wait_mask |= 1 << 5;
+  ProgramDraft draft(sample_program());
+  draft.semaphores[5] = {"acc_free", 2};  // there from the start
+  for (Instruction& execute : draft.stream(Unit::kExecute)) execute.command.wait_mask |= 1 << 5;
+  const Program program = draft.program();
   const RunResult result = sample_result();
   const RunAccount run = account(program, result.times);
   const std::vector<LayerEdges> edges = layer_edges(program, result.times, run);
@@ -97,20 +99,20 @@ TEST(ArrayTime, EdgeIsChargedToTheTokenThatCameLast) {
 
 TEST(ArrayTime, StallWithinALayerStaysAStall) {
   // A second EXECUTE of layer 0 that waits 8 cycles for its activations.
-  Program program = sample_program();
+  ProgramDraft draft(sample_program());
   RunResult result = sample_result();
-  program.stream(Unit::kExecute)
-      .insert(program.stream(Unit::kExecute).begin() + 1, program.stream(Unit::kExecute)[0]);
-  program.stream(Unit::kLoad)
-      .insert(program.stream(Unit::kLoad).begin() + 1, program.stream(Unit::kLoad)[0]);
-  program.stream(Unit::kPost)[0].command.wait_mask = 1 << 1;
-  program.stream(Unit::kExecute)[0].command.signal_mask = 0;
+  for (const Unit unit : {Unit::kExecute, Unit::kLoad}) {
+    const Instruction first = draft.stream(unit)[0];
+    draft.stream(unit).insert(draft.stream(unit).begin() + 1, first);
+  }
+  draft.command(Unit::kPost, 0).wait_mask = 1 << 1;
+  draft.command(Unit::kExecute, 0).signal_mask = 0;
   result.times[0] = {{0, 10, 30}, {10, 20, 68}, {126, 128, 148}};
   result.times[1] = {{30, 60, 78}, {68, 98, 104}, {148, 168, 186}};
   result.times[2] = {{104, 114, 120}, {186, 188, 194}};
   result.times[3] = {{120, 123, 126}, {194, 196, 216}};
   RunReport report;
-  add_layers(report, program, result);
+  add_layers(report, draft.program(), result);
   const auto& conv = report.layers[0].timing->array_time;
   EXPECT_EQ(part(conv, "stall_act_ready"), 8u * 16);
   EXPECT_EQ(part(conv, "start"), 30u * 16);

@@ -21,7 +21,7 @@ Program tiled_program() {
                             {0, 2, 0, 1, 2, 4, 3, 6, 0, 8},
                             {0, 3, 0, 1, 2, 4, 0, 3, 0, 16}};  // channels beyond the tensor's
   for (const Origin& origin : origins) {
-    program.stream(Unit::kStore).push_back({{0, 0, Store{}}, origin});
+    program.streams.append({0, 0, Store{}}, origin);
   }
   return program;
 }
@@ -94,7 +94,7 @@ TEST(Compare, UnsignedValuesAreReportedAsUnsigned) {
 
 TEST(Compare, ValueThatNoStoreWroteHasNoTile) {
   Program program = tiled_program();
-  program.stream(Unit::kStore).clear();
+  program.streams = {};
   const Tensor golden = random_tensor(5);
   RunResult result;
   result.ofmaps = {golden};
@@ -104,6 +104,26 @@ TEST(Compare, ValueThatNoStoreWroteHasNoTile) {
   EXPECT_FALSE(comparison.first->origin.has_value());
   EXPECT_EQ(comparison.first->x, 1);
   EXPECT_EQ(comparison.first->c, 1);
+}
+
+TEST(Compare, OfTwoLayersThatDifferTheFirstIsNamedAndBothAreCounted) {
+  Program program = tiled_program();
+  program.layers.push_back(program.layers[0]);
+  program.layers[1].name = "conv2";
+  const Tensor golden = random_tensor(9);
+  RunResult result;
+  result.ofmaps = {golden, golden};
+  result.ofmaps[0].bytes[index_of(3, 5, 7)] ^= std::byte{1};
+  result.ofmaps[1].bytes[0] ^= std::byte{1};
+  result.ofmaps[1].bytes[1] ^= std::byte{1};
+  const Comparison comparison = compare_ofmaps(program, {Tensor(), golden}, result);
+  ASSERT_EQ(comparison.layers.size(), 2u);
+  EXPECT_EQ(comparison.layers[0].mismatches, 1);
+  EXPECT_EQ(comparison.layers[1].mismatches, 2);
+  EXPECT_EQ(comparison.layers[1].layer, "conv2");
+  ASSERT_TRUE(comparison.first.has_value());
+  EXPECT_EQ(comparison.first->layer, "conv1");
+  EXPECT_EQ(comparison.first->c, 7);
 }
 
 TEST(Compare, OtherShapeOrDtypeIsABugAndNotAMismatch) {

@@ -10,13 +10,10 @@ constexpr std::uint16_t kOutReady = 1 << 2;
 constexpr std::uint16_t kOfmapDone = 1 << 3;
 
 template <typename Fields>
-Instruction instruction(const Fields& fields, int layer, std::uint16_t wait, std::uint16_t signal) {
-  Instruction result;
-  result.command.fields = fields;
-  result.command.wait_mask = wait;
-  result.command.signal_mask = signal;
-  result.origin = {layer, 0, 0, 1, 0, 1, 0, layer == 0 ? 10 : 2, 0, 4};
-  return result;
+void append(Program& program, const Fields& fields, int layer, std::uint16_t wait,
+            std::uint16_t signal) {
+  program.streams.append({wait, signal, fields},
+                         {layer, 0, 0, 1, 0, 1, 0, layer == 0 ? 10 : 2, 0, 4});
 }
 
 void add_layer(Program& program, int layer, std::uint32_t pixels, std::uint32_t folds) {
@@ -38,10 +35,10 @@ void add_layer(Program& program, int layer, std::uint32_t pixels, std::uint32_t 
   store.runs = 1;
   store.groups = 1;
   const std::uint16_t after_previous = layer == 0 ? 0 : kOfmapDone;
-  program.stream(Unit::kLoad).push_back(instruction(load, layer, after_previous, kActReady));
-  program.stream(Unit::kExecute).push_back(instruction(execute, layer, kActReady, kAccReady));
-  program.stream(Unit::kPost).push_back(instruction(post, layer, kAccReady, kOutReady));
-  program.stream(Unit::kStore).push_back(instruction(store, layer, kOutReady, kOfmapDone));
+  append(program, load, layer, after_previous, kActReady);
+  append(program, execute, layer, kActReady, kAccReady);
+  append(program, post, layer, kAccReady, kOutReady);
+  append(program, store, layer, kOutReady, kOfmapDone);
 
   ProgramLayer row;
   row.name = layer == 0 ? "conv1" : "fc, last";
@@ -88,7 +85,7 @@ RunReport sample_report() {
   report.provenance = {"0.1.0",  "abc123",    {"qsim", "run"}, 7,           "pe4x4", "fnv1a64:1",
                        "sample", "fnv1a64:2", "chelsea-32x32", "fnv1a64:3", ""};
   add_layers(report, sample_program(), sample_result());
-  report.phases = {0.1, 0.2, 0.25, 0.05};
+  report.phases = {0.1, 0.2, 0.25, 0.05, 0.02};
   report.top = top_classes({1.0, 4.0, 2.0}, true, {"bird", "cat", "dog"}, 2);
   VerifySummary verify;
   verify.golden = "cpu";

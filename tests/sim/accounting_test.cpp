@@ -7,6 +7,7 @@
 #include "core/cycle_accounting.h"
 #include "core/io/arch_config_file.h"
 #include "sim/systemc_engine/systemc_engine.h"
+#include "tests/core/program_draft.h"
 #include "tests/sim/hand_program.h"
 #include "tests/sim/random_program.h"
 
@@ -60,9 +61,10 @@ TEST(Accounting, EveryLoadAndStoreCountsForItsOwnLayer) {
 
 TEST(Accounting, OfTokensThatComeTogetherTheLowestSemaphoreIsCharged) {
   const auto engine = make_systemc_engine();
-  Program program = hand_program();
-  program.stream(Unit::kLoad)[0].command.signal_mask = 0;
-  program.stream(Unit::kLoad)[1].command.signal_mask = mask_of(kActReady) | mask_of(kWeightReady);
+  ProgramDraft draft(hand_program());
+  draft.command(Unit::kLoad, 0).signal_mask = 0;
+  draft.command(Unit::kLoad, 1).signal_mask = mask_of(kActReady) | mask_of(kWeightReady);
+  const Program program = draft.program();
   const RunResult result = engine->run(program, hand_input(), {});
   const RunAccount run = account(program, result.times);
   EXPECT_EQ(run.units[kExecuteUnit].stall_cycles[kActReady], 32u);

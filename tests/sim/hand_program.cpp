@@ -11,11 +11,9 @@ constexpr std::uint32_t kConstants = 2 * kPictureBytes;
 
 void add(Program& program, unsigned wait_mask, unsigned signal_mask,
          std::variant<Load, Execute, Post, Store> fields) {
-  Instruction instruction;
-  instruction.command = {static_cast<std::uint16_t>(wait_mask),
-                         static_cast<std::uint16_t>(signal_mask), fields};
-  instruction.origin = {0, 0, 0, 1, 0, 4, 0, 4, 0, 4};
-  program.stream(instruction.command.unit()).push_back(instruction);
+  program.streams.append(
+      {static_cast<std::uint16_t>(wait_mask), static_cast<std::uint16_t>(signal_mask), fields},
+      {0, 0, 0, 1, 0, 4, 0, 4, 0, 4});
 }
 
 Load load(LoadMemory memory, std::uint32_t address, std::uint32_t bytes) {

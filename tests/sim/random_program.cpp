@@ -82,9 +82,7 @@ void append_round(Random& random, Program& program, ReferenceMachine& machine) {
     const auto unit = static_cast<Unit>(u);
     const std::int64_t count = unit == Unit::kLoad ? 3 : random.uniform(1, 3);
     for (std::int64_t i = 0; i < count; ++i) {
-      Instruction instruction;
-      Command& command = instruction.command;
-      command = random_command(random, program.arch, unit, static_cast<LoadMemory>(i));
+      Command command = random_command(random, program.arch, unit, static_cast<LoadMemory>(i));
       unsigned wait = 0;
       unsigned signal = 0;
       if (i == 0 && unit == Unit::kLoad) wait |= kParamFree;
@@ -96,7 +94,7 @@ void append_round(Random& random, Program& program, ReferenceMachine& machine) {
       command.wait_mask = static_cast<std::uint16_t>(wait);
       command.signal_mask = static_cast<std::uint16_t>(signal);
       apply(command, machine);
-      program.stream(unit).push_back(instruction);
+      program.streams.append(command, {});
     }
   }
 }
@@ -110,10 +108,9 @@ void append_parameters(Program& program, ReferenceMachine& machine) {
     load.dram_addr = kConstants + 1000 * slot;
     load.run_bytes = static_cast<std::uint32_t>(program.arch.param_block_bytes());
     load.runs = load.groups = 1;
-    Instruction instruction;
-    instruction.command.fields = load;
-    apply(instruction.command, machine);
-    program.stream(Unit::kLoad).push_back(instruction);
+    const Command command{0, 0, load};
+    apply(command, machine);
+    program.streams.append(command, {});
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/cycle_accounting.h"
 #include "core/timing_model.h"
+#include "tests/core/program_draft.h"
 #include "tests/sim/hand_program.h"
 #include "tests/sim/random_program.h"
 
@@ -20,10 +21,6 @@ namespace {
 
 const std::vector<CommandTime>& of(const RunResult& result, Unit unit) {
   return result.times[static_cast<std::size_t>(unit)];
-}
-
-Command& command(Program& program, Unit unit, std::size_t index) {
-  return program.stream(unit)[index].command;
 }
 
 // The text of the InternalError that running `program` ends in.
@@ -72,9 +69,10 @@ TEST(SystemcEngine, ACommandStartsWhenItsTokenComesAndNoCycleLater) {
   for (const std::uint32_t out_cols : {3u, 4u}) {
     Program program = hand_program();
     append_round(program);
-    program.semaphores[kActFree].initial = 2;
-    std::get<Execute>(command(program, Unit::kExecute, 0).fields).out_cols = out_cols;
-    const RunResult result = engine->run(program, hand_input(), {});
+    ProgramDraft draft(program);
+    draft.semaphores[kActFree].initial = 2;
+    draft.fields<Execute>(0).out_cols = out_cols;
+    const RunResult result = engine->run(draft.program(), hand_input(), {});
     const std::uint64_t first_free = of(result, Unit::kExecute)[0].free;
     EXPECT_EQ(first_free, 32 + 4 * out_cols);
     // Loads go on at 31: 32 (after 26 and 32), 41; 8 + 8 beats end at 49; weights 50 + 4.
@@ -88,9 +86,8 @@ TEST(SystemcEngine, AUnitThatIsBusyStartsItsNextCommandTheCycleItIsFree) {
   const auto engine = make_systemc_engine();
   Program program = hand_program();
   // Another POST with nothing to wait for: ready since 0, the unit since 82.
-  program.stream(Unit::kPost).push_back(program.stream(Unit::kPost)[0]);
-  command(program, Unit::kPost, 1).wait_mask = 0;
-  command(program, Unit::kPost, 1).signal_mask = 0;
+  program.streams.append({0, 0, program.stream(Unit::kPost).fields<Post>(0)},
+                         program.stream(Unit::kPost).origin(0));
   const RunResult result = engine->run(program, hand_input(), {});
   EXPECT_EQ(of(result, Unit::kPost)[1], (CommandTime{82, 98, 104}));
 }
@@ -107,10 +104,10 @@ TEST(SystemcEngine, ASlotIsLoadedAgainWhenItsReaderIsDone) {
 
 TEST(SystemcEngine, AnExecuteThatDoesNotWaitForItsWeightsComputesOnOtherBytes) {
   const auto engine = make_systemc_engine();
-  Program program = hand_program();
-  command(program, Unit::kLoad, 1).signal_mask = 0;
-  command(program, Unit::kExecute, 0).wait_mask = mask_of(kActReady);
-  const RunResult result = engine->run(program, hand_input(), {});
+  ProgramDraft draft(hand_program());
+  draft.command(Unit::kLoad, 1).signal_mask = 0;
+  draft.command(Unit::kExecute, 0).wait_mask = mask_of(kActReady);
+  const RunResult result = engine->run(draft.program(), hand_input(), {});
   // It starts while the weights are on their way: after LOAD's start, before its done.
   EXPECT_EQ(of(result, Unit::kExecute)[0].start, 26u);
   EXPECT_EQ(of(result, Unit::kLoad)[1], (CommandTime{16, 22, 32}));
@@ -144,9 +141,9 @@ TEST(SystemcEngine, ASecondEngineInTheSameProcessIsRefused) {
 
 TEST(SystemcEngine, ADeadlockNamesWhoWaitsForWhatAndWhoWouldSignalIt) {
   const auto engine = make_systemc_engine();
-  Program program = hand_program();
-  command(program, Unit::kLoad, 1).signal_mask = 0;
-  const std::string text = failure_of(*engine, program);
+  ProgramDraft draft(hand_program());
+  draft.command(Unit::kLoad, 1).signal_mask = 0;
+  const std::string text = failure_of(*engine, draft.program());
   expect_contains(text, "deadlock");
   expect_contains(text, "execute command 0 of 1 (conv tile 0");
   expect_contains(text, "waits for weight_ready (signalled by no command)");
@@ -158,9 +155,9 @@ TEST(SystemcEngine, ADeadlockNamesWhoWaitsForWhatAndWhoWouldSignalIt) {
 TEST(SystemcEngine, AfterADeadlockTheSameEngineRunsTheNextProgram) {
   const auto engine = make_systemc_engine();
   const RunResult before = engine->run(hand_program(), hand_input(), {});
-  Program program = hand_program();
-  command(program, Unit::kPost, 0).signal_mask = 0;
-  failure_of(*engine, program);
+  ProgramDraft draft(hand_program());
+  draft.command(Unit::kPost, 0).signal_mask = 0;
+  failure_of(*engine, draft.program());
   const RunResult after = engine->run(hand_program(), hand_input(), {});
   EXPECT_EQ(before.times, after.times);
   EXPECT_EQ(before.ofmaps, after.ofmaps);
@@ -171,8 +168,9 @@ TEST(SystemcEngine, ABadCommandEndsTheRunAndLeavesTheEngineUsable) {
   const RunResult before = engine->run(hand_program(), hand_input(), {});
   Program program = hand_program();
   append_round(program);
-  std::get<Load>(command(program, Unit::kLoad, 1).fields).local_addr = 1 << 19;
-  expect_contains(failure_of(*engine, program), "leave the weight scratchpad");
+  ProgramDraft draft(program);
+  draft.fields<Load>(1).local_addr = 1 << 19;
+  expect_contains(failure_of(*engine, draft.program()), "leave the weight scratchpad");
   const RunResult after = engine->run(hand_program(), hand_input(), {});
   EXPECT_EQ(before.times, after.times);
   EXPECT_EQ(before.ofmaps, after.ofmaps);
@@ -180,17 +178,18 @@ TEST(SystemcEngine, ABadCommandEndsTheRunAndLeavesTheEngineUsable) {
 
 TEST(SystemcEngine, TokensLeftOverAtTheEndAreAnError) {
   const auto engine = make_systemc_engine();
-  Program program = hand_program();
-  command(program, Unit::kStore, 0).signal_mask = 1u << 9;
-  expect_contains(failure_of(*engine, program), "ends with 1 tokens in semaphore 9");
+  ProgramDraft draft(hand_program());
+  draft.command(Unit::kStore, 0).signal_mask = 1u << 9;
+  expect_contains(failure_of(*engine, draft.program()), "ends with 1 tokens in semaphore 9");
 }
 
 TEST(SystemcEngine, TheSixteenthTokenOverflows) {
   const auto engine = make_systemc_engine();
-  Program program = hand_program();
-  program.semaphores[9].initial = 15;
-  command(program, Unit::kStore, 0).signal_mask = 1u << 9;
-  expect_contains(failure_of(*engine, program), "semaphore 9 overflows at cycle 114: 16 tokens");
+  ProgramDraft draft(hand_program());
+  draft.semaphores[9].initial = 15;
+  draft.command(Unit::kStore, 0).signal_mask = 1u << 9;
+  expect_contains(failure_of(*engine, draft.program()),
+                  "semaphore 9 overflows at cycle 114: 16 tokens");
 }
 
 TEST(SystemcEngine, AnInputOfAnotherShapeAndAnInvalidArchitectureAreBadInput) {
@@ -212,12 +211,11 @@ TEST(SystemcEngine, RandomProgramsObeyTheTokenRulesAndThePseudoCode) {
     ASSERT_EQ(result.ofmaps, random.ofmaps);
     const RunAccount run = account(random.program, result.times);
     EXPECT_EQ(run.total_cycles, of(result, Unit::kStore).back().done);
-    const std::vector<Instruction>& stream = random.program.stream(Unit::kExecute);
+    const CommandStream stream = random.program.stream(Unit::kExecute);
     for (std::size_t i = 0; i < stream.size(); ++i) {
       const CommandTime& time = of(result, Unit::kExecute)[i];
       const Duration duration =
-          execute_terms(std::get<Execute>(stream[i].command.fields), random.program.arch)
-              .duration();
+          execute_terms(stream.fields<Execute>(i), random.program.arch).duration();
       EXPECT_EQ(time.free, time.start + duration.occupancy);
       EXPECT_EQ(time.done, time.start + duration.latency);
     }

@@ -117,14 +117,24 @@ def model_bytes(model):
     return graph["weights"] + 4 * sum(int(layer["ofmap"].split("x")[-1]) for layer in weighted)
 
 
+def vgg16_448(folder):
+    """The shipped vgg16 for pictures of 448 x 448, where activations and commands weigh most."""
+    shipped = (ROOT / "models/workloads/vgg16.yaml").read_text()
+    path = pathlib.Path(folder) / "vgg16_448.yaml"
+    path.write_text(shipped.replace("[1, 224, 224, 3]", "[1, 448, 448, 3]"))
+    assert path.read_text() != shipped
+    return path
+
+
 def memory_stays_within_the_model_and_100_megabytes():
-    """Weights are in memory once: of the graph, then of the program."""
-    for model in ("vgg8", "vgg16"):
-        limit = model_bytes(model) + 100_000_000
-        for config in ("pe4x4", "pe16x16", "tpu128x128"):
-            peak = peak_bytes("run", "--config", config, "--model", model)
-            print(f"{model} on {config}: peak {peak / 1e6:.1f} MB, allowed {limit / 1e6:.1f} MB")
-            assert peak <= limit, (model, config)
+    """Weights are in memory once: of the graph, then of the program; activations while they are needed."""
+    with tempfile.TemporaryDirectory() as folder:
+        for model in ("vgg8", "vgg16", vgg16_448(folder)):
+            limit = model_bytes(model) + 100_000_000
+            for config in ("pe4x4", "pe16x16", "tpu128x128"):
+                peak = peak_bytes("run", "--config", config, "--model", model)
+                print(f"{model} on {config}: peak {peak / 1e6:.1f} MB, allowed {limit / 1e6:.1f} MB")
+                assert peak <= limit, (model, config)
 
 
 def run_onnxruntime(ort, jobs, folder):

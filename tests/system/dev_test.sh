@@ -29,6 +29,18 @@ expect() {
   fi
 }
 
+# expect_usage NAME LINE COMMAND...: exit status 2, and that one line as all there is to read.
+expect_usage() {
+  local name=$1 line=$2
+  shift 2
+  expect "$name" 2 . "$@"
+  if ! diff <(echo "dev: $line; \`./dev help\` says more") "$scratch/output" >"$scratch/difference"; then
+    echo "FAILED: $name: expected (<) and printed (>):"
+    sed 's/^/  | /' "$scratch/difference"
+    failures=$((failures + 1))
+  fi
+}
+
 # fake NAME: an executable on the fakes' PATH, its body from stdin.
 fake() {
   { echo '#!/bin/sh'; cat; } >"$scratch/bin/$1"
@@ -36,19 +48,31 @@ fake() {
 }
 
 expect "help lists the commands" 0 '^  demo ' "$dev" --help
-expect "no command" 2 'no command' "$dev"
-expect "unknown command" 2 "unknown command 'gpu'" "$dev" gpu
-expect "an unknown command lists the known ones" 2 '^  bench ' "$dev" nothing
-expect "unknown option" 2 "unknown option '--faster'" "$dev" build --faster
-expect "--fast elsewhere" 2 '--fast goes with lint' "$dev" build --fast
-expect "unknown preset" 2 "unknown preset 'nightly'" "$dev" build --preset nightly
-expect "a hidden preset" 2 "unknown preset 'base'" "$dev" build --preset=base
+expect "so does the word help" 0 '^  demo ' "$dev" help
+commands='demo, test, test-fresh, build, verify-rtl, fuzz, gpu-test, bench, fmt, lint, gen'
+expect_usage "no command" "no command; allowed: $commands" "$dev"
+expect_usage "unknown command" "unknown command 'gpu'; allowed: $commands" "$dev" gpu
+expect_usage "unknown option" "unknown option '--faster'" "$dev" build --faster
+expect_usage "--fast elsewhere" '--fast goes with lint, not with build' "$dev" build --fast
+while read -r command presets; do
+  expect_usage "unknown preset of $command" "unknown preset 'nightly'; allowed: $presets" \
+    "$dev" "$command" --preset nightly
+done <<'PRESETS'
+build release, dev, asan, nocuda
+test release, dev, asan, nocuda
+gpu-test release, dev
+fuzz fuzz
+PRESETS
+expect_usage "a hidden preset" "unknown preset 'base'; allowed: release, dev, asan, nocuda" \
+  "$dev" build --preset=base
+expect_usage "--preset without a name" '--preset needs a name' "$dev" build --preset
 expect "fuzz with another preset" 2 "fuzz takes no preset but its own, not 'asan'" "$dev" fuzz --preset asan
 expect "fuzz with the default preset" 2 "but its own, not 'release'" "$dev" fuzz --preset=release
 for command in build demo test bench; do
-  expect "$command with the preset of fuzz" 2 'preset fuzz goes with fuzz' "$dev" "$command" --preset fuzz
+  expect_usage "$command with the preset of fuzz" "preset fuzz goes with fuzz, not with $command" \
+    "$dev" "$command" --preset fuzz
 done
-expect "--check with build" 2 'goes with fmt' "$dev" build --check
+expect_usage "--check with build" '--check goes with fmt, lint and gen, not with build' "$dev" build --check
 expect "two commands" 2 'one command at a time' "$dev" build test
 expect "an option of gpu-test elsewhere" 2 'go with gpu-test' "$dev" build --quick
 expect "gpu-test without CUDA" 2 'preset nocuda has no CUDA' "$dev" gpu-test --preset nocuda
@@ -56,7 +80,8 @@ expect "an option of fuzz elsewhere" 2 '--seconds, --target and --jobs go with f
 expect "--seed elsewhere" 2 '--seed goes with fuzz and verify-rtl' "$dev" test --seed 3
 expect "fuzz --seed 0, which libFuzzer takes for any" 2 "--seed needs a number from 1 to 999999999, not '0'" \
   "$dev" fuzz --seed 0
-expect "fuzz --target of nothing" 2 "there is no 'typo' in tests/fuzz" "$dev" fuzz --target typo
+expect_usage "fuzz --target of nothing" "--target: there is no 'typo' in tests/fuzz; allowed: npy" \
+  "$dev" fuzz --target typo
 expect "fuzz --seconds 0" 2 "--seconds needs a number from 1 to 999999999, not '0'" "$dev" fuzz --seconds 0
 expect "--demo elsewhere" 2 '--demo goes with test-fresh' "$dev" test --demo
 expect "--bundle without a folder" 2 '--bundle needs a value' "$dev" gpu-test --bundle

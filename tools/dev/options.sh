@@ -42,7 +42,7 @@ usage: ./dev COMMAND [options]
   --preset NAME   a preset of CMakePresets.json: release (default), dev, asan, nocuda;
                   fuzz has its own
   --no-install    install nothing; what is missing is listed, exit code 3
-  --help          this text
+  --help          this text, as the word help is
 
   verify-rtl takes:
   --programs N    random programs (default 20000)
@@ -82,16 +82,30 @@ Set-up installs Debian packages listed in tools/packages.txt, with sudo where no
 USAGE
 }
 
+# fail_usage MESSAGE: what is wrong in one line, with the words that are allowed where they are few.
 fail_usage() {
-  echo "dev: $1" >&2
-  usage >&2
+  echo "dev: $1; \`./dev help\` says more" >&2
   exit 2
 }
+
+# The words that are allowed, as usage and CMakePresets.json have them; presets of $command.
+commands() { usage | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' | listed; }
+presets() {
+  case $command in
+    fuzz) echo fuzz ;;
+    gpu-test) echo "release, dev" ;;
+    *) sed -n 's/.*"name": "\([a-z]*\)", "configurePreset".*/\1/p' CMakePresets.json | grep -vx fuzz | listed ;;
+  esac
+}
+fuzz_targets() { printf '%s\n' tests/fuzz/*_target.cpp | sed 's/.*\///; s/_target\.cpp$//' | listed; }
+
+# Lines of stdin as "a, b, c".
+listed() { paste -sd, | sed 's/,/, /g'; }
 
 parse_arguments() {
   while [ $# -gt 0 ]; do
     case $1 in
-      --help | -h)
+      --help | -h | help)
         usage
         exit 0
         ;;
@@ -147,46 +161,46 @@ parse_arguments() {
     esac
     shift
   done
-  [ -n "$command" ] || fail_usage "no command"
+  [ -n "$command" ] || fail_usage "no command; allowed: $(commands)"
   case $command in
     demo | test | test-fresh | build | verify-rtl | fuzz | gpu-test | bench | fmt | lint | gen) ;;
-    *) fail_usage "unknown command '$command'" ;;
+    *) fail_usage "unknown command '$command'; allowed: $(commands)" ;;
   esac
   choose_preset
   if [ "$check" = yes ] && [[ ! $command =~ ^(fmt|lint|gen)$ ]]; then
-    fail_usage "--check goes with fmt, lint and gen"
+    fail_usage "--check goes with fmt, lint and gen, not with $command"
   fi
   if [ ${#fresh_commands[@]} -eq 1 ] && [ "$command" != test-fresh ]; then
-    fail_usage "--demo goes with test-fresh"
+    fail_usage "--demo goes with test-fresh, not with $command"
   fi
   if [ "$lint_fast" = yes ] && [ "$command" != lint ]; then
-    fail_usage "--fast goes with lint"
+    fail_usage "--fast goes with lint, not with $command"
   fi
   if [ "$seed_given" = yes ]; then
     case $command in
       fuzz) fuzz_option --seed "$seed" ;;
       verify-rtl) verify_option seed "$seed" ;;
-      *) fail_usage "--seed goes with fuzz and verify-rtl" ;;
+      *) fail_usage "--seed goes with fuzz and verify-rtl, not with $command" ;;
     esac
   fi
   if [ ${#fuzz_run[@]} -gt 0 ] && [ "$command" != fuzz ]; then
-    fail_usage "--seconds, --target and --jobs go with fuzz"
+    fail_usage "--seconds, --target and --jobs go with fuzz, not with $command"
   fi
   if [ "$verify_options" = yes ] && [ "$command" != verify-rtl ]; then
-    fail_usage "--programs, --cxx, --coverage and --mutants go with verify-rtl"
+    fail_usage "--programs, --cxx, --coverage and --mutants go with verify-rtl, not with $command"
   fi
   if [ ${#bench_run[@]} -gt 0 ] && [ "$command" != bench ]; then
-    fail_usage "--against, --json and --page go with bench"
+    fail_usage "--against, --json and --page go with bench, not with $command"
   fi
   if [ ${#only[@]} -gt 0 ]; then
     case $command in
       bench) bench_run+=("${only[@]}") ;;
       gpu-test) gpu_run+=("${only[@]}") ;;
-      *) fail_usage "--only goes with bench and gpu-test" ;;
+      *) fail_usage "--only goes with bench and gpu-test, not with $command" ;;
     esac
   fi
   if [ "$gpu_options" = yes ] && [ "$command" != gpu-test ]; then
-    fail_usage "--bundle, --data, --lenient, --minutes and --quick go with gpu-test"
+    fail_usage "--bundle, --data, --lenient, --minutes and --quick go with gpu-test, not with $command"
   fi
   if [ "$command" = gpu-test ] && [[ $preset =~ ^(asan|nocuda)$ ]]; then
     fail_usage "preset $preset has no CUDA; gpu-test takes release or dev"
@@ -199,7 +213,7 @@ parse_arguments() {
 # fuzz_option NAME VALUE: of fuzz.
 fuzz_option() {
   if [ "$1" = --target ]; then
-    [ -f "tests/fuzz/$2_target.cpp" ] || fail_usage "--target: there is no '$2' in tests/fuzz"
+    [ -f "tests/fuzz/$2_target.cpp" ] || fail_usage "--target: there is no '$2' in tests/fuzz; allowed: $(fuzz_targets)"
   else
     [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || fail_usage "$1 needs a number from 1 to 999999999, not '$2'"
   fi
@@ -211,11 +225,11 @@ choose_preset() {
   local wanted=$preset
   preset=${preset:-$([ "$command" = fuzz ] && echo fuzz || echo release)}
   grep -q "\"name\": \"$preset\", \"configurePreset\"" CMakePresets.json ||
-    fail_usage "unknown preset '$preset'"
+    fail_usage "unknown preset '$preset'; allowed: $(presets)"
   if [ "$command" = fuzz ] && [ "$preset" != fuzz ]; then
     fail_usage "fuzz takes no preset but its own, not '$wanted'"
   elif [ "$command" != fuzz ] && [ "$preset" = fuzz ]; then
-    fail_usage "preset fuzz goes with fuzz"
+    fail_usage "preset fuzz goes with fuzz, not with $command"
   fi
 }
 

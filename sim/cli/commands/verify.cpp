@@ -90,7 +90,11 @@ Sheet verify_model(Context& context, Verification& verification, GoldenSelection
   const Options& options = context.options();
   const ArchConfig config = load_config(options);
   Model model = load_model(options, config);
-  const auto judge = [&] { require_memory_for(model.name, model.graph, config, options); };
+  const auto judge = [&] {
+    std::int64_t recorded = 0;
+    for (const Tensor& tensor : model.recorded) recorded += std::ssize(tensor.bytes);
+    require_memory_for(model.name, model.graph, config, options, recorded);
+  };
   if (options.layers.empty()) {
     judge();
   } else {

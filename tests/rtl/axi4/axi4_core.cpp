@@ -164,9 +164,9 @@ void Axi4Core::end_axi_cycle(const AxiManager& manager, const AxiSubordinate& su
 void Axi4Core::check_store_done() {
   constexpr auto kStore = static_cast<std::size_t>(Unit::kStore);
   if ((done_ >> kStore & 1) == 0) return;
-  const std::vector<Instruction>& stores = program_.stream(Unit::kStore);
+  const CommandStream stores = program_.stream(Unit::kStore);
   if (stores_done_ == stores.size()) return fail("more STOREs are done than there are");
-  const auto& store = std::get<Store>(stores[stores_done_++].command.fields);
+  const auto store = stores.fields<Store>(stores_done_++);
   const DramTransfer transfer = dram_transfer(store, program_.arch);
   stored_beats_ += transfer.runs * transfer.run_beats;
   if (memory_.answered_beats() < stored_beats_) {

@@ -12,6 +12,7 @@
 #include "golden/program_interpreter/program_interpreter.h"
 #include "rtl/rtl_engine/rtl_engine.h"
 #include "sim/systemc_engine/systemc_engine.h"
+#include "tests/core/program_draft.h"
 #include "tests/rtl/coverage/extreme_commands.h"
 #include "tests/rtl/programs/differential.h"
 
@@ -90,10 +91,12 @@ void move_segments(Program& program, Random& random) {
   const std::int64_t room = (std::int64_t{1} << 32) - program.dram_bytes();
   const std::int64_t by = random.uniform(0, room) & -std::int64_t{1024};
   for (DramSegment& segment : program.segments) segment.address += by;
-  for (Instruction& instruction : program.stream(Unit::kLoad)) {
-    auto& load = std::get<Load>(instruction.command.fields);
+  ProgramDraft draft(std::move(program));
+  for (std::size_t i = 0; i < draft.stream(Unit::kLoad).size(); ++i) {
+    Load& load = draft.fields<Load>(i);
     if (load.dram_addr >= begin) load.dram_addr += static_cast<std::uint32_t>(by);
   }
+  program = draft.program();
 }
 
 RandomCase make_case(const ArchConfig& arch, std::uint64_t seed) {

@@ -11,6 +11,7 @@
 #include "core/io/arch_config_file.h"
 #include "golden/cpu/graph_executor.h"
 #include "sim/systemc_engine/systemc_engine.h"
+#include "tests/core/program_draft.h"
 #include "tests/rtl/engine/rtl_support.h"
 #include "tests/sim/hand_program.h"
 
@@ -25,10 +26,6 @@ namespace {
 
 const std::vector<CommandTime>& of(const RunResult& result, Unit unit) {
   return result.times[static_cast<std::size_t>(unit)];
-}
-
-Command& command(Program& program, Unit unit, std::size_t index) {
-  return program.stream(unit)[index].command;
 }
 
 std::string failure_of(Engine& engine, const Program& program) {
@@ -84,6 +81,26 @@ TEST(RtlEngine, TimesOfAHandMadeProgramAreTheOnesWorkedOutOnPaper) {
   EXPECT_GT(result.wall_seconds, 0);
 }
 
+TEST(RtlEngine, HandsOverWhatItWouldReturn) {
+  QSIM_NEEDS_RTL_MODELS();
+  const auto engine = make_rtl_engine();
+  const Program program = hand_program();
+  std::vector<Tensor> taken;
+  const RunResult result =
+      engine->run(program, hand_input(),
+                  {.take_ofmap = [&](std::size_t layer, std::span<const std::byte> dram) {
+                    EXPECT_EQ(layer, 0u);
+                    taken.push_back(unpack(program.layers[layer].ofmap, dram));
+                  }});
+  EXPECT_EQ(taken, std::vector<Tensor>{hand_input()});
+  EXPECT_TRUE(result.ofmaps.empty());
+  const TakeOfmap refuse = [](std::size_t, std::span<const std::byte>) {
+    throw_bad_input("not wanted");
+  };
+  EXPECT_THROW(engine->run(program, hand_input(), {.take_ofmap = refuse}), Error);
+  EXPECT_EQ(engine->run(program, hand_input(), {}).ofmaps[0], hand_input());
+}
+
 TEST(RtlEngine, AModelThatGxxBuiltHasTheSameBytesAndCycles) {
   QSIM_NEEDS_RTL_MODELS();
   if (find_program("g++").empty()) GTEST_SKIP() << "no g++";
@@ -121,10 +138,10 @@ TEST(RtlEngine, AnAssertionIsItsOwnCoresAlsoWhenALaterCoreIsGone) {
   const auto engine = make_rtl_engine(options);
   engine->run(hand_program(), hand_input(), {});
   make_rtl_engine(options)->run(hand_program(), hand_input(), {});
-  Program program = hand_program();
-  program.semaphores[9].initial = 15;
-  command(program, Unit::kStore, 0).signal_mask = 1u << 9;
-  expect_contains(failure_of(*engine, program), "the RTL reports a failure in cycle 1");
+  ProgramDraft draft(hand_program());
+  draft.semaphores[9].initial = 15;
+  draft.command(Unit::kStore, 0).signal_mask = 1u << 9;
+  expect_contains(failure_of(*engine, draft.program()), "the RTL reports a failure in cycle 1");
 }
 
 TEST(RtlEngine, ACommandStartsWhenItsTokenComesAndNoCycleLater) {
@@ -133,9 +150,10 @@ TEST(RtlEngine, ACommandStartsWhenItsTokenComesAndNoCycleLater) {
   for (const std::uint32_t out_cols : {3u, 4u}) {
     Program program = hand_program();
     append_round(program);
-    program.semaphores[kActFree].initial = 2;
-    std::get<Execute>(command(program, Unit::kExecute, 0).fields).out_cols = out_cols;
-    const RunResult result = engine->run(program, hand_input(), {});
+    ProgramDraft draft(program);
+    draft.semaphores[kActFree].initial = 2;
+    draft.fields<Execute>(0).out_cols = out_cols;
+    const RunResult result = engine->run(draft.program(), hand_input(), {});
     const std::uint64_t first_free = of(result, Unit::kExecute)[0].free;
     EXPECT_EQ(first_free, 32 + 4 * out_cols);
     EXPECT_EQ(of(result, Unit::kLoad)[3], (CommandTime{31, 49, 59}));
@@ -148,9 +166,8 @@ TEST(RtlEngine, AUnitThatIsBusyStartsItsNextCommandTheCycleItIsFree) {
   QSIM_NEEDS_RTL_MODELS();
   const auto engine = make_rtl_engine();
   Program program = hand_program();
-  program.stream(Unit::kPost).push_back(program.stream(Unit::kPost)[0]);
-  command(program, Unit::kPost, 1).wait_mask = 0;
-  command(program, Unit::kPost, 1).signal_mask = 0;
+  program.streams.append({0, 0, program.stream(Unit::kPost).fields<Post>(0)},
+                         program.stream(Unit::kPost).origin(0));
   const RunResult result = engine->run(program, hand_input(), {});
   EXPECT_EQ(of(result, Unit::kPost)[1], (CommandTime{82, 98, 104}));
 }
@@ -215,9 +232,9 @@ TEST(RtlEngine, BytesAndCyclesAreTheSameWhateverRegistersAndMemoriesHoldAtPowerU
 TEST(RtlEngine, ADeadlockNamesWhoWaitsForWhatAndLeavesTheEngineUsable) {
   QSIM_NEEDS_RTL_MODELS();
   const auto engine = make_rtl_engine();
-  Program program = hand_program();
-  command(program, Unit::kLoad, 1).signal_mask = 0;
-  const std::string text = failure_of(*engine, program);
+  ProgramDraft draft(hand_program());
+  draft.command(Unit::kLoad, 1).signal_mask = 0;
+  const std::string text = failure_of(*engine, draft.program());
   expect_contains(text, "nothing has happened for");
   expect_contains(text, "execute command 0 of 1 (conv tile 0");
   expect_contains(text, "waits for weight_ready (signalled by no command)");
@@ -228,9 +245,10 @@ TEST(RtlEngine, ADeadlockNamesWhoWaitsForWhatAndLeavesTheEngineUsable) {
 
 TEST(RtlEngine, TokensLeftOverAtTheEndAreAnError) {
   QSIM_NEEDS_RTL_MODELS();
-  Program program = hand_program();
-  command(program, Unit::kStore, 0).signal_mask = 1u << 9;
-  expect_contains(failure_of(*make_rtl_engine(), program), "ends with 1 tokens in semaphore 9");
+  ProgramDraft draft(hand_program());
+  draft.command(Unit::kStore, 0).signal_mask = 1u << 9;
+  expect_contains(failure_of(*make_rtl_engine(), draft.program()),
+                  "ends with 1 tokens in semaphore 9");
 }
 
 TEST(RtlEngine, AssertionsHoldOnALegalProgramAndStopOneThatOverflowsASemaphore) {
@@ -245,10 +263,10 @@ TEST(RtlEngine, AssertionsHoldOnALegalProgramAndStopOneThatOverflowsASemaphore) 
     EXPECT_EQ(result.ofmaps[0], hand_input()) << "DRAM seed " << seed;
   }
   options.dram_seed.reset();
-  Program program = hand_program();
-  program.semaphores[9].initial = 15;
-  command(program, Unit::kStore, 0).signal_mask = 1u << 9;
-  const std::string text = failure_of(*make_rtl_engine(options), program);
+  ProgramDraft draft(hand_program());
+  draft.semaphores[9].initial = 15;
+  draft.command(Unit::kStore, 0).signal_mask = 1u << 9;
+  const std::string text = failure_of(*make_rtl_engine(options), draft.program());
   expect_contains(text, "the RTL reports a failure in cycle 1");
   expect_contains(text, "semaphore");
 }
@@ -267,9 +285,10 @@ TEST(RtlEngine, ALimitOfCyclesEndsTheRun) {
 
 TEST(RtlEngine, AWriteOutsideTheWritableAreaIsAnError) {
   QSIM_NEEDS_RTL_MODELS();
-  Program program = hand_program();
-  std::get<Store>(command(program, Unit::kStore, 0).fields).dram_addr = 0;
-  expect_contains(failure_of(*make_rtl_engine(), program), "DRAM write at 0 into the input");
+  ProgramDraft draft(hand_program());
+  draft.fields<Store>(0).dram_addr = 0;
+  expect_contains(failure_of(*make_rtl_engine(), draft.program()),
+                  "DRAM write at 0 into the input");
 }
 
 TEST(RtlEngine, AProgramForOtherHardwareIsRefusedNamingWhatDiffers) {

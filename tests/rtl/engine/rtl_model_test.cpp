@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "tests/core/program_draft.h"
 #include "tests/rtl/engine/rtl_support.h"
 #include "tests/sim/hand_program.h"
 
@@ -273,10 +274,9 @@ TEST(RtlModel, AFailedAssertionOfTheRtlIsAnInternalErrorWithItsText) {
     }
     return "no failure";
   };
-  // A POST in the load unit's stream.
-  Program program = hand_program();
-  program.stream(Unit::kLoad)[0] = program.stream(Unit::kPost)[0];
-  expect_contains(failure_of(program), "opcode 0 comes first, not 2");
+  ProgramDraft draft(hand_program());
+  draft.command(Unit::kLoad, 0).wait_mask |= 1u << 15;
+  expect_contains(failure_of(draft.program()), "a LOAD waits for semaphore 15: 8002");
   // Nothing to assert; the stand-in then does nothing for ever.
   expect_contains(failure_of(hand_program()), "has its tokens and does not start");
 }

@@ -36,7 +36,7 @@ module qsim_accelerator #(
     else begin
       command_ready_o <= command_ready_o & ~command_valid_i;
       if (command_valid_i[0] && command_ready_o[0]) begin
-        assert (command_i[3:0] == 4'd0) else $error("opcode 0 comes first, not %0d", command_i[3:0]);
+        assert (!command_i[19]) else $error("a LOAD waits for semaphore 15: %h", command_i[19:4]);
       end
     end
   end

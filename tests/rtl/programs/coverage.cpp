@@ -99,7 +99,7 @@ class Flow {
     std::size_t index;
   };
   struct PostFlow {
-    const Post* post = nullptr;
+    Post post;
     std::size_t index = 0;
     std::vector<std::size_t> executes;  // ascending
     unsigned shifts = 0;
@@ -107,7 +107,7 @@ class Flow {
   };
 
   void follow(const Step& step) {
-    const Command& command = program_.streams[step.unit][step.index].command;
+    const Command command = program_.streams[step.unit].command(step.index);
     const verifier::LocalAccess access = verifier::local_access(command, program_.arch);
     for (const verifier::WordRange& range : access.reads) {
       const auto& writers = writers_[static_cast<std::size_t>(range.memory)];
@@ -130,7 +130,7 @@ class Flow {
       join(reaching_[step.index], {step.index});
     }
     if (const auto* post = std::get_if<Post>(&command.fields)) {
-      posts_[step.index].post = post;
+      posts_[step.index].post = *post;
       posts_[step.index].index = step.index;
     }
   }
@@ -143,8 +143,8 @@ class Flow {
         if (stalled_[0][writer]) load_stalled_[step.index] = true;
         return;
       case Memory::kParameter: {
-        const Command& load = program_.stream(Unit::kLoad)[writer].command;
-        posts_[step.index].shifts = shift_bins(program_, std::get<Load>(load.fields));
+        const auto load = program_.stream(Unit::kLoad).fields<Load>(writer);
+        posts_[step.index].shifts = shift_bins(program_, load);
         return;
       }
       case Memory::kAccumulator:
@@ -164,8 +164,7 @@ class Flow {
 
   template <typename Visit>
   void visit_pair(const PostFlow& flow, std::size_t execute, Visit visit) const {
-    const Command& command = program_.stream(Unit::kExecute)[execute].command;
-    const ExecuteBins e = bins_of(std::get<Execute>(command.fields));
+    const ExecuteBins e = bins_of(program_.stream(Unit::kExecute).fields<Execute>(execute));
     const std::array<bool, 4> stalls = {load_stalled_[execute], stalled_[1][execute],
                                         stalled_[2][flow.index], flow.store_stalled};
     const bool any = std::find(stalls.begin(), stalls.end(), true) != stalls.end();
@@ -174,8 +173,8 @@ class Flow {
       for (std::size_t stall = 0; stall < kStallBins; ++stall) {
         if (stall == 0 ? any : !stalls[stall - 1]) continue;
         visit(index_of({e.kernel, e.stride, static_cast<std::size_t>(e.pad),
-                        static_cast<std::size_t>(pool_bin_of(*flow.post)), flow.post->rounding,
-                        shift, stall}));
+                        static_cast<std::size_t>(pool_bin_of(flow.post)), flow.post.rounding, shift,
+                        stall}));
       }
     }
   }

@@ -12,9 +12,9 @@ namespace {
 // The STORE that brings byte `at` of layer `layer`'s ofmap.
 std::string store_text(const Program& program, std::size_t layer, std::size_t at) {
   const std::int64_t address = program.layers[layer].ofmap.address + static_cast<std::int64_t>(at);
-  const auto& stores = program.stream(Unit::kStore);
+  const CommandStream stores = program.stream(Unit::kStore);
   for (std::size_t i = 0; i < stores.size(); ++i) {
-    const Store& s = std::get<Store>(stores[i].command.fields);
+    const auto s = stores.fields<Store>(i);
     for (std::int64_t g = 0; g < s.groups; ++g) {
       for (std::int64_t r = 0; r < s.runs; ++r) {
         const std::int64_t first = s.dram_addr + g * s.group_stride + r * s.run_stride;

@@ -7,6 +7,7 @@
 #include "core/io/files.h"
 #include "golden/program_interpreter/program_interpreter.h"
 #include "sim/systemc_engine/systemc_engine.h"
+#include "tests/core/program_draft.h"
 #include "tests/rtl/programs/campaign.h"
 #include "tests/rtl/programs/reproducer.h"
 #include "tests/rtl/programs/shrinker.h"
@@ -20,16 +21,16 @@ namespace fs = std::filesystem;
 // Another engine's results, after `before` has changed the program and `after` the results.
 class Broken : public Engine {
  public:
-  using Before = std::function<void(Program&)>;
+  using Before = std::function<void(ProgramDraft&)>;
   using After = std::function<void(const Program&, RunResult&)>;
   Broken(Engine& engine, Before before, After after)
       : engine_(engine), before_(std::move(before)), after_(std::move(after)) {}
   std::string_view name() const override { return "broken"; }
   bool has_time() const override { return engine_.has_time(); }
   RunResult run(const Program& program, const Tensor& input, const RunOptions& options) override {
-    Program changed = program;
+    ProgramDraft changed(program);
     if (before_) before_(changed);
-    RunResult result = engine_.run(changed, input, options);
+    RunResult result = engine_.run(changed.program(), input, options);
     if (after_) after_(program, result);
     return result;
   }
@@ -40,7 +41,7 @@ class Broken : public Engine {
   After after_;
 };
 
-void floor_for_half_even(Program& program) {
+void floor_for_half_even(ProgramDraft& program) {
   for (Instruction& i : program.stream(Unit::kPost)) {
     Post& post = std::get<Post>(i.command.fields);
     if (post.rounding == 1) post.rounding = 0;
@@ -49,9 +50,9 @@ void floor_for_half_even(Program& program) {
 
 // An EXECUTE of more than one plane is done a cycle late.
 void late_planes(const Program& program, RunResult& result) {
-  const auto& executes = program.stream(Unit::kExecute);
+  const CommandStream executes = program.stream(Unit::kExecute);
   for (std::size_t i = 0; i < executes.size(); ++i) {
-    const bool has_planes = std::get<Execute>(executes[i].command.fields).planes > 1;
+    const bool has_planes = executes.fields<Execute>(i).planes > 1;
     if (has_planes) ++result.times[static_cast<std::size_t>(Unit::kExecute)][i].done;
   }
 }
@@ -129,7 +130,7 @@ TEST_F(DifferentialTest, EnginesThatAgreeHaveNoDifference) {
 TEST_F(DifferentialTest, WrongRoundingShrinksToSixCommands) {
   Differential broken = differential(floor_for_half_even, nullptr, false);
   EXPECT_EQ(find_and_shrink(broken, "broken: store command "), 6u);
-  const Post& post = std::get<Post>(smallest_.program.stream(Unit::kPost)[0].command.fields);
+  const auto post = smallest_.program.stream(Unit::kPost).fields<Post>(0);
   EXPECT_EQ(post.rounding, 1u);
   EXPECT_LE(post.out_rows * post.out_cols, 2u);
 }
@@ -137,7 +138,7 @@ TEST_F(DifferentialTest, WrongRoundingShrinksToSixCommands) {
 TEST_F(DifferentialTest, WrongCycleShrinksToSixCommands) {
   Differential broken = differential(nullptr, late_planes, true);
   EXPECT_EQ(find_and_shrink(broken, ": done at cycle "), 6u);
-  const Execute& e = std::get<Execute>(smallest_.program.stream(Unit::kExecute)[0].command.fields);
+  const auto e = smallest_.program.stream(Unit::kExecute).fields<Execute>(0);
   EXPECT_EQ(e.planes, 2u);
   EXPECT_EQ(e.kernel_h * e.kernel_w * e.out_rows * e.out_cols, 1u);
 }

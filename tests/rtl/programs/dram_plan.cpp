@@ -69,7 +69,7 @@ std::vector<std::byte> draw_bytes(Random& random, ValueStyle style, std::size_t 
 }
 
 DramPlan::DramPlan(const ProgramPlan& plan, const ProgramLayout& layout, Random& random,
-                   Program& program)
+                   ProgramDraft& program)
     : plan_(plan), arch_(plan.arch), random_(random), program_(program) {
   add_regions(layout);
   add_segments();

@@ -2,8 +2,8 @@
 // and what each LOAD reads of them.
 #pragma once
 
-#include "core/program.h"
 #include "core/random.h"
+#include "tests/core/program_draft.h"
 #include "tests/rtl/programs/program_layout.h"
 
 namespace qsim {
@@ -11,7 +11,8 @@ namespace qsim {
 class DramPlan {
  public:
   // Fills the program's regions and segments.
-  DramPlan(const ProgramPlan& plan, const ProgramLayout& layout, Random& random, Program& program);
+  DramPlan(const ProgramPlan& plan, const ProgramLayout& layout, Random& random,
+           ProgramDraft& program);
 
   // A STORE's address; its strides are set.
   void place(const PlacedCommand& placed, Store& store) const;
@@ -39,7 +40,7 @@ class DramPlan {
   const ProgramPlan& plan_;
   const ArchConfig& arch_;
   Random& random_;
-  Program& program_;
+  ProgramDraft& program_;
   std::int64_t param_pitch_ = 0;
   std::vector<std::vector<bool>> readable_;  // by layer, of each word of its ofmap
 };

@@ -196,8 +196,8 @@ TEST(RandomPrograms, LeaveManyDistinctValues) {
 // may take away as much as a padded one adds.
 std::int64_t least_sum(const Program& program) {
   std::int64_t sum = 0;
-  const auto& executes = program.stream(Unit::kExecute);
-  const Execute& first = std::get<Execute>(executes.front().command.fields);
+  const CommandStream executes = program.stream(Unit::kExecute);
+  const auto first = executes.fields<Execute>(0);
   for (const Instruction& i : executes) {
     const Execute& e = std::get<Execute>(i.command.fields);
     if (e.acc_half != first.acc_half) continue;  // of another turn, in between

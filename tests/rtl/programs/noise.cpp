@@ -22,13 +22,13 @@ std::vector<std::size_t> draw_some(Random& random, std::size_t all, std::size_t 
 }  // namespace
 
 void add_noise(std::uint64_t seed, std::size_t semaphore, const CommandPositions& positions,
-               Program& program) {
+               ProgramDraft& program) {
   constexpr int kAttempts = 8;
   Random random(seed);
   const auto producer = static_cast<std::size_t>(random.uniform(0, kUnits - 1));
   const auto consumer = static_cast<std::size_t>(random.uniform(0, kUnits - 1));
-  auto& signallers = program.streams[producer];
-  auto& waiters = program.streams[consumer];
+  auto& signallers = program.streams()[producer];
+  auto& waiters = program.streams()[consumer];
   const auto initial = static_cast<std::size_t>(
       random.chance(0.6) ? random.uniform(0, 3) : random.uniform(0, kSemaphoreMax));
   program.semaphores[semaphore] = {"noise" + std::to_string(semaphore),

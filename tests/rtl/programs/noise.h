@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/program.h"
+#include "tests/core/program_draft.h"
 
 namespace qsim {
 
@@ -16,6 +16,6 @@ using CommandPositions = std::array<std::vector<std::size_t>, kUnits>;
 // initial value, random signals and as many random waits. It holds nobody up for good: each wait
 // comes behind the signal whose token it takes, in the order of `positions`.
 void add_noise(std::uint64_t seed, std::size_t semaphore, const CommandPositions& positions,
-               Program& program);
+               ProgramDraft& program);
 
 }  // namespace qsim

@@ -5,6 +5,7 @@
 
 #include "compiler/verifier/verify.h"
 #include "core/error.h"
+#include "tests/core/program_draft.h"
 #include "tests/rtl/programs/dram_plan.h"
 #include "tests/rtl/programs/noise.h"
 #include "tests/rtl/programs/program_generator.h"
@@ -35,7 +36,7 @@ class ProgramBuilder {
     for (std::size_t i = 0; i < plan_.noise.size() && i < spare_.size(); ++i) {
       add_noise(plan_.noise[i], spare_[i], positions_, program_);
     }
-    return {"", std::move(program_), dram_->input()};
+    return {"", program_.program(), dram_->input()};
   }
 
  private:
@@ -260,7 +261,7 @@ class ProgramBuilder {
   const ProgramPlan& plan_;
   ProgramLayout layout_;
   Random random_;
-  Program program_;
+  ProgramDraft program_{Program()};
   std::optional<DramPlan> dram_;
   std::array<std::size_t, verifier::kMemories> ready_{};
   std::array<std::size_t, verifier::kMemories> free_{};

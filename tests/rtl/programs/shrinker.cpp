@@ -5,6 +5,7 @@
 #include "compiler/verifier/verify.h"
 #include "core/error.h"
 #include "core/isa/command_codec.h"
+#include "tests/core/program_draft.h"
 
 namespace qsim {
 namespace {
@@ -205,12 +206,14 @@ class Shrinker {
   }
 
   void simplify_field(std::size_t unit, std::size_t index, std::size_t field) {
-    const Command& command = case_.program.streams[unit][index].command;
+    const Command command = case_.program.streams[unit].command(index);
     const std::int64_t now = field_value(command, field);
     for (const std::int64_t value : {std::int64_t{0}, std::int64_t{1}, now / 2}) {
       if (value == now || (now == 1 && value != 0)) continue;
       if (try_case([&](RandomCase& c) {
-            set_field(c.program.streams[unit][index].command, field, value);
+            ProgramDraft draft(std::move(c.program));
+            set_field(draft.streams()[unit][index].command, field, value);
+            c.program = draft.program();
           })) {
         return;
       }

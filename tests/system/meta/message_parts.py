@@ -35,7 +35,7 @@ PARTS = {
         ("sim/cli/host_layout.cpp", "{tensor} | {expected} | {nchw} | {batch} | {source}"): 1,
     },
     "What another qsim::Error said, with its place in front.": {
-        ("compiler/lowering/lower.cpp", "{origin}: {what}"): 1,
+        ("compiler/lowering/schedule.cpp", "{origin}: {what}"): 1,
         ("compiler/workload/workload.cpp", "{code} | {string}: {message}"): 1,
         ("compiler/workload/workload.cpp", "{what}"): 1,
         ("core/io/arch_config_file.cpp", "{what}"): 1,

@@ -114,7 +114,7 @@ class Times(unittest.TestCase):
 
     def test_measured_times_go(self):
         for text in ("seconds  678.5 us", "pictures per second  1,473", "took 3 s", '"wall_seconds": 1.5e-3',
-                     '"simulate": 0.5', '"pictures_per_second": 1473.2'):
+                     '"simulate": 0.5', '"compare": 2.5e-05', '"pictures_per_second": 1473.2'):
             self.assertIn("TIME", times.without_times(text))
             self.assertNotRegex(times.without_times(text), r"\d")
 

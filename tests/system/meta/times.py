@@ -5,7 +5,7 @@ import re
 # In text: "took 1.6 ms", and the table rows "seconds  678.5 us" and "pictures per second  1,473".
 TOOK = re.compile(r"\b(took|seconds|pictures per second)( +)[-+.,0-9e]+(?: ?(?:ns|us|ms|s|min)\b)?")
 # In JSON: under one of these keys.
-KEYS = re.compile(r'"(?!simulated_seconds")(seconds|[a-z_]*_seconds|import|compile|simulate|golden|'
+KEYS = re.compile(r'"(?!simulated_seconds")(seconds|[a-z_]*_seconds|import|compile|simulate|golden|compare|'
                   r'pictures_per_second)": [-+.0-9e]+')
 
 

@@ -1,0 +1,16 @@
+// What a model's weights and biases will take as a Graph, from what the file declares.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/importer/model_graph.h"
+
+namespace qsim {
+
+// Bytes of the int8 and int32 constants that `nodes` read, each as often as it is read: every node
+// has a copy of its own. Of external data, what its shape declares. A constant that is malformed
+// counts as nothing: its node refuses it.
+std::int64_t weight_bytes(const ModelGraph& graph, const std::vector<ModelNode>& nodes);
+
+}  // namespace qsim

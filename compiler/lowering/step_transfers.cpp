@@ -1,0 +1,116 @@
+#include "compiler/lowering/step_transfers.h"
+
+#include "compiler/lowering/command_field.h"
+
+namespace qsim {
+
+Range StepTransfers::resident_rows(const Tile& tile, const ActChunk& chunk) const {
+  return input_range(tile.conv_y, chunk.kernel_rows, g_.window.stride_h, g_.window.pad_top,
+                     g_.in_rows);
+}
+
+Range StepTransfers::resident_cols(const Tile& tile) const {
+  return input_range(tile.conv_x, {0, g_.window.kernel_w}, g_.window.stride_w, g_.window.pad_left,
+                     g_.in_cols);
+}
+
+Load StepTransfers::act_load(const Tile& tile, const ActChunk& chunk) const {
+  return g_.is_vector ? vector_load(tile, chunk) : picture_load(tile, chunk);
+}
+
+// Input vectors one after the other, `chunk.planes` of each: run by run, no plane order to keep.
+Load StepTransfers::vector_load(const Tile& tile, const ActChunk& chunk) const {
+  const DramTensor& ifmap = planned_.ifmap;
+  Load load;
+  load.memory = command_field(static_cast<int>(LoadMemory::kActivation));
+  load.dram_addr = command_field(ifmap.address + tile.conv_y.begin * ifmap.picture_bytes() +
+                                 chunk.planes.begin * arch_.array_rows);
+  load.run_bytes = command_field(chunk.planes.size() * arch_.array_rows);
+  load.runs = command_field(tile.conv_y.size());
+  load.run_stride = load.runs > 1 ? command_field(ifmap.picture_bytes()) : 0;
+  load.groups = 1;
+  load.plane_words = 1;
+  return load;
+}
+
+// Planes, rows and columns of a picture; contiguous bytes become one run.
+Load StepTransfers::picture_load(const Tile& tile, const ActChunk& chunk) const {
+  const DramTensor& ifmap = planned_.ifmap;
+  const Range rows = resident_rows(tile, chunk);
+  const Range cols = resident_cols(tile);
+  const std::int64_t first_block = chunk.planes.begin / g_.granule_planes;
+  const std::int64_t blocks =
+      (chunk.planes.end + g_.granule_planes - 1) / g_.granule_planes - first_block;
+  Load load;
+  load.memory = command_field(static_cast<int>(LoadMemory::kActivation));
+  load.dram_addr = command_field(
+      ifmap.element_address(tile.picture, rows.begin, cols.begin, first_block * ifmap.block));
+  load.plane_words = command_field(rows.size() * cols.size());
+  std::int64_t run_bytes = cols.size() * ifmap.block;
+  std::int64_t runs = rows.size();
+  std::int64_t groups = blocks;
+  if (cols.size() == g_.in_cols) {
+    run_bytes *= runs;
+    runs = 1;
+  }
+  if (cols.size() == g_.in_cols && rows.size() == g_.in_rows) {
+    run_bytes *= groups;
+    groups = 1;
+  }
+  load.run_bytes = command_field(run_bytes);
+  load.runs = command_field(runs);
+  load.run_stride = runs > 1 ? command_field(ifmap.row_bytes()) : 0;
+  load.groups = command_field(groups);
+  load.group_stride = groups > 1 ? command_field(ifmap.plane_bytes()) : 0;
+  return load;
+}
+
+Load StepTransfers::weight_load(const WeightChunk& chunk, std::int64_t address) const {
+  Load load;
+  load.memory = command_field(static_cast<int>(LoadMemory::kWeight));
+  load.dram_addr = command_field(address);
+  load.run_bytes = command_field(chunk.folds() * arch_.array_rows * arch_.array_cols);
+  load.runs = 1;
+  load.groups = 1;
+  return load;
+}
+
+Load StepTransfers::param_load(std::int64_t block) const {
+  Load load;
+  load.memory = command_field(static_cast<int>(LoadMemory::kParameter));
+  load.dram_addr = command_field(planned_.params_address + block * planned_.param_stride);
+  load.run_bytes = command_field(arch_.param_block_bytes());
+  load.runs = 1;
+  load.groups = 1;
+  return load;
+}
+
+// Where B = C a row of the tile is contiguous, and rows of full width are too; else a pixel's
+// array_cols bytes are a run.
+Store StepTransfers::store(const Tile& tile, std::int64_t block) const {
+  const DramTensor& ofmap = planned_.ofmap;
+  const std::int64_t rows = tile.out_y.size();
+  const std::int64_t cols = tile.out_x.size();
+  const std::int64_t n = g_.is_vector ? tile.out_y.begin : tile.picture;
+  const std::int64_t y = g_.is_vector ? 0 : tile.out_y.begin;
+  const std::int64_t x = g_.is_vector ? 0 : tile.out_x.begin;
+  const std::int64_t row_stride = g_.is_vector ? ofmap.picture_bytes() : ofmap.row_bytes();
+  Store s;
+  s.dram_addr = command_field(ofmap.element_address(n, y, x, block * arch_.array_cols));
+  if (ofmap.block == arch_.array_cols) {
+    const bool merged = !g_.is_vector && cols == g_.out_cols;
+    s.run_bytes = command_field((merged ? rows : 1) * cols * ofmap.block);
+    s.runs = command_field(merged ? 1 : rows);
+    s.run_stride = s.runs > 1 ? command_field(row_stride) : 0;
+    s.groups = 1;
+    return s;
+  }
+  s.run_bytes = command_field(arch_.array_cols);
+  s.runs = command_field(cols);
+  s.run_stride = cols > 1 ? command_field(ofmap.block) : 0;
+  s.groups = command_field(rows);
+  s.group_stride = rows > 1 ? command_field(row_stride) : 0;
+  return s;
+}
+
+}  // namespace qsim

@@ -1,0 +1,44 @@
+// What a layer's steps move between DRAM and the scratchpads: which bytes, and in which runs and
+// groups. When, and into which slots, is the schedule's business.
+#pragma once
+
+#include "compiler/lowering/memory_plan.h"
+#include "core/program.h"
+
+namespace qsim {
+
+// One tile of one picture: its ofmap positions and the psum positions under them.
+struct Tile {
+  std::int64_t picture = 0;
+  Range out_y, out_x;
+  Range conv_y, conv_x;
+};
+
+// Of one layer on one array; both must outlive it. Every LOAD and STORE comes with its sizes and
+// addresses in DRAM; slots and tokens are still to be filled in.
+class StepTransfers {
+ public:
+  StepTransfers(const PlannedLayer& planned, const ArchConfig& arch)
+      : planned_(planned), g_(planned.geometry), arch_(arch) {}
+
+  // The ifmap's rows and columns that the EXECUTEs of a tile read of an activation slot.
+  Range resident_rows(const Tile& tile, const ActChunk& chunk) const;
+  Range resident_cols(const Tile& tile) const;
+
+  Load act_load(const Tile& tile, const ActChunk& chunk) const;
+  // `address`: where the chunk's folds begin.
+  Load weight_load(const WeightChunk& chunk, std::int64_t address) const;
+  // Bias and shifts of the output channels of column block `block`.
+  Load param_load(std::int64_t block) const;
+  Store store(const Tile& tile, std::int64_t block) const;
+
+ private:
+  Load vector_load(const Tile& tile, const ActChunk& chunk) const;
+  Load picture_load(const Tile& tile, const ActChunk& chunk) const;
+
+  const PlannedLayer& planned_;
+  const LayerGeometry& g_;
+  const ArchConfig& arch_;
+};
+
+}  // namespace qsim

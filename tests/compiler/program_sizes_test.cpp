@@ -1,0 +1,63 @@
+// The sizes that are known before a program is made are those of the program that is made.
+#include "compiler/program_sizes.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "compiler/workload/random_layer.h"
+#include "compiler/workload/workload.h"
+#include "tests/compiler/graph_builder.h"
+
+namespace qsim {
+namespace {
+
+using testing::small_arch;
+
+void expect_sizes(const Graph& graph, const ArchConfig& arch) {
+  const ProgramSizes sizes = program_sizes(graph, arch);
+  const Program program = compile(graph, arch);
+  EXPECT_EQ(sizes.commands, static_cast<std::int64_t>(program.command_count()));
+  EXPECT_EQ(sizes.writable_bytes, program.writable_bytes);
+  std::int64_t constants = 0;
+  for (const DramSegment& segment : program.segments) constants += std::ssize(segment.bytes);
+  EXPECT_EQ(sizes.constant_bytes, constants);
+  std::int64_t ofmaps = 0;
+  std::int64_t largest = program.input.tensor.size_bytes();
+  for (const ProgramLayer& layer : program.layers) {
+    ofmaps += element_count(layer.ofmap.value.shape.nhwc());
+    largest = std::max(largest, layer.ofmap.size_bytes());
+  }
+  EXPECT_EQ(sizes.ofmap_elems, ofmaps);
+  EXPECT_GE(sizes.live_bytes, largest);
+  EXPECT_LE(sizes.live_bytes, sizes.writable_bytes);
+  EXPECT_LE(sizes.largest_block_bytes, sizes.constant_bytes);
+}
+
+TEST(ProgramSizes, AreThoseOfTheProgramOfRandomLayers) {
+  for (const auto& [rows, cols] : {std::pair(4, 4), std::pair(8, 4), std::pair(16, 32)}) {
+    const ArchConfig arch = small_arch(rows, cols);
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(cols) + ", seed " +
+                   std::to_string(seed));
+      expect_sizes(make_random_layer(seed, arch).graph, arch);
+    }
+  }
+}
+
+TEST(ProgramSizes, AreThoseOfTheProgramOfAWholeNetwork) {
+  expect_sizes(load_workload("models/workloads/vgg8.yaml").graph, small_arch(16, 16));
+}
+
+// A tall picture in many rows of tiles: little more than the larger of two tensors is live.
+TEST(ProgramSizes, LiveIsLittleMoreThanTheLargerTensor) {
+  testing::GraphBuilder builder(3, testing::picture(1, 4096, 64, 16, 0));
+  const Graph graph = builder.conv(16, testing::window(1)).conv(16, testing::window(1)).build();
+  const ProgramSizes sizes = program_sizes(graph, small_arch(16, 16));
+  const std::int64_t tensor = std::int64_t{4096} * 64 * 16;
+  EXPECT_GE(sizes.live_bytes, tensor);
+  EXPECT_LT(sizes.live_bytes, tensor + tensor / 4);
+  EXPECT_GE(sizes.writable_bytes, 3 * tensor);
+}
+
+}  // namespace
+}  // namespace qsim
