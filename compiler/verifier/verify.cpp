@@ -4,6 +4,7 @@
 #include "compiler/verifier/command_ranges.h"
 #include "compiler/verifier/dram_regions.h"
 #include "compiler/verifier/dram_transfers.h"
+#include "compiler/verifier/layer_macs.h"
 #include "compiler/verifier/memory_hazards.h"
 #include "compiler/verifier/token_order.h"
 
@@ -36,6 +37,7 @@ std::vector<std::string> verify(const Program& program, const ArchConfig& arch) 
   if (!violations.empty()) return violations.take();
   check_hazards(program, order, violations);
   check_dram(program, order, violations);
+  check_macs(program, violations);
   return violations.take();
 }
 

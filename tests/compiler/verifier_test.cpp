@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/verifier/verify.h"
+#include "core/timing_model.h"
 #include "tests/core/program_draft.h"
 #include "tests/core/sample_program.h"
 
@@ -62,6 +63,27 @@ TEST(Verifier, ProgramOfAnotherConfigIsRefused) {
             "the program was made for config 'tiny', whose parameters differ from those of "
             "'other'\n");
   expect_violation([](ProgramDraft& p) { p.arch.array_rows = 5; }, "array_rows is 5");
+}
+
+// Found by fuzzing: the engine's accounts do not add up for such a program.
+TEST(Verifier, MoreUsefulMacsThanTheArrayStreamsAreFound) {
+  const std::int64_t pes = 16;  // of sample::tiny_arch()
+  expect_violation([](ProgramDraft& p) { p.layers[0].macs = std::int64_t{1} << 40; },
+                   "layer 'first' has 1099511627776 useful MACs; its EXECUTEs stream ");
+  expect_violation([](ProgramDraft& p) { p.layers[1].macs = -1; },
+                   "layer 'second' has -1 useful MACs");
+  // All that is streamed may be useful, and one more may not.
+  std::int64_t streamed = 0;
+  const Program program = sample::program();
+  for (const Instruction& execute : program.stream(Unit::kExecute)) {
+    if (execute.origin.layer != 1) continue;
+    const auto terms = execute_terms(std::get<Execute>(execute.command.fields), program.arch);
+    streamed += static_cast<std::int64_t>(terms.folds * terms.pixels) * pes;
+  }
+  ProgramDraft draft(program);
+  draft.layers[1].macs = streamed;
+  EXPECT_EQ(joined(verify(draft.program(), sample::tiny_arch())), "");
+  expect_violation([&](ProgramDraft& p) { p.layers[1].macs = streamed + 1; }, "useful MACs");
 }
 
 TEST(Verifier, FieldsWithoutSenseAreFound) {
@@ -428,6 +450,7 @@ TEST(Verifier, PadPositionsReadNothing) {
 // Columns -1, 1, 3 and 5 of four: only two are read, and none in front of the slot.
 TEST(Verifier, WindowThatStridesOverAPadReadsOnlyWhatIsResident) {
   ProgramDraft program(sample::program());
+  program.layers[0].macs = 0;  // fewer are streamed than in the sample
   for (const std::size_t i : {0, 1}) {
     fields<Execute>(program, i).kernel_w = 1;
     fields<Execute>(program, i).stride_w = 2;
@@ -438,6 +461,7 @@ TEST(Verifier, WindowThatStridesOverAPadReadsOnlyWhatIsResident) {
 
 TEST(Verifier, LoadForAnExecuteThatSeesNothingButPadIsNotLost) {
   ProgramDraft program(sample::program());
+  program.layers[0].macs = 0;  // fewer are streamed than in the sample
   for (const std::size_t i : {0, 1}) {  // the three resident rows lie below every window
     fields<Execute>(program, i).kernel_h = 1;
     fields<Execute>(program, i).origin_row = -2;
