@@ -461,7 +461,7 @@ TEST(Verifier, WindowThatStridesOverAPadReadsOnlyWhatIsResident) {
 
 TEST(Verifier, LoadForAnExecuteThatSeesNothingButPadIsNotLost) {
   ProgramDraft program(sample::program());
-  program.layers[0].macs = 0;  // fewer are streamed than in the sample
+  program.layers[0].macs = 0;           // fewer are streamed than in the sample
   for (const std::size_t i : {0, 1}) {  // the three resident rows lie below every window
     fields<Execute>(program, i).kernel_h = 1;
     fields<Execute>(program, i).origin_row = -2;
