@@ -8,8 +8,8 @@ install(DIRECTORY configs models DESTINATION ${CMAKE_INSTALL_DATADIR}/qsim
 install(DIRECTORY rtl/src DESTINATION ${CMAKE_INSTALL_DATADIR}/qsim/rtl)
 install(DIRECTORY rtl/assertions DESTINATION ${CMAKE_INSTALL_DATADIR}/qsim/rtl OPTIONAL)
 install(PROGRAMS rtl/build_model.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/qsim/rtl)
-install(FILES rtl/rtl_engine/core_abi.h rtl/rtl_engine/verilated_core.cpp
-  rtl/rtl_engine/verilated_print.h DESTINATION ${CMAKE_INSTALL_DATADIR}/qsim/rtl/rtl_engine)
+install(FILES rtl/engine/core_abi.h rtl/engine/verilated_core.cpp
+  rtl/engine/verilated_print.h DESTINATION ${CMAKE_INSTALL_DATADIR}/qsim/rtl/engine)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/rtl/ DESTINATION lib/qsim/rtl
   FILES_MATCHING PATTERN "*-plain-*.so" PATTERN "CMakeFiles" EXCLUDE)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

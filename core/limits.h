@@ -1,7 +1,7 @@
 // How large what qsim is given may be: every limit by name, with its reason. More than that is an
 // error that says so, before memory is taken for it. docs/reference/limits.md lists the table, and
-// tests/io/limits_test.cpp holds the two together. Whether a run fits the machine at hand is
-// core/io/memory.h.
+// tests/files/limits_test.cpp holds the two together. Whether a run fits the machine at hand is
+// files/memory.h.
 #pragma once
 
 #include <array>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/cycle_accounting.h"
-#include "report/array_time.h"
+#include "analysis/array_time.h"
+#include "analysis/cycle_accounting.h"
 #include "report/compare.h"
 
 namespace qsim {
@@ -98,7 +98,7 @@ struct RunReport {
 
 // Fills config, layers, total, units, simulated_seconds and wall_seconds; without timing for an
 // engine that has none. Throws InternalError when the run's times break a rule of
-// core/cycle_accounting.h.
+// analysis/cycle_accounting.h.
 void add_layers(RunReport& report, const Program& program, const RunResult& result);
 
 // The `count` best of one picture's scores. `logits` are dequantized when `has_scale`; labels may

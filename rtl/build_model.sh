@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds one Verilated model of rtl/src/ as a shared library for rtl/rtl_engine (core_abi.h): the one
+# Builds one Verilated model of rtl/src/ as a shared library for rtl/engine (core_abi.h): the one
 # builder of CMake's models and of those built on demand. Needs verilator, a C++ compiler, and nothing
 # else. Nothing half-made is left: the library is renamed into place when it is whole.
 set -euo pipefail
@@ -111,7 +111,7 @@ root=$(verilator --getenv VERILATOR_ROOT) || {
 }
 include=$root/include
 compile=("$cxx" -std=c++20 "-march=$march" -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -w
-  "${defines[@]}" -include "$rtl/rtl_engine/verilated_print.h" -I "$work" -I "$rtl/.."
+  "${defines[@]}" -include "$rtl/engine/verilated_print.h" -I "$work" -I "$rtl/.."
   -isystem "$include" -isystem "$include/vltstd")
 
 # Packages first; with assertions, what binds them to the units.
@@ -133,7 +133,7 @@ for source in "$work"/*.cpp; do
     *) echo "#include \"$source\"" >>"$work/fast.cc" ;;
   esac
 done
-echo "#include \"$rtl/rtl_engine/verilated_core.cpp\"" >>"$work/fast.cc"
+echo "#include \"$rtl/engine/verilated_core.cpp\"" >>"$work/fast.cc"
 run "${compile[@]}" -O3 -c "$work/fast.cc" -o "$work/fast.o"
 run "${compile[@]}" -O1 -c "$work/slow.cc" -o "$work/slow.o"
 wait_for_all

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "compiler/workload/workload.h"
-#include "core/io/npy.h"
+#include "files/npy.h"
 #include "golden/cpu/graph_executor.h"
 #include "tests/onnx/onnx_writer.h"
 

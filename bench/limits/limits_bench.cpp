@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "analysis/cycle_accounting.h"
 #include "bench/common/figures.h"
 #include "bench/golden_cpu/multiply_peak.h"
 #include "bench/limits/memory_pass.h"
 #include "compiler/compile.h"
 #include "compiler/workload/workload.h"
-#include "core/cycle_accounting.h"
-#include "core/io/arch_config_file.h"
+#include "files/arch_config_file.h"
 #include "golden/cpu/graph_executor.h"
-#include "sim/systemc_engine/systemc_engine.h"
+#include "sim/systemc/systemc_engine.h"
 
 namespace qsim {
 namespace {

@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <vector>
 
+#include "analysis/cycle_accounting.h"
 #include "bench/common/figures.h"
 #include "compiler/compile.h"
 #include "compiler/workload/workload.h"
-#include "core/cycle_accounting.h"
-#include "core/io/arch_config_file.h"
-#include "rtl/rtl_engine/rtl_engine.h"
+#include "files/arch_config_file.h"
+#include "rtl/engine/rtl_engine.h"
 
 namespace qsim {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "bench/common/figures.h"
 #include "core/random.h"
-#include "sim/systemc_engine/datapath/array_kernel.h"
+#include "sim/systemc/datapath/array_kernel.h"
 
 namespace qsim {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "core/error.h"
-#include "core/io/file_beneath.h"
-#include "core/io/files.h"
-#include "core/io/memory.h"
+#include "files/file_beneath.h"
+#include "files/files.h"
+#include "files/memory.h"
 
 namespace qsim {
 namespace {

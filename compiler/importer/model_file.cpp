@@ -4,9 +4,9 @@
 
 #include "compiler/importer/model_parts.h"
 #include "core/error.h"
-#include "core/io/files.h"
-#include "core/io/memory.h"
 #include "core/limits.h"
+#include "files/files.h"
+#include "files/memory.h"
 
 namespace qsim {
 namespace {

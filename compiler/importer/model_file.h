@@ -8,7 +8,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "compiler/importer/model_outline.h"
-#include "core/io/held_file.h"
+#include "files/held_file.h"
 
 namespace qsim {
 

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "compiler/importer/wire_format.h"
-#include "core/io/memory.h"
 #include "core/limits.h"
+#include "files/memory.h"
 
 namespace qsim {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/io/held_file.h"
+#include "files/held_file.h"
 
 namespace qsim {
 

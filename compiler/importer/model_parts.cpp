@@ -7,8 +7,8 @@
 
 #include "compiler/importer/wire_format.h"
 #include "core/error.h"
-#include "core/io/memory.h"
 #include "core/limits.h"
+#include "files/memory.h"
 
 namespace qsim {
 namespace {

@@ -9,7 +9,7 @@
 #include "compiler/importer/operators.h"
 #include "compiler/importer/weight_bytes.h"
 #include "core/error.h"
-#include "core/io/memory.h"
+#include "files/memory.h"
 
 namespace qsim {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/graph.h"
-#include "core/io/held_file.h"
+#include "files/held_file.h"
 
 namespace qsim {
 

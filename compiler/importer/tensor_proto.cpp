@@ -6,7 +6,7 @@
 
 #include "compiler/importer/external_data.h"
 #include "core/checked_math.h"
-#include "core/io/memory.h"
+#include "files/memory.h"
 
 namespace qsim {
 namespace {

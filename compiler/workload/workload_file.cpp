@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "core/io/graph_words.h"
 #include "core/limits.h"
+#include "files/graph_words.h"
 
 namespace qsim {
 namespace {

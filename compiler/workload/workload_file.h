@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/graph.h"
-#include "core/io/yaml.h"
+#include "files/yaml.h"
 
 namespace qsim {
 

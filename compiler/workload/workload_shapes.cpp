@@ -2,8 +2,8 @@
 
 #include "compiler/workload/synthetic_tensors.h"
 #include "core/checked_math.h"
-#include "core/io/memory.h"
 #include "core/limits.h"
+#include "files/memory.h"
 
 namespace qsim {
 namespace {

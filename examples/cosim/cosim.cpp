@@ -7,10 +7,10 @@
 
 #include "compiler/compile.h"
 #include "compiler/workload/workload.h"
-#include "core/io/arch_config_file.h"
 #include "examples/cosim/rtl_module.h"
-#include "rtl/rtl_engine/rtl_model.h"
-#include "sim/systemc_engine/accelerator.h"
+#include "files/arch_config_file.h"
+#include "rtl/engine/rtl_model.h"
+#include "sim/systemc/accelerator.h"
 
 namespace {
 

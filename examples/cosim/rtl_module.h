@@ -1,11 +1,11 @@
 // The Verilated core as a SystemC module: one cycle of the RTL a nanosecond, from time 0 until its
-// program is done. The core comes as ports and a function (rtl/rtl_engine/core_abi.h), so that no
+// program is done. The core comes as ports and a function (rtl/engine/core_abi.h), so that no
 // source sees SystemC's and Verilator's headers together.
 #pragma once
 
 #include <systemc>
 
-#include "rtl/rtl_engine/rtl_harness.h"
+#include "rtl/engine/rtl_harness.h"
 
 class RtlModule : public sc_core::sc_module {
  public:

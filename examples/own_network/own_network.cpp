@@ -3,13 +3,13 @@
 // Exit code 0 when every byte agrees.
 #include <iostream>
 
+#include "analysis/cycle_accounting.h"
 #include "compiler/compile.h"
-#include "core/cycle_accounting.h"
 #include "core/random.h"
 #include "golden/cpu/graph_executor.h"
-#include "golden/program_interpreter/program_interpreter.h"
 #include "report/compare.h"
-#include "sim/systemc_engine/systemc_engine.h"
+#include "sim/interpreter/program_interpreter.h"
+#include "sim/systemc/systemc_engine.h"
 
 namespace {
 

@@ -43,12 +43,12 @@ sources() {
   local copy=$work/$1/rtl quick='s/-O1 -c/-O0 -c/; s/-O3 -c/-O1 -c/; s/-O2 -c/-O0 -c/'
   rm -rf "$copy"
   mkdir -p "$copy"
-  cp -r "$rtl/src" "$rtl/assertions" "$rtl/rtl_engine" "$copy"
+  cp -r "$rtl/src" "$rtl/assertions" "$rtl/engine" "$copy"
   sed "$quick; $2" "$rtl/build_model.sh" >"$copy/build_model.sh"
   chmod +x "$copy/build_model.sh"
   sed -i 's/context_.coveragep()->write/context_.coveragep()->forcePerInstance(true);\n  &/' \
-    "$copy/rtl_engine/verilated_core.cpp"
-  grep -q forcePerInstance "$copy/rtl_engine/verilated_core.cpp"
+    "$copy/engine/verilated_core.cpp"
+  grep -q forcePerInstance "$copy/engine/verilated_core.cpp"
 }
 
 # cover NAME OPTION...: runs the driver on the copy; its counts go to $work/NAME/counts.

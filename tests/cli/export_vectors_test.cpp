@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/io/npy.h"
 #include "core/isa/command_codec.h"
 #include "core/program_text.h"
+#include "files/npy.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

@@ -1,6 +1,6 @@
 // The estimate of the memory that a command needs: never less than the process takes, and not so
 // much more that it refuses what fits.
-#include "sim/cli/memory_need.h"
+#include "cli/session/memory_need.h"
 
 #include <iostream>
 
@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/io/arch_config_file.h"
-#include "sim/cli/model_source.h"
+#include "cli/session/model_source.h"
+#include "files/arch_config_file.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

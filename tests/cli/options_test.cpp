@@ -2,7 +2,7 @@
 // run here is recorded: tests/system/provoked.py holds the record against `--help`.
 #include <gtest/gtest.h>
 
-#include "core/io/npy.h"
+#include "files/npy.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

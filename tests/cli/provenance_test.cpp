@@ -1,10 +1,10 @@
 // Provenance is of the files as they were read: what happens to them during a run is nothing to it.
-#include "sim/cli/provenance.h"
+#include "cli/session/provenance.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "sim/cli/file_hash.h"
+#include "cli/session/file_hash.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

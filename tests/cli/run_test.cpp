@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/io/arch_config_file.h"
-#include "core/io/layer_trace.h"
-#include "core/io/npy.h"
+#include "files/arch_config_file.h"
+#include "files/layer_trace.h"
+#include "files/npy.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

@@ -9,7 +9,7 @@
 
 #include "compiler/verifier/verify.h"
 #include "golden/cpu/graph_executor.h"
-#include "golden/program_interpreter/program_interpreter.h"
+#include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {

@@ -11,7 +11,7 @@
 #include "compiler/verifier/verify.h"
 #include "core/isa/command_codec.h"
 #include "core/program_text.h"
-#include "golden/program_interpreter/program_interpreter.h"
+#include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
 #include "tests/core/program_draft.h"
 

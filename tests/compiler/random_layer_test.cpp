@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "core/io/arch_config_file.h"
+#include "files/arch_config_file.h"
 #include "golden/cpu/graph_executor.h"
 #include "tests/ofmap_statistics.h"
 

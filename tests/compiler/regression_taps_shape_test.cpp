@@ -4,7 +4,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/verifier/verify.h"
-#include "golden/program_interpreter/program_interpreter.h"
+#include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {

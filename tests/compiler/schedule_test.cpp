@@ -7,7 +7,7 @@
 #include "compiler/compile.h"
 #include "compiler/workload/random_layer.h"
 #include "compiler/workload/workload.h"
-#include "core/io/arch_config_file.h"
+#include "files/arch_config_file.h"
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {

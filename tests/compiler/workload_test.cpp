@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "compiler/workload/synthetic_tensors.h"
-#include "tests/io/io_test_support.h"
+#include "tests/files/files_test_support.h"
 
 namespace qsim {
 namespace {

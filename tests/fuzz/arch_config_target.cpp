@@ -1,6 +1,6 @@
 // configs/*.yaml: a configuration that is read can be built, and is read again from what is
 // printed of it.
-#include "core/io/arch_config_file.h"
+#include "files/arch_config_file.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <span>
 
-#include "core/cycle_accounting.h"
+#include "analysis/cycle_accounting.h"
 #include "core/dram_layout.h"
-#include "golden/program_interpreter/program_interpreter.h"
-#include "sim/systemc_engine/systemc_engine.h"
+#include "sim/interpreter/program_interpreter.h"
+#include "sim/systemc/systemc_engine.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

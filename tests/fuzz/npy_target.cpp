@@ -1,5 +1,5 @@
 // .npy bytes: a tensor that is read is written and read again as itself.
-#include "core/io/npy.h"
+#include "files/npy.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

@@ -2,7 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "core/io/files.h"
+#include "files/files.h"
 #include "tests/fuzz/fuzz_support.h"
 #include "tests/importer/random_graphs.h"
 #include "tests/onnx/onnx_writer.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/io/files.h"
+#include "files/files.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace {

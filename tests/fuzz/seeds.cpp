@@ -7,12 +7,12 @@
 #include <png.h>
 
 #include "compiler/compile.h"
-#include "core/io/arch_config_file.h"
-#include "core/io/files.h"
-#include "core/io/layer_trace.h"
-#include "core/io/npy.h"
 #include "core/program_text.h"
 #include "core/random.h"
+#include "files/arch_config_file.h"
+#include "files/files.h"
+#include "files/layer_trace.h"
+#include "files/npy.h"
 #include "golden/cpu/graph_executor.h"
 #include "tests/fuzz/fuzz_support.h"
 #include "tests/fuzz/onnx_seeds.h"

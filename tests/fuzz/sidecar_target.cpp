@@ -1,7 +1,7 @@
 // A model's sidecar: what is read prepares a picture, whose bytes all lie in the input's range.
 #include <cmath>
 
-#include "core/io/sidecar.h"
+#include "files/sidecar.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

@@ -7,8 +7,8 @@
 
 #include "compiler/importer/model_file.h"
 #include "compiler/importer/onnx_importer.h"
-#include "core/io/files.h"
 #include "core/random.h"
+#include "files/files.h"
 #include "tests/importer/model_builder.h"
 #include "tests/importer/random_graphs.h"
 #include "tests/onnx/onnx_writer.h"

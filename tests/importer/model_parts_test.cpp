@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "core/io/files.h"
 #include "core/limits.h"
+#include "files/files.h"
 #include "tests/importer/model_builder.h"
 
 namespace qsim {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/importer/onnx_importer.h"
-#include "core/io/npy.h"
+#include "files/npy.h"
 #include "golden/cpu/graph_executor.h"
 #include "tests/importer/model_builder.h"
 #include "tests/importer/onnx_layout.h"

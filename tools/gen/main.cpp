@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/io/files.h"
+#include "files/files.h"
 #include "tools/gen/pages.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/io/files.h"
+#include "files/files.h"
 
 namespace qsim::gen {
 namespace {

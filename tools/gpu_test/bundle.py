@@ -37,9 +37,9 @@ def copy_shipped_files(share):
     shutil.copytree(ROOT / "models", share / "models",
                     ignore=shutil.ignore_patterns("train", "vgg8-float*"))
     shutil.copytree(ROOT / "rtl/src", share / "rtl/src")
-    (share / "rtl/rtl_engine").mkdir()
-    for file in ("build_model.sh", "rtl_engine/core_abi.h", "rtl_engine/verilated_core.cpp",
-                 "rtl_engine/verilated_print.h"):
+    (share / "rtl/engine").mkdir()
+    for file in ("build_model.sh", "engine/core_abi.h", "engine/verilated_core.cpp",
+                 "engine/verilated_print.h"):
         shutil.copy(ROOT / "rtl" / file, share / "rtl" / file)
 
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <exception>
 
-#include "core/io/arch_config_file.h"
-#include "rtl/rtl_engine/rtl_model.h"
+#include "files/arch_config_file.h"
+#include "rtl/engine/rtl_model.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {

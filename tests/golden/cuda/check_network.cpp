@@ -6,8 +6,8 @@
 
 #include "compiler/importer/onnx_importer.h"
 #include "compiler/workload/workload.h"
-#include "core/io/cifar.h"
-#include "core/io/sidecar.h"
+#include "files/cifar.h"
+#include "files/sidecar.h"
 #include "golden/cpu/graph_executor.h"
 #include "tests/golden/cuda/check_commands.h"
 #include "tests/golden/cuda/ofmap_difference.h"

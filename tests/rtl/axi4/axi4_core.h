@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/dram_memory.h"
-#include "rtl/rtl_engine/core_abi.h"
+#include "rtl/engine/core_abi.h"
 #include "tests/rtl/leaf/axi4_memory.h"
 
 namespace qsim::test {

@@ -8,10 +8,10 @@
 
 #include "compiler/compile.h"
 #include "compiler/workload/workload.h"
-#include "core/io/arch_config_file.h"
+#include "files/arch_config_file.h"
 #include "golden/cpu/graph_executor.h"
-#include "rtl/rtl_engine/rtl_harness.h"
-#include "rtl/rtl_engine/rtl_parameters.h"
+#include "rtl/engine/rtl_harness.h"
+#include "rtl/engine/rtl_parameters.h"
 #include "tests/rtl/axi4/axi4_core.h"
 
 namespace qsim::test {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/io/arch_config_file.h"
-#include "core/io/files.h"
-#include "golden/program_interpreter/program_interpreter.h"
-#include "rtl/rtl_engine/rtl_engine.h"
-#include "sim/systemc_engine/systemc_engine.h"
+#include "files/arch_config_file.h"
+#include "files/files.h"
+#include "rtl/engine/rtl_engine.h"
+#include "sim/interpreter/program_interpreter.h"
+#include "sim/systemc/systemc_engine.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/coverage/extreme_commands.h"
 #include "tests/rtl/programs/differential.h"

@@ -4,7 +4,7 @@
 
 #include "core/arch_config.h"
 #include "core/random.h"
-#include "rtl/rtl_engine/core_abi.h"
+#include "rtl/engine/core_abi.h"
 
 namespace qsim {
 

@@ -1,12 +1,12 @@
 // The memory behind the core's DRAM port, cycle by cycle, on ports that the tests drive themselves.
-#include "rtl/rtl_engine/dram_ports.h"
+#include "rtl/engine/dram_ports.h"
 
 #include <array>
 #include <cstring>
 
 #include <gtest/gtest.h>
 
-#include "tests/sim/hand_program.h"
+#include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
 namespace {

@@ -2,9 +2,9 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "rtl/rtl_engine/rtl_model.h"
+#include "rtl/engine/rtl_model.h"
 #include "tests/rtl/engine/rtl_support.h"
-#include "tests/sim/hand_program.h"
+#include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
 namespace {

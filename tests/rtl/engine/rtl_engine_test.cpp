@@ -1,19 +1,20 @@
-// The RTL engine on programs whose cycles are worked out by hand (tests/sim/systemc_engine_test.cpp
-// has the sum), against the SystemC model on random layers, and what it refuses.
-#include "rtl/rtl_engine/rtl_engine.h"
+// The RTL engine on programs whose cycles are worked out by hand
+// (tests/sim/systemc/systemc_engine_test.cpp has the sum), against the SystemC model on random
+// layers, and what it refuses.
+#include "rtl/engine/rtl_engine.h"
 
 #include <algorithm>
 #include <array>
 
+#include "analysis/cycle_accounting.h"
 #include "compiler/compile.h"
 #include "compiler/workload/random_layer.h"
-#include "core/cycle_accounting.h"
-#include "core/io/arch_config_file.h"
+#include "files/arch_config_file.h"
 #include "golden/cpu/graph_executor.h"
-#include "sim/systemc_engine/systemc_engine.h"
+#include "sim/systemc/systemc_engine.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/engine/rtl_support.h"
-#include "tests/sim/hand_program.h"
+#include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
 

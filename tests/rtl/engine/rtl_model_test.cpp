@@ -1,5 +1,5 @@
 // Which model a configuration needs, building it on demand, and what is said when that fails.
-#include "rtl/rtl_engine/rtl_model.h"
+#include "rtl/engine/rtl_model.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/engine/rtl_support.h"
-#include "tests/sim/hand_program.h"
+#include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
 namespace {
@@ -53,8 +53,8 @@ TEST(RtlModel, TheKeyFollowsParametersVariantCompilerAndSources) {
   RtlModelOptions assertions = options;
   assertions.variant = "assert";
   EXPECT_NE(rtl_model_key(parameters, assertions), key);
-  for (const char* file : {"src/qsim_accelerator.sv", "build_model.sh",
-                           "rtl_engine/verilated_core.cpp", "rtl_engine/core_abi.h"}) {
+  for (const char* file : {"src/qsim_accelerator.sv", "build_model.sh", "engine/verilated_core.cpp",
+                           "engine/core_abi.h"}) {
     const std::string before = rtl_model_key(parameters, options);
     std::ofstream(options.places.sources / file, std::ios::app) << "\n";
     EXPECT_NE(rtl_model_key(parameters, options), before) << file;

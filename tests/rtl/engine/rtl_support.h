@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rtl/rtl_engine/rtl_engine.h"
+#include "rtl/engine/rtl_engine.h"
 
 namespace qsim {
 

@@ -1,10 +1,10 @@
 // Command times of two engines, held against each other.
-#include "sim/cli/time_comparison.h"
+#include "cli/session/time_comparison.h"
 
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "tests/sim/hand_program.h"
+#include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
 namespace {

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "core/error.h"
-#include "core/io/files.h"
+#include "files/files.h"
 #include "tests/rtl/programs/reproducer.h"
 #include "tests/rtl/programs/shrinker.h"
 

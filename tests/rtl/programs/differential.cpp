@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/cycle_accounting.h"
+#include "analysis/cycle_accounting.h"
 #include "core/error.h"
 #include "core/program_text.h"
 

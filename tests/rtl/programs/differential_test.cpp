@@ -4,9 +4,9 @@
 
 #include "compiler/verifier/verify.h"
 #include "core/error.h"
-#include "core/io/files.h"
-#include "golden/program_interpreter/program_interpreter.h"
-#include "sim/systemc_engine/systemc_engine.h"
+#include "files/files.h"
+#include "sim/interpreter/program_interpreter.h"
+#include "sim/systemc/systemc_engine.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/programs/campaign.h"
 #include "tests/rtl/programs/reproducer.h"

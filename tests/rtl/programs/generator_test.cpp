@@ -6,7 +6,7 @@
 #include "compiler/verifier/verify.h"
 #include "core/dram_memory.h"
 #include "core/isa/command_codec.h"
-#include "golden/program_interpreter/program_interpreter.h"
+#include "sim/interpreter/program_interpreter.h"
 #include "tests/rtl/programs/coverage_bins.h"
 #include "tests/rtl/programs/program_generator.h"
 #include "tests/rtl/programs/shape_draw.h"

@@ -3,9 +3,9 @@
 #include <sstream>
 
 #include "compiler/verifier/verify.h"
-#include "core/io/files.h"
 #include "core/program_text.h"
 #include "core/text_line.h"
+#include "files/files.h"
 
 namespace qsim {
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/io/files.h"
+#include "files/files.h"
 #include "tests/rtl/programs/campaign.h"
 #include "tests/rtl/programs/reproducer.h"
 #include "tests/rtl/programs/witnesses.h"

@@ -2,10 +2,10 @@
 
 #include <iostream>
 
-#include "core/io/arch_config_file.h"
-#include "golden/program_interpreter/program_interpreter.h"
-#include "rtl/rtl_engine/rtl_engine.h"
-#include "sim/systemc_engine/systemc_engine.h"
+#include "files/arch_config_file.h"
+#include "rtl/engine/rtl_engine.h"
+#include "sim/interpreter/program_interpreter.h"
+#include "sim/systemc/systemc_engine.h"
 
 namespace qsim {
 namespace {

@@ -5,7 +5,7 @@ import re
 
 PAGE = "docs/reference/errors.md"
 ROW = re.compile(r"^\| (?:`` ?(?P<ticks>.*?) ?``|`(?P<plain>[^`]*)`) \| (?P<codes>[0-9, ]+) \| (?P<advice>.*) \|$")
-# What the system says of a failed call: in words of ours (core/io/descriptor.cpp), or in its own.
+# What the system says of a failed call: in words of ours (files/descriptor.cpp), or in its own.
 SYSTEM_REASONS = ("no such file", "no such folder", "a part of the path is a file, not a folder", "no permission",
                   "the disk is full", "the disk quota is used up", "the file system is read-only",
                   *(os.strerror(number) for number in range(1, 134)))

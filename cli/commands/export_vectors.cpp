@@ -1,0 +1,90 @@
+// `qsim export-vectors`: a program with everything that a test bench needs to run it and to judge
+// the result, for people who verify RTL of their own.
+#include <sstream>
+
+#include "cli/commands/commands.h"
+#include "cli/session/golden_backend.h"
+#include "cli/session/network.h"
+#include "cli/session/provenance.h"
+#include "cli/session/vector_manifest.h"
+#include "compiler/compile.h"
+#include "core/program_text.h"
+#include "files/arch_config_file.h"
+#include "files/files.h"
+#include "report/compare.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+std::string program_text(const Program& program) {
+  std::ostringstream text;
+  print_program(program, text);
+  return std::move(text).str();
+}
+
+// Bytes that golden does not confirm are no test vectors.
+std::int64_t mismatches(const Network& network, const Program& program, const Vectors& vectors,
+                        GoldenSelection& golden) {
+  RunResult result;
+  result.ofmaps = vectors.ofmaps;
+  const std::vector<Tensor> expected = golden.runner(network.model.graph)->run(network.input);
+  return compare_ofmaps(program, expected, result).mismatches();
+}
+
+void write_files(Context& context, const Network& network, const Program& program,
+                 const Vectors& vectors) {
+  const std::filesystem::path path = context.options().out;
+  remove_file(path /
+              "manifest.json");  // the last file to be written says that the others are whole
+  VectorFolder folder(context, path);
+  add_commands(folder, program);
+  add_times(folder, vectors);
+  add_semaphores(folder, program);
+  add_images(folder, program, vectors);
+  add_ofmaps(folder, program, vectors);
+  add_header(folder, program, vectors);
+  folder.add_text({"program.qprog", "qprog", "", {}, "the program as text"}, program_text(program));
+  folder.add_text({"config.yaml", "yaml", "", {}, "the configuration, resolved"},
+                  arch_config_yaml(program.arch));
+  const Provenance provenance = provenance_of(context.argv(), context.options(), network);
+  context.write_file(path / "manifest.json",
+                     manifest_json(provenance, program, vectors, folder.files()));
+}
+
+Sheet summary(const Options& options, const Program& program, const Vectors& vectors) {
+  Sheet sheet;
+  sheet.schema = "qsim.export-vectors/1";
+  sheet.add("folder", options.out);
+  sheet.add("config", program.arch.name);
+  sheet.add("commands", static_cast<std::int64_t>(program.command_count()));
+  sheet.add("cycles", static_cast<std::int64_t>(vectors.total_cycles));
+  sheet.add("dram_bytes", static_cast<std::int64_t>(vectors.dram_before.size()));
+  sheet.add("layers", static_cast<std::int64_t>(program.layers.size()));
+  return sheet;
+}
+
+}  // namespace
+
+ExitCode export_vectors_command(Context& context) {
+  const Options& options = context.options();
+  context.make_folder(options.out);
+  GoldenSelection golden("", "auto", [&](const std::string& line) { context.note(line); });
+  const ArchConfig config = load_config(options);
+  const Network network = import_network(options, config, golden);
+  const Program program = compile(network.model.graph, config);
+  context.progress("running " + with_thousands(program.command_count()) + " commands");
+  const Vectors vectors = make_vectors(program, network.input);
+  const std::int64_t wrong = mismatches(network, program, vectors, golden);
+  if (wrong > 0) {
+    context.print("export-vectors: " + std::to_string(wrong) +
+                  " values differ from golden; nothing is written\n");
+    return ExitCode::kMismatch;
+  }
+  context.progress("writing the files");
+  write_files(context, network, program, vectors);
+  context.print(summary(options, program, vectors));
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim

@@ -1,0 +1,173 @@
+// `qsim golden run`: classifies many pictures with golden alone, in the accelerator's exact
+// arithmetic, and counts how many of those with a label it gets right.
+#include <algorithm>
+
+#include "cli/commands/commands.h"
+#include "cli/host_tensors/host_layout.h"
+#include "cli/session/golden_backend.h"
+#include "cli/session/memory_need.h"
+#include "cli/session/picture_series.h"
+#include "core/checked_math.h"
+#include "files/npy.h"
+#include "report/run_report.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::int64_t kCifarClasses = 10;
+constexpr std::int64_t kShownPictures = 20;
+
+struct Classification {
+  Tensor outputs;           // the last layer's, of every picture
+  std::vector<int> labels;  // one a picture, or none
+  double seconds = 0;       // in run(), so with copies to and from a GPU, without reading pictures
+};
+
+void append(const Tensor& from, std::int64_t pictures, std::int64_t done, Tensor& to) {
+  const std::size_t one = to.bytes.size() / static_cast<std::size_t>(to.shape[0]);
+  const auto bytes = one * static_cast<std::size_t>(pictures);
+  std::copy_n(from.bytes.begin(), bytes,
+              to.bytes.begin() + static_cast<std::ptrdiff_t>(one) * done);
+}
+
+// Of what is kept for every picture: its outputs, again (as they are or as the model ends) in the
+// model's layout and as the bytes of a file with --out, and where they are not read from their file
+// one by one the pictures.
+std::int64_t series_bytes(const Graph& graph, const PictureSeries& series, const Options& options) {
+  const std::int64_t batch = graph.input.shape.batch;
+  const std::int64_t output = element_count(graph.layers.back().output.shape.nhwc()) / batch;
+  const std::int64_t picture = element_count(graph.input.shape.nhwc()) / batch;
+  const std::int64_t out_bytes = options.out.empty() ? 0 : graph.host.float_output ? 8 : 2;
+  const std::int64_t pictures = series.labelled() ? 0 : 2;
+  return checked_mul(series.count(),
+                     checked_add(checked_mul(output, 1 + out_bytes), pictures * picture));
+}
+
+// The last batch keeps what the one before it left in places without a picture.
+Classification classify(Context& context, const Graph& graph, const PictureSeries& series,
+                        GoldenRunner& runner) {
+  const std::int64_t batch = graph.input.shape.batch;
+  Value last = graph.layers.back().output;
+  last.shape.batch = series.count();
+  Classification result;
+  result.outputs = Tensor(last.dtype, last.shape.nhwc());
+  Tensor input(graph.input.dtype, graph.input.shape.nhwc());
+  const std::size_t picture_bytes = input.bytes.size() / static_cast<std::size_t>(batch);
+  std::vector<Tensor> outputs;
+  // A GPU's first run loads the kernels' code.
+  if (runner.backend() == GoldenBackend::kCuda) runner.run(input, outputs);
+  for (std::int64_t done = 0; done < series.count(); done += batch) {
+    const std::int64_t pictures = std::min(batch, series.count() - done);
+    for (std::int64_t i = 0; i < pictures; ++i) {
+      const std::size_t place = static_cast<std::size_t>(i) * picture_bytes;
+      const std::optional<int> label =
+          series.read(done + i, std::span(input.bytes).subspan(place, picture_bytes));
+      if (label) result.labels.push_back(*label);
+    }
+    timed(result.seconds, [&] { runner.run(input, outputs); });
+    append(outputs.back(), pictures, done, result.outputs);
+    context.progress(with_thousands(done + pictures) + " of " + with_thousands(series.count()) +
+                     " pictures");
+  }
+  return result;
+}
+
+bool has_classes(const Value& output) {
+  return output.shape.height * output.shape.width == 1 && output.shape.channels > 1;
+}
+
+OutputClass best_class(const Classification& result, const Value& output, std::int64_t picture,
+                       const std::vector<std::string>& labels) {
+  const std::vector<double> scores = picture_scores(result.outputs, output, picture);
+  return top_classes(scores, output.scale_exponent.has_value(), labels, 1).front();
+}
+
+std::int64_t count_correct(const Classification& result, const Value& output) {
+  std::int64_t correct = 0;
+  for (std::size_t i = 0; i < result.labels.size(); ++i) {
+    const OutputClass best = best_class(result, output, static_cast<std::int64_t>(i), {});
+    correct += best.index == result.labels[i] ? 1 : 0;
+  }
+  return correct;
+}
+
+// One row a picture; for people and scripts that have a few of them. output.npy has them all.
+SheetTable classes_table(const Classification& result, const Value& output, const Model& model,
+                         std::int64_t first) {
+  const bool has_scale = output.scale_exponent.has_value();
+  SheetTable table{
+      "classes", {"picture", "class", "name", has_scale ? "probability" : "value"}, {}};
+  const std::vector<std::string> labels =
+      model.sidecar ? model.sidecar->labels : std::vector<std::string>{};
+  for (std::int64_t i = 0; i < result.outputs.shape[0]; ++i) {
+    const OutputClass best = best_class(result, output, i, labels);
+    const Cell sure =
+        has_scale ? Cell(*best.probability) : Cell(static_cast<std::int64_t>(best.score));
+    table.rows.push_back({first + i, best.index, best.label, sure});
+  }
+  return table;
+}
+
+void keep_output(Context& context, Graph& graph, const Classification& result) {
+  if (context.options().out.empty()) return;
+  set_batch(graph, result.outputs.shape[0]);
+  const Tensor output = output_to_host(result.outputs, graph.layers.size() - 1, graph, true);
+  context.write_file(std::filesystem::path(context.options().out) / "output.npy",
+                     npy_bytes(output));
+}
+
+// For people the time carries its unit; for JSON it is a number.
+Sheet sheet_of(const Model& model, const PictureSeries& series, const Classification& result,
+               const std::string& backend, std::int64_t batch, bool json) {
+  const Value& output = model.graph.layers.back().output;
+  const double rate = static_cast<double>(series.count()) / std::max(result.seconds, 1e-9);
+  Sheet sheet;
+  sheet.schema = "qsim.golden-run/1";
+  sheet.add("model", model.name);
+  sheet.add("input", series.name());
+  sheet.add("backend", backend);
+  sheet.add("pictures", series.count());
+  sheet.add("batch", batch);
+  if (has_classes(output) && !result.labels.empty() && output.shape.channels == kCifarClasses) {
+    const std::int64_t correct = count_correct(result, output);
+    sheet.add("top1_correct", correct);
+    sheet.add("top1", static_cast<double>(correct) / static_cast<double>(series.count()));
+  }
+  sheet.add("seconds", json ? Cell(result.seconds) : Cell(seconds_text(result.seconds)));
+  sheet.add("pictures_per_second", static_cast<std::int64_t>(rate));
+  if (has_classes(output) && series.count() <= kShownPictures) {
+    sheet.tables.push_back(classes_table(result, output, model, series.first()));
+  }
+  return sheet;
+}
+
+}  // namespace
+
+ExitCode golden_run_command(Context& context) {
+  const Options& options = context.options();
+  if (!options.out.empty()) context.make_folder(options.out);
+  GoldenSelection golden("--backend", options.backend,
+                         [&context](const std::string& line) { context.note(line); });
+  const ArchConfig config = load_config(options);
+  Model model = load_model_for_series(options, config);
+  const PictureSeries series(options, config, model);
+  const std::int64_t batch = std::min(options.batch.value_or(kGoldenBatch), series.count());
+  set_batch(model.graph, batch);
+  require_memory_for(model.name, model.graph, config, options,
+                     series_bytes(model.graph, series, options));
+  Classification result;
+  {
+    const std::unique_ptr<GoldenRunner> runner = golden.runner(model.graph, GoldenKeep::kLastLayer);
+    result = classify(context, model.graph, series, *runner);
+  }  // before the graph changes
+  keep_output(context, model.graph, result);
+  const auto sheet = [&](bool json) {
+    return sheet_of(model, series, result, golden.name(), batch, json);
+  };
+  context.print_json(sheet_json(sheet(true)));
+  context.print(sheet_text(sheet(false)));
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim

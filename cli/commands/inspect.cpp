@@ -1,0 +1,113 @@
+// `qsim inspect FILE`: what a program, model, workload, trace or config holds. A program is held
+// against the rules of compiler/verifier too: exit code 3 when it breaks one.
+#include "cli/commands/commands.h"
+#include "cli/session/model_source.h"
+#include "cli/session/shipped_files.h"
+#include "compiler/verifier/verify.h"
+#include "core/program_text.h"
+#include "files/arch_config_file.h"
+#include "files/files.h"
+#include "files/yaml.h"
+#include "report/graph_sheet.h"
+#include "report/program_sheet.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSchema = "qsim.inspect/1";
+
+bool is_config_file(const fs::path& path) {
+  if (path.extension() != ".yaml" && path.extension() != ".yml") return false;
+  return load_yaml(path).find("layers") == nullptr;
+}
+
+bool is_program_file(const fs::path& path) {
+  std::error_code error;
+  return path.extension() != ".onnx" && path.extension() != ".yaml" && path.extension() != ".yml" &&
+         !fs::is_directory(path, error);
+}
+
+Sheet config_sheet(const ArchConfig& config) {
+  Sheet sheet;
+  sheet.add("kind", std::string("config"));
+  for (const ArchConfigField& field : arch_config_fields()) {
+    const std::string name(field.name);
+    if (field.number != nullptr) {
+      sheet.add(name, config.*field.number);
+    } else {
+      sheet.add(name, config.*field.text);
+    }
+  }
+  return sheet;
+}
+
+Sheet model_sheet(const fs::path& path, const std::string& name) {
+  const Model model = load_model_file(path, name, std::nullopt);
+  Sheet sheet = graph_sheet(model.graph);
+  sheet.facts.insert(sheet.facts.begin(), {"kind", std::string(model_kind_name(model.kind))});
+  if (model.sidecar) {
+    sheet.add("labels", static_cast<std::int64_t>(model.sidecar->labels.size()));
+  }
+  return sheet;
+}
+
+// One line a command: unit, number, fields, and what it works for.
+template <typename Visit>
+void for_each_command(const Program& program, Visit visit) {
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    for (const Instruction& instruction : program.streams[u]) {
+      visit(std::string(kUnitNames[u]), command_text(program, instruction.command),
+            origin_text(program, instruction.origin));
+    }
+  }
+}
+
+Sheet verified_program_sheet(const Program& program, const std::vector<std::string>& violations) {
+  Sheet sheet = program_sheet(program);
+  sheet.facts.insert(sheet.facts.begin(), {"kind", std::string("program")});
+  sheet.add("violations", static_cast<std::int64_t>(violations.size()));
+  SheetTable table{"broken_rules", {"violation"}, {}};
+  for (const std::string& violation : violations) table.rows.push_back({violation});
+  sheet.tables.push_back(std::move(table));
+  return sheet;
+}
+
+ExitCode inspect_program(Context& context, const fs::path& path) {
+  const Program program = parse_program(read_text_file(path), path.string());
+  const std::vector<std::string> violations = verify(program, program.arch);
+  Sheet sheet = verified_program_sheet(program, violations);
+  sheet.schema = kSchema;
+  std::string lines;
+  if (context.options().commands) {
+    SheetTable table{"command_streams", {"unit", "command", "origin"}, {}};
+    for_each_command(program, [&](std::string unit, std::string text, std::string origin) {
+      lines += text + "  # " + origin + "\n";
+      table.rows.push_back({std::move(unit), std::move(text), std::move(origin)});
+    });
+    if (context.options().json.empty()) {
+      context.print(sheet_text(sheet) + "\n" + lines);
+      return violations.empty() ? ExitCode::kOk : ExitCode::kBadInput;
+    }
+    sheet.tables.push_back(std::move(table));
+  }
+  context.print(sheet);
+  return violations.empty() ? ExitCode::kOk : ExitCode::kBadInput;
+}
+
+}  // namespace
+
+ExitCode inspect_command(Context& context) {
+  check_unused_config(context.options());
+  const std::string& name = context.options().file;
+  const fs::path path = find_config_or_model(name);
+  if (is_program_file(path)) return inspect_program(context, path);
+  Sheet sheet =
+      is_config_file(path) ? config_sheet(load_arch_config(path)) : model_sheet(path, name);
+  sheet.schema = kSchema;
+  context.print(sheet);
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim

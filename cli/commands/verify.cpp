@@ -1,0 +1,179 @@
+// `qsim verify`: several engines against golden, and the cycles of those that have time against
+// each other, on a model or on random layers. Exit code 5 when anything differs.
+#include <algorithm>
+
+#include "cli/commands/commands.h"
+#include "cli/session/engines.h"
+#include "cli/session/golden_backend.h"
+#include "cli/session/graph_cut.h"
+#include "cli/session/input_source.h"
+#include "cli/session/memory_need.h"
+#include "cli/session/model_source.h"
+#include "cli/session/random_layers.h"
+#include "cli/session/verification.h"
+#include "compiler/compile.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+std::string so_far(std::int64_t done, std::int64_t all, const char* what,
+                   const Verification& verification) {
+  return with_thousands(done) + " of " + with_thousands(all) + " " + what + ", " +
+         with_thousands(verification.mismatches()) + " mismatches so far";
+}
+
+// One row a layer, one column of mismatches a witness; witnesses that see other layers (golden
+// against a trace sees fused ones too) are left out.
+SheetTable layers_table(const Verification& verification) {
+  const WitnessTally& first = verification.witnesses().front();
+  SheetTable table{"layers", {"layer", "values"}, {}};
+  for (const LayerComparison& layer : first.layers) {
+    table.rows.push_back({layer.layer, layer.values});
+  }
+  for (const WitnessTally& tally : verification.witnesses()) {
+    if (tally.layers.size() != first.layers.size()) continue;
+    table.columns.push_back(tally.name);
+    for (std::size_t i = 0; i < tally.layers.size(); ++i) {
+      table.rows[i].emplace_back(tally.layers[i].mismatches);
+    }
+  }
+  return table;
+}
+
+SheetTable witnesses_table(const Verification& verification) {
+  SheetTable table{"engines", {"engine", "programs", "values", "mismatches"}, {}};
+  for (const WitnessTally& tally : verification.witnesses()) {
+    table.rows.push_back({tally.name, tally.programs, tally.values, tally.mismatches});
+  }
+  return table;
+}
+
+void add_result(Sheet& sheet, const Verification& verification) {
+  sheet.add("values", verification.values());
+  sheet.add("mismatches", verification.mismatches());
+  const std::string first = verification.first_divergence();
+  if (!first.empty()) sheet.add("first_divergence", first);
+  sheet.tables.push_back(witnesses_table(verification));
+  if (verification.times().empty()) return;
+  sheet.add("timed_commands", verification.timed_commands());
+  sheet.add("time_mismatches", verification.time_mismatches());
+  SheetTable table{"cycles", {"engines", "commands", "mismatches"}, {}};
+  for (const TimeTally& tally : verification.times()) {
+    table.rows.push_back({tally.name, tally.commands, tally.mismatches});
+    if (!tally.first.empty()) sheet.add("first_time_divergence", tally.name + ": " + tally.first);
+  }
+  sheet.tables.push_back(std::move(table));
+}
+
+EngineSettings settings_of(Context& context) {
+  EngineSettings settings;
+  settings.on_build = [&context](const std::string& line) {
+    context.note(line);
+    context.progress("building an RTL model");
+  };
+  return settings;
+}
+
+// What the last line adds to the bytes. Who asks for the hardware's values may believe that its
+// cycles are confirmed too.
+std::string times_text(const std::vector<std::string>& engines, const Verification& verification) {
+  if (verification.times().empty()) {
+    const bool has_rtl = std::find(engines.begin(), engines.end(), "rtl") != engines.end();
+    return has_rtl ? "; cycles: not compared (needs systemc)" : "";
+  }
+  return "; start, free and done of " + with_thousands(verification.timed_commands()) +
+         " commands, " + with_thousands(verification.time_mismatches()) + " mismatches";
+}
+
+Sheet verify_model(Context& context, Verification& verification, GoldenSelection& golden) {
+  const Options& options = context.options();
+  const ArchConfig config = load_config(options);
+  Model model = load_model(options, config);
+  const auto judge = [&] {
+    std::int64_t recorded = 0;
+    for (const Tensor& tensor : model.recorded) recorded += std::ssize(tensor.bytes);
+    require_memory_for(model.name, model.graph, config, options, recorded);
+  };
+  if (options.layers.empty()) {
+    judge();
+  } else {
+    require_memory_for_golden(model.name, model.graph, options);  // up to the cut
+  }
+  const std::int64_t images = options.images.value_or(1);
+  const InputSource source(options, config, model);
+  if (!options.layers.empty()) {
+    if (images > 1) throw Error(ExitCode::kUsage, "--layers excludes --images above 1");
+    model.own_input = cut_layers(model, source.at(model, 0), options.layers, &golden);
+    judge();
+  }
+  const Program program = compile(model.graph, config);
+  check_rules(program);
+  for (const std::string& name : options.engines) {
+    prepare_engine(name, config, settings_of(context));
+  }
+  context.progress(so_far(0, images, "images", verification));
+  std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
+  for (std::int64_t i = 0; i < images; ++i) {
+    const Tensor input = options.layers.empty() ? source.at(model, i) : *model.own_input;
+    const std::int64_t record = options.index.value_or(0) + i;
+    const std::string what = images > 1 ? "image " + std::to_string(record) : "";
+    const std::vector<Tensor> expected =
+        verification.run_golden(what, model.graph, input, backends);
+    verification.check(what, program, input, expected, model.recorded);
+    if (!model.recorded.empty()) {
+      verification.check_golden(model.graph, expected, model.recorded);
+    }
+    context.progress(so_far(i + 1, images, "images", verification));
+  }
+  Sheet sheet;
+  sheet.add("model", model.name);
+  sheet.add("config", config.name);
+  sheet.add("input", source.name());
+  sheet.add("images", images);
+  add_result(sheet, verification);
+  sheet.tables.push_back(layers_table(verification));
+  return sheet;
+}
+
+Sheet verify_random_layers(Context& context, Verification& verification, GoldenSelection& golden) {
+  const Options& options = context.options();
+  RandomLayers layers(options);
+  for (std::int64_t i = 0; i < options.seeds; ++i) {
+    layers.check(i, verification, golden);
+    context.progress(so_far(i + 1, options.seeds, "random layers", verification));
+  }
+  Sheet sheet;
+  sheet.add("random_layers", options.seeds);
+  sheet.add("first_seed", static_cast<std::int64_t>(options.seed));
+  sheet.add("configs", layers.config_names());
+  const std::vector<std::string> empty = layers.empty_buckets();
+  sheet.add("empty_buckets", static_cast<std::int64_t>(empty.size()));
+  add_result(sheet, verification);
+  sheet.tables.push_back(layers.histogram());
+  SheetTable names{"buckets_without_layers", {"bucket"}, {}};
+  for (const std::string& name : empty) names.rows.push_back({name});
+  sheet.tables.push_back(std::move(names));
+  return sheet;
+}
+
+}  // namespace
+
+ExitCode verify_command(Context& context) {
+  const Options& options = context.options();
+  GoldenSelection golden("--golden", options.golden,
+                         [&context](const std::string& line) { context.note(line); });
+  Verification verification(options.engines, options.seed, settings_of(context));
+  Sheet sheet = options.seeds > 0 ? verify_random_layers(context, verification, golden)
+                                  : verify_model(context, verification, golden);
+  sheet.schema = "qsim.verify/1";
+  sheet.facts.insert(sheet.facts.begin(), {"golden", golden.name()});
+  context.print(sheet);
+  const bool differs = verification.mismatches() + verification.time_mismatches() > 0;
+  context.print("verify: golden " + golden.name() + ", " + with_thousands(verification.values()) +
+                " values, " + with_thousands(verification.mismatches()) + " mismatches" +
+                times_text(options.engines, verification) + "\n");
+  return differs ? ExitCode::kMismatch : ExitCode::kOk;
+}
+
+}  // namespace qsim

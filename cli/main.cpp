@@ -1,0 +1,107 @@
+// The executable: reads the command line, runs one command, turns errors into a line on stderr and
+// an exit code. (libsystemc exports a `main` of its own; this one is found first.)
+#include <exception>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "cli/commands/commands.h"
+#include "cli/terminal/options.h"
+#include "core/error.h"
+
+namespace qsim {
+namespace {
+
+ExitCode run(Context& context) {
+  switch (context.options().command) {
+    case CommandName::kRun:
+      return run_command(context);
+    case CommandName::kVerify:
+      return verify_command(context);
+    case CommandName::kCompile:
+      return compile_command(context);
+    case CommandName::kInspect:
+      return inspect_command(context);
+    case CommandName::kExportVectors:
+      return export_vectors_command(context);
+    case CommandName::kGoldenInfo:
+      return golden_info_command(context);
+    case CommandName::kGoldenRun:
+      return golden_run_command(context);
+    case CommandName::kGoldenBench:
+      return golden_bench_command(context);
+    case CommandName::kDoctor:
+      return doctor_command(context);
+  }
+  return ExitCode::kInternal;
+}
+
+// A file opened later must not become stdin, stdout or stderr where one of these is closed: what is
+// printed would end up in it. Each stays as unusable as it was.
+void hold_standard_streams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    const int flags = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (::open("/dev/null", flags) != stream) return;  // the lowest that is free
+  }
+}
+
+// Buffers of a megabyte and more leave the process when they are freed. By default glibc keeps
+// those of up to 32 MB once it has seen one, and a run's peak is its many large tensors.
+void give_freed_memory_back() { ::mallopt(M_MMAP_THRESHOLD, 1 << 20); }
+
+ExitCode qsim_main(const std::vector<std::string>& argv) {
+  hold_standard_streams();
+  give_freed_memory_back();
+  ::signal(SIGXFSZ, SIG_IGN);  // write() then says that the file would be too large
+  InterruptWatch& interrupt = *new InterruptWatch;  // its thread outlives main
+  const ParsedCommandLine parsed = parse_command_line(argv);
+  Context context(parsed.options, argv, interrupt);
+  if (parsed.text) {
+    context.print(*parsed.text);
+    return ExitCode::kOk;
+  }
+  context.require_outputs();
+  return run(context);
+}
+
+int fail(ExitCode code, const std::string& message) {
+  std::cerr << "qsim: " << message << std::endl;
+  return static_cast<int>(code);
+}
+
+// Takes no memory of its own.
+int fail_without_memory() {
+  std::cerr << "qsim: error: out of memory: the model, its batch or its input is too large here "
+               "(docs/reference/limits.md)"
+            << std::endl;
+  return static_cast<int>(ExitCode::kBadInput);
+}
+
+}  // namespace
+}  // namespace qsim
+
+int main(int argc, char** argv) {
+  using qsim::ExitCode;
+  using qsim::fail;
+  using qsim::fail_without_memory;
+  try {
+    return static_cast<int>(qsim::qsim_main(std::vector<std::string>(argv, argv + argc)));
+  } catch (const qsim::Error& error) {
+    return fail(error.code(), std::string("error: ") + error.what());
+  } catch (const std::bad_alloc&) {
+    return fail_without_memory();
+  } catch (const std::length_error&) {  // more elements than a vector can have
+    return fail_without_memory();
+  } catch (const std::exception& error) {
+    return fail(ExitCode::kInternal,
+                std::string("internal error (please report it): ") + error.what());
+  }
+}

@@ -1,0 +1,113 @@
+#include "cli/session/input_source.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/host_tensors/host_layout.h"
+#include "cli/session/shipped_files.h"
+#include "files/cifar.h"
+#include "files/npy.h"
+
+namespace qsim {
+namespace {
+
+std::string given_name(const Options& options, const ArchConfig& config, const Model& model) {
+  if (!options.input.empty()) return options.input;
+  if (model.own_input) return "";
+  if (options.model.empty() || options.model == config.model) return config.input;
+  throw Error(ExitCode::kUsage,
+              "model '" + model.name + "' needs an --input: an image, a .npy or a CIFAR-10 batch");
+}
+
+// By the file's name, in capital letters too.
+InputKind kind_of(const std::filesystem::path& path) {
+  std::string extension = path.extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (extension == ".npy") return InputKind::kNpy;
+  return extension == ".bin" ? InputKind::kCifar : InputKind::kPicture;
+}
+
+}  // namespace
+
+Graph one_picture(const Graph& graph) {
+  Graph one;
+  one.name = graph.name;
+  one.input = graph.input;
+  one.input.shape.batch = 1;
+  one.host = graph.host;
+  return one;
+}
+
+InputFile find_input_file(const Options& options, const ArchConfig& config, const Model& model) {
+  InputFile file;
+  file.name = given_name(options, config, model);
+  if (file.name.empty()) return file;
+  file.path = options.input.empty() ? find_input(file.name, "config '" + config.name + "': input")
+                                    : find_input(file.name);
+  file.kind = kind_of(file.path);
+  return file;
+}
+
+void require_preprocessing(const InputFile& file, const Model& model) {
+  if (model.sidecar) return;
+  const bool cifar = file.kind == InputKind::kCifar;
+  std::filesystem::path expected = model.path;
+  expected.replace_extension(".yaml");
+  throw_bad_input(file.path.string() + ": is taken for " +
+                  (cifar ? "a CIFAR-10 batch (.bin)" : "a picture (neither .npy nor .bin)") +
+                  ", and model '" + model.name + "' does not say how to preprocess a picture" +
+                  "; expected " +
+                  (model.kind == ModelKind::kOnnx ? expected.string() + " beside it, or " : "") +
+                  "a .npy as --input");
+}
+
+InputSource::InputSource(const Options& options, const ArchConfig& config, const Model& model)
+    : file_(find_input_file(options, config, model)), first_(options.index.value_or(0)) {
+  const std::int64_t images = options.images.value_or(1);
+  if (file_.kind == InputKind::kCifar) {
+    require_records(images * model.graph.input.shape.batch);
+    file_.name += "[" + std::to_string(first_) + "]";
+    return;
+  }
+  if (options.index) {
+    throw Error(ExitCode::kUsage, "--index needs a CIFAR-10 batch (.bin) as --input");
+  }
+  if (images > 1) {
+    throw Error(ExitCode::kUsage, "--images needs a CIFAR-10 batch (.bin) as --input");
+  }
+}
+
+// All at once, so that a series does not end with an error half way.
+void InputSource::require_records(std::int64_t count) const {
+  const std::int64_t records = cifar_count(file_.path);
+  if (first_ <= records - count) return;
+  throw_bad_input(file_.path.string() + ": records " + std::to_string(first_) + " to " +
+                  std::to_string(first_ + count - 1) + " are wanted; the batch has " +
+                  std::to_string(records) + ", allowed: 0 to " + std::to_string(records - 1));
+}
+
+Tensor InputSource::at(const Model& model, std::int64_t number) const {
+  if (file_.kind == InputKind::kOwn) return *model.own_input;
+  if (file_.kind != InputKind::kNpy) return pictures(model, number);
+  return input_from_host(read_npy(file_.path), model.graph, file_.path.string());
+}
+
+Tensor InputSource::pictures(const Model& model, std::int64_t number) const {
+  require_preprocessing(file_, model);
+  const Graph one = one_picture(model.graph);
+  const std::int64_t batch = model.graph.input.shape.batch;
+  Tensor input(model.graph.input.dtype, model.graph.input.shape.nhwc());
+  std::size_t filled = 0;
+  for (std::int64_t n = 0; n < batch; ++n) {
+    const Image image = file_.kind == InputKind::kCifar
+                            ? read_cifar(file_.path, first_ + number * batch + n).image
+                            : read_image(file_.path);
+    const Tensor picture = preprocess(image, *model.sidecar, one);
+    std::copy(picture.bytes.begin(), picture.bytes.end(),
+              input.bytes.begin() + static_cast<std::ptrdiff_t>(filled));
+    filled += picture.bytes.size();
+  }
+  return input;
+}
+
+}  // namespace qsim

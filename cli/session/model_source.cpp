@@ -1,0 +1,110 @@
+#include "cli/session/model_source.h"
+
+#include "cli/session/shipped_files.h"
+#include "compiler/importer/onnx_importer.h"
+#include "compiler/workload/workload.h"
+#include "files/arch_config_file.h"
+#include "files/layer_trace.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+void load_onnx(Model& model, std::optional<std::int64_t> batch) {
+  model.file = std::make_shared<const HeldFile>(model.path);
+  model.graph = import_onnx(model.file, batch.value_or(1));
+  model.sidecar = load_sidecar_of(model.path);
+  if (!model.sidecar || model.sidecar->labels.empty()) return;
+  const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());
+  const std::int64_t outputs = model.graph.layers.back().output.shape.channels;
+  if (labels == outputs) return;
+  fs::path sidecar = model.path;
+  throw_bad_input(sidecar.replace_extension(".yaml").string() + ": " + std::to_string(labels) +
+                  " labels; the model has " + std::to_string(outputs) + " outputs");
+}
+
+void load_workload_file(Model& model, std::optional<std::int64_t> batch) {
+  Workload workload = load_workload(model.path, batch);
+  model.graph = std::move(workload.graph);
+  model.own_input = std::move(workload.input);
+}
+
+void load_trace(Model& model, std::optional<std::int64_t> batch) {
+  LayerTrace trace = read_layer_trace(model.path);
+  if (batch && *batch != trace.graph.input.shape.batch) {
+    throw Error(ExitCode::kUsage, "--batch " + std::to_string(*batch) + ": the layer trace " +
+                                      model.path.string() + " has batch " +
+                                      std::to_string(trace.graph.input.shape.batch));
+  }
+  model.graph = std::move(trace.graph);
+  model.own_input = std::move(trace.input);
+  model.recorded = std::move(trace.ofmaps);
+}
+
+}  // namespace
+
+std::string_view model_kind_name(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::kOnnx:
+      return "ONNX model";
+    case ModelKind::kWorkload:
+      return "workload";
+    case ModelKind::kLayerTrace:
+      return "layer trace";
+  }
+  return "?";
+}
+
+ModelKind model_kind(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return ModelKind::kLayerTrace;
+  if (path.extension() == ".onnx") return ModelKind::kOnnx;
+  if (path.extension() == ".yaml" || path.extension() == ".yml") return ModelKind::kWorkload;
+  throw_bad_input(path.string() +
+                  ": not a model by its name; expected an ONNX file (.onnx), a workload (.yaml) or "
+                  "a layer-trace folder");
+}
+
+void set_batch(Graph& graph, std::int64_t batch) {
+  graph.input.shape.batch = batch;
+  for (Layer& layer : graph.layers) layer.output.shape.batch = batch;
+}
+
+ArchConfig load_config(const Options& options) {
+  return load_arch_config(find_config(options.config));
+}
+
+void check_unused_config(const Options& options) {
+  if (options.config_given) load_config(options);
+}
+
+Model load_model_file(const fs::path& path, const std::string& name,
+                      std::optional<std::int64_t> batch) {
+  Model model;
+  model.kind = model_kind(path);
+  model.name = name;
+  model.path = path;
+  switch (model.kind) {
+    case ModelKind::kOnnx:
+      load_onnx(model, batch);
+      break;
+    case ModelKind::kWorkload:
+      load_workload_file(model, batch);
+      break;
+    case ModelKind::kLayerTrace:
+      load_trace(model, batch);
+      break;
+  }
+  return model;
+}
+
+Model load_model(const Options& options, const ArchConfig& config) {
+  if (!options.model.empty()) {
+    return load_model_file(find_model(options.model), options.model, options.batch);
+  }
+  const std::string kind = "config '" + config.name + "': model";
+  return load_model_file(find_model(config.model, kind), config.model, options.batch);
+}
+
+}  // namespace qsim

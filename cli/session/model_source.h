@@ -1,0 +1,50 @@
+// The first step of every command: from what the user named to a Graph in memory.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/terminal/options.h"
+#include "core/arch_config.h"
+#include "core/graph.h"
+#include "files/held_file.h"
+#include "files/sidecar.h"
+
+namespace qsim {
+
+enum class ModelKind : std::uint8_t { kOnnx, kWorkload, kLayerTrace };
+
+std::string_view model_kind_name(ModelKind kind);  // "ONNX model", "workload", "layer trace"
+
+// By the file's name; throws Error for one that is none of them.
+ModelKind model_kind(const std::filesystem::path& path);
+
+struct Model {
+  ModelKind kind = ModelKind::kOnnx;
+  std::string name;  // as the user gave it
+  std::filesystem::path path;
+  std::shared_ptr<const HeldFile> file;  // an ONNX model's, as it was imported
+  Graph graph;
+  std::optional<Tensor> own_input;  // a workload's or trace's
+  std::vector<Tensor> recorded;     // a trace's ofmaps, one per graph layer
+  std::optional<Sidecar> sidecar;   // an ONNX model's
+};
+
+// The same network for another number of pictures at a time.
+void set_batch(Graph& graph, std::int64_t batch);
+
+// The config that --config names. Throws Error.
+ArchConfig load_config(const Options& options);
+
+// For a command that needs no config: one that --config names must be right all the same.
+void check_unused_config(const Options& options);
+
+// The model that --model or else the config names. Throws Error.
+Model load_model(const Options& options, const ArchConfig& config);
+Model load_model_file(const std::filesystem::path& path, const std::string& name,
+                      std::optional<std::int64_t> batch);
+
+}  // namespace qsim

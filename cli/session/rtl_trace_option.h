@@ -1,0 +1,25 @@
+// `--trace FILE --trace-window A:B` of `qsim run --engine rtl`.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "cli/terminal/options.h"
+#include "rtl/engine/rtl_engine.h"
+
+namespace qsim {
+
+// Absent without --trace. Throws Error (exit code 2) for a window that is not two cycles in order,
+// and for options that do not go together.
+std::optional<RtlTrace> rtl_trace_option(const Options& options);
+
+// For the end of a run that took `cycles`: throws Error (exit code 3) when the window that was
+// asked for begins after it, so that the trace holds nothing of the run.
+void require_window_in_run(const Options& options, std::uint64_t cycles);
+
+// The FST writer does not say when the disk was full. Throws Error naming `target` (exit code 3)
+// unless the closed file at `path` is whole: its blocks fill it to the last byte, and those that
+// are written at the end are among them.
+void require_whole_fst(const std::filesystem::path& path, const std::filesystem::path& target);
+
+}  // namespace qsim

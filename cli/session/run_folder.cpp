@@ -1,0 +1,46 @@
+#include "cli/session/run_folder.h"
+
+#include "cli/host_tensors/host_layout.h"
+#include "files/arch_config_file.h"
+#include "files/files.h"
+#include "files/layer_trace.h"
+#include "files/npy.h"
+#include "report/json_printer.h"
+#include "report/layers_csv.h"
+
+namespace qsim {
+
+void make_output_folders(Context& context) {
+  for (const std::string& folder : {context.options().out, context.options().dump_layers}) {
+    if (!folder.empty()) context.make_folder(folder);
+  }
+}
+
+void keep_run(Context& context, const RunReport& report, const Network& network,
+              const Program& program, const std::optional<Tensor>& last) {
+  if (context.options().out.empty()) return;
+  const std::filesystem::path folder = context.options().out;
+  // run.json says that the others are whole and its own: an old one goes first, and it comes last.
+  for (const char* file : {"run.json", "output.npy", "output_q.npy"}) remove_file(folder / file);
+  context.write_file(folder / "config.yaml", arch_config_yaml(report.config));
+  context.write_file(folder / "layers.csv", layers_csv(report));
+  if (last) {
+    const auto layer = static_cast<std::size_t>(program.layers.back().graph_layer);
+    const Graph& graph = network.model.graph;
+    context.write_file(folder / "output.npy", npy_bytes(output_to_host(*last, layer, graph, true)));
+    context.write_file(folder / "output_q.npy",
+                       npy_bytes(output_to_host(*last, layer, graph, false)));
+  }
+  context.write_file(folder / "run.json", run_json(report));
+}
+
+void dump_layers(Context& context, const Network& network, const std::vector<Tensor>& tensors) {
+  const std::string& folder = context.options().dump_layers;
+  if (folder.empty()) return;
+  context.progress("writing the layer trace");
+  write_layer_trace(
+      folder, network.model.graph, network.input, tensors,
+      [&](const auto& path, std::string_view content) { context.write_file(path, content); });
+}
+
+}  // namespace qsim

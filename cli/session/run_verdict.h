@@ -1,0 +1,28 @@
+// The end of `run`, after the engine: what the ofmaps came to, what is kept and printed of it, and
+// the exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/session/network.h"
+#include "cli/session/ofmap_sink.h"
+#include "cli/terminal/context.h"
+#include "report/run_report.h"
+
+namespace qsim {
+
+struct FinishedRun {
+  const Network& network;
+  const Program& program;
+  const OfmapSink& sink;               // every ofmap has been handed over
+  std::string golden;                  // "cpu" or "cuda": what `sink` compared with
+  const std::vector<Tensor>& tensors;  // for --dump-layers, as `sink` has left them
+};
+
+// Adds `verify` and `top` to `report`, which has everything else, and writes what the options name:
+// --out, --dump-layers, --json, the tables. kMismatch when a value of an ofmap differs, kOk
+// otherwise. Throws Error when something cannot be written, and for a trace window after the run.
+ExitCode finish_run(Context& context, RunReport& report, const FinishedRun& run);
+
+}  // namespace qsim

@@ -1,0 +1,161 @@
+#include "cli/session/verification.h"
+
+#include <algorithm>
+
+#include "analysis/cycle_accounting.h"
+#include "cli/session/engines.h"
+#include "cli/session/time_comparison.h"
+#include "compiler/verifier/verify.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::size_t kShownViolations = 5;
+
+WitnessTally tally_named(const std::string& name) {
+  WitnessTally tally;
+  tally.name = name;
+  return tally;
+}
+
+}  // namespace
+
+void check_rules(const Program& program) {
+  const std::vector<std::string> violations = verify(program, program.arch);
+  if (violations.empty()) return;
+  std::string message = "the program of '" + program.name + "' breaks " +
+                        std::to_string(violations.size()) + " rules:";
+  for (std::size_t i = 0; i < violations.size() && i < kShownViolations; ++i) {
+    message += "\n  " + violations[i];
+  }
+  throw InternalError(message);
+}
+
+Verification::Verification(const std::vector<std::string>& engines, std::uint64_t seed,
+                           const EngineSettings& settings)
+    : seed_(seed) {
+  for (const std::string& name : engines) {
+    const bool has_orders = name == "interpreter";
+    engines_.push_back(make_engine(name, settings));
+    witnesses_.push_back(tally_named(has_orders ? name + ", in order" : name));
+    if (!has_orders) continue;
+    EngineSettings any_order = settings;
+    any_order.random_order = true;
+    engines_.push_back(make_engine(name, any_order));
+    witnesses_.push_back(tally_named(name + ", random order"));
+  }
+}
+
+void Verification::add(WitnessTally& tally, const std::string& what, const Comparison& comparison) {
+  ++tally.programs;
+  tally.values += comparison.values();
+  tally.mismatches += comparison.mismatches();
+  if (tally.layers.size() < comparison.layers.size()) {
+    tally.layers.resize(comparison.layers.size());
+  }
+  for (std::size_t i = 0; i < comparison.layers.size(); ++i) {
+    tally.layers[i].layer = comparison.layers[i].layer;
+    tally.layers[i].values += comparison.layers[i].values;
+    tally.layers[i].mismatches += comparison.layers[i].mismatches;
+  }
+  if (!comparison.first || !tally.first.empty()) return;
+  tally.first = (what.empty() ? "" : what + ": ") + divergence_text(*comparison.first);
+}
+
+void Verification::check(const std::string& what, const Program& program, const Tensor& input,
+                         const std::vector<Tensor>& golden, const std::vector<Tensor>& recorded) {
+  std::vector<CommandTimes> times;
+  for (std::size_t i = 0; i < engines_.size(); ++i) {
+    RunResult result = engines_[i]->run(program, input, {.move_data = true, .seed = seed_});
+    if (engines_[i]->has_time()) account(program, result.times);
+    add(witnesses_[i], what, compare_ofmaps(program, golden, result));
+    times.push_back(std::move(result.times));
+    if (recorded.empty()) continue;
+    const std::string trace = (what.empty() ? "" : what + ", ") + "against the trace";
+    add(witnesses_[i], trace, compare_ofmaps(program, recorded, result));
+  }
+  add_times(what, program, times);
+}
+
+void Verification::add_times(const std::string& what, const Program& program,
+                             const std::vector<CommandTimes>& times) {
+  std::vector<std::size_t> timed;
+  for (std::size_t i = 0; i < engines_.size(); ++i) {
+    if (engines_[i]->has_time()) timed.push_back(i);
+  }
+  // The prediction first, whatever the order on the command line.
+  std::stable_partition(timed.begin(), timed.end(),
+                        [this](std::size_t i) { return engines_[i]->name() == "systemc"; });
+  times_.resize(timed.empty() ? 0 : timed.size() - 1);
+  for (std::size_t t = 0; t < times_.size(); ++t) {
+    TimeTally& tally = times_[t];
+    const Engine& expected = *engines_[timed[0]];
+    const Engine& found = *engines_[timed[t + 1]];
+    tally.name = std::string(found.name()) + " against " + std::string(expected.name());
+    const TimeComparison comparison = compare_times(times[timed[0]], times[timed[t + 1]]);
+    tally.commands += comparison.commands;
+    tally.mismatches += comparison.mismatches;
+    if (!comparison.first || !tally.first.empty()) continue;
+    tally.first =
+        (what.empty() ? "" : what + ": ") + time_divergence_text(program, *comparison.first);
+  }
+}
+
+void Verification::check_golden(const Graph& graph, const std::vector<Tensor>& golden,
+                                const std::vector<Tensor>& recorded) {
+  add(tally_of("golden against the trace"), "", compare_graph_layers(graph, recorded, golden));
+}
+
+WitnessTally& Verification::tally_of(const std::string& name) {
+  for (WitnessTally& tally : witnesses_) {
+    if (tally.name == name) return tally;
+  }
+  witnesses_.push_back(tally_named(name));
+  return witnesses_.back();
+}
+
+std::vector<Tensor> Verification::run_golden(const std::string& what, const Graph& graph,
+                                             const Tensor& input,
+                                             std::vector<std::unique_ptr<GoldenRunner>>& backends) {
+  std::vector<Tensor> first = backends.front()->run(input);
+  if (backends.size() == 1) return first;
+  QSIM_CHECK(backends.size() == 2, "golden has two backends");
+  const std::vector<Tensor> second = backends.back()->run(input);
+  const bool cpu_first = backends.front()->backend() == GoldenBackend::kCpu;
+  add(tally_of("golden cuda against cpu"), what,
+      compare_graph_layers(graph, cpu_first ? first : second, cpu_first ? second : first));
+  return first;
+}
+
+std::int64_t Verification::values() const {
+  std::int64_t sum = 0;
+  for (const WitnessTally& tally : witnesses_) sum += tally.values;
+  return sum;
+}
+
+std::int64_t Verification::mismatches() const {
+  std::int64_t sum = 0;
+  for (const WitnessTally& tally : witnesses_) sum += tally.mismatches;
+  return sum;
+}
+
+std::int64_t Verification::timed_commands() const {
+  std::int64_t sum = 0;
+  for (const TimeTally& tally : times_) sum += tally.commands;
+  return sum;
+}
+
+std::int64_t Verification::time_mismatches() const {
+  std::int64_t sum = 0;
+  for (const TimeTally& tally : times_) sum += tally.mismatches;
+  return sum;
+}
+
+std::string Verification::first_divergence() const {
+  for (const WitnessTally& tally : witnesses_) {
+    if (!tally.first.empty()) return tally.name + ": " + tally.first;
+  }
+  return "";
+}
+
+}  // namespace qsim

@@ -1,0 +1,148 @@
+#include "cli/terminal/command_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "files/yaml.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::array<CommandRow, 9> kCommands = {{
+    {CommandName::kRun, "run", "simulate a model on an input and compare it with golden"},
+    {CommandName::kVerify, "verify",
+     "compare engines with golden, layer by layer and byte by byte"},
+    {CommandName::kCompile, "compile", "lower a model to a program and keep it as text"},
+    {CommandName::kInspect, "inspect",
+     "say what a program, model, workload, trace or config holds"},
+    {CommandName::kExportVectors, "export-vectors",
+     "write a program, its memory images and its cycles, to verify RTL of your own"},
+    {CommandName::kGoldenInfo, "golden info", "say what golden runs on: GPUs, vector instructions"},
+    {CommandName::kGoldenRun, "golden run", "classify many pictures with golden, count the hits"},
+    {CommandName::kGoldenBench, "golden bench", "time golden on a model, kernel by kernel"},
+    {CommandName::kDoctor, "doctor", "say what this qsim is and whether it has what it needs"},
+}};
+
+constexpr std::string_view kGolden = "golden";
+constexpr std::string_view kGoldenPrefix = "golden ";
+
+[[noreturn]] void usage_error(const std::string& message) {
+  throw Error(ExitCode::kUsage, message);
+}
+
+bool is_golden(const CommandRow& row) {
+  return std::string_view(row.name).substr(0, kGoldenPrefix.size()) == kGoldenPrefix;
+}
+
+std::string line_of(const CommandRow& row) {
+  const std::string name = row.name;
+  return "  " + name + std::string(16 - name.size(), ' ') + row.description + "\n";
+}
+
+// A command's first word once, in the table's order.
+std::vector<std::string_view> first_words() {
+  std::vector<std::string_view> words;
+  for (const CommandRow& row : kCommands) {
+    const std::string_view word = is_golden(row) ? kGolden : std::string_view(row.name);
+    if (words.empty() || words.back() != word) words.push_back(word);
+  }
+  return words;
+}
+
+std::vector<std::string_view> golden_words() {
+  std::vector<std::string_view> words;
+  for (const CommandRow& row : kCommands) {
+    if (is_golden(row)) words.push_back(std::string_view(row.name).substr(kGoldenPrefix.size()));
+  }
+  return words;
+}
+
+std::string list(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+const CommandRow& command_row(const std::string& name) {
+  for (const CommandRow& row : kCommands) {
+    if (name == row.name) return row;
+  }
+  const std::vector<std::string_view> names = first_words();
+  std::string nearest(nearest_name(name, names));
+  if (name == "help" || name == "version") nearest = "--" + name;
+  std::string message = "unknown command '" + name + "'";
+  message += nearest.empty() ? "." : "; did you mean '" + nearest + "'?";
+  usage_error(message + " Commands: " + list(names) + "; `qsim --help` says more");
+}
+
+const CommandRow& golden_row(const std::string& word) {
+  for (const CommandRow& row : kCommands) {
+    if (row.name == std::string(kGoldenPrefix) + word) return row;
+  }
+  const std::vector<std::string_view> words = golden_words();
+  const std::string allowed = list(words) + "; `qsim golden --help` says more";
+  if (word.empty() || word[0] == '-') usage_error("qsim golden needs one more word: " + allowed);
+  const std::string_view nearest = nearest_name(word, words);
+  std::string message = "unknown command 'golden " + word + "'";
+  message += nearest.empty() ? "." : "; did you mean 'golden " + std::string(nearest) + "'?";
+  usage_error(message + " Allowed after golden: " + allowed);
+}
+
+std::ptrdiff_t at(std::size_t index) { return static_cast<std::ptrdiff_t>(index); }
+
+}  // namespace
+
+bool is_command_word(const std::string& word) {
+  const std::vector<std::string_view> words = first_words();
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string top_help() {
+  std::string text =
+      "qsim: simulates an int8 systolic-array accelerator on quantized networks\n\n"
+      "Usage: qsim [--config FILE|NAME] [COMMAND] [OPTIONS]\n\nCommands (run when none is "
+      "given):\n";
+  for (const CommandRow& row : kCommands) text += line_of(row);
+  return text +
+         "\nOptions of every command:\n"
+         "  --config FILE|NAME  the accelerator (default " +
+         kDefaultConfig +
+         ")\n"
+         "  --json FILE|-       also write the result as JSON; with - nothing else goes to stdout\n"
+         "  --quiet             no progress and no notes on stderr\n"
+         "  --help, --version\n\n"
+         "`qsim COMMAND --help` lists the options of a command.\n"
+         "Exit codes: 0 ok, 1 internal, 2 usage, 3 bad input or config, 4 unsupported model,\n"
+         "5 mismatch, 6 limit missed, 7 partial, 130 interrupted.\n";
+}
+
+std::string golden_help() {
+  std::string text = "Usage: qsim golden WORD [OPTIONS]\n\nCommands:\n";
+  for (const CommandRow& row : kCommands) {
+    if (is_golden(row)) text += line_of(row);
+  }
+  return text + "\n`qsim golden WORD --help` lists the options of one.\n";
+}
+
+std::pair<const CommandRow*, std::vector<std::string>> split_command(
+    const std::vector<std::string>& argv) {
+  std::vector<std::string> rest(argv.begin() + 1, argv.end());
+  std::size_t i = 0;
+  while (i < rest.size() && rest[i].size() > 1 && rest[i][0] == '-') {
+    const std::string& word = rest[i];
+    const bool global_flag =
+        word == "--quiet" || word.rfind("--config=", 0) == 0 || word.rfind("--json=", 0) == 0;
+    const bool takes_value = word == "--config" || word == "--json";
+    if (!global_flag && !takes_value) return {&kCommands[0], rest};
+    i += takes_value ? 2 : 1;
+  }
+  if (i >= rest.size()) return {&kCommands[0], rest};
+  const bool two_words = rest[i] == kGolden;
+  const CommandRow& row =
+      two_words ? golden_row(i + 1 < rest.size() ? rest[i + 1] : "") : command_row(rest[i]);
+  rest.erase(rest.begin() + at(i), rest.begin() + at(i + (two_words ? 2 : 1)));
+  return {&row, rest};
+}
+
+}  // namespace qsim

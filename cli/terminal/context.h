@@ -1,0 +1,72 @@
+// What a command needs besides its options: where its words go.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/options.h"
+#include "report/sheet.h"
+
+namespace qsim {
+
+class Context {
+ public:
+  Context(const Options& options, std::vector<std::string> argv, InterruptWatch& interrupt)
+      : options_(options), argv_(std::move(argv)), interrupt_(interrupt) {}
+
+  // A folder made for output that is still empty goes.
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const Options& options() const { return options_; }
+  const std::vector<std::string>& argv() const { return argv_; }
+
+  // Text for people on stdout; dropped when `--json -` has stdout.
+  void print(const std::string& text);
+  // The `--json` document to its file or to stdout; does nothing without --json.
+  void print_json(const std::string& json);
+  // Both, of a sheet; the file first, so that it is there when nobody reads stdout to its end.
+  void print(const Sheet& sheet);
+  // A line on stderr, unless --quiet; nothing in the first second, so that short runs stay silent,
+  // and at most one every two seconds. An interrupt's line repeats the last one.
+  void progress(const std::string& line);
+  // A line on stderr that the user should see: "qsim: note: ...".
+  void note(const std::string& line);
+  void write_file(const std::filesystem::path& path, std::string_view content);
+  // A file that another writer makes under its temporary() name, before keep_file gives it its own.
+  std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path);
+  void keep_file(FileReplacement& file);
+  // A folder that the options name for output: tried before the work, so that one that cannot be
+  // made is an error before a long run and not after it.
+  void make_folder(const std::filesystem::path& path);
+  // Throws Error when a file that the options name (--json, --out of compile, --trace) cannot be
+  // written: before the work, not after it.
+  void require_outputs() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Options& options_;
+  std::vector<std::string> argv_;
+  InterruptWatch& interrupt_;
+  Clock::time_point quiet_until_ = Clock::now() + std::chrono::seconds(1);
+};
+
+// Runs `work` and adds its seconds to `seconds`.
+template <typename Work>
+auto timed(double& seconds, Work work) {
+  struct Stopwatch {
+    double& seconds;
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    ~Stopwatch() {
+      seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+  } stopwatch{seconds};
+  return work();
+}
+
+}  // namespace qsim

@@ -1,0 +1,157 @@
+#include "cli/terminal/interrupt.h"
+
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "files/files.h"
+#include "files/temporary_files.h"
+
+namespace qsim {
+namespace {
+
+// nohup has SIGHUP ignored, a shell SIGINT of a job in the background; both mean it.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+sigset_t interrupt_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!is_ignored(signal)) sigaddset(&signals, signal);
+  }
+  return signals;
+}
+
+// A pipe that nobody reads any more (Ctrl-C ends `tee` too) must not end the thread, and a full one
+// must not hold it.
+void say(const std::string& line) {
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  constexpr int kMilliseconds = 100;
+  if (::poll(&ready, 1, kMilliseconds) <= 0) return;
+  const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  static_cast<void>(written);  // there is nobody left to tell
+}
+
+}  // namespace
+
+InterruptWatch::InterruptWatch() {
+  const sigset_t signals = interrupt_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  try {
+    std::thread([this] { wait_for_signal(); }).detach();
+  } catch (const std::system_error& error) {
+    throw_bad_input("no thread can be started here: " + error.code().message());
+  }
+}
+
+std::unique_ptr<FileReplacement> InterruptWatch::begin_file(const std::filesystem::path& path) {
+  return begin(path, FileReplacement::Writer::kAnother);
+}
+
+std::unique_ptr<FileReplacement> InterruptWatch::begin(const std::filesystem::path& path,
+                                                       FileReplacement::Writer writer) {
+  const std::lock_guard lock(mutex_);
+  auto file = std::make_unique<FileReplacement>(path, writer);
+  temporaries_.push_back(file->temporary());
+  return file;
+}
+
+void InterruptWatch::keep_file(FileReplacement& file) {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::filesystem::path temporary = file.temporary();
+    file.rename();
+    std::erase(temporaries_, temporary);
+  }
+  file.sync_folder();
+  const std::lock_guard lock(mutex_);
+  ++kept_;
+  last_kept_ = file.target().string();
+}
+
+void InterruptWatch::write_file(const std::filesystem::path& path, std::string_view content) {
+  if (is_written_in_place(path)) return write_file_atomically(path, content);
+  const std::unique_ptr<FileReplacement> file = begin(path, FileReplacement::Writer::kOwn);
+  file->write(content);
+  keep_file(*file);
+}
+
+void InterruptWatch::require_writable(const std::filesystem::path& path) {
+  if (!is_written_in_place(path)) begin(path, FileReplacement::Writer::kOwn);
+}
+
+void InterruptWatch::make_folder(const std::filesystem::path& path) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::filesystem::path> missing;
+  std::error_code error;
+  for (std::filesystem::path folder = path;
+       !folder.empty() && !std::filesystem::exists(folder, error); folder = folder.parent_path()) {
+    missing.push_back(folder);
+  }
+  made_folders_.insert(made_folders_.end(), missing.rbegin(), missing.rend());
+  qsim::make_folder(path);
+}
+
+void InterruptWatch::remove_empty_folders() {
+  const std::lock_guard lock(mutex_);
+  remove_empty_made();
+}
+
+void InterruptWatch::remove_empty_made() {
+  std::error_code ignored;  // of a folder that is not empty
+  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) {
+    std::filesystem::remove(*folder, ignored);
+  }
+  made_folders_.clear();
+}
+
+void InterruptWatch::remove_temporaries() {
+  for (const std::filesystem::path& file : temporaries_) remove_temporary(file);
+}
+
+void InterruptWatch::set_progress(std::string text) {
+  const std::lock_guard lock(mutex_);
+  progress_ = std::move(text);
+}
+
+std::string InterruptWatch::kept_text() const {
+  if (kept_ == 0) return "nothing";
+  if (kept_ == 1) return last_kept_;
+  return std::to_string(kept_) + " files, the last " + last_kept_;
+}
+
+void InterruptWatch::wait_for_signal() {
+  const sigset_t signals = interrupt_signals();
+  int number = 0;
+  if (sigwait(&signals, &number) != 0) return;
+  leave();
+}
+
+void InterruptWatch::leave() {
+  // Only a disk that hangs in a rename or in making a file lets this wait.
+  const bool locked = mutex_.try_lock_for(std::chrono::milliseconds(800));
+  if (locked) {
+    remove_temporaries();
+    remove_empty_made();
+  }
+  std::string line = "qsim: interrupted";
+  if (locked && !progress_.empty()) line += ": " + progress_;
+  line += "; kept: " + (locked ? kept_text() : "unknown, a file was being made") + "\n";
+  say(line);
+  ::_exit(static_cast<int>(ExitCode::kInterrupted));
+}
+
+}  // namespace qsim

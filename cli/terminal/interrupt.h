@@ -1,0 +1,60 @@
+// What happens on Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP): a line that says
+// what was kept, and exit code 130, at once. A thread waits for the signal, so that it need not
+// wait for an engine, nor for a slow disk: a file in writing is given up, and its temporary goes.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/file_replacement.h"
+
+namespace qsim {
+
+class InterruptWatch {
+ public:
+  // Blocks the signals in the calling thread (threads made later inherit that) and starts the
+  // thread that waits for them. One per process, and before anything is written.
+  InterruptWatch();
+
+  // Writes a file (files/files.h); an interrupt in between removes what is there of it.
+  void write_file(const std::filesystem::path& path, std::string_view content);
+  // The same in two steps, for a file that another writer makes under the name temporary().
+  std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path);
+  void keep_file(FileReplacement& file);
+
+  // Throws the Error that write_file would throw for the path's folder or kind, so that it comes
+  // before a long run and not after it. Leaves nothing behind, and the file as it is.
+  void require_writable(const std::filesystem::path& path);
+
+  // Makes a folder for output (files/files.h), to be taken back if nothing comes of it.
+  void make_folder(const std::filesystem::path& path);
+  // Removes those that it made, and their parents that it made, where they are still empty.
+  void remove_empty_folders();
+  // What to add to the interrupt's line: "120 of 2,000 layers, 0 mismatches so far".
+  void set_progress(std::string text);
+
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+ private:
+  std::unique_ptr<FileReplacement> begin(const std::filesystem::path& path,
+                                         FileReplacement::Writer writer);
+  void wait_for_signal();
+  void leave();
+  std::string kept_text() const;
+  void remove_empty_made();   // under mutex_
+  void remove_temporaries();  // under mutex_
+
+  std::timed_mutex mutex_;  // held for steps that are short on any disk that works
+  std::size_t kept_ = 0;    // files that are whole and on the disk
+  std::string last_kept_;
+  std::string progress_;
+  std::vector<std::filesystem::path> made_folders_;  // parents first
+  std::vector<std::filesystem::path> temporaries_;   // of files that are not whole yet
+};
+
+}  // namespace qsim

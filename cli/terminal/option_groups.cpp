@@ -1,0 +1,235 @@
+#include "cli/terminal/option_groups.h"
+
+#include <charconv>
+#include <set>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/build_info.h"
+#include "cli/session/rtl_trace_option.h"
+#include "core/error.h"
+#include "core/limits.h"
+
+namespace qsim {
+namespace {
+
+[[noreturn]] void usage_error(const std::string& message) {
+  throw Error(ExitCode::kUsage, message);
+}
+
+void refuse_stdout_as_folder(const std::string& option, const std::string& folder) {
+  if (folder != "-") return;
+  usage_error(option + ": takes a folder, so - is not stdout here; a folder of that name is ./-");
+}
+
+// CLI11 would take "-1" for a large number.
+std::string seed_error(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && stop == text.data() + text.size()) return "";
+  return "found '" + text + "'; allowed: 0 to " + std::to_string(UINT64_MAX);
+}
+
+std::string golden_error(const std::string& text) {
+  for (const char* allowed : {"auto", "cpu", "cuda", "cpu,cuda", "cuda,cpu"}) {
+    if (text == allowed) return "";
+  }
+  return "found '" + text + "'; allowed: cpu, cuda, both with a comma, or auto";
+}
+
+void add_global_options(CLI::App& app, Options& options) {
+  app.add_option("--config", options.config, "accelerator: a YAML file, or a shipped name")
+      ->type_name("FILE|NAME")
+      ->capture_default_str();
+  app.add_option("--json", options.json, "also write the result as JSON; - is stdout")
+      ->type_name("FILE|-");
+  app.add_flag("--quiet", options.quiet, "no progress and no notes on stderr");
+  app.set_version_flag("--version", version_line(), "print the version and exit");
+}
+
+void add_model_options(CLI::App& app, Options& options) {
+  app.add_option("--model", options.model,
+                 "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
+                 "(default: the config's)");
+  app.add_option("--batch", options.batch, "pictures at a time")
+      ->check(CLI::Range(std::int64_t{1}, kMaxBatch));
+  app.add_option("--dataflow", options.dataflow,
+                 "ws: weight_stationary; auto: the compiler's choice")
+      ->check(CLI::IsMember({"ws", "auto"}))
+      ->capture_default_str();
+}
+
+void add_input_options(CLI::App& app, Options& options) {
+  app.add_option("--input", options.input,
+                 "an image, a .npy in the model's own layout, a CIFAR-10 binary batch (.bin), or a "
+                 "shipped name (default: the config's, or the workload's or trace's own)");
+  app.add_option("--index", options.index, "record of the CIFAR-10 batch")
+      ->check(CLI::Range(std::int64_t{0}, kMaxIndex));
+  app.add_option("--layers", options.layers,
+                 "only the chain from the first to the last layer whose name matches")
+      ->type_name("GLOB");
+  app.add_option("--seed", options.seed, "seed of what is drawn at random")
+      ->check(CLI::Validator(seed_error, "0 to 2^64-1"))
+      ->capture_default_str();
+}
+
+void add_run_options(CLI::App& app, Options& options) {
+  add_model_options(app, options);
+  add_input_options(app, options);
+  app.add_option("--engine", options.engine, "what executes the program")
+      ->check(CLI::IsMember({"systemc", "interpreter", "rtl"}))
+      ->capture_default_str();
+  app.add_option("--trace", options.trace, "with --engine rtl: the core's signals, as FST")
+      ->type_name("FILE");
+  app.add_option("--trace-window", options.trace_window,
+                 "only cycles A to B - 1 of the trace (default: the whole run)")
+      ->type_name("A:B");
+  app.add_flag("--no-data", options.no_data, "time only: no bytes are moved, nothing is compared");
+  app.add_flag("--no-verify", options.no_verify, "do not compare with golden");
+  app.add_option("--out", options.out,
+                 "keep config.yaml, run.json, layers.csv, output.npy and output_q.npy here")
+      ->type_name("DIR");
+  app.add_option("--dump-layers", options.dump_layers,
+                 "write a layer trace here: the engine's ofmaps, and golden's for graph layers "
+                 "that run fused inside another")
+      ->type_name("DIR");
+}
+
+void add_verify_options(CLI::App& app, Options& options) {
+  add_model_options(app, options);
+  add_input_options(app, options);
+  app.add_option("--engines", options.engines, "engines to compare, with commas between them")
+      ->delimiter(',')
+      ->default_str("interpreter,systemc")
+      ->check(CLI::IsMember({"interpreter", "systemc", "rtl"}));
+  app.add_option("--golden", options.golden,
+                 "golden backend: cpu, cuda, both (cpu,cuda), or auto: QSIM_GOLDEN, without that a "
+                 "GPU where there is one")
+      ->check(CLI::Validator(golden_error, "cpu|cuda|cpu,cuda|auto"))
+      ->capture_default_str();
+  app.add_option("--images", options.images,
+                 "records of the CIFAR-10 batch, from --index on (default: 1)")
+      ->check(CLI::Range(std::int64_t{1}, kMaxImages));
+  app.add_option("--seeds", options.seeds, "random layers, from --seed on, in place of a model")
+      ->check(CLI::Range(std::int64_t{1}, kMaxSeeds));
+  app.add_flag("--all-configs", options.all_configs, "spread --seeds over all shipped configs");
+}
+
+void add_compile_options(CLI::App& app, Options& options) {
+  add_model_options(app, options);
+  app.add_option("--out", options.program_out, "write the program's text; - is stdout")
+      ->type_name("FILE|-");
+}
+
+void add_inspect_options(CLI::App& app, Options& options) {
+  app.add_option("file", options.file,
+                 "program text (.qprog), ONNX model, workload, trace, config, or a shipped name")
+      ->required();
+  app.add_flag("--commands", options.commands, "print the command streams of a program");
+}
+
+void add_export_options(CLI::App& app, Options& options) {
+  add_model_options(app, options);
+  add_input_options(app, options);
+  app.add_option("--out", options.out, "the folder that the files go to")
+      ->type_name("DIR")
+      ->required();
+}
+
+void add_backend_option(CLI::App& app, Options& options) {
+  app.add_option("--backend", options.backend,
+                 "what computes; auto: QSIM_GOLDEN, without that a GPU where there is one")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->capture_default_str();
+}
+
+void add_golden_model_options(CLI::App& app, Options& options) {
+  app.add_option("--model", options.model,
+                 "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
+                 "(default: the config's)");
+  app.add_option("--batch", options.batch, "pictures at a time (default: 32)")
+      ->check(CLI::Range(std::int64_t{1}, kMaxBatch));
+  add_backend_option(app, options);
+}
+
+void add_golden_run_options(CLI::App& app, Options& options) {
+  add_golden_model_options(app, options);
+  app.add_option(
+      "--input", options.input,
+      "a CIFAR-10 binary batch (.bin), a .npy of one or more pictures in the model's own "
+      "layout, an image, or a shipped name (default: the config's, or the workload's or "
+      "trace's own)");
+  app.add_option("--index", options.index, "first picture (default: 0)")
+      ->check(CLI::Range(std::int64_t{0}, kMaxIndex));
+  app.add_option("--images", options.images, "how many pictures (default: all; of a workload, one)")
+      ->check(CLI::Range(std::int64_t{1}, kMaxImages));
+  app.add_option("--out", options.out, "keep output.npy, the output for every picture, here")
+      ->type_name("DIR");
+}
+
+void add_golden_bench_options(CLI::App& app, Options& options) {
+  add_golden_model_options(app, options);
+  app.add_option("--runs", options.runs, "repetitions; times are their medians")
+      ->check(CLI::Range(std::int64_t{9}, kMaxRuns))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of the input, which is drawn at random")
+      ->check(CLI::Validator(seed_error, "0 to 2^64-1"))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, Options& options) {
+  add_global_options(app, options);
+  switch (options.command) {
+    case CommandName::kRun:
+      return add_run_options(app, options);
+    case CommandName::kVerify:
+      return add_verify_options(app, options);
+    case CommandName::kCompile:
+      return add_compile_options(app, options);
+    case CommandName::kInspect:
+      return add_inspect_options(app, options);
+    case CommandName::kExportVectors:
+      return add_export_options(app, options);
+    case CommandName::kGoldenRun:
+      return add_golden_run_options(app, options);
+    case CommandName::kGoldenBench:
+      return add_golden_bench_options(app, options);
+    case CommandName::kGoldenInfo:
+    case CommandName::kDoctor:
+      return;
+  }
+}
+
+void check_together(const Options& options, const CLI::App& app) {
+  if (options.command == CommandName::kVerify && options.seeds > 0) {
+    for (const char* name : {"--model", "--input", "--index", "--batch", "--layers", "--images"}) {
+      if (app.count(name) > 0)
+        usage_error("--seeds draws its own layers; it excludes " + std::string(name));
+    }
+  }
+  const std::set<std::string> engines(options.engines.begin(), options.engines.end());
+  if (engines.size() != options.engines.size()) usage_error("--engines names an engine twice");
+  if (options.all_configs && options.seeds == 0) usage_error("--all-configs needs --seeds");
+  if (options.all_configs && options.config_given) usage_error("--all-configs excludes --config");
+  refuse_stdout_as_folder("--out", options.out);
+  refuse_stdout_as_folder("--dump-layers", options.dump_layers);
+  rtl_trace_option(options);
+  if (options.no_data && options.engine == "rtl") {
+    usage_error("--no-data excludes --engine rtl, whose bytes move in any case");
+  }
+  if (options.no_data && !options.dump_layers.empty()) {
+    usage_error("--dump-layers needs data; it excludes --no-data");
+  }
+  if (options.command == CommandName::kCompile && options.json == "-" &&
+      options.program_out == "-") {
+    usage_error("--json - and --out - both want stdout");
+  }
+}
+
+std::string version_line() {
+  return "qsim " + std::string(build_version()) + " (" + std::string(build_commit()) + ")";
+}
+
+}  // namespace qsim

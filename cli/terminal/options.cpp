@@ -1,0 +1,106 @@
+#include "cli/terminal/options.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/terminal/command_table.h"
+#include "cli/terminal/option_groups.h"
+#include "core/error.h"
+#include "files/yaml.h"
+
+namespace qsim {
+namespace {
+
+[[noreturn]] void usage_error(const std::string& message) {
+  throw Error(ExitCode::kUsage, message);
+}
+
+[[noreturn]] void unknown_option(const CLI::App& app, const std::string& command,
+                                 const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_lnames().empty()) known.push_back("--" + option->get_lnames().front());
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const std::string_view nearest = nearest_name(name, names);
+  if (word.empty() || word[0] != '-') {
+    usage_error("unexpected argument '" + word + "'; `qsim " + command + " --help` lists options");
+  }
+  std::string message = "unknown option '" + name + "' of qsim " + command;
+  message += nearest.empty() ? "; `qsim " + command + " --help` lists them"
+                             : "; did you mean '" + std::string(nearest) + "'?";
+  usage_error(message);
+}
+
+// Options of a command in front of it make a command line of `run` (`qsim --golden cpu verify`),
+// which would be told to have strange options.
+void refuse_late_command(const std::vector<std::string>& remaining) {
+  for (const std::string& word : remaining) {
+    if (!is_command_word(word)) continue;
+    usage_error("command '" + word +
+                "' stands behind options; of these only --config, --json and --quiet can stand "
+                "before it");
+  }
+}
+
+// `--model "$MODEL"` with an unset variable must not run something else.
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() > 0 && option->get_expected_max() > 0 &&
+        option->as<std::string>().empty()) {
+      usage_error(option->get_name() + ": an empty value");
+    }
+  }
+}
+
+void parse_words(CLI::App& app, std::vector<std::string> words, const std::string& command,
+                 bool command_given) {
+  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  try {
+    app.parse(words);
+  } catch (const CLI::ExtrasError&) {
+    if (!command_given) refuse_late_command(app.remaining());
+    unknown_option(app, command, app.remaining().front());
+  } catch (const CLI::RequiredError& error) {
+    usage_error(std::string(error.what()) + "; `qsim " + command + " --help` says more");
+  } catch (const CLI::Success&) {  // --help, --version
+    throw;
+  } catch (const CLI::ParseError& error) {
+    usage_error(error.what());
+  }
+}
+
+}  // namespace
+
+ParsedCommandLine parse_command_line(const std::vector<std::string>& argv) {
+  ParsedCommandLine parsed;
+  if (argv.size() == 2 && (argv[1] == "--help" || argv[1] == "-h")) {
+    parsed.text = top_help();
+    return parsed;
+  }
+  if (argv.size() == 3 && argv[1] == "golden" && (argv[2] == "--help" || argv[2] == "-h")) {
+    parsed.text = golden_help();
+    return parsed;
+  }
+  const auto [row, words] = split_command(argv);
+  parsed.options.command = row->command;
+  CLI::App app(row->description, "qsim " + std::string(row->name));
+  add_options(app, parsed.options);
+  try {
+    parse_words(app, words, row->name, words.size() + 1 < argv.size());
+  } catch (const CLI::CallForHelp&) {
+    parsed.text = app.help();
+    return parsed;
+  } catch (const CLI::CallForVersion&) {
+    parsed.text = version_line() + "\n";
+    return parsed;
+  }
+  refuse_empty_values(app);
+  parsed.options.config_given = app.count("--config") > 0;
+  check_together(parsed.options, app);
+  return parsed;
+}
+
+}  // namespace qsim

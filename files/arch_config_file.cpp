@@ -1,0 +1,60 @@
+#include "files/arch_config_file.h"
+
+#include <vector>
+
+#include "core/checked_math.h"
+#include "files/yaml.h"
+
+namespace qsim {
+namespace {
+
+std::int64_t number_field(const YamlNode& node, const ArchConfigField& field) {
+  const std::int64_t value =
+      node.integer(field.min, field.max, field.power_of_two ? "a power of two" : "");
+  if (field.power_of_two && !is_power_of_two(value)) {
+    node.fail(std::to_string(value) + " is not allowed; allowed: a power of two from " +
+              std::to_string(field.min) + " to " + std::to_string(field.max));
+  }
+  return value;
+}
+
+}  // namespace
+
+ArchConfig load_arch_config(const std::filesystem::path& path) {
+  const YamlNode root = load_yaml(path);
+  std::vector<std::string_view> names;
+  for (const ArchConfigField& field : arch_config_fields()) names.push_back(field.name);
+  root.require_keys(names);
+  ArchConfig config;
+  config.name = path.stem().string();
+  for (const ArchConfigField& field : arch_config_fields()) {
+    const YamlNode* node = root.find(field.name);
+    if (node == nullptr) continue;
+    if (field.number != nullptr) {
+      config.*field.number = number_field(*node, field);
+    } else {
+      config.*field.text = node->text();
+      if (node->text().empty()) node->fail("an empty text");
+    }
+  }
+  // What remains are limits between fields, which have no one line.
+  try {
+    validate(config);
+  } catch (const Error& error) {
+    root.fail(error.what());
+  }
+  return config;
+}
+
+std::string arch_config_yaml(const ArchConfig& config) {
+  std::string text;
+  for (const ArchConfigField& field : arch_config_fields()) {
+    text += std::string(field.name) + ": ";
+    text += field.number != nullptr ? std::to_string(config.*field.number)
+                                    : yaml_quoted(config.*field.text);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace qsim

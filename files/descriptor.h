@@ -1,0 +1,42 @@
+// An open file as the kernel knows it, and what it says when something fails. For files alone.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace qsim {
+
+// A file descriptor that closes itself; negative: none.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  // Closes now; false with errno when the kernel reports a late write error.
+  bool close();
+  // Closes what it has and takes another.
+  void reset(int fd);
+
+ private:
+  int fd_;
+};
+
+// open(2), again when a signal came in between.
+int open_again(const char* path, int flags, unsigned mode = 0);
+// fsync(2), likewise.
+bool sync_to_disk(int fd);
+// The same of a folder, as far as its file system can.
+bool sync_folder_to_disk(int fd);
+// Writes all of `content`; false with errno.
+bool write_all(int fd, std::string_view content);
+
+// "no permission", "the disk is full", ...
+std::string error_reason(int error);
+// The same of a file that was to be written, whose folder may be missing.
+std::string write_error_reason(int error);
+
+}  // namespace qsim

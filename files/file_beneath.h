@@ -1,0 +1,35 @@
+// A file that must lie beneath a folder, whatever links lead to it: what a model may name without
+// being able to make qsim read other files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "files/descriptor.h"
+
+namespace qsim {
+
+class FileBeneath {
+ public:
+  // Opens `name`, a path that is relative and has no "..", from `folder`. What was opened, and not
+  // what the name says, is then held against the folder, so that nobody can exchange a link in
+  // between. Pipes and devices are not opened. Throws Error, which `where` begins: "WHERE: external
+  // data file '...' ...".
+  FileBeneath(const std::filesystem::path& folder, const std::string& name,
+              const std::string& where);
+
+  std::int64_t bytes() const { return bytes_; }
+  // Bytes [offset, offset + to.size()), which must lie in the file.
+  void read(std::int64_t offset, std::span<std::byte> to) const;
+
+ private:
+  std::filesystem::path path_;  // as messages name it
+  std::string where_;
+  Descriptor file_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace qsim

@@ -1,0 +1,171 @@
+#include "files/files.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "files/descriptor.h"
+#include "files/file_replacement.h"
+#include "files/memory.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLfsPointerStart = "version https://git-lfs.github.com/spec/";
+
+[[noreturn]] void fail(const fs::path& path, const std::string& what) {
+  throw_bad_input(path.string() + ": " + what);
+}
+
+// Opens for reading and refuses what is neither a regular file nor a pipe.
+int open_to_read(const fs::path& path, struct stat& status) {
+  const int fd = open_again(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail(path, "cannot be read: " + error_reason(errno));
+  const bool known = ::fstat(fd, &status) == 0;
+  const int error = errno;
+  if (known && (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode))) return fd;
+  ::close(fd);
+  if (!known) fail(path, "cannot be read: " + error_reason(error));
+  fail(path, S_ISDIR(status.st_mode) ? "is a directory; expected a file"
+                                     : "is a device; expected a file");
+}
+
+template <typename Buffer>
+Buffer read_whole(const fs::path& path, std::int64_t max_bytes) {
+  struct stat status {};
+  const Descriptor file(open_to_read(path, status));
+  constexpr std::size_t kChunk = std::size_t{1} << 16;
+  if (S_ISREG(status.st_mode)) require_memory(std::min(status.st_size, max_bytes), path.string());
+  Buffer buffer;
+  buffer.resize(S_ISREG(status.st_mode) && status.st_size <= max_bytes
+                    ? static_cast<std::size_t>(status.st_size) + 1
+                    : kChunk);
+  std::size_t size = 0;
+  while (true) {
+    if (size == buffer.size()) buffer.resize(2 * size);
+    const ssize_t count = ::read(file.get(), buffer.data() + size, buffer.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(path, "cannot be read: " + error_reason(errno));
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+    if (static_cast<std::int64_t>(size) > max_bytes) {
+      fail(path, "is longer than the " + std::to_string(max_bytes) + " bytes that are allowed");
+    }
+  }
+  buffer.resize(size);
+  refuse_lfs_pointer(path, {reinterpret_cast<const char*>(buffer.data()), size});
+  return buffer;
+}
+
+[[noreturn]] void fail_write(const fs::path& path, int error) {
+  fail(path, "cannot be written: " + write_error_reason(error));
+}
+
+void write_in_place(const fs::path& path, std::string_view content) {
+  Descriptor file(open_again(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open() || !write_all(file.get(), content) || !file.close()) fail_write(path, errno);
+}
+
+}  // namespace
+
+void refuse_lfs_pointer(const fs::path& path, std::string_view start) {
+  if (start.substr(0, kLfsPointerStart.size()) != kLfsPointerStart) return;
+  fail(path,
+       "is a git-LFS pointer, not the file itself; fetch it with `git lfs pull`, or download "
+       "the file");
+}
+
+std::string read_text_file(const fs::path& path, std::int64_t max_bytes) {
+  return read_whole<std::string>(path, max_bytes);
+}
+
+std::vector<std::byte> read_binary_file(const fs::path& path, std::int64_t max_bytes) {
+  return read_whole<std::vector<std::byte>>(path, max_bytes);
+}
+
+std::int64_t file_bytes(const fs::path& path) {
+  struct stat status {};
+  const Descriptor file(open_to_read(path, status));
+  if (!S_ISREG(status.st_mode)) fail(path, "is a pipe; expected a file");
+  return status.st_size;
+}
+
+std::vector<std::byte> read_file_range(const fs::path& path, std::int64_t offset,
+                                       std::int64_t count) {
+  require_memory(count, path.string());
+  std::vector<std::byte> bytes(static_cast<std::size_t>(count));
+  read_file_range(path, offset, bytes);
+  return bytes;
+}
+
+void read_file_range(const fs::path& path, std::int64_t offset, std::span<std::byte> to) {
+  struct stat status {};
+  const Descriptor file(open_to_read(path, status));
+  std::size_t size = 0;
+  while (size < to.size()) {
+    const ssize_t got = ::pread(file.get(), to.data() + size, to.size() - size,
+                                offset + static_cast<std::int64_t>(size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path, "cannot be read: " + error_reason(errno));
+    if (got == 0) {
+      fail(path, "ends at byte " + std::to_string(offset + static_cast<std::int64_t>(size)) +
+                     "; expected bytes up to " +
+                     std::to_string(offset + static_cast<std::int64_t>(to.size())));
+    }
+    size += static_cast<std::size_t>(got);
+  }
+}
+
+void write_file_atomically(const fs::path& path, std::string_view content) {
+  if (is_written_in_place(path)) return write_in_place(path, content);
+  FileReplacement file(path);
+  file.write(content);
+  file.rename();
+  file.sync_folder();
+}
+
+namespace {
+
+bool sync_folder_of(const fs::path& path) {
+  const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
+  const Descriptor opened(open_again(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return !opened.is_open() || sync_folder_to_disk(opened.get());
+}
+
+}  // namespace
+
+void sync_file(const fs::path& path) {
+  const Descriptor file(open_again(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open() || !sync_to_disk(file.get()) || !sync_folder_of(path)) {
+    fail_write(path, errno);
+  }
+}
+
+void remove_file(const fs::path& path) {
+  if (::unlink(path.c_str()) != 0) {
+    if (errno == ENOENT) return;
+    fail(path, "cannot be removed: " + error_reason(errno));
+  }
+  if (!sync_folder_of(path)) fail(path, "cannot be removed: " + error_reason(errno));
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  std::error_code ignored;
+  if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
+    fail(path, fs::is_regular_file(path, ignored) ? "is a file; expected a folder"
+                                                  : "is a device or a pipe; expected a folder");
+  }
+  if (error) fail(path, "cannot be made: " + error_reason(error.value()));
+  if (::access(path.c_str(), W_OK | X_OK) != 0)
+    fail(path, "cannot be written: " + error_reason(errno));
+}
+
+}  // namespace qsim

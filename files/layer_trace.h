@@ -1,0 +1,38 @@
+// A layer trace: a folder with a quantized graph, one input and every layer's ofmap, as `.npy`
+// files and a trace.yaml. `--dump-layers` writes one, `verify` replays one, a script can make one
+// from another framework. docs/reference/layer_trace.md describes the format.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "core/graph.h"
+
+namespace qsim {
+
+struct LayerTrace {
+  Graph graph;                 // valid (core/graph.h)
+  Tensor input;                // NHWC, dtype and shape of graph.input
+  std::vector<Tensor> ofmaps;  // one per layer, NHWC, dtype and shape of its output
+};
+
+// Throws Error naming the file (and line and column of trace.yaml) for anything that is missing,
+// malformed, or inconsistent.
+LayerTrace read_layer_trace(const std::filesystem::path& folder);
+
+// Writes one file; as write_file_atomically of files/files.h does.
+using FileWriter = std::function<void(const std::filesystem::path&, std::string_view)>;
+
+// Writes the folder, made if need be; trace.yaml comes last, so an unfinished one has none.
+void write_layer_trace(const std::filesystem::path& folder, const Graph& graph, const Tensor& input,
+                       const std::vector<Tensor>& ofmaps);
+// The same through a writer of the caller's.
+void write_layer_trace(const std::filesystem::path& folder, const Graph& graph, const Tensor& input,
+                       const std::vector<Tensor>& ofmaps, const FileWriter& write_file);
+
+inline constexpr const char* kLayerTraceFile = "trace.yaml";
+inline constexpr const char* kLayerTraceSchema = "qsim.trace/1";
+
+}  // namespace qsim

@@ -1,0 +1,130 @@
+// Writes layer traces; layer_trace_reader.cpp is its inverse.
+#include <algorithm>
+#include <cctype>
+
+#include "files/files.h"
+#include "files/graph_words.h"
+#include "files/layer_trace.h"
+#include "files/npy.h"
+#include "files/yaml.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxStemChars = 80;
+
+// "3_conv2": unique by the index, and harmless as a file name.
+std::string file_stem(std::size_t index, const std::string& layer_name) {
+  std::string stem = std::to_string(index) + "_" + layer_name.substr(0, kMaxStemChars);
+  std::replace_if(
+      stem.begin(), stem.end(),
+      [](unsigned char c) { return (std::isalnum(c) == 0 || c > 0x7f) && c != '-' && c != '.'; },
+      '_');
+  return stem;
+}
+
+template <typename Range>
+std::string list_text(const Range& values) {
+  std::string text = "[";
+  for (const auto& value : values) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(value);
+  }
+  return text + "]";
+}
+
+std::string quantization_text(const Value& value, const std::string& indent) {
+  std::string text = indent + "zero_point: " + std::to_string(value.zero_point) + "\n";
+  if (value.scale_exponent) {
+    text += indent + "scale_exponent: " + std::to_string(*value.scale_exponent) + "\n";
+  }
+  return text;
+}
+
+std::string window_text(const Window& w) {
+  using List = std::vector<std::int64_t>;
+  return "    kernel: " + list_text(List{w.kernel_h, w.kernel_w}) +
+         "\n    stride: " + list_text(List{w.stride_h, w.stride_w}) +
+         "\n    pads: " + list_text(List{w.pad_top, w.pad_left, w.pad_bottom, w.pad_right}) + "\n";
+}
+
+std::string requantization_text(const Requantization& r) {
+  return "    rounding: " + std::string(word_of(kRoundingWords, r.rounding)) +
+         "\n    shifts: " + list_text(r.shifts) + "\n    lo: " + std::to_string(r.lo) +
+         "\n    hi: " + std::to_string(r.hi) + "\n";
+}
+
+// Writes the tensors of a layer and returns its entry of trace.yaml but for name, op and output.
+class OperationWriter {
+ public:
+  OperationWriter(const fs::path& folder, std::string stem, const FileWriter& write_file)
+      : folder_(folder), stem_(std::move(stem)), write_file_(write_file) {}
+
+  std::string operator()(const Conv2d& conv) const {
+    return window_text(conv.window) + parameters(conv);
+  }
+  std::string operator()(const FullyConnected& fc) const { return parameters(fc); }
+  std::string operator()(const MaxPool& pool) const { return window_text(pool.window); }
+  std::string operator()(const Relu&) const { return ""; }
+  std::string operator()(const Flatten& flatten) const {
+    return "    order: " + std::string(word_of(kFlattenOrderWords, flatten.order)) + "\n";
+  }
+
+  // Writes `tensor` as <stem>.<what>.npy and returns the line that names it.
+  std::string tensor(const char* what, const Tensor& tensor) const {
+    const std::string name = stem_ + "." + what + ".npy";
+    write_file_(folder_ / name, npy_bytes(tensor));
+    return "    " + std::string(what) + ": " + yaml_quoted(name) + "\n";
+  }
+
+ private:
+  template <typename Op>
+  std::string parameters(const Op& operation) const {
+    return requantization_text(operation.requantization) + tensor("weights", operation.weights) +
+           tensor("bias", operation.bias);
+  }
+
+  const fs::path& folder_;
+  std::string stem_;
+  const FileWriter& write_file_;
+};
+
+std::string header_text(const Graph& graph) {
+  const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
+  const HostInterface& host = graph.host;
+  return "schema: " + std::string(kLayerTraceSchema) + "\nname: " + yaml_quoted(graph.name) +
+         "\ninput:\n  file: input.npy\n" + quantization_text(graph.input, "  ") +
+         "host:\n  layout: " + std::string(word_of(kLayoutWords, host.layout)) +
+         "\n  float_input: " + flag(host.float_input) +
+         "\n  float_output: " + flag(host.float_output) +
+         "\n  flat_output: " + flag(host.flat_output) + "\nlayers:\n";
+}
+
+}  // namespace
+
+void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor& input,
+                       const std::vector<Tensor>& ofmaps) {
+  write_layer_trace(folder, graph, input, ofmaps, write_file_atomically);
+}
+
+void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor& input,
+                       const std::vector<Tensor>& ofmaps, const FileWriter& write_file) {
+  QSIM_CHECK(ofmaps.size() == graph.layers.size(), "one ofmap a layer");
+  make_folder(folder);
+  remove_file(folder / kLayerTraceFile);  // of an older trace: its tensors are going
+  write_file(folder / "input.npy", npy_bytes(input));
+  std::string text = header_text(graph);
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    const OperationWriter writer(folder, file_stem(i, layer.name), write_file);
+    text += "  - name: " + yaml_quoted(layer.name) +
+            "\n    op: " + std::string(operation_name(layer.operation)) + "\n";
+    text += std::visit(writer, layer.operation);
+    text += quantization_text(layer.output, "    ");
+    text += writer.tensor("ofmap", ofmaps[i]);
+  }
+  write_file(folder / kLayerTraceFile, text);
+}
+
+}  // namespace qsim

@@ -1,0 +1,40 @@
+// What a model file does not say about itself, in a YAML file beside it (model.onnx, model.yaml):
+// how a picture becomes its input, and what its outputs are called.
+//
+//   preprocess: {resize: [32, 32], mean: [0.5, 0.5, 0.5], std: [0.25, 0.25, 0.25]}
+//   labels: [airplane, automobile]
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "files/image.h"
+
+namespace qsim {
+
+struct Sidecar {
+  std::string file;  // for errors
+  std::int64_t resize_height = 0;
+  std::int64_t resize_width = 0;
+  std::array<float, 3> mean{};  // of R, G, B in 0..1
+  std::array<float, 3> std{};
+  std::vector<std::string> labels;  // may be empty
+};
+
+// Throws Error with file:line:column for a malformed file; no value when there is no file.
+std::optional<Sidecar> load_sidecar_of(const std::filesystem::path& model_path);
+
+// A picture as the graph's input tensor: resized, v = (x / 255 - mean) / std in float32, then
+// quantize_input. Throws Error when the graph does not take one RGB picture of that size.
+Tensor preprocess(const Image& image, const Sidecar& sidecar, const Graph& graph);
+
+// q = saturate(round_half_even(v * 2^scale_exponent) + zero_point): ONNX QuantizeLinear in
+// float32 of a float32 tensor. Throws Error for another shape or dtype, a value that is not finite,
+// or a Value without scale_exponent.
+Tensor quantize_input(const Tensor& float_nhwc, const Value& value);
+
+}  // namespace qsim

@@ -1,0 +1,225 @@
+#include "files/yaml.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/error.h"
+#include "files/files.h"
+
+namespace qsim {
+namespace {
+
+std::string joined(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string range_text(std::int64_t min, std::int64_t max) {
+  return std::to_string(min) + " to " + std::to_string(max);
+}
+
+constexpr std::string_view kKindNames[] = {"a single value", "a list", "a map"};
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names) {
+  std::string_view best;
+  // A word that shares no letter with a name is no misspelling of it.
+  std::size_t best_distance = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());
+  for (const std::string_view name : names) {
+    const std::size_t distance = edit_distance(word, name);
+    if (distance < best_distance) {
+      best = name;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string YamlNode::where() const {
+  return *source_ + ":" + std::to_string(line_) + ":" + std::to_string(column_);
+}
+
+void YamlNode::fail(const std::string& message) const {
+  throw_bad_input(where() + ": " + (path_.empty() ? "" : path_ + ": ") + message);
+}
+
+void YamlNode::require_keys(std::span<const std::string_view> allowed) const {
+  if (kind_ != Kind::kMap) {
+    fail("found " + std::string(kKindNames[static_cast<std::size_t>(kind_)]) +
+         "; expected a map with the keys " + joined(allowed));
+  }
+  for (const auto& [key, value] : entries_) {
+    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+    const std::string_view near = nearest_name(key, allowed);
+    throw_bad_input(*source_ + ":" + std::to_string(value.key_line_) + ":" +
+                    std::to_string(value.key_column_) + ": unknown key '" + key + "'" +
+                    (near.empty() ? "." : "; did you mean '" + std::string(near) + "'?") +
+                    " Allowed: " + joined(allowed));
+  }
+}
+
+void YamlNode::require_keys(std::initializer_list<std::string_view> allowed) const {
+  require_keys(std::span<const std::string_view>(allowed.begin(), allowed.size()));
+}
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+  if (kind_ != Kind::kMap) {
+    fail("found " + std::string(kKindNames[static_cast<std::size_t>(kind_)]) +
+         "; expected a map with the key '" + std::string(key) + "'");
+  }
+  for (const auto& [name, value] : entries_) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+const YamlNode& YamlNode::at(std::string_view key) const {
+  const YamlNode* node = find(key);
+  if (node != nullptr) return *node;
+  std::vector<std::string_view> present;
+  for (const auto& entry : entries_) present.push_back(entry.first);
+  const std::string_view near = nearest_name(key, present);
+  fail("the key '" + std::string(key) + "' is missing" +
+       (near.empty() ? "" : "; is '" + std::string(near) + "' a misspelling?"));
+}
+
+const std::vector<YamlNode>& YamlNode::items() const {
+  if (kind_ != Kind::kList) {
+    fail("found " + std::string(kKindNames[static_cast<std::size_t>(kind_)]) + "; expected a list");
+  }
+  return items_;
+}
+
+const std::string& YamlNode::scalar(const char* expected) const {
+  if (kind_ != Kind::kScalar) {
+    fail("found " + std::string(kKindNames[static_cast<std::size_t>(kind_)]) + "; expected " +
+         expected);
+  }
+  return scalar_;
+}
+
+std::int64_t YamlNode::integer(std::int64_t min, std::int64_t max, std::string_view kind) const {
+  const std::string range = range_text(min, max);
+  const std::string& text = scalar(("an integer from " + range).c_str());
+  std::int64_t value = 0;
+  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  const bool overflow = error == std::errc::result_out_of_range && stop == end;
+  if (quoted_ || (!overflow && (error != std::errc() || stop != end))) {
+    fail("found '" + text + (quoted_ ? "' in quotes" : "'") + "; expected an integer from " +
+         range);
+  }
+  if (overflow || value < min || value > max) {
+    fail(text + " is out of range; allowed: " +
+         (kind.empty() ? range : std::string(kind) + " from " + range));
+  }
+  return value;
+}
+
+double YamlNode::number() const {
+  const std::string& text = scalar("a number");
+  double value = 0;
+  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (quoted_ || error != std::errc() || stop != end || !std::isfinite(value)) {
+    fail("found '" + text + "'; expected a finite number");
+  }
+  return value;
+}
+
+bool YamlNode::boolean() const {
+  const std::string& text = scalar("true or false");
+  if (quoted_ || (text != "true" && text != "false")) {
+    fail("found '" + text + "'; expected true or false");
+  }
+  return text == "true";
+}
+
+const std::string& YamlNode::text() const { return scalar("a text"); }
+
+YamlNode load_yaml(const std::filesystem::path& path) {
+  return parse_yaml(read_text_file(path, kMaxYamlBytes), path.string());
+}
+
+std::int64_t integer_or(const YamlNode& map, std::string_view key, std::int64_t min,
+                        std::int64_t max, std::int64_t otherwise) {
+  const YamlNode* node = map.find(key);
+  return node != nullptr ? node->integer(min, max) : otherwise;
+}
+
+bool boolean_or(const YamlNode& map, std::string_view key, bool otherwise) {
+  const YamlNode* node = map.find(key);
+  return node != nullptr ? node->boolean() : otherwise;
+}
+
+std::string text_or(const YamlNode& map, std::string_view key, const std::string& otherwise) {
+  const YamlNode* node = map.find(key);
+  return node != nullptr ? node->text() : otherwise;
+}
+
+std::size_t choice_or(const YamlNode& map, std::string_view key,
+                      std::span<const std::string_view> names, std::size_t otherwise) {
+  const YamlNode* node = map.find(key);
+  if (node == nullptr) return otherwise;
+  const auto found = std::find(names.begin(), names.end(), node->text());
+  if (found == names.end()) {
+    const std::string_view near = nearest_name(node->text(), names);
+    node->fail("found '" + node->text() + "'" +
+               (near.empty() ? "." : "; did you mean '" + std::string(near) + "'?") +
+               " Allowed: " + joined(names));
+  }
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+std::vector<std::int64_t> integers(const YamlNode& map, std::string_view key, std::size_t count,
+                                   std::int64_t min, std::int64_t max) {
+  const YamlNode& list = map.at(key);
+  if (list.items().size() != count) {
+    list.fail("a list of " + std::to_string(list.items().size()) + "; expected " +
+              std::to_string(count) + " integers");
+  }
+  std::vector<std::int64_t> values;
+  for (const YamlNode& item : list.items()) values.push_back(item.integer(min, max));
+  return values;
+}
+
+std::string yaml_quoted(std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (code < 0x20 || code == 0x7f) {
+      quoted += "\\u00";
+      quoted += kHex[code >> 4];
+      quoted += kHex[code & 15];
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+}  // namespace qsim

@@ -1,0 +1,152 @@
+// Builds YamlNode trees from yaml-cpp's events: the one place that sees yaml-cpp. Its node API is
+// not used, since it takes the first of duplicate keys silently and expands aliases without bound.
+#include <sstream>
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include "core/error.h"
+#include "core/limits.h"
+#include "files/files.h"
+#include "files/yaml.h"
+
+namespace qsim {
+class YamlBuilder : public YAML::EventHandler {
+ public:
+  explicit YamlBuilder(const std::string& source)
+      : source_(std::make_shared<const std::string>(source)) {}
+
+  bool has_root() const { return has_root_; }
+  YamlNode take_root() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (has_root_) node_at(mark).fail("a second document; a file holds one");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    node_at(mark, anchor).fail("an empty value; give one, or leave the key out");
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    node_at(mark).fail("an alias ('*name'); aliases and anchors are not allowed");
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    YamlNode node = node_at(mark, anchor);
+    if (awaits_key()) return take_key(node, value);
+    // yaml-cpp's tags of untagged scalars: "?" plain, "!" quoted.
+    if (tag != "?" && tag != "!" && !tag.empty()) node.fail("a tag ('" + tag + "'); not allowed");
+    node.quoted_ = tag == "!";
+    node.scalar_ = value;
+    add(std::move(node));
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(node_at(mark, anchor), YamlNode::Kind::kList);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(node_at(mark, anchor), YamlNode::Kind::kMap);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    YamlNode node;
+    bool has_key = false;
+    std::string key;
+    int key_line = 1;
+    int key_column = 1;
+  };
+
+  YamlNode node_at(const YAML::Mark& mark, YAML::anchor_t anchor = 0) const {
+    YamlNode node;
+    node.source_ = source_;
+    node.line_ = mark.line + 1;
+    node.column_ = mark.column + 1;
+    if (!open_.empty() && open_.back().has_key) node.path_ = open_.back().key;
+    if (anchor != 0) node.fail("an anchor ('&name'); aliases and anchors are not allowed");
+    return node;
+  }
+
+  bool awaits_key() const {
+    return !open_.empty() && open_.back().node.kind_ == YamlNode::Kind::kMap &&
+           !open_.back().has_key;
+  }
+
+  void take_key(const YamlNode& node, const std::string& key) {
+    const YamlNode* first = open_.back().node.find(key);
+    if (first != nullptr) {
+      node.fail("duplicate key '" + key + "'; the first is in line " +
+                std::to_string(first->key_line_));
+    }
+    open_.back().has_key = true;
+    open_.back().key = key;
+    open_.back().key_line = node.line_;
+    open_.back().key_column = node.column_;
+  }
+
+  void open(YamlNode node, YamlNode::Kind kind) {
+    if (awaits_key()) node.fail("a list or map as a key; keys are plain words");
+    if (static_cast<std::int64_t>(open_.size()) >= kMaxYamlDepth) {
+      node.fail("nested deeper than " + std::to_string(kMaxYamlDepth) + " levels");
+    }
+    node.kind_ = kind;
+    open_.emplace_back();
+    open_.back().node = std::move(node);
+  }
+
+  void close() {
+    YamlNode node = std::move(open_.back().node);
+    open_.pop_back();
+    add(std::move(node));
+  }
+
+  void add(YamlNode node) {
+    if (open_.empty()) {
+      root_ = std::move(node);
+      has_root_ = true;
+      return;
+    }
+    Open& parent = open_.back();
+    if (parent.node.kind_ == YamlNode::Kind::kList) {
+      parent.node.items_.push_back(std::move(node));
+    } else {
+      node.key_line_ = parent.key_line;
+      node.key_column_ = parent.key_column;
+      parent.node.entries_.emplace_back(std::move(parent.key), std::move(node));
+      parent.has_key = false;
+    }
+  }
+
+  std::shared_ptr<const std::string> source_;
+  std::vector<Open> open_;
+  YamlNode root_;
+  bool has_root_ = false;
+};
+
+YamlNode parse_yaml(const std::string& text, const std::string& source) {
+  if (static_cast<std::int64_t>(text.size()) > kMaxYamlBytes) {
+    throw_bad_input(source + ": is longer than the " + std::to_string(kMaxYamlBytes) +
+                    " bytes that are allowed");
+  }
+  YamlBuilder builder(source);
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& exception) {
+    throw_bad_input(source + ":" + std::to_string(exception.mark.line + 1) + ":" +
+                    std::to_string(exception.mark.column + 1) + ": " + exception.msg);
+  }
+  if (!builder.has_root()) throw_bad_input(source + ":1:1: the file is empty");
+  return builder.take_root();
+}
+
+}  // namespace qsim

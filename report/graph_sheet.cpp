@@ -1,0 +1,115 @@
+#include "report/graph_sheet.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "files/graph_words.h"
+
+namespace qsim {
+namespace {
+
+std::string value_text(const Value& value) {
+  std::string text = shape_text(value.shape.nhwc()) + " " + std::string(dtype_name(value.dtype)) +
+                     " zero_point " + std::to_string(value.zero_point);
+  if (value.scale_exponent) text += " scale 2^" + std::to_string(-*value.scale_exponent);
+  return text;
+}
+
+std::string pair_text(std::int64_t a, std::int64_t b) {
+  return std::to_string(a) + "x" + std::to_string(b);
+}
+
+// One number where all are equal: "s2", "p1,0,1,0".
+std::string list_text(char letter, std::initializer_list<std::int64_t> numbers) {
+  std::string text(1, letter);
+  const bool all_equal = std::all_of(numbers.begin(), numbers.end(), [&](std::int64_t number) {
+    return number == *numbers.begin();
+  });
+  if (all_equal) return text + std::to_string(*numbers.begin());
+  for (const std::int64_t number : numbers) {
+    text += (text.size() == 1 ? "" : ",") + std::to_string(number);
+  }
+  return text;
+}
+
+std::string window_text(const Window& window) {
+  return pair_text(window.kernel_h, window.kernel_w) + " " +
+         list_text('s', {window.stride_h, window.stride_w}) + " " +
+         list_text('p', {window.pad_top, window.pad_left, window.pad_bottom, window.pad_right});
+}
+
+std::string ofmap_text(const ImageShape& shape) {
+  return pair_text(shape.batch, shape.height) + "x" + pair_text(shape.width, shape.channels);
+}
+
+std::string shift_text(const Requantization& requantization) {
+  const auto [low, high] =
+      std::minmax_element(requantization.shifts.begin(), requantization.shifts.end());
+  std::string text = std::to_string(*low);
+  if (*low != *high) text += ".." + std::to_string(*high);
+  return text + (requantization.shifts.size() > 1 ? "/channel" : "");
+}
+
+struct OperationWords {
+  std::string window = "-";
+  std::string shift = "-";
+  std::string rounding = "-";
+};
+
+OperationWords words_of(const std::string& window, const Requantization& requantization) {
+  return {window, shift_text(requantization),
+          std::string(word_of(kRoundingWords, requantization.rounding))};
+}
+
+OperationWords words_of(const Operation& operation) {
+  if (const auto* conv = std::get_if<Conv2d>(&operation)) {
+    return words_of(window_text(conv->window), conv->requantization);
+  }
+  if (const auto* fc = std::get_if<FullyConnected>(&operation)) {
+    return words_of("-", fc->requantization);
+  }
+  if (const auto* pool = std::get_if<MaxPool>(&operation))
+    return {.window = window_text(pool->window)};
+  return {};
+}
+
+std::int64_t weight_bytes(const Operation& operation) {
+  if (const auto* conv = std::get_if<Conv2d>(&operation)) return conv->weights.elems();
+  if (const auto* fc = std::get_if<FullyConnected>(&operation)) return fc->weights.elems();
+  return 0;
+}
+
+}  // namespace
+
+Sheet graph_sheet(const Graph& graph) {
+  Sheet sheet;
+  sheet.add("graph", graph.name);
+  sheet.add("input", value_text(graph.input));
+  sheet.add("output", value_text(graph.layers.back().output));
+  sheet.add("layout", std::string(word_of(kLayoutWords, graph.host.layout)));
+  sheet.add("float_input", graph.host.float_input);
+  sheet.add("float_output", graph.host.float_output);
+  SheetTable table{"layers",
+                   {"layer", "op", "ofmap", "dtype", "zero_point", "window", "shift", "rounding",
+                    "weights", "macs"},
+                   {}};
+  std::int64_t weights = 0;
+  std::int64_t macs = 0;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    const OperationWords words = words_of(layer.operation);
+    const std::int64_t layer_weights = weight_bytes(layer.operation);
+    table.rows.push_back(
+        {layer.name, std::string(operation_name(layer.operation)), ofmap_text(layer.output.shape),
+         std::string(dtype_name(layer.output.dtype)), std::int64_t{layer.output.zero_point},
+         words.window, words.shift, words.rounding, layer_weights, layer_macs(graph, i)});
+    weights += layer_weights;
+    macs += layer_macs(graph, i);
+  }
+  sheet.add("weights", weights);
+  sheet.add("macs", macs);
+  sheet.tables.push_back(std::move(table));
+  return sheet;
+}
+
+}  // namespace qsim

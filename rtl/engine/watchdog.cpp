@@ -1,0 +1,95 @@
+#include "rtl/engine/watchdog.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/program_text.h"
+
+namespace qsim {
+namespace {
+
+using Progress = std::array<UnitProgress, kUnits>;
+using Tokens = std::array<int, kSemaphores>;
+
+std::string semaphore_name(const Program& program, std::size_t s) {
+  const std::string& name = program.semaphores[s].name;
+  return name.empty() ? "semaphore " + std::to_string(s) : name;
+}
+
+bool has(std::uint16_t mask, std::size_t s) { return ((mask >> s) & 1) != 0; }
+
+Tokens tokens_after(const Program& program, const Progress& progress) {
+  Tokens tokens{};
+  for (std::size_t s = 0; s < kSemaphores; ++s) {
+    tokens[s] = program.semaphores[s].initial;
+    for (std::size_t u = 0; u < kUnits; ++u) {
+      const CommandStream stream = program.streams[u];
+      for (std::size_t i = 0; i < progress[u].started; ++i) {
+        if (has(stream.wait_mask(i), s)) --tokens[s];
+        if (i < progress[u].done && has(stream.signal_mask(i), s)) ++tokens[s];
+      }
+    }
+  }
+  return tokens;
+}
+
+// Who raises semaphore `s`, and whether it still will.
+std::string producer_text(const Program& program, const Progress& progress, std::size_t s) {
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const CommandStream stream = program.streams[u];
+    if (stream.next_signal(s, 0) == stream.size()) continue;
+    const std::string unit(kUnitNames[u]);
+    const std::size_t next = stream.next_signal(s, progress[u].done);
+    if (next == stream.size()) return "signalled by " + unit + ", which has no more of them";
+    return "signalled next by " + unit + " command " + std::to_string(next);
+  }
+  return "signalled by no command";
+}
+
+std::string waits_text(const Program& program, const Progress& progress, const Tokens& tokens,
+                       const Command& command) {
+  std::string text;
+  for (std::size_t s = 0; s < kSemaphores; ++s) {
+    if (!has(command.wait_mask, s) || tokens[s] > 0) continue;
+    text += " " + semaphore_name(program, s) + " (" + producer_text(program, progress, s) + ")";
+  }
+  return text.empty() ? " has its tokens and does not start" : " waits for" + text;
+}
+
+}  // namespace
+
+std::string who_waits(const Program& program, const Progress& progress) {
+  const Tokens tokens = tokens_after(program, progress);
+  std::string text;
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const CommandStream stream = program.streams[u];
+    const UnitProgress& unit = progress[u];
+    if (unit.done == stream.size()) continue;
+    const bool under_way = unit.done < unit.started;
+    const Instruction instruction = stream[under_way ? unit.done : unit.started];
+    text += "\n  " + std::string(kUnitNames[u]) + " command " +
+            std::to_string(under_way ? unit.done : unit.started) + " of " +
+            std::to_string(stream.size()) + " (" + origin_text(program, instruction.origin) + ")";
+    text +=
+        under_way ? " is under way" : waits_text(program, progress, tokens, instruction.command);
+    text += ": " + command_text(program, instruction.command);
+  }
+  return text;
+}
+
+void check_tokens_drained(const Program& program) {
+  Progress all;
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const std::size_t size = program.streams[u].size();
+    all[u] = {size, size, size};
+  }
+  const Tokens tokens = tokens_after(program, all);
+  for (std::size_t s = 0; s < kSemaphores; ++s) {
+    QSIM_CHECK(tokens[s] == program.semaphores[s].initial,
+               "the program ends with " + std::to_string(tokens[s]) + " tokens in " +
+                   semaphore_name(program, s) + "; it began with " +
+                   std::to_string(program.semaphores[s].initial));
+  }
+}
+
+}  // namespace qsim

@@ -1,0 +1,226 @@
+#include "sim/systemc/datapath/array_operands.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sim/systemc/datapath/lane_layout.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::uint32_t kBias = 0x80808080u;
+
+std::uint32_t pad_lane(std::int32_t pad_value, OperandFormat format) {
+  if (format == OperandFormat::kSignedPairs) {
+    const auto half = static_cast<std::uint32_t>(pad_value) & 0xFFFFu;
+    return half << 16 | half;
+  }
+  return ((static_cast<std::uint32_t>(pad_value) & 0xFFu) * 0x01010101u) ^ kBias;
+}
+
+std::size_t lane_channels(OperandFormat format) {
+  return format == OperandFormat::kBiasedBytes ? 4 : 2;
+}
+
+// Columns [begin, end) of a window's row; column 0 lies at the command's origin_col.
+struct Columns {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+std::int64_t window_width(const Execute& execute) {
+  return std::int64_t{execute.out_cols - 1} * execute.stride_w + execute.kernel_w;
+}
+
+// From the first resident column to the last one that a kernel column reads: resident ones behind
+// it, which the stride steps over, may lie outside the memory.
+Columns columns_fetched(const Execute& execute) {
+  const std::int64_t width = window_width(execute);
+  const std::int64_t resident_end = std::int64_t{execute.in_cols} - execute.origin_col;
+  const std::int64_t begin = std::clamp<std::int64_t>(-execute.origin_col, 0, width);
+  const std::int64_t end = std::clamp<std::int64_t>(resident_end, 0, width);
+  const std::int64_t stepped_over = (end - 1) % execute.stride_w + 1 - execute.kernel_w;
+  return {begin, std::max(begin, end - std::max<std::int64_t>(stepped_over, 0))};
+}
+
+// The rows under a command's window, one channel plane at a time: every lane of every pixel that
+// kernel columns can touch, padding included. Lanes that the stride steps over hold anything.
+class WindowRows {
+ public:
+  WindowRows(const Execute& execute, std::size_t array_rows, OperandFormat format,
+             const Scratchpads& scratchpads)
+      : execute_(execute),
+        array_rows_(array_rows),
+        format_(format),
+        steps_(array_rows / lane_channels(format)),
+        width_(window_width(execute)),
+        columns_(columns_fetched(execute)),
+        pad_(pad_lane(execute.pad_value, format)),
+        scratchpads_(scratchpads) {}
+
+  std::int64_t width() const { return width_; }
+  // Of all words read so far; none: both the same.
+  std::int64_t first_word() const { return std::min(first_word_, end_word_); }
+  std::int64_t end_word() const { return end_word_; }
+
+  // Writes resident row `iy` (or padding, when it is not resident) of plane `plane`: step s of
+  // window column t goes to lanes[s * pitch + t].
+  void lay(std::int64_t plane, std::int64_t iy, std::size_t pitch, std::uint32_t* lanes) {
+    Columns present = columns_;
+    if (iy < 0 || iy >= execute_.in_rows) present = {width_, width_};
+    for (std::size_t s = 0; s < steps_; ++s) {
+      std::uint32_t* row = lanes + s * pitch;
+      std::fill(row, row + present.begin, pad_);
+      std::fill(row + present.end, row + width_, pad_);
+    }
+    const std::int64_t count = present.end - present.begin;
+    if (count == 0) return;
+    const std::int64_t word = execute_.act_addr + plane * execute_.act_plane_words +
+                              iy * execute_.act_row_words + present.begin + execute_.origin_col;
+    first_word_ = std::min(first_word_, word);
+    end_word_ = std::max(end_word_, word + count);
+    lay_pixels(scratchpads_.activations(word, count).data(), static_cast<std::size_t>(count),
+               array_rows_, format_, pitch, lanes + present.begin);
+  }
+
+ private:
+  const Execute& execute_;
+  std::size_t array_rows_;
+  OperandFormat format_;
+  std::size_t steps_;
+  std::int64_t width_;
+  Columns columns_;
+  std::uint32_t pad_;
+  const Scratchpads& scratchpads_;
+  std::int64_t first_word_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end_word_ = 0;
+};
+
+// Where the re-laid activations lie: one copy of the window rows for each plane, kernel column, and
+// phase of the vertical stride (rows phase, phase + stride_h, ...), so that for every fold
+// consecutive pixels are consecutive lanes, across row ends too.
+class WindowCopies {
+ public:
+  WindowCopies(const Execute& execute, std::size_t steps)
+      : execute_(execute),
+        phases_(std::min(execute.stride_h, execute.kernel_h)),
+        step_pitch_(rows(0) * execute.out_cols + kLaneSlack),
+        copy_pitch_(step_pitch_ * steps) {}
+
+  std::size_t phases() const { return phases_; }
+  // Rows that some kernel row of the phase slides over; phase 0 has the most.
+  std::size_t rows(std::size_t phase) const {
+    return execute_.out_rows + (execute_.kernel_h - 1 - phase) / execute_.stride_h;
+  }
+  std::size_t step_pitch() const { return step_pitch_; }
+  std::size_t plane_pitch() const { return copy_pitch_ * phases_ * execute_.kernel_w; }
+  std::size_t offset(std::size_t plane, std::size_t kx, std::size_t phase) const {
+    return plane * plane_pitch() + (kx * phases_ + phase) * copy_pitch_;
+  }
+  // Of pixel 0 in each fold of the plane.
+  void append_fold_offsets(std::size_t plane, std::vector<std::size_t>& offsets) const {
+    for (std::size_t ky = 0; ky < execute_.kernel_h; ++ky) {
+      const std::size_t row = ky / execute_.stride_h;
+      for (std::size_t kx = 0; kx < execute_.kernel_w; ++kx) {
+        offsets.push_back(offset(plane, kx, ky % execute_.stride_h) + row * execute_.out_cols);
+      }
+    }
+  }
+
+ private:
+  const Execute& execute_;
+  std::size_t phases_;
+  std::size_t step_pitch_;  // lanes
+  std::size_t copy_pitch_;
+};
+
+// Every stride-th lane, `count` of them. May write up to kLaneSlack lanes more.
+void copy_lanes(const std::uint32_t* from, std::size_t count, std::size_t stride,
+                std::uint32_t* to) {
+  if (stride == 1) {
+    copy_lane_run(from, count, to);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) to[i] = from[i * stride];
+}
+
+}  // namespace
+
+LaneView ArrayOperands::prepare(const Execute& execute, const ArchConfig& arch,
+                                OperandFormat format, Scratchpads& scratchpads) {
+  view_.folds = std::size_t{execute.planes} * execute.kernel_h * execute.kernel_w;
+  view_.steps = static_cast<std::size_t>(arch.array_rows) / lane_channels(format);
+  view_.columns = static_cast<std::size_t>(arch.array_cols);
+  view_.pixels = std::size_t{execute.out_rows} * execute.out_cols;
+  view_.accumulate = execute.accumulate != 0;
+  view_.psums =
+      scratchpads.psums(execute.acc_half, execute.acc_addr, static_cast<std::int64_t>(view_.pixels))
+          .data();
+  const LaidActivations& laid = activations(execute, arch, format, scratchpads);
+  view_.activations = laid.lanes.data();
+  view_.fold_offsets = laid.fold_offsets.data();
+  view_.step_pitch = laid.step_pitch;
+  lay_weights(execute, arch, format, scratchpads);
+  return view_;
+}
+
+const LaidActivations& ArrayOperands::activations(const Execute& execute, const ArchConfig& arch,
+                                                  OperandFormat format, Scratchpads& scratchpads) {
+  LaidActivationsCache& cache = scratchpads.laid_activations();
+  const Execute reading = reading_of(execute);
+  if (const LaidActivations* laid = cache.find(reading)) return *laid;
+  LaidActivations& laid = cache.begin(reading);
+  lay_activations(execute, arch, format, scratchpads, laid);
+  laid.valid = true;
+  return laid;
+}
+
+void ArrayOperands::lay_activations(const Execute& execute, const ArchConfig& arch,
+                                    OperandFormat format, Scratchpads& scratchpads,
+                                    LaidActivations& laid) {
+  WindowRows window(execute, static_cast<std::size_t>(arch.array_rows), format, scratchpads);
+  const WindowCopies copies(execute, view_.steps);
+  const std::size_t row_pitch = static_cast<std::size_t>(window.width()) + kLaneSlack;
+  std::uint32_t* lanes = laid.lanes.reserve(copies.plane_pitch() * execute.planes);
+  std::uint32_t* row_lanes = window_row_.reserve(row_pitch * view_.steps);
+  for (std::size_t p = 0; p < execute.planes; ++p) {
+    copies.append_fold_offsets(p, laid.fold_offsets);
+    for (std::size_t phase = 0; phase < copies.phases(); ++phase) {
+      for (std::size_t row = 0; row < copies.rows(phase); ++row) {
+        window.lay(static_cast<std::int64_t>(p),
+                   static_cast<std::int64_t>(row * execute.stride_h + phase) + execute.origin_row,
+                   row_pitch, row_lanes);
+        for (std::size_t kx = 0; kx < execute.kernel_w; ++kx) {
+          std::uint32_t* to = lanes + copies.offset(p, kx, phase) + row * execute.out_cols;
+          for (std::size_t s = 0; s < view_.steps; ++s) {
+            copy_lanes(row_lanes + s * row_pitch + kx, execute.out_cols, execute.stride_w,
+                       to + s * copies.step_pitch());
+          }
+        }
+      }
+    }
+  }
+  laid.step_pitch = copies.step_pitch();
+  laid.first_word = window.first_word();
+  laid.end_word = window.end_word();
+}
+
+void ArrayOperands::lay_weights(const Execute& execute, const ArchConfig& arch,
+                                OperandFormat format, Scratchpads& scratchpads) {
+  const std::int64_t words = static_cast<std::int64_t>(view_.folds) * arch.array_rows;
+  const std::int8_t* weights = scratchpads.weights(execute.weight_addr, words).data();
+  std::uint32_t* lanes = weights_.reserve(view_.folds * view_.steps * view_.columns);
+  std::uint32_t* corrections = corrections_.reserve(view_.columns);
+  std::fill(corrections, corrections + view_.columns, 0u);
+  if (format == OperandFormat::kBiasedBytes) {
+    lay_weight_quads(weights, view_.folds * view_.steps, view_.columns, lanes);
+    if (view_.pixels > kFewPixels)
+      sub_weight_sums(lanes, view_.folds * view_.steps, view_.columns, corrections);
+  } else {
+    lay_weight_pairs(weights, view_.folds * view_.steps, view_.columns, lanes);
+  }
+  view_.weights = lanes;
+  view_.corrections = corrections;
+}
+
+}  // namespace qsim

@@ -1,0 +1,194 @@
+#include "sim/systemc/datapath/lane_layout.h"
+
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+
+namespace qsim {
+namespace {
+
+__m128i load16(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
+__m128i load8(const void* from) { return _mm_loadl_epi64(static_cast<const __m128i*>(from)); }
+void store16(void* to, __m128i value) { _mm_storeu_si128(static_cast<__m128i*>(to), value); }
+
+__m128i widen(__m128i bytes) { return _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8); }
+
+// Four lanes (16 or 8 channels) of one pixel.
+template <OperandFormat kFormat>
+__m128i four_lanes(const std::int8_t* channels) {
+  if constexpr (kFormat == OperandFormat::kBiasedBytes) {
+    return _mm_xor_si128(load16(channels), _mm_set1_epi8(-128));
+  } else {
+    return widen(load8(channels));
+  }
+}
+
+template <OperandFormat kFormat>
+constexpr std::size_t kLaneChannels = kFormat == OperandFormat::kBiasedBytes ? 4 : 2;
+
+template <OperandFormat kFormat>
+std::uint32_t one_lane(const std::int8_t* channels) {
+  if constexpr (kFormat == OperandFormat::kBiasedBytes) {
+    std::uint32_t lane = 0;
+    std::memcpy(&lane, channels, sizeof lane);
+    return lane ^ 0x80808080u;
+  } else {
+    return static_cast<std::uint16_t>(channels[0]) |
+           static_cast<std::uint32_t>(static_cast<std::uint16_t>(channels[1])) << 16;
+  }
+}
+
+// Four pixels with one lane each.
+template <OperandFormat kFormat>
+void lay_group_1(const std::int8_t* words, std::uint32_t* lanes) {
+  store16(lanes, four_lanes<kFormat>(words));
+}
+
+// Four pixels with two lanes each.
+template <OperandFormat kFormat>
+void lay_group_2(const std::int8_t* words, std::size_t pitch, std::uint32_t* lanes) {
+  const __m128 a = _mm_castsi128_ps(four_lanes<kFormat>(words));
+  const __m128 b = _mm_castsi128_ps(four_lanes<kFormat>(words + 4 * kLaneChannels<kFormat>));
+  store16(lanes, _mm_castps_si128(_mm_shuffle_ps(a, b, 0x88)));
+  store16(lanes + pitch, _mm_castps_si128(_mm_shuffle_ps(a, b, 0xDD)));
+}
+
+// Four pixels, four of their lanes: a 4 x 4 transposition.
+template <OperandFormat kFormat>
+void lay_group_4(const std::int8_t* words, std::size_t word_bytes, std::size_t pitch,
+                 std::uint32_t* lanes) {
+  const __m128i p0 = four_lanes<kFormat>(words);
+  const __m128i p1 = four_lanes<kFormat>(words + word_bytes);
+  const __m128i p2 = four_lanes<kFormat>(words + 2 * word_bytes);
+  const __m128i p3 = four_lanes<kFormat>(words + 3 * word_bytes);
+  const __m128i low01 = _mm_unpacklo_epi32(p0, p1);
+  const __m128i low23 = _mm_unpacklo_epi32(p2, p3);
+  const __m128i high01 = _mm_unpackhi_epi32(p0, p1);
+  const __m128i high23 = _mm_unpackhi_epi32(p2, p3);
+  store16(lanes, _mm_unpacklo_epi64(low01, low23));
+  store16(lanes + pitch, _mm_unpackhi_epi64(low01, low23));
+  store16(lanes + 2 * pitch, _mm_unpacklo_epi64(high01, high23));
+  store16(lanes + 3 * pitch, _mm_unpackhi_epi64(high01, high23));
+}
+
+template <OperandFormat kFormat>
+void lay_group(const std::int8_t* words, std::size_t word_bytes, std::size_t pitch,
+               std::uint32_t* lanes) {
+  const std::size_t steps = word_bytes / kLaneChannels<kFormat>;
+  if (steps == 1) return lay_group_1<kFormat>(words, lanes);
+  if (steps == 2) return lay_group_2<kFormat>(words, pitch, lanes);
+  for (std::size_t s = 0; s < steps; s += 4) {
+    lay_group_4<kFormat>(words + s * kLaneChannels<kFormat>, word_bytes, pitch, lanes + s * pitch);
+  }
+}
+
+template <OperandFormat kFormat>
+void lay_pixels_as(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
+                   std::size_t pitch, std::uint32_t* lanes) {
+  if (count < 4) {
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t s = 0; s < word_bytes / kLaneChannels<kFormat>; ++s) {
+        lanes[s * pitch + i] =
+            one_lane<kFormat>(words + i * word_bytes + s * kLaneChannels<kFormat>);
+      }
+    }
+    return;
+  }
+  for (std::size_t i = 0; i + 4 <= count; i += 4) {
+    lay_group<kFormat>(words + i * word_bytes, word_bytes, pitch, lanes + i);
+  }
+  // The last group overlaps the one before it where four does not divide the count.
+  if (count % 4 != 0) {
+    lay_group<kFormat>(words + (count - 4) * word_bytes, word_bytes, pitch, lanes + count - 4);
+  }
+}
+
+// Four words of 4, 8, or 16 of the columns as lanes of four bytes.
+void lay_quads_4(const std::int8_t* words, std::uint32_t* lanes) {
+  const __m128i all = load16(words);
+  const __m128i ab = _mm_unpacklo_epi8(all, _mm_srli_si128(all, 4));
+  const __m128i cd = _mm_unpacklo_epi8(_mm_srli_si128(all, 8), _mm_srli_si128(all, 12));
+  store16(lanes, _mm_unpacklo_epi16(ab, cd));
+}
+
+void lay_quads_8(const std::int8_t* words, std::uint32_t* lanes) {
+  const __m128i ab = _mm_unpacklo_epi8(load8(words), load8(words + 8));
+  const __m128i cd = _mm_unpacklo_epi8(load8(words + 16), load8(words + 24));
+  store16(lanes, _mm_unpacklo_epi16(ab, cd));
+  store16(lanes + 4, _mm_unpackhi_epi16(ab, cd));
+}
+
+void lay_quads_16(const std::int8_t* words, std::size_t columns, std::uint32_t* lanes) {
+  const __m128i a = load16(words);
+  const __m128i b = load16(words + columns);
+  const __m128i c = load16(words + 2 * columns);
+  const __m128i d = load16(words + 3 * columns);
+  const __m128i ab_low = _mm_unpacklo_epi8(a, b);
+  const __m128i ab_high = _mm_unpackhi_epi8(a, b);
+  const __m128i cd_low = _mm_unpacklo_epi8(c, d);
+  const __m128i cd_high = _mm_unpackhi_epi8(c, d);
+  store16(lanes, _mm_unpacklo_epi16(ab_low, cd_low));
+  store16(lanes + 4, _mm_unpackhi_epi16(ab_low, cd_low));
+  store16(lanes + 8, _mm_unpacklo_epi16(ab_high, cd_high));
+  store16(lanes + 12, _mm_unpackhi_epi16(ab_high, cd_high));
+}
+
+}  // namespace
+
+void copy_lane_run(const std::uint32_t* from, std::size_t count, std::uint32_t* to) {
+  for (std::size_t i = 0; i < count; i += 4) store16(to + i, load16(from + i));
+}
+
+void lay_pixels(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
+                OperandFormat format, std::size_t pitch, std::uint32_t* lanes) {
+  if (format == OperandFormat::kBiasedBytes) {
+    lay_pixels_as<OperandFormat::kBiasedBytes>(words, count, word_bytes, pitch, lanes);
+  } else {
+    lay_pixels_as<OperandFormat::kSignedPairs>(words, count, word_bytes, pitch, lanes);
+  }
+}
+
+void lay_weight_quads(const std::int8_t* weights, std::size_t steps, std::size_t columns,
+                      std::uint32_t* lanes) {
+  for (std::size_t i = 0; i < steps; ++i, weights += 4 * columns, lanes += columns) {
+    if (columns == 4) {
+      lay_quads_4(weights, lanes);
+    } else if (columns == 8) {
+      lay_quads_8(weights, lanes);
+    } else {
+      for (std::size_t c = 0; c < columns; c += 16) lay_quads_16(weights + c, columns, lanes + c);
+    }
+  }
+}
+
+void lay_weight_pairs(const std::int8_t* weights, std::size_t steps, std::size_t columns,
+                      std::uint32_t* lanes) {
+  const std::size_t group = columns < 8 ? 4 : 8;
+  for (std::size_t i = 0; i < steps; ++i, weights += 2 * columns, lanes += columns) {
+    for (std::size_t c = 0; c < columns; c += group) {
+      // With 4 columns only the lower half of each register is meant.
+      const __m128i ab = _mm_unpacklo_epi8(load8(weights + c), load8(weights + columns + c));
+      store16(lanes + c, widen(ab));
+      if (group == 8) store16(lanes + c + 4, widen(_mm_srli_si128(ab, 8)));
+    }
+  }
+}
+
+void sub_weight_sums(const std::uint32_t* lanes, std::size_t steps, std::size_t columns,
+                     std::uint32_t* sums) {
+  for (std::size_t i = 0; i < steps; ++i, lanes += columns) {
+    for (std::size_t c = 0; c < columns; c += 4) {
+      const __m128i quads = load16(lanes + c);
+      const __m128i even = _mm_srai_epi16(_mm_slli_epi16(quads, 8), 8);
+      const __m128i odd = _mm_srai_epi16(quads, 8);
+      const __m128i pairs = _mm_add_epi16(even, odd);
+      const __m128i sum = _mm_madd_epi16(pairs, _mm_set1_epi16(128));
+      store16(sums + c, _mm_sub_epi32(load16(sums + c), sum));
+    }
+  }
+}
+
+}  // namespace qsim
+
+#endif  // defined(__x86_64__)

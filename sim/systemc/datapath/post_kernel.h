@@ -1,0 +1,15 @@
+// The values of one POST: requantize, clamp and max-pool, as core/isa/commands.h defines it. The
+// paths are one piece of code that the compiler vectorises for different instruction sets; its
+// rounding comes from core/requantize.h.
+#pragma once
+
+#include "core/arch_config.h"
+#include "core/isa/commands.h"
+#include "sim/systemc/datapath/scratchpads.h"
+#include "sim/systemc/datapath/vector_path.h"
+
+namespace qsim {
+
+void post_tile(const Post& post, const ArchConfig& arch, VectorPath path, Scratchpads& scratchpads);
+
+}  // namespace qsim

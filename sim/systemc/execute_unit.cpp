@@ -1,0 +1,17 @@
+#include "sim/systemc/execute_unit.h"
+
+#include "core/timing_model.h"
+
+namespace qsim {
+
+CommandTime ExecuteUnit::schedule(const Command& command, std::uint64_t start) {
+  const Execute& execute = std::get<Execute>(command.fields);
+  const Duration duration = execute_terms(execute, program().arch).duration();
+  return {start, start + duration.occupancy, start + duration.latency};
+}
+
+void ExecuteUnit::act_at_start(const Command& command) {
+  array_.execute(std::get<Execute>(command.fields), program().arch, scratchpads());
+}
+
+}  // namespace qsim

@@ -1,0 +1,22 @@
+// The unit that brings tiles from DRAM to the scratchpads and parameter slots.
+#pragma once
+
+#include "core/dram_channel.h"
+#include "sim/systemc/command_unit.h"
+
+namespace qsim {
+
+class LoadUnit : public CommandUnit {
+ public:
+  LoadUnit(const sc_core::sc_module_name& name, RunState& run, SemaphoreBank& semaphores)
+      : CommandUnit(name, Unit::kLoad, run, semaphores) {}
+
+ private:
+  void configure(const ArchConfig& arch) override { read_channel_ = DramChannel(arch); }
+  CommandTime schedule(const Command& command, std::uint64_t start) override;
+  void act_at_done(std::size_t index) override;
+
+  DramChannel read_channel_{ArchConfig{}};
+};
+
+}  // namespace qsim

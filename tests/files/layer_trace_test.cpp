@@ -1,0 +1,188 @@
+// Layer traces: an exact round trip of every field, what a script may leave out, and refusals.
+#include "files/layer_trace.h"
+
+#include "core/random.h"
+#include "files/files.h"
+#include "files/npy.h"
+#include "tests/files/files_test_support.h"
+
+namespace qsim {
+namespace {
+
+Tensor random_tensor(DType dtype, const Shape& shape, Random& random) {
+  Tensor tensor(dtype, shape);
+  for (auto& byte : tensor.bytes) byte = static_cast<std::byte>(random.uniform(0, 255));
+  return tensor;
+}
+
+Layer layer(std::string name, Operation operation, Value output) {
+  return {std::move(name), std::move(operation), std::move(output)};
+}
+
+// A graph with every operation and every field away from its default.
+LayerTrace sample() {
+  Random random(3);
+  LayerTrace trace;
+  Graph& graph = trace.graph;
+  graph.name = "a \"graph\"";
+  graph.input = {{2, 6, 5, 3}, DType::kUint8, 130, 7};
+  graph.host = {HostInterface::Layout::kNchw, true, true, true};
+  const Window window{3, 2, 2, 1, 1, 0, 2, 1};
+  const Requantization requantization{RoundingMode::kTowardZero, {1, 2, 3, 31}, -100, 99};
+  graph.layers.push_back(layer("/conv/1:0",
+                               Conv2d{window, random_tensor(DType::kInt8, {4, 3, 2, 3}, random),
+                                      random_tensor(DType::kInt32, {4}, random), requantization},
+                               {{2, 4, 5, 4}, DType::kInt8, -7, -2}));
+  graph.layers.push_back(layer("relu", Relu{}, graph.layers[0].output));
+  graph.layers.push_back(layer("pool", MaxPool{{2, 3, 3, 2, 1, 1, 0, 2}},
+                               {{2, 2, 3, 4}, DType::kInt8, -7, std::nullopt}));
+  graph.layers.push_back(layer("flat", Flatten{Flatten::Order::kHwc},
+                               {{2, 1, 1, 24}, DType::kInt8, -7, std::nullopt}));
+  graph.layers.push_back(layer("fc",
+                               FullyConnected{random_tensor(DType::kInt8, {5, 24}, random),
+                                              random_tensor(DType::kInt32, {5}, random),
+                                              {RoundingMode::kHalfUp, {9}, 1, 250}},
+                               {{2, 1, 1, 5}, DType::kUint8, 1, 0}));
+  trace.input = random_tensor(DType::kUint8, {2, 6, 5, 3}, random);
+  for (const Layer& l : graph.layers) {
+    trace.ofmaps.push_back(random_tensor(l.output.dtype, l.output.shape.nhwc(), random));
+  }
+  return trace;
+}
+
+void expect_equal(const Requantization& a, const Requantization& b) {
+  EXPECT_EQ(a.rounding, b.rounding);
+  EXPECT_EQ(a.shifts, b.shifts);
+  EXPECT_EQ(a.lo, b.lo);
+  EXPECT_EQ(a.hi, b.hi);
+}
+
+void expect_equal(const Operation& a, const Operation& b) {
+  ASSERT_EQ(a.index(), b.index());
+  if (const auto* conv = std::get_if<Conv2d>(&a)) {
+    const auto& other = std::get<Conv2d>(b);
+    EXPECT_EQ(conv->window, other.window);
+    EXPECT_EQ(conv->weights, other.weights);
+    EXPECT_EQ(conv->bias, other.bias);
+    expect_equal(conv->requantization, other.requantization);
+  } else if (const auto* fc = std::get_if<FullyConnected>(&a)) {
+    const auto& other = std::get<FullyConnected>(b);
+    EXPECT_EQ(fc->weights, other.weights);
+    EXPECT_EQ(fc->bias, other.bias);
+    expect_equal(fc->requantization, other.requantization);
+  } else if (const auto* pool = std::get_if<MaxPool>(&a)) {
+    EXPECT_EQ(pool->window, std::get<MaxPool>(b).window);
+  } else if (const auto* flatten = std::get_if<Flatten>(&a)) {
+    EXPECT_EQ(flatten->order, std::get<Flatten>(b).order);
+  }
+}
+
+TEST(LayerTrace, RoundTripIsExact) {
+  const TemporaryFolder folder;
+  const LayerTrace trace = sample();
+  write_layer_trace(folder.path() / "t", trace.graph, trace.input, trace.ofmaps);
+  const LayerTrace back = read_layer_trace(folder.path() / "t");
+  EXPECT_EQ(back.graph.name, trace.graph.name);
+  EXPECT_EQ(back.graph.input, trace.graph.input);
+  EXPECT_EQ(back.graph.host.layout, HostInterface::Layout::kNchw);
+  EXPECT_TRUE(back.graph.host.float_input);
+  EXPECT_TRUE(back.graph.host.float_output);
+  EXPECT_TRUE(back.graph.host.flat_output);
+  EXPECT_EQ(back.input, trace.input);
+  EXPECT_EQ(back.ofmaps, trace.ofmaps);
+  ASSERT_EQ(back.graph.layers.size(), trace.graph.layers.size());
+  for (std::size_t i = 0; i < trace.graph.layers.size(); ++i) {
+    SCOPED_TRACE(trace.graph.layers[i].name);
+    EXPECT_EQ(back.graph.layers[i].name, trace.graph.layers[i].name);
+    EXPECT_EQ(back.graph.layers[i].output, trace.graph.layers[i].output);
+    expect_equal(back.graph.layers[i].operation, trace.graph.layers[i].operation);
+  }
+}
+
+TEST(LayerTrace, FileNamesHoldNoOddCharacters) {
+  const TemporaryFolder folder;
+  const LayerTrace trace = sample();
+  write_layer_trace(folder.path(), trace.graph, trace.input, trace.ofmaps);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "0__conv_1_0.weights.npy"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "4_fc.ofmap.npy"));
+}
+
+// What a script has to write for one convolution.
+void write_minimal(const TemporaryFolder& folder, const std::string& more = "") {
+  write_npy(folder.path() / "x.npy", Tensor(DType::kInt8, {1, 4, 4, 2}));
+  write_npy(folder.path() / "w.npy", Tensor(DType::kInt8, {3, 3, 3, 2}));
+  write_npy(folder.path() / "b.npy", Tensor(DType::kInt32, {3}));
+  write_npy(folder.path() / "y.npy", Tensor(DType::kUint8, {1, 2, 2, 3}));
+  folder.file("trace.yaml",
+              "schema: qsim.trace/1\ninput: {file: x.npy}\nlayers:\n"
+              "- {name: c, op: conv2d, weights: w.npy, bias: b.npy, shifts: [4], ofmap: y.npy" +
+                  more + "}\n");
+}
+
+TEST(LayerTrace, DefaultsFollowFromTheTensors) {
+  const TemporaryFolder folder;
+  write_minimal(folder);
+  const LayerTrace trace = read_layer_trace(folder.path());
+  const auto& conv = std::get<Conv2d>(trace.graph.layers[0].operation);
+  EXPECT_EQ(conv.window, (Window{3, 3, 1, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(conv.requantization.rounding, RoundingMode::kHalfEven);
+  EXPECT_EQ(conv.requantization.lo, 0);
+  EXPECT_EQ(conv.requantization.hi, 255);
+  EXPECT_EQ(trace.graph.layers[0].output.dtype, DType::kUint8);
+  EXPECT_EQ(trace.graph.name, folder.path().filename().string());
+  EXPECT_EQ(trace.graph.layers[0].source,
+            (folder.path() / "trace.yaml").string() + ":4:3: layer 'c'");
+}
+
+TEST(LayerTrace, VectorsMayHaveTwoDimensionsAndTheFileMayBeJson) {
+  const TemporaryFolder folder;
+  write_npy(folder.path() / "x.npy", Tensor(DType::kInt8, {2, 6}));
+  write_npy(folder.path() / "w.npy", Tensor(DType::kInt8, {3, 6}));
+  write_npy(folder.path() / "b.npy", Tensor(DType::kInt32, {3}));
+  write_npy(folder.path() / "y.npy", Tensor(DType::kInt8, {2, 3}));
+  folder.file("trace.yaml", R"({
+ "schema": "qsim.trace/1",
+ "input": {"file": "x.npy", "zero_point": -3},
+ "layers": [
+  {"name": "f", "op": "fully_connected", "weights": "w.npy", "bias": "b.npy", "shifts": [4],
+   "ofmap": "y.npy"}
+ ]
+})");
+  const LayerTrace trace = read_layer_trace(folder.path());
+  EXPECT_EQ(trace.graph.input.shape, (ImageShape{2, 1, 1, 6}));
+  EXPECT_EQ(trace.graph.input.zero_point, -3);
+  EXPECT_EQ(trace.ofmaps[0].shape, (Shape{2, 1, 1, 3}));
+}
+
+TEST(LayerTrace, MistakesAreNamed) {
+  const TemporaryFolder folder;
+  const auto message = [&] { return error_of([&] { read_layer_trace(folder.path()); }); };
+  expect_contains(message(), "has no trace.yaml: not a layer trace, or one that was not written");
+  write_minimal(folder, ", stide: [1, 1]");
+  expect_contains(message(), "did you mean 'stride'?");
+  write_minimal(folder, ", zero_point: -1");
+  expect_contains(message(), "zero_point: -1 is out of range; allowed: 0 to 255");
+  write_minimal(folder, ", kernel: [5, 3]");
+  expect_contains(message(), "trace.yaml: layer 'c': weights is");
+  write_minimal(folder);
+  write_npy(folder.path() / "y.npy", Tensor(DType::kInt8, {1, 2, 2, 4}));
+  expect_contains(message(), "layer 'c': weights");
+  write_npy(folder.path() / "y.npy", Tensor(DType::kInt32, {1, 2, 2, 3}));
+  expect_contains(message(), "activations are int8 or uint8");
+  write_npy(folder.path() / "y.npy", Tensor(DType::kInt8, {12}));
+  expect_contains(message(), "expected [N, H, W, C]");
+  std::filesystem::remove(folder.path() / "y.npy");
+  expect_contains(message(), "y.npy: cannot be read: no such file");
+}
+
+TEST(LayerTrace, TensorsOutsideTheFolderAndOtherSchemasAreRefused) {
+  const TemporaryFolder folder;
+  folder.file("trace.yaml", "schema: qsim.trace/1\ninput: {file: ../x.npy}\nlayers: []\n");
+  expect_contains(error_of([&] { read_layer_trace(folder.path()); }), "in the same folder");
+  folder.file("trace.yaml", "schema: qsim.trace/2\ninput: {file: x.npy}\nlayers: []\n");
+  expect_contains(error_of([&] { read_layer_trace(folder.path()); }),
+                  "found 'qsim.trace/2'; expected qsim.trace/1");
+}
+
+}  // namespace
+}  // namespace qsim

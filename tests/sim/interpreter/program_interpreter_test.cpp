@@ -1,0 +1,447 @@
+// The interpreter against values worked out by hand, and its token rules: random order gives the
+// bytes of plain order, and a program whose tokens are wrong is found out.
+#include "sim/interpreter/program_interpreter.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "sim/interpreter/command_effects.h"
+#include "sim/interpreter/fold_kernel.h"
+#include "tests/core/program_draft.h"
+#include "tests/core/sample_program.h"
+
+namespace qsim {
+namespace {
+
+using interpreter::apply;
+using interpreter::Machine;
+
+// A machine whose DRAM holds the sample's input: byte i of the picture is i + 1.
+class CommandEffects : public ::testing::Test {
+ protected:
+  static Tensor counting_picture() {
+    Tensor picture(DType::kInt8, {1, 4, 4, 4});
+    for (std::size_t i = 0; i < 64; ++i) picture.bytes[i] = static_cast<std::byte>(i + 1);
+    return picture;
+  }
+
+  Program program_ = sample::program();
+  Machine machine_{program_, counting_picture()};
+};
+
+TEST_F(CommandEffects, LoadGathersItsRunsIntoConsecutiveActivationWords) {
+  Load load = sample::load(LoadMemory::kActivation, 4, 10, 8);
+  load.runs = 2;
+  load.run_stride = 16;
+  load.groups = 2;
+  load.group_stride = 4;
+  apply(load, machine_);
+  // Runs at 4, 20, 8, 24; byte at address a is a + 1.
+  const std::vector<std::int8_t> expected = {5,  6,  7,  8,  9,  10, 11, 12, 21, 22, 23,
+                                             24, 25, 26, 27, 28, 9,  10, 11, 12, 13, 14,
+                                             15, 16, 25, 26, 27, 28, 29, 30, 31, 32};
+  EXPECT_EQ(std::vector<std::int8_t>(machine_.act.begin() + 40, machine_.act.begin() + 72),
+            expected);
+  EXPECT_EQ(machine_.act[39], 0);
+  EXPECT_EQ(machine_.act[72], 0);
+}
+
+TEST_F(CommandEffects, LoadDealsThePixelsOfAWideBlockToPlanes) {
+  program_.arch.array_cols = 8;  // B = 8: two words of R = 4 a pixel
+  program_.input.tensor.block = 4;
+  Machine machine(program_, counting_picture());
+  apply(sample::load(LoadMemory::kActivation, 0, 0, 48, 3), machine);
+  // Six pixels of 8 bytes, three a plane: block 0's pixels are 0..2, block 1's 3..5; first bytes.
+  const std::vector<int> first_bytes = {1, 9, 17, 5, 13, 21, 25, 33, 41, 29, 37, 45};
+  for (std::size_t word = 0; word < first_bytes.size(); ++word) {
+    EXPECT_EQ(machine.act[word * 4], first_bytes[word]) << "word " << word;
+  }
+}
+
+TEST_F(CommandEffects, LoadPutsWeightsAndParametersWhereTheirCommandsFindThem) {
+  apply(sample::load(LoadMemory::kWeight, 8, 3, 8), machine_);
+  EXPECT_EQ(machine_.weight[11], 0);
+  EXPECT_EQ(machine_.weight[12], 9);
+  EXPECT_EQ(machine_.weight[19], 16);
+  apply(sample::load(LoadMemory::kParameter, 0, 1, 20), machine_);
+  EXPECT_EQ(machine_.params[0][0], 0);
+  EXPECT_EQ(machine_.params[1][0], 1);
+  EXPECT_EQ(machine_.params[1][19], 20);
+}
+
+// Weights of a fold: row r, column c holds 10 r + c; the pixel's word is {1, 2, 3, 4} + 4 pixel.
+TEST_F(CommandEffects, ExecuteSumsTheRowsAndOverwritesOrAccumulates) {
+  apply(sample::load(LoadMemory::kActivation, 0, 0, 64), machine_);
+  for (std::size_t i = 0; i < 16; ++i) {
+    machine_.weight[i] = static_cast<std::int8_t>(10 * (i / 4) + i % 4);
+  }
+  Execute e = sample::conv3x3(0, 0);
+  e.origin_row = e.origin_col = 0;
+  e.kernel_h = e.kernel_w = 1;
+  e.out_rows = 1;
+  e.out_cols = 2;
+  e.acc_addr = 5;
+  machine_.accumulator[0][20] = 77;
+  apply(e, machine_);
+  // Pixel 0: 0*1 + 10*2 + 20*3 + 30*4 = 200, plus c * (1 + 2 + 3 + 4); pixel 1: 440 + 26 c.
+  const std::vector<std::uint32_t> expected = {200, 210, 220, 230, 440, 466, 492, 518};
+  const auto& acc = machine_.accumulator[0];
+  EXPECT_EQ(std::vector<std::uint32_t>(acc.begin() + 20, acc.begin() + 28), expected);
+  e.accumulate = 1;
+  apply(e, machine_);
+  EXPECT_EQ(acc[20], 400u);
+  EXPECT_EQ(acc[27], 1036u);
+  EXPECT_EQ(acc[28], 0u);
+}
+
+TEST_F(CommandEffects, ExecuteReadsThePadValueOutsideTheResidentRowsAndColumns) {
+  apply(sample::load(LoadMemory::kActivation, 0, 0, 64), machine_);
+  for (std::size_t i = 0; i < 36 * 4; ++i) machine_.weight[i] = i % 16 == 0 ? 1 : 0;
+  Execute e = sample::conv3x3(0, 0);  // sums lane 0 over the 3x3 window, into column 0
+  e.out_rows = 4;
+  e.in_rows = 2;  // rows 2 and 3 are pad as well
+  e.in_cols = 3;
+  e.pad_value = -7;
+  apply(e, machine_);
+  const auto psum = [&](std::size_t pixel) {
+    return static_cast<std::int32_t>(machine_.accumulator[0][pixel * 4]);
+  };
+  EXPECT_EQ(psum(0), 1 + 5 + 17 + 21 - 5 * 7);
+  EXPECT_EQ(psum(5), 1 + 5 + 9 + 17 + 21 + 25 - 3 * 7);
+  EXPECT_EQ(psum(6), 5 + 9 + 21 + 25 - 5 * 7);
+  EXPECT_EQ(psum(15), -9 * 7);
+}
+
+TEST_F(CommandEffects, ExecuteStridesOverRowsColumnsAndPlanes) {
+  apply(sample::load(LoadMemory::kActivation, 0, 0, 64), machine_);
+  for (std::size_t i = 0; i < 8 * 4; ++i) machine_.weight[i] = i % 16 == 0 ? 1 : 0;
+  Execute e = sample::conv3x3(0, 0);
+  e.act_plane_words = 2;  // plane 1 is the same picture, two words on
+  e.planes = 2;
+  e.kernel_h = e.kernel_w = 1;
+  e.stride_h = 2;
+  e.stride_w = 3;
+  e.origin_row = e.origin_col = 0;
+  e.out_rows = e.out_cols = 2;
+  e.in_cols = 4;
+  apply(e, machine_);
+  const auto& acc = machine_.accumulator[0];
+  // Word w holds 4 w + 1 in lane 0: words 0 + 2, 3 + 5, 8 + 10, 11 + 13.
+  EXPECT_EQ(acc[0], 1u + 9u);
+  EXPECT_EQ(acc[4], 13u + 21u);
+  EXPECT_EQ(acc[8], 33u + 41u);
+  EXPECT_EQ(acc[12], 45u + 53u);
+}
+
+TEST_F(CommandEffects, PostRoundsClampsAndPoolsOnlyWhatIsPresent) {
+  auto& slot = machine_.params[1];
+  slot = std::vector<std::uint8_t>(20);
+  slot[0] = 6;                                  // bias of column 0
+  slot[4] = slot[5] = slot[6] = slot[7] = 255;  // bias -1 of column 1
+  slot[16] = 2;                                 // shifts
+  slot[17] = 1;
+  const std::vector<int> psums = {0, 8, -30, 100, 4, 6};
+  for (std::size_t i = 0; i < psums.size(); ++i) {
+    machine_.accumulator[1][4 + i * 4] = static_cast<std::uint32_t>(psums[i]);
+    machine_.accumulator[1][5 + i * 4] = static_cast<std::uint32_t>(psums[i]);
+  }
+  Post post = sample::plain_post(1);
+  post.acc_addr = 1;
+  post.out_addr = 3;
+  post.in_rows = 2;
+  post.in_cols = 3;
+  post.out_rows = 1;
+  post.out_cols = 3;
+  post.lo = -4;
+  post.hi = 20;
+  apply(post, machine_);
+  // Column 0: (0+6)/4 -> 2 (tie to even), 14/4 -> 4 (3.5), -24/4 = -6; +3; clamped to [-4, 20].
+  EXPECT_EQ(machine_.out[12], 5);
+  EXPECT_EQ(machine_.out[16], 7);
+  EXPECT_EQ(machine_.out[20], -3);
+  // Column 1: -1/2 -> 0 (tie to even), 7/2 -> 4, -31/2 -> -16 (tie to even).
+  EXPECT_EQ(machine_.out[13], 3);
+  EXPECT_EQ(machine_.out[17], 7);
+  EXPECT_EQ(machine_.out[21], -4);
+  // 2x2 windows from (-1, 0): the row above is absent, the last column hangs over.
+  post.out_cols = 2;
+  post.pool_h = post.pool_w = post.pool_stride_w = 2;
+  post.origin_row = -1;
+  apply(post, machine_);
+  EXPECT_EQ(machine_.out[12], 7);
+  EXPECT_EQ(machine_.out[16], -3);
+  // From (0, 0): 5, 7, 29 clamped to 20, and last 5.
+  post.origin_row = 0;
+  apply(post, machine_);
+  EXPECT_EQ(machine_.out[12], 20);
+}
+
+TEST_F(CommandEffects, StoreScattersItsWordsOverTheRuns) {
+  for (std::size_t i = 0; i < 16; ++i) machine_.out[20 + i] = static_cast<std::int8_t>(i + 50);
+  Store store = sample::store(64, 5, 8);
+  store.runs = 2;
+  store.run_stride = 32;
+  apply(store, machine_);
+  EXPECT_EQ(machine_.dram.read(64, 1)[0], std::byte{50});
+  EXPECT_EQ(machine_.dram.read(72, 1)[0], std::byte{0});
+  EXPECT_EQ(machine_.dram.read(96, 1)[0], std::byte{58});
+  EXPECT_EQ(machine_.dram.read(103, 1)[0], std::byte{65});
+}
+
+TEST(FoldWeights, EveryGroupOfColumnsEqualsThePlainSumModuloTwoToThe32) {
+  for (const std::size_t columns : {4, 8, 16, 64}) {
+    SCOPED_TRACE("seed " + std::to_string(columns));
+    Random random(columns);
+    const std::size_t rows = 8;
+    std::vector<std::int8_t> weights(rows * columns);
+    for (std::int8_t& w : weights) w = static_cast<std::int8_t>(random.uniform(-128, 127));
+    std::vector<std::int8_t> words(7 * rows);
+    for (std::int8_t& x : words) x = static_cast<std::int8_t>(random.uniform(-128, 127));
+    std::vector<const std::int8_t*> pixels;
+    for (std::size_t i = 0; i < 7; ++i) pixels.push_back(words.data() + i * rows);
+    std::vector<std::uint32_t> acc(7 * columns, 0x7fffffff);
+    interpreter::FoldWeights fold(rows, columns);
+    fold.assign(weights.data());
+    fold.accumulate(pixels, false, acc.data());
+    for (std::size_t i = 0; i < acc.size(); ++i) {
+      std::int64_t sum = 0x7fffffff;
+      for (std::size_t r = 0; r < rows; ++r) {
+        sum += words[i / columns * rows + r] * weights[r * columns + i % columns];
+      }
+      ASSERT_EQ(acc[i], static_cast<std::uint32_t>(sum)) << "element " << i;
+    }
+  }
+}
+
+RunResult run(const Program& program, bool random_order = false, std::uint64_t seed = 0) {
+  return make_program_interpreter(random_order)->run(program, sample::input(), {true, seed});
+}
+
+// The message of the InternalError or Error that a run throws; "" when it throws none.
+std::string failure(const Program& program, bool random_order = false) {
+  try {
+    run(program, random_order);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Layer "first" by plain loops over NHWC, straight from the segments.
+std::int8_t first_layer_element(const Program& p, const Tensor& picture, std::int64_t oy,
+                                std::int64_t ox, std::int64_t co) {
+  const auto x = picture.as<std::int8_t>();
+  const std::size_t block = static_cast<std::size_t>(co / 4);
+  const std::size_t column = static_cast<std::size_t>(co % 4);
+  std::int32_t psum = 0;
+  for (std::int64_t tap = 0; tap < 9; ++tap) {
+    const std::int64_t y = oy + tap / 3 - 1;
+    const std::int64_t xx = ox + tap % 3 - 1;
+    for (std::int64_t c = 0; c < 4; ++c) {
+      const bool inside = y >= 0 && y < 4 && xx >= 0 && xx < 4;
+      const int value = inside ? x[static_cast<std::size_t>((y * 4 + xx) * 4 + c)] : 3;
+      const auto at = block * 144 + static_cast<std::size_t>(tap * 4 + c) * 4 + column;
+      psum += value * static_cast<std::int8_t>(p.segments[0].bytes[at]);
+    }
+  }
+  std::uint32_t bias = 0;
+  for (std::size_t byte = 0; byte < 4; ++byte) {
+    bias |= std::to_integer<std::uint32_t>(p.segments[1].bytes[block * 20 + column * 4 + byte])
+            << (8 * byte);
+  }
+  return static_cast<std::int8_t>(
+      requantize(psum, static_cast<std::int32_t>(bias), 9, RoundingMode::kHalfEven, 3, -100, 100));
+}
+
+TEST(ProgramInterpreter, FirstLayerOfTheSampleEqualsAPlainConvolution) {
+  const Program program = sample::program();
+  const RunResult result = run(program);
+  ASSERT_EQ(result.ofmaps.size(), 2u);
+  const auto ofmap = result.ofmaps[0].as<std::int8_t>();
+  for (std::int64_t i = 0; i < 128; ++i) {
+    ASSERT_EQ(ofmap[static_cast<std::size_t>(i)],
+              first_layer_element(program, sample::input(), i / 32, i / 8 % 4, i % 8))
+        << "element " << i;
+  }
+  const auto last = result.ofmaps[1].as<std::int8_t>();
+  EXPECT_GT(std::set<std::int8_t>(last.begin(), last.end()).size(), 8u);
+}
+
+TEST(ProgramInterpreter, RandomOrderGivesTheBytesOfPlainOrder) {
+  const Program program = sample::program();
+  const RunResult plain = run(program);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ASSERT_EQ(run(program, true, seed).ofmaps, plain.ofmaps);
+  }
+}
+
+// Two commands lose the semaphore between them. The order must then be wrong for some seed.
+bool caught_in_random_order(const Program& program, const RunResult& good) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    if (run(program, true, seed).ofmaps != good.ofmaps) return true;
+  }
+  return false;
+}
+
+void drop_semaphore(ProgramDraft& program, std::size_t semaphore) {
+  const auto kept = static_cast<std::uint16_t>(~sample::mask(semaphore));
+  for (auto& stream : program.streams()) {
+    for (Instruction& instruction : stream) {
+      instruction.command.wait_mask &= kept;
+      instruction.command.signal_mask &= kept;
+    }
+  }
+}
+
+// act_free holds nobody up here: the third activation load has to wait for ofmap_done anyway.
+TEST(ProgramInterpreter, RandomOrderShowsEveryMissingTokenAsWrongBytes) {
+  const RunResult good = run(sample::program());
+  for (const std::size_t semaphore :
+       {sample::kActReady, sample::kWeightReady, sample::kParamReady, sample::kParamFree,
+        sample::kAccReady, sample::kWeightFree, sample::kAccFree, sample::kOutReady,
+        sample::kOutFree, sample::kOfmapDone}) {
+    ProgramDraft program(sample::program());
+    drop_semaphore(program, semaphore);
+    EXPECT_TRUE(caught_in_random_order(program.program(), good))
+        << program.semaphores[semaphore].name << " is not missed";
+  }
+}
+
+TEST(ProgramInterpreter, RandomOrderStartsWithGarbageSoThatReadingWhatWasNeverWrittenShows) {
+  const std::vector<Tensor> good = run(sample::program()).ofmaps;
+  const auto expect_garbage = [&](const Program& program) {
+    const std::vector<Tensor> first = run(program, true, 1).ofmaps;
+    EXPECT_NE(first, good);
+    EXPECT_NE(first, run(program, true, 2).ofmaps);
+  };
+  ProgramDraft draft(sample::program());
+  draft.fields<Execute>(4).act_addr = 200;
+  expect_garbage(draft.program());
+  draft = ProgramDraft(sample::program());
+  draft.fields<Execute>(4).weight_addr = 200;
+  expect_garbage(draft.program());
+  draft = ProgramDraft(sample::program());
+  draft.fields<Post>(4).acc_addr = 16;
+  expect_garbage(draft.program());
+  draft = ProgramDraft(sample::program());
+  draft.fields<Store>(4).out_addr = 100;
+  expect_garbage(draft.program());
+}
+
+TEST(ProgramInterpreter, DeadlockNamesWhoWaitsForWhatAndWhoShouldSignalIt) {
+  ProgramDraft draft(sample::program());
+  draft.command(Unit::kPost, 0).signal_mask &=
+      static_cast<std::uint16_t>(~sample::mask(sample::kOutReady));
+  for (const bool random_order : {false, true}) {
+    const std::string message = failure(draft.program(), random_order);
+    EXPECT_NE(message.find("deadlock in program 'two layers'"), std::string::npos) << message;
+    EXPECT_NE(message.find("load command 12 (second tile 0, n 0..1, y 0..2, x 0..2, c 0..4) waits "
+                           "for ofmap_done (next signalled by store command 3"),
+              std::string::npos)
+        << message;
+    EXPECT_NE(message.find("store command 3 (first tile 3"), std::string::npos) << message;
+    EXPECT_NE(message.find("waits for out_ready (next signalled by post command 4"),
+              std::string::npos)
+        << message;
+  }
+}
+
+TEST(ProgramInterpreter, DeadlockSaysWhenNobodyIsLeftToSignal) {
+  ProgramDraft draft(sample::program());
+  draft.command(Unit::kPost, 4).signal_mask = 0;
+  const std::string message = failure(draft.program());
+  EXPECT_NE(message.find("load has no command left"), std::string::npos) << message;
+  EXPECT_NE(message.find("waits for out_ready (no command left signals it)"), std::string::npos)
+      << message;
+}
+
+TEST(ProgramInterpreter, SemaphoreAboveFifteenIsAnError) {
+  ProgramDraft draft(sample::program());
+  draft.semaphores[sample::kOutFree].initial = 15;
+  draft.command(Unit::kPost, 0).wait_mask &=
+      static_cast<std::uint16_t>(~sample::mask(sample::kOutFree));
+  const std::string message = failure(draft.program());
+  EXPECT_NE(message.find("raises out_free above 15"), std::string::npos) << message;
+}
+
+TEST(ProgramInterpreter, TokensLeftOverAtTheEndAreAnError) {
+  ProgramDraft draft(sample::program());
+  draft.command(Unit::kStore, 4).signal_mask |= sample::mask(sample::kOfmapDone);
+  const std::string message = failure(draft.program());
+  EXPECT_NE(message.find("ends with ofmap_done at 1; it began at 0"), std::string::npos) << message;
+}
+
+// One field of one command changed; the message must name the command and contain `expected`.
+template <typename Fields>
+void expect_refused(std::uint32_t Fields::*field, std::uint32_t value,
+                    const std::string& expected) {
+  ProgramDraft draft(sample::program());
+  const auto unit = Command{0, 0, Fields{}}.unit();
+  draft.fields<Fields>(0).*field = value;
+  const std::string message = failure(draft.program());
+  const std::string label =
+      std::string(kUnitNames[static_cast<std::size_t>(unit)]) + " command 0 (first tile 0";
+  EXPECT_NE(message.find(label), std::string::npos) << message;
+  EXPECT_NE(message.find(expected), std::string::npos) << message;
+}
+
+TEST(ProgramInterpreter, CommandThatLeavesAMemoryIsRefusedByName) {
+  expect_refused(&Load::local_addr, 250u, "words 256 to 256 of the activation scratchpad");
+  expect_refused(&Load::memory, 3u, "memory is 3; allowed: 0 to 2");
+  expect_refused(&Load::dram_addr, 1000000u, "DRAM read");
+  expect_refused(&Load::run_bytes, 63u, "a multiple of the word's 4 bytes");
+  expect_refused(&Execute::act_addr, 245u, "words 245 to 256 of the activation scratchpad");
+  expect_refused(&Execute::weight_addr, 221u, "words 221 to 256 of the weight scratchpad");
+  expect_refused(&Execute::acc_addr, 25u, "words 25 to 32 of the accumulator half; it has 32");
+  expect_refused(&Post::acc_addr, 25u, "words 25 to 32 of the accumulator half");
+  expect_refused(&Post::out_addr, 249u, "words 249 to 256 of the output scratchpad");
+  expect_refused(&Post::rounding, 3u, "rounding is 3; allowed: 0 to 2");
+  expect_refused(&Store::out_addr, 249u, "words 249 to 256 of the output scratchpad");
+  expect_refused(&Store::dram_addr, 0u, "DRAM write at 0 into the input");
+}
+
+TEST(ProgramInterpreter, TransferLargerThanDramIsRefused) {
+  ProgramDraft draft(sample::program());
+  Load& load = draft.fields<Load>(0);
+  load.groups = load.runs = 1024;
+  load.run_bytes = 8192;
+  const std::string message = failure(draft.program());
+  EXPECT_NE(message.find("transfer of 1048576 runs of 8192 bytes; at most 2^32 bytes are allowed"),
+            std::string::npos)
+      << message;
+}
+
+// An array of fewer rows than columns deals each pixel's bytes to planes.
+TEST_F(CommandEffects, LoadIntoPlanesOfNoWordsIsRefused) {
+  program_.arch.array_cols = 8;
+  Machine machine(program_, counting_picture());
+  try {
+    apply(sample::load(LoadMemory::kActivation, 0, 0, 48, 0), machine);
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "plane_words is 0; at least 1 is needed");
+  }
+}
+
+TEST(ProgramInterpreter, RefusesAnInvalidConfigAndAnotherShapeOfInput) {
+  Program program = sample::program();
+  program.arch.array_rows = 5;
+  EXPECT_NE(failure(program).find("array_rows is 5"), std::string::npos);
+  const Tensor wrong(DType::kInt8, {1, 4, 4, 3});
+  EXPECT_THROW(make_program_interpreter()->run(sample::program(), wrong, {}), Error);
+}
+
+TEST(ProgramInterpreter, WithoutDataItChecksTokensAlone) {
+  Program program = sample::program();
+  const RunOptions no_data{false, 0};
+  EXPECT_TRUE(make_program_interpreter()->run(program, sample::input(), no_data).ofmaps.empty());
+  ProgramDraft draft(program);
+  draft.command(Unit::kPost, 4).signal_mask = 0;
+  EXPECT_THROW(make_program_interpreter()->run(draft.program(), sample::input(), no_data),
+               InternalError);
+}
+
+}  // namespace
+}  // namespace qsim

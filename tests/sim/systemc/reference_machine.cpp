@@ -1,0 +1,154 @@
+#include "tests/sim/systemc/reference_machine.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/requantize.h"
+
+namespace qsim {
+namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+std::int8_t random_byte(Random& random) {
+  if (random.chance(0.1)) return random.chance(0.5) ? -128 : 127;
+  return static_cast<std::int8_t>(random.uniform(-128, 127));
+}
+
+// Every address of the runs' bytes, in order.
+template <typename Transfer>
+std::vector<std::size_t> stream_addresses(const Transfer& transfer) {
+  std::vector<std::size_t> addresses;
+  for (std::int64_t g = 0; g < transfer.groups; ++g) {
+    for (std::int64_t r = 0; r < transfer.runs; ++r) {
+      for (std::int64_t b = 0; b < transfer.run_bytes; ++b) {
+        addresses.push_back(
+            at(transfer.dram_addr + g * transfer.group_stride + r * transfer.run_stride + b));
+      }
+    }
+  }
+  return addresses;
+}
+
+}  // namespace
+
+ReferenceMachine::ReferenceMachine(const ArchConfig& arch_config)
+    : arch(arch_config),
+      activations(at(arch.act_words() * arch.array_rows), 0x5A),
+      weights(at(arch.weight_words() * arch.array_cols), 0x5A),
+      outputs(at(arch.output_words() * arch.array_cols), 0x5A),
+      parameters(at(kParamSlots * arch.param_block_bytes()), 0x5A) {
+  for (auto& half : psums) {
+    half.assign(at(arch.accumulator_half_words() * arch.array_cols), 0x5A5A5A5A);
+  }
+}
+
+void ReferenceMachine::fill(Random& random) {
+  for (auto* memory : {&activations, &weights, &outputs, &parameters}) {
+    for (std::int8_t& byte : *memory) byte = random_byte(random);
+  }
+  for (auto& half : psums) {
+    for (std::int32_t& psum : half) {
+      psum = static_cast<std::int32_t>(random.next()) >> random.uniform(0, 31);
+    }
+  }
+  const std::int64_t columns = arch.array_cols;
+  for (std::int64_t slot = 0; slot < kParamSlots; ++slot) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      parameters[at(slot * arch.param_block_bytes() + 4 * columns + c)] =
+          static_cast<std::int8_t>(random.uniform(0, 31));
+    }
+  }
+}
+
+void ReferenceMachine::load(const Load& load) {
+  const std::vector<std::size_t> addresses = stream_addresses(load);
+  const std::int64_t rows = arch.array_rows;
+  const std::int64_t s = std::max(rows, arch.array_cols) / rows;
+  const std::int64_t plane = load.plane_words;
+  for (std::size_t b = 0; b < addresses.size(); ++b) {
+    const auto byte = static_cast<std::int8_t>(dram[addresses[b]]);
+    const auto offset = static_cast<std::int64_t>(b);
+    if (load.memory == 2) {
+      parameters[at(load.local_addr * arch.param_block_bytes() + offset)] = byte;
+    } else if (load.memory == 1) {
+      weights[at(load.local_addr * arch.array_cols + offset)] = byte;
+    } else {
+      const std::int64_t i = offset / rows;
+      const std::int64_t word =
+          s == 1 ? i : i / (s * plane) * s * plane + i % s * plane + i / s % plane;
+      activations[at((load.local_addr + word) * rows + offset % rows)] = byte;
+    }
+  }
+}
+
+void ReferenceMachine::execute(const Execute& e) {
+  const std::int64_t rows = arch.array_rows;
+  const std::int64_t columns = arch.array_cols;
+  std::int64_t fold = 0;
+  for (std::int64_t p = 0; p < e.planes; ++p) {
+    for (std::int64_t ky = 0; ky < e.kernel_h; ++ky) {
+      for (std::int64_t kx = 0; kx < e.kernel_w; ++kx, ++fold) {
+        for (std::int64_t oy = 0; oy < e.out_rows; ++oy) {
+          for (std::int64_t ox = 0; ox < e.out_cols; ++ox) {
+            const std::int64_t iy = oy * e.stride_h + ky + e.origin_row;
+            const std::int64_t ix = ox * e.stride_w + kx + e.origin_col;
+            const bool resident = 0 <= iy && iy < e.in_rows && 0 <= ix && ix < e.in_cols;
+            for (std::int64_t c = 0; c < columns; ++c) {
+              std::uint32_t psum = 0;
+              for (std::int64_t r = 0; r < rows; ++r) {
+                const std::int64_t word =
+                    e.act_addr + p * e.act_plane_words + iy * e.act_row_words + ix;
+                const int x = resident ? activations[at(word * rows + r)] : e.pad_value;
+                const int w = weights[at((e.weight_addr + fold * rows + r) * columns + c)];
+                psum += static_cast<std::uint32_t>(x * w);
+              }
+              std::int32_t& a =
+                  psums[e.acc_half][at((e.acc_addr + oy * e.out_cols + ox) * columns + c)];
+              const bool overwrite = fold == 0 && e.accumulate == 0;
+              a = static_cast<std::int32_t>(overwrite ? psum
+                                                      : static_cast<std::uint32_t>(a) + psum);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+void ReferenceMachine::post(const Post& p) {
+  const std::int64_t columns = arch.array_cols;
+  const std::int64_t slot = p.param_slot * arch.param_block_bytes();
+  for (std::int64_t oy = 0; oy < p.out_rows; ++oy) {
+    for (std::int64_t ox = 0; ox < p.out_cols; ++ox) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        std::int32_t best = p.lo;
+        std::int32_t bias = 0;
+        std::memcpy(&bias, parameters.data() + slot + 4 * c, 4);
+        for (std::int64_t ky = 0; ky < p.pool_h; ++ky) {
+          for (std::int64_t kx = 0; kx < p.pool_w; ++kx) {
+            const std::int64_t iy = oy * p.pool_stride_h + ky + p.origin_row;
+            const std::int64_t ix = ox * p.pool_stride_w + kx + p.origin_col;
+            if (iy < 0 || iy >= p.in_rows || ix < 0 || ix >= p.in_cols) continue;
+            const std::int32_t acc =
+                psums[p.acc_half][at((p.acc_addr + iy * p.in_cols + ix) * columns + c)];
+            best = std::max(
+                best, requantize(acc, bias, parameters[at(slot + 4 * columns + c)],
+                                 static_cast<RoundingMode>(p.rounding), p.zero_point, p.lo, p.hi));
+          }
+        }
+        outputs[at((p.out_addr + oy * p.out_cols + ox) * columns + c)] =
+            static_cast<std::int8_t>(best);
+      }
+    }
+  }
+}
+
+void ReferenceMachine::store(const Store& store) {
+  const std::vector<std::size_t> addresses = stream_addresses(store);
+  for (std::size_t b = 0; b < addresses.size(); ++b) {
+    dram[addresses[b]] = static_cast<std::byte>(outputs[at(store.out_addr * arch.array_cols) + b]);
+  }
+}
+
+}  // namespace qsim

@@ -1,0 +1,83 @@
+// Results do not depend on the vector path: with AVX-512 VNNI, with AVX2 and with plain loops the
+// SystemC engine leaves golden's bytes, in whole networks and in random layers. (A process has one
+// engine, so each path is a test of its own; tests/sim/systemc/kernel_test.cpp does the same by
+// command.)
+#include <gtest/gtest.h>
+
+#include "compiler/compile.h"
+#include "compiler/workload/random_layer.h"
+#include "compiler/workload/workload.h"
+#include "files/arch_config_file.h"
+#include "golden/cpu/graph_executor.h"
+#include "sim/systemc/systemc_engine.h"
+
+namespace qsim {
+namespace {
+
+class SystemcVectorPath : public testing::TestWithParam<VectorPath> {
+ protected:
+  void SetUp() override {
+    if (!is_supported(GetParam())) {
+      GTEST_SKIP() << "skipped: this processor has no " << vector_path_name(GetParam());
+    }
+    engine_ = make_systemc_engine({.vector_path = GetParam()});
+  }
+
+  // The values compared.
+  std::size_t expect_golden(const Graph& graph, const Tensor& input, const ArchConfig& arch,
+                            golden::Path golden_path) {
+    const Program program = compile(graph, arch);
+    const std::vector<Tensor> golden = golden::run_graph(graph, input, golden_path);
+    const RunResult result = engine_->run(program, input, {});
+    std::size_t values = 0;
+    EXPECT_EQ(result.ofmaps.size(), program.layers.size());
+    for (std::size_t l = 0; l < result.ofmaps.size(); ++l) {
+      const Tensor& expected = golden[static_cast<std::size_t>(program.layers[l].graph_layer)];
+      EXPECT_TRUE(result.ofmaps[l] == expected) << program.layers[l].name;
+      values += expected.bytes.size();
+    }
+    return values;
+  }
+
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_P(SystemcVectorPath, WholeNetworksAreGoldens) {
+  std::size_t values = 0;
+  for (const char* config : {"pe4x4", "pe8x8", "pe16x16", "pe16x32", "tpu128x128"}) {
+    const ArchConfig arch = load_arch_config(std::string("configs/") + config + ".yaml");
+    for (const char* model : {"vgg8", "conv_odd", "fc"}) {
+      SCOPED_TRACE(std::string(model) + " on " + config);
+      const Workload workload = load_workload(std::string("models/workloads/") + model + ".yaml");
+      values += expect_golden(workload.graph, workload.input, arch, golden::Path::kOptimised);
+    }
+  }
+  EXPECT_GT(values, 5u * 70'000u);
+}
+
+TEST_P(SystemcVectorPath, RandomLayersAreGoldens) {
+  std::size_t values = 0;
+  for (const char* config : {"pe4x4", "pe16x16", "pe16x32"}) {
+    const ArchConfig full = load_arch_config(std::string("configs/") + config + ".yaml");
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      SCOPED_TRACE(std::string(config) + ", seed " + std::to_string(seed));
+      Random random(seed);
+      const ArchConfig arch = shrink_memories(full, random);
+      const RandomLayer layer = make_random_layer(seed, arch);
+      values += expect_golden(layer.graph, layer.input, arch, golden::Path::kPlain);
+    }
+  }
+  EXPECT_GT(values, 100'000u);
+}
+
+std::string test_name(const testing::TestParamInfo<VectorPath>& info) {
+  return std::string(vector_path_name(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, SystemcVectorPath,
+                         testing::Values(VectorPath::kAvx512Vnni, VectorPath::kAvx2,
+                                         VectorPath::kPortable),
+                         test_name);
+
+}  // namespace
+}  // namespace qsim
