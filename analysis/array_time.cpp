@@ -77,18 +77,15 @@ std::vector<ArrayTimePart> array_time(const Program& program, const LayerAccount
            account.streamed_macs - account.macs);
   add_part(parts, "fold_bubbles", "folds with fewer pixels than rows",
            account.fold_bubble_cycles * pes);
-  std::uint64_t start = 0;
-  std::uint64_t drain = account.idle_cycles;
+  const LayerWaits waits = layer_waits(account, edges);
   for (std::size_t s = 0; s < kSemaphores; ++s) {
     const std::string& name = program.semaphores[s].name;
-    const std::uint64_t edge = edges.start[s] + edges.drain[s];
-    add_part(parts, "stall_" + name, stall_label(name), (account.stall_cycles[s] - edge) * pes);
-    start += edges.start[s];
-    drain += edges.drain[s];
+    add_part(parts, "stall_" + name, stall_label(name), waits.stalls[s] * pes);
   }
   add_part(parts, "start", "layer start: its first activations and weights are loaded",
-           start * pes);
-  add_part(parts, "drain", "layer end: its last psums drain and are stored", drain * pes);
+           waits.start_cycles * pes);
+  add_part(parts, "drain", "layer end: its last psums drain and are stored",
+           waits.drain_cycles * pes);
   std::uint64_t sum = 0;
   for (const ArrayTimePart& part : parts) sum += part.pe_cycles;
   QSIM_CHECK(sum == account.cycles() * pes, "array time: the parts are " + std::to_string(sum) +

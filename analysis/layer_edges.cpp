@@ -56,6 +56,17 @@ std::uint64_t overlap(const LayerAccount& layer, std::uint64_t begin, std::uint6
 
 }  // namespace
 
+LayerWaits layer_waits(const LayerAccount& account, const LayerEdges& edges) {
+  LayerWaits waits;
+  waits.drain_cycles = account.idle_cycles;
+  for (std::size_t s = 0; s < kSemaphores; ++s) {
+    waits.stalls[s] = account.stall_cycles[s] - edges.start[s] - edges.drain[s];
+    waits.start_cycles += edges.start[s];
+    waits.drain_cycles += edges.drain[s];
+  }
+  return waits;
+}
+
 std::vector<LayerEdges> layer_edges(const Program& program, const Times& times,
                                     const RunAccount& account) {
   const std::vector<std::size_t> last = last_tokens(program, times);

@@ -10,11 +10,21 @@
 
 namespace qsim {
 
-// Parts of LayerAccount::stall_cycles.
+// Parts of LayerAccount::stall_cycles, by semaphore.
 struct LayerEdges {
   StallCycles start{};  // in the layer's window before its first EXECUTE
   StallCycles drain{};  // in the layer's window after its last EXECUTE
 };
+
+// The cycles of a layer in which the array does not stream, each counted once:
+//   cycles = stream_cycles + sum of stalls + start_cycles + drain_cycles
+struct LayerWaits {
+  StallCycles stalls{};            // between the layer's first and last EXECUTE, by semaphore
+  std::uint64_t start_cycles = 0;  // before the first
+  std::uint64_t drain_cycles = 0;  // after the last, the idle cycles at the end of the run included
+};
+
+LayerWaits layer_waits(const LayerAccount& account, const LayerEdges& edges);
 
 // One per layer. Throws InternalError when an edge is longer than the stall that it is part of.
 std::vector<LayerEdges> layer_edges(const Program& program,

@@ -55,7 +55,8 @@ void add_timing(Json& json, const ReportLayer& layer) {
   if (!layer.timing) return;
   json["stream_cycles"] = layer.timing->stream_cycles;
   json["fold_bubble_cycles"] = layer.timing->fold_bubble_cycles;
-  json["idle_cycles"] = layer.timing->idle_cycles;
+  json["start_cycles"] = layer.timing->start_cycles;
+  json["drain_cycles"] = layer.timing->drain_cycles;
   json["array_time_pe_cycles"] = array_time_json(layer.timing->array_time);
 }
 
@@ -69,16 +70,24 @@ Json layer_json(const ReportLayer& layer) {
   return json;
 }
 
+Json unit_json(const ReportUnit& unit) {
+  Json json = {{"busy_cycles", unit.busy_cycles}};
+  if (unit.name == kUnitNames[static_cast<std::size_t>(Unit::kExecute)]) {
+    json["start_cycles"] = unit.start_cycles;
+    json["drain_cycles"] = unit.drain_cycles;
+  } else {
+    json["idle_cycles"] = unit.idle_cycles;
+  }
+  json["stalls"] = stalls_json(unit.stalls);
+  return json;
+}
+
 Json total_json(const RunReport& report) {
   Json json = Json::object();
   add_counts(json, report.total);
   json["simulated_seconds"] = report.total.timing ? Json(report.simulated_seconds) : Json(nullptr);
   add_timing(json, report.total);
-  for (const ReportUnit& unit : report.units) {
-    json["units"][unit.name] = {{"busy_cycles", unit.busy_cycles},
-                                {"idle_cycles", unit.idle_cycles},
-                                {"stalls", stalls_json(unit.stalls)}};
-  }
+  for (const ReportUnit& unit : report.units) json["units"][unit.name] = unit_json(unit);
   return json;
 }
 
@@ -117,7 +126,7 @@ Json verify_summary_json(const VerifySummary& verify) {
 }  // namespace
 
 std::string run_json(const RunReport& report) {
-  Json json = {{"schema", "qsim.run/1"},
+  Json json = {{"schema", "qsim.run/2"},
                {"provenance", provenance_json(report.provenance)},
                {"config", config_json(report.config)},
                {"engine", report.engine}};

@@ -23,7 +23,7 @@ std::string exact(double value) {
 std::string layers_csv(const RunReport& report) {
   std::string csv =
       "name,op,dataflow,mapping,macs,cycles,utilization,dram_read_bytes,dram_write_bytes,"
-      "stream_cycles,fold_bubble_cycles,idle_cycles";
+      "stream_cycles,fold_bubble_cycles,start_cycles,drain_cycles";
   if (report.total.timing) {
     for (const Stall& stall : report.total.timing->stalls) csv += ",stall_" + stall.semaphore;
   }
@@ -41,10 +41,11 @@ std::string layers_csv(const RunReport& report) {
     if (layer.timing) {
       csv += std::to_string(layer.timing->stream_cycles) + "," +
              std::to_string(layer.timing->fold_bubble_cycles) + "," +
-             std::to_string(layer.timing->idle_cycles);
+             std::to_string(layer.timing->start_cycles) + "," +
+             std::to_string(layer.timing->drain_cycles);
       for (const Stall& stall : layer.timing->stalls) csv += "," + std::to_string(stall.cycles);
     } else {
-      csv += ",,";
+      csv += ",,,";
     }
     csv += "\n";
   }

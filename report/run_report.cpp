@@ -35,9 +35,10 @@ LayerTiming timing_of(const Program& program, const LayerAccount& account,
   timing.utilization = utilization(account.macs, account.cycles(), program.arch);
   timing.stream_cycles = account.stream_cycles;
   timing.fold_bubble_cycles = account.fold_bubble_cycles;
-  timing.idle_cycles = account.idle_cycles;
-  timing.stalls =
-      stalls_of(program, waited_semaphores(program, Unit::kExecute), account.stall_cycles);
+  const LayerWaits waits = layer_waits(account, edges);
+  timing.start_cycles = waits.start_cycles;
+  timing.drain_cycles = waits.drain_cycles;
+  timing.stalls = stalls_of(program, waited_semaphores(program, Unit::kExecute), waits.stalls);
   timing.array_time = array_time(program, account, edges);
   return timing;
 }
@@ -57,8 +58,15 @@ void add_dram_bytes(std::vector<ReportLayer>& layers, const Program& program) {
 void add_units(RunReport& report, const Program& program, const RunAccount& account) {
   for (std::size_t u = 0; u < kUnits; ++u) {
     const UnitAccount& unit = account.units[u];
+    const std::string name(kUnitNames[u]);
+    if (static_cast<Unit>(u) == Unit::kExecute) {
+      const LayerTiming& total = *report.total.timing;
+      report.units.push_back(
+          {name, unit.busy_cycles, total.start_cycles, total.drain_cycles, 0, total.stalls});
+      continue;
+    }
     const std::uint32_t mask = waited_semaphores(program, static_cast<Unit>(u));
-    report.units.push_back({std::string(kUnitNames[u]), unit.busy_cycles, unit.idle_cycles,
+    report.units.push_back({name, unit.busy_cycles, 0, 0, unit.idle_cycles,
                             stalls_of(program, mask, unit.stall_cycles)});
   }
 }

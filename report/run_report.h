@@ -38,7 +38,8 @@ struct LayerTiming {
   double utilization = 0;
   std::uint64_t stream_cycles = 0;
   std::uint64_t fold_bubble_cycles = 0;
-  std::uint64_t idle_cycles = 0;
+  std::uint64_t start_cycles = 0;  // as LayerWaits, stalls too
+  std::uint64_t drain_cycles = 0;
   std::vector<Stall> stalls;  // one per semaphore that the execute unit waits for, also when 0
   std::vector<ArrayTimePart> array_time;
 };
@@ -54,9 +55,14 @@ struct ReportLayer {
   std::optional<LayerTiming> timing;
 };
 
+// Over the run: busy_cycles + stalls + start_cycles + drain_cycles + idle_cycles = total cycles.
+// Only the execute unit has start and drain cycles, as the total's LayerTiming; its idle cycles are
+// part of the drain.
 struct ReportUnit {
   std::string name;
   std::uint64_t busy_cycles = 0;
+  std::uint64_t start_cycles = 0;
+  std::uint64_t drain_cycles = 0;
   std::uint64_t idle_cycles = 0;
   std::vector<Stall> stalls;
 };

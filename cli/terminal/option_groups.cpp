@@ -53,10 +53,6 @@ void add_model_options(CLI::App& app, Options& options) {
                  "(default: the config's)");
   app.add_option("--batch", options.batch, "pictures at a time")
       ->check(CLI::Range(std::int64_t{1}, kMaxBatch));
-  app.add_option("--dataflow", options.dataflow,
-                 "ws: weight_stationary; auto: the compiler's choice")
-      ->check(CLI::IsMember({"ws", "auto"}))
-      ->capture_default_str();
 }
 
 void add_input_options(CLI::App& app, Options& options) {

@@ -38,7 +38,6 @@ struct Options {
   std::optional<std::int64_t> index;
   std::optional<std::int64_t> batch;
   std::string layers;  // "": all
-  std::string dataflow = "auto";
   std::uint64_t seed = 0;
 
   // run

@@ -3,7 +3,7 @@ import json
 import sys
 
 run = json.load(sys.stdin)
-assert run["schema"] == "qsim.run/1", run["schema"]
+assert run["schema"] == "qsim.run/2", run["schema"]
 
 total = run["total"]
 print(f"{run['config']['name']}: {total['cycles']:,} cycles, {total['utilization']:.1%} of the array's work useful")

@@ -55,8 +55,8 @@ class Files(unittest.TestCase):
             results.load(self.file)
 
     def test_another_schema_is_refused(self):
-        self.assertEqual(self.error_of(json.dumps(sample(schema="qsim.run/1"))),
-                         "schema 'qsim.run/1', not 'qsim.bench/1'")
+        self.assertEqual(self.error_of(json.dumps(sample(schema="qsim.run/2"))),
+                         "schema 'qsim.run/2', not 'qsim.bench/1'")
 
     def test_every_field_is_required(self):
         for key in sample():

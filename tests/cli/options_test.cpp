@@ -46,12 +46,12 @@ class EveryOption : public ::testing::Test {
 };
 
 TEST_F(EveryOption, OfRunIsTaken) {
-  expect_taken("run --model n.yaml --dataflow ws --batch 2 --seed 3 --engine interpreter");
-  expect_taken("run --input b.bin --index 1 --layers fc3 --dataflow auto --out kept");
+  expect_taken("run --model n.yaml --batch 2 --seed 3 --engine interpreter");
+  expect_taken("run --input b.bin --index 1 --layers fc3 --out kept");
 }
 
 TEST_F(EveryOption, OfVerifyIsTaken) {
-  expect_taken("verify --model n.yaml --dataflow ws --batch 2 --seed 18446744073709551615");
+  expect_taken("verify --model n.yaml --batch 2 --seed 18446744073709551615");
   expect_taken("verify --input b.bin --index 0 --images 2 --engines systemc --golden cpu");
   expect_taken("verify --model n.yaml --layers last --json v.json --quiet --config pe4x4");
   expect_taken("verify --seeds 3 --all-configs");
@@ -59,7 +59,7 @@ TEST_F(EveryOption, OfVerifyIsTaken) {
 
 TEST_F(EveryOption, OfCompileAndInspectIsTaken) {
   expect_taken(
-      "compile --config pe4x4 --model n.yaml --dataflow auto --batch 2 --json c.json --quiet "
+      "compile --config pe4x4 --model n.yaml --batch 2 --json c.json --quiet "
       "--out n.qprog");
   expect_taken("inspect n.qprog --commands --json i.json --quiet --config pe4x4");
 }
@@ -67,7 +67,7 @@ TEST_F(EveryOption, OfCompileAndInspectIsTaken) {
 TEST_F(EveryOption, OfExportVectorsIsTaken) {
   expect_taken("export-vectors --version");
   expect_taken(
-      "export-vectors --config pe4x4 --model n.yaml --dataflow ws --batch 2 --seed 9 --layers last "
+      "export-vectors --config pe4x4 --model n.yaml --batch 2 --seed 9 --layers last "
       "--json e.json --quiet --out v");
   expect_taken("export-vectors --input b.bin --index 1 --layers fc3 --out w");
 }
@@ -88,7 +88,6 @@ TEST_F(EveryOption, WithAWrongValueIsRefused) {
   for (const char* command : {"run", "verify", "compile", "export-vectors --out v"}) {
     expect_refused(command, "--model no-such");
     expect_refused(command, "--batch 0");
-    expect_refused(command, "--dataflow xs");
   }
   for (const char* command : {"run", "verify", "export-vectors --out v"}) {
     expect_refused(command, "--input no-such");

@@ -89,7 +89,6 @@ TEST(CommandLine, HelpOfVerifySaysHowEnginesAreListed) {
 }
 
 TEST(CommandLine, ValueThatIsNotBuiltListsTheAllowedOnes) {
-  expect_usage_error("run --dataflow os", "ws,auto");
   expect_usage_error("run --engine spike", "systemc,interpreter,rtl");
   expect_usage_error("verify --golden gpu", "allowed: cpu, cuda, both with a comma, or auto");
   expect_usage_error("verify --engines systemc,spike", "interpreter,systemc,rtl");

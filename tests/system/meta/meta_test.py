@@ -11,6 +11,7 @@ import code_blocks_test
 import cpp_messages
 import errors_page
 import errors_test
+import options_read_test
 import times
 
 PAGE = """# Errors
@@ -147,6 +148,16 @@ class Blocks(unittest.TestCase):
         for text in ("    $ qsim\n", "    ./dev test\n", "```sh\nqsim\n```\n"):
             block = code_blocks_test.blocks("\n" + text, "page.md")[0]
             self.assertIn("needs <!-- not run", code_blocks_test.run(block, pathlib.Path(".")))
+
+
+class OptionsRead(unittest.TestCase):
+    """options_read_test.py."""
+
+    def test_an_option_that_nothing_reads_is_found(self):
+        header = ("struct Options {\n  std::string model;  // read\n  std::string dataflow = \"auto\";\n"
+                  "  std::optional<std::int64_t> index;\n};\n")
+        readers = ["load(options.model);", "take(context.options().index);", "report.dataflow = kDataflow;"]
+        self.assertEqual(options_read_test.unread(header, readers), ["dataflow"])
 
 
 if __name__ == "__main__":

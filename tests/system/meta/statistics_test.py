@@ -34,11 +34,14 @@ bus_bytes: 4
 dram_latency_cycles: 200
 outstanding_bursts: 1
 """
+# Tiles of so few words that the array waits for activations between a layer's first and last EXECUTE.
+NARROW = "act_scratchpad_kib: 1\nbus_bytes: 4\n"
 FAST = "dram_latency_cycles: 1\nbus_bytes: 256\noutput_scratchpad_kib: 1\naccumulator_kib: 2\n"
 RUNS = (
     ["run"], ["run", "--engine", "interpreter", "--model", "n.yaml"],
     ["run", "--model", "n.yaml", "--config", "starved.yaml", "--out", "out"],
     ["run", "--model", "n.yaml", "--config", "fast.yaml"],
+    ["run", "--model", "vgg8", "--config", "narrow.yaml", "--no-data"],
     ["run", "--model", "maxpool_alone"], ["run", "--model", "alexnet", "--no-data"],
     ["run", "--config", "pe4x4", "--model", "conv_odd", "--seed", "7"],
 )
@@ -115,6 +118,7 @@ def prepare(folder):
     (folder / "n.yaml").write_text(NETWORK)
     (folder / "starved.yaml").write_text(STARVED)
     (folder / "fast.yaml").write_text(FAST)
+    (folder / "narrow.yaml").write_text(NARROW)
     (folder / "b.bin").write_bytes(b"".join(
         bytes([3]) + bytes((index * k + k // 5) % 256 for k in range(3072)) for index in range(12)))
 
