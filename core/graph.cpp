@@ -77,8 +77,9 @@ void check_shape(const Layer& layer, const ImageShape& expected) {
 }
 
 void check_quantization_kept(const Layer& layer, const Value& input) {
-  if (layer.output.dtype != input.dtype || layer.output.zero_point != input.zero_point) {
-    fail(layer, "changes dtype or zero_point, which only conv2d and fully_connected can");
+  if (layer.output.dtype != input.dtype || layer.output.zero_point != input.zero_point ||
+      layer.output.scale_exponent != input.scale_exponent) {
+    fail(layer, "changes dtype, zero_point or scale, which only conv2d and fully_connected can");
   }
 }
 

@@ -11,11 +11,31 @@ constexpr int kFirstOpsetWithInt8Relu = 14;
 
 using Permutation = std::vector<std::int64_t>;
 
-void add_flatten(const NodeReader& node, GraphBuilder& graph) {
+std::int64_t elems_of_picture(const ImageShape& shape) {
+  return checked_mul(checked_mul(shape.height, shape.width), shape.channels);
+}
+
+// `axes` are those of the result: kNk, or kNchw for [N, K, 1, 1].
+void add_flatten(const NodeReader& node, GraphBuilder& graph, Axes axes) {
   const ImageShape& in = graph.value().shape;
   const auto order = graph.axes() == Axes::kNhwc ? Flatten::Order::kHwc : Flatten::Order::kChw;
-  const std::int64_t elems = checked_mul(checked_mul(in.height, in.width), in.channels);
-  graph.add_layer(node, Flatten{order}, {in.batch, 1, 1, elems}, Axes::kNk);
+  graph.add_layer(node, Flatten{order}, {in.batch, 1, 1, elems_of_picture(in)}, axes);
+}
+
+// Whether the first two numbers of a Reshape's `target` keep the batch and put all of a picture's
+// elements on one axis. 0 copies the axis of the input, whose second one has `axis_1` elements; one
+// -1 stands for whatever is left.
+bool flattens(const Shape& target, std::int64_t batch, std::int64_t elems, std::int64_t axis_1) {
+  if (target[0] == -1 && target[1] == -1) return false;
+  const bool keeps_batch = target[0] == 0 || target[0] == -1 || target[0] == batch;
+  const bool takes_all =
+      target[1] == -1 || target[1] == elems || (target[1] == 0 && axis_1 == elems);
+  return keeps_batch && takes_all;
+}
+
+// Elements of the second axis of the ONNX tensor.
+std::int64_t second_axis(Axes axes, const ImageShape& shape) {
+  return axes == Axes::kNhwc ? shape.height : shape.channels;
 }
 
 // `perm`, which reverses the axes when absent.
@@ -80,7 +100,7 @@ void import_flatten(const ModelGraph& model, const ModelNode& node, GraphBuilder
   const std::int64_t rank = graph.axes() == Axes::kNk ? 2 : 4;
   const std::int64_t axis = attributes.integer("axis", 1);
   if (axis != 1 && axis != 1 - rank) reader.refuse("axis = " + std::to_string(axis), "1");
-  add_flatten(reader, graph);
+  add_flatten(reader, graph, Axes::kNk);
 }
 
 void import_reshape(const ModelGraph& model, const ModelNode& node, GraphBuilder& graph) {
@@ -90,16 +110,20 @@ void import_reshape(const ModelGraph& model, const ModelNode& node, GraphBuilder
   graph.require_quantized(reader);
   const Shape target = reader.int64s(1, "shape");
   const ImageShape& in = graph.value().shape;
-  const std::int64_t elems = checked_mul(checked_mul(in.height, in.width), in.channels);
-  // 0 copies the batch; one -1 stands for whatever is left.
-  const bool flattens =
-      target.size() == 2 && (target[0] == 0 || target[0] == -1 || target[0] == in.batch) &&
-      (target[1] == -1 || target[1] == elems) && !(target[0] == -1 && target[1] == -1);
-  if (!flattens) {
-    reader.refuse("shape " + shape_text(target),
-                  shape_text({in.batch, -1}) + ", " + shape_text({in.batch, elems}));
+  const std::int64_t elems = elems_of_picture(in);
+  const bool pictures = target.size() == 4 && target[2] == 1 && target[3] == 1;
+  if ((target.size() != 2 && !pictures) ||
+      !flattens(target, in.batch, elems, second_axis(graph.axes(), in))) {
+    reader.refuse("shape " + shape_text(target), shape_text({in.batch, -1}) + ", " +
+                                                     shape_text({in.batch, elems}) + ", " +
+                                                     shape_text({in.batch, -1, 1, 1}) + ", " +
+                                                     shape_text({in.batch, elems, 1, 1}));
   }
-  add_flatten(reader, graph);
+  if (pictures && in.height == 1 && in.width == 1) {
+    graph.set_axes(Axes::kNchw);  // no element moves, and no layer is needed
+  } else {
+    add_flatten(reader, graph, pictures ? Axes::kNchw : Axes::kNk);
+  }
 }
 
 void import_identity(const ModelGraph& model, const ModelNode& node, GraphBuilder&) {

@@ -98,11 +98,22 @@ class Fusion {
   }
 
   void start_with(const Layer& layer, const Conv2d& conv) {
-    refuse_flattened(layer);
+    if (flattened_) return start_with_flattened(layer, conv);
     check_window(layer, conv.window);
     fused_.kind = FusedLayer::Kind::kConvolution;
     fused_.window = conv.window;
     fused_.depth = fused_.input.shape.channels;
+    take_weights(layer, conv.weights, conv.bias, conv.requantization);
+  }
+
+  // On a flattened picture, which is one pixel, a convolution of one tap is fully connected: its
+  // weights [M][1][1][K] are [M][K].
+  void start_with_flattened(const Layer& layer, const Conv2d& conv) {
+    const Window& w = conv.window;
+    const std::int64_t pads = w.pad_top + w.pad_left + w.pad_bottom + w.pad_right;
+    if (w.kernel_h != 1 || w.kernel_w != 1 || pads != 0) refuse_flattened(layer);
+    fused_.kind = FusedLayer::Kind::kFullyConnected;
+    fused_.depth = conv.weights.shape[3];
     take_weights(layer, conv.weights, conv.bias, conv.requantization);
   }
 
@@ -134,7 +145,8 @@ class Fusion {
     if (!flattened_) return;
     throw_unsupported(layer_place(layer.name, layer.source) + ": " +
                       std::string(operation_name(layer.operation)) +
-                      " on a flattened picture; only fully_connected can follow a Flatten");
+                      " on a flattened picture; only fully_connected and conv2d of one tap without "
+                      "pads can follow a Flatten");
   }
 
   void take_weights(const Layer& layer, const Tensor& weights, const Tensor& bias,

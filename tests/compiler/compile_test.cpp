@@ -74,6 +74,22 @@ TEST(Compile, UnsignedActivationsAreCarriedThroughEveryLayer) {
   }
 }
 
+TEST(Compile, ConvolutionsOfOneTapAgreeAfterAFlatten) {
+  for (const auto& [rows, cols] : kArrays) {
+    for (const auto order : {Flatten::Order::kChw, Flatten::Order::kHwc}) {
+      GraphBuilder builder(12, picture(2, 4, 3, 7, -5));
+      const Graph graph = builder.conv(9, window(3, 1, 1))
+                              .flatten(order)
+                              .conv(21, window(1, 2))
+                              .relu()
+                              .conv(6, window(1))
+                              .flatten()
+                              .build();
+      expect_agreement(graph, builder.random_input(), small_arch(rows, cols), 5);
+    }
+  }
+}
+
 TEST(Compile, ReductionsThatNeedSeveralLoadsAgree) {
   for (const auto& [rows, cols] : kArrays) {
     SCOPED_TRACE("array " + std::to_string(rows) + "x" + std::to_string(cols));

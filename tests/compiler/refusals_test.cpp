@@ -28,9 +28,18 @@ TEST(FuseLayersRefuses, AFlattenThatHasNoOtherLayerBesideIt) {
 TEST(FuseLayersRefuses, APoolOnAPictureThatAFlattenLaidOut) {
   const Graph graph = GraphBuilder(1, picture(1, 3, 3, 2)).flatten().max_pool(window(1)).build();
   const std::string message = refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel);
-  EXPECT_NE(message.find("on a flattened picture; only fully_connected can follow a Flatten"),
+  EXPECT_NE(message.find("on a flattened picture; only fully_connected and conv2d of one tap "
+                         "without pads can follow a Flatten"),
             std::string::npos)
       << message;
+}
+
+TEST(FuseLayersRefuses, AConvolutionWithPadsOrMoreThanOneTapOnAFlattenedPicture) {
+  for (const Window& refused : {window(1, 1, 1), Window{1, 2, 1, 1, 0, 0, 0, 1}}) {
+    const Graph graph = GraphBuilder(1, picture(1, 3, 3, 2)).flatten().conv(4, refused).build();
+    const std::string message = refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel);
+    EXPECT_NE(message.find("conv2d on a flattened picture"), std::string::npos) << message;
+  }
 }
 
 // A workload of these layers, a line each, removed with the object.
@@ -84,8 +93,8 @@ TEST(FuseLayersRefuses, WhatAFileAsksForAtItsPlaceInTheFile) {
   const std::string flatten = "  - {op: flatten, name: f}\n";
   EXPECT_EQ(fused(flatten), ":3:5: layer 'f': a Flatten needs a layer in front of it or behind it");
   EXPECT_EQ(fused(flatten + "  - {op: max_pool, name: p, kernel: 1}\n"),
-            ":4:5: layer 'p': max_pool on a flattened picture; only fully_connected can follow a "
-            "Flatten");
+            ":4:5: layer 'p': max_pool on a flattened picture; only fully_connected and conv2d of "
+            "one tap without pads can follow a Flatten");
 }
 
 TEST(WorkloadRefuses, AKernelOfThreeNumbersAndAShiftGivenTwice) {

@@ -126,10 +126,20 @@ TEST(Graph, RefusesBrokenValuesAndNames) {
          g.layers[4].output.dtype = DType::kUint8, g.layers[4].output.zero_point = -1;
        }},
       {"graph input: shape [0, 6, 6, 3]", [](Graph& g) { g.input.shape.batch = 0; }},
-      {"layer 'relu': changes dtype or zero_point, which only conv2d and fully_connected can",
+      {"layer 'relu': changes dtype, zero_point or scale, which only conv2d and fully_connected "
+       "can",
        [](Graph& g) { g.layers[1].output.zero_point = 1; }},
-      {"layer 'pool': changes dtype or zero_point, which only conv2d and fully_connected can",
+      {"layer 'pool': changes dtype, zero_point or scale, which only conv2d and fully_connected "
+       "can",
        [](Graph& g) { g.layers[2].output.dtype = DType::kUint8; }},
+      {"layer 'relu': changes dtype, zero_point or scale, which only conv2d and fully_connected "
+       "can",
+       [](Graph& g) { g.layers[1].output.scale_exponent = -3; }},
+      {"layer 'flatten': changes dtype, zero_point or scale, which only conv2d and fully_connected "
+       "can",
+       [](Graph& g) {
+         g.layers[3].output.scale_exponent = g.layers[2].output.scale_exponent.value_or(0) + 1;
+       }},
   });
 }
 

@@ -113,5 +113,53 @@ TEST(Importer, ReshapeToTwoDimensionsFlattens) {
   }
 }
 
+// "flatten" becomes a Reshape to `target`, and "fc" a QLinearConv of one tap with its weights.
+void reshape_to_one_pixel(TestModel& model, std::initializer_list<std::int64_t> target) {
+  const std::vector<std::int64_t> values(target);
+  model.node("flatten").set_op_type("Reshape");
+  model.node("flatten").add_input("target");
+  model.set_constant("target", onnx::TensorProto::INT64, {4},
+                     {reinterpret_cast<const char*>(values.data()), 32});
+  onnx::NodeProto& fc = model.node("fc");
+  fc.set_op_type("QLinearConv");
+  fc.clear_domain();
+  fc.clear_attribute();
+  // QGemm's bias comes before the output's scale, QLinearConv's last.
+  const std::string bias = fc.input(6), scale = fc.input(7), zero_point = fc.input(8);
+  fc.set_input(6, scale);
+  fc.set_input(7, zero_point);
+  fc.set_input(8, bias);
+  model.constant("fc_w").add_dims(1);
+  model.constant("fc_w").add_dims(1);
+}
+
+TEST(Importer, ReshapeToOnePixelLetsConvolutionsOfOneTapFollow) {
+  const Graph with_gemm = import_model(TestModel());
+  const auto& fc = std::get<FullyConnected>(with_gemm.layers[3].operation);
+  for (const auto& target : {std::initializer_list<std::int64_t>{0, -1, 1, 1}, {1, 12, 1, 1}}) {
+    TestModel model;
+    reshape_to_one_pixel(model, target);
+    model.end_after("fc", onnx::TensorProto::UINT8, 4);
+    const Graph graph = import_model(model);
+    EXPECT_EQ(std::get<Flatten>(graph.layers[2].operation).order, Flatten::Order::kChw);
+    EXPECT_EQ(graph.layers[2].output.shape, (ImageShape{1, 1, 1, 12}));
+    const auto& conv = std::get<Conv2d>(graph.layers[3].operation);
+    EXPECT_EQ(conv.weights.shape, (Shape{5, 1, 1, 12}));
+    EXPECT_EQ(conv.weights.bytes, fc.weights.bytes);
+    EXPECT_EQ(conv.bias, fc.bias);
+  }
+}
+
+TEST(Importer, ReshapeOfOnePixelToOnePixelIsNoLayer) {
+  TestModel model;
+  reshape_to_one_pixel(model, {0, 0, 1, 1});
+  model.set_ints("pool", "kernel_shape", {4, 4});  // leaves one pixel of three channels
+  model.set_constant("fc_w", onnx::TensorProto::INT8, {5, 3, 1, 1}, std::string(15, 'a'));
+  model.end_after("fc", onnx::TensorProto::UINT8, 4);
+  const Graph graph = import_model(model);
+  ASSERT_EQ(graph.layers.size(), 3u);
+  EXPECT_EQ(std::get<Conv2d>(graph.layers[2].operation).weights.shape, (Shape{5, 1, 1, 3}));
+}
+
 }  // namespace
 }  // namespace qsim

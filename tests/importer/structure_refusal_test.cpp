@@ -126,7 +126,8 @@ TEST(ImporterRefuses, LayoutsThatMoveElements) {
          m.graph().mutable_node()->DeleteSubrange(3, 3);
          m.end_after("turn", TensorProto::UINT8, 4);
        }},
-      {"node 'shape' (Reshape): shape [2, 6]; supported: [1, -1], [1, 12]",
+      {"node 'shape' (Reshape): shape [2, 6]; supported: [1, -1], [1, 12], [1, -1, 1, 1], [1, 12, "
+       "1, 1]",
        [](TestModel& m) {
          m.node("flatten").set_op_type("Reshape");
          m.node("flatten").set_name("shape");
