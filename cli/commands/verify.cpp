@@ -86,45 +86,83 @@ std::string times_text(const std::vector<std::string>& engines, const Verificati
          " commands, " + with_thousands(verification.time_mismatches()) + " mismatches";
 }
 
-Sheet verify_model(Context& context, Verification& verification, GoldenSelection& golden) {
-  const Options& options = context.options();
-  const ArchConfig config = load_config(options);
-  Model model = load_model(options, config);
-  const auto judge = [&] {
-    std::int64_t recorded = 0;
-    for (const Tensor& tensor : model.recorded) recorded += std::ssize(tensor.bytes);
-    require_memory_for(model.name, model.graph, config, options, recorded);
-  };
-  if (options.layers.empty()) {
-    judge();
-  } else {
-    require_memory_for_golden(model.name, model.graph, options);  // up to the cut
-  }
-  const std::int64_t images = options.images.value_or(1);
-  const InputSource source(options, config, model);
-  if (!options.layers.empty()) {
-    if (images > 1) throw Error(ExitCode::kUsage, "--layers excludes --images above 1");
-    model.own_input = cut_layers(model, source.at(model, 0), options.layers, &golden);
-    judge();
-  }
+// Pictures of a series by their numbers in the file.
+std::string numbers_text(std::int64_t first, std::int64_t count) {
+  if (count == 1) return "image " + std::to_string(first);
+  return "images " + std::to_string(first) + " to " + std::to_string(first + count - 1);
+}
+
+// Compares pictures `first` to `end` - 1 of the series, a whole number of the graph's batches.
+void verify_pictures(Context& context, Verification& verification, GoldenSelection& golden,
+                     const ArchConfig& config, const Model& model, const InputSource& source,
+                     std::int64_t first, std::int64_t end) {
+  const std::int64_t batch = model.graph.input.shape.batch;
   const Program program = compile(model.graph, config);
   check_rules(program);
-  for (const std::string& name : options.engines) {
-    prepare_engine(name, config, settings_of(context));
-  }
-  context.progress(so_far(0, images, "images", verification));
   std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
-  for (std::int64_t i = 0; i < images; ++i) {
-    const Tensor input = options.layers.empty() ? source.at(model, i) : *model.own_input;
-    const std::int64_t record = options.index.value_or(0) + i;
-    const std::string what = images > 1 ? "image " + std::to_string(record) : "";
+  for (std::int64_t at = first; at < end; at += batch) {
+    const bool cut = !context.options().layers.empty();
+    const Tensor input = cut ? *model.own_input : source.at(model, at);
+    const std::string what =
+        source.pictures() > batch ? numbers_text(source.first() + at, batch) : "";
     const std::vector<Tensor> expected =
         verification.run_golden(what, model.graph, input, backends);
     verification.check(what, program, input, expected, model.recorded);
     if (!model.recorded.empty()) {
       verification.check_golden(model.graph, expected, model.recorded);
     }
-    context.progress(so_far(i + 1, images, "images", verification));
+    context.progress(so_far(at + batch, source.pictures(), "images", verification));
+  }
+}
+
+void judge_memory(const Model& model, const ArchConfig& config, const Options& options) {
+  std::int64_t recorded = 0;
+  for (const Tensor& tensor : model.recorded) recorded += std::ssize(tensor.bytes);
+  require_memory_for(model.name, model.graph, config, options, recorded);
+}
+
+// The model for as many pictures at a time as there are, at most.
+Model load_for_series(const Options& options, const ArchConfig& config) {
+  Model model = load_model(options, config);
+  const std::int64_t batch = model.graph.input.shape.batch;
+  set_batch(model.graph, std::min(batch, options.images.value_or(batch)));
+  return model;
+}
+
+// Leaves the layers of --layers in `model`, and their input as its own.
+void cut(Model& model, const InputSource& source, const Options& options, const ArchConfig& config,
+         GoldenSelection& golden) {
+  const std::int64_t batch = model.graph.input.shape.batch;
+  if (source.pictures() > batch) {
+    throw Error(ExitCode::kUsage, "--layers takes one batch; --images " +
+                                      std::to_string(source.pictures()) + " is more than the " +
+                                      std::to_string(batch) + " of --batch");
+  }
+  model.own_input = cut_layers(model, source.at(model, 0), options.layers, &golden);
+  judge_memory(model, config, options);
+}
+
+Sheet verify_model(Context& context, Verification& verification, GoldenSelection& golden) {
+  const Options& options = context.options();
+  const ArchConfig config = load_config(options);
+  Model model = load_for_series(options, config);
+  if (options.layers.empty()) {
+    judge_memory(model, config, options);
+  } else {
+    require_memory_for_golden(model.name, model.graph, options);  // up to the cut
+  }
+  const InputSource source(options, config, model);
+  if (!options.layers.empty()) cut(model, source, options, config, golden);
+  for (const std::string& name : options.engines) {
+    prepare_engine(name, config, settings_of(context));
+  }
+  const std::int64_t images = source.pictures();
+  const std::int64_t rest = images % model.graph.input.shape.batch;
+  context.progress(so_far(0, images, "images", verification));
+  verify_pictures(context, verification, golden, config, model, source, 0, images - rest);
+  if (rest > 0) {
+    set_batch(model.graph, rest);
+    verify_pictures(context, verification, golden, config, model, source, images - rest, images);
   }
   Sheet sheet;
   sheet.add("model", model.name);

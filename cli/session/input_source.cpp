@@ -62,37 +62,38 @@ void require_preprocessing(const InputFile& file, const Model& model) {
 }
 
 InputSource::InputSource(const Options& options, const ArchConfig& config, const Model& model)
-    : file_(find_input_file(options, config, model)), first_(options.index.value_or(0)) {
-  const std::int64_t images = options.images.value_or(1);
+    : file_(find_input_file(options, config, model)),
+      first_(options.index.value_or(0)),
+      pictures_(options.images.value_or(model.graph.input.shape.batch)) {
   if (file_.kind == InputKind::kCifar) {
-    require_records(images * model.graph.input.shape.batch);
+    require_records();
     file_.name += "[" + std::to_string(first_) + "]";
     return;
   }
   if (options.index) {
     throw Error(ExitCode::kUsage, "--index needs a CIFAR-10 batch (.bin) as --input");
   }
-  if (images > 1) {
+  if (options.images) {
     throw Error(ExitCode::kUsage, "--images needs a CIFAR-10 batch (.bin) as --input");
   }
 }
 
 // All at once, so that a series does not end with an error half way.
-void InputSource::require_records(std::int64_t count) const {
+void InputSource::require_records() const {
   const std::int64_t records = cifar_count(file_.path);
-  if (first_ <= records - count) return;
+  if (first_ <= records - pictures_) return;
   throw_bad_input(file_.path.string() + ": records " + std::to_string(first_) + " to " +
-                  std::to_string(first_ + count - 1) + " are wanted; the batch has " +
+                  std::to_string(first_ + pictures_ - 1) + " are wanted; the batch has " +
                   std::to_string(records) + ", allowed: 0 to " + std::to_string(records - 1));
 }
 
-Tensor InputSource::at(const Model& model, std::int64_t number) const {
+Tensor InputSource::at(const Model& model, std::int64_t picture) const {
   if (file_.kind == InputKind::kOwn) return *model.own_input;
-  if (file_.kind != InputKind::kNpy) return pictures(model, number);
+  if (file_.kind != InputKind::kNpy) return pictures_from(model, picture);
   return input_from_host(read_npy(file_.path), model.graph, file_.path.string());
 }
 
-Tensor InputSource::pictures(const Model& model, std::int64_t number) const {
+Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) const {
   require_preprocessing(file_, model);
   const Graph one = one_picture(model.graph);
   const std::int64_t batch = model.graph.input.shape.batch;
@@ -100,12 +101,12 @@ Tensor InputSource::pictures(const Model& model, std::int64_t number) const {
   std::size_t filled = 0;
   for (std::int64_t n = 0; n < batch; ++n) {
     const Image image = file_.kind == InputKind::kCifar
-                            ? read_cifar(file_.path, first_ + number * batch + n).image
+                            ? read_cifar(file_.path, first_ + picture + n).image
                             : read_image(file_.path);
-    const Tensor picture = preprocess(image, *model.sidecar, one);
-    std::copy(picture.bytes.begin(), picture.bytes.end(),
+    const Tensor tensor = preprocess(image, *model.sidecar, one);
+    std::copy(tensor.bytes.begin(), tensor.bytes.end(),
               input.bytes.begin() + static_cast<std::ptrdiff_t>(filled));
-    filled += picture.bytes.size();
+    filled += tensor.bytes.size();
   }
   return input;
 }

@@ -27,25 +27,30 @@ Graph one_picture(const Graph& graph);
 // Throws Error unless the model says how a picture becomes its input. `file` holds pictures.
 void require_preprocessing(const InputFile& file, const Model& model);
 
-// Where inputs come from; `at(i)` is input number i of a series (records of a CIFAR-10 batch), and
-// the same tensor for every i where there is no series.
+// Where inputs come from: a series of pictures (records of a CIFAR-10 batch), which the network
+// takes as many at a time as its batch says, or one tensor for the whole batch.
 class InputSource {
  public:
-  // find_input_file's. Throws Error when it does not fit the model or the options.
+  // find_input_file's. Throws Error when it does not fit the model or the options, or has fewer
+  // than --images pictures.
   InputSource(const Options& options, const ArchConfig& config, const Model& model);
 
   const std::string& name() const { return file_.name; }  // with the first record's number
   const std::filesystem::path& path() const { return file_.path; }
+  std::int64_t first() const { return first_; }        // number of picture 0 in its file
+  std::int64_t pictures() const { return pictures_; }  // --images; without it one batch
 
-  // NHWC in the graph's input dtype, the whole batch. Throws Error naming the file.
-  Tensor at(const Model& model, std::int64_t number) const;
+  // One batch from picture `picture` of the series on, NHWC in the graph's input dtype; the same
+  // for every `picture` where there is no series. Throws Error naming the file.
+  Tensor at(const Model& model, std::int64_t picture) const;
 
  private:
-  void require_records(std::int64_t count) const;
-  Tensor pictures(const Model& model, std::int64_t number) const;
+  void require_records() const;
+  Tensor pictures_from(const Model& model, std::int64_t picture) const;
 
   InputFile file_;
   std::int64_t first_ = 0;  // --index
+  std::int64_t pictures_ = 1;
 };
 
 }  // namespace qsim

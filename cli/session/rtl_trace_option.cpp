@@ -1,7 +1,6 @@
 #include "cli/session/rtl_trace_option.h"
 
-#include <charconv>
-
+#include "cli/terminal/number_option.h"
 #include "core/error.h"
 #include "files/files.h"
 
@@ -9,8 +8,9 @@ namespace qsim {
 namespace {
 
 bool parse_cycle(std::string_view text, std::uint64_t& cycle) {
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), cycle);
-  return error == std::errc() && stop == text.data() + text.size();
+  const std::optional<std::uint64_t> number = decimal_number(text);
+  cycle = number.value_or(0);
+  return number.has_value();
 }
 
 // A block of an FST file: a byte that says its type, eight that say how long it is without the

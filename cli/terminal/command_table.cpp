@@ -89,15 +89,6 @@ const CommandRow& golden_row(const std::string& word) {
   usage_error(message + " Allowed after golden: " + allowed);
 }
 
-std::ptrdiff_t at(std::size_t index) { return static_cast<std::ptrdiff_t>(index); }
-
-}  // namespace
-
-bool is_command_word(const std::string& word) {
-  const std::vector<std::string_view> words = first_words();
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 std::string top_help() {
   std::string text =
       "qsim: simulates an int8 systolic-array accelerator on quantized networks\n\n"
@@ -125,19 +116,46 @@ std::string golden_help() {
   return text + "\n`qsim golden WORD --help` lists the options of one.\n";
 }
 
-std::pair<const CommandRow*, std::vector<std::string>> split_command(
-    const std::vector<std::string>& argv) {
-  std::vector<std::string> rest(argv.begin() + 1, argv.end());
+// Where the command stands in `words`, or the first option that only a command has, or the end.
+std::size_t command_place(const std::vector<std::string>& words) {
   std::size_t i = 0;
-  while (i < rest.size() && rest[i].size() > 1 && rest[i][0] == '-') {
-    const std::string& word = rest[i];
+  while (i < words.size() && words[i].size() > 1 && words[i][0] == '-') {
+    const std::string& word = words[i];
     const bool global_flag =
         word == "--quiet" || word.rfind("--config=", 0) == 0 || word.rfind("--json=", 0) == 0;
     const bool takes_value = word == "--config" || word == "--json";
-    if (!global_flag && !takes_value) return {&kCommands[0], rest};
+    if (!global_flag && !takes_value) return i;
     i += takes_value ? 2 : 1;
   }
-  if (i >= rest.size()) return {&kCommands[0], rest};
+  return std::min(i, words.size());
+}
+
+bool is_help(const std::vector<std::string>& words, std::size_t i) {
+  return i < words.size() && (words[i] == "--help" || words[i] == "-h");
+}
+
+std::ptrdiff_t at(std::size_t index) { return static_cast<std::ptrdiff_t>(index); }
+
+}  // namespace
+
+bool is_command_word(const std::string& word) {
+  const std::vector<std::string_view> words = first_words();
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::optional<std::string> help_on_commands(const std::vector<std::string>& argv) {
+  const std::vector<std::string> words(argv.begin() + 1, argv.end());
+  const std::size_t i = command_place(words);
+  if (is_help(words, i)) return top_help();
+  if (i < words.size() && words[i] == kGolden && is_help(words, i + 1)) return golden_help();
+  return std::nullopt;
+}
+
+std::pair<const CommandRow*, std::vector<std::string>> split_command(
+    const std::vector<std::string>& argv) {
+  std::vector<std::string> rest(argv.begin() + 1, argv.end());
+  const std::size_t i = command_place(rest);
+  if (i == rest.size() || (rest[i].size() > 1 && rest[i][0] == '-')) return {&kCommands[0], rest};
   const bool two_words = rest[i] == kGolden;
   const CommandRow& row =
       two_words ? golden_row(i + 1 < rest.size() ? rest[i + 1] : "") : command_row(rest[i]);

@@ -1,6 +1,7 @@
 // The commands by name, and which of them a command line calls.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,11 +16,9 @@ struct CommandRow {
   const char* description;
 };
 
-// Of `qsim --help`.
-std::string top_help();
-
-// Of `qsim golden --help`: the commands whose first word is `golden`.
-std::string golden_help();
+// What `qsim --help` prints, or `qsim golden --help` (the commands whose first word is `golden`),
+// where `argv` asks for one of them: options of every command can stand before it, anything after.
+std::optional<std::string> help_on_commands(const std::vector<std::string>& argv);
 
 // Whether a command's name begins with this word.
 bool is_command_word(const std::string& word);

@@ -1,12 +1,12 @@
 #include "cli/terminal/option_groups.h"
 
-#include <charconv>
 #include <set>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/build_info.h"
 #include "cli/session/rtl_trace_option.h"
+#include "cli/terminal/number_option.h"
 #include "core/error.h"
 #include "core/limits.h"
 
@@ -22,12 +22,25 @@ void refuse_stdout_as_folder(const std::string& option, const std::string& folde
   usage_error(option + ": takes a folder, so - is not stdout here; a folder of that name is ./-");
 }
 
-// CLI11 would take "-1" for a large number.
-std::string seed_error(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && stop == text.data() + text.size()) return "";
-  return "found '" + text + "'; allowed: 0 to " + std::to_string(UINT64_MAX);
+// A number of std::int64_t, as limits are.
+NumberRange range(std::int64_t least, std::int64_t most) {
+  return {static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most)};
+}
+
+// Sets a number of the options.
+template <typename Number>
+std::function<void(std::uint64_t)> into(Number& number) {
+  return [&number](std::uint64_t value) { number = static_cast<std::int64_t>(value); };
+}
+
+void add_batch_option(CLI::App& app, Options& options, const std::string& description) {
+  add_number(app, "--batch", range(1, kMaxBatch), into(options.batch), description);
+}
+
+void add_seed_option(CLI::App& app, Options& options, const std::string& description) {
+  const auto set = [&options](std::uint64_t value) { options.seed = value; };
+  add_number(app, "--seed", {0, UINT64_MAX}, set, description)
+      ->default_str(std::to_string(options.seed));
 }
 
 std::string golden_error(const std::string& text) {
@@ -51,22 +64,19 @@ void add_model_options(CLI::App& app, Options& options) {
   app.add_option("--model", options.model,
                  "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
                  "(default: the config's)");
-  app.add_option("--batch", options.batch, "pictures at a time")
-      ->check(CLI::Range(std::int64_t{1}, kMaxBatch));
+  add_batch_option(app, options, "pictures at a time");
 }
 
 void add_input_options(CLI::App& app, Options& options) {
   app.add_option("--input", options.input,
                  "an image, a .npy in the model's own layout, a CIFAR-10 binary batch (.bin), or a "
                  "shipped name (default: the config's, or the workload's or trace's own)");
-  app.add_option("--index", options.index, "record of the CIFAR-10 batch")
-      ->check(CLI::Range(std::int64_t{0}, kMaxIndex));
+  add_number(app, "--index", range(0, kMaxIndex), into(options.index),
+             "record of the CIFAR-10 batch");
   app.add_option("--layers", options.layers,
                  "only the chain from the first to the last layer whose name matches")
       ->type_name("GLOB");
-  app.add_option("--seed", options.seed, "seed of what is drawn at random")
-      ->check(CLI::Validator(seed_error, "0 to 2^64-1"))
-      ->capture_default_str();
+  add_seed_option(app, options, "seed of what is drawn at random");
 }
 
 void add_run_options(CLI::App& app, Options& options) {
@@ -103,11 +113,10 @@ void add_verify_options(CLI::App& app, Options& options) {
                  "GPU where there is one")
       ->check(CLI::Validator(golden_error, "cpu|cuda|cpu,cuda|auto"))
       ->capture_default_str();
-  app.add_option("--images", options.images,
-                 "records of the CIFAR-10 batch, from --index on (default: 1)")
-      ->check(CLI::Range(std::int64_t{1}, kMaxImages));
-  app.add_option("--seeds", options.seeds, "random layers, from --seed on, in place of a model")
-      ->check(CLI::Range(std::int64_t{1}, kMaxSeeds));
+  add_number(app, "--images", range(1, kMaxImages), into(options.images),
+             "pictures of the CIFAR-10 batch, from --index on (default: one --batch)");
+  add_number(app, "--seeds", range(1, kMaxSeeds), into(options.seeds),
+             "random layers, from --seed on, in place of a model");
   app.add_flag("--all-configs", options.all_configs, "spread --seeds over all shipped configs");
 }
 
@@ -143,8 +152,7 @@ void add_golden_model_options(CLI::App& app, Options& options) {
   app.add_option("--model", options.model,
                  "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
                  "(default: the config's)");
-  app.add_option("--batch", options.batch, "pictures at a time (default: 32)")
-      ->check(CLI::Range(std::int64_t{1}, kMaxBatch));
+  add_batch_option(app, options, "pictures at a time (default: 32)");
   add_backend_option(app, options);
 }
 
@@ -155,22 +163,20 @@ void add_golden_run_options(CLI::App& app, Options& options) {
       "a CIFAR-10 binary batch (.bin), a .npy of one or more pictures in the model's own "
       "layout, an image, or a shipped name (default: the config's, or the workload's or "
       "trace's own)");
-  app.add_option("--index", options.index, "first picture (default: 0)")
-      ->check(CLI::Range(std::int64_t{0}, kMaxIndex));
-  app.add_option("--images", options.images, "how many pictures (default: all; of a workload, one)")
-      ->check(CLI::Range(std::int64_t{1}, kMaxImages));
+  add_number(app, "--index", range(0, kMaxIndex), into(options.index),
+             "first picture (default: 0)");
+  add_number(app, "--images", range(1, kMaxImages), into(options.images),
+             "how many pictures (default: all; of a workload, the batch of its file)");
   app.add_option("--out", options.out, "keep output.npy, the output for every picture, here")
       ->type_name("DIR");
 }
 
 void add_golden_bench_options(CLI::App& app, Options& options) {
   add_golden_model_options(app, options);
-  app.add_option("--runs", options.runs, "repetitions; times are their medians")
-      ->check(CLI::Range(std::int64_t{9}, kMaxRuns))
-      ->capture_default_str();
-  app.add_option("--seed", options.seed, "seed of the input, which is drawn at random")
-      ->check(CLI::Validator(seed_error, "0 to 2^64-1"))
-      ->capture_default_str();
+  const auto set_runs = [&options](std::uint64_t runs) { options.runs = static_cast<int>(runs); };
+  add_number(app, "--runs", range(9, kMaxRuns), set_runs, "repetitions; times are their medians")
+      ->default_str(std::to_string(options.runs));
+  add_seed_option(app, options, "seed of the input, which is drawn at random");
 }
 
 }  // namespace

@@ -55,6 +55,16 @@ void refuse_empty_values(const CLI::App& app) {
   }
 }
 
+// Two values of which one would be dropped: a script that adds an option to another's.
+void refuse_repeated(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 1 && option->count() > 1) {
+      usage_error(option->get_name() + ": given " + std::to_string(option->count()) +
+                  " times; expected once");
+    }
+  }
+}
+
 void parse_words(CLI::App& app, std::vector<std::string> words, const std::string& command,
                  bool command_given) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
@@ -67,23 +77,26 @@ void parse_words(CLI::App& app, std::vector<std::string> words, const std::strin
     usage_error(std::string(error.what()) + "; `qsim " + command + " --help` says more");
   } catch (const CLI::Success&) {  // --help, --version
     throw;
+  } catch (const CLI::ArgumentMismatch& error) {
+    refuse_repeated(app);
+    usage_error(error.what());
   } catch (const CLI::ParseError& error) {
     usage_error(error.what());
   }
 }
 
+// Text that is asked for goes to stdout, whatever --json says: there is no result.
+ParsedCommandLine only_text(std::string text) {
+  ParsedCommandLine parsed;
+  parsed.text = std::move(text);
+  return parsed;
+}
+
 }  // namespace
 
 ParsedCommandLine parse_command_line(const std::vector<std::string>& argv) {
+  if (const std::optional<std::string> help = help_on_commands(argv)) return only_text(*help);
   ParsedCommandLine parsed;
-  if (argv.size() == 2 && (argv[1] == "--help" || argv[1] == "-h")) {
-    parsed.text = top_help();
-    return parsed;
-  }
-  if (argv.size() == 3 && argv[1] == "golden" && (argv[2] == "--help" || argv[2] == "-h")) {
-    parsed.text = golden_help();
-    return parsed;
-  }
   const auto [row, words] = split_command(argv);
   parsed.options.command = row->command;
   CLI::App app(row->description, "qsim " + std::string(row->name));
@@ -91,11 +104,9 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& argv) {
   try {
     parse_words(app, words, row->name, words.size() + 1 < argv.size());
   } catch (const CLI::CallForHelp&) {
-    parsed.text = app.help();
-    return parsed;
+    return only_text(app.help());
   } catch (const CLI::CallForVersion&) {
-    parsed.text = version_line() + "\n";
-    return parsed;
+    return only_text(version_line() + "\n");
   }
   refuse_empty_values(app);
   parsed.options.config_given = app.count("--config") > 0;

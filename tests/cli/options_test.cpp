@@ -116,7 +116,7 @@ TEST_F(EveryOption, ThatExcludesAnotherSaysSo) {
   expect_error(folder_, "verify --seeds 2 --all-configs --config pe4x4", 2,
                "--all-configs excludes --config");
   expect_error(folder_, "verify --input b.bin --images 2 --layers fc3", 2,
-               "--layers excludes --images above 1");
+               "--layers takes one batch; --images 2 is more than the 1 of --batch");
   expect_taken("run --model n.yaml --dump-layers trace --quiet");
   expect_error(folder_, "run --model trace --batch 2", 2, "--batch 2: the layer trace ");
 }

@@ -29,6 +29,31 @@ TEST(CommandLine, HelpListsTheCommandsAndEachCommandListsItsOptions) {
   EXPECT_EQ(top.err, "");
 }
 
+TEST(CommandLine, HelpAndVersionGoToStdoutWhateverJsonSays) {
+  const TestFolder folder;
+  for (const char* command : {"", "golden", "run", "verify", "golden run", "doctor"}) {
+    const std::string plain = run_qsim(folder, std::string(command) + " --help").out;
+    EXPECT_NE(plain.find("Usage: "), std::string::npos) << command;
+    for (const char* json : {" --json -", " --json=-", " --json r.json"}) {
+      EXPECT_EQ(run_qsim(folder, std::string(command) + " --help" + json).out, plain) << command;
+      EXPECT_EQ(run_qsim(folder, std::string(json) + " " + command + " --help").out, plain)
+          << command;
+    }
+  }
+  const std::string version = run_qsim(folder, "--version").out;
+  EXPECT_EQ(run_qsim(folder, "--version --json -").out, version);
+  EXPECT_EQ(run_qsim(folder, "--json - run --version").out, version);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(CommandLine, AnOptionThatIsGivenTwiceIsRefused) {
+  expect_usage_error("run --model fc --model vgg8", "--model: given 2 times; expected once");
+  expect_usage_error("--json a --json b --json c", "--json: given 3 times; expected once");
+  expect_usage_error("inspect fc --config pe4x4 --config pe8x8", "--config: given 2 times");
+  const TestFolder folder;
+  EXPECT_EQ(run_qsim(folder, "run --model fc --quiet --quiet").exit_code, 0);
+}
+
 TEST(CommandLine, VersionIsOneLine) {
   const TestFolder folder;
   const Outcome outcome = run_qsim(folder, "--version");
@@ -99,7 +124,7 @@ TEST(CommandLine, MalformedAndMissingValuesAreRefused) {
   expect_usage_error("run --batch many", "--batch");
   expect_usage_error("run --index -1", "--index");
   expect_usage_error("run --model", "--model");
-  expect_usage_error("run --seed -1", "found '-1'; allowed: 0 to 18446744073709551615");
+  expect_usage_error("run --seed -1", "found '-1'; allowed: 0 to 18446744073709551615, in");
   expect_usage_error("verify --seed abc", "found 'abc'; allowed: 0 to ");
   expect_usage_error("inspect", "file");
   expect_usage_error("inspect a b", "unexpected argument 'b'");
