@@ -1,6 +1,7 @@
 #include "compiler/verifier/command_ranges.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "core/checked_math.h"
@@ -161,23 +162,31 @@ std::string shape_fault(const Store& c, const ArchConfig& arch) {
 std::string shape_fault(const Execute&, const ArchConfig&) { return ""; }
 std::string shape_fault(const Post&, const ArchConfig&) { return ""; }
 
-// The words of one memory that a list of ranges spans.
-void check_part(const std::vector<WordRange>& ranges, Memory memory, const MemoryTraits& traits,
-                Unit unit, std::size_t index, Violations& violations) {
-  std::int64_t begin = traits.words;
-  std::int64_t end = 0;
+// Whether the words of each memory that a list of ranges spans lie within one of its parts.
+void check_parts(const std::vector<WordRange>& ranges,
+                 const std::array<MemoryTraits, kMemories>& traits, Unit unit, std::size_t index,
+                 Violations& violations) {
+  std::array<std::int64_t, kMemories> begins;
+  std::array<std::int64_t, kMemories> ends{};
+  begins.fill(std::numeric_limits<std::int64_t>::max());
   for (const WordRange& range : ranges) {
-    if (range.memory != memory) continue;
-    begin = std::min(begin, range.begin);
-    end = std::max(end, range.end);
+    const auto m = static_cast<std::size_t>(range.memory);
+    begins[m] = std::min(begins[m], range.begin);
+    ends[m] = std::max(ends[m], range.end);
   }
-  if (end == 0) return;
-  if (end <= traits.words && begin / traits.part_words == (end - 1) / traits.part_words) return;
-  violations.add(unit, index,
-                 "words " + std::to_string(begin) + ".." + std::to_string(end) + " of the " +
-                     traits.name + " do not lie in one part of " +
-                     std::to_string(traits.part_words) + " words; it has " +
-                     std::to_string(traits.words));
+  for (std::size_t m = 0; m < kMemories; ++m) {
+    const MemoryTraits& memory = traits[m];
+    if (ends[m] == 0) continue;
+    if (ends[m] <= memory.words &&
+        begins[m] / memory.part_words == (ends[m] - 1) / memory.part_words) {
+      continue;
+    }
+    violations.add(unit, index,
+                   "words " + std::to_string(begins[m]) + ".." + std::to_string(ends[m]) +
+                       " of the " + memory.name + " do not lie in one part of " +
+                       std::to_string(memory.part_words) + " words; it has " +
+                       std::to_string(memory.words));
+  }
 }
 
 // Checked apart, for an address beyond the half would seem to lie in the next.
@@ -225,12 +234,9 @@ void check_ranges(const Program& program, Violations& violations) {
       if (!fault.empty()) violations.add(unit, i, fault);
       check_half(command, program.arch, unit, i, violations);
       const LocalAccess access = local_access(command, program.arch);
-      for (std::size_t m = 0; m < kMemories; ++m) {
-        const Memory memory = static_cast<Memory>(m);
-        check_part(access.reads, memory, traits[m], unit, i, violations);
-        check_part(access.writes, memory, traits[m], unit, i, violations);
-        check_part(access.addressed, memory, traits[m], unit, i, violations);
-      }
+      check_parts(access.reads, traits, unit, i, violations);
+      check_parts(access.writes, traits, unit, i, violations);
+      check_parts(access.addressed, traits, unit, i, violations);
     }
   }
 }

@@ -48,8 +48,12 @@ class Region {
     }
   }
 
-  std::int32_t& stored_by(std::size_t cell) { return stored_by_[cell]; }
   std::int32_t stored_by(std::size_t cell) const { return stored_by_[cell]; }
+  void set_stored_by(std::size_t cell, std::int32_t store) {
+    stored_by_[cell] = store;
+    last_store_ = std::max(last_store_, store);
+  }
+  std::int32_t last_store() const { return last_store_; }
   std::size_t cells() const { return stored_by_.size(); }
 
   // The element at the beginning of a cell; its channel may lie beyond the channels.
@@ -73,6 +77,7 @@ class Region {
   const DramTensor& tensor_;
   std::int64_t cell_bytes_;
   std::vector<std::int32_t> stored_by_;
+  std::int32_t last_store_ = kNobody;
 };
 
 std::string element_text(const Region& region, std::size_t cell) {
@@ -132,13 +137,13 @@ class DramCheck {
                          ", which are no words of the " + region.name());
       }
       region.for_each_cell(address, store.run_bytes, [&](std::size_t cell) {
-        std::int32_t& by = region.stored_by(cell);
+        const std::int32_t by = region.stored_by(cell);
         if (by != kNobody) {
           fault(Unit::kStore, index,
                 "stores " + element_text(region, cell) + " a second time, after " +
                     command_label(program_, Unit::kStore, static_cast<std::size_t>(by)));
         }
-        by = static_cast<std::int32_t>(index);
+        region.set_stored_by(cell, static_cast<std::int32_t>(index));
       });
     });
   }
@@ -172,14 +177,16 @@ class DramCheck {
 
   void check_stored(std::size_t index, const Region& region, std::int64_t address,
                     std::int64_t bytes) {
+    // Most LOADs start when the whole ofmap is stored.
+    const std::int64_t done = order_.known_done_count(Unit::kStore, {Unit::kLoad, index});
+    if (region.last_store() < done) return;
     region.for_each_cell(address, bytes, [&](std::size_t cell) {
-      const std::int32_t by = region.stored_by(cell);
-      if (by == kNobody || reported_) return;  // lanes beyond the channels, or reported above
-      const auto store = static_cast<std::size_t>(by);
-      if (order_.known_done({Unit::kStore, store}, {Unit::kLoad, index})) return;
+      const std::int32_t by = region.stored_by(cell);  // kNobody for lanes beyond the channels
+      if (by < done || reported_) return;
       fault(Unit::kLoad, index,
             "loads " + element_text(region, cell) + " before " +
-                command_label(program_, Unit::kStore, store) + " is known to be done");
+                command_label(program_, Unit::kStore, static_cast<std::size_t>(by)) +
+                " is known to be done");
     });
   }
 

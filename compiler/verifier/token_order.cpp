@@ -1,6 +1,7 @@
 #include "compiler/verifier/token_order.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/program_text.h"
 
@@ -9,7 +10,11 @@ namespace {
 
 std::size_t number(Unit unit) { return static_cast<std::size_t>(unit); }
 
-bool has(std::uint16_t mask, std::size_t semaphore) { return ((mask >> semaphore) & 1) != 0; }
+// Calls visit(semaphore) for each one of `mask`.
+template <typename Visit>
+void for_each_semaphore(unsigned mask, Visit visit) {
+  for (; mask != 0; mask &= mask - 1) visit(static_cast<std::size_t>(std::countr_zero(mask)));
+}
 
 // The units with at least one command in `lists`.
 std::vector<Unit> users(const std::array<std::vector<std::size_t>, kUnits>& lists) {
@@ -43,11 +48,10 @@ std::string TokenOrder::semaphore_text(std::size_t semaphore) const {
 void TokenOrder::collect_uses() {
   for (std::size_t u = 0; u < kUnits; ++u) {
     for (std::size_t i = 0; i < program_.streams[u].size(); ++i) {
-      const Command command = program_.streams[u].command(i);
-      for (std::size_t s = 0; s < kSemaphores; ++s) {
-        if (has(command.wait_mask, s)) uses_[s].waits[u].push_back(i);
-        if (has(command.signal_mask, s)) uses_[s].signals[u].push_back(i);
-      }
+      for_each_semaphore(program_.streams[u].wait_mask(i),
+                         [&](std::size_t s) { uses_[s].waits[u].push_back(i); });
+      for_each_semaphore(program_.streams[u].signal_mask(i),
+                         [&](std::size_t s) { uses_[s].signals[u].push_back(i); });
     }
   }
 }
@@ -94,8 +98,9 @@ bool TokenOrder::try_step(Unit unit) {
   const std::size_t index = known_[number(unit)].size();
   const std::uint16_t waits = program_.stream(unit).wait_mask(index);
   DoneCounts known = index == 0 ? DoneCounts{} : known_[number(unit)][index - 1];
-  for (std::size_t s = 0; s < kSemaphores; ++s) {
-    if (!has(waits, s) || waited_[s] < program_.semaphores[s].initial) continue;
+  for (unsigned rest = waits; rest != 0; rest &= rest - 1) {
+    const auto s = static_cast<std::size_t>(std::countr_zero(rest));
+    if (waited_[s] < program_.semaphores[s].initial) continue;
     const std::size_t producer = number(uses_[s].producer);
     const std::size_t signal = waited_[s] - program_.semaphores[s].initial;
     if (signal >= uses_[s].signals[producer].size()) return false;
@@ -105,7 +110,7 @@ bool TokenOrder::try_step(Unit unit) {
     for (std::size_t u = 0; u < kUnits; ++u) known[u] = std::max(known[u], passed_on[u]);
     known[producer] = std::max(known[producer], static_cast<std::uint32_t>(signaller + 1));
   }
-  for (std::size_t s = 0; s < kSemaphores; ++s) waited_[s] += has(waits, s) ? 1 : 0;
+  for_each_semaphore(waits, [&](std::size_t s) { ++waited_[s]; });
   known_[number(unit)].push_back(known);
   sequence_.push_back({unit, index});
   return true;
@@ -116,9 +121,8 @@ void TokenOrder::report_deadlock() {
     const std::size_t next = known_[u].size();
     if (next == program_.streams[u].size()) continue;
     std::string text = "deadlock: waits for";
-    for (std::size_t s = 0; s < kSemaphores; ++s) {
-      if (has(program_.streams[u].wait_mask(next), s)) text += " " + semaphore_text(s);
-    }
+    for_each_semaphore(program_.streams[u].wait_mask(next),
+                       [&](std::size_t s) { text += " " + semaphore_text(s); });
     violations_.add(static_cast<Unit>(u), next, text);
   }
 }

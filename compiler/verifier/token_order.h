@@ -30,7 +30,11 @@ class TokenOrder {
 
   // Whether command `earlier` is certainly done when `later` starts.
   bool known_done(CommandRef earlier, CommandRef later) const {
-    return known(later)[static_cast<std::size_t>(earlier.unit)] > earlier.index;
+    return known_done_count(earlier.unit, later) > earlier.index;
+  }
+  // So many commands of `unit`, from the first on, are certainly done when `later` starts.
+  std::uint32_t known_done_count(Unit unit, CommandRef later) const {
+    return known(later)[static_cast<std::size_t>(unit)];
   }
 
  private:

@@ -288,6 +288,13 @@ TEST(Verifier, HazardsOfMissingTokensAreFound) {
       [](ProgramDraft& p) { drop_pair(p, sample::kOfmapDone, Unit::kLoad, 12, Unit::kStore, 3); },
       "load command 12 (second tile 0, n 0..1, y 0..2, x 0..2, c 0..4): loads ofmap of first "
       "element (n 0, y 2, x 0, c 0) before store command 2");
+  // The token comes from the last STORE but one: only what the last one stores is loaded too early.
+  expect_violation(
+      [](ProgramDraft& p) {
+        drop(command(p, Unit::kStore, 3).signal_mask, sample::kOfmapDone);
+        command(p, Unit::kStore, 2).signal_mask |= mask(sample::kOfmapDone);
+      },
+      "loads ofmap of first element (n 0, y 2, x 0, c 4) before store command 3");
   for (const std::size_t semaphore : {sample::kActReady, sample::kParamReady, sample::kWeightFree,
                                       sample::kParamFree, sample::kOutFree}) {
     expect_violation(
