@@ -1,4 +1,5 @@
-// golden_cpu_bench [--runs N] [--vector auto|avx512_vnni|avx2|portable] [--layers] [--figures]
+// golden_cpu_bench [--runs N] [--vector auto|avx512_vnni|avx_vnni|avx2|portable] [--layers]
+// [--figures]
 //     WORKLOAD.yaml
 // Times the golden library's forward pass on one thread. One JSON object on stdout, with --figures
 // the figures of bench/README.md; with --layers a line per layer on stderr first. GMAC/s and the
@@ -11,8 +12,8 @@
 #include <string>
 
 #include <sys/resource.h>
-#include <time.h>
 
+#include "bench/common/cpu_clock.h"
 #include "bench/common/figures.h"
 #include "bench/golden_cpu/multiply_peak.h"
 #include "compiler/workload/workload.h"
@@ -31,11 +32,11 @@ struct Options {
 
 golden::VectorPath parse_vector_path(const std::string& name) {
   using golden::VectorPath;
-  for (const VectorPath path :
-       {VectorPath::kAuto, VectorPath::kAvx512Vnni, VectorPath::kAvx2, VectorPath::kPortable}) {
+  if (name == golden::vector_path_name(VectorPath::kAuto)) return VectorPath::kAuto;
+  for (const VectorPath path : golden::kVectorPaths) {
     if (golden::vector_path_name(path) == name) return path;
   }
-  throw_bad_input("--vector " + name + "; auto, avx512_vnni, avx2 or portable");
+  throw_bad_input("--vector " + name + "; auto, avx512_vnni, avx_vnni, avx2 or portable");
 }
 
 Options parse(int argc, char** argv) {
@@ -74,17 +75,11 @@ struct Timing {
   std::vector<double> sorted_ms;
 };
 
-double cpu_milliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
-
 Timing time_runs(int runs, const std::function<void()>& work) {
   std::vector<double> times;
-  const double cpu_begin = cpu_milliseconds();
+  const double cpu_begin = bench::cpu_seconds();
   for (int i = 0; i < runs; ++i) times.push_back(milliseconds(work));
-  const double cpu_ms = (cpu_milliseconds() - cpu_begin) / runs;
+  const double cpu_ms = (bench::cpu_seconds() - cpu_begin) * 1e3 / runs;
   std::sort(times.begin(), times.end());
   return {times.front(), times[times.size() / 2], cpu_ms, times};
 }
@@ -138,7 +133,7 @@ void run(const Options& options) {
 
   std::int64_t macs = 0;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) macs += layer_macs(graph, i);
-  const double peak = vnni_peak_macs_per_second().value_or(0) / 1e9;
+  const double peak = bench::multiply_peak_macs_per_second(options.vector_path).value_or(0) / 1e9;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   if (options.figures) {
@@ -150,7 +145,7 @@ void run(const Options& options) {
   std::printf(
       "{\"network\": \"%s\", \"vector_path\": \"%s\", \"runs\": %d, \"gmacs\": %.3f, "
       "\"pack_ms\": %.2f, \"least_ms\": %.3f, \"median_ms\": %.3f, \"cpu_ms\": %.3f, "
-      "\"gmacs_per_second\": %.1f, \"vnni_peak_gmacs_per_second\": %.1f, \"share_of_peak\": %.3f, "
+      "\"gmacs_per_second\": %.1f, \"peak_gmacs_per_second\": %.1f, \"share_of_peak\": %.3f, "
       "\"peak_rss_mib\": %ld}\n",
       graph.name.c_str(), vector_path.c_str(), options.runs, static_cast<double>(macs) / 1e9,
       pack_ms, timing.least_ms, timing.median_ms, timing.cpu_ms,

@@ -1,13 +1,20 @@
-// The limit that a golden forward pass is held against: how fast this core multiplies int8 when
-// nothing but multiplying happens.
+// The limit of every vector path: how fast this core multiplies int8, exactly, when nothing but
+// the path's multiply-accumulate instructions happens.
 #pragma once
 
 #include <optional>
+#include <string_view>
 
-namespace qsim {
+#include "golden/cpu/graph_executor.h"
 
-// Multiply-accumulates per second of CPU time of a loop of independent 512-bit vpdpbusd between
-// registers, the best of several trials. Nothing where the processor lacks AVX-512 VNNI.
-std::optional<double> vnni_peak_macs_per_second();
+namespace qsim::bench {
 
-}  // namespace qsim
+// "vpmaddwd and vpaddd, 256 bits": the instructions of the limit.
+std::string_view multiply_instructions(golden::VectorPath path);
+
+// Multiply-accumulates per second of CPU time of a loop of these instructions between registers,
+// independent of each other; the best of several trials. kAuto means the best path. Nothing where
+// the processor lacks them.
+std::optional<double> multiply_peak_macs_per_second(golden::VectorPath path);
+
+}  // namespace qsim::bench

@@ -74,7 +74,8 @@ std::size_t network_bytes(const Workload& workload, const std::vector<Tensor>& o
 }
 
 double multiply_seconds(double macs) {
-  const std::optional<double> peak = vnni_peak_macs_per_second();
+  const std::optional<double> peak =
+      bench::multiply_peak_macs_per_second(golden::VectorPath::kAvx512Vnni);
   if (!peak) throw_bad_input("limits_bench: this processor has no AVX-512 VNNI");
   return macs / *peak;
 }

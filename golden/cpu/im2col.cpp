@@ -1,7 +1,6 @@
 #include "golden/cpu/im2col.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace qsim::golden {
 namespace {
@@ -14,29 +13,31 @@ struct Columns {
 };
 
 // One kernel row of one output pixel; y is its picture row.
+template <typename Element>
 void gather_kernel_row(const PictureView& picture, std::int64_t n, std::int64_t y,
-                       const Columns& columns, std::int64_t kernel_w, std::uint8_t* out) {
+                       const Columns& columns, std::int64_t kernel_w, Element* out) {
   const ImageShape& in = picture.shape;
-  const auto bytes = [&](std::int64_t count) {
-    return static_cast<std::size_t>(count * in.channels);
-  };
   const bool outside = y < 0 || y >= in.height;
   const std::int64_t first = outside ? kernel_w : columns.first;
   const std::int64_t last = outside ? kernel_w : columns.last;
-  if (first > 0) std::memset(out, picture.zero_point, bytes(first));
+  const Element zero_point = picture.zero_point;
+  if (first > 0) std::fill_n(out, first * in.channels, zero_point);
   if (last > first) {
     const std::int64_t index = ((n * in.height + y) * in.width + columns.x + first) * in.channels;
-    std::memcpy(out + bytes(first), picture.data + index, bytes(last - first));
+    std::copy_n(picture.data + index, (last - first) * in.channels, out + first * in.channels);
   }
-  if (last < kernel_w) std::memset(out + bytes(last), picture.zero_point, bytes(kernel_w - last));
+  if (last < kernel_w) {
+    std::fill_n(out + last * in.channels, (kernel_w - last) * in.channels, zero_point);
+  }
 }
 
 }  // namespace
 
+template <typename Element>
 void gather_rows(const PictureView& picture, const Window& window, const ImageShape& output,
-                 std::int64_t first_pixel, std::int64_t count, std::uint8_t* rows,
+                 std::int64_t first_pixel, std::int64_t count, Element* rows,
                  std::size_t row_stride) {
-  const auto kernel_row_bytes = static_cast<std::size_t>(window.kernel_w * picture.shape.channels);
+  const auto kernel_row_elems = static_cast<std::size_t>(window.kernel_w * picture.shape.channels);
   for (std::int64_t r = 0; r < count; ++r) {
     const std::int64_t pixel = first_pixel + r;
     const std::int64_t ox = pixel % output.width;
@@ -46,13 +47,18 @@ void gather_rows(const PictureView& picture, const Window& window, const ImageSh
     columns.first = std::clamp<std::int64_t>(-columns.x, 0, window.kernel_w);
     columns.last =
         std::clamp<std::int64_t>(picture.shape.width - columns.x, columns.first, window.kernel_w);
-    std::uint8_t* out = rows + static_cast<std::size_t>(r) * row_stride;
+    Element* out = rows + static_cast<std::size_t>(r) * row_stride;
     for (std::int64_t ky = 0; ky < window.kernel_h; ++ky) {
       gather_kernel_row(picture, n, oy * window.stride_h - window.pad_top + ky, columns,
                         window.kernel_w, out);
-      out += kernel_row_bytes;
+      out += kernel_row_elems;
     }
   }
 }
+
+template void gather_rows(const PictureView&, const Window&, const ImageShape&, std::int64_t,
+                          std::int64_t, std::uint8_t*, std::size_t);
+template void gather_rows(const PictureView&, const Window&, const ImageShape&, std::int64_t,
+                          std::int64_t, std::uint16_t*, std::size_t);
 
 }  // namespace qsim::golden

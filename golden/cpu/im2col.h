@@ -16,9 +16,11 @@ struct PictureView {
 };
 
 // rows[r] becomes the row of output pixel first_pixel + r (counted over [N][out H][out W]), for
-// r < count. Each row is kernel_h * kernel_w * C bytes; rows lie row_stride bytes apart.
+// r < count. Each row is kernel_h * kernel_w * C elements; rows lie row_stride elements apart.
+// Element is std::uint8_t, or std::uint16_t for the same numbers as words (RowFormat).
+template <typename Element>
 void gather_rows(const PictureView& picture, const Window& window, const ImageShape& output,
-                 std::int64_t first_pixel, std::int64_t count, std::uint8_t* rows,
+                 std::int64_t first_pixel, std::int64_t count, Element* rows,
                  std::size_t row_stride);
 
 }  // namespace qsim::golden

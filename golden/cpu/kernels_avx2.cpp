@@ -1,26 +1,15 @@
-// The kernels with AVX2: bytes widen to 16 bits and vpmaddwd adds two products to an int32 lane.
-// (vpmaddubsw would need no widening, but it saturates at 16 bits.)
-#include "golden/cpu/vector_kernels.h"
+// The kernels with AVX2: vpmaddwd adds two products of 16-bit words to an int32 lane, exactly.
+// Activations arrive as words; weights widen as they are loaded. (vpmaddubsw would need no words,
+// but it saturates at 16 bits: 255 * 127 * 2 does not fit.)
+#include "golden/cpu/kernels_256.h"
 
 #if defined(__x86_64__)
 #include <cstring>
 
-#include <immintrin.h>
-
-#define QSIM_AVX2 __attribute__((target("avx2")))
-
 namespace qsim::golden {
 namespace {
 
-constexpr int kLanes = 8;
-constexpr int kBlockChannels = 16;  // channels of one register block
-constexpr int kBlockRows = 2;
-constexpr int kBlockVectors = 4;  // each holds two partial psums of four channels
-static_assert(kTileRows % kBlockRows == 0 && kPanelChannels % kBlockChannels == 0);
-
-QSIM_AVX2 inline __m256i load(const void* address) {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(address));
-}
+constexpr int kBlockChannels = 8;  // each vector of psums has two partial psums of four channels
 
 QSIM_AVX2 inline __m256i widen_signed(const std::int8_t* bytes) {
   return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
@@ -30,10 +19,10 @@ QSIM_AVX2 inline __m256i widen_unsigned(const std::uint8_t* bytes) {
   return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
 }
 
-QSIM_AVX2 inline __m256i broadcast_quad(const std::uint8_t* bytes) {
-  std::int32_t quad;
-  std::memcpy(&quad, bytes, sizeof quad);
-  return _mm256_cvtepu8_epi16(_mm_set1_epi32(quad));
+QSIM_AVX2 inline __m256i broadcast_quad(const std::uint16_t* words) {
+  std::int64_t quad;
+  std::memcpy(&quad, words, sizeof quad);
+  return _mm256_set1_epi64x(quad);
 }
 
 // The psums of eight channels from two vectors of partial psums.
@@ -41,59 +30,56 @@ QSIM_AVX2 inline __m256i join_partials(__m256i low, __m256i high) {
   return _mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), 0b11011000);
 }
 
-// Two rows by 16 channels, starting at the operands' first row and channel.
-QSIM_AVX2 void multiply_block(const TileOperands& operands, std::int32_t* acc) {
+// Twelve sums, two weight vectors, an activation and a product are all sixteen registers. The
+// assembly adds in place: left to itself the compiler spills some sums in each step.
+QSIM_AVX2 inline void multiply_add(__m256i& sum, __m256i x, __m256i w) {
+  const __m256i product = _mm256_madd_epi16(x, w);
+  asm("vpaddd %1, %0, %0" : "+x"(sum) : "x"(product));
+}
+
+QSIM_AVX2 void multiply_block(const BlockOperands& block, std::int32_t* acc) {
   __m256i sum[kBlockRows][kBlockVectors];
-  for (auto& row : sum) {
-    for (__m256i& vector : row) vector = _mm256_setzero_si256();
-  }
-  const std::int8_t* panel = operands.panel;
-  for (std::size_t k = 0; k < operands.quads * kQuad; k += kQuad) {
-    __m256i x[kBlockRows];
-#pragma GCC unroll 2
-    for (int r = 0; r < kBlockRows; ++r) {
-      x[r] = broadcast_quad(operands.rows + static_cast<std::size_t>(r) * operands.row_stride + k);
+#pragma GCC unroll 6
+  for (auto& row : sum) row[0] = row[1] = _mm256_setzero_si256();
+  const std::size_t stride = block.row_stride;
+  const auto* upper = static_cast<const std::uint16_t*>(block.rows);
+  const std::uint16_t* lower = upper + 3 * stride;  // row 3
+  const std::int8_t* panel = block.panel;
+  for (std::size_t quad = 0; quad < block.quads; ++quad) {
+    const __m256i w0 = widen_signed(panel);
+    const __m256i w1 = widen_signed(panel + 16);
+#pragma GCC unroll 6
+    for (std::size_t r = 0; r < kBlockRows; ++r) {
+      const __m256i x = broadcast_quad(r < 3 ? upper + r * stride : lower + (r - 3) * stride);
+      multiply_add(sum[r][0], x, w0);
+      multiply_add(sum[r][1], x, w1);
     }
-#pragma GCC unroll 4
-    for (int v = 0; v < kBlockVectors; ++v) {
-      const __m256i w = widen_signed(panel + v * 16);
-#pragma GCC unroll 2
-      for (int r = 0; r < kBlockRows; ++r) {
-        sum[r][v] = _mm256_add_epi32(sum[r][v], _mm256_madd_epi16(x[r], w));
-      }
-    }
+    upper += kQuad;
+    lower += kQuad;
     panel += kPanelChannels * kQuad;
   }
-  for (int r = 0; r < kBlockRows; ++r) {
-    for (int half = 0; half < 2; ++half) {
-      const __m256i psums = join_partials(sum[r][2 * half], sum[r][2 * half + 1]);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(acc + r * kPanelChannels + half * kLanes),
-                          _mm256_add_epi32(psums, load(operands.initial + half * kLanes)));
-    }
+#pragma GCC unroll 6
+  for (std::size_t r = 0; r < kBlockRows; ++r) {
+    const __m256i start = load256(block.start + r * block.start_stride);
+    store256(acc + r * kPanelChannels,
+             _mm256_add_epi32(start, join_partials(sum[r][0], sum[r][1])));
   }
 }
 
-QSIM_AVX2 void multiply_tile(const TileOperands& operands, int row_count, std::int32_t* acc) {
-  for (int channel = 0; channel < kPanelChannels; channel += kBlockChannels) {
-    for (int row = 0; row < row_count; row += kBlockRows) {
-      TileOperands block = operands;
-      block.rows += static_cast<std::size_t>(row) * operands.row_stride;
-      block.panel += channel * kQuad;
-      block.initial += channel;
-      multiply_block(block, acc + row * kPanelChannels + channel);
-    }
-  }
+void multiply_tile(const TileOperands& operands, int row_count, std::int32_t* acc) {
+  multiply_in_blocks<std::uint16_t, kBlockChannels>(operands, row_count, acc, multiply_block);
 }
 
 QSIM_AVX2 inline __m256i requantize_lanes(const std::int32_t* acc, const RoundingPanel& rounding,
                                           const OutputRange& range, int first) {
-  const __m256i t = load(acc + first);
-  const __m256i shift = load(rounding.shift + first);
-  const __m256i even = _mm256_and_si256(_mm256_srav_epi32(t, shift), load(rounding.even + first));
+  const __m256i t = load256(acc + first);
+  const __m256i shift = load256(rounding.shift + first);
+  const __m256i even =
+      _mm256_and_si256(_mm256_srav_epi32(t, shift), load256(rounding.even + first));
   const __m256i negative =
-      _mm256_and_si256(_mm256_srai_epi32(t, 31), load(rounding.negative + first));
+      _mm256_and_si256(_mm256_srai_epi32(t, 31), load256(rounding.negative + first));
   const __m256i addend =
-      _mm256_add_epi32(load(rounding.addend + first), _mm256_add_epi32(even, negative));
+      _mm256_add_epi32(load256(rounding.addend + first), _mm256_add_epi32(even, negative));
   const __m256i q = _mm256_add_epi32(_mm256_srav_epi32(_mm256_add_epi32(t, addend), shift),
                                      _mm256_set1_epi32(range.zero_point));
   const __m256i clamped = _mm256_min_epi32(_mm256_max_epi32(q, _mm256_set1_epi32(range.lo)),
@@ -101,16 +87,78 @@ QSIM_AVX2 inline __m256i requantize_lanes(const std::int32_t* acc, const Roundin
   return _mm256_and_si256(clamped, _mm256_set1_epi32(0xFF));
 }
 
-QSIM_AVX2 void requantize_tile(const std::int32_t* acc, int row_count,
-                               const RoundingPanel& rounding, const OutputRange& range,
-                               int channels, std::uint8_t* out, std::size_t out_stride) {
+// Dot products of x_rows pictures with w_rows rows of weights. x - zero_point fits a word, so that
+// vpmaddwd takes the difference itself.
+template <int x_rows, int w_rows>
+QSIM_AVX2 void dot(const std::uint8_t* x, std::int32_t zero_point,
+                   const std::int8_t* const* weights, std::size_t depth, std::int32_t* products) {
+  constexpr std::size_t kStep = 16;
+  const __m256i zero = _mm256_set1_epi16(static_cast<std::int16_t>(zero_point));
+  __m256i sum[x_rows][w_rows];
+#pragma GCC unroll 4
+  for (auto& row : sum) {
+#pragma GCC unroll 4
+    for (__m256i& vector : row) vector = _mm256_setzero_si256();
+  }
+  for (std::size_t k = 0; k + kStep <= depth; k += kStep) {
+    __m256i w[w_rows];
+#pragma GCC unroll 4
+    for (int j = 0; j < w_rows; ++j) w[j] = widen_signed(weights[j] + k);
+#pragma GCC unroll 4
+    for (int i = 0; i < x_rows; ++i) {
+      const std::uint8_t* row = x + static_cast<std::size_t>(i) * depth;
+      const __m256i v = _mm256_sub_epi16(widen_unsigned(row + k), zero);
+#pragma GCC unroll 4
+      for (int j = 0; j < w_rows; ++j) {
+        sum[i][j] = _mm256_add_epi32(sum[i][j], _mm256_madd_epi16(v, w[j]));
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < x_rows; ++i) {
+    const std::uint8_t* row = x + static_cast<std::size_t>(i) * depth;
+#pragma GCC unroll 4
+    for (int j = 0; j < w_rows; ++j) {
+      products[i * kDotRows + j] =
+          add_tail<kStep>(sum_lanes(sum[i][j]), row, zero_point, weights[j], depth);
+    }
+  }
+}
+
+// Several pictures take two rows of weights at a time: their sums fill the registers.
+template <int x_rows>
+void dot_pairs(const std::uint8_t* x, std::int32_t zero_point, const std::int8_t* const* weights,
+               std::size_t depth, std::int32_t* products) {
+  dot<x_rows, 2>(x, zero_point, weights, depth, products);
+  dot<x_rows, 2>(x, zero_point, weights + 2, depth, products + 2);
+}
+
+void dot_rows(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
+              const std::int8_t* const* weights, std::size_t depth, std::int32_t* products) {
+  switch (x_rows) {
+    case 1:
+      return dot<1, kDotRows>(x, zero_point, weights, depth, products);
+    case 2:
+      return dot_pairs<2>(x, zero_point, weights, depth, products);
+    case 3:
+      return dot_pairs<3>(x, zero_point, weights, depth, products);
+    default:
+      return dot_pairs<kDotRows>(x, zero_point, weights, depth, products);
+  }
+}
+
+}  // namespace
+
+QSIM_AVX2 void requantize_tile_256(const std::int32_t* acc, int row_count,
+                                   const RoundingPanel& rounding, const OutputRange& range,
+                                   int channels, std::uint8_t* out, std::size_t out_stride) {
   // Packing works within 128-bit halves; this order of 4-byte groups undoes it.
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   for (int r = 0; r < row_count; ++r) {
     const __m256i low = _mm256_packus_epi32(requantize_lanes(acc, rounding, range, 0),
-                                            requantize_lanes(acc, rounding, range, kLanes));
-    const __m256i high = _mm256_packus_epi32(requantize_lanes(acc, rounding, range, 2 * kLanes),
-                                             requantize_lanes(acc, rounding, range, 3 * kLanes));
+                                            requantize_lanes(acc, rounding, range, kLanes256));
+    const __m256i high = _mm256_packus_epi32(requantize_lanes(acc, rounding, range, 2 * kLanes256),
+                                             requantize_lanes(acc, rounding, range, 3 * kLanes256));
     const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
     alignas(32) std::uint8_t stored[kPanelChannels];
     _mm256_store_si256(reinterpret_cast<__m256i*>(stored), bytes);
@@ -120,70 +168,8 @@ QSIM_AVX2 void requantize_tile(const std::int32_t* acc, int row_count,
   }
 }
 
-QSIM_AVX2 inline std::int32_t sum_lanes(__m256i vector) {
-  const __m256i pairs = _mm256_hadd_epi32(vector, vector);
-  const __m256i quads = _mm256_hadd_epi32(pairs, pairs);
-  return _mm_cvtsi128_si32(
-      _mm_add_epi32(_mm256_castsi256_si128(quads), _mm256_extracti128_si256(quads, 1)));
-}
-
-// The parts of a dot product beyond the last whole vector.
-std::int32_t dot_tail(const std::uint8_t* x, const std::int8_t* w, std::size_t first,
-                      std::size_t depth) {
-  std::int32_t sum = 0;
-  for (std::size_t k = first; k < depth; ++k) sum += x[k] * w[k];
-  return sum;
-}
-
-std::int32_t wrapping_add(std::int32_t a, std::int32_t b) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-}
-
-QSIM_AVX2 void dot_one(const std::uint8_t* x, const std::int8_t* const* weights, std::size_t depth,
-                       std::int32_t* products) {
-  constexpr std::size_t kStep = 16;
-  const std::size_t whole = depth / kStep * kStep;
-  __m256i sum[kDotRows];
-  for (__m256i& vector : sum) vector = _mm256_setzero_si256();
-  for (std::size_t k = 0; k < whole; k += kStep) {
-    const __m256i v = widen_unsigned(x + k);
-#pragma GCC unroll 4
-    for (int j = 0; j < kDotRows; ++j) {
-      sum[j] = _mm256_add_epi32(sum[j], _mm256_madd_epi16(v, widen_signed(weights[j] + k)));
-    }
-  }
-  for (int j = 0; j < kDotRows; ++j) {
-    products[j] = wrapping_add(sum_lanes(sum[j]), dot_tail(x, weights[j], whole, depth));
-  }
-}
-
-QSIM_AVX2 void sum_rows(const std::int8_t* const* weights, std::size_t depth,
-                        std::int32_t* weight_sums) {
-  constexpr std::size_t kStep = 16;
-  const std::size_t whole = depth / kStep * kStep;
-  const __m256i ones = _mm256_set1_epi16(1);
-  for (int j = 0; j < kDotRows; ++j) {
-    __m256i sum = _mm256_setzero_si256();
-    for (std::size_t k = 0; k < whole; k += kStep) {
-      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(ones, widen_signed(weights[j] + k)));
-    }
-    std::int32_t tail = 0;
-    for (std::size_t k = whole; k < depth; ++k) tail += weights[j][k];
-    weight_sums[j] = wrapping_add(sum_lanes(sum), tail);
-  }
-}
-
-QSIM_AVX2 void dot_rows(const std::uint8_t* x, int x_rows, const std::int8_t* const* weights,
-                        std::size_t depth, std::int32_t* products, std::int32_t* weight_sums) {
-  sum_rows(weights, depth, weight_sums);
-  for (int i = 0; i < x_rows; ++i) {
-    dot_one(x + static_cast<std::size_t>(i) * depth, weights, depth, products + i * kDotRows);
-  }
-}
-
-}  // namespace
-
-const VectorKernels kAvx2Kernels{multiply_tile, requantize_tile, dot_rows};
+const VectorKernels kAvx2Kernels{kTileRows256, RowFormat::kWords, multiply_tile,
+                                 requantize_tile_256, dot_rows};
 
 }  // namespace qsim::golden
 #endif

@@ -13,9 +13,10 @@
 namespace qsim::golden {
 namespace {
 
+constexpr int kTileRows = 14;
 constexpr int kLanes = 16;
 constexpr int kVectors = kPanelChannels / kLanes;
-static_assert(kVectors == 2);
+static_assert(kVectors == 2 && kTileRows <= kMostTileRows);
 
 QSIM_AVX512 inline __m512i broadcast_quad(const std::uint8_t* bytes) {
   std::int32_t quad;
@@ -35,10 +36,11 @@ QSIM_AVX512 void multiply_rows(const TileOperands& operands, std::int32_t* acc) 
     sum[r][1] = _mm512_load_si512(operands.initial + kLanes);
   }
   // Four rows share a base register: the others are at multiples of the stride.
+  const auto* first_row = static_cast<const std::uint8_t*>(operands.rows);
   const std::size_t stride = operands.row_stride;
   const std::uint8_t* base[(rows + 3) / 4];
   for (int b = 0; b < (rows + 3) / 4; ++b) {
-    base[b] = operands.rows + 4 * static_cast<std::size_t>(b) * stride;
+    base[b] = first_row + 4 * static_cast<std::size_t>(b) * stride;
   }
   const std::int8_t* panel = operands.panel;
   for (std::size_t k = 0; k < operands.quads * kQuad; k += kQuad) {
@@ -126,8 +128,8 @@ QSIM_AVX512 inline void dot_step(const std::uint8_t* x, const std::int8_t* const
 
 // Every loop over registers is unrolled by name: one that stays a loop keeps the sums in memory.
 template <int x_rows>
-QSIM_AVX512 void dot(const std::uint8_t* x, const std::int8_t* const* weights, std::size_t depth,
-                     std::int32_t* products, std::int32_t* weight_sums) {
+QSIM_AVX512 void dot(const std::uint8_t* x, const std::int8_t* const* weights,
+                     std::int32_t zero_point, std::size_t depth, std::int32_t* products) {
   constexpr std::size_t kStep = 64;
   DotSums<x_rows> sums;
 #pragma GCC unroll 4
@@ -145,31 +147,34 @@ QSIM_AVX512 void dot(const std::uint8_t* x, const std::int8_t* const* weights, s
   }
 #pragma GCC unroll 4
   for (int j = 0; j < kDotRows; ++j) {
-    weight_sums[j] = _mm512_reduce_add_epi32(sums.weights[j]);
+    const __m512i below = _mm512_mullo_epi32(sums.weights[j], _mm512_set1_epi32(zero_point));
 #pragma GCC unroll 4
     for (int i = 0; i < x_rows; ++i) {
-      products[i * kDotRows + j] = _mm512_reduce_add_epi32(sums.products[i][j]);
+      products[i * kDotRows + j] =
+          _mm512_reduce_add_epi32(_mm512_sub_epi32(sums.products[i][j], below));
     }
   }
 }
 
-QSIM_AVX512 void dot_rows(const std::uint8_t* x, int x_rows, const std::int8_t* const* weights,
-                          std::size_t depth, std::int32_t* products, std::int32_t* weight_sums) {
+QSIM_AVX512 void dot_rows(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
+                          const std::int8_t* const* weights, std::size_t depth,
+                          std::int32_t* products) {
   switch (x_rows) {
     case 1:
-      return dot<1>(x, weights, depth, products, weight_sums);
+      return dot<1>(x, weights, zero_point, depth, products);
     case 2:
-      return dot<2>(x, weights, depth, products, weight_sums);
+      return dot<2>(x, weights, zero_point, depth, products);
     case 3:
-      return dot<3>(x, weights, depth, products, weight_sums);
+      return dot<3>(x, weights, zero_point, depth, products);
     default:
-      return dot<kDotRows>(x, weights, depth, products, weight_sums);
+      return dot<kDotRows>(x, weights, zero_point, depth, products);
   }
 }
 
 }  // namespace
 
-const VectorKernels kAvx512VnniKernels{multiply_tile, requantize_tile, dot_rows};
+const VectorKernels kAvx512VnniKernels{kTileRows, RowFormat::kBytes, multiply_tile, requantize_tile,
+                                       dot_rows};
 
 }  // namespace qsim::golden
 #endif

@@ -10,7 +10,8 @@ void multiply_tile(const TileOperands& operands, int row_count, std::int32_t* ac
     for (int c = 0; c < kPanelChannels; ++c) {
       sum[c] = static_cast<std::uint32_t>(operands.initial[c]);
     }
-    const std::uint8_t* x = operands.rows + static_cast<std::size_t>(row) * operands.row_stride;
+    const std::uint8_t* x = static_cast<const std::uint8_t*>(operands.rows) +
+                            static_cast<std::size_t>(row) * operands.row_stride;
     const std::int8_t* w = operands.panel;
     for (std::size_t quad = 0; quad < operands.quads; ++quad) {
       for (int c = 0; c < kPanelChannels; ++c) {
@@ -42,19 +43,14 @@ void requantize_tile(const std::int32_t* acc, int row_count, const RoundingPanel
   }
 }
 
-void dot_rows(const std::uint8_t* x, int x_rows, const std::int8_t* const* weights,
-              std::size_t depth, std::int32_t* products, std::int32_t* weight_sums) {
+void dot_rows(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
+              const std::int8_t* const* weights, std::size_t depth, std::int32_t* products) {
   for (int j = 0; j < kDotRows; ++j) {
-    std::uint32_t weight_sum = 0;
-    for (std::size_t k = 0; k < depth; ++k) {
-      weight_sum += static_cast<std::uint32_t>(weights[j][k]);
-    }
-    weight_sums[j] = static_cast<std::int32_t>(weight_sum);
     for (int i = 0; i < x_rows; ++i) {
       const std::uint8_t* row = x + static_cast<std::size_t>(i) * depth;
       std::uint32_t sum = 0;
       for (std::size_t k = 0; k < depth; ++k) {
-        sum += static_cast<std::uint32_t>(row[k] * weights[j][k]);
+        sum += static_cast<std::uint32_t>((row[k] - zero_point) * weights[j][k]);
       }
       products[i * kDotRows + j] = static_cast<std::int32_t>(sum);
     }
@@ -63,6 +59,7 @@ void dot_rows(const std::uint8_t* x, int x_rows, const std::int8_t* const* weigh
 
 }  // namespace
 
-const VectorKernels kPortableKernels{multiply_tile, requantize_tile, dot_rows};
+const VectorKernels kPortableKernels{kMostTileRows, RowFormat::kBytes, multiply_tile,
+                                     requantize_tile, dot_rows};
 
 }  // namespace qsim::golden

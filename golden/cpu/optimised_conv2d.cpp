@@ -14,11 +14,12 @@ namespace {
 constexpr std::size_t kBlockBytes = 256 * 1024;
 constexpr std::size_t kLineBytes = 64;
 
-// Rows of a power-of-two pitch would all fall into the same cache sets: an odd number of lines
-// spreads them.
+// Elements from row to row. Rows of a power-of-two pitch would all fall into the same cache sets:
+// an odd number of lines spreads them.
+template <typename Element>
 std::size_t row_pitch(std::size_t quads) {
-  const std::size_t lines = (quads * kQuad + kLineBytes - 1) / kLineBytes;
-  return (lines | 1) * kLineBytes;
+  const std::size_t lines = (quads * kQuad * sizeof(Element) + kLineBytes - 1) / kLineBytes;
+  return (lines | 1) * kLineBytes / sizeof(Element);
 }
 
 class Conv2dExecutor : public LayerExecutor {
@@ -29,39 +30,50 @@ class Conv2dExecutor : public LayerExecutor {
         input_(input),
         output_(output),
         kernels_(kernels),
-        packed_(pack_weights(conv, input, output)),
-        row_stride_(row_pitch(packed_.quads)) {}
+        packed_(pack_weights(conv, input, output)) {}
 
   void run(const Tensor& input, Tensor& output) const override {
+    kernels_.row_format == RowFormat::kWords ? run_on<std::uint16_t>(input, output)
+                                             : run_on<std::uint8_t>(input, output);
+  }
+
+ private:
+  template <typename Element>
+  void run_on(const Tensor& input, Tensor& output) const {
     const UnsignedActivations activations(input, input_);
     const PictureView picture{activations.data(), input_.shape,
                               static_cast<std::uint8_t>(unsigned_zero_point(input_))};
     auto* out = reinterpret_cast<std::uint8_t*>(output.bytes.data());
     const ImageShape& shape = output_.shape;
     const std::int64_t pixels = shape.batch * shape.height * shape.width;
-    const std::int64_t block = std::min(block_pixels(), round_up(pixels, kTileRows));
-    std::vector<std::uint8_t> rows(static_cast<std::size_t>(block) * row_stride_);
+    const std::size_t stride = row_pitch<Element>(packed_.quads);
+    const std::int64_t block =
+        std::min(block_pixels(stride * sizeof(Element)), round_up(pixels, kernels_.tile_rows));
+    std::vector<Element> rows(static_cast<std::size_t>(block) * stride);
     for (std::int64_t first = 0; first < pixels; first += block) {
       const std::int64_t count = std::min(block, pixels - first);
-      gather_rows(picture, conv_.window, shape, first, count, rows.data(), row_stride_);
-      multiply_block(rows.data(), count, out + first * shape.channels);
+      gather_rows(picture, conv_.window, shape, first, count, rows.data(), stride);
+      multiply_block(rows.data(), stride, count, out + first * shape.channels);
     }
   }
 
- private:
-  // A multiple of kTileRows, so that the last tile of a block may read whole tiles.
-  std::int64_t block_pixels() const {
-    const std::size_t tiles = kBlockBytes / (kTileRows * row_stride_);
-    return static_cast<std::int64_t>(std::max<std::size_t>(tiles, 1)) * kTileRows;
+  // A multiple of tile_rows, so that the last tile of a block may read whole tiles.
+  std::int64_t block_pixels(std::size_t row_bytes) const {
+    const auto tile_rows = static_cast<std::size_t>(kernels_.tile_rows);
+    const std::size_t tiles = kBlockBytes / (tile_rows * row_bytes);
+    return static_cast<std::int64_t>(std::max<std::size_t>(tiles, 1) * tile_rows);
   }
 
   // `out` is [count][channels], the ofmap at the block's first pixel.
-  void multiply_block(const std::uint8_t* rows, std::int64_t count, std::uint8_t* out) const {
-    alignas(64) std::int32_t acc[kTileRows * kPanelChannels];
+  template <typename Element>
+  void multiply_block(const Element* rows, std::size_t stride, std::int64_t count,
+                      std::uint8_t* out) const {
+    alignas(64) std::int32_t acc[kMostTileRows * kPanelChannels];
+    const std::int64_t tile_rows = kernels_.tile_rows;
     for (std::size_t panel = 0; panel < packed_.panel_count(); ++panel) {
-      for (std::int64_t row = 0; row < count; row += kTileRows) {
-        const int row_count = static_cast<int>(std::min<std::int64_t>(kTileRows, count - row));
-        const TileOperands operands{rows + static_cast<std::size_t>(row) * row_stride_, row_stride_,
+      for (std::int64_t row = 0; row < count; row += tile_rows) {
+        const int row_count = static_cast<int>(std::min(tile_rows, count - row));
+        const TileOperands operands{rows + static_cast<std::size_t>(row) * stride, stride,
                                     packed_.panel(panel), packed_.quads,
                                     packed_.initial[panel].values};
         kernels_.multiply_tile(operands, row_count, acc);
@@ -98,7 +110,6 @@ class Conv2dExecutor : public LayerExecutor {
   const Value& output_;
   const VectorKernels& kernels_;
   PackedWeights packed_;
-  std::size_t row_stride_;
 };
 
 }  // namespace

@@ -27,27 +27,25 @@ class FullyConnectedExecutor : public LayerExecutor {
         const int count =
             static_cast<int>(std::min<std::int64_t>(kDotRows, input_.shape.batch - n));
         std::int32_t products[kDotRows * kDotRows];
-        std::int32_t weight_sums[kDotRows];
-        kernels_.dot_rows(activations.data() + n * depth, count, rows,
-                          static_cast<std::size_t>(depth), products, weight_sums);
-        finish(products, weight_sums, n, count, co, output);
+        kernels_.dot_rows(activations.data() + n * depth, count, unsigned_zero_point(input_), rows,
+                          static_cast<std::size_t>(depth), products);
+        finish(products, n, count, co, output);
       }
     }
   }
 
  private:
-  void finish(const std::int32_t* products, const std::int32_t* weight_sums, std::int64_t n,
-              int count, std::int64_t co, Tensor& output) const {
+  void finish(const std::int32_t* products, std::int64_t n, int count, std::int64_t co,
+              Tensor& output) const {
     const Requantization& rq = fc_.requantization;
     const std::int32_t* bias = fc_.bias.as<std::int32_t>().data();
     const std::int64_t channels = output_.shape.channels;
     auto* out = reinterpret_cast<std::uint8_t*>(output.bytes.data());
     for (int i = 0; i < count; ++i) {
       for (int j = 0; j < kDotRows && co + j < channels; ++j) {
-        const std::int32_t acc = wrapping_add(
-            products[i * kDotRows + j], wrapping_mul(-unsigned_zero_point(input_), weight_sums[j]));
-        out[(n + i) * channels + co + j] = static_cast<std::uint8_t>(requantize(
-            acc, bias[co + j], rq.shift(co + j), rq.rounding, output_.zero_point, rq.lo, rq.hi));
+        out[(n + i) * channels + co + j] = static_cast<std::uint8_t>(
+            requantize(products[i * kDotRows + j], bias[co + j], rq.shift(co + j), rq.rounding,
+                       output_.zero_point, rq.lo, rq.hi));
       }
     }
   }

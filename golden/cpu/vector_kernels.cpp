@@ -1,6 +1,10 @@
 // Which instruction sets this processor has, and the kernels of each.
 #include "golden/cpu/vector_kernels.h"
 
+#include <algorithm>
+
+#include "core/avx_vnni.h"
+
 namespace qsim::golden {
 
 std::string_view vector_path_name(VectorPath path) {
@@ -9,6 +13,8 @@ std::string_view vector_path_name(VectorPath path) {
       return "auto";
     case VectorPath::kAvx512Vnni:
       return "avx512_vnni";
+    case VectorPath::kAvxVnni:
+      return "avx_vnni";
     case VectorPath::kAvx2:
       return "avx2";
     case VectorPath::kPortable:
@@ -26,6 +32,8 @@ bool is_available(VectorPath path) {
     case VectorPath::kAvx512Vnni:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+    case VectorPath::kAvxVnni:
+      return processor_has_avx_vnni();
     case VectorPath::kAvx2:
       return __builtin_cpu_supports("avx2");
 #endif
@@ -36,10 +44,7 @@ bool is_available(VectorPath path) {
 
 VectorPath resolve(VectorPath path) {
   if (path != VectorPath::kAuto) return path;
-  for (const VectorPath candidate : {VectorPath::kAvx512Vnni, VectorPath::kAvx2}) {
-    if (is_available(candidate)) return candidate;
-  }
-  return VectorPath::kPortable;
+  return *std::find_if(kVectorPaths.begin(), kVectorPaths.end(), is_available);
 }
 
 const VectorKernels& vector_kernels(VectorPath path) {
@@ -51,6 +56,8 @@ const VectorKernels& vector_kernels(VectorPath path) {
 #if defined(__x86_64__)
     case VectorPath::kAvx512Vnni:
       return kAvx512VnniKernels;
+    case VectorPath::kAvxVnni:
+      return kAvxVnniKernels;
     case VectorPath::kAvx2:
       return kAvx2Kernels;
 #endif

@@ -12,7 +12,7 @@
 
 namespace qsim::golden {
 
-inline constexpr int kTileRows = 14;       // output pixels of one tile
+inline constexpr int kMostTileRows = 14;   // output pixels of one tile: VectorKernels::tile_rows
 inline constexpr int kPanelChannels = 32;  // output channels of one packed weight panel
 inline constexpr int kQuad = 4;            // depth that one multiply-add instruction reduces
 inline constexpr int kDotRows = 4;         // rows that dot_rows takes on either side
@@ -34,17 +34,24 @@ struct OutputRange {
   std::int32_t hi;
 };
 
+// Activations of the rows of a tile: bytes, or the same numbers as 16-bit words, which AVX2
+// multiplies. Words are made once per gathered row and not in the innermost loop.
+enum class RowFormat : std::uint8_t { kBytes, kWords };
+
 struct TileOperands {
-  const std::uint8_t* rows;     // [kTileRows][row_stride], each 4 * quads bytes deep
-  std::size_t row_stride;       // bytes
+  const void* rows;             // [tile_rows][row_stride], each 4 * quads elements deep
+  std::size_t row_stride;       // elements
   const std::int8_t* panel;     // [quads][kPanelChannels][kQuad]
   std::size_t quads;            // depth / 4
   const std::int32_t* initial;  // [kPanelChannels], 64-byte aligned: where the psums start
 };
 
 struct VectorKernels {
+  int tile_rows;  // at most kMostTileRows
+  RowFormat row_format;
+
   // acc[r][c] = initial[c] + sum over k of rows[r][k] * panel[k][c], for r < row_count. Rows up to
-  // kTileRows are read and acc (64-byte aligned, [kTileRows][kPanelChannels]) may be written
+  // tile_rows are read and acc (64-byte aligned, [tile_rows][kPanelChannels]) may be written
   // beyond row_count.
   void (*multiply_tile)(const TileOperands& operands, int row_count, std::int32_t* acc);
 
@@ -54,16 +61,17 @@ struct VectorKernels {
                           const OutputRange& range, int channels, std::uint8_t* out,
                           std::size_t out_stride);
 
-  // products[i * kDotRows + j] = sum over k < depth of x[i][k] * weights[j][k] for i < x_rows;
-  // weight_sums[j] = sum over k of weights[j][k]. x is [x_rows][depth]; 1 <= x_rows <= kDotRows;
-  // weights are kDotRows pointers. Nothing is read beyond depth.
-  void (*dot_rows)(const std::uint8_t* x, int x_rows, const std::int8_t* const* weights,
-                   std::size_t depth, std::int32_t* products, std::int32_t* weight_sums);
+  // products[i * kDotRows + j] = sum over k < depth of (x[i][k] - zero_point) * weights[j][k] for
+  // i < x_rows. x is [x_rows][depth]; 1 <= x_rows <= kDotRows; weights are kDotRows pointers;
+  // zero_point is in 0..255. Nothing is read beyond depth.
+  void (*dot_rows)(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
+                   const std::int8_t* const* weights, std::size_t depth, std::int32_t* products);
 };
 
 extern const VectorKernels kPortableKernels;
 #if defined(__x86_64__)
 extern const VectorKernels kAvx2Kernels;
+extern const VectorKernels kAvxVnniKernels;
 extern const VectorKernels kAvx512VnniKernels;
 #endif
 

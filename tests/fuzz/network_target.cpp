@@ -16,8 +16,7 @@ namespace {
 // Plain loops, which the vector paths must agree with.
 std::vector<Tensor> golden_ofmaps(const Graph& graph, const Tensor& input) {
   const std::vector<Tensor> plain = golden::run_graph(graph, input, golden::Path::kPlain);
-  for (const golden::VectorPath path : {golden::VectorPath::kAvx512Vnni, golden::VectorPath::kAvx2,
-                                        golden::VectorPath::kPortable}) {
+  for (const golden::VectorPath path : golden::kVectorPaths) {
     if (!golden::is_available(path)) continue;
     golden::ExecutorOptions options;
     options.vector_path = path;

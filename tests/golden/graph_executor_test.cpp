@@ -1,8 +1,11 @@
 // What GraphExecutor promises beside the bits: reuse, what it returns, and what it refuses.
 #include "golden/cpu/graph_executor.h"
 
+#include <fstream>
+
 #include <gtest/gtest.h>
 
+#include "golden/cpu/vector_kernels.h"
 #include "tests/golden/random_graph.h"
 
 namespace qsim::golden {
@@ -104,13 +107,40 @@ TEST_F(GraphExecutorTest, RefusesAGraphThatIsNotValid) {
   EXPECT_THROW(GraphExecutor{graph_}, Error);
 }
 
-TEST(VectorPath, AutoResolvesToSomethingThatThisProcessorHas) {
-  EXPECT_NE(resolve(VectorPath::kAuto), VectorPath::kAuto);
-  EXPECT_TRUE(is_available(resolve(VectorPath::kAuto)));
+TEST(VectorPath, AutoIsTheFirstOfTheListThatThisProcessorHas) {
+  for (const VectorPath path : kVectorPaths) {
+    if (!is_available(path)) continue;
+    EXPECT_EQ(resolve(VectorPath::kAuto), path);
+    EXPECT_EQ(&vector_kernels(VectorPath::kAuto), &vector_kernels(path));
+    break;
+  }
+  EXPECT_TRUE(is_available(VectorPath::kPortable));
+}
+
+TEST(VectorPath, TheListGoesFromMoreMultiplicationsACycleToFewer) {
+  std::vector<std::string_view> names;
+  for (const VectorPath path : kVectorPaths) names.push_back(vector_path_name(path));
+  const std::vector<std::string_view> expected = {"avx512_vnni", "avx_vnni", "avx2", "portable"};
+  EXPECT_EQ(names, expected);
+}
+
+// Linux says the same as CPUID where it has names for it.
+TEST(VectorPath, ThisProcessorHasThePathsWhoseFlagsTheSystemNames) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string flags;
+  while (std::getline(file, flags) && !flags.starts_with("flags")) {
+  }
+  if (flags.empty()) GTEST_SKIP() << "skipped: /proc/cpuinfo names no flags";
+  const auto named = [&](const std::string& flag) {
+    return (flags + " ").find(" " + flag + " ") != std::string::npos;
+  };
+  EXPECT_EQ(is_available(VectorPath::kAvx512Vnni), named("avx512_vnni") && named("avx512bw"));
+  EXPECT_EQ(is_available(VectorPath::kAvxVnni), named("avx_vnni"));
+  EXPECT_EQ(is_available(VectorPath::kAvx2), named("avx2"));
 }
 
 TEST_F(GraphExecutorTest, RefusesInstructionsThatThisProcessorLacks) {
-  for (const VectorPath path : {VectorPath::kAvx512Vnni, VectorPath::kAvx2}) {
+  for (const VectorPath path : kVectorPaths) {
     if (is_available(path)) continue;
     EXPECT_THROW(GraphExecutor(graph_, ExecutorOptions{.vector_path = path}), Error);
     return;

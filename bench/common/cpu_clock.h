@@ -1,0 +1,16 @@
+// The clock of one-threaded measurements: on an idle machine it is wall time, and a busy neighbour
+// disturbs it less.
+#pragma once
+
+#include <ctime>
+
+namespace qsim::bench {
+
+// CPU time that this process has taken, in seconds.
+inline double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+}  // namespace qsim::bench

@@ -1,0 +1,94 @@
+// What the kernels on 256-bit registers, with AVX2 and with AVX-VNNI, have in common. x86-64 only.
+#pragma once
+
+#include "golden/cpu/vector_kernels.h"
+
+#if defined(__x86_64__)
+#include <algorithm>
+
+#include <immintrin.h>
+
+#define QSIM_AVX2 __attribute__((target("avx2")))
+
+namespace qsim::golden {
+
+inline constexpr int kLanes256 = 8;
+// Sixteen registers: six rows by two vectors of psums, two weight vectors, an activation and a
+// product. A step is two loads of weights and six of activations for twelve multiply-adds.
+inline constexpr int kBlockRows = 6;
+inline constexpr int kBlockVectors = 2;
+inline constexpr int kTileRows256 = 2 * kBlockRows;
+// Depth that all blocks of a tile take before the next: this much of a panel and of the tile's
+// rows is at home in a first-level cache of 32 KiB.
+inline constexpr std::size_t kSliceQuads = 96;
+static_assert(kTileRows256 <= kMostTileRows);
+
+QSIM_AVX2 inline __m256i load256(const void* address) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(address));
+}
+
+QSIM_AVX2 inline void store256(void* address, __m256i vector) {
+  _mm256_storeu_si256(static_cast<__m256i*>(address), vector);
+}
+
+QSIM_AVX2 inline std::int32_t sum_lanes(__m256i vector) {
+  const __m256i pairs = _mm256_hadd_epi32(vector, vector);
+  const __m256i quads = _mm256_hadd_epi32(pairs, pairs);
+  return _mm_cvtsi128_si32(
+      _mm_add_epi32(_mm256_castsi256_si128(quads), _mm256_extracti128_si256(quads, 1)));
+}
+
+// What a dot product has beyond its last whole vector of `step` depths, added to `sum`.
+template <std::size_t step>
+std::int32_t add_tail(std::int32_t sum, const std::uint8_t* x, std::int32_t zero_point,
+                      const std::int8_t* weights, std::size_t depth) {
+  auto total = static_cast<std::uint32_t>(sum);
+  for (std::size_t k = depth / step * step; k < depth; ++k) {
+    total += static_cast<std::uint32_t>((x[k] - zero_point) * weights[k]);
+  }
+  return static_cast<std::int32_t>(total);
+}
+
+// One block of kBlockRows rows: a slice of its depth, and the channels of kBlockVectors vectors.
+struct BlockOperands {
+  const void* rows;
+  std::size_t row_stride;  // elements
+  const std::int8_t* panel;
+  std::size_t quads;
+  const std::int32_t* start;  // row r's psums start at start[r * start_stride]
+  std::size_t start_stride;
+};
+
+// A tile as slices of depth, blocks of rows and blocks of `channels`; `multiply_block` does one:
+// acc[r][c] = start[r][c] + what the slice adds.
+template <typename Element, int channels, typename MultiplyBlock>
+void multiply_in_blocks(const TileOperands& operands, int row_count, std::int32_t* acc,
+                        MultiplyBlock multiply_block) {
+  static_assert(kPanelChannels % channels == 0);
+  const auto* rows = static_cast<const Element*>(operands.rows);
+  for (std::size_t quad = 0; quad < operands.quads; quad += kSliceQuads) {
+    const std::size_t quads = std::min(kSliceQuads, operands.quads - quad);
+    for (int row = 0; row < row_count; row += kBlockRows) {
+      for (int channel = 0; channel < kPanelChannels; channel += channels) {
+        std::int32_t* psums = acc + row * kPanelChannels + channel;
+        const bool first = quad == 0;
+        multiply_block(
+            BlockOperands{rows + static_cast<std::size_t>(row) * operands.row_stride + quad * kQuad,
+                          operands.row_stride,
+                          operands.panel +
+                              (quad * kPanelChannels + static_cast<std::size_t>(channel)) * kQuad,
+                          quads, first ? operands.initial + channel : psums,
+                          first ? 0 : static_cast<std::size_t>(kPanelChannels)},
+            psums);
+      }
+    }
+  }
+}
+
+// kAvx2Kernels.requantize_tile
+void requantize_tile_256(const std::int32_t* acc, int row_count, const RoundingPanel& rounding,
+                         const OutputRange& range, int channels, std::uint8_t* out,
+                         std::size_t out_stride);
+
+}  // namespace qsim::golden
+#endif
