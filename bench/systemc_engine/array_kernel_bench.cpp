@@ -97,8 +97,7 @@ void run_case(const Case& c, bool figures) {
   arch.accumulator_kib = c.accumulator_kib;
   for (const std::uint32_t size : {8u, 14u, 32u}) {
     const Execute e = convolution(arch, size);
-    for (const VectorPath path :
-         {VectorPath::kPortable, VectorPath::kAvx2, VectorPath::kAvx512Vnni}) {
+    for (const VectorPath path : kVectorPaths) {
       if (!is_supported(path)) continue;
       const std::string variant(vector_path_name(path));
       print(c, e, variant, seconds_a_command(e, arch, path, false), figures);

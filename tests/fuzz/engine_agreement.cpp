@@ -17,8 +17,7 @@ constexpr int kRandomOrders = 2;
 // The path that QSIM_FUZZ_VECTOR_PATH names, where the processor has it; else the best.
 SystemcEngineOptions systemc_options() {
   const char* const wanted = std::getenv("QSIM_FUZZ_VECTOR_PATH");
-  for (const VectorPath path :
-       {VectorPath::kPortable, VectorPath::kAvx2, VectorPath::kAvx512Vnni}) {
+  for (const VectorPath path : kVectorPaths) {
     if (wanted != nullptr && vector_path_name(path) == wanted && is_supported(path)) return {path};
   }
   return {};

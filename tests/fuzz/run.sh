@@ -46,8 +46,8 @@ mkdir -p "$build"/{corpus,findings,logs}
 
 # One of the SystemC engine's vector paths, a different one from seed to seed; the best where the
 # processor lacks it.
-paths=(portable avx2 avx512_vnni)
-QSIM_FUZZ_VECTOR_PATH=${QSIM_FUZZ_VECTOR_PATH:-${paths[$((seed % 3))]}}
+paths=(portable avx2 avx_vnni avx512_vnni)
+QSIM_FUZZ_VECTOR_PATH=${QSIM_FUZZ_VECTOR_PATH:-${paths[$((seed % ${#paths[@]}))]}}
 export QSIM_FUZZ_VECTOR_PATH
 
 # The longest input worth trying.

@@ -57,7 +57,11 @@ void ArrayKernel::execute(const Execute& execute, const ArchConfig& arch,
              "EXECUTE with a size or stride of zero");
 #if defined(__x86_64__)
   if (path_ == VectorPath::kAvx512Vnni) {
-    return run_array_vnni(
+    return run_array_avx512_vnni(
+        operands_.prepare(execute, arch, OperandFormat::kBiasedBytes, scratchpads));
+  }
+  if (path_ == VectorPath::kAvxVnni) {
+    return run_array_avx_vnni(
         operands_.prepare(execute, arch, OperandFormat::kBiasedBytes, scratchpads));
   }
   if (path_ == VectorPath::kAvx2) {

@@ -7,44 +7,21 @@
 
 #include "sim/systemc/datapath/array_block.h"
 #include "sim/systemc/datapath/array_paths.h"
+#include "sim/systemc/datapath/array_vectors.h"
 
 namespace qsim {
 namespace {
 
 // vpmaddwd on sign-extended pairs. (vpmaddubsw on bytes would saturate its 16-bit sums.)
-struct Lanes8 {
-  using Register = __m256i;
-  static constexpr std::size_t kLanes = 8;
+struct Lanes8 : Vector8 {
   static constexpr bool kAddsBias = false;
-  QSIM_INLINE Register load(const void* from) {
-    return _mm256_loadu_si256(static_cast<const __m256i*>(from));
-  }
-  QSIM_INLINE void store(void* to, Register value) {
-    _mm256_storeu_si256(static_cast<__m256i*>(to), value);
-  }
-  QSIM_INLINE Register add(Register a, Register b) { return _mm256_add_epi32(a, b); }
-  QSIM_INLINE Register broadcast(const std::uint32_t* from) {
-    return _mm256_set1_epi32(static_cast<int>(*from));
-  }
   QSIM_INLINE Register multiply_add(Register sum, Register x, Register w) {
     return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w));
   }
 };
 
-struct Lanes4 {
-  using Register = __m128i;
-  static constexpr std::size_t kLanes = 4;
+struct Lanes4 : Vector4 {
   static constexpr bool kAddsBias = false;
-  QSIM_INLINE Register load(const void* from) {
-    return _mm_loadu_si128(static_cast<const __m128i*>(from));
-  }
-  QSIM_INLINE void store(void* to, Register value) {
-    _mm_storeu_si128(static_cast<__m128i*>(to), value);
-  }
-  QSIM_INLINE Register add(Register a, Register b) { return _mm_add_epi32(a, b); }
-  QSIM_INLINE Register broadcast(const std::uint32_t* from) {
-    return _mm_set1_epi32(static_cast<int>(*from));
-  }
   QSIM_INLINE Register multiply_add(Register sum, Register x, Register w) {
     return _mm_add_epi32(sum, _mm_madd_epi16(x, w));
   }

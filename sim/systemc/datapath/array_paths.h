@@ -1,4 +1,4 @@
-// The vector implementations behind ArrayKernel; each needs a processor that has the instructions
+// The vector implementations of ArrayKernel; each needs a processor that has the instructions
 // (vector_path.h) and the operand format it names. x86-64 only.
 #pragma once
 
@@ -6,7 +6,8 @@
 
 namespace qsim {
 
-void run_array_avx2(const LaneView& view);  // kSignedPairs
-void run_array_vnni(const LaneView& view);  // kBiasedBytes
+void run_array_avx2(const LaneView& view);         // kSignedPairs
+void run_array_avx_vnni(const LaneView& view);     // kBiasedBytes
+void run_array_avx512_vnni(const LaneView& view);  // kBiasedBytes
 
 }  // namespace qsim

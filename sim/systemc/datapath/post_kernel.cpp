@@ -141,7 +141,7 @@ void post_tile(const Post& post, const ArchConfig& arch, VectorPath path,
                           scratchpads.outputs(post.out_addr, out_words).data()};
 #if defined(__x86_64__)
   if (path == VectorPath::kAvx512Vnni) return run_post_avx512(epilogue);
-  if (path == VectorPath::kAvx2) return run_post_avx2(epilogue);
+  if (path == VectorPath::kAvxVnni || path == VectorPath::kAvx2) return run_post_avx2(epilogue);
 #endif
   run_post_portable(epilogue);
 }

@@ -1,5 +1,9 @@
 #include "sim/systemc/datapath/vector_path.h"
 
+#include <algorithm>
+
+#include "core/avx_vnni.h"
+
 namespace qsim {
 
 std::string_view vector_path_name(VectorPath path) {
@@ -8,6 +12,8 @@ std::string_view vector_path_name(VectorPath path) {
       return "portable";
     case VectorPath::kAvx2:
       return "avx2";
+    case VectorPath::kAvxVnni:
+      return "avx_vnni";
     case VectorPath::kAvx512Vnni:
       return "avx512_vnni";
   }
@@ -21,6 +27,8 @@ bool is_supported(VectorPath path) {
       return true;
     case VectorPath::kAvx2:
       return __builtin_cpu_supports("avx2") != 0;
+    case VectorPath::kAvxVnni:
+      return processor_has_avx_vnni();
     case VectorPath::kAvx512Vnni:
       return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
              __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
@@ -30,10 +38,6 @@ bool is_supported(VectorPath path) {
   return path == VectorPath::kPortable;
 }
 
-VectorPath best_vector_path() {
-  if (is_supported(VectorPath::kAvx512Vnni)) return VectorPath::kAvx512Vnni;
-  if (is_supported(VectorPath::kAvx2)) return VectorPath::kAvx2;
-  return VectorPath::kPortable;
-}
+VectorPath best_vector_path() { return *std::ranges::find_if(kVectorPaths, is_supported); }
 
 }  // namespace qsim

@@ -24,8 +24,6 @@ constexpr ArraySize kArraySizes[] = {{4, 4},   {8, 8},   {16, 16}, {16, 32}, {32
                                      {16, 4},  {8, 4},   {4, 8},   {32, 16}, {64, 64},  {8, 64},
                                      {128, 8}, {4, 128}, {64, 16}, {16, 64}, {128, 128}};
 
-constexpr VectorPath kPaths[] = {VectorPath::kPortable, VectorPath::kAvx2, VectorPath::kAvx512Vnni};
-
 template <typename T>
 void copy_into(const std::vector<T>& from, std::span<T> to) {
   ASSERT_EQ(from.size(), to.size());
@@ -81,7 +79,7 @@ std::string case_text(VectorPath path, const ArchConfig& arch, std::uint64_t see
 // Runs `body(path, arch, seed)` for every supported path and array size.
 template <typename Body>
 void for_each_case(std::uint64_t seeds, Body body) {
-  for (const VectorPath path : kPaths) {
+  for (const VectorPath path : kVectorPaths) {
     if (!is_supported(path)) continue;
     for (const ArraySize& size : kArraySizes) {
       const ArchConfig arch = small_arch(size.rows, size.cols);
@@ -135,7 +133,7 @@ TEST(ArrayKernel, ACommandBeyondTheEndOfAMemoryIsAnInternalError) {
   const ArchConfig arch = small_arch(16, 16);
   Scratchpads scratchpads(arch);
   Random random(1);
-  for (const VectorPath path : kPaths) {
+  for (const VectorPath path : kVectorPaths) {
     if (!is_supported(path)) continue;
     Execute execute = random_execute(random, arch);
     execute.acc_addr = static_cast<std::uint32_t>(arch.accumulator_half_words());

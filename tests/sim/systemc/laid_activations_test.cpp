@@ -91,10 +91,7 @@ std::string test_name(const testing::TestParamInfo<VectorPath>& info) {
   return std::string(vector_path_name(info.param));
 }
 
-INSTANTIATE_TEST_SUITE_P(Paths, LaidActivationsTest,
-                         testing::Values(VectorPath::kAvx512Vnni, VectorPath::kAvx2,
-                                         VectorPath::kPortable),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Paths, LaidActivationsTest, testing::ValuesIn(kVectorPaths), test_name);
 
 LaidActivations& lay(LaidActivationsCache& cache, std::uint32_t act_addr, std::size_t lanes) {
   Execute reading;

@@ -74,8 +74,7 @@ void expect_same_psums(VectorPath path, const ArchConfig& arch) {
 }
 
 TEST(SteppedOverColumns, MayLieBeyondTheEndOfTheScratchpad) {
-  for (const VectorPath path :
-       {VectorPath::kPortable, VectorPath::kAvx2, VectorPath::kAvx512Vnni}) {
+  for (const VectorPath path : kVectorPaths) {
     if (!is_supported(path)) continue;
     for (const std::int64_t size : {4, 16}) expect_same_psums(path, small_arch(size, size));
   }

@@ -1,7 +1,7 @@
-// Results do not depend on the vector path: with AVX-512 VNNI, with AVX2 and with plain loops the
-// SystemC engine leaves golden's bytes, in whole networks and in random layers. (A process has one
-// engine, so each path is a test of its own; tests/sim/systemc/kernel_test.cpp does the same by
-// command.)
+// Results do not depend on the vector path: with each kind of vector instructions and with plain
+// loops the SystemC engine leaves golden's bytes, in whole networks and in random layers. (A
+// process has one engine, so each path is a test of its own; tests/sim/systemc/kernel_test.cpp does
+// the same by command.)
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
@@ -74,10 +74,7 @@ std::string test_name(const testing::TestParamInfo<VectorPath>& info) {
   return std::string(vector_path_name(info.param));
 }
 
-INSTANTIATE_TEST_SUITE_P(Paths, SystemcVectorPath,
-                         testing::Values(VectorPath::kAvx512Vnni, VectorPath::kAvx2,
-                                         VectorPath::kPortable),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Paths, SystemcVectorPath, testing::ValuesIn(kVectorPaths), test_name);
 
 }  // namespace
 }  // namespace qsim

@@ -1,0 +1,42 @@
+// ArrayKernel with AVX-VNNI, which has vpdpbusd without AVX-512: 32 multiply-accumulates an
+// instruction.
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define QSIM_KERNEL_TARGET __attribute__((target("avx2,avxvnni")))
+#define QSIM_INLINE QSIM_KERNEL_TARGET static inline __attribute__((always_inline))
+
+#include "sim/systemc/datapath/array_block.h"
+#include "sim/systemc/datapath/array_paths.h"
+#include "sim/systemc/datapath/array_vectors.h"
+
+namespace qsim {
+namespace {
+
+// As in array_kernel_avx512_vnni.cpp, activations come with 128 added.
+struct Lanes8 : Vector8 {
+  static constexpr bool kAddsBias = true;
+  QSIM_INLINE Register multiply_add(Register sum, Register x, Register w) {
+    return _mm256_dpbusd_avx_epi32(sum, x, w);
+  }
+};
+
+struct Lanes4 : Vector4 {
+  static constexpr bool kAddsBias = true;
+  QSIM_INLINE Register multiply_add(Register sum, Register x, Register w) {
+    return _mm_dpbusd_avx_epi32(sum, x, w);
+  }
+};
+
+}  // namespace
+
+// 12 of the 16 registers hold psums.
+void run_array_avx_vnni(const LaneView& view) {
+  if (view.columns == 4) return array_block::run_blocks<Lanes4, 1, 12>(view);
+  if (view.columns == 8) return array_block::run_blocks<Lanes8, 1, 12>(view);
+  array_block::run_blocks<Lanes8, 2, 6>(view);
+}
+
+}  // namespace qsim
+
+#endif  // defined(__x86_64__)
