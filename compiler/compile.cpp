@@ -16,23 +16,25 @@ std::vector<FusedLayer> fused_layers(const Graph& graph, const ArchConfig& arch)
   return layers;
 }
 
-void drop_weights(Layer& layer) {
-  const auto drop = [](Tensor& weights) { weights.bytes = std::vector<std::byte>(); };
-  if (auto* conv = std::get_if<Conv2d>(&layer.operation)) drop(conv->weights);
-  if (auto* fc = std::get_if<FullyConnected>(&layer.operation)) drop(fc->weights);
+void keep_weights(const SpentWeights&) {}
+
+Tensor& weights_of(Layer& layer) {
+  auto* conv = std::get_if<Conv2d>(&layer.operation);
+  return conv != nullptr ? conv->weights : std::get<FullyConnected>(layer.operation).weights;
 }
 
 }  // namespace
 
 Program compile(const Graph& graph, const ArchConfig& arch) {
-  return Compilation(graph, arch).program();
+  const std::vector<FusedLayer> layers = fused_layers(graph, arch);
+  return lower(graph.name, plan_memory(layers, arch), arch, keep_weights);
 }
 
-Compilation::Compilation(const Graph& graph, const ArchConfig& arch)
-    : graph_(graph),
+Compilation::Compilation(Graph graph, const ArchConfig& arch)
+    : graph_(std::move(graph)),
       arch_(arch),
-      layers_(fused_layers(graph, arch)),
-      plan_(plan_memory(layers_, arch)) {}
+      layers_(fused_layers(graph_, arch_)),
+      plan_(plan_memory(layers_, arch_)) {}
 
 std::vector<bool> Compilation::ofmap_layers() const {
   std::vector<bool> layers(graph_.layers.size());
@@ -41,18 +43,16 @@ std::vector<bool> Compilation::ofmap_layers() const {
   return layers;
 }
 
-Program Compilation::program() const {
-  return lower(graph_.name, plan_, arch_, [](std::span<const std::int8_t>) {});
-}
+Program Compilation::program() const& { return lower(graph_.name, plan_, arch_, keep_weights); }
 
-Program Compilation::program_taking_weights(Graph& graph) const {
-  QSIM_CHECK(&graph == &graph_, "the weights of another graph");
-  Program program = lower(graph_.name, plan_, arch_, [](std::span<const std::int8_t> spent) {
-    // The passes see weights as const; here they are the caller's to give away.
-    auto* bytes = reinterpret_cast<std::byte*>(const_cast<std::int8_t*>(spent.data()));
-    release_pages({bytes, spent.size()});
+Program Compilation::program() && {
+  Program program = lower(graph_.name, plan_, arch_, [this](const SpentWeights& spent) {
+    Layer& layer = graph_.layers[static_cast<std::size_t>(spent.layer.weights_layer)];
+    release_pages(std::span(weights_of(layer).bytes).subspan(spent.begin, spent.end - spent.begin));
   });
-  for (Layer& layer : graph.layers) drop_weights(layer);
+  graph_ = {};
+  layers_.clear();
+  plan_ = {};
   return program;
 }
 

@@ -14,33 +14,34 @@ namespace qsim {
 // this accelerator cannot run. The same graph and config always give the same program.
 Program compile(const Graph& graph, const ArchConfig& arch);
 
-// The same in two steps, for who has something to do with the graph's weights (run golden) once it
-// is known that the graph compiles, and can do without them afterwards. `graph` and `arch` must
-// outlive this object and stay as they are between the steps.
+// The same in two steps, for a caller that runs golden between them. Step 1 refuses what the
+// accelerator cannot run, before any work is done for it. Step 2 makes the program. The object owns
+// the graph, so that step 2 can free the graph's weights while it packs the program's
+// (docs/adr/0007-the-compilation-owns-the-graph.md).
 class Compilation {
  public:
   // Step 1: the passes, the tiling, the memory plan. Throws as compile().
-  Compilation(const Graph& graph, const ArchConfig& arch);
-  Compilation(Graph&&, const ArchConfig&) = delete;
+  Compilation(Graph graph, const ArchConfig& arch);
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
+  // The graph as it was given. After `program() &&` it is empty.
+  const Graph& graph() const { return graph_; }
   // For each graph layer whether its output is the ofmap of a program layer; the others run fused
   // inside one.
   std::vector<bool> ofmap_layers() const;
 
-  // Step 2. Throws Error (exit code 4) for commands beyond their 256 bits.
-  Program program() const;
-  // The same, and takes the weights' memory while it goes: they are never in memory twice.
-  // `graph` is the constructor's; afterwards its weights are tensors of no bytes, so it is good for
-  // names, shapes and values alone.
-  Program program_taking_weights(Graph& graph) const;
+  // Step 2. Throws Error (exit code 4) for commands that do not fit 256 bits. The second form frees
+  // each part of the graph's weights as soon as that part is packed, so the weights are in memory
+  // once; the first form keeps the graph.
+  Program program() const&;
+  Program program() &&;
 
  private:
-  const Graph& graph_;
-  const ArchConfig& arch_;
-  std::vector<FusedLayer> layers_;
-  MemoryPlan plan_;  // points into layers_
+  Graph graph_;
+  ArchConfig arch_;
+  std::vector<FusedLayer> layers_;  // point into graph_
+  MemoryPlan plan_;                 // points into layers_
 };
 
 }  // namespace qsim

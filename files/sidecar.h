@@ -6,13 +6,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "core/graph.h"
-#include "files/image.h"
 
 namespace qsim {
 
@@ -27,14 +25,5 @@ struct Sidecar {
 
 // Throws Error with file:line:column for a malformed file; no value when there is no file.
 std::optional<Sidecar> load_sidecar_of(const std::filesystem::path& model_path);
-
-// A picture as the graph's input tensor: resized, v = (x / 255 - mean) / std in float32, then
-// quantize_input. Throws Error when the graph does not take one RGB picture of that size.
-Tensor preprocess(const Image& image, const Sidecar& sidecar, const Graph& graph);
-
-// q = saturate(round_half_even(v * 2^scale_exponent) + zero_point): ONNX QuantizeLinear in
-// float32 of a float32 tensor. Throws Error for another shape or dtype, a value that is not finite,
-// or a Value without scale_exponent.
-Tensor quantize_input(const Tensor& float_nhwc, const Value& value);
 
 }  // namespace qsim

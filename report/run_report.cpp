@@ -1,8 +1,6 @@
 #include "report/run_report.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "core/dram_channel.h"
 
@@ -106,28 +104,6 @@ void add_layers(RunReport& report, const Program& program, const RunResult& resu
   const bool has_time = std::any_of(result.times.begin(), result.times.end(),
                                     [](auto& unit) { return !unit.empty(); });
   if (has_time) add_timing(report, program, result);
-}
-
-std::vector<OutputClass> top_classes(const std::vector<double>& logits, bool has_scale,
-                                     const std::vector<std::string>& labels, std::size_t count) {
-  if (logits.empty()) return {};
-  const double best = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (const double logit : logits) sum += std::exp(logit - best);
-  std::vector<std::size_t> order(logits.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
-  std::vector<OutputClass> classes;
-  for (std::size_t i = 0; i < std::min(count, order.size()); ++i) {
-    OutputClass entry;
-    entry.index = static_cast<std::int64_t>(order[i]);
-    if (order[i] < labels.size()) entry.label = labels[order[i]];
-    entry.score = logits[order[i]];
-    if (has_scale) entry.probability = std::exp(entry.score - best) / sum;
-    classes.push_back(std::move(entry));
-  }
-  return classes;
 }
 
 }  // namespace qsim

@@ -8,6 +8,7 @@
 #include "analysis/array_time.h"
 #include "analysis/cycle_accounting.h"
 #include "report/compare.h"
+#include "report/output_class.h"
 
 namespace qsim {
 
@@ -67,14 +68,6 @@ struct ReportUnit {
   std::vector<Stall> stalls;
 };
 
-// One class of the output, best first.
-struct OutputClass {
-  std::int64_t index = 0;
-  std::string label;                  // "" when the model has no labels
-  std::optional<double> probability;  // softmax; absent when the output has no scale
-  double score = 0;                   // dequantized, or the raw value when there is no scale
-};
-
 struct PhaseSeconds {
   double import = 0;
   double compile = 0;
@@ -98,7 +91,7 @@ struct RunReport {
   std::vector<ReportUnit> units;  // empty without time
   double wall_seconds = 0;        // the engine alone
   PhaseSeconds phases;
-  std::vector<OutputClass> top;
+  std::vector<OutputClass> top;         // best first
   std::optional<VerifySummary> verify;  // absent: not compared
 };
 
@@ -106,10 +99,5 @@ struct RunReport {
 // engine that has none. Throws InternalError when the run's times break a rule of
 // analysis/cycle_accounting.h.
 void add_layers(RunReport& report, const Program& program, const RunResult& result);
-
-// The `count` best of one picture's scores. `logits` are dequantized when `has_scale`; labels may
-// be empty.
-std::vector<OutputClass> top_classes(const std::vector<double>& logits, bool has_scale,
-                                     const std::vector<std::string>& labels, std::size_t count);
 
 }  // namespace qsim

@@ -4,8 +4,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/session/golden_backend.h"
+#include "cli/session/model_source.h"
 #include "cli/session/network.h"
-#include "cli/session/provenance.h"
 #include "cli/session/vector_manifest.h"
 #include "compiler/compile.h"
 #include "core/program_text.h"
@@ -28,7 +28,7 @@ std::int64_t mismatches(const Network& network, const Program& program, const Ve
                         GoldenSelection& golden) {
   RunResult result;
   result.ofmaps = vectors.ofmaps;
-  const std::vector<Tensor> expected = golden.runner(network.model.graph)->run(network.input);
+  const std::vector<Tensor> expected = golden.runner(network.graph)->run(network.input);
   return compare_ofmaps(program, expected, result).mismatches();
 }
 
@@ -47,9 +47,8 @@ void write_files(Context& context, const Network& network, const Program& progra
   folder.add_text({"program.qprog", "qprog", "", {}, "the program as text"}, program_text(program));
   folder.add_text({"config.yaml", "yaml", "", {}, "the configuration, resolved"},
                   arch_config_yaml(program.arch));
-  const Provenance provenance = provenance_of(context.argv(), context.options(), network);
   context.write_file(path / "manifest.json",
-                     manifest_json(provenance, program, vectors, folder.files()));
+                     manifest_json(network.provenance, program, vectors, folder.files()));
 }
 
 Sheet summary(const Options& options, const Program& program, const Vectors& vectors) {
@@ -71,8 +70,8 @@ ExitCode export_vectors_command(Context& context) {
   context.make_folder(options.out);
   GoldenSelection golden("", "auto", [&](const std::string& line) { context.note(line); });
   const ArchConfig config = load_config(options);
-  const Network network = import_network(options, config, golden);
-  const Program program = compile(network.model.graph, config);
+  const Network network = import_network(context.argv(), options, config, golden);
+  const Program program = compile(network.graph, config);
   context.progress("running " + with_thousands(program.command_count()) + " commands");
   const Vectors vectors = make_vectors(program, network.input);
   const std::int64_t wrong = mismatches(network, program, vectors, golden);

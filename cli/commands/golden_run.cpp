@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands/commands.h"
-#include "cli/host_tensors/host_layout.h"
+#include "cli/host_tensors/classes.h"
 #include "cli/session/golden_backend.h"
 #include "cli/session/memory_need.h"
 #include "cli/session/picture_series.h"
@@ -46,7 +46,8 @@ std::int64_t series_bytes(const Graph& graph, const PictureSeries& series, const
 
 // The last batch keeps what the one before it left in places without a picture.
 Classification classify(Context& context, const Graph& graph, const PictureSeries& series,
-                        GoldenRunner& runner) {
+                        GoldenSelection& golden) {
+  const std::unique_ptr<GoldenRunner> runner = golden.runner(graph, GoldenKeep::kLastLayer);
   const std::int64_t batch = graph.input.shape.batch;
   Value last = graph.layers.back().output;
   last.shape.batch = series.count();
@@ -56,7 +57,7 @@ Classification classify(Context& context, const Graph& graph, const PictureSerie
   const std::size_t picture_bytes = input.bytes.size() / static_cast<std::size_t>(batch);
   std::vector<Tensor> outputs;
   // A GPU's first run loads the kernels' code.
-  if (runner.backend() == GoldenBackend::kCuda) runner.run(input, outputs);
+  if (runner->backend() == GoldenBackend::kCuda) runner->run(input, outputs);
   for (std::int64_t done = 0; done < series.count(); done += batch) {
     const std::int64_t pictures = std::min(batch, series.count() - done);
     for (std::int64_t i = 0; i < pictures; ++i) {
@@ -65,7 +66,7 @@ Classification classify(Context& context, const Graph& graph, const PictureSerie
           series.read(done + i, std::span(input.bytes).subspan(place, picture_bytes));
       if (label) result.labels.push_back(*label);
     }
-    timed(result.seconds, [&] { runner.run(input, outputs); });
+    timed(result.seconds, [&] { runner->run(input, outputs); });
     append(outputs.back(), pictures, done, result.outputs);
     context.progress(with_thousands(done + pictures) + " of " + with_thousands(series.count()) +
                      " pictures");
@@ -73,35 +74,26 @@ Classification classify(Context& context, const Graph& graph, const PictureSerie
   return result;
 }
 
-bool has_classes(const Value& output) {
-  return output.shape.height * output.shape.width == 1 && output.shape.channels > 1;
-}
-
-OutputClass best_class(const Classification& result, const Value& output, std::int64_t picture,
-                       const std::vector<std::string>& labels) {
-  const std::vector<double> scores = picture_scores(result.outputs, output, picture);
-  return top_classes(scores, output.scale_exponent.has_value(), labels, 1).front();
-}
-
-std::int64_t count_correct(const Classification& result, const Value& output) {
+std::int64_t count_correct(const Classification& result, const OutputForm& form) {
   std::int64_t correct = 0;
   for (std::size_t i = 0; i < result.labels.size(); ++i) {
-    const OutputClass best = best_class(result, output, static_cast<std::int64_t>(i), {});
+    const auto picture = static_cast<std::int64_t>(i);
+    const OutputClass best = best_classes(result.outputs, form, picture, {}, 1).front();
     correct += best.index == result.labels[i] ? 1 : 0;
   }
   return correct;
 }
 
 // One row a picture; for people and scripts that have a few of them. output.npy has them all.
-SheetTable classes_table(const Classification& result, const Value& output, const Model& model,
+SheetTable classes_table(const Classification& result, const OutputForm& form, const Model& model,
                          std::int64_t first) {
-  const bool has_scale = output.scale_exponent.has_value();
+  const bool has_scale = form.value.scale_exponent.has_value();
   SheetTable table{
       "classes", {"picture", "class", "name", has_scale ? "probability" : "value"}, {}};
   const std::vector<std::string> labels =
       model.sidecar ? model.sidecar->labels : std::vector<std::string>{};
   for (std::int64_t i = 0; i < result.outputs.shape[0]; ++i) {
-    const OutputClass best = best_class(result, output, i, labels);
+    const OutputClass best = best_classes(result.outputs, form, i, labels, 1).front();
     const Cell sure =
         has_scale ? Cell(*best.probability) : Cell(static_cast<std::int64_t>(best.score));
     table.rows.push_back({first + i, best.index, best.label, sure});
@@ -109,10 +101,9 @@ SheetTable classes_table(const Classification& result, const Value& output, cons
   return table;
 }
 
-void keep_output(Context& context, Graph& graph, const Classification& result) {
+void keep_output(Context& context, const OutputForm& form, const Classification& result) {
   if (context.options().out.empty()) return;
-  set_batch(graph, result.outputs.shape[0]);
-  const Tensor output = output_to_host(result.outputs, graph.layers.size() - 1, graph, true);
+  const Tensor output = output_to_host(result.outputs, form, true);
   context.write_file(std::filesystem::path(context.options().out) / "output.npy",
                      npy_bytes(output));
 }
@@ -120,7 +111,7 @@ void keep_output(Context& context, Graph& graph, const Classification& result) {
 // For people the time carries its unit; for JSON it is a number.
 Sheet sheet_of(const Model& model, const PictureSeries& series, const Classification& result,
                const std::string& backend, std::int64_t batch, bool json) {
-  const Value& output = model.graph.layers.back().output;
+  const OutputForm form = output_form(model.graph);
   const double rate = static_cast<double>(series.count()) / std::max(result.seconds, 1e-9);
   Sheet sheet;
   sheet.schema = "qsim.golden-run/1";
@@ -129,15 +120,15 @@ Sheet sheet_of(const Model& model, const PictureSeries& series, const Classifica
   sheet.add("backend", backend);
   sheet.add("pictures", series.count());
   sheet.add("batch", batch);
-  if (has_classes(output) && !result.labels.empty() && output.shape.channels == kCifarClasses) {
-    const std::int64_t correct = count_correct(result, output);
+  if (has_classes(form) && !result.labels.empty() && form.value.shape.channels == kCifarClasses) {
+    const std::int64_t correct = count_correct(result, form);
     sheet.add("top1_correct", correct);
     sheet.add("top1", static_cast<double>(correct) / static_cast<double>(series.count()));
   }
   sheet.add("seconds", json ? Cell(result.seconds) : Cell(seconds_text(result.seconds)));
   sheet.add("pictures_per_second", static_cast<std::int64_t>(rate));
-  if (has_classes(output) && series.count() <= kShownPictures) {
-    sheet.tables.push_back(classes_table(result, output, model, series.first()));
+  if (has_classes(form) && series.count() <= kShownPictures) {
+    sheet.tables.push_back(classes_table(result, form, model, series.first()));
   }
   return sheet;
 }
@@ -156,12 +147,8 @@ ExitCode golden_run_command(Context& context) {
   set_batch(model.graph, batch);
   require_memory_for(model.name, model.graph, config, options,
                      series_bytes(model.graph, series, options));
-  Classification result;
-  {
-    const std::unique_ptr<GoldenRunner> runner = golden.runner(model.graph, GoldenKeep::kLastLayer);
-    result = classify(context, model.graph, series, *runner);
-  }  // before the graph changes
-  keep_output(context, model.graph, result);
+  const Classification result = classify(context, model.graph, series, golden);
+  keep_output(context, output_form(model.graph), result);
   const auto sheet = [&](bool json) {
     return sheet_of(model, series, result, golden.name(), batch, json);
   };

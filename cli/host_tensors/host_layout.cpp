@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "files/sidecar.h"
+#include "cli/host_tensors/preprocess.h"
 
 namespace qsim {
 namespace {
@@ -41,17 +41,6 @@ Tensor reshaped(Tensor tensor, Shape shape) {
   return tensor;
 }
 
-std::int32_t raw_value(const Tensor& tensor, std::size_t index) {
-  return tensor.dtype == DType::kUint8 ? tensor.as<std::uint8_t>()[index]
-                                       : tensor.as<std::int8_t>()[index];
-}
-
-double real_value(const Tensor& tensor, std::size_t index, const Value& value) {
-  const std::int32_t raw = raw_value(tensor, index);
-  if (!value.scale_exponent) return raw;
-  return std::ldexp(static_cast<double>(raw - value.zero_point), -*value.scale_exponent);
-}
-
 Tensor dequantized(const Tensor& tensor, const Value& value) {
   Tensor result(DType::kFloat32, tensor.shape);
   const std::span<float> floats = result.as<float>();
@@ -83,20 +72,21 @@ enum class Batch : std::uint8_t { kOfGraph, kAny };
   throw_bad_input(message);
 }
 
-Tensor from_host(const Tensor& tensor, const Graph& graph, Batch batch, const std::string& source) {
-  ImageShape s = graph.input.shape;
+Tensor from_host(const Tensor& tensor, const InputForm& form, Batch batch,
+                 const std::string& source) {
+  ImageShape s = form.value.shape;
   if (batch == Batch::kAny) s.batch = tensor.elems() > 0 ? tensor.shape.front() : 1;
-  const bool nchw = graph.host.layout == HostInterface::Layout::kNchw;
+  const bool nchw = form.layout == HostInterface::Layout::kNchw;
   const Shape expected = nchw ? Shape{s.batch, s.channels, s.height, s.width} : s.nhwc();
   const bool flat = s.height == 1 && s.width == 1 && tensor.shape == Shape{s.batch, s.channels};
   if (tensor.shape != expected && !flat) refuse_shape(tensor, expected, nchw, batch, source);
-  if (tensor.dtype != DType::kFloat32 && tensor.dtype != graph.input.dtype) {
+  if (tensor.dtype != DType::kFloat32 && tensor.dtype != form.value.dtype) {
     throw_bad_input(source + ": dtype " + std::string(dtype_name(tensor.dtype)) +
-                    "; the model takes float32 or " + std::string(dtype_name(graph.input.dtype)));
+                    "; the model takes float32 or " + std::string(dtype_name(form.value.dtype)));
   }
   const Tensor nhwc = flat ? reshaped(tensor, s.nhwc()) : (nchw ? nhwc_of(tensor) : tensor);
   if (tensor.dtype != DType::kFloat32) return nhwc;
-  Value value = graph.input;
+  Value value = form.value;
   value.shape.batch = s.batch;
   try {
     return quantize_input(nhwc, value);
@@ -107,38 +97,50 @@ Tensor from_host(const Tensor& tensor, const Graph& graph, Batch batch, const st
 
 }  // namespace
 
-Tensor input_from_host(const Tensor& tensor, const Graph& graph, const std::string& source) {
-  return from_host(tensor, graph, Batch::kOfGraph, source);
+double real_value(const Tensor& tensor, std::size_t index, const Value& value) {
+  const std::int32_t raw = tensor.dtype == DType::kUint8 ? tensor.as<std::uint8_t>()[index]
+                                                         : tensor.as<std::int8_t>()[index];
+  if (!value.scale_exponent) return raw;
+  return std::ldexp(static_cast<double>(raw - value.zero_point), -*value.scale_exponent);
 }
 
-Tensor pictures_from_host(const Tensor& tensor, const Graph& graph, const std::string& source) {
-  return from_host(tensor, graph, Batch::kAny, source);
+InputForm input_form(const Graph& graph) { return {graph.name, graph.input, graph.host.layout}; }
+
+InputForm one_picture(InputForm form) {
+  form.value.shape.batch = 1;
+  return form;
 }
 
-Tensor output_to_host(const Tensor& last, std::size_t layer, const Graph& graph,
-                      bool as_model_ends) {
+OutputForm output_form(const Graph& graph) {
+  OutputForm form{graph.layers.back().output, graph.host, std::nullopt};
+  for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {
+    const auto* flatten = std::get_if<Flatten>(&layer->operation);
+    if (flatten == nullptr) break;
+    form.flatten = flatten->order;
+  }
+  return form;
+}
+
+Tensor input_from_host(const Tensor& tensor, const InputForm& form, const std::string& source) {
+  return from_host(tensor, form, Batch::kOfGraph, source);
+}
+
+Tensor pictures_from_host(const Tensor& tensor, const InputForm& form, const std::string& source) {
+  return from_host(tensor, form, Batch::kAny, source);
+}
+
+Tensor output_to_host(const Tensor& last, const OutputForm& form, bool as_model_ends) {
   Tensor tensor = last;
-  for (std::size_t i = layer + 1; i < graph.layers.size(); ++i) {
-    const auto* flatten = std::get_if<Flatten>(&graph.layers[i].operation);
-    QSIM_CHECK(flatten != nullptr, "only Flatten layers follow the last ofmap");
-    if (flatten->order == Flatten::Order::kChw) tensor = nchw_of(tensor);
-    tensor = reshaped(std::move(tensor), graph.layers[i].output.shape.nhwc());
+  const std::int64_t batch = last.shape.front();
+  if (form.flatten) {
+    if (*form.flatten == Flatten::Order::kChw) tensor = nchw_of(tensor);
+    tensor = reshaped(std::move(tensor), {batch, 1, 1, form.value.shape.channels});
   }
-  const Value& value = graph.layers.back().output;
-  if (as_model_ends && graph.host.float_output) tensor = dequantized(tensor, value);
-  if (graph.host.flat_output) {
-    return reshaped(std::move(tensor), {value.shape.batch, value.shape.channels});
+  if (as_model_ends && form.host.float_output) tensor = dequantized(tensor, form.value);
+  if (form.host.flat_output) {
+    return reshaped(std::move(tensor), {batch, form.value.shape.channels});
   }
-  return graph.host.layout == HostInterface::Layout::kNchw ? nchw_of(tensor) : tensor;
-}
-
-std::vector<double> picture_scores(const Tensor& tensor, const Value& value, std::int64_t picture) {
-  const auto channels = static_cast<std::size_t>(value.shape.channels);
-  std::vector<double> scores(channels);
-  for (std::size_t c = 0; c < channels; ++c) {
-    scores[c] = real_value(tensor, static_cast<std::size_t>(picture) * channels + c, value);
-  }
-  return scores;
+  return form.host.layout == HostInterface::Layout::kNchw ? nchw_of(tensor) : tensor;
 }
 
 }  // namespace qsim

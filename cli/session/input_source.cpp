@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cli/host_tensors/host_layout.h"
+#include "cli/host_tensors/preprocess.h"
 #include "cli/session/shipped_files.h"
 #include "files/cifar.h"
 #include "files/npy.h"
@@ -28,15 +28,6 @@ InputKind kind_of(const std::filesystem::path& path) {
 }
 
 }  // namespace
-
-Graph one_picture(const Graph& graph) {
-  Graph one;
-  one.name = graph.name;
-  one.input = graph.input;
-  one.input.shape.batch = 1;
-  one.host = graph.host;
-  return one;
-}
 
 InputFile find_input_file(const Options& options, const ArchConfig& config, const Model& model) {
   InputFile file;
@@ -63,6 +54,7 @@ void require_preprocessing(const InputFile& file, const Model& model) {
 
 InputSource::InputSource(const Options& options, const ArchConfig& config, const Model& model)
     : file_(find_input_file(options, config, model)),
+      form_(input_form(model.graph)),
       first_(options.index.value_or(0)),
       pictures_(options.images.value_or(model.graph.input.shape.batch)) {
   if (file_.kind == InputKind::kCifar) {
@@ -90,14 +82,14 @@ void InputSource::require_records() const {
 Tensor InputSource::at(const Model& model, std::int64_t picture) const {
   if (file_.kind == InputKind::kOwn) return *model.own_input;
   if (file_.kind != InputKind::kNpy) return pictures_from(model, picture);
-  return input_from_host(read_npy(file_.path), model.graph, file_.path.string());
+  return input_from_host(read_npy(file_.path), form_, file_.path.string());
 }
 
 Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) const {
   require_preprocessing(file_, model);
-  const Graph one = one_picture(model.graph);
-  const std::int64_t batch = model.graph.input.shape.batch;
-  Tensor input(model.graph.input.dtype, model.graph.input.shape.nhwc());
+  const InputForm one = one_picture(form_);
+  const std::int64_t batch = form_.value.shape.batch;
+  Tensor input(form_.value.dtype, form_.value.shape.nhwc());
   std::size_t filled = 0;
   for (std::int64_t n = 0; n < batch; ++n) {
     const Image image = file_.kind == InputKind::kCifar
@@ -109,6 +101,15 @@ Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) cons
     filled += tensor.bytes.size();
   }
   return input;
+}
+
+ModelInput read_input(const Options& options, const ArchConfig& config, const Model& model) {
+  if (options.no_data && options.input.empty()) {
+    const Value& value = model.graph.input;
+    return {"", "", Tensor(value.dtype, value.shape.nhwc())};
+  }
+  const InputSource source(options, config, model);
+  return {source.name(), source.path(), source.at(model, 0)};
 }
 
 }  // namespace qsim

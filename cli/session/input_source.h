@@ -1,10 +1,10 @@
-// The second step: the tensor that a model runs on, from a picture, a `.npy`, a CIFAR-10 batch, or
-// the model itself.
+// The tensor that a model runs on: from a picture, a `.npy`, a CIFAR-10 batch, or the model itself.
 #pragma once
 
 #include <filesystem>
 #include <string>
 
+#include "cli/host_tensors/host_layout.h"
 #include "cli/session/model_source.h"
 
 namespace qsim {
@@ -20,9 +20,6 @@ struct InputFile {
 // --input, else the model's own tensor, else the config's default input. Throws Error when there is
 // none of them for this model.
 InputFile find_input_file(const Options& options, const ArchConfig& config, const Model& model);
-
-// What preprocess() needs of a graph: its input, one picture at a time.
-Graph one_picture(const Graph& graph);
 
 // Throws Error unless the model says how a picture becomes its input. `file` holds pictures.
 void require_preprocessing(const InputFile& file, const Model& model);
@@ -41,7 +38,8 @@ class InputSource {
   std::int64_t pictures() const { return pictures_; }  // --images; without it one batch
 
   // One batch from picture `picture` of the series on, NHWC in the graph's input dtype; the same
-  // for every `picture` where there is no series. Throws Error naming the file.
+  // for every `picture` where there is no series. `model` is the constructor's; its graph is not
+  // read any more. Throws Error naming the file.
   Tensor at(const Model& model, std::int64_t picture) const;
 
  private:
@@ -49,8 +47,18 @@ class InputSource {
   Tensor pictures_from(const Model& model, std::int64_t picture) const;
 
   InputFile file_;
+  InputForm form_;
   std::int64_t first_ = 0;  // --index
   std::int64_t pictures_ = 1;
 };
+
+// The one input of `run` and `export-vectors`.
+struct ModelInput {
+  std::string name;            // "" for the model's own tensor
+  std::filesystem::path path;  // "" likewise
+  Tensor tensor;               // NHWC in the graph's input dtype; zeros when no data is wanted
+};
+
+ModelInput read_input(const Options& options, const ArchConfig& config, const Model& model);
 
 }  // namespace qsim

@@ -1,33 +1,29 @@
-// A model and its input, ready to compile: the end of the import phase.
+// What `run` and `export-vectors` work on: a network and its input, ready to compile.
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/host_tensors/host_layout.h"
 #include "cli/session/golden_backend.h"
-#include "cli/session/input_source.h"
-#include "cli/session/model_source.h"
+#include "cli/terminal/options.h"
+#include "core/arch_config.h"
+#include "report/run_report.h"
 
 namespace qsim {
 
-// What provenance says of the files that were read (file_hash.h); "" for what is not a file.
-struct FileHashes {
-  std::string config;
-  std::string model;
-  std::string input;
-};
-
 struct Network {
-  Model model;
-  std::string input_name;  // "" for the model's own tensor
-  std::filesystem::path input_path;
-  Tensor input;  // NHWC in the graph's input dtype; zeros when no data is wanted
-  // Where --json or --out wants them. Taken here, so that what happens to a file during a long run
-  // neither ends it nor changes what it says of itself.
-  FileHashes hashes;
+  std::string model;  // as the user named it
+  Graph graph;
+  OutputForm output;                // of the graph; stays when the compiler takes the graph
+  Tensor input;                     // NHWC in the graph's input dtype; zeros when no data is wanted
+  std::vector<std::string> labels;  // of the output's classes; may be empty
+  Provenance provenance;
 };
 
-// Loads, and cuts to --layers, whose input `golden` computes. Throws Error, also when a file was
-// written to while it was read.
-Network import_network(const Options& options, const ArchConfig& config, GoldenSelection& golden);
+// The import phase: the model, its input, and what the report says of both; cut to --layers, whose
+// input `golden` computes. Throws Error, also when a file was written to while it was read.
+Network import_network(const std::vector<std::string>& argv, const Options& options,
+                       const ArchConfig& config, GoldenSelection& golden);
 
 }  // namespace qsim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/host_tensors/host_layout.h"
+#include "cli/host_tensors/preprocess.h"
 #include "cli/session/shipped_files.h"
 #include "files/cifar.h"
 #include "files/npy.h"
@@ -12,7 +12,7 @@ namespace qsim {
 PictureSeries::PictureSeries(const Options& options, const ArchConfig& config, const Model& model)
     : file_(find_input_file(options, config, model)),
       model_(model),
-      one_(one_picture(model.graph)),
+      one_(one_picture(input_form(model.graph))),
       first_(options.index.value_or(0)) {
   const std::int64_t there = available();
   const std::int64_t wanted = options.images.value_or(std::max<std::int64_t>(there - first_, 1));

@@ -32,7 +32,7 @@ class PictureSeries {
 
   InputFile file_;
   const Model& model_;
-  Graph one_;
+  InputForm one_;
   Tensor all_;  // of a .npy or the model itself
   std::int64_t first_ = 0;
   std::int64_t count_ = 0;

@@ -1,22 +1,25 @@
 #include "cli/session/provenance.h"
 
 #include "cli/build_info.h"
+#include "cli/session/file_hash.h"
+#include "cli/session/shipped_files.h"
 
 namespace qsim {
 
 Provenance provenance_of(const std::vector<std::string>& argv, const Options& options,
-                         const Network& network) {
+                         const Model& model, const ModelInput& input) {
   Provenance provenance;
   provenance.version = build_version();
   provenance.commit = build_commit();
   provenance.argv = argv;
   provenance.seed = options.seed;
   provenance.config = options.config;
-  provenance.config_hash = network.hashes.config;
-  provenance.model = network.model.name;
-  provenance.model_hash = network.hashes.model;
-  provenance.input = network.input_name;
-  provenance.input_hash = network.hashes.input;
+  provenance.model = model.name;
+  provenance.input = input.name;
+  if (options.json.empty() && options.out.empty()) return provenance;
+  provenance.config_hash = file_hash(find_config(options.config));
+  provenance.model_hash = model.file ? file_hash(*model.file) : file_hash(model.path);
+  if (!input.path.empty()) provenance.input_hash = file_hash(input.path);
   return provenance;
 }
 

@@ -1,4 +1,5 @@
-// `--trace FILE --trace-window A:B` of `qsim run --engine rtl`.
+// The trace that `--trace FILE --trace-window A:B` asks the RTL engine for, and checks of it
+// afterwards.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +10,7 @@
 
 namespace qsim {
 
-// Absent without --trace. Throws Error (exit code 2) for a window that is not two cycles in order,
-// and for options that do not go together.
+// Absent without --trace. Throws as trace_window() does.
 std::optional<RtlTrace> rtl_trace_option(const Options& options);
 
 // For the end of a run that took `cycles`: throws Error (exit code 3) when the window that was

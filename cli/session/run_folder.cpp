@@ -1,6 +1,5 @@
 #include "cli/session/run_folder.h"
 
-#include "cli/host_tensors/host_layout.h"
 #include "files/arch_config_file.h"
 #include "files/files.h"
 #include "files/layer_trace.h"
@@ -16,8 +15,8 @@ void make_output_folders(Context& context) {
   }
 }
 
-void keep_run(Context& context, const RunReport& report, const Network& network,
-              const Program& program, const std::optional<Tensor>& last) {
+void keep_run(Context& context, const RunReport& report, const OutputForm& output,
+              const std::optional<Tensor>& last) {
   if (context.options().out.empty()) return;
   const std::filesystem::path folder = context.options().out;
   // run.json says that the others are whole and its own: an old one goes first, and it comes last.
@@ -25,22 +24,20 @@ void keep_run(Context& context, const RunReport& report, const Network& network,
   context.write_file(folder / "config.yaml", arch_config_yaml(report.config));
   context.write_file(folder / "layers.csv", layers_csv(report));
   if (last) {
-    const auto layer = static_cast<std::size_t>(program.layers.back().graph_layer);
-    const Graph& graph = network.model.graph;
-    context.write_file(folder / "output.npy", npy_bytes(output_to_host(*last, layer, graph, true)));
-    context.write_file(folder / "output_q.npy",
-                       npy_bytes(output_to_host(*last, layer, graph, false)));
+    context.write_file(folder / "output.npy", npy_bytes(output_to_host(*last, output, true)));
+    context.write_file(folder / "output_q.npy", npy_bytes(output_to_host(*last, output, false)));
   }
   context.write_file(folder / "run.json", run_json(report));
 }
 
-void dump_layers(Context& context, const Network& network, const std::vector<Tensor>& tensors) {
+void dump_layers(Context& context, const Graph& graph, const Tensor& input,
+                 const std::vector<Tensor>& tensors) {
   const std::string& folder = context.options().dump_layers;
   if (folder.empty()) return;
   context.progress("writing the layer trace");
-  write_layer_trace(
-      folder, network.model.graph, network.input, tensors,
-      [&](const auto& path, std::string_view content) { context.write_file(path, content); });
+  write_layer_trace(folder, graph, input, tensors, [&](const auto& path, std::string_view content) {
+    context.write_file(path, content);
+  });
 }
 
 }  // namespace qsim

@@ -4,9 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "cli/session/network.h"
+#include "cli/host_tensors/host_layout.h"
 #include "cli/terminal/context.h"
-#include "core/program.h"
 #include "report/run_report.h"
 
 namespace qsim {
@@ -17,11 +16,12 @@ void make_output_folders(Context& context);
 // --out: config.yaml (resolved), run.json, layers.csv; with data also output.npy (the model's
 // output in its own layout and dtype) and output_q.npy (the same before any dequantize). `last` is
 // the last program layer's ofmap, absent without data.
-void keep_run(Context& context, const RunReport& report, const Network& network,
-              const Program& program, const std::optional<Tensor>& last);
+void keep_run(Context& context, const RunReport& report, const OutputForm& output,
+              const std::optional<Tensor>& last);
 
-// --dump-layers: of each graph layer the engine's ofmap, or golden's tensor where it runs fused
-// inside another and so has no ofmap of its own (OfmapSink).
-void dump_layers(Context& context, const Network& network, const std::vector<Tensor>& tensors);
+// --dump-layers: the graph, its input, and of each graph layer the engine's ofmap, or golden's
+// tensor where the layer runs fused inside another and so has no ofmap of its own (OfmapSink).
+void dump_layers(Context& context, const Graph& graph, const Tensor& input,
+                 const std::vector<Tensor>& tensors);
 
 }  // namespace qsim

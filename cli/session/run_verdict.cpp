@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "cli/host_tensors/output_classes.h"
+#include "cli/host_tensors/classes.h"
 #include "cli/session/rtl_trace_option.h"
 #include "cli/session/run_folder.h"
 #include "report/json_printer.h"
@@ -10,6 +10,16 @@
 
 namespace qsim {
 namespace {
+
+constexpr std::size_t kTopClasses = 5;
+
+// The most likely classes of the first picture; none where the output is no vector of classes, or
+// where the last ofmap is a picture that the host flattens.
+std::vector<OutputClass> classes_of(const Tensor& last, const Network& network) {
+  const OutputForm& output = network.output;
+  if (!has_classes(output) || last.shape != output.value.shape.nhwc()) return {};
+  return best_classes(last, output, 0, network.labels, kTopClasses);
+}
 
 std::optional<VerifySummary> summary_of(const FinishedRun& run) {
   const std::optional<Comparison> comparison = run.sink.comparison();
@@ -29,9 +39,9 @@ void print(const RunReport& report, Context& context) {
 ExitCode finish_run(Context& context, RunReport& report, const FinishedRun& run) {
   const std::optional<Tensor>& last = run.sink.last();
   report.verify = summary_of(run);
-  if (last) report.top = classes_of(run.network, *last);
-  keep_run(context, report, run.network, run.program, last);
-  dump_layers(context, run.network, run.tensors);
+  if (last) report.top = classes_of(*last, run.network);
+  keep_run(context, report, run.network.output, last);
+  dump_layers(context, run.graph, run.network.input, run.tensors);
   print(report, context);
   const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
   if (differs) return ExitCode::kMismatch;

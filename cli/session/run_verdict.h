@@ -13,8 +13,8 @@
 namespace qsim {
 
 struct FinishedRun {
-  const Network& network;
-  const Program& program;
+  const Network& network;              // without its graph, which the compiler has
+  const Graph& graph;                  // read for --dump-layers only
   const OfmapSink& sink;               // every ofmap has been handed over
   std::string golden;                  // "cpu" or "cuda": what `sink` compared with
   const std::vector<Tensor>& tensors;  // for --dump-layers, as `sink` has left them

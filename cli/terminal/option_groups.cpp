@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/build_info.h"
-#include "cli/session/rtl_trace_option.h"
 #include "cli/terminal/number_option.h"
+#include "cli/terminal/trace_window.h"
 #include "core/error.h"
 #include "core/limits.h"
 
@@ -217,7 +217,7 @@ void check_together(const Options& options, const CLI::App& app) {
   if (options.all_configs && options.config_given) usage_error("--all-configs excludes --config");
   refuse_stdout_as_folder("--out", options.out);
   refuse_stdout_as_folder("--dump-layers", options.dump_layers);
-  rtl_trace_option(options);
+  trace_window(options);
   if (options.no_data && options.engine == "rtl") {
     usage_error("--no-data excludes --engine rtl, whose bytes move in any case");
   }

@@ -64,13 +64,13 @@ class WeightPacker {
   WeightPacker(const PlannedLayer& planned, const ArchConfig& arch)
       : planned_(planned), arch_(arch), depth_(depth_of_lanes(planned, arch)) {}
 
-  // A column block's bytes are touched when it is packed, not before: what `on_spent` gives back
-  // makes room for them.
+  // A column block's bytes are first written when the block is packed. By then `on_spent` has
+  // freed the weights of the blocks before it, so the packed bytes take their place.
   std::vector<std::byte> pack(const OnSpentWeights& on_spent) {
     bytes_.reserve(static_cast<std::size_t>(planned_.weights_bytes));
     for (std::int64_t block = 0; block < planned_.geometry.column_blocks; ++block) {
       pack_block(block);
-      on_spent(weights_of(block));
+      if (!planned_.geometry.is_identity) on_spent(weights_of(block));
     }
     QSIM_CHECK(static_cast<std::int64_t>(bytes_.size()) == planned_.weights_bytes,
                planned_.layer->name + ": packed " + std::to_string(bytes_.size()) + " bytes");
@@ -78,15 +78,14 @@ class WeightPacker {
   }
 
  private:
-  // Empty for kIdentity.
-  std::span<const std::int8_t> weights_of(std::int64_t block) const {
+  SpentWeights weights_of(std::int64_t block) const {
     const FusedLayer& layer = *planned_.layer;
     const std::int64_t channels = layer.output.shape.channels;
     const auto each = static_cast<std::int64_t>(layer.weights.size()) / channels;
     const std::int64_t first = block * arch_.array_cols;
     const std::int64_t count = std::min(arch_.array_cols, channels - first);
-    return layer.weights.subspan(static_cast<std::size_t>(first * each),
-                                 static_cast<std::size_t>(count * each));
+    return {layer, static_cast<std::size_t>(first * each),
+            static_cast<std::size_t>((first + count) * each)};
   }
 
   void pack_block(std::int64_t block) {

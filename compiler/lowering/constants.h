@@ -2,16 +2,23 @@
 // and parameter blocks.
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <span>
 
 #include "compiler/lowering/memory_plan.h"
 #include "core/program.h"
 
 namespace qsim {
 
-// Gets each part of a layer's weights as soon as lowering reads it no more.
-using OnSpentWeights = std::function<void(std::span<const std::int8_t>)>;
+// A part of one layer's weights that lowering does not read again: bytes [begin, end).
+struct SpentWeights {
+  const FusedLayer& layer;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// Is called for each part, in order, as soon as it has been packed.
+using OnSpentWeights = std::function<void(const SpentWeights&)>;
 
 // Folds one after the other, array_rows words of array_cols bytes each, in the order in which the
 // layer's EXECUTE commands run them: column block, activation chunk, weight chunk, plane, kernel

@@ -9,7 +9,8 @@
 
 namespace qsim {
 
-// Throws Error (exit code 4) naming the layer when a command does not fit its 256 bits.
+// Throws Error (exit code 4) naming the layer when a command does not fit its 256 bits. `on_spent`
+// may free the weights that it is given.
 Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig& arch,
               const OnSpentWeights& on_spent);
 

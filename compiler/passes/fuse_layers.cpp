@@ -158,6 +158,7 @@ class Fusion {
                         "; the accelerator has floor, half_even, half_up");
     }
     fused_.weights = weights.as<std::int8_t>();
+    fused_.weights_layer = static_cast<std::int32_t>(next_);
     const auto values = bias.as<std::int32_t>();
     fused_.bias.assign(values.begin(), values.end());
     const auto channels = layer.output.shape.channels;

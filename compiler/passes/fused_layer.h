@@ -37,6 +37,7 @@ struct FusedLayer {
   // [Cout][kernel_h][kernel_w][depth]; empty for kIdentity. For kFullyConnected the depth is the
   // flattened picture in the order of `flatten`.
   std::span<const std::int8_t> weights;
+  std::int32_t weights_layer = 0;  // the graph layer that has these weights; kIdentity has none
   std::int64_t depth = 0;
   Flatten::Order flatten = Flatten::Order::kHwc;
   std::optional<TapPacking> taps;  // first layer only: the host lays the window's taps side by side

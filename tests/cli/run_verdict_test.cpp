@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/session/model_source.h"
 #include "cli/session/run_folder.h"
 #include "cli/session/simulation.h"
 #include "compiler/compile.h"
@@ -40,10 +41,10 @@ class OneRun {
     options_.engine = "interpreter";
     const ArchConfig config = load_config(options_);
     GoldenSelection golden("", "cpu", [](const std::string&) {});
-    network_ = import_network(options_, config, golden);
-    const Compilation compilation(network_.model.graph, config);
-    expected_ = golden.run_once(network_.model.graph, network_.input, compilation.ofmap_layers());
-    program_ = compilation.program();
+    network_ = import_network({"qsim"}, options_, config, golden);
+    Compilation compilation(std::move(network_.graph), config);
+    expected_ = golden.run_once(compilation.graph(), network_.input, compilation.ofmap_layers());
+    program_ = std::move(compilation).program();
   }
 
   std::vector<std::byte>& golden_of_last() { return expected_.back().bytes; }
@@ -59,7 +60,7 @@ class OneRun {
     add_layers(report_, program_, result);
     testing::internal::CaptureStdout();
     const ExitCode code =
-        finish_run(context, report_, {network_, program_, sink, "cpu", expected_});
+        finish_run(context, report_, {network_, network_.graph, sink, "cpu", expected_});
     printed_ = testing::internal::GetCapturedStdout();
     return code;
   }

@@ -1,7 +1,7 @@
 // A model's sidecar: what is read prepares a picture, whose bytes all lie in the input's range.
 #include <cmath>
 
-#include "files/sidecar.h"
+#include "cli/host_tensors/preprocess.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {
@@ -10,15 +10,12 @@ namespace {
 constexpr std::int64_t kMostPixels = 1 << 14;  // 65536 x 65536 is legal, and takes a while
 
 void prepare_picture(const Sidecar& sidecar) {
-  Graph graph;
-  graph.input.shape = {1, sidecar.resize_height, sidecar.resize_width, 3};
-  graph.input.dtype = DType::kUint8;
-  graph.input.zero_point = 3;
-  graph.input.scale_exponent = 5;
+  const ImageShape shape{1, sidecar.resize_height, sidecar.resize_width, 3};
+  const InputForm form{"net", {shape, DType::kUint8, 3, 5}, HostInterface::Layout::kNhwc};
   const Image image{2, 3, {0, 1, 2, 127, 128, 129, 253, 254, 255, 0, 0, 0, 255, 255, 255, 9, 9, 9}};
   accepted([&] {
-    const Tensor tensor = preprocess(image, sidecar, graph);
-    require(tensor.shape == graph.input.shape.nhwc(), "a prepared picture of another shape");
+    const Tensor tensor = preprocess(image, sidecar, form);
+    require(tensor.shape == shape.nhwc(), "a prepared picture of another shape");
   });
 }
 

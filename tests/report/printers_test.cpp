@@ -175,18 +175,6 @@ TEST(JsonPrinter, NamesThatAreNotUtf8DoNotBreakTheDocument) {
   EXPECT_TRUE(Json::accept(run_json(report)));
 }
 
-TEST(RunReport, TopClassesAreSortedAndTheirProbabilitiesAreASoftmax) {
-  const std::vector<OutputClass> top = top_classes({0, 1000, 999}, true, {}, 3);
-  ASSERT_EQ(top.size(), 3u);
-  EXPECT_EQ(top[0].index, 1);
-  EXPECT_EQ(top[1].index, 2);
-  EXPECT_EQ(top[2].index, 0);
-  EXPECT_NEAR(*top[0].probability, 0.7310585786, 1e-9);
-  EXPECT_EQ(top[0].label, "");
-  EXPECT_FALSE(top_classes({1, 2}, false, {}, 1)[0].probability.has_value());
-  EXPECT_TRUE(top_classes({}, true, {}, 3).empty());
-}
-
 TEST(LayersCsv, HasOneLineALayerAndQuotesWhatNeedsQuotes) {
   const std::vector<std::string> lines = lines_of(layers_csv(sample_report()));
   ASSERT_EQ(lines.size(), 3u);

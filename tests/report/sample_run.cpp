@@ -1,5 +1,7 @@
 #include "tests/report/sample_run.h"
 
+#include <cmath>
+
 namespace qsim {
 namespace {
 
@@ -86,7 +88,8 @@ RunReport sample_report() {
                        "sample", "fnv1a64:2", "chelsea-32x32", "fnv1a64:3", ""};
   add_layers(report, sample_program(), sample_result());
   report.phases = {0.1, 0.2, 0.25, 0.05, 0.02};
-  report.top = top_classes({1.0, 4.0, 2.0}, true, {"bird", "cat", "dog"}, 2);
+  const double sum = std::exp(-3.0) + 1 + std::exp(-2.0);
+  report.top = {{1, "cat", 1 / sum, 4.0}, {2, "dog", std::exp(-2.0) / sum, 2.0}};
   VerifySummary verify;
   verify.golden = "cpu";
   verify.comparison.layers = {{"conv1", 40, 0}, {"fc, last", 8, 0}};

@@ -4,10 +4,10 @@
 #include <mutex>
 #include <thread>
 
+#include "cli/host_tensors/preprocess.h"
 #include "compiler/importer/onnx_importer.h"
 #include "compiler/workload/workload.h"
 #include "files/cifar.h"
-#include "files/sidecar.h"
 #include "golden/cpu/graph_executor.h"
 #include "tests/golden/cuda/check_commands.h"
 #include "tests/golden/cuda/ofmap_difference.h"
@@ -49,7 +49,7 @@ std::vector<Batch> cifar_batches(const NetworkOptions& options, const Graph& gra
   const std::filesystem::path& model = options.onnx.empty() ? options.workload : options.onnx;
   const std::optional<Sidecar> sidecar = load_sidecar_of(model);
   if (!sidecar) throw_bad_input(model.string() + ": no sidecar says how a picture is read");
-  const Graph single = with_batch_of_one(graph);
+  const InputForm single = one_picture(input_form(graph));
   const std::int64_t available = cifar_count(*options.images);
   if (options.count > available) {
     throw_bad_input(options.images->string() + ": " + std::to_string(options.count) +

@@ -24,7 +24,7 @@ PARTS = {
         ("cli/terminal/command_table.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/option_groups.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/options.cpp", "{kUsage} | {message}"): 1,
-        ("cli/session/rtl_trace_option.cpp", "{kUsage} | {message}"): 1,
+        ("cli/terminal/trace_window.cpp", "{kUsage} | {message}"): 1,
     },
     "The cause alone; the function has the words.": {
         ("compiler/lowering/tiling.cpp", "{layer} | {geometry} | {arch}"): 1,

@@ -1,0 +1,19 @@
+// From a picture, or from real numbers, to the 8-bit tensor that the network takes.
+#pragma once
+
+#include "cli/host_tensors/host_layout.h"
+#include "files/image.h"
+#include "files/sidecar.h"
+
+namespace qsim {
+
+// A picture as the network's input tensor: resized, v = (x / 255 - mean) / std in float32, then
+// quantize_input. Throws Error when the network does not take one RGB picture of that size.
+Tensor preprocess(const Image& image, const Sidecar& sidecar, const InputForm& form);
+
+// q = saturate(round_half_even(v * 2^scale_exponent) + zero_point): ONNX QuantizeLinear in
+// float32 of a float32 tensor. Throws Error for another shape or dtype, a value that is not finite,
+// or a Value without scale_exponent.
+Tensor quantize_input(const Tensor& float_nhwc, const Value& value);
+
+}  // namespace qsim
