@@ -54,7 +54,6 @@ void require_preprocessing(const InputFile& file, const Model& model) {
 
 InputSource::InputSource(const Options& options, const ArchConfig& config, const Model& model)
     : file_(find_input_file(options, config, model)),
-      form_(input_form(model.graph)),
       first_(options.index.value_or(0)),
       pictures_(options.images.value_or(model.graph.input.shape.batch)) {
   if (file_.kind == InputKind::kCifar) {
@@ -82,14 +81,14 @@ void InputSource::require_records() const {
 Tensor InputSource::at(const Model& model, std::int64_t picture) const {
   if (file_.kind == InputKind::kOwn) return *model.own_input;
   if (file_.kind != InputKind::kNpy) return pictures_from(model, picture);
-  return input_from_host(read_npy(file_.path), form_, file_.path.string());
+  return input_from_host(read_npy(file_.path), input_form(model.graph), file_.path.string());
 }
 
 Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) const {
   require_preprocessing(file_, model);
-  const InputForm one = one_picture(form_);
-  const std::int64_t batch = form_.value.shape.batch;
-  Tensor input(form_.value.dtype, form_.value.shape.nhwc());
+  const InputForm one = one_picture(input_form(model.graph));
+  const std::int64_t batch = model.graph.input.shape.batch;
+  Tensor input(model.graph.input.dtype, model.graph.input.shape.nhwc());
   std::size_t filled = 0;
   for (std::int64_t n = 0; n < batch; ++n) {
     const Image image = file_.kind == InputKind::kCifar

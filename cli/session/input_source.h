@@ -38,8 +38,8 @@ class InputSource {
   std::int64_t pictures() const { return pictures_; }  // --images; without it one batch
 
   // One batch from picture `picture` of the series on, NHWC in the graph's input dtype; the same
-  // for every `picture` where there is no series. `model` is the constructor's; its graph is not
-  // read any more. Throws Error naming the file.
+  // for every `picture` where there is no series. The batch is that of
+  // model.graph now. Throws Error naming the file.
   Tensor at(const Model& model, std::int64_t picture) const;
 
  private:
@@ -47,7 +47,6 @@ class InputSource {
   Tensor pictures_from(const Model& model, std::int64_t picture) const;
 
   InputFile file_;
-  InputForm form_;
   std::int64_t first_ = 0;  // --index
   std::int64_t pictures_ = 1;
 };
