@@ -1,5 +1,8 @@
 // Reads layer traces; layer_trace_writer.cpp is its inverse.
+#include <array>
 #include <optional>
+
+#include <sys/stat.h>
 
 #include "files/files.h"
 #include "files/graph_words.h"
@@ -156,10 +159,29 @@ void require_whole(const fs::path& folder) {
                   ": not a layer trace, or one that was not written to its end");
 }
 
+// Which file trace.yaml is, and as of when.
+using Stamp = std::array<std::int64_t, 5>;
+
+Stamp stamp_of(const fs::path& folder) {
+  struct stat status {};
+  if (::stat((folder / kLayerTraceFile).c_str(), &status) != 0) return {};
+  return {static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino),
+          status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+// A run that writes the trace anew removes trace.yaml first: where it is still the same, so were
+// the tensors.
+void require_unchanged(const fs::path& folder, const Stamp& before) {
+  if (stamp_of(folder) == before) return;
+  throw_bad_input(folder.string() +
+                  ": was written to while it was read; expected a layer trace that is whole");
+}
+
 }  // namespace
 
 LayerTrace read_layer_trace(const fs::path& folder) {
   require_whole(folder);
+  const Stamp before = stamp_of(folder);
   const YamlNode root = load_yaml(folder / kLayerTraceFile);
   check_schema(root);
   LayerTrace trace;
@@ -178,6 +200,7 @@ LayerTrace read_layer_trace(const fs::path& folder) {
     layer.operation = operation_of(folder, map, layer.output);
     trace.graph.layers.push_back(std::move(layer));
   }
+  require_unchanged(folder, before);
   try {
     validate(trace.graph);
   } catch (const Error& error) {

@@ -61,7 +61,10 @@ std::unique_ptr<FileReplacement> Context::begin_file(const std::filesystem::path
 
 void Context::keep_file(FileReplacement& file) { interrupt_.keep_file(file); }
 
-void Context::make_folder(const std::filesystem::path& path) { interrupt_.make_folder(path); }
+void Context::make_folder(const std::filesystem::path& path) {
+  if (interrupt_.make_folder(path)) return;
+  note(path.string() + ": cannot be locked here; let no other run write into it");
+}
 
 void Context::require_outputs() const {
   for (const std::string& file : {options_.json, options_.program_out, options_.trace}) {

@@ -41,7 +41,7 @@ class Context {
   std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path);
   void keep_file(FileReplacement& file);
   // A folder that the options name for output: tried before the work, so that one that cannot be
-  // made is an error before a long run and not after it.
+  // made, or that another process writes into, is an error before a long run and not after it.
   void make_folder(const std::filesystem::path& path);
   // Throws Error when a file that the options name (--json, --out of compile, --trace) cannot be
   // written: before the work, not after it.

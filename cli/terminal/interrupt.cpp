@@ -93,16 +93,12 @@ void InterruptWatch::require_writable(const std::filesystem::path& path) {
   if (!is_written_in_place(path)) begin(path, FileReplacement::Writer::kOwn);
 }
 
-void InterruptWatch::make_folder(const std::filesystem::path& path) {
+bool InterruptWatch::make_folder(const std::filesystem::path& path) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::filesystem::path> missing;
-  std::error_code error;
-  for (std::filesystem::path folder = path;
-       !folder.empty() && !std::filesystem::exists(folder, error); folder = folder.parent_path()) {
-    missing.push_back(folder);
+  for (const LockedFolder& folder : folders_) {
+    if (folder.is_at(path)) return folder.is_locked();
   }
-  made_folders_.insert(made_folders_.end(), missing.rbegin(), missing.rend());
-  qsim::make_folder(path);
+  return folders_.emplace_back(path, made_folders_).is_locked();
 }
 
 void InterruptWatch::remove_empty_folders() {

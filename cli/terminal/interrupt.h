@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "files/file_replacement.h"
+#include "files/locked_folder.h"
 
 namespace qsim {
 
@@ -30,8 +32,9 @@ class InterruptWatch {
   // before a long run and not after it. Leaves nothing behind, and the file as it is.
   void require_writable(const std::filesystem::path& path);
 
-  // Makes a folder for output (files/files.h), to be taken back if nothing comes of it.
-  void make_folder(const std::filesystem::path& path);
+  // Makes a folder for output, to be taken back if nothing comes of it, and keeps other processes
+  // from writing into it (files/locked_folder.h) until this one ends. False where it cannot.
+  bool make_folder(const std::filesystem::path& path);
   // Removes those that it made, and their parents that it made, where they are still empty.
   void remove_empty_folders();
   // What to add to the interrupt's line: "120 of 2,000 layers, 0 mismatches so far".
@@ -53,6 +56,7 @@ class InterruptWatch {
   std::size_t kept_ = 0;    // files that are whole and on the disk
   std::string last_kept_;
   std::string progress_;
+  std::list<LockedFolder> folders_;
   std::vector<std::filesystem::path> made_folders_;  // parents first
   std::vector<std::filesystem::path> temporaries_;   // of files that are not whole yet
 };

@@ -1,7 +1,7 @@
 // A library for LD_PRELOAD that makes one system call of a process fail, or hang, on purpose. It
 // counts the calls of one kind that concern files beneath one folder:
 //   QSIM_FAULT_FOLDER   an absolute path; other files are left alone
-//   QSIM_FAULT_CALL     open, write, fsync, close, rename, mkdir or unlink
+//   QSIM_FAULT_CALL     open, write, fsync, close, rename, mkdir, unlink or flock
 //   QSIM_FAULT_NTH      the first call that fails, from 1
 //   QSIM_FAULT_ERRNO    what it fails with; 0: a write() of half the bytes
 //   QSIM_FAULT_ONWARD   set: every later call fails too, as on a disk that stays full
@@ -122,6 +122,13 @@ int close(int fd) {
   if (concerned) tracked_files[static_cast<std::size_t>(fd)] = false;
   const int result = next<int(int)>("close")(fd);
   return concerned && fails("close") ? -1 : result;
+}
+
+// By another name: <fcntl.h> has a struct flock.
+int lock_file(int fd, int operation) __asm__("flock");
+int lock_file(int fd, int operation) {
+  if (concerns(fd) && fails("flock")) return -1;
+  return next<int(int, int)>("flock")(fd, operation);
 }
 
 int rename(const char* from, const char* to) {

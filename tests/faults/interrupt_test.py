@@ -21,7 +21,7 @@ LONG = [["verify", "--seeds", "1000000", "--engines", "interpreter"],
         ["golden", "bench", "--model", "vgg16", "--runs", "100000", "--backend", "cpu"],
         ["run", "--model", "vgg16", "--batch", "8", "--engine", "interpreter", "--config", "pe4x4"]]
 # What hangs, and which of them the process waits for, but not for long (docs/reference/limits.md).
-HANGING = [("write", 1), ("write", 4), ("fsync", 2), ("open", 4), ("open", 7), ("rename", 1), ("rename", 3)]
+HANGING = [("write", 1), ("write", 4), ("fsync", 2), ("open", 5), ("open", 8), ("rename", 1), ("rename", 3)]
 WAITED_FOR = ("open", "rename")
 UNKNOWN = "unknown, a file was being made"
 ANSWER_S = 300  # of a process that should end at once; else the test fails as hung

@@ -1,6 +1,11 @@
 // Layer traces: an exact round trip of every field, what a script may leave out, and refusals.
 #include "files/layer_trace.h"
 
+#include <fstream>
+#include <thread>
+
+#include <sys/stat.h>
+
 #include "core/random.h"
 #include "files/files.h"
 #include "files/npy.h"
@@ -34,10 +39,10 @@ LayerTrace sample() {
                                       random_tensor(DType::kInt32, {4}, random), requantization},
                                {{2, 4, 5, 4}, DType::kInt8, -7, -2}));
   graph.layers.push_back(layer("relu", Relu{}, graph.layers[0].output));
-  graph.layers.push_back(layer("pool", MaxPool{{2, 3, 3, 2, 1, 1, 0, 2}},
-                               {{2, 2, 3, 4}, DType::kInt8, -7, std::nullopt}));
-  graph.layers.push_back(layer("flat", Flatten{Flatten::Order::kHwc},
-                               {{2, 1, 1, 24}, DType::kInt8, -7, std::nullopt}));
+  graph.layers.push_back(
+      layer("pool", MaxPool{{2, 3, 3, 2, 1, 1, 0, 2}}, {{2, 2, 3, 4}, DType::kInt8, -7, -2}));
+  graph.layers.push_back(
+      layer("flat", Flatten{Flatten::Order::kHwc}, {{2, 1, 1, 24}, DType::kInt8, -7, -2}));
   graph.layers.push_back(layer("fc",
                                FullyConnected{random_tensor(DType::kInt8, {5, 24}, random),
                                               random_tensor(DType::kInt32, {5}, random),
@@ -173,6 +178,32 @@ TEST(LayerTrace, MistakesAreNamed) {
   expect_contains(message(), "expected [N, H, W, C]");
   std::filesystem::remove(folder.path() / "y.npy");
   expect_contains(message(), "y.npy: cannot be read: no such file");
+}
+
+// The reader waits for a tensor, here a pipe, while another run replaces trace.yaml.
+TEST(LayerTrace, OneThatIsWrittenWhileItIsReadIsRefused) {
+  const TemporaryFolder folder;
+  const LayerTrace trace = sample();
+  write_layer_trace(folder.path(), trace.graph, trace.input, trace.ofmaps);
+  const std::string text = read_text_file(folder.path() / kLayerTraceFile);
+  const auto input = folder.path() / "input.npy";
+  const std::string bytes = read_text_file(input);
+  std::filesystem::remove(input);
+  ASSERT_EQ(::mkfifo(input.c_str(), 0600), 0);
+  for (const bool replaced : {true, false}) {
+    std::thread writer([&] {
+      std::ofstream pipe(input, std::ios::binary);  // opens once the reader is there
+      if (replaced) write_file_atomically(folder.path() / kLayerTraceFile, text);
+      pipe << bytes;
+    });
+    if (replaced) {
+      expect_contains(error_of([&] { read_layer_trace(folder.path()); }),
+                      folder.path().string() + ": was written to while it was read");
+    } else {
+      EXPECT_EQ(read_layer_trace(folder.path()).input.bytes, trace.input.bytes);
+    }
+    writer.join();
+  }
 }
 
 TEST(LayerTrace, TensorsOutsideTheFolderAndOtherSchemasAreRefused) {
