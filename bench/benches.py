@@ -40,11 +40,11 @@ def no_verilator(_build):
 
 
 def no_onnxruntime(build):
-    if not (build / "ort/run_onnx.mjs").is_file():
+    if not (build / "ort/installed.sha256").is_file():
         return "no ONNX Runtime (tools/ort/install.sh)"
     if not (build / "bin/golden_export_onnx").is_file():
         return "built without tests, which have the ONNX writer"
-    return "" if shutil.which("node") else "no node"
+    return ""
 
 
 def no_counter(_build):
@@ -65,8 +65,8 @@ BENCHES = (
     Bench("limits", "simulation and golden beside the least that this machine needs for their work", 4,
           lambda build: [[build / "bin/limits_bench", "--figures", config("pe16x16"), *NETWORKS]], no_vnni),
     Bench("golden_vs_ort", "the golden and ONNX Runtime in turn, one thread each", 18,
-          lambda build: [["node", ROOT / "bench/golden_vs_ort/compare.mjs", "--figures", build / "bin",
-                          build / "ort", *NETWORKS]], no_onnxruntime),
+          lambda build: [python("golden_vs_ort/compare.py", build / "bin", build / "ort", *NETWORKS)],
+          no_onnxruntime),
     Bench("rtl", "the Verilated RTL on VGG-8, one thread", 10,
           lambda build: [[build / "bin/rtl_engine_bench", "--figures", NETWORKS[0],
                           *map(config, ("pe8x8", "pe16x16", "pe32x32"))]], no_verilator),

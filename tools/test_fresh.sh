@@ -50,24 +50,26 @@ copy_here() {
   cp -rL "$1" "$machine$(dirname "$1")/" 2>/dev/null || true
 }
 
-# Where npm finds its packages. No token, name or password: what is copied is no place for them.
-copy_npm_settings() {
-  local cafile
-  [ -f "$HOME/.npmrc" ] || return 0
-  mkdir -p "$machine$HOME"
-  sed -nE -e 's#//[^/@]*@#//#' -e '/^[[:space:]]*((@[^:=]+:)?registry|cafile)[[:space:]]*=/p' \
-    "$HOME/.npmrc" >"$machine$HOME/.npmrc"
-  cafile=$(sed -nE 's/^[[:space:]]*cafile[[:space:]]*=[[:space:]]*"?([^"]*)"?$/\1/p' "$HOME/.npmrc")
-  [ -z "$cafile" ] || copy_here "$cafile"
+# Where pip finds its packages. No token, name or password: what is copied is no place for them.
+copy_pip_settings() {
+  local file certificates
+  for file in /etc/pip.conf "$HOME/.pip/pip.conf" "$HOME/.config/pip/pip.conf"; do
+    [ -f "$file" ] || continue
+    mkdir -p "$machine$(dirname "$file")"
+    sed -nE -e 's#//[^/@]*@#//#' -e '/^\[/p; /^[[:space:]]*((extra-)?index-url|cert)[[:space:]]*[=:]/p' \
+      "$file" >"$machine$file"
+    certificates=$(sed -nE 's/^[[:space:]]*cert[[:space:]]*[=:][[:space:]]*(.*)$/\1/p' "$file")
+    [ -z "$certificates" ] || copy_here "$certificates"
+  done
 }
 
-# What this machine knows of the network: name server, package sources, certificates, npm's settings.
+# What this machine knows of the network: name server, package sources, certificates, pip's settings.
 copy_network_settings() {
   local path
   for path in /etc/resolv.conf /etc/apt/sources.list /etc/apt/sources.list.d /etc/ssl/certs; do
     copy_here "$path"
   done
-  copy_npm_settings
+  copy_pip_settings
 }
 
 make_machine() {
@@ -93,7 +95,7 @@ run_inside() {
     [ ! -d "$data" ] || mount --bind "$data" "$machine/data"
     exec chroot "$machine" /usr/bin/env -i HOME="$home" PATH=/usr/sbin:/usr/bin:/sbin:/bin \
       QSIM_DATA=/data SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
-      NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt "$@" /qsim/dev "$command"
+      PIP_CERT=/etc/ssl/certs/ca-certificates.crt "$@" /qsim/dev "$command"
   ' bash "$machine" "${QSIM_DATA:-$root/../shared/data}" "$1" "$HOME" "${proxies[@]}"
 }
 

@@ -7,16 +7,16 @@ DequantizeLinear with scales that are powers of two. INPUT.npy is in the model's
 seeded random input is taken. docs/reference/layer_trace.md describes the folder.
 """
 import math
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import onnx
 import yaml
 from onnx import numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/ort"))
+import exact_session  # noqa: E402  # a plain session is wrong on some processors
 
 
 def run_every_node(model, feeds):
@@ -32,32 +32,11 @@ def run_every_node(model, feeds):
             # com.microsoft operators are not inferred; they give the type of their zero_point.
             kind = element_types.get(name) or zero_point_type(model, node.input[-1])
             model.graph.output.append(onnx.helper.make_tensor_value_info(name, kind, None))
-    try:
-        import onnxruntime
-    except ImportError:
-        return run_with_node(model, feeds, names)
-    options = onnxruntime.SessionOptions()
-    options.add_session_config_entry("session.x64quantprecision", "1")
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
-                                           providers=["CPUExecutionProvider"])
-    return dict(zip(names, session.run(names, feeds)))
+    return dict(zip(names, exact_session.open_session(model).run(names, feeds)))
 
 
 def zero_point_type(model, name):
     return next(t.data_type for t in model.graph.initializer if t.name == name)
-
-
-def run_with_node(model, feeds, names):
-    """The same through ONNX Runtime for node (tools/ort)."""
-    runner = pathlib.Path(os.environ["QSIM_ORT_DIR"]) / "run_onnx.mjs"
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
-        onnx.save(model, folder / "model.onnx")
-        (feed,) = feeds.values()
-        np.save(folder / "input.npy", feed)
-        subprocess.run(["node", runner, folder / "model.onnx", folder / "input.npy", folder],
-                       check=True, stdout=subprocess.DEVNULL)
-        return {name: np.load(folder / f"{file_name(name)}.npy") for name in names}
 
 
 def file_name(name):

@@ -5,6 +5,7 @@ With --integers it also compares every logit with the integer network, which mus
 
 import argparse
 import json
+import pathlib
 import sys
 
 import numpy as np
@@ -12,16 +13,12 @@ import onnxruntime
 import torch
 from PIL import Image
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/ort"))
+from exact_session import open_session
+
 from data import CLASS_NAMES, load_binary_batch, normalize
 
 BATCH = 250
-
-
-def open_session(path):
-    """A CPU session that is exact for uint8 x int8 also on processors with AVX2 but without VNNI."""
-    options = onnxruntime.SessionOptions()
-    options.add_session_config_entry("session.x64quantprecision", "1")
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def run_model(session, images):

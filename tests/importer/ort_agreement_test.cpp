@@ -1,5 +1,5 @@
 // The importer and the golden library against ONNX Runtime, byte for byte. Where ONNX Runtime is
-// not installed the tests are skipped, unless QSIM_REQUIRE lists `node`.
+// not installed the tests are skipped, unless QSIM_REQUIRE lists `onnxruntime`.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -20,9 +20,10 @@
 namespace qsim {
 namespace {
 
-bool node_is_required() {
+bool onnxruntime_is_required() {
   const char* required = std::getenv("QSIM_REQUIRE");
-  return required != nullptr && std::string(required).find("node") != std::string::npos;
+  return required != nullptr &&
+         ("," + std::string(required) + ",").find(",onnxruntime,") != std::string::npos;
 }
 
 struct Case {
@@ -105,10 +106,10 @@ void expect_alive(const Histogram& histogram, std::int64_t min_total, std::int64
             << 100 * most / std::max<std::int64_t>(total, 1) << "%\n";
 }
 
-#define REQUIRE_ORT()                                                                   \
-  if (!find_ort()) {                                                                    \
-    if (node_is_required()) FAIL() << "ONNX Runtime is not installed: tools/ort";       \
-    GTEST_SKIP() << "skipped: no ONNX Runtime (tools/ort/install.sh BUILD_FOLDER/ort)"; \
+#define REQUIRE_ORT()                                                                    \
+  if (!find_ort()) {                                                                     \
+    if (onnxruntime_is_required()) FAIL() << "ONNX Runtime is not installed: tools/ort"; \
+    GTEST_SKIP() << "skipped: no ONNX Runtime (tools/ort/install.sh BUILD_FOLDER/ort)";  \
   }
 
 TEST(OnnxRuntime, AgreesOnTwoHundredRandomConvolutions) {

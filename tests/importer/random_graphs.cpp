@@ -8,15 +8,8 @@
 namespace qsim {
 namespace {
 
-// x86 processors without VNNI add two 8-bit products in 16 bits, and ONNX Runtime with them
-// saturates there: 2 * 255 * 64 is the largest sum of a pair that fits.
-std::int64_t largest_exact_weight() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512vnni") ? 127 : 64;
-#else
-  return 127;
-#endif
-}
+// Of the weights' magnitudes: all of int8.
+constexpr std::int64_t kAnyWeight = 128;
 
 class GraphMaker {
  public:
@@ -91,7 +84,7 @@ Window GraphMaker::window(std::int64_t max_kernel, std::int64_t max_stride,
 Tensor GraphMaker::weights(const Shape& shape, std::int64_t largest) {
   Tensor tensor(DType::kInt8, shape);
   for (std::int8_t& w : tensor.as<std::int8_t>())
-    w = static_cast<std::int8_t>(pick(-largest, largest));
+    w = static_cast<std::int8_t>(pick(-largest, std::min<std::int64_t>(largest, 127)));
   return tensor;
 }
 
@@ -131,7 +124,7 @@ void GraphMaker::add_convolution() {
   const Value output = value(
       {in.batch, window_count(in.height, w.kernel_h, w.stride_h, w.pad_top, w.pad_bottom),
        window_count(in.width, w.kernel_w, w.stride_w, w.pad_left, w.pad_right), out_channels});
-  const std::int64_t largest = chance(0.2) ? 1 : chance(0.2) ? 7 : largest_exact_weight();
+  const std::int64_t largest = chance(0.2) ? 1 : chance(0.2) ? 7 : kAnyWeight;
   Conv2d conv;
   conv.window = w;
   conv.weights = weights({out_channels, w.kernel_h, w.kernel_w, in.channels}, largest);
@@ -163,7 +156,7 @@ void GraphMaker::add_fully_connected() {
   const ImageShape in = current().shape;
   const Value output = value({in.batch, 1, 1, pick(1, 20)});
   const std::int64_t out_channels = output.shape.channels;
-  const std::int64_t largest = chance(0.2) ? 7 : largest_exact_weight();
+  const std::int64_t largest = chance(0.2) ? 7 : kAnyWeight;
   FullyConnected fc;
   fc.weights = weights({out_channels, in.channels}, largest);
   fc.requantization = requantization(in.channels, largest, output);

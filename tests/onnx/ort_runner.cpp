@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 std::optional<fs::path> find_ort() {
   const char* folder = std::getenv("QSIM_ORT_DIR");
   const fs::path path = folder != nullptr ? folder : QSIM_DEFAULT_ORT_DIR;
-  if (!fs::exists(path / "run_onnx.mjs") || !fs::exists(path / "node_modules")) return {};
+  if (!fs::exists(path / "installed.sha256")) return {};
   return path;
 }
 
@@ -28,8 +28,9 @@ std::string run_ort(const fs::path& ort, const std::vector<OrtRun>& runs,
                        {"outdir", run.outdir.string()}});
   }
   std::ofstream(list) << entries;
-  const std::string command = "node '" + (ort / "run_onnx.mjs").string() + "' --optimization " +
-                              optimization + " --batch '" + list.string() + "' 2>&1";
+  const std::string command = "'" + (ort / "bin/python").string() +
+                              "' -B '" QSIM_ORT_SCRIPT "' --optimization " + optimization +
+                              " --batch '" + list.string() + "' 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return "cannot start a shell";
   std::string output;

@@ -1,4 +1,5 @@
-// ONNX Runtime as a witness: runs models in node through tools/ort/run_onnx.mjs.
+// ONNX Runtime as a witness: runs models through tools/ort/run_onnx.py, which first checks that
+// ONNX Runtime is exact on this processor.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +15,12 @@ struct OrtRun {
   std::filesystem::path outdir;  // each output goes to <outdir>/<name>.npy
 };
 
-// The folder that tools/ort/install.sh filled: $QSIM_ORT_DIR, or ort/ in the build folder.
-// Nothing when there is none there.
+// The environment that tools/ort/install.sh made: $QSIM_ORT_DIR, or ort/ in the build folder.
+// Nothing when there is none.
 std::optional<std::filesystem::path> find_ort();
 
 // Runs all models in one process, on one thread. `optimization` is "all" or "disabled"; `list` is
-// where the list of runs is written. Returns what the process printed when it failed, or "".
+// where the list of runs is written. Returns "", or what the process printed when it failed.
 std::string run_ort(const std::filesystem::path& ort, const std::vector<OrtRun>& runs,
                     const std::string& optimization, const std::filesystem::path& list);
 

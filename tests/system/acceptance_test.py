@@ -2,8 +2,8 @@
 """What qsim promises of the shipped configs and networks, checked through the command line.
 
 usage: acceptance_test.py CASE QSIM    (CASE: a function below; the CMakeLists lists them)
-Environment: QSIM_ORT_DIR (ONNX Runtime for node), QSIM_DATA or ../shared/data (CIFAR-10),
-QSIM_REQUIRE (data, node: what must not be skipped). Exit code 77: skipped.
+Environment: QSIM_ORT_DIR (what tools/ort/install.sh made), QSIM_DATA or ../shared/data (CIFAR-10),
+QSIM_REQUIRE (data, onnxruntime: what must not be skipped). Exit code 77: skipped.
 """
 import json
 import os
@@ -138,10 +138,11 @@ def memory_stays_within_the_model_and_100_megabytes():
 
 
 def run_onnxruntime(ort, jobs, folder):
-    """One node process for all jobs: (model, input.npy, output folder)."""
+    """One process for all jobs: (model, input.npy, output folder)."""
     runs = [dict(zip(("model", "input", "outdir"), map(str, job))) for job in jobs]
     (folder / "list.json").write_text(json.dumps(runs))
-    subprocess.run(["node", ort / "run_onnx.mjs", "--batch", folder / "list.json"], check=True)
+    subprocess.run([ort / "bin/python", "-B", ROOT / "tools/ort/run_onnx.py", "--batch",
+                    folder / "list.json"], check=True)
 
 
 def picture_inputs(folder):
@@ -164,8 +165,8 @@ def picture_inputs(folder):
 
 def onnxruntime_agrees_on_the_shipped_model():
     ort = pathlib.Path(os.environ["QSIM_ORT_DIR"])
-    if not (ort / "run_onnx.mjs").exists():
-        skip("node")
+    if not (ort / "installed.sha256").exists():
+        skip("onnxruntime")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         inputs = picture_inputs(folder)

@@ -91,6 +91,11 @@ expect "gpu-test --only of no step" 2 'no step has TYPO in its name' "$dev" gpu-
 expect "gpu-test --only of nothing" 2 'needs a name that is not empty' "$dev" gpu-test --only ''
 expect "gpu-test --minutes -1" 2 "invalid minutes value: '-1'" "$dev" gpu-test --minutes -1
 expect "QSIM_REQUIRE of nothing known" 2 'QSIM_REQUIRE has dta' env QSIM_REQUIRE=dta "$dev" gpu-test
+for required in node data,node nvccs,data; do
+  expect "QSIM_REQUIRE=$required" 2 \
+    'dev: QSIM_REQUIRE has (node|nvccs); allowed: compute-sanitizer, data, nvcc, onnxruntime, torch, verilator$' \
+    env QSIM_REQUIRE="$required" "$dev" test
+done
 expect "an option of bench elsewhere" 2 '--against, --json and --page go with bench' "$dev" test --json x
 expect "--only elsewhere" 2 '--only goes with bench and gpu-test' "$dev" build --only RTL
 expect "--against without a base" 2 '--against needs a value' "$dev" bench --against
@@ -258,16 +263,25 @@ FAKE
 mkdir -p "$scratch/repository"/{build/release/record,tests/system/meta,tools/ort}
 : >"$scratch/repository/build/release/record/libqsim_test_record.so"
 printf '%s\n' 'import sys' 'print("provoked", *sys.argv[1:])' >"$scratch/repository/tests/system/meta/provoked.py"
-printf '#!/bin/sh\n' >"$scratch/repository/tools/ort/install.sh"
+# shellcheck disable=SC2016  # the fake's own variable
+printf '%s\n' '#!/bin/sh' 'exit ${ORT_FAILS:-0}' >"$scratch/repository/tools/ort/install.sh"
 chmod +x "$scratch/repository/tools/ort/install.sh"
-for all in data,node,nvcc,verilator verilator,nvcc,data,node,torch; do
+for all in data,onnxruntime,nvcc,verilator verilator,nvcc,data,onnxruntime,torch; do
   expect "test with QSIM_REQUIRE=$all asks for everything" 0 '^provoked \. build/release$' \
     on_fake_machine env QSIM_REQUIRE="$all" "$dev" test
 done
-for some in '' node,verilator data,node,nvccs,verilator; do
+for some in '' onnxruntime,verilator data,onnxruntime,verilator; do
   expect "test with QSIM_REQUIRE=$some asks for a part" 0 '^provoked --partial \. build/release$' \
     on_fake_machine env QSIM_REQUIRE="$some" "$dev" test
 done
+expect "test without ONNX Runtime" 0 '^  not installed: what needs it is skipped$' \
+  on_fake_machine env ORT_FAILS=1 QSIM_REQUIRE=verilator "$dev" test
+expect "and where it is required" 1 'ONNX Runtime, a witness' \
+  on_fake_machine env ORT_FAILS=1 QSIM_REQUIRE=data,onnxruntime "$dev" test
+if grep -qE 'skipped|tests$' "$scratch/output"; then
+  echo "FAILED: test went on without the ONNX Runtime that QSIM_REQUIRE lists"
+  failures=$((failures + 1))
+fi
 
 # fuzz: a seed says what libFuzzer tries and on which vector path; without one it is drawn and told.
 mkdir -p "$scratch/fuzz/bin"

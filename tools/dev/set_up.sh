@@ -43,11 +43,6 @@ set_up() {
   }
   local wanted missing
   mapfile -t wanted < <(packages_of "$@")
-  # Debian's node packages clash with a node from elsewhere, so they come only where nothing is.
-  if [[ " $* " == *" test "* ]]; then
-    command -v node >/dev/null || wanted+=(nodejs)
-    command -v npm >/dev/null || wanted+=(npm)
-  fi
   mapfile -t missing < <(missing_of "${wanted[@]}")
   [ ${#missing[@]} -gt 0 ] || return 0
   echo "  missing Debian packages: ${missing[*]}" >&2
@@ -113,9 +108,9 @@ build() {
 }
 
 install_ort() {
-  say "ONNX Runtime, a witness for tests and benchmarks (about 290 MB the first time)"
+  say "ONNX Runtime, a witness for tests and benchmarks (24 MB from PyPI the first time)"
   tools/ort/install.sh "build/$preset/ort" >&2 || {
-    [[ ",${QSIM_REQUIRE:-}," != *,node,* ]] || exit 1
+    [[ ",${QSIM_REQUIRE:-}," != *,onnxruntime,* ]] || exit 1
     echo "  not installed: what needs it is skipped" >&2
   }
 }

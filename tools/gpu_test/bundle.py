@@ -63,9 +63,10 @@ def copy_scripts(out):
     shutil.copy(HERE / "run.sh", out / "run.sh")
     scripts = out / "scripts"
     scripts.mkdir()
-    for folder in (HERE, ROOT / "bench/golden_cuda_peers"):
+    for folder in (HERE, ROOT / "bench/golden_cuda_peers", ROOT / "tools/ort"):
         for file in sorted(folder.glob("*.py")):
-            if file.name not in ("bundle.py", "linking.py", "planted.py", "run_test.py"):
+            if file.name not in ("bundle.py", "linking.py", "planted.py", "run_onnx.py",
+                                 "run_test.py"):
                 shutil.copy(file, scripts / file.name)
 
 

@@ -3,6 +3,7 @@
 
 usage: ort_agreement.py --qsim FILE --model FILE --work DIR [--batch FILE.bin] [--images 256]
 Pictures: records of a CIFAR-10 batch where one is given, and as many of random pixels (seed 11).
+exact_session.py, of tools/ort, is beside this file in a bundle.
 """
 import argparse
 import pathlib
@@ -11,6 +12,8 @@ import sys
 
 import numpy as np
 import onnxruntime
+
+import exact_session
 
 RECORD = 3073  # a label, then 32 x 32 pixels, colour by colour
 SEED = 11
@@ -32,11 +35,7 @@ def qsim_logits(args, batch, out):
 
 def ort_logits(args, batch):
     """On the CPU; pixels become (p - 128) / 128, as the model's sidecar says."""
-    options = onnxruntime.SessionOptions()
-    # Without it, ONNX Runtime saturates uint8 x int8 sums on processors with AVX2 and no VNNI.
-    options.add_session_config_entry("session.x64quantprecision", "1")
-    session = onnxruntime.InferenceSession(str(args.model), options,
-                                           providers=["CPUExecutionProvider"])
+    session = exact_session.open_session(args.model)
     records = np.fromfile(batch, np.uint8, args.images * RECORD).reshape(-1, RECORD)
     pixels = records[:, 1:].reshape(-1, 3, 32, 32).astype(np.float32)
     return session.run(None, {session.get_inputs()[0].name: (pixels - 128) / 128})[0]
@@ -74,7 +73,10 @@ def main():
     batches = [("random pixels", random_batch(args.work / "random.bin", args.images))]
     if args.batch:
         batches.insert(0, ("cifar10", args.batch))
-    counts = [compare(args, name, batch) for name, batch in batches]
+    try:
+        counts = [compare(args, name, batch) for name, batch in batches]
+    except exact_session.NotExact as error:
+        sys.exit(str(error))
     mismatches, pictures = (sum(column) for column in zip(*counts))
     print(f"onnxruntime {onnxruntime.__version__}: {pictures} pictures, {mismatches} mismatches")
     sys.exit(1 if mismatches else 0)

@@ -159,7 +159,7 @@ def onnxruntime(session):
     if batch is None and not session.lenient:
         return session.skip("data")
     done = session.run([*words, *([] if batch is None else ["--batch", batch])], 120)
-    if re.search(r"No module named '(numpy|onnxruntime)'", done.output):
+    if re.search(r"No module named '(numpy|onnx|onnxruntime)'", done.output):
         return session.skip("onnxruntime")
     return judged(done)
 

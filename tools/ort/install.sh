@@ -1,33 +1,50 @@
 #!/bin/sh
-# install.sh DIR: puts ONNX Runtime for node and run_onnx.mjs into DIR (about 290 MB). Quiet; does
-# nothing when DIR already holds what package-lock.json and the runner say.
+# install.sh DIR: makes DIR a Python environment with ONNX Runtime (requirements.txt) on top of Debian's
+# python3, numpy and onnx: DIR/bin/python runs run_onnx.py. Quiet. Does nothing when DIR is current; DIR is
+# whole or, where something fails, not there.
 set -eu
+
+fail() {
+  echo "install.sh: $1" >&2
+  exit 1
+}
 
 if [ $# -ne 1 ]; then
   echo "usage: $0 DIR" >&2
   exit 2
 fi
-source_dir=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+requirements=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)/requirements.txt
+python=${QSIM_PYTHON:-/usr/bin/python3}
 target_dir=$1
-stamp=$target_dir/installed.sha256
-wanted=$(cd "$source_dir" && sha256sum package.json package-lock.json run_onnx.mjs)
+part_dir=$target_dir.part # renamed to DIR as the last step
+stamp=installed.sha256
 
-if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ]; then
+[ -x "$python" ] || fail "there is no $python"
+found=$("$python" -c 'import platform as p; print(p.python_implementation(), *p.python_version_tuple()[:2], p.machine())')
+wanted="$found $(sha256sum <"$requirements") $(sha256sum <"$0")"
+if [ -f "$target_dir/$stamp" ] && [ "$(cat "$target_dir/$stamp")" = "$wanted" ] &&
+  [ -x "$target_dir/bin/python" ]; then
   exit 0
 fi
-if ! command -v npm >/dev/null 2>&1; then
-  echo "install.sh: npm not found; ONNX Runtime is installed with npm" >&2
-  exit 1
-fi
-mkdir -p "$target_dir"
-rm -f "$stamp"
-cp "$source_dir/package.json" "$source_dir/package-lock.json" "$source_dir/run_onnx.mjs" "$target_dir/"
-# The package's own install script would fetch GPU libraries; the CPU library is in the package.
-(cd "$target_dir" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) >&2
+rm -rf "$target_dir" "$part_dir"
+[ "$found" = "CPython 3 11 x86_64" ] ||
+  fail "requirements.txt pins ONNX Runtime for CPython 3 11 x86_64; $python is $found"
+"$python" -c 'import ensurepip' 2>/dev/null || fail "$python has no ensurepip (Debian: python3-venv)"
 
-set -- "$target_dir"/node_modules/onnxruntime-node/bin/napi-v*/linux/"$(node -p process.arch)"/onnxruntime_binding.node
-if [ ! -f "$1" ]; then
-  echo "install.sh: onnxruntime-node came without its native library for this machine" >&2
-  exit 1
-fi
-printf '%s\n' "$wanted" > "$stamp"
+trap 'rm -rf "$part_dir"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+mkdir -p "$(dirname "$target_dir")"
+"$python" -m venv --system-site-packages "$part_dir" >&2
+pip() {
+  "$part_dir/bin/python" -m pip --quiet --disable-pip-version-check --no-input "$@" >&2
+}
+pip install --retries 2 --require-hashes --only-binary :all: --no-deps --ignore-installed -r "$requirements" ||
+  fail "pip could not install ONNX Runtime"
+"$part_dir/bin/python" -c 'import numpy, onnx, onnxruntime' ||
+  fail "what was installed cannot be imported"
+# 25 MB that nothing needs from here on, and scripts that name the folder by its first name.
+pip uninstall -y pip setuptools
+find "$part_dir/bin" -type f -delete
+printf '%s\n' "$wanted" >"$part_dir/$stamp"
+mv "$part_dir" "$target_dir"

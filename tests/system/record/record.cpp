@@ -124,7 +124,7 @@ const char* base_name(const char* path) {
 
 // qsim itself, and what may interpret a script of ours.
 bool is_interesting(const char* program) {
-  for (const char* name : {"qsim", "bash", "python3", "node", "verify_rtl", "cover_rtl"}) {
+  for (const char* name : {"qsim", "bash", "python3", "verify_rtl", "cover_rtl"}) {
     if (std::strcmp(base_name(program), name) == 0) return true;
   }
   return false;
