@@ -94,7 +94,10 @@ def main():
         parser.error(f"--rounds needs {LEAST_TIMED_RUNS} or more")
     for workload in args.workloads:
         with tempfile.TemporaryDirectory(prefix="golden_vs_ort-") as folder:
-            print_figures(workload, compare(args, workload, pathlib.Path(folder)))
+            try:
+                print_figures(workload, compare(args, workload, pathlib.Path(folder)))
+            except subprocess.CalledProcessError as error:  # which has said why
+                sys.exit(f"compare.py: {workload}: {pathlib.Path(error.cmd[0]).name}: exit code {error.returncode}")
 
 
 if __name__ == "__main__":
