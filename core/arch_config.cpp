@@ -4,11 +4,18 @@
 
 #include "core/checked_math.h"
 #include "core/error.h"
+#include "core/isa/command_fields.h"
 
 namespace qsim {
 namespace {
 
 using C = ArchConfig;
+
+// Of two commands that address one memory, the widths are equal.
+static_assert(bits_of<Load>("local_addr") == bits_of<Execute>("act_addr") &&
+              bits_of<Load>("local_addr") == bits_of<Execute>("weight_addr") &&
+              bits_of<Execute>("acc_addr") == bits_of<Post>("acc_addr") &&
+              bits_of<Post>("out_addr") == bits_of<Store>("out_addr"));
 
 constexpr std::array<ArchConfigField, 16> kFields = {{
     {"name", nullptr, &C::name, 0, 0, false, "",
@@ -96,10 +103,12 @@ void validate(const ArchConfig& config) {
   check_part(config, weight, "a slot", config.weight_slot_words(), config.array_rows);
   check_part(config, acc, "a half", config.accumulator_half_words(), 1);
   check_part(config, out, "a half", config.output_half_words(), 1);
-  check_address_width(config, act, "the ", config.act_words(), 20);
-  check_address_width(config, weight, "the ", config.weight_words(), 20);
-  check_address_width(config, acc, "a half of the ", config.accumulator_half_words(), 16);
-  check_address_width(config, out, "the ", config.output_words(), 17);
+  check_address_width(config, act, "the ", config.act_words(), bits_of<Execute>("act_addr"));
+  check_address_width(config, weight, "the ", config.weight_words(),
+                      bits_of<Execute>("weight_addr"));
+  check_address_width(config, acc, "a half of the ", config.accumulator_half_words(),
+                      bits_of<Execute>("acc_addr"));
+  check_address_width(config, out, "the ", config.output_words(), bits_of<Post>("out_addr"));
 }
 
 std::uint64_t fingerprint(const ArchConfig& config) {

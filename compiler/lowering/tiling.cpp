@@ -5,13 +5,20 @@
 
 #include "compiler/lowering/cost_model.h"
 #include "core/checked_math.h"
+#include "core/isa/command_fields.h"
 
 namespace qsim {
 namespace {
 
-constexpr std::int64_t kMaxTileSide = 4095;           // 12-bit counts of EXECUTE, POST and STORE
-constexpr std::int64_t kMaxPlanes = 4095;             // 12-bit EXECUTE planes
-constexpr std::int64_t kMaxRunBytes = (1 << 24) - 1;  // 24-bit run_bytes
+// What one command can count: rows and columns of a tile, planes, bytes of a run, and the channel
+// blocks of a LOAD, which are its groups.
+constexpr std::int64_t kMaxTileSide =
+    std::min({max_of<Execute>("in_rows"), max_of<Execute>("in_cols"), max_of<Execute>("out_rows"),
+              max_of<Execute>("out_cols"), max_of<Post>("in_rows"), max_of<Post>("in_cols"),
+              max_of<Post>("out_rows"), max_of<Post>("out_cols"), max_of<Store>("groups")});
+constexpr std::int64_t kMaxPlanes = max_of<Execute>("planes");
+constexpr std::int64_t kMaxBlocks = max_of<Load>("groups");
+constexpr std::int64_t kMaxRunBytes = max_of<Load>("run_bytes");
 
 // [begin, end) cut into the fewest equal parts of at most `limit`, each a multiple of `unit`
 // (but for the last).
@@ -94,7 +101,7 @@ std::optional<Tiling> fit(const LayerGeometry& g, std::int64_t out_rows, std::in
     const std::int64_t slot_bytes_limit = kMaxRunBytes / arch.array_rows;
     const std::int64_t slot_words = std::min(arch.act_slot_words(), slot_bytes_limit);
     const std::int64_t granules =
-        std::min(slot_words / (plane_words * g.granule_planes), kMaxPlanes);
+        std::min(slot_words / (plane_words * g.granule_planes), kMaxBlocks);
     if (granules < 1 || in_rows > kMaxTileSide) continue;
     tiling.act_kernel_rows = rows;
     tiling.act_planes =

@@ -2,14 +2,22 @@
 #include <algorithm>
 
 #include "compiler/passes/passes.h"
+#include "core/isa/command_fields.h"
 
 namespace qsim {
 namespace {
 
-constexpr std::int64_t kMaxKernel = 15;  // EXECUTE kernel_h, kernel_w: 4 bits
-constexpr std::int64_t kMaxStride = 7;   // EXECUTE stride_h, stride_w: 3 bits
-constexpr std::int64_t kMaxPad = 15;     // keeps EXECUTE origin_row, origin_col within 7 bits
-constexpr std::int64_t kMaxPoolWindow = 4;
+// A pad may be as long as the longest kernel. EXECUTE's origin is never further from zero than a
+// pad and a kernel together, POST's never further than a window.
+constexpr std::int64_t kMaxPad = std::min(max_of<Execute>("kernel_h"), max_of<Execute>("kernel_w"));
+static_assert(max_of<Execute>("kernel_h") + kMaxPad <= max_of<Execute>("origin_row") &&
+              max_of<Execute>("kernel_w") + kMaxPad <= max_of<Execute>("origin_col"));
+static_assert(kMaxPoolWindow <= max_of<Post>("pool_h") &&
+              kMaxPoolWindow <= max_of<Post>("pool_w") &&
+              kMaxPoolWindow <= max_of<Post>("pool_stride_h") &&
+              kMaxPoolWindow <= max_of<Post>("pool_stride_w") &&
+              kMaxPoolWindow <= max_of<Post>("origin_row") &&
+              kMaxPoolWindow <= max_of<Post>("origin_col"));
 
 void check_limit(const Layer& layer, const char* what, std::int64_t value, std::int64_t limit) {
   if (value <= limit) return;
@@ -19,10 +27,10 @@ void check_limit(const Layer& layer, const char* what, std::int64_t value, std::
 }
 
 void check_window(const Layer& layer, const Window& window) {
-  check_limit(layer, "kernel height", window.kernel_h, kMaxKernel);
-  check_limit(layer, "kernel width", window.kernel_w, kMaxKernel);
-  check_limit(layer, "vertical stride", window.stride_h, kMaxStride);
-  check_limit(layer, "horizontal stride", window.stride_w, kMaxStride);
+  check_limit(layer, "kernel height", window.kernel_h, max_of<Execute>("kernel_h"));
+  check_limit(layer, "kernel width", window.kernel_w, max_of<Execute>("kernel_w"));
+  check_limit(layer, "vertical stride", window.stride_h, max_of<Execute>("stride_h"));
+  check_limit(layer, "horizontal stride", window.stride_w, max_of<Execute>("stride_w"));
   for (const std::int64_t pad :
        {window.pad_top, window.pad_left, window.pad_bottom, window.pad_right}) {
     check_limit(layer, "padding", pad, kMaxPad);

@@ -1,5 +1,6 @@
 #include "compiler/verifier/command_fields.h"
 
+#include "core/isa/command_fields.h"
 #include "core/requantize.h"
 
 namespace qsim::verifier {
@@ -33,7 +34,7 @@ class FieldRules {
 
   void check(const Load& c) {
     transfer(c);
-    within("memory", c.memory, 0, 2);
+    within("memory", c.memory, 0, static_cast<std::int64_t>(LoadMemory::kParameter));
     if (c.memory == static_cast<std::uint32_t>(LoadMemory::kActivation)) {
       positive("plane_words", c.plane_words);
     }
@@ -58,12 +59,12 @@ class FieldRules {
     positive("in_cols", c.in_cols);
     positive("out_rows", c.out_rows);
     positive("out_cols", c.out_cols);
-    within("pool_h", c.pool_h, 1, 4);
-    within("pool_w", c.pool_w, 1, 4);
-    within("pool_stride_h", c.pool_stride_h, 1, 4);
-    within("pool_stride_w", c.pool_stride_w, 1, 4);
+    within("pool_h", c.pool_h, 1, kMaxPoolWindow);
+    within("pool_w", c.pool_w, 1, kMaxPoolWindow);
+    within("pool_stride_h", c.pool_stride_h, 1, kMaxPoolWindow);
+    within("pool_stride_w", c.pool_stride_w, 1, kMaxPoolWindow);
     within("rounding", c.rounding, 0, kAcceleratorRoundingModes - 1);
-    within("lo", c.lo, -128, c.hi);
+    within("lo", c.lo, min_of<Post>("lo"), c.hi);
   }
 
   void check(const Store& c) { transfer(c); }

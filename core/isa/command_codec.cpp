@@ -1,36 +1,25 @@
 #include "core/isa/command_codec.h"
 
 #include <string>
-#include <vector>
+#include <tuple>
 
 #include "core/error.h"
+#include "core/limits.h"
 
 namespace qsim {
 namespace {
 
-#define QSIM_U_ROW(name, bits, doc) CommandField{#name, bits, false, doc},
-#define QSIM_S_ROW(name, bits, doc) CommandField{#name, bits, true, doc},
-constexpr CommandField kHeaderFields[] = {QSIM_HEADER_FIELDS(QSIM_U_ROW, QSIM_S_ROW)};
-constexpr CommandField kLoadFields[] = {QSIM_LOAD_FIELDS(QSIM_U_ROW, QSIM_S_ROW)};
-constexpr CommandField kExecuteFields[] = {QSIM_EXECUTE_FIELDS(QSIM_U_ROW, QSIM_S_ROW)};
-constexpr CommandField kPostFields[] = {QSIM_POST_FIELDS(QSIM_U_ROW, QSIM_S_ROW)};
-constexpr CommandField kStoreFields[] = {QSIM_STORE_FIELDS(QSIM_U_ROW, QSIM_S_ROW)};
-#undef QSIM_U_ROW
-#undef QSIM_S_ROW
-
-constexpr int total_bits(std::span<const CommandField> fields) {
-  int bits = 0;
-  for (const CommandField& field : kHeaderFields) bits += field.bits;
-  for (const CommandField& field : fields) bits += field.bits;
-  return bits;
-}
-constexpr int kHeaderBits = total_bits({});
-static_assert(kHeaderFields[0].bits == kWaitMaskBit && kHeaderFields[1].bits == 16 &&
-              kWaitMaskBit + 16 == kSignalMaskBit && kSignalMaskBit + 16 == kHeaderBits);
-static_assert(total_bits(kLoadFields) <= 256);
-static_assert(total_bits(kExecuteFields) <= 256);
-static_assert(total_bits(kPostFields) <= 256);
-static_assert(total_bits(kStoreFields) <= 256);
+constexpr int kCommandBits = 64 * static_cast<int>(std::tuple_size_v<EncodedCommand>);
+constexpr int kHeaderBits = total_bits(kHeaderFields);
+static_assert(bits_of<CommandHeader>("wait_mask") == kSemaphores);
+static_assert(bits_of<CommandHeader>("signal_mask") == kSemaphores);
+static_assert(kHeaderBits <= 64, "wait_mask_of() and signal_mask_of() read one word");
+static_assert(kHeaderBits + total_bits(kLoadFields) <= kCommandBits);
+static_assert(kHeaderBits + total_bits(kExecuteFields) <= kCommandBits);
+static_assert(kHeaderBits + total_bits(kPostFields) <= kCommandBits);
+static_assert(kHeaderBits + total_bits(kStoreFields) <= kCommandBits);
+static_assert(kMaxDramBytes == max_of<Load>("dram_addr") + 1);
+static_assert(kMaxDramBytes == max_of<Store>("dram_addr") + 1);
 
 // Calls visit(table row, member) for every field of a command, in encoding order.
 #define QSIM_VISIT(name, bits, doc) visit(*row++, c.name);
@@ -57,12 +46,10 @@ void for_each_field(Store& c, const Visit& visit) {
 #undef QSIM_VISIT
 
 void check_width(const CommandField& field, std::int64_t value) {
-  const std::int64_t low = field.is_signed ? -(std::int64_t{1} << (field.bits - 1)) : 0;
-  const std::int64_t high = (std::int64_t{1} << (field.bits - (field.is_signed ? 1 : 0))) - 1;
-  if (value >= low && value <= high) return;
+  if (value >= field.min() && value <= field.max()) return;
   throw_bad_input("command field " + std::string(field.name) + ": " + std::to_string(value) +
-                  " does not fit " + std::to_string(field.bits) + " bits (" + std::to_string(low) +
-                  " to " + std::to_string(high) + ")");
+                  " does not fit " + std::to_string(field.bits) + " bits (" +
+                  std::to_string(field.min()) + " to " + std::to_string(field.max()) + ")");
 }
 
 // Appends fields to 256 bits, or takes them out, least significant bit first. A field may lie

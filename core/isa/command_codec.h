@@ -5,9 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
-#include "core/isa/commands.h"
+#include "core/isa/command_fields.h"
 
 namespace qsim {
 
@@ -15,16 +14,8 @@ namespace qsim {
 using EncodedCommand = std::array<std::uint64_t, 4>;
 
 // Where the masks of the header begin.
-inline constexpr int kWaitMaskBit = 4;
-inline constexpr int kSignalMaskBit = 20;
-
-// One row of the command table.
-struct CommandField {
-  std::string_view name;
-  int bits;
-  bool is_signed;
-  std::string_view description;
-};
+inline constexpr int kWaitMaskBit = header_bit("wait_mask");
+inline constexpr int kSignalMaskBit = header_bit("signal_mask");
 
 // The fields of a unit's command, in encoding order, without the header.
 std::span<const CommandField> command_fields(Unit unit);
@@ -41,7 +32,7 @@ Command empty_command(Unit unit);
 EncodedCommand encode(const Command& command);
 // Throws Error when the opcode is unknown or a bit beyond the last field is set.
 Command decode(const EncodedCommand& bits);
-// Of the header alone; the masks lie behind the opcode.
+// The masks alone, without decoding the rest.
 inline std::uint16_t wait_mask_of(const EncodedCommand& bits) {
   return static_cast<std::uint16_t>(bits[0] >> kWaitMaskBit);
 }

@@ -82,7 +82,11 @@ inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"load", "exe
 enum class LoadMemory : std::uint8_t { kActivation = 0, kWeight = 1, kParameter = 2 };
 
 inline constexpr std::size_t kSemaphores = 16;
-inline constexpr int kSemaphoreMax = 15;
+inline constexpr int kSemaphoreBits = 4;
+inline constexpr int kSemaphoreMax = (1 << kSemaphoreBits) - 1;
+
+// What POST's pool_h, pool_w, pool_stride_h and pool_stride_w may be; their fields could hold more.
+inline constexpr int kMaxPoolWindow = 4;
 
 struct Command {
   std::uint16_t wait_mask = 0;

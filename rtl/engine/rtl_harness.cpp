@@ -69,7 +69,7 @@ void RtlHarness::reset() {
   *ports_.rst_ni = 1;
   std::uint64_t values = 0;
   for (std::size_t s = 0; s < kSemaphores; ++s) {
-    values |= std::uint64_t{program_.semaphores[s].initial} << (4 * s);
+    values |= std::uint64_t{program_.semaphores[s].initial} << (kSemaphoreBits * s);
   }
   *ports_.semaphore_init_i = values;
   *ports_.semaphore_init_valid_i = 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/limits.h"
 #include "core/requantize.h"
 
 namespace qsim::interpreter {
@@ -21,8 +22,7 @@ void for_each_run(const Transfer& c, Visit visit) {
 template <typename Transfer>
 std::int64_t stream_bytes(const Transfer& c) {
   const std::int64_t runs = std::int64_t{c.groups} * c.runs;
-  constexpr std::int64_t kLimit = std::int64_t{1} << 32;  // as much as DRAM addresses reach
-  if (c.run_bytes != 0 && runs > kLimit / c.run_bytes) {
+  if (c.run_bytes != 0 && runs > kMaxDramBytes / c.run_bytes) {
     throw_bad_input("transfer of " + std::to_string(runs) + " runs of " +
                     std::to_string(c.run_bytes) + " bytes; at most 2^32 bytes are allowed");
   }

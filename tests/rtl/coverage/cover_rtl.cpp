@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/limits.h"
 #include "files/arch_config_file.h"
 #include "files/files.h"
 #include "rtl/engine/rtl_engine.h"
@@ -88,7 +89,7 @@ RtlModelOptions model_options(const CoverOptions& options) {
 // them, so that addresses have bits that small images never set.
 void move_segments(Program& program, Random& random) {
   const std::int64_t begin = program.writable_bytes;
-  const std::int64_t room = (std::int64_t{1} << 32) - program.dram_bytes();
+  const std::int64_t room = kMaxDramBytes - program.dram_bytes();
   const std::int64_t by = random.uniform(0, room) & -std::int64_t{1024};
   for (DramSegment& segment : program.segments) segment.address += by;
   ProgramDraft draft(std::move(program));

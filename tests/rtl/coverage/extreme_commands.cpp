@@ -38,7 +38,8 @@ Command extreme_command(Unit unit, const ArchConfig& arch, Random& random) {
       value -= std::int64_t{1} << fields[i].bits;
     }
     if (counts(fields[i].name)) value = std::max<std::int64_t>(value, 1);
-    if (fields[i].name == "memory") value = random.uniform(0, 2);
+    if (fields[i].name == "memory")
+      value = random.uniform(0, static_cast<std::int64_t>(LoadMemory::kParameter));
     if (has_place_in_dram(fields[i].name)) value &= -std::int64_t{arch.bus_bytes};
     set_field(command, i, value);
   }
@@ -54,7 +55,7 @@ void make_small(Command& command, std::int64_t beat_bytes, Random& random) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].name == "run_bytes") set_field(command, i, std::min<std::int64_t>(beat_bytes, 4));
     if (fields[i].name == "run_stride" || fields[i].name == "group_stride") {
-      set_field(command, i, random.uniform(0, (std::int64_t{1} << fields[i].bits) - 1));
+      set_field(command, i, random.uniform(0, fields[i].max()));
     }
     if (fields[i].name == "runs" || fields[i].name == "groups") set_field(command, i, 1);
   }

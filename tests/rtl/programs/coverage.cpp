@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/verifier/command_ranges.h"
+#include "core/requantize.h"
 
 namespace qsim {
 namespace {
@@ -55,7 +56,7 @@ unsigned shift_bins(const Program& program, const Load& load) {
     const std::int64_t columns = program.arch.array_cols;
     for (std::int64_t c = 0; c < columns; ++c) {
       const std::byte shift = segment.bytes[static_cast<std::size_t>(at + 4 * columns + c)];
-      bins |= 1u << shift_bin_of(std::to_integer<int>(shift & std::byte{31}));
+      bins |= 1u << shift_bin_of(std::to_integer<int>(shift & std::byte{kMaxShift}));
     }
   }
   return bins;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/checked_math.h"
+#include "core/isa/command_fields.h"
+#include "core/limits.h"
 #include "tests/rtl/programs/coverage_bins.h"
 
 namespace qsim {
@@ -119,14 +121,15 @@ void DramPlan::add_segments() {
   const std::int64_t all = round_up(weight_bytes, align) + blocks * param_pitch_ + 40 * align;
   std::int64_t address = round_up(program_.writable_bytes, align);
   const bool is_last = random_.chance(0.1);
-  if (is_last) address = (std::int64_t{1} << 32) - round_up(all, align);
+  if (is_last) address = kMaxDramBytes - round_up(all, align);
   address += random_.uniform(0, 9) * align;
   if (!is_last && random_.chance(0.25)) {
     add_parameters(address, blocks);
     address += round_up(blocks * param_pitch_, align);
     add_weights("weights", address, weight_bytes);
     // As far away as a stride can reach.
-    const int bits = random_.chance(0.6) ? 28 : 30;
+    const int bits =
+        random_.chance(0.6) ? bits_of<Load>("run_stride") : bits_of<Load>("group_stride");
     const std::int64_t far =
         random_.uniform(std::int64_t{1} << (bits - 2), std::int64_t{1} << bits);
     add_weights("far weights", address + far / align * align, weight_bytes);
@@ -220,8 +223,10 @@ void DramPlan::place_runs(Load& load, const Region& region, std::int64_t align) 
   const std::int64_t room = (region.bytes - extent()) / align;
   load.dram_addr = u32(region.address + random_.uniform(0, room) * align);
   // A stride that is never taken may be anything.
-  load.run_stride = u32(load.runs > 1 ? run_stride : random_.uniform(0, (1 << 28) - 1));
-  load.group_stride = u32(load.groups > 1 ? group_stride : random_.uniform(0, (1 << 30) - 1));
+  load.run_stride =
+      u32(load.runs > 1 ? run_stride : random_.uniform(0, max_of<Load>("run_stride")));
+  load.group_stride =
+      u32(load.groups > 1 ? group_stride : random_.uniform(0, max_of<Load>("group_stride")));
 }
 
 DramPlan::Region DramPlan::segment(const std::string& name) const {
@@ -245,7 +250,8 @@ void DramPlan::place_weights(Load& load) {
     load.dram_addr = group.dram_addr;
     load.run_stride = group.run_stride;
     load.group_stride = u32(stride);
-  } else if (far.bytes > 0 && load.groups == 1 && load.runs == 2 && stride < (1 << 28)) {
+  } else if (far.bytes > 0 && load.groups == 1 && load.runs == 2 &&
+             stride <= max_of<Load>("run_stride")) {
     Load run = load;
     run.runs = 1;
     place_runs(run, near, align);
@@ -271,8 +277,8 @@ void DramPlan::place(Load& load, bool reads_ofmaps) {
       const Region region = segment("params");
       const std::int64_t blocks = region.bytes / param_pitch_;
       load.dram_addr = u32(region.address + random_.uniform(0, blocks - 1) * param_pitch_);
-      load.run_stride = u32(random_.uniform(0, (1 << 28) - 1));
-      load.group_stride = u32(random_.uniform(0, (1 << 30) - 1));
+      load.run_stride = u32(random_.uniform(0, max_of<Load>("run_stride")));
+      load.group_stride = u32(random_.uniform(0, max_of<Load>("group_stride")));
       return;
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/verifier/command_ranges.h"
+#include "core/isa/command_fields.h"
 #include "tests/rtl/programs/word_spans.h"
 
 namespace qsim {
@@ -22,8 +23,10 @@ Pair draw_pair(Random& random, std::int64_t low, std::int64_t high) {
   return random.chance(0.5) ? Pair{large, other} : Pair{other, large};
 }
 
-constexpr std::array<Pair, kKernelBins> kKernelRanges = {{{1, 1}, {2, 3}, {4, 7}, {8, 15}}};
-constexpr std::array<Pair, kStrideBins> kStrideRanges = {{{1, 1}, {2, 2}, {3, 7}}};
+constexpr std::array<Pair, kKernelBins> kKernelRanges = {
+    {{1, 1}, {2, 3}, {4, 7}, {8, max_of<Execute>("kernel_h")}}};
+constexpr std::array<Pair, kStrideBins> kStrideRanges = {
+    {{1, 1}, {2, 2}, {3, max_of<Execute>("stride_h")}}};
 
 // One axis of a window that slides over a resident tile.
 struct Axis {
@@ -91,8 +94,8 @@ void draw_layout(Random& random, Execute& e) {
     return kind < 88 ? tight + random.uniform(0, 5) : random.uniform(1, tight);
   };
   e.act_row_words = u32(pitch(e.in_cols));
-  e.act_plane_words =
-      u32(std::clamp<std::int64_t>(pitch(std::int64_t{e.act_row_words} * e.in_rows), 1, 0xfffff));
+  e.act_plane_words = u32(std::clamp<std::int64_t>(pitch(std::int64_t{e.act_row_words} * e.in_rows),
+                                                   1, max_of<Execute>("act_plane_words")));
 }
 
 void set_window(Execute& e, const Axis& rows, const Axis& cols) {
@@ -133,7 +136,8 @@ Execute draw_execute_once(Random& random, const ArchConfig& arch, const ExecuteB
       random,
       draw_pixels(random, arch.array_rows, limits.min_pixels, std::max(limits.min_pixels, shrunk)),
       limits.min_pixels, rows, cols);
-  draw_pad(random, bins.pad, -64, 63, rows, cols);
+  draw_pad(random, bins.pad, min_of<Execute>("origin_row"), max_of<Execute>("origin_row"), rows,
+           cols);
   set_window(e, rows, cols);
   draw_layout(random, e);
   e.pad_value =
@@ -144,8 +148,9 @@ Execute draw_execute_once(Random& random, const ArchConfig& arch, const ExecuteB
 // The larger side of the window in one draw of a pooling bin.
 void draw_pool(Random& random, PoolBin bin, Axis& rows, Axis& cols) {
   for (Axis* axis : {&rows, &cols}) {
-    axis->kernel = bin == PoolBin::kNone ? 1 : random.uniform(1, random.chance(0.6) ? 2 : 4);
-    axis->stride = random.uniform(1, 4);
+    axis->kernel =
+        bin == PoolBin::kNone ? 1 : random.uniform(1, random.chance(0.6) ? 2 : kMaxPoolWindow);
+    axis->stride = random.uniform(1, kMaxPoolWindow);
     if (bin == PoolBin::kDisjoint && random.chance(0.7)) axis->stride = axis->kernel;
     if (bin == PoolBin::kOverlapping && axis->kernel > 1) {
       axis->stride = random.uniform(1, axis->kernel - 1);
@@ -163,7 +168,8 @@ Post draw_post_once(Random& random, PoolBin bin, std::int64_t psums, std::int64_
   const auto shrunk = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(static_cast<double>(most) * (1 - effort)));
   split_pixels(random, random.uniform(1, shrunk), 1, rows, cols);
-  draw_pad(random, bin == PoolBin::kPadded ? PadBin::kSome : PadBin::kNone, -8, 7, rows, cols);
+  draw_pad(random, bin == PoolBin::kPadded ? PadBin::kSome : PadBin::kNone,
+           min_of<Post>("origin_row"), max_of<Post>("origin_row"), rows, cols);
   Post p;
   p.pool_h = u32(rows.kernel);
   p.pool_w = u32(cols.kernel);
@@ -234,7 +240,7 @@ Post draw_post(Random& random, const ArchConfig& arch, PoolBin bin, std::int64_t
 }
 
 void draw_epilogue(Random& random, Post& post) {
-  post.rounding = u32(random.uniform(0, 2));
+  post.rounding = u32(random.uniform(0, kAcceleratorRoundingModes - 1));
   post.zero_point = s32(random.chance(0.4) ? 0 : random.uniform(-128, 127));
   post.lo = -128;
   post.hi = 127;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/checked_math.h"
+#include "core/isa/command_fields.h"
 
 namespace qsim {
 namespace {
@@ -75,8 +76,9 @@ void cut_turn_loads(Random& random, LoadMemory memory, const ArchConfig& arch,
     load.run_bytes = u32(grid.run_words * word_bytes);
     const std::int64_t pixels = grid.words() / split;
     if (is_act) {
-      load.plane_words = u32(split > 1 ? draw_divisor(random, pixels)
-                                       : random.uniform(1, random.chance(0.5) ? pixels : 0xfffff));
+      load.plane_words = u32(
+          split > 1 ? draw_divisor(random, pixels)
+                    : random.uniform(1, random.chance(0.5) ? pixels : max_of<Load>("plane_words")));
     }
     loads.push_back(load);
     at += grid.words();
