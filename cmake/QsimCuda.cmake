@@ -1,6 +1,6 @@
 # CUDA is optional: without nvcc the CUDA parts are left out, and one line says so.
 set(QSIM_HAVE_CUDA OFF)
-if(QSIM_CUDA)
+if(QSIM_CUDA AND QSIM_CUDA_KERNELS)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)

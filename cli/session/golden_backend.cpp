@@ -48,7 +48,7 @@ class CudaRunner final : public GoldenRunner {
 
 std::string advice() {
   return golden::cuda_status().built ? "`qsim golden info` says what there is"
-                                     : "build qsim where nvcc is (README.md, CUDA)";
+                                     : "`./dev build` makes one where nvcc is (README.md, CUDA)";
 }
 
 std::vector<GoldenBackend> backends_of(const std::string& list) {

@@ -256,6 +256,34 @@ expect "the first baseline needs no folder" 0 '^array_kernel/a ' \
   bench --json "$scratch/repository/bench/baselines/new.json"
 expect "and is found by its name" 0 '^array_kernel/a +1 s +1 s +1\.000$' bench --against new
 
+# demo compiles the CUDA kernels only for a GPU of this machine, and never takes away what is configured.
+fake cmake <<FAKE
+echo "cmake \$*" >>"$scratch/cmake.log"
+FAKE
+release=$scratch/repository/build/release
+printf '#!/bin/sh\n' >"$release/qsim"
+chmod +x "$release/qsim"
+# expect_kernels NAME ON|OFF|unchanged COMMAND: what `./dev COMMAND` tells CMake of them.
+expect_kernels() {
+  local told
+  : >"$scratch/cmake.log"
+  expect "$1" 0 configure on_fake_machine "$dev" "$3"
+  told=$(grep -o 'QSIM_CUDA_KERNELS=[A-Z]*' "$scratch/cmake.log" || echo "=unchanged")
+  if [ "${told#*=}" != "$2" ]; then
+    echo "FAILED: $1: expected $2, told ${told#*=}"
+    failures=$((failures + 1))
+  fi
+}
+expect_kernels "the first demo with a GPU compiles the kernels" ON demo
+fake nvidia-smi <<'FAKE'
+echo "No devices found."
+FAKE
+expect_kernels "the first demo without a GPU does not" OFF demo
+expect_kernels "build compiles them on any machine" ON build
+: >"$release/CMakeCache.txt"
+expect_kernels "a later demo leaves them as they are" unchanged demo
+rm "$release/CMakeCache.txt"
+
 # test: everything provoked is only asked for where nothing may be skipped.
 fake ctest <<'FAKE'
 exit 0

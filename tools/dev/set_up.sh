@@ -77,16 +77,37 @@ have_nvcc() {
   command -v nvcc >/dev/null
 }
 
-# configure PARTS: `qsim` for the executable alone, `all` with tests and benchmarks.
+# Says why no GPU can be used on this machine; nothing where one can.
+why_no_gpu() {
+  local listed
+  if ! command -v nvidia-smi >/dev/null; then
+    echo "no NVIDIA driver: nvidia-smi is not found"
+  elif ! listed=$(nvidia-smi -L 2>&1); then
+    echo "nvidia-smi says: $(head -n 1 <<<"$listed")"
+  elif ! grep -q '^GPU ' <<<"$listed"; then
+    echo "nvidia-smi lists no GPU"
+  fi
+}
+
+# configure PARTS: `demo` for the executable that this machine can use, `qsim` for the whole
+# executable, `all` with tests and benchmarks. What an earlier command has configured stays.
 configure() {
   say "configure ($preset)"
-  local options=()
+  local options=() fresh=no
+  [ -f "build/$preset/CMakeCache.txt" ] || fresh=yes
   if [ "$1" = all ]; then
     options=(-DQSIM_TESTS=ON -DQSIM_BENCH=ON)
-  elif [ ! -f "build/$preset/CMakeCache.txt" ]; then
+  elif [ "$fresh" = yes ]; then
     options=(-DQSIM_TESTS=OFF -DQSIM_BENCH=OFF)
   fi
-  have_nvcc || echo "  no nvcc: the CUDA parts are left out" >&2
+  if ! have_nvcc; then
+    echo "  no nvcc: the CUDA parts are left out" >&2
+  elif [ "$1" != demo ] || [ -z "$(why_no_gpu)" ]; then
+    options+=(-DQSIM_CUDA_KERNELS=ON)
+  elif [ "$fresh" = yes ]; then
+    echo "  no GPU: the CUDA kernels are left out; ./dev build compiles them" >&2
+    options+=(-DQSIM_CUDA_KERNELS=OFF)
+  fi
   cmake --preset "$preset" "${options[@]}" >"$(log_file configure)" 2>&1 || {
     cat "$(log_file configure)" >&2
     echo "dev: configuring failed" >&2
