@@ -103,6 +103,7 @@ void add_versions(Sheet& sheet) {
   sheet.add("protobuf", std::string(protobuf_version()));
   const golden::VectorPath path = golden::resolve(golden::VectorPath::kAuto);
   sheet.add("golden_vector_path", std::string(golden::vector_path_name(path)));
+  sheet.add("systemc_vector_path", systemc_vector_path());
   sheet.add("engines", joined({std::begin(kEngineNames), std::end(kEngineNames)}));
   const golden::CudaStatus& cuda = golden::cuda_status();
   sheet.add("golden", std::string(cuda.usable() ? "cpu, cuda" : "cpu"));

@@ -36,4 +36,6 @@ std::string rtl_model_of(const std::string& name, const ArchConfig& arch,
   return rtl_model_key(rtl_parameters(arch), rtl_options(settings).model);
 }
 
+std::string systemc_vector_path() { return std::string(vector_path_name(best_vector_path())); }
+
 }  // namespace qsim

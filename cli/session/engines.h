@@ -33,4 +33,7 @@ void prepare_engine(const std::string& name, const ArchConfig& arch,
 std::string rtl_model_of(const std::string& name, const ArchConfig& arch,
                          const EngineSettings& settings);
 
+// The vector instructions that the systemc engine uses on this processor.
+std::string systemc_vector_path();
+
 }  // namespace qsim

@@ -167,7 +167,7 @@ TEST(Doctor, FindsTheShippedFiles) {
   const Json json = Json::parse(outcome.out);
   EXPECT_EQ(json["fine"], true);
   for (const char* key : {"version", "commit", "compiler", "systemc", "protobuf",
-                          "golden_vector_path", "golden", "cuda_device"}) {
+                          "golden_vector_path", "systemc_vector_path", "golden", "cuda_device"}) {
     EXPECT_FALSE(json[key].get<std::string>().empty()) << key;
   }
   const Outcome text = run_qsim(folder, "doctor");

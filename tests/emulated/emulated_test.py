@@ -34,8 +34,9 @@ def run_tests(cpu, program, names):
 def run_qsim(cpu, path, qsim):
     done = emulated(cpu, qsim, "doctor", "--json", "-", "--quiet")
     check(done.returncode == 0, "qsim doctor fails", done)
-    found = json.loads(done.stdout)["golden_vector_path"]
-    check(found == path, f"auto is {found} on {cpu}, not {path}", done)
+    for key in ("golden_vector_path", "systemc_vector_path"):
+        found = json.loads(done.stdout)[key]
+        check(found == path, f"{key} is {found} on {cpu}, not {path}", done)
     done = emulated(cpu, qsim, "run", "--model", "conv_odd", "--quiet", "--json", "-")
     check(done.returncode == 0, "a run fails", done)
     verified = json.loads(done.stdout)["verify"]

@@ -12,16 +12,15 @@
 namespace qsim {
 namespace {
 
-// Weights of this many columns, the most that a block has, fill 128 KiB: several passes of any
-// path.
+// Weights of this many columns, the most that a block has, fill 48 KiB: three passes or more.
 constexpr std::int64_t kWidestBlock = 64;
-constexpr std::int64_t kWeightBytes = 128 * 1024;
+constexpr std::int64_t kWeightBytes = 48 * 1024;
 constexpr std::int64_t kFoldsOfAPlane = 9;
 
 ArchConfig wide_memories(std::int64_t rows, std::int64_t cols) {
   ArchConfig arch = small_arch(rows, cols);
-  arch.act_scratchpad_kib = 1024;
-  arch.weight_scratchpad_kib = 1024;
+  arch.act_scratchpad_kib = 64;
+  arch.weight_scratchpad_kib = 128;
   validate(arch);
   return arch;
 }

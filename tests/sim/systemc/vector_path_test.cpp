@@ -7,6 +7,7 @@
 #include "compiler/compile.h"
 #include "compiler/workload/random_layer.h"
 #include "compiler/workload/workload.h"
+#include "core/error.h"
 #include "files/arch_config_file.h"
 #include "golden/cpu/graph_executor.h"
 #include "sim/systemc/systemc_engine.h"
@@ -75,6 +76,34 @@ std::string test_name(const testing::TestParamInfo<VectorPath>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Paths, SystemcVectorPath, testing::ValuesIn(kVectorPaths), test_name);
+
+TEST(SystemcVectorPaths, AreTheGoldensPathsAndThisProcessorHasTheSame) {
+  ASSERT_EQ(kVectorPaths.size(), golden::kVectorPaths.size());
+  for (std::size_t i = 0; i < kVectorPaths.size(); ++i) {
+    const std::string_view name = vector_path_name(kVectorPaths[i]);
+    EXPECT_EQ(name, golden::vector_path_name(golden::kVectorPaths[i]));
+    EXPECT_EQ(is_supported(kVectorPaths[i]), golden::is_available(golden::kVectorPaths[i])) << name;
+  }
+}
+
+TEST(SystemcVectorPaths, TheBestIsTheFirstThatThisProcessorHas) {
+  for (const VectorPath path : kVectorPaths) {
+    if (!is_supported(path)) continue;
+    EXPECT_EQ(best_vector_path(), path);
+    break;
+  }
+  EXPECT_TRUE(is_supported(VectorPath::kPortable));
+}
+
+// A processor that has all of them has nothing to refuse; tests/emulated runs this on some that
+// lack a few.
+TEST(SystemcVectorPaths, ThatThisProcessorLacksAreRefused) {
+  for (const VectorPath path : kVectorPaths) {
+    if (is_supported(path)) continue;
+    EXPECT_THROW(make_systemc_engine({.vector_path = path}), InternalError);
+  }
+  EXPECT_NE(make_systemc_engine(), nullptr);
+}
 
 }  // namespace
 }  // namespace qsim
