@@ -188,6 +188,9 @@ def report(run, base, out):
     """Prints; whether something is flagged, or nothing could be judged."""
     if base is None:
         print(text.figures_table(run.figures.values()), file=out)
+        paths = text.paths_table(run.figures.values())
+        if paths:
+            print(f"\n{paths}", file=out)
         return False
     new = run.as_results()
     rows = compare.compare(base, new)

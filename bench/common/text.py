@@ -58,6 +58,22 @@ def figures_table(figures):
     return table(("figure", "median", "runs", "+-"), rows, right=(1, 2, 3))
 
 
+def paths_table(figures):
+    """Each vector path beside its limit, of figures that are called limits/NETWORK/PATH/...; empty without them."""
+    by_name = {figure.name: figure for figure in figures}
+    rows = []
+    for name, limit in by_name.items():
+        words = name.split("/")
+        if len(words) != 5 or words[0] != "limits" or words[3] != "multiply":
+            continue
+        network, path, instructions = words[1], words[2], words[4].replace("_", " ")
+        of = {what: by_name.get(f"limits/{network}/{path}/{what}") for what in
+              ("golden", "golden_over_multiply", "simulate", "simulate_over_multiply", "simulate_over_golden")}
+        rows.append((network, path, instructions, figure_text(limit), *map(figure_text, of.values())))
+    titles = ("network", "path", "limit", "", "golden", "x limit", "simulate", "x limit", "x golden")
+    return table(titles, rows, right=range(3, 9)) if rows else ""
+
+
 def ratio_text(row):
     return "" if math.isnan(row.ratio) else f"{row.ratio:.3f}"
 

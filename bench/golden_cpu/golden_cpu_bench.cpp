@@ -71,17 +71,21 @@ double milliseconds(const std::function<void()>& work) {
 struct Timing {
   double least_ms;
   double median_ms;
-  double cpu_ms;  // mean of this process's CPU time a run
+  double cpu_ms;  // median of this process's CPU time a run
   std::vector<double> sorted_ms;
 };
 
 Timing time_runs(int runs, const std::function<void()>& work) {
   std::vector<double> times;
-  const double cpu_begin = bench::cpu_seconds();
-  for (int i = 0; i < runs; ++i) times.push_back(milliseconds(work));
-  const double cpu_ms = (bench::cpu_seconds() - cpu_begin) * 1e3 / runs;
+  std::vector<double> cpu_times;
+  for (int i = 0; i < runs; ++i) {
+    const double cpu_begin = bench::cpu_seconds();
+    times.push_back(milliseconds(work));
+    cpu_times.push_back((bench::cpu_seconds() - cpu_begin) * 1e3);
+  }
   std::sort(times.begin(), times.end());
-  return {times.front(), times[times.size() / 2], cpu_ms, times};
+  std::sort(cpu_times.begin(), cpu_times.end());
+  return {times.front(), times[times.size() / 2], cpu_times[cpu_times.size() / 2], times};
 }
 
 double giga_per_second(std::int64_t macs, double elapsed_ms) {
@@ -145,11 +149,13 @@ void run(const Options& options) {
   std::printf(
       "{\"network\": \"%s\", \"vector_path\": \"%s\", \"runs\": %d, \"gmacs\": %.3f, "
       "\"pack_ms\": %.2f, \"least_ms\": %.3f, \"median_ms\": %.3f, \"cpu_ms\": %.3f, "
-      "\"gmacs_per_second\": %.1f, \"peak_gmacs_per_second\": %.1f, \"share_of_peak\": %.3f, "
+      "\"gmacs_per_second\": %.1f, \"limit\": \"%s\", "
+      "\"peak_gmacs_per_second\": %.1f, \"share_of_peak\": %.3f, "
       "\"peak_rss_mib\": %ld}\n",
       graph.name.c_str(), vector_path.c_str(), options.runs, static_cast<double>(macs) / 1e9,
       pack_ms, timing.least_ms, timing.median_ms, timing.cpu_ms,
-      giga_per_second(macs, timing.cpu_ms), peak,
+      giga_per_second(macs, timing.cpu_ms),
+      std::string(bench::multiply_instructions(options.vector_path)).c_str(), peak,
       peak > 0 ? giga_per_second(macs, timing.cpu_ms) / peak : 0.0, usage.ru_maxrss / 1024);
 }
 

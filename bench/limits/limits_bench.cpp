@@ -1,127 +1,77 @@
-// limits_bench [--figures] CONFIG.yaml WORKLOAD.yaml...
+// limits_bench [--figures] [--vector PATH] CONFIG.yaml WORKLOAD.yaml...
 // What simulating a network, with data, and its golden take, beside what this machine needs for
-// their least work alone: the multiplications at the rate of vpdpbusd between registers, and the
-// bytes at the rate of plain passes over memory, one after the other. One thread; the parts of a
-// round are measured in turn, so that a machine that slows down slows all of them. Needs AVX-512
-// VNNI.
-#include <chrono>
+// their least work alone: the multiplications at the rate of the path's instructions between
+// registers, and the bytes at the rate of plain passes over memory, one after the other. Of one
+// vector path, or of each that this processor has but the plain C++. One thread. Without
+// --figures a table.
 #include <cstdio>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "analysis/cycle_accounting.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "bench/common/figures.h"
 #include "bench/golden_cpu/multiply_peak.h"
-#include "bench/limits/memory_pass.h"
-#include "compiler/compile.h"
-#include "compiler/workload/workload.h"
+#include "bench/limits/measure.h"
 #include "files/arch_config_file.h"
-#include "golden/cpu/graph_executor.h"
 #include "sim/systemc/systemc_engine.h"
 
-namespace qsim {
+namespace qsim::bench {
 namespace {
 
-constexpr int kRounds = 9;
+using golden::VectorPath;
 
-// Of one phase, a sample a round, in seconds.
-struct Samples {
-  std::vector<double> time;
-  std::vector<double> limit;
-
-  void add(double time_seconds, double limit_seconds) {
-    time.push_back(time_seconds);
-    limit.push_back(limit_seconds);
-  }
+struct Options {
+  bool figures = false;
+  std::vector<VectorPath> paths;
+  std::string config;
+  std::vector<std::string> workloads;
 };
 
-struct Measured {
-  std::string name;
-  double macs = 0;
-  std::size_t simulate_bytes = 0;
-  std::size_t golden_bytes = 0;
-  std::vector<double> multiply;  // seconds of all macs
-  std::vector<double> copy;      // of simulate_bytes
-  std::vector<double> read;      // of golden_bytes
-  Samples simulate;
-  Samples golden;
-};
-
-template <typename Work>
-double seconds(const Work& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-std::size_t parameter_bytes(const Layer& layer) {
-  if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
-    return conv->weights.bytes.size() + conv->bias.bytes.size();
+// Those with vector instructions, the best first.
+std::vector<VectorPath> available_paths() {
+  std::vector<VectorPath> paths;
+  for (const VectorPath path : golden::kVectorPaths) {
+    if (path != VectorPath::kPortable && golden::is_available(path)) paths.push_back(path);
   }
-  if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
-    return fc->weights.bytes.size() + fc->bias.bytes.size();
+  if (paths.empty()) paths.push_back(VectorPath::kPortable);
+  return paths;
+}
+
+VectorPath path_called(const std::string& name) {
+  for (const VectorPath path : golden::kVectorPaths) {
+    if (golden::vector_path_name(path) == name && golden::is_available(path)) return path;
   }
-  return 0;
+  throw Error(ExitCode::kUsage, "--vector " + name + ": no path of this processor");
 }
 
-// What golden reads once at least, beside small things: weights, biases, input, and every layer's
-// output for the next.
-std::size_t network_bytes(const Workload& workload, const std::vector<Tensor>& ofmaps) {
-  std::size_t bytes = workload.input.bytes.size();
-  for (const Layer& layer : workload.graph.layers) bytes += parameter_bytes(layer);
-  for (const Tensor& ofmap : ofmaps) bytes += ofmap.bytes.size();
-  return bytes;
-}
-
-double multiply_seconds(double macs) {
-  const std::optional<double> peak =
-      bench::multiply_peak_macs_per_second(golden::VectorPath::kAvx512Vnni);
-  if (!peak) throw_bad_input("limits_bench: this processor has no AVX-512 VNNI");
-  return macs / *peak;
-}
-
-Measured measure(Engine& engine, const ArchConfig& arch, const Workload& workload) {
-  const Program program = compile(workload.graph, arch);
-  const RunAccount run = account(program, engine.run(program, workload.input, {}).times);
-  const golden::GraphExecutor executor(workload.graph, {});
-  std::vector<Tensor> ofmaps = executor.run(workload.input);
-  Measured found;
-  found.name = "limits/" + workload.graph.name;
-  found.macs = static_cast<double>(run.macs);
-  // The commands say which bytes the engine has to move between DRAM and the scratchpads.
-  found.simulate_bytes = run.dram_read_bytes + run.dram_write_bytes;
-  found.golden_bytes = network_bytes(workload, ofmaps);
-  MemoryPass moved(found.simulate_bytes);
-  MemoryPass read(found.golden_bytes);
-  for (int round = 0; round < kRounds; ++round) {
-    found.multiply.push_back(multiply_seconds(found.macs));
-    found.copy.push_back(moved.copy_seconds());
-    found.read.push_back(read.read_seconds());
-    found.simulate.add(engine.run(program, workload.input, {}).wall_seconds,
-                       found.multiply.back() + found.copy.back());
-    found.golden.add(seconds([&] { executor.run(workload.input, ofmaps); }),
-                     found.multiply.back() + found.read.back());
+Options parse(int argc, char** argv) {
+  Options options;
+  options.figures = take_figures_option(argc, argv);
+  int next = 1;
+  if (argc > 2 && std::strcmp(argv[1], "--vector") == 0) {
+    options.paths = {path_called(argv[2])};
+    next = 3;
+  } else {
+    options.paths = available_paths();
   }
-  return found;
-}
-
-std::vector<double> ratios(const Samples& samples) {
-  std::vector<double> result;
-  for (std::size_t i = 0; i < samples.time.size(); ++i) {
-    result.push_back(samples.time[i] / samples.limit[i]);
+  if (argc < next + 2) {
+    throw Error(ExitCode::kUsage,
+                "usage: limits_bench [--figures] [--vector PATH] CONFIG.yaml WORKLOAD.yaml...");
   }
-  return result;
+  options.config = argv[next];
+  options.workloads.assign(argv + next + 1, argv + argc);
+  return options;
 }
 
-struct PhaseFigures {
-  bench::Figure time, limit, ratio;
-};
-
-PhaseFigures figures_of(const std::string& name, const Samples& samples) {
-  return {
-      bench::time_figure(name + "/time", samples.time),
-      bench::time_figure(name + "/limit", samples.limit),
-      bench::median_figure(name + "/time_over_limit", ratios(samples), "1", bench::Kind::kRatio)};
+SystemcEngineOptions engine_options(VectorPath path) {
+  for (const qsim::VectorPath candidate : kVectorPaths) {
+    if (vector_path_name(candidate) == golden::vector_path_name(path)) return {candidate};
+  }
+  throw InternalError("the engine lacks a vector path of the golden's");
 }
 
 std::vector<double> scaled(std::vector<double> samples, double factor) {
@@ -129,53 +79,143 @@ std::vector<double> scaled(std::vector<double> samples, double factor) {
   return samples;
 }
 
-void print_phase(const PhaseFigures& phase, const char* what, bool figures) {
-  if (figures) {
-    for (const bench::Figure& figure : {phase.time, phase.limit, phase.ratio}) print_figure(figure);
-    return;
-  }
-  std::printf("  %-8s  %8.3f ms, limit %8.3f ms, ratio %.2f\n", what, phase.time.value * 1e3,
-              phase.limit.value * 1e3, phase.ratio.value);
+void print_time(const std::string& name, const std::vector<double>& samples) {
+  print_figure(time_figure(name, samples));
 }
 
-void print(const Measured& found, bool figures) {
-  const bench::Figure gigamac = bench::time_figure(found.name + "/multiply_gigamac",
-                                                   scaled(found.multiply, 1e9 / found.macs));
-  const bench::Figure copy =
-      bench::time_figure(found.name + "/copy_gigabyte",
-                         scaled(found.copy, 1e9 / static_cast<double>(found.simulate_bytes)));
-  const bench::Figure read =
-      bench::time_figure(found.name + "/read_gigabyte",
-                         scaled(found.read, 1e9 / static_cast<double>(found.golden_bytes)));
-  if (figures) {
-    for (const bench::Figure& figure : {gigamac, copy, read}) print_figure(figure);
-  } else {
-    std::printf("%s: %.0f GMAC/s; %.1f MB copied at %.1f GB/s; %.1f MB read at %.1f GB/s\n",
-                found.name.c_str(), 1 / gigamac.value,
-                static_cast<double>(found.simulate_bytes) * 1e-6, 1 / copy.value,
-                static_cast<double>(found.golden_bytes) * 1e-6, 1 / read.value);
+void print_ratio(const std::string& name, const std::vector<double>& a,
+                 const std::vector<double>& b) {
+  print_figure(median_figure(name, ratios(a, b), "1", Kind::kRatio));
+}
+
+// "vpmaddwd and vpaddd, 256 bits" as a word of a figure's name.
+std::string word(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == ',') continue;
+    result += c == ' ' ? '_' : c;
   }
-  print_phase(figures_of(found.name + "/simulate", found.simulate), "simulate", figures);
-  print_phase(figures_of(found.name + "/golden", found.golden), "golden", figures);
+  return result;
+}
+
+// Time, limit with bytes, and their ratio, of the path that qsim takes by itself.
+void print_phase(const std::string& name, const std::vector<double>& time,
+                 const std::vector<double>& limit) {
+  print_time(name + "/time", time);
+  print_time(name + "/limit", limit);
+  print_ratio(name + "/time_over_limit", time, limit);
+}
+
+void print_best_path(const PathMeasurement& found) {
+  const std::string name = "limits/" + found.network;
+  const auto giga_each = [](double count) { return 1e9 / count; };
+  print_time(name + "/multiply_gigamac", scaled(found.multiply, giga_each(found.macs)));
+  print_time(name + "/copy_gigabyte",
+             scaled(found.copy, giga_each(static_cast<double>(found.simulate_bytes))));
+  print_time(name + "/read_gigabyte",
+             scaled(found.read, giga_each(static_cast<double>(found.golden_bytes))));
+  print_phase(name + "/simulate", found.simulate, sums(found.multiply, found.copy));
+  print_phase(name + "/golden", found.golden, sums(found.multiply, found.read));
+}
+
+// Each path beside the limit of its instructions alone.
+void print_path(const PathMeasurement& found) {
+  const std::string name =
+      "limits/" + found.network + "/" + std::string(golden::vector_path_name(found.path));
+  print_time(name + "/multiply/" + word(multiply_instructions(found.path)), found.multiply);
+  print_time(name + "/golden", found.golden);
+  print_ratio(name + "/golden_over_multiply", found.golden, found.multiply);
+  print_time(name + "/simulate", found.simulate);
+  print_ratio(name + "/simulate_over_multiply", found.simulate, found.multiply);
+  print_ratio(name + "/simulate_over_golden", found.simulate, found.golden);
+}
+
+constexpr const char* kRow = "%-11s  %-10s  %-29s  %8s  %9s  %9s  %8s  %11s  %8s  %9s\n";
+
+double median(const std::vector<double>& samples) {
+  return median_figure("limits/median", samples, "s", Kind::kTime).value;
+}
+
+std::string fixed(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+void print_titles() {
+  std::printf(kRow, "path", "network", "limit: instructions", "GMAC/s", "limit ms", "golden ms",
+              "of limit", "simulate ms", "of limit", "x golden");
+}
+
+void print_row(const PathMeasurement& found) {
+  const auto share = [&](const std::vector<double>& time) {
+    return fixed(100 * median(ratios(found.multiply, time)), 0) + "%";
+  };
+  const auto milliseconds = [](const std::vector<double>& time) {
+    return fixed(median(time) * 1e3, 2);
+  };
+  std::printf(kRow, std::string(golden::vector_path_name(found.path)).c_str(),
+              found.network.c_str(), std::string(multiply_instructions(found.path)).c_str(),
+              fixed(found.macs / median(found.multiply) * 1e-9, 1).c_str(),
+              milliseconds(found.multiply).c_str(), milliseconds(found.golden).c_str(),
+              share(found.golden).c_str(), milliseconds(found.simulate).c_str(),
+              share(found.simulate).c_str(),
+              fixed(median(ratios(found.simulate, found.golden)), 2).c_str());
+  std::fflush(stdout);
+}
+
+void measure_path(const Options& options, VectorPath path) {
+  const auto engine = make_systemc_engine(engine_options(path));
+  const ArchConfig arch = load_arch_config(options.config);
+  for (const std::string& file : options.workloads) {
+    const PathMeasurement found = measure(*engine, path, arch, load_workload(file));
+    if (!options.figures) {
+      print_row(found);
+      continue;
+    }
+    if (path == golden::resolve(VectorPath::kAuto)) print_best_path(found);
+    print_path(found);
+  }
+}
+
+// Runs `work` with the exit code of its errors.
+template <typename Work>
+int guarded(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "limits_bench: %s\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "limits_bench: %s\n", error.what());
+    return static_cast<int>(ExitCode::kInternal);
+  }
+  return 0;
+}
+
+// A process for each path, because SystemC elaborates once a process.
+int run(const Options& options) {
+  if (!options.figures) print_titles();
+  for (const VectorPath path : options.paths) {
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) std::exit(guarded([&] { measure_path(options, path); }));
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
+      std::fprintf(stderr, "limits_bench: a path's process did not end\n");
+      return static_cast<int>(ExitCode::kInternal);
+    }
+    if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
+  }
+  return 0;
 }
 
 }  // namespace
-}  // namespace qsim
+}  // namespace qsim::bench
 
 int main(int argc, char** argv) {
-  const bool figures = qsim::bench::take_figures_option(argc, argv);
-  if (argc < 3) {
-    std::fprintf(stderr, "usage: limits_bench [--figures] CONFIG.yaml WORKLOAD.yaml...\n");
-    return static_cast<int>(qsim::ExitCode::kUsage);
-  }
-  try {
-    const auto engine = qsim::make_systemc_engine();
-    const qsim::ArchConfig arch = qsim::load_arch_config(argv[1]);
-    for (int i = 2; i < argc; ++i) {
-      qsim::print(qsim::measure(*engine, arch, qsim::load_workload(argv[i])), figures);
-    }
-  } catch (const qsim::Error& error) {
-    std::fprintf(stderr, "limits_bench: %s\n", error.what());
-    return static_cast<int>(error.code());
-  }
+  int status = 0;
+  const int parsed =
+      qsim::bench::guarded([&] { status = qsim::bench::run(qsim::bench::parse(argc, argv)); });
+  return parsed != 0 ? parsed : status;
 }

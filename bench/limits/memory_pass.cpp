@@ -1,9 +1,10 @@
 #include "bench/limits/memory_pass.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
+
+#include "bench/common/cpu_clock.h"
 
 namespace qsim {
 namespace {
@@ -12,12 +13,11 @@ constexpr int kPasses = 3;
 
 template <typename Work>
 double least_seconds(const Work& work) {
-  using Clock = std::chrono::steady_clock;
   double least = 1e9;
   for (int i = 0; i < kPasses; ++i) {
-    const Clock::time_point begin = Clock::now();
+    const double begin = bench::cpu_seconds();
     work();
-    least = std::min(least, std::chrono::duration<double>(Clock::now() - begin).count());
+    least = std::min(least, bench::cpu_seconds() - begin);
   }
   return least;
 }

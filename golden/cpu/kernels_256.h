@@ -20,7 +20,7 @@ inline constexpr int kBlockVectors = 2;
 inline constexpr int kTileRows256 = 2 * kBlockRows;
 // Depth that all blocks of a tile take before the next: this much of a panel and of the tile's
 // rows is at home in a first-level cache of 32 KiB.
-inline constexpr std::size_t kSliceQuads = 96;
+inline constexpr std::size_t kSliceQuads = 128;
 static_assert(kTileRows256 <= kMostTileRows);
 
 QSIM_AVX2 inline __m256i load256(const void* address) {

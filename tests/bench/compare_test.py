@@ -162,6 +162,21 @@ class Said(unittest.TestCase):
                          "1 worse by more than 10%, 0 better by more than 10%, 0 within, 0 only shown, "
                          "1 missing, 0 new")
 
+    def test_the_table_of_paths_has_each_path_beside_its_limit(self):
+        figures = [figure_of(figure(f"limits/net/{path}/{what}", value, kind)) for path, times in
+                   (("avx512_vnni", 1), ("avx2", 4)) for what, value, kind in
+                   ((f"multiply/instructions_of_{path}", 0.001 * times, "time"),
+                    ("golden", 0.0015 * times, "time"), ("golden_over_multiply", 1.5, "ratio"),
+                    ("simulate", 0.002 * times, "time"), ("simulate_over_multiply", 2.0, "ratio"),
+                    ("simulate_over_golden", 1.25, "ratio"))]
+        titles, _, *rows = text.paths_table([*figures, figure_of(figure("limits/net/golden/time"))]).splitlines()
+        self.assertEqual(titles.split()[:3], ["network", "path", "limit"])
+        self.assertEqual(rows[0].split(), "net avx512_vnni instructions of avx512 vnni 1 ms 1.5 ms 1.500 "
+                                          "2 ms 2.000 1.250".split())
+        self.assertEqual(rows[1].split(), "net avx2 instructions of avx2 4 ms 6 ms 1.500 8 ms 2.000 1.250".split())
+        self.assertEqual(len(rows), 2)
+        self.assertEqual(text.paths_table([figure_of(figure("systemc/a"))]), "")
+
 
 if __name__ == "__main__":
     unittest.main()

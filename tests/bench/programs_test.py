@@ -62,15 +62,25 @@ class Programs(unittest.TestCase):
 
 
 class Limits(unittest.TestCase):
-    ARGUMENTS = ("--figures", ROOT / "configs/pe16x16.yaml", ROOT / "models/workloads/fc_batch16.yaml")
+    INPUTS = (ROOT / "configs/pe16x16.yaml", ROOT / "models/workloads/fc_batch16.yaml")
+    # The instructions of each path's limit, the best path first.
+    LIMITS = {"avx512_vnni": "vpdpbusd_512_bits", "avx_vnni": "vpdpbusd_256_bits",
+              "avx2": "vpmaddwd_and_vpaddd_256_bits", "portable": "pmaddwd_and_paddd_128_bits"}
 
-    @unittest.skipUnless("avx512_vnni" in machine.vector_instructions(), "no AVX-512 VNNI, whose peak is the limit")
-    def test_each_phase_has_its_time_its_limit_and_their_ratio(self):
-        found = figures(LIMITS_BENCH, *self.ARGUMENTS)
+    def paths(self):
+        return [path for path in self.LIMITS if path in machine.vector_instructions()] or ["portable"]
+
+    def test_each_phase_and_each_path_has_its_time_its_limit_and_their_ratio(self):
+        found = figures(LIMITS_BENCH, "--figures", *self.INPUTS)
         name = "limits/fc_batch16"
         phase = {"/time": "time", "/limit": "time", "/time_over_limit": "ratio"}
         wanted = {f"/{what}{key}": kind for what in ("simulate", "golden") for key, kind in phase.items()}
         wanted |= {f"/{key}": "time" for key in ("multiply_gigamac", "copy_gigabyte", "read_gigabyte")}
+        for path in self.paths():
+            wanted[f"/{path}/multiply/{self.LIMITS[path]}"] = "time"
+            wanted |= {f"/{path}/{what}": "time" for what in ("golden", "simulate")}
+            wanted |= {f"/{path}/{what}": "ratio" for what in
+                       ("golden_over_multiply", "simulate_over_multiply", "simulate_over_golden")}
         self.assertEqual({key.removeprefix(name): figure.kind for key, figure in found.items()}, wanted)
         for figure in found.values():
             self.assertEqual(figure.runs, 9)
@@ -81,11 +91,24 @@ class Limits(unittest.TestCase):
             least = found[f"{name}/multiply_gigamac"].spread[0] * macs / 1e9
             self.assertGreater(found[f"{name}/{what}/limit"].spread[1], least)
 
-    @unittest.skipIf("avx512_vnni" in machine.vector_instructions(), "this processor has what the bench needs")
-    def test_without_vnni_it_says_so(self):
-        done = run(LIMITS_BENCH, *self.ARGUMENTS)
-        self.assertEqual((done.returncode, done.stdout), (3, ""))
-        self.assertIn("no AVX-512 VNNI", done.stderr)
+    def test_the_table_has_a_row_for_each_path(self):
+        done = run(LIMITS_BENCH, *self.INPUTS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        titles, *rows = done.stdout.splitlines()
+        self.assertTrue(titles.startswith("path "), titles)
+        self.assertEqual([row.split()[:2] for row in rows], [[path, "fc_batch16"] for path in self.paths()])
+        for row, path in zip(rows, self.paths()):
+            self.assertIn(self.LIMITS[path], row.replace(",", "").replace(" ", "_"))
+
+    def test_one_path_is_measured_alone_where_it_is_named(self):
+        done = run(LIMITS_BENCH, "--vector", "portable", *self.INPUTS)
+        self.assertEqual([row.split()[0] for row in done.stdout.splitlines()], ["path", "portable"])
+        self.assertEqual(run(LIMITS_BENCH, "--vector", "mmx", *self.INPUTS).returncode, 2)
+
+    def test_a_file_that_cannot_be_read_ends_it_with_3(self):
+        done = run(LIMITS_BENCH, ROOT / "configs/pe16x16.yaml", ROOT / "no_such.yaml")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("no_such.yaml", done.stderr)
 
     def test_usage_errors_are_2(self):
         self.assertEqual(run(LIMITS_BENCH, "--figures").returncode, 2)

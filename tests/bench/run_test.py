@@ -64,6 +64,12 @@ class Figures(Fakes):
         self.assertEqual(kept["benches"], {"array_kernel": "ran"})
         self.assertTrue(kept["complete"])
 
+    def test_the_paths_of_the_limits_are_a_table_of_their_own(self):
+        self.fake("limits_bench", figure("limits/net/avx2/multiply/vpmaddwd", 0.002),
+                  figure("limits/net/avx2/golden", 0.003))
+        done = self.expect(0, "--only", "limits")
+        self.assertRegex(done.stdout, r"(?m)^net +avx2 +vpmaddwd +2 ms +3 ms +-")
+
     def test_json_on_stdout_is_alone_there(self):
         self.fake(KERNEL, figure("array_kernel/a"))
         done = self.expect(0, "--only", "array_kernel", "--json", "-")
