@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "core/dram_channel.h"
+#include "analysis/dram_bytes.h"
 #include "core/error.h"
 #include "core/timing_model.h"
 
@@ -190,16 +190,10 @@ void account_execute(const Program& program, const std::vector<CommandTime>& tim
 }
 
 void account_dram(const Program& program, std::vector<LayerAccount>& layers) {
-  constexpr auto kLoad = static_cast<std::size_t>(Unit::kLoad);
-  constexpr auto kStore = static_cast<std::size_t>(Unit::kStore);
-  for (std::size_t i = 0; i < program.streams[kLoad].size(); ++i) {
-    const auto load = program.streams[kLoad].fields<Load>(i);
-    layers[layer_of(program, kLoad, i)].dram_read_bytes += dram_transfer(load, program.arch).bytes;
-  }
-  for (std::size_t i = 0; i < program.streams[kStore].size(); ++i) {
-    const auto store = program.streams[kStore].fields<Store>(i);
-    layers[layer_of(program, kStore, i)].dram_write_bytes +=
-        dram_transfer(store, program.arch).bytes;
+  const std::vector<LayerDramBytes> bytes = dram_bytes_of_commands(program);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    layers[i].dram_read_bytes = bytes[i].read;
+    layers[i].dram_write_bytes = bytes[i].written;
   }
 }
 

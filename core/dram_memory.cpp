@@ -12,6 +12,34 @@ DramMemory::DramMemory(const Program& program, const Tensor& input)
   pack_input(program.input, input,
              writable_.bytes().subspan(static_cast<std::size_t>(tensor.address),
                                        static_cast<std::size_t>(tensor.size_bytes())));
+  regions_.push_back({tensor.address, tensor.address + tensor.size_bytes()});
+  for (const ProgramLayer& layer : program.layers) {
+    regions_.push_back({layer.ofmap.address, layer.ofmap.address + layer.ofmap.size_bytes()});
+  }
+  for (const DramSegment& segment : program.segments) {
+    regions_.push_back({segment.address, segment.address + std::ssize(segment.bytes)});
+  }
+  regions_.push_back({});
+}
+
+DramMemory::Region& DramMemory::find_region(std::int64_t address) {
+  for (last_ = 0; last_ + 1 < regions_.size(); ++last_) {
+    if (address >= regions_[last_].begin && address < regions_[last_].end) break;
+  }
+  return regions_[last_];
+}
+
+DramTraffic DramMemory::traffic() const {
+  DramTraffic traffic;
+  auto region = regions_.begin();
+  traffic.input_read = region++->read;
+  for (std::size_t i = 0; i < program_.layers.size(); ++i, ++region) {
+    traffic.ofmaps.push_back({region->read, region->written});
+  }
+  for (std::size_t i = 0; i < program_.segments.size(); ++i, ++region) {
+    traffic.segments_read.push_back(region->read);
+  }
+  return traffic;
 }
 
 std::span<const std::byte> DramMemory::read(std::int64_t address, std::int64_t count) const {

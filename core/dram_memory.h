@@ -12,6 +12,19 @@
 
 namespace qsim {
 
+// Bytes that an engine moved, counted where it moved them, by the region of DRAM that they are in.
+struct DramTraffic {
+  struct Ofmap {
+    std::uint64_t read = 0;
+    std::uint64_t written = 0;
+    bool operator==(const Ofmap&) const = default;
+  };
+  std::uint64_t input_read = 0;
+  std::vector<Ofmap> ofmaps;                 // by program layer
+  std::vector<std::uint64_t> segments_read;  // as Program::segments
+  bool operator==(const DramTraffic&) const = default;
+};
+
 class DramMemory {
  public:
   // How much goes at a time where parts go one after the other: see release().
@@ -26,6 +39,17 @@ class DramMemory {
   // The same for writing: only the writable area, but not the input.
   std::span<std::byte> write(std::int64_t address, std::int64_t count);
 
+  // read() and write() for a LOAD and a STORE: they are counted.
+  std::span<const std::byte> load(std::int64_t address, std::int64_t count) {
+    region_of(address).read += static_cast<std::uint64_t>(count);
+    return read(address, count);
+  }
+  std::span<std::byte> store(std::int64_t address, std::int64_t count) {
+    region_of(address).written += static_cast<std::uint64_t>(count);
+    return write(address, count);
+  }
+  DramTraffic traffic() const;
+
   // The bytes of one program layer's ofmap.
   std::span<const std::byte> ofmap(std::size_t layer) const;
   // Drops the whole pages in bytes [begin, end) of the writable area, which nothing reads any more
@@ -39,8 +63,24 @@ class DramMemory {
   std::vector<Tensor> take_ofmaps();
 
  private:
+  // The input, an ofmap or a segment.
+  struct Region {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::uint64_t read = 0;
+    std::uint64_t written = 0;
+  };
+
+  Region& region_of(std::int64_t address) {
+    const Region& last = regions_[last_];
+    return address >= last.begin && address < last.end ? regions_[last_] : find_region(address);
+  }
+  Region& find_region(std::int64_t address);
+
   const Program& program_;
   ZeroedBytes writable_;
+  std::vector<Region> regions_;  // the input, the ofmaps, the segments; then what is in none
+  std::size_t last_ = 0;         // the region of the last access
 };
 
 }  // namespace qsim

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,8 @@ struct RunResult {
   // Of every program layer, NHWC; empty when no data was moved, or with RunOptions::take_ofmap.
   std::vector<Tensor> ofmaps;
   std::array<std::vector<CommandTime>, kUnits> times;  // as Program::streams; empty: no time
+  // Absent when no data was moved, and of the rtl engine, whose port sees beats alone.
+  std::optional<DramTraffic> dram_traffic;
   // The engine alone, on one thread: without what RunOptions::take_ofmap does.
   double wall_seconds = 0;
 };

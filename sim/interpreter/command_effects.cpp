@@ -29,11 +29,11 @@ std::int64_t stream_bytes(const Transfer& c) {
   return runs * c.run_bytes;
 }
 
-std::vector<std::byte> gather(const Load& load, const DramMemory& dram) {
+std::vector<std::byte> gather(const Load& load, DramMemory& dram) {
   std::vector<std::byte> stream(static_cast<std::size_t>(stream_bytes(load)));
   std::byte* to = stream.data();
   for_each_run(load, [&](std::int64_t address) {
-    const std::span<const std::byte> run = dram.read(address, load.run_bytes);
+    const std::span<const std::byte> run = dram.load(address, load.run_bytes);
     to = std::copy(run.begin(), run.end(), to);
   });
   return stream;
@@ -194,7 +194,7 @@ void apply(const Store& store, Machine& machine) {
   check_words("output scratchpad", store.out_addr, words, machine.arch.output_words());
   const std::int8_t* from = machine.out.data() + store.out_addr * word_bytes;
   for_each_run(store, [&](std::int64_t address) {
-    const std::span<std::byte> run = machine.dram.write(address, store.run_bytes);
+    const std::span<std::byte> run = machine.dram.store(address, store.run_bytes);
     if (!run.empty()) std::memcpy(run.data(), from, run.size());
     from += run.size();
   });

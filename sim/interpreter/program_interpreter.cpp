@@ -55,7 +55,9 @@ RunResult ProgramInterpreter::run(const Program& program, const Tensor& input,
   RunResult result;
   const auto end = std::chrono::steady_clock::now();
   result.wall_seconds = std::chrono::duration<double>(end - begin).count();
-  if (options.move_data) deliver_ofmaps(program, machine.dram, options, result);
+  if (!options.move_data) return result;
+  result.dram_traffic = machine.dram.traffic();
+  deliver_ofmaps(program, machine.dram, options, result);
   return result;
 }
 

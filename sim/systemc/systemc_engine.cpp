@@ -63,6 +63,7 @@ RunResult SystemcEngine::run(const Program& program, const Tensor& input,
   if (handover) handover->finish();
   result.wall_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (handover) result.wall_seconds -= handover->seconds();
+  if (dram) result.dram_traffic = dram->traffic();
   if (dram && !handover) result.ofmaps = dram->take_ofmaps();
   return result;
 }

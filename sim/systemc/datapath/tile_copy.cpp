@@ -26,9 +26,9 @@ std::int64_t stream_bytes(const Transfer& transfer) {
   return std::int64_t{transfer.groups} * transfer.runs * transfer.run_bytes;
 }
 
-void read_stream(const Load& load, const DramMemory& dram, std::int8_t* to) {
+void read_stream(const Load& load, DramMemory& dram, std::int8_t* to) {
   for_each_run(load, [&](std::int64_t address) {
-    std::memcpy(to, dram.read(address, load.run_bytes).data(), load.run_bytes);
+    std::memcpy(to, dram.load(address, load.run_bytes).data(), load.run_bytes);
     to += load.run_bytes;
   });
 }
@@ -72,7 +72,7 @@ void deinterleave(std::span<const std::int8_t> stream, const Load& load, const A
   }
 }
 
-void load_activations(const Load& load, const ArchConfig& arch, const DramMemory& dram,
+void load_activations(const Load& load, const ArchConfig& arch, DramMemory& dram,
                       Scratchpads& scratchpads) {
   const std::int64_t bytes = stream_bytes(load);
   if (arch.block_channels() == arch.array_rows) {
@@ -87,7 +87,7 @@ void load_activations(const Load& load, const ArchConfig& arch, const DramMemory
 
 }  // namespace
 
-void load_tile(const Load& load, const ArchConfig& arch, const DramMemory& dram,
+void load_tile(const Load& load, const ArchConfig& arch, DramMemory& dram,
                Scratchpads& scratchpads) {
   const std::int64_t bytes = stream_bytes(load);
   switch (static_cast<LoadMemory>(load.memory)) {
@@ -115,7 +115,7 @@ void store_tile(const Store& store, const ArchConfig& arch, Scratchpads& scratch
   const std::int64_t words = ceil_div(stream_bytes(store), arch.array_cols);
   const std::int8_t* from = scratchpads.outputs(store.out_addr, words).data();
   for_each_run(store, [&](std::int64_t address) {
-    std::memcpy(dram.write(address, store.run_bytes).data(), from, store.run_bytes);
+    std::memcpy(dram.store(address, store.run_bytes).data(), from, store.run_bytes);
     from += store.run_bytes;
   });
 }

@@ -8,7 +8,7 @@
 
 namespace qsim {
 
-void load_tile(const Load& load, const ArchConfig& arch, const DramMemory& dram,
+void load_tile(const Load& load, const ArchConfig& arch, DramMemory& dram,
                Scratchpads& scratchpads);
 void store_tile(const Store& store, const ArchConfig& arch, Scratchpads& scratchpads,
                 DramMemory& dram);

@@ -1,0 +1,146 @@
+#include "analysis/useful_macs.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "core/error.h"
+
+namespace qsim {
+namespace {
+
+using Positions = std::vector<std::int64_t>;  // of one axis, ascending: the rows (columns) needed
+
+Positions range(std::int64_t begin, std::int64_t end) {
+  Positions positions;
+  for (std::int64_t i = begin; i < end; ++i) positions.push_back(i);
+  return positions;
+}
+
+// The positions of a max-pool's input that the needed positions of its output read.
+Positions read_by_pool(const Positions& outputs, std::int64_t kernel, std::int64_t stride,
+                       std::int64_t pad, std::int64_t size) {
+  Positions inputs;
+  for (const std::int64_t out : outputs) {
+    const std::int64_t next = inputs.empty() ? 0 : inputs.back() + 1;
+    const std::int64_t end = std::min(size, out * stride - pad + kernel);
+    for (std::int64_t in = std::max(next, out * stride - pad); in < end; ++in) inputs.push_back(in);
+  }
+  return inputs;
+}
+
+// One program layer: the graph layers first..last that run as one.
+struct FusedSpan {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+// Multiply-accumulates of one psum; 0 for a layer without weights.
+std::int64_t macs_of_a_psum(const Layer& layer) {
+  if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
+    return conv->weights.shape[1] * conv->weights.shape[2] * conv->weights.shape[3];
+  }
+  if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) return fc->weights.shape[1];
+  return 0;
+}
+
+// The graph layers of each program layer: it ends with the one whose ofmap it stores, and a Flatten
+// in front belongs to neither.
+FusedSpan span_of(const Graph& graph, const Program& program, std::size_t layer) {
+  FusedSpan span;
+  span.first = layer == 0 ? 0 : static_cast<std::size_t>(program.layers[layer - 1].graph_layer) + 1;
+  span.last = static_cast<std::size_t>(program.layers[layer].graph_layer);
+  while (span.first < span.last &&
+         std::holds_alternative<Flatten>(graph.layers[span.first].operation)) {
+    ++span.first;
+  }
+  return span;
+}
+
+// The psums of one picture and one block of channels: which positions are needed.
+class NeededPsums {
+ public:
+  NeededPsums(const Graph& graph, FusedSpan span) : graph_(graph), span_(span) {
+    const ImageShape& shape = graph.layers[span.first].output.shape;
+    width_ = shape.width;
+    marked_.assign(static_cast<std::size_t>(shape.height * shape.width), 0);
+  }
+
+  // Marks what rows and columns of the ofmap need, going back through the fused max-pools.
+  void mark(Positions rows, Positions cols) {
+    for (std::size_t l = span_.last; l > span_.first; --l) {
+      const auto* pool = std::get_if<MaxPool>(&graph_.layers[l].operation);
+      if (pool == nullptr) continue;
+      const Window& w = pool->window;
+      const ImageShape& in = graph_.layers[l - 1].output.shape;
+      rows = read_by_pool(rows, w.kernel_h, w.stride_h, w.pad_top, in.height);
+      cols = read_by_pool(cols, w.kernel_w, w.stride_w, w.pad_left, in.width);
+    }
+    for (const std::int64_t y : rows) {
+      for (const std::int64_t x : cols) marked_[static_cast<std::size_t>(y * width_ + x)] = 1;
+    }
+  }
+
+  std::int64_t count() const { return std::count(marked_.begin(), marked_.end(), 1); }
+
+ private:
+  const Graph& graph_;
+  FusedSpan span_;
+  std::int64_t width_ = 0;
+  std::vector<std::uint8_t> marked_;
+};
+
+// Picture, first channel, end of the channels.
+using Block = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+
+void check_origin(const Program& program, const Origin& origin) {
+  const ImageShape& ofmap =
+      program.layers[static_cast<std::size_t>(origin.layer)].ofmap.value.shape;
+  QSIM_CHECK(origin.n0 >= 0 && origin.n1 <= ofmap.batch && origin.y0 >= 0 &&
+                 origin.y1 <= ofmap.height && origin.x0 >= 0 && origin.x1 <= ofmap.width &&
+                 origin.c0 >= 0,
+             origin_text(program, origin) + " is outside its layer's ofmap");
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> useful_macs_by_origin(const Graph& graph, const Program& program) {
+  std::vector<std::map<Block, NeededPsums>> needed(program.layers.size());
+  const CommandStream stores = program.stream(Unit::kStore);
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    const Origin o = stores.origin(i);
+    const auto layer = static_cast<std::size_t>(o.layer);
+    QSIM_CHECK(layer < program.layers.size(), "STORE " + std::to_string(i) + " is of no layer");
+    check_origin(program, o);
+    const FusedSpan span = span_of(graph, program, layer);
+    const ImageShape& ofmap = graph.layers[span.last].output.shape;
+    for (std::int64_t n = o.n0; n < o.n1; ++n) {
+      const Block block{n, o.c0, std::min<std::int64_t>(o.c1, ofmap.channels)};
+      NeededPsums& psums = needed[layer].try_emplace(block, graph, span).first->second;
+      psums.mark(range(o.y0, o.y1), range(o.x0, o.x1));
+    }
+  }
+  std::vector<std::uint64_t> macs(program.layers.size(), 0);
+  for (std::size_t layer = 0; layer < macs.size(); ++layer) {
+    const FusedSpan span = span_of(graph, program, layer);
+    const std::int64_t each = macs_of_a_psum(graph.layers[span.first]);
+    for (const auto& [block, psums] : needed[layer]) {
+      const std::int64_t channels = std::get<2>(block) - std::get<1>(block);
+      macs[layer] += static_cast<std::uint64_t>(psums.count() * channels * each);
+    }
+  }
+  return macs;
+}
+
+void check_useful_macs(const Graph& graph, const Program& program) {
+  const std::vector<std::uint64_t> counted = useful_macs_by_origin(graph, program);
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    const ProgramLayer& layer = program.layers[i];
+    QSIM_CHECK(counted[i] == static_cast<std::uint64_t>(layer.macs),
+               "layer '" + layer.name + "' has " + std::to_string(layer.macs) +
+                   " useful MACs; its STOREs' origins come to " + std::to_string(counted[i]));
+  }
+}
+
+}  // namespace qsim

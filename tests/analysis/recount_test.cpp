@@ -1,0 +1,125 @@
+// analysis/dram_bytes.h and analysis/useful_macs.h: the second counts agree with the first on
+// compiled programs, and a command or a layer that is counted in the wrong place is found.
+#include <filesystem>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "analysis/dram_bytes.h"
+#include "analysis/useful_macs.h"
+#include "compiler/compile.h"
+#include "compiler/workload/random_layer.h"
+#include "compiler/workload/workload.h"
+#include "core/error.h"
+#include "files/arch_config_file.h"
+#include "sim/interpreter/program_interpreter.h"
+#include "tests/core/program_draft.h"
+
+namespace qsim {
+namespace {
+
+// What the interpreter moves in a run of `program`.
+DramTraffic traffic_of(const Program& program, const Tensor& input) {
+  const RunResult result = make_program_interpreter(false)->run(program, input, {});
+  return result.dram_traffic.value();
+}
+
+std::string error_of(const std::function<void()>& check) {
+  try {
+    check();
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+struct Case {
+  Workload workload = load_workload("models/workloads/vgg8.yaml");
+  ArchConfig arch = load_arch_config("configs/pe8x8.yaml");
+  Program program = compile(workload.graph, arch);
+};
+
+TEST(Recount, AgreesOnEveryShippedWorkloadAndConfig) {
+  for (const auto& model : std::filesystem::directory_iterator("models/workloads")) {
+    const Workload workload = load_workload(model.path());
+    for (const auto& config : std::filesystem::directory_iterator("configs")) {
+      SCOPED_TRACE(model.path().string() + " on " + config.path().string());
+      const Program program = compile(workload.graph, load_arch_config(config.path()));
+      EXPECT_EQ(error_of([&] { check_useful_macs(workload.graph, program); }), "");
+    }
+  }
+}
+
+TEST(Recount, AgreesOnRandomLayers) {
+  const ArchConfig shipped = load_arch_config("configs/pe8x8.yaml");
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig arch = shrink_memories(shipped, random);
+    const RandomLayer layer = make_random_layer(seed, arch);
+    const Program program = compile(layer.graph, arch);
+    EXPECT_EQ(error_of([&] { check_useful_macs(layer.graph, program); }), "");
+    if (seed % 5 != 0) continue;  // the interpreter takes its time
+    const DramTraffic traffic = traffic_of(program, layer.input);
+    EXPECT_EQ(error_of([&] { check_dram_bytes(program, traffic); }), "");
+  }
+}
+
+TEST(Recount, FindsACommandThatIsCountedForAnotherLayer) {
+  const Case c;
+  const DramTraffic traffic = traffic_of(c.program, c.workload.input);
+  EXPECT_EQ(error_of([&] { check_dram_bytes(c.program, traffic); }), "");
+  for (const Unit unit : {Unit::kLoad, Unit::kStore}) {
+    ProgramDraft draft(c.program);
+    draft.stream(unit)[0].origin.layer = 1;
+    const Program program = draft.program();
+    EXPECT_NE(error_of([&] {
+                check_dram_bytes(program, traffic);
+              }).find("DRAM bytes of layer 'conv1': its commands ask for "),
+              std::string::npos);
+  }
+}
+
+TEST(Recount, FindsBytesThatTheEngineMovesAndNoCommandAsksFor) {
+  const Case c;
+  DramTraffic traffic = traffic_of(c.program, c.workload.input);
+  traffic.segments_read.back() += 1;
+  EXPECT_NE(error_of([&] { check_dram_bytes(c.program, traffic); }).find("layer 'fc3'"),
+            std::string::npos);
+  traffic.segments_read.back() -= 1;
+  traffic.ofmaps[2].read -= 1;  // conv4 reads conv3's ofmap
+  EXPECT_NE(error_of([&] { check_dram_bytes(c.program, traffic); }).find("layer 'conv4'"),
+            std::string::npos);
+}
+
+// The sum stays what it was.
+TEST(Recount, FindsUsefulMacsThatAreCountedForAnotherLayer) {
+  Case c;
+  c.program.layers[1].macs -= 1000;
+  c.program.layers[2].macs += 1000;
+  EXPECT_NE(error_of([&] {
+              check_useful_macs(c.workload.graph, c.program);
+            }).find("layer 'conv2' has 28310552 useful MACs; its STOREs' origins come to 28311552"),
+            std::string::npos);
+}
+
+TEST(Recount, FindsAnOriginOfOtherCoordinates) {
+  const Case c;
+  ProgramDraft draft(c.program);
+  Origin& origin = draft.stream(Unit::kStore)[0].origin;
+  const std::int32_t rows = origin.y1 - origin.y0;
+  origin.y0 += rows;
+  origin.y1 += rows;
+  const Program moved = draft.program();
+  EXPECT_NE(error_of([&] { check_useful_macs(c.workload.graph, moved); }).find("layer 'conv1'"),
+            std::string::npos);
+  origin.y1 = 10000;
+  const Program outside = draft.program();
+  EXPECT_NE(error_of([&] {
+              check_useful_macs(c.workload.graph, outside);
+            }).find("is outside its layer's ofmap"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace qsim
