@@ -2,6 +2,8 @@
 
 #include "compiler/lowering/lower.h"
 #include "compiler/passes/passes.h"
+#include "compiler/useful_macs.h"
+#include "compiler/verifier/verify.h"
 #include "core/page_release.h"
 
 namespace qsim {
@@ -23,11 +25,21 @@ Tensor& weights_of(Layer& layer) {
   return conv != nullptr ? conv->weights : std::get<FullyConnected>(layer.operation).weights;
 }
 
+// The last step of every compilation: the verifier's rules, and the useful MACs counted again.
+void check_result(const Program& program, const Graph& graph, const ArchConfig& arch) {
+  const std::vector<std::string> violations = verify(program, arch);
+  QSIM_CHECK(violations.empty(),
+             "the compiled program breaks a rule of compiler/verifier: " + violations.front());
+  check_useful_macs(graph, program);
+}
+
 }  // namespace
 
 Program compile(const Graph& graph, const ArchConfig& arch) {
   const std::vector<FusedLayer> layers = fused_layers(graph, arch);
-  return lower(graph.name, plan_memory(layers, arch), arch, keep_weights);
+  Program program = lower(graph.name, plan_memory(layers, arch), arch, keep_weights);
+  check_result(program, graph, arch);
+  return program;
 }
 
 Compilation::Compilation(Graph graph, const ArchConfig& arch)
@@ -43,13 +55,18 @@ std::vector<bool> Compilation::ofmap_layers() const {
   return layers;
 }
 
-Program Compilation::program() const& { return lower(graph_.name, plan_, arch_, keep_weights); }
+Program Compilation::program() const& {
+  Program program = lower(graph_.name, plan_, arch_, keep_weights);
+  check_result(program, graph_, arch_);
+  return program;
+}
 
 Program Compilation::program() && {
   Program program = lower(graph_.name, plan_, arch_, [this](const SpentWeights& spent) {
     Layer& layer = graph_.layers[static_cast<std::size_t>(spent.layer.weights_layer)];
     release_pages(std::span(weights_of(layer).bytes).subspan(spent.begin, spent.end - spent.begin));
   });
+  check_result(program, graph_, arch_);
   graph_ = {};
   layers_.clear();
   plan_ = {};

@@ -98,7 +98,6 @@ void verify_pictures(Context& context, Verification& verification, GoldenSelecti
                      std::int64_t first, std::int64_t end) {
   const std::int64_t batch = model.graph.input.shape.batch;
   const Program program = compile(model.graph, config);
-  check_rules(program);
   std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
   for (std::int64_t at = first; at < end; at += batch) {
     const bool cut = !context.options().layers.empty();

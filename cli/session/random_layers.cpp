@@ -34,7 +34,6 @@ std::vector<ArchConfig> configs_of(const Options& options) {
 void check_layer(const std::string& what, const RandomLayer& layer, const ArchConfig& config,
                  Verification& verification, GoldenSelection& golden) {
   const Program program = compile(layer.graph, config);
-  check_rules(program);
   std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(layer.graph);
   const std::vector<Tensor> expected =
       verification.run_golden(what, layer.graph, layer.input, backends);

@@ -5,12 +5,9 @@
 #include "analysis/cycle_accounting.h"
 #include "cli/session/engines.h"
 #include "cli/session/time_comparison.h"
-#include "compiler/verifier/verify.h"
 
 namespace qsim {
 namespace {
-
-constexpr std::size_t kShownViolations = 5;
 
 WitnessTally tally_named(const std::string& name) {
   WitnessTally tally;
@@ -19,17 +16,6 @@ WitnessTally tally_named(const std::string& name) {
 }
 
 }  // namespace
-
-void check_rules(const Program& program) {
-  const std::vector<std::string> violations = verify(program, program.arch);
-  if (violations.empty()) return;
-  std::string message = "the program of '" + program.name + "' breaks " +
-                        std::to_string(violations.size()) + " rules:";
-  for (std::size_t i = 0; i < violations.size() && i < kShownViolations; ++i) {
-    message += "\n  " + violations[i];
-  }
-  throw InternalError(message);
-}
 
 Verification::Verification(const std::vector<std::string>& engines, std::uint64_t seed,
                            const EngineSettings& settings)

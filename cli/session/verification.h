@@ -32,9 +32,6 @@ struct TimeTally {
   std::string first;  // the first divergence in words; "" when there is none
 };
 
-// Throws InternalError listing the first rules of compiler/verifier that the program breaks.
-void check_rules(const Program& program);
-
 class Verification {
  public:
   // "interpreter" runs twice, in order and in random order. Each run's times are held against the

@@ -1,4 +1,4 @@
-// analysis/dram_bytes.h and analysis/useful_macs.h: the second counts agree with the first on
+// analysis/dram_bytes.h and compiler/useful_macs.h: the second counts agree with the first on
 // compiled programs, and a command or a layer that is counted in the wrong place is found.
 #include <filesystem>
 #include <functional>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/dram_bytes.h"
-#include "analysis/useful_macs.h"
+#include "compiler/useful_macs.h"
 #include "compiler/compile.h"
 #include "compiler/workload/random_layer.h"
 #include "compiler/workload/workload.h"

@@ -1,4 +1,4 @@
-#include "analysis/useful_macs.h"
+#include "compiler/useful_macs.h"
 
 #include <algorithm>
 #include <map>
