@@ -14,6 +14,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/output_files.h"
 #include "core/error.h"
 
 namespace qsim {
@@ -68,6 +69,7 @@ ExitCode qsim_main(const std::vector<std::string>& argv) {
     context.print(*parsed.text);
     return ExitCode::kOk;
   }
+  require_outputs_apart(parsed.options);
   context.require_outputs();
   return run(context);
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,9 @@ void write_layer_trace(const std::filesystem::path& folder, const Graph& graph, 
 // The same through a writer of the caller's.
 void write_layer_trace(const std::filesystem::path& folder, const Graph& graph, const Tensor& input,
                        const std::vector<Tensor>& ofmaps, const FileWriter& write_file);
+
+// Whether write_layer_trace may write a file of that name.
+bool is_layer_trace_file(const std::string& name);
 
 inline constexpr const char* kLayerTraceFile = "trace.yaml";
 inline constexpr const char* kLayerTraceSchema = "qsim.trace/1";

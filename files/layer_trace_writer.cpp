@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxStemChars = 80;
+constexpr const char* kInputFile = "input.npy";
 
 // "3_conv2": unique by the index, and harmless as a file name.
 std::string file_stem(std::size_t index, const std::string& layer_name) {
@@ -74,6 +75,7 @@ class OperationWriter {
   // Writes `tensor` as <stem>.<what>.npy and returns the line that names it.
   std::string tensor(const char* what, const Tensor& tensor) const {
     const std::string name = stem_ + "." + what + ".npy";
+    QSIM_CHECK(is_layer_trace_file(name), name + " is no name of a layer trace's file");
     write_file_(folder_ / name, npy_bytes(tensor));
     return "    " + std::string(what) + ": " + yaml_quoted(name) + "\n";
   }
@@ -94,14 +96,27 @@ std::string header_text(const Graph& graph) {
   const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
   const HostInterface& host = graph.host;
   return "schema: " + std::string(kLayerTraceSchema) + "\nname: " + yaml_quoted(graph.name) +
-         "\ninput:\n  file: input.npy\n" + quantization_text(graph.input, "  ") +
+         "\ninput:\n  file: " + kInputFile + "\n" + quantization_text(graph.input, "  ") +
          "host:\n  layout: " + std::string(word_of(kLayoutWords, host.layout)) +
          "\n  float_input: " + flag(host.float_input) +
          "\n  float_output: " + flag(host.float_output) +
          "\n  flat_output: " + flag(host.flat_output) + "\nlayers:\n";
 }
 
+bool ends_with_part(const std::string& name) {
+  for (const std::string part : {".weights.npy", ".bias.npy", ".ofmap.npy"}) {
+    if (name.ends_with(part)) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool is_layer_trace_file(const std::string& name) {
+  if (name == kLayerTraceFile || name == kInputFile) return true;
+  const std::size_t digits = name.find_first_not_of("0123456789");
+  return digits != 0 && digits != std::string::npos && name[digits] == '_' && ends_with_part(name);
+}
 
 void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor& input,
                        const std::vector<Tensor>& ofmaps) {
@@ -113,7 +128,7 @@ void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor&
   QSIM_CHECK(ofmaps.size() == graph.layers.size(), "one ofmap a layer");
   make_folder(folder);
   remove_file(folder / kLayerTraceFile);  // of an older trace: its tensors are going
-  write_file(folder / "input.npy", npy_bytes(input));
+  write_file(folder / kInputFile, npy_bytes(input));
   std::string text = header_text(graph);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];

@@ -3,6 +3,7 @@
 #include "cli/commands/commands.h"
 #include "cli/session/model_source.h"
 #include "cli/session/shipped_files.h"
+#include "cli/terminal/output_files.h"
 #include "compiler/verifier/verify.h"
 #include "core/program_text.h"
 #include "files/arch_config_file.h"
@@ -43,8 +44,8 @@ Sheet config_sheet(const ArchConfig& config) {
   return sheet;
 }
 
-Sheet model_sheet(const fs::path& path, const std::string& name) {
-  const Model model = load_model_file(path, name, std::nullopt);
+Sheet model_sheet(const fs::path& path, const Options& options) {
+  const Model model = load_model_file(path, options.file, std::nullopt, options);
   Sheet sheet = graph_sheet(model.graph);
   sheet.facts.insert(sheet.facts.begin(), {"kind", std::string(model_kind_name(model.kind))});
   if (model.sidecar) {
@@ -102,9 +103,12 @@ ExitCode inspect_command(Context& context) {
   check_unused_config(context.options());
   const std::string& name = context.options().file;
   const fs::path path = find_config_or_model(name);
+  if (!fs::is_directory(path)) {
+    require_not_written(context.options(), path, "the file that is inspected");
+  }
   if (is_program_file(path)) return inspect_program(context, path);
-  Sheet sheet =
-      is_config_file(path) ? config_sheet(load_arch_config(path)) : model_sheet(path, name);
+  Sheet sheet = is_config_file(path) ? config_sheet(load_arch_config(path))
+                                     : model_sheet(path, context.options());
   sheet.schema = kSchema;
   context.print(sheet);
   return ExitCode::kOk;

@@ -1,6 +1,7 @@
 #include "cli/session/model_source.h"
 
 #include "cli/session/shipped_files.h"
+#include "cli/terminal/output_files.h"
 #include "compiler/importer/onnx_importer.h"
 #include "compiler/workload/workload.h"
 #include "files/arch_config_file.h"
@@ -11,26 +12,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void load_onnx(Model& model, std::optional<std::int64_t> batch) {
+// No output may take the place of what is read here.
+void load_onnx(Model& model, std::optional<std::int64_t> batch, const Options& options) {
+  require_not_written(options, model.path, "the model");
+  fs::path sidecar_path = model.path;
+  sidecar_path.replace_extension(".yaml");
+  std::error_code unknown;
+  if (fs::exists(sidecar_path, unknown)) {
+    require_not_written(options, sidecar_path, "the model's sidecar");
+  }
   model.file = std::make_shared<const HeldFile>(model.path);
-  model.graph = import_onnx(model.file, batch.value_or(1));
+  model.graph = import_onnx(model.file, batch.value_or(1), [&options](const fs::path& file) {
+    require_not_written(options, file, "the model's external data");
+  });
   model.sidecar = load_sidecar_of(model.path);
   if (!model.sidecar || model.sidecar->labels.empty()) return;
   const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());
   const std::int64_t outputs = model.graph.layers.back().output.shape.channels;
   if (labels == outputs) return;
-  fs::path sidecar = model.path;
-  throw_bad_input(sidecar.replace_extension(".yaml").string() + ": " + std::to_string(labels) +
+  throw_bad_input(sidecar_path.string() + ": " + std::to_string(labels) +
                   " labels; the model has " + std::to_string(outputs) + " outputs");
 }
 
-void load_workload_file(Model& model, std::optional<std::int64_t> batch) {
+void load_workload_file(Model& model, std::optional<std::int64_t> batch, const Options& options) {
+  require_not_written(options, model.path, "the workload");
   Workload workload = load_workload(model.path, batch);
   model.graph = std::move(workload.graph);
   model.own_input = std::move(workload.input);
 }
 
-void load_trace(Model& model, std::optional<std::int64_t> batch) {
+void load_trace(Model& model, std::optional<std::int64_t> batch, const Options& options) {
+  require_trace_not_written(options, model.path);
   LayerTrace trace = read_layer_trace(model.path);
   if (batch && *batch != trace.graph.input.shape.batch) {
     throw Error(ExitCode::kUsage, "--batch " + std::to_string(*batch) + ": the layer trace " +
@@ -72,7 +84,9 @@ void set_batch(Graph& graph, std::int64_t batch) {
 }
 
 ArchConfig load_config(const Options& options) {
-  return load_arch_config(find_config(options.config));
+  const fs::path path = find_config(options.config);
+  require_not_written(options, path, "the configuration");
+  return load_arch_config(path);
 }
 
 void check_unused_config(const Options& options) {
@@ -80,20 +94,20 @@ void check_unused_config(const Options& options) {
 }
 
 Model load_model_file(const fs::path& path, const std::string& name,
-                      std::optional<std::int64_t> batch) {
+                      std::optional<std::int64_t> batch, const Options& options) {
   Model model;
   model.kind = model_kind(path);
   model.name = name;
   model.path = path;
   switch (model.kind) {
     case ModelKind::kOnnx:
-      load_onnx(model, batch);
+      load_onnx(model, batch, options);
       break;
     case ModelKind::kWorkload:
-      load_workload_file(model, batch);
+      load_workload_file(model, batch, options);
       break;
     case ModelKind::kLayerTrace:
-      load_trace(model, batch);
+      load_trace(model, batch, options);
       break;
   }
   return model;
@@ -101,10 +115,10 @@ Model load_model_file(const fs::path& path, const std::string& name,
 
 Model load_model(const Options& options, const ArchConfig& config) {
   if (!options.model.empty()) {
-    return load_model_file(find_model(options.model), options.model, options.batch);
+    return load_model_file(find_model(options.model), options.model, options.batch, options);
   }
   const std::string kind = "config '" + config.name + "': model";
-  return load_model_file(find_model(config.model, kind), config.model, options.batch);
+  return load_model_file(find_model(config.model, kind), config.model, options.batch, options);
 }
 
 }  // namespace qsim

@@ -4,6 +4,7 @@
 
 #include "cli/session/model_source.h"
 #include "cli/session/shipped_files.h"
+#include "cli/terminal/output_files.h"
 #include "compiler/compile.h"
 #include "files/arch_config_file.h"
 
@@ -26,7 +27,9 @@ std::vector<ArchConfig> configs_of(const Options& options) {
   if (!options.all_configs) return {load_config(options)};
   std::vector<ArchConfig> configs;
   for (const std::string& name : shipped_configs()) {
-    configs.push_back(load_arch_config(find_config(name)));
+    const std::filesystem::path path = find_config(name);
+    require_not_written(options, path, "the configuration");
+    configs.push_back(load_arch_config(path));
   }
   return configs;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/terminal/output_files.h"
 #include "core/checked_math.h"
 #include "files/npy.h"
 #include "rtl/engine/rtl_parameters.h"
@@ -59,6 +60,7 @@ std::string npy_header(const VectorFile& file) {
 }  // namespace
 
 void VectorFolder::add_text(const VectorFile& file, std::string_view content) {
+  QSIM_CHECK(is_vector_file(file.name), file.name + " is no name of a file of vectors");
   context_.write_file(folder_ / file.name, content);
   files_.push_back(file);
 }

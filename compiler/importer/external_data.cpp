@@ -62,13 +62,15 @@ void refuse_pointer(const FileBeneath& file, const fs::path& name) {
 }  // namespace
 
 ReadBytes open_external_data(const onnx::TensorProto& proto, std::int64_t expected,
-                             const fs::path& folder, const std::string& where) {
+                             const fs::path& folder, const std::string& where,
+                             const OnExternalFile& on_file) {
   const Location location = parse_location(proto, where);
   if (location.length && *location.length != expected) {
     throw_bad_input(where + ": external data of " + std::to_string(*location.length) +
                     " bytes; expected " + std::to_string(expected));
   }
   const auto file = std::make_shared<const FileBeneath>(folder, location.file, where);
+  if (on_file) on_file(folder / location.file);
   refuse_pointer(*file, folder / location.file);
   if (expected > file->bytes() || location.offset > file->bytes() - expected) {
     throw_bad_input(where + ": external data file '" + (folder / location.file).string() +

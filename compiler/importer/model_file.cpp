@@ -53,9 +53,11 @@ void check_bytes(const HeldFile& file) {
 
 }  // namespace
 
-std::unique_ptr<const ModelFile> read_model_file(std::shared_ptr<const HeldFile> held) {
+std::unique_ptr<const ModelFile> read_model_file(std::shared_ptr<const HeldFile> held,
+                                                 OnExternalFile on_external) {
   check_bytes(*held);
   auto file = std::make_unique<ModelFile>();
+  file->on_external = std::move(on_external);
   file->held = std::move(held);
   if (!parse_outline(*file)) parse_whole(*file);
   if (!file->proto.has_graph()) {

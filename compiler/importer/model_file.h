@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -11,6 +12,9 @@
 #include "files/held_file.h"
 
 namespace qsim {
+
+// Told of a file of external data before it is read; may throw Error.
+using OnExternalFile = std::function<void(const std::filesystem::path&)>;
 
 struct ModelFile {
   ModelFile() = default;
@@ -24,11 +28,13 @@ struct ModelFile {
   onnx::ModelProto proto;
   // Of the initializers whose raw_data was left in the file; their `proto` has none.
   std::map<const onnx::TensorProto*, FileRange> raw_data;
+  OnExternalFile on_external;
 };
 
 // Throws Error (exit code 3) when the file is unreadable, longer than kMaxModelBytes, a git-LFS
 // pointer, not a whole protobuf message with a graph, or more than the memory holds; exit code 4
 // when it has more nodes, initializers or other parts than core/limits.h allows.
-std::unique_ptr<const ModelFile> read_model_file(std::shared_ptr<const HeldFile> held);
+std::unique_ptr<const ModelFile> read_model_file(std::shared_ptr<const HeldFile> held,
+                                                 OnExternalFile on_external = {});
 
 }  // namespace qsim

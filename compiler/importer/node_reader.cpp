@@ -13,6 +13,7 @@ namespace {
 
 TensorFiles files_of(const ModelFile& file, const onnx::TensorProto& proto) {
   TensorFiles files{file.path().parent_path(), file.held};
+  files.on_external = file.on_external;
   const auto raw_data = file.raw_data.find(&proto);
   if (raw_data != file.raw_data.end()) files.raw_data = raw_data->second;
   return files;

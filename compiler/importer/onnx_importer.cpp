@@ -59,9 +59,10 @@ const Operator& find_operator(const ModelGraph& model, const ModelNode& node) {
 
 }  // namespace
 
-Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batch) {
+Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batch,
+                  const std::function<void(const std::filesystem::path&)>& on_external) {
   if (batch < 1) throw_bad_input("batch " + std::to_string(batch) + "; expected 1 or more");
-  const std::unique_ptr<const ModelFile> file = read_model_file(held);
+  const std::unique_ptr<const ModelFile> file = read_model_file(held, on_external);
   ModelGraph model = read_model_graph(*file);
   // An unsupported operator is what a user wants to hear of first, before any edge of the graph.
   for (const ModelNode& node : model.nodes) find_operator(model, node);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "core/graph.h"
@@ -19,7 +20,9 @@ namespace qsim {
 // one that is not supported. The Graph returned has passed validate().
 Graph import_onnx(const std::filesystem::path& path, std::int64_t batch = 1);
 // The same of a file that the caller goes on holding: whatever takes its name meanwhile, it is this
-// file that was imported.
-Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batch = 1);
+// file that was imported. `on_external`, unless empty, is told of each file of external data before
+// it is read, and may throw Error.
+Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batch = 1,
+                  const std::function<void(const std::filesystem::path&)>& on_external = {});
 
 }  // namespace qsim

@@ -11,6 +11,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "compiler/importer/model_file.h"
 #include "compiler/importer/model_outline.h"
 #include "compiler/importer/stored_bytes.h"
 
@@ -24,6 +25,7 @@ struct TensorFiles {
   std::filesystem::path folder;  // the model's: external data is looked for beneath it
   std::shared_ptr<const HeldFile> model = {};  // the file of `raw_data`
   std::optional<FileRange> raw_data = {};      // where that was left in the file
+  OnExternalFile on_external = {};             // of external data, before it is read
 };
 
 // A tensor of int8, uint8, int32 or float32; other types are refused. `where` opens every error.

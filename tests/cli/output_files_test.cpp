@@ -1,0 +1,197 @@
+// Outputs that are one file, or a file that is read: refused before anything is written.
+#include "cli/terminal/output_files.h"
+
+#include <cstdlib>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "files/layer_trace.h"
+#include "tests/cli/run_qsim.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNetwork =
+    "name: small\nseed: 11\ninput: {shape: [1, 6, 5, 3], dtype: uint8}\nlayers:\n"
+    "  - {op: conv2d, name: first, out_channels: 8, kernel: 3, pad: 1, relu: true}\n"
+    "  - {op: flatten, name: flat}\n"
+    "  - {op: fully_connected, name: last, out_features: 7}\n";
+
+class OutputFiles : public ::testing::Test {
+ protected:
+  OutputFiles() {
+    folder_.write("n.yaml", kNetwork);
+    folder_.write("c.yaml", "array_rows: 4\narray_cols: 4\n");
+    folder_.write("d/keep", "");
+    folder_.write("v/summary.json", "");
+  }
+
+  // Every file with its content, links by where they lead.
+  std::string everything() const {
+    std::set<std::string> lines;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      const bool is_file = entry.is_regular_file();
+      lines.insert(entry.path().string() + ": " + (is_file ? read_file(entry.path()) : ""));
+    }
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    return text;
+  }
+  void expect_refused(const std::string& arguments, const std::string& message) {
+    const std::string before = everything();
+    expect_error(folder_, arguments, 2, message);
+    EXPECT_EQ(everything(), before) << arguments;
+  }
+  void expect_taken(const std::string& arguments) {
+    const Outcome outcome = run_qsim(folder_, arguments + " --quiet");
+    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(OutputFiles, OfTwoOptionsAreNotOneFile) {
+  const std::string both = " both write '";
+  expect_refused("compile --model n.yaml --out same --json same",
+                 "--json and --out" + both + "same'");
+  expect_refused("compile --model n.yaml --out ./same --json d/../same", "--json and --out" + both);
+  expect_refused("run --model n.yaml --engine rtl --trace t --json t", "--json and --trace" + both);
+  expect_refused("run --model n.yaml --out o --json o", "--json and --out" + both + "o'");
+  expect_refused("run --model n.yaml --out o/p --json o", "--json and --out" + both + "o'");
+  for (const char* name : {"config.yaml", "run.json", "layers.csv", "output.npy", "output_q.npy"}) {
+    expect_refused(std::string("run --model n.yaml --out d --json d/") + name,
+                   "--json and --out" + both + "d/" + name);
+  }
+  expect_refused("run --model n.yaml --dump-layers d --json d/trace.yaml",
+                 "--json and --dump-layers");
+  expect_refused("run --model n.yaml --dump-layers d --json d/0_first.bias.npy", "--dump-layers");
+  expect_refused("golden run --model n.yaml --out d --json d/output.npy",
+                 "--json and --out" + both);
+  for (const char* name : {"manifest.json", "load.npy", "store_times.hex", "layer1.npy"}) {
+    expect_refused(std::string("export-vectors --model n.yaml --out d --json d/") + name,
+                   "--json and --out" + both + "d/" + name);
+  }
+}
+
+TEST_F(OutputFiles, OfTwoOptionsAreNotOneFileByLinks) {
+  folder_.write("old", "old");
+  fs::create_symlink("old", folder_ / "soft");
+  fs::create_hard_link(folder_ / "old", folder_ / "hard");
+  fs::create_directory_symlink("d", folder_ / "e");
+  for (const char* other : {"soft", "hard", "d/../old", "e/../old"}) {
+    expect_refused(std::string("compile --model n.yaml --out old --json ") + other,
+                   "--json and --out both write");
+  }
+  expect_refused("run --model n.yaml --out e --json d/run.json", "both write 'd/run.json'");
+  // A link inside the folder is followed when its file is written.
+  fs::create_symlink("../old", folder_ / "d" / "output.npy");
+  expect_refused("run --model n.yaml --out d --json old", "--json and --out both write 'old'");
+  fs::remove(folder_ / "d" / "output.npy");
+  fs::create_symlink("config.yaml", folder_ / "d" / "layers.csv");
+  folder_.write("d/config.yaml", "");
+  expect_refused("run --model n.yaml --out d", "--out and --out both write 'd/layers.csv'");
+}
+
+TEST_F(OutputFiles, AreNotTheConfigurationNorTheModel) {
+  const std::string all[] = {"run", "verify", "compile", "golden run", "golden bench"};
+  for (const std::string& command : all) {
+    expect_refused(command + " --model n.yaml --json n.yaml",
+                   "--json: would write over 'n.yaml', the workload of this run");
+    expect_refused(command + " --model n.yaml --config c.yaml --json ./c.yaml",
+                   "--json: would write over 'c.yaml', the configuration of this run");
+  }
+  for (const char* command : {"doctor", "golden info", "inspect n.yaml"}) {
+    expect_refused(std::string(command) + " --config c.yaml --json d/../c.yaml",
+                   "the configuration");
+  }
+  expect_refused("verify --seeds 1 --config c.yaml --json c.yaml", "the configuration");
+  expect_refused("inspect n.yaml --json n.yaml",
+                 "--json: would write over 'n.yaml', the file that is");
+  expect_refused("inspect c.yaml --json c.yaml",
+                 "--json: would write over 'c.yaml', the file that is");
+  expect_refused("compile --model n.yaml --out n.yaml", "--out: would write over 'n.yaml'");
+  expect_refused("run --engine rtl --model n.yaml --trace n.yaml", "--trace: would write over");
+  fs::rename(folder_ / "c.yaml", folder_ / "d" / "config.yaml");
+  expect_refused("run --model n.yaml --config d/config.yaml --out d",
+                 "--out: would write over 'd/config.yaml', the configuration of this run");
+  expect_refused("export-vectors --model n.yaml --config d/config.yaml --out d",
+                 "the configuration");
+}
+
+TEST_F(OutputFiles, AreNotTheOnnxModelItsSidecarOrItsInput) {
+  const fs::path model = source_folder() / "models/vgg8-cifar10";
+  fs::copy_file(model / "vgg8-int8.onnx", folder_ / "m.onnx");
+  fs::copy_file(model / "vgg8-int8.yaml", folder_ / "m.yaml");
+  const fs::path picture = source_folder() / "models/pictures/chelsea-32x32.png";
+  fs::copy_file(picture, folder_ / "p.png");
+  fs::create_hard_link(folder_ / "m.onnx", folder_ / "hard");
+  const std::string model_and_input = " --model m.onnx --input p.png";
+  for (const std::string command : {"run", "verify", "golden run"}) {
+    const std::string words = command + model_and_input;
+    expect_refused(words + " --json m.onnx", "--json: would write over 'm.onnx', the model of");
+    expect_refused(words + " --json hard", "--json: would write over 'm.onnx', the model of");
+    expect_refused(words + " --json m.yaml", "would write over 'm.yaml', the model's sidecar of");
+    expect_refused(words + " --json ./p.png", "--json: would write over 'p.png', the input of");
+  }
+  fs::create_symlink("../p.png", folder_ / "d" / "output.npy");
+  for (const std::string command : {"run", "golden run"}) {
+    expect_refused(command + model_and_input + " --out d", "--out: would write over 'p.png'");
+  }
+}
+
+TEST_F(OutputFiles, AreNotTheExternalDataOfAModel) {
+  const std::string script =
+      "/usr/bin/python3 -c 'import sys, onnx; "
+      "onnx.save_model(onnx.load(sys.argv[1]), sys.argv[2], save_as_external_data=True, "
+      "location=\"w.bin\", size_threshold=0)' ";
+  const std::string from = (source_folder() / "models/vgg8-cifar10/vgg8-int8.onnx").string();
+  if (std::system((script + from + " " + (folder_ / "m.onnx").string() + " 2>/dev/null").c_str()) !=
+      0) {
+    GTEST_SKIP() << "skipped: no onnx for Python";
+  }
+  ASSERT_TRUE(fs::exists(folder_ / "w.bin"));
+  expect_refused("run --model m.onnx --input chelsea-32x32 --json w.bin",
+                 "--json: would write over 'w.bin', the model's external data of this run");
+  expect_refused("compile --model ./m.onnx --out d/../w.bin", "the model's external data");
+}
+
+TEST_F(OutputFiles, AreNotTheLayerTraceThatIsRead) {
+  expect_taken("run --model n.yaml --dump-layers t");
+  const std::string before = everything();
+  for (const char* command : {"run --dump-layers t/", "run --out t", "export-vectors --out ./t",
+                              "golden run --out d/../t", "run --json t/trace.yaml",
+                              "verify --json t/input.npy", "compile --out t/0_first.bias.npy"}) {
+    expect_refused(std::string(command) + " --model t", "would write over 't");
+  }
+  EXPECT_EQ(everything(), before);
+  expect_taken("verify --model t --json t/result.json");
+  expect_taken("verify --model t --json t/result.json");
+}
+
+TEST_F(OutputFiles, AreTakenBesideEachOther) {
+  expect_taken("run --model n.yaml --config c.yaml --out d --dump-layers d --json d/result.json");
+  expect_taken("run --model n.yaml --config c.yaml --out d --dump-layers d --json d/result.json");
+  expect_taken("run --model n.yaml --out d --json /dev/null");
+  expect_taken("compile --model n.yaml --out /dev/null --json /dev/null");
+  expect_taken("export-vectors --model n.yaml --out v --json v/summary.json");
+  expect_taken("run --model n.yaml --config d/config.yaml --out v");
+  // Every file that a folder gets is one that the check knows.
+  for (const auto& entry : fs::directory_iterator(folder_ / "v")) {
+    const std::string name = entry.path().filename().string();
+    const bool of_run = name == "run.json" || name == "layers.csv" || name == "output.npy" ||
+                        name == "output_q.npy" || name == "summary.json";
+    EXPECT_NE(is_vector_file(name), of_run) << name;
+  }
+  for (const char* name : {"layer.npy", "layerx.npy", "load.txt", "x.npy", "times.hex", ""}) {
+    EXPECT_FALSE(is_vector_file(name)) << name;
+  }
+  for (const char* name : {"first.bias.npy", "0.bias.npy", "0_x.npy", "1_a.json", "x.npy", ""}) {
+    EXPECT_FALSE(is_layer_trace_file(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace qsim
