@@ -1,40 +1,45 @@
-// Bound to the accelerator: the port's rules as docs/reference/rtl.md states them, and the rules that
-// the units keep among themselves.
+// Bound to the accelerator: the rules of the port in docs/reference/rtl.md, and the rules that the
+// units keep among themselves.
 module qsim_accelerator_assertions (
-  input logic         clk_i,
-  input logic         rst_ni,
-  input logic [3:0]   start_i,
-  input logic [3:0]   unit_ready_i,
-  input logic [3:0]   done_i,
-  input logic         idle_i,
-  input logic [3:0]   unit_idle_i,
-  input logic [1023:0] command_i,
-  input logic         read_request_valid_i,
-  input logic         read_request_ready_i,
-  input logic [31:0]  read_request_addr_i,
-  input logic [8:0]   read_request_beats_i,
-  input logic [3:0]   read_request_size_i,
-  input logic         write_request_valid_i,
-  input logic         write_request_ready_i,
-  input logic [31:0]  write_request_addr_i,
-  input logic [8:0]   write_request_beats_i,
-  input logic [3:0]   write_request_size_i,
-  input logic         read_data_valid_i,
-  input logic         write_data_valid_i,
-  input logic         write_done_i,
-  input logic         bursts_to_read_i,    // the load unit has bursts open
-  input logic         bursts_to_write_i,   // the store unit has
-  input logic         act_write_i,
-  input logic         weight_write_i,
-  input logic         param_write_i,
-  input logic         acc_write_i,
-  input logic         out_write_i,
-  input logic         execute_read_i,
-  input logic         execute_read_half_i,
-  input logic         post_read_i,
-  input logic         post_read_half_i,
-  input logic         execute_write_half_i
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  input  logic [qsim_pkg::Units-1:0]        start_i,
+  input  logic [qsim_pkg::Units-1:0]        unit_ready_i,
+  input  logic [qsim_pkg::Units-1:0]        done_i,
+  input  logic                              idle_i,
+  input  logic [qsim_pkg::Units-1:0]        unit_idle_i,
+  input  qsim_pkg::opcode_e                 load_opcode_i,
+  input  qsim_pkg::opcode_e                 execute_opcode_i,
+  input  qsim_pkg::opcode_e                 post_opcode_i,
+  input  qsim_pkg::opcode_e                 store_opcode_i,
+  input  logic                              read_request_valid_i,
+  input  logic                              read_request_ready_i,
+  input  logic [qsim_pkg::DramAddrBits-1:0] read_request_addr_i,
+  input  logic [8:0]                        read_request_beats_i,
+  input  logic [3:0]                        read_request_size_i,
+  input  logic                              write_request_valid_i,
+  input  logic                              write_request_ready_i,
+  input  logic [qsim_pkg::DramAddrBits-1:0] write_request_addr_i,
+  input  logic [8:0]                        write_request_beats_i,
+  input  logic [3:0]                        write_request_size_i,
+  input  logic                              read_data_valid_i,
+  input  logic                              write_data_valid_i,
+  input  logic                              write_done_i,
+  input  logic                              bursts_to_read_i,   // the load unit has bursts open
+  input  logic                              bursts_to_write_i,  // the store unit has
+  input  logic                              act_write_i,
+  input  logic                              weight_write_i,
+  input  logic                              param_write_i,
+  input  logic                              acc_write_i,
+  input  logic                              out_write_i,
+  input  logic                              execute_read_i,
+  input  logic                              execute_read_half_i,
+  input  logic                              post_read_i,
+  input  logic                              post_read_half_i,
+  input  logic                              execute_write_half_i
 );
+  localparam logic [qsim_pkg::DramAddrBits-1:0] AddrOne = 1;
+
   read_request_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
       read_request_valid_i && !read_request_ready_i |=>
       read_request_valid_i && $stable(read_request_addr_i) && $stable(read_request_beats_i) &&
@@ -47,11 +52,11 @@ module qsim_accelerator_assertions (
     else $error("%m: a write request changes before it is taken");
   read_request_sensible: assert property (@(posedge clk_i) disable iff (!rst_ni)
       read_request_valid_i |-> read_request_beats_i != '0 &&
-      (read_request_addr_i & ((32'd1 << read_request_size_i) - 32'd1)) == '0)
+      (read_request_addr_i & ((AddrOne << read_request_size_i) - AddrOne)) == '0)
     else $error("%m: a read burst of no beats, or off its beat's boundary");
   write_request_sensible: assert property (@(posedge clk_i) disable iff (!rst_ni)
       write_request_valid_i |-> write_request_beats_i != '0 &&
-      (write_request_addr_i & ((32'd1 << write_request_size_i) - 32'd1)) == '0)
+      (write_request_addr_i & ((AddrOne << write_request_size_i) - AddrOne)) == '0)
     else $error("%m: a write burst of no beats, or off its beat's boundary");
   data_was_asked_for: assert property (@(posedge clk_i) disable iff (!rst_ni)
       read_data_valid_i |-> bursts_to_read_i)
@@ -61,16 +66,16 @@ module qsim_accelerator_assertions (
     else $error("%m: a write response without a burst");
 
   idle_load_writes_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      unit_idle_i[0] |-> !act_write_i && !weight_write_i && !param_write_i)
+      unit_idle_i[qsim_pkg::UnitLoad] |-> !act_write_i && !weight_write_i && !param_write_i)
     else $error("%m: a scratchpad is written while the load unit is idle");
   idle_execute_writes_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      unit_idle_i[1] |-> !acc_write_i)
+      unit_idle_i[qsim_pkg::UnitExecute] |-> !acc_write_i)
     else $error("%m: the accumulator is written while the execute unit is idle");
   idle_post_writes_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      unit_idle_i[2] |-> !out_write_i)
+      unit_idle_i[qsim_pkg::UnitPost] |-> !out_write_i)
     else $error("%m: the output scratchpad is written while the post unit is idle");
   idle_store_sends_nothing: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      unit_idle_i[3] |-> !write_data_valid_i)
+      unit_idle_i[qsim_pkg::UnitStore] |-> !write_data_valid_i)
     else $error("%m: a beat is written while the store unit is idle");
   write_beat_has_its_turn: assert property (@(posedge clk_i) disable iff (!rst_ni)
       write_request_valid_i && write_request_ready_i |=> write_data_valid_i)
@@ -85,14 +90,24 @@ module qsim_accelerator_assertions (
       post_read_i && acc_write_i |-> post_read_half_i != execute_write_half_i)
     else $error("%m: EXECUTE writes the accumulator half that POST reads");
 
-  for (genvar u = 0; u < 4; u++) begin : gen_unit
+  for (genvar u = 0; u < qsim_pkg::Units; u++) begin : gen_unit
     starts_when_ready: assert property (@(posedge clk_i) disable iff (!rst_ni)
         start_i[u] |-> unit_ready_i[u])
       else $error("%m: a unit starts a command and is not ready");
-    starts_its_own: assert property (@(posedge clk_i) disable iff (!rst_ni)
-        start_i[u] |-> command_i[256*u +: 4] == 4'(u))
-      else $error("%m: a unit starts another unit's command");
   end
+
+  load_starts_its_own: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      start_i[qsim_pkg::UnitLoad] |-> load_opcode_i == qsim_pkg::OpcodeLoad)
+    else $error("%m: the load unit starts another unit's command");
+  execute_starts_its_own: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      start_i[qsim_pkg::UnitExecute] |-> execute_opcode_i == qsim_pkg::OpcodeExecute)
+    else $error("%m: the execute unit starts another unit's command");
+  post_starts_its_own: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      start_i[qsim_pkg::UnitPost] |-> post_opcode_i == qsim_pkg::OpcodePost)
+    else $error("%m: the post unit starts another unit's command");
+  store_starts_its_own: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      start_i[qsim_pkg::UnitStore] |-> store_opcode_i == qsim_pkg::OpcodeStore)
+    else $error("%m: the store unit starts another unit's command");
 endmodule
 
 bind qsim_accelerator qsim_accelerator_assertions u_assertions (
@@ -103,7 +118,10 @@ bind qsim_accelerator qsim_accelerator_assertions u_assertions (
   .done_i(done),
   .idle_i(idle_o),
   .unit_idle_i(unit_idle),
-  .command_i(command),
+  .load_opcode_i(load_command.opcode),
+  .execute_opcode_i(execute_command.opcode),
+  .post_opcode_i(post_command.opcode),
+  .store_opcode_i(store_command.opcode),
   .read_request_valid_i(read_request_valid_o),
   .read_request_ready_i(read_request_ready_i),
   .read_request_addr_i(read_request_addr_o),

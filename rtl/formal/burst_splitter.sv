@@ -2,8 +2,8 @@
 // follow each other and together are the run: for all addresses and lengths. prove.sh takes each
 // size apart, which leaves the solver no shifter to reason about.
 module burst_splitter #(
-  parameter int unsigned AddrWidth = 32,
-  parameter int unsigned BeatsWidth = 25,
+  parameter int unsigned AddrWidth = qsim_pkg::DramAddrBits,
+  parameter int unsigned BeatsWidth = qsim_pkg::LoadRunBytesWidth + 1,
   parameter int unsigned MaxBeats = 64,
   parameter int unsigned BoundaryBytes = 4096,
   parameter int unsigned Size = 0

@@ -115,15 +115,15 @@ prove_semaphore_bank() {
     proof semaphore_bank qsim_semaphore_bank.sv qsim_semaphore_bank 4 1 "Chosen=$chosen" \
       "$src/qsim_pkg.sv" "$src/qsim_semaphore_bank.sv"
   done
-  twin "Chosen=15" "s/4'(raised\[2\]) + 4'(raised\[3\])/4'(raised[2]) + 4'(raised[2])/"
-  twin "Chosen=0" "s/- 4'(lowered\[3\])/+ 4'(lowered[3])/"
-  twin "Chosen=3" "s/wait_mask_i\[16 \* u + s\]/wait_mask_i[16 * u]/"
-  twin "Chosen=7" 's/<= next_count != /<= count_q[4 * s +: 4] != /'
+  twin "Chosen=15" "s/Bits'(raised\[2\]) + Bits'(raised\[3\])/Bits'(raised[2]) + Bits'(raised[2])/"
+  twin "Chosen=0" "s/- Bits'(lowered\[3\])/+ Bits'(lowered[3])/"
+  twin "Chosen=3" "s/wait_mask_i\[Count \* u + s\]/wait_mask_i[Count * u]/"
+  twin "Chosen=7" 's/<= next_count != /<= count_q[Bits * s +: Bits] != /'
   twin "Chosen=9" "s/|| done_i != '0/|| done_i[0]/"
 }
 
 prove_burst_splitter() {
-  local files=("$here/burst_splitter.sv" "$src/qsim_burst_splitter.sv") parameters size
+  local files=("$src/qsim_pkg.sv" "$here/burst_splitter.sv" "$src/qsim_burst_splitter.sv") parameters size
   for parameters in "BoundaryBytes=0" "BoundaryBytes=4096 BeatsWidth=9" "MaxBeats=7" \
     "MaxBeats=256"; do
     for size in {0..7}; do

@@ -6,10 +6,10 @@ logic signed [7:0] model_q = '0;
 logic overflowed_q = 1'b0;
 logic in_reset_q = 1'b1;
 
-wire [3:0] waits = start_i & {wait_mask_i[48 + Chosen], wait_mask_i[32 + Chosen],
-                              wait_mask_i[16 + Chosen], wait_mask_i[Chosen]};
-wire [3:0] signals = done_i & {signal_mask_i[48 + Chosen], signal_mask_i[32 + Chosen],
-                               signal_mask_i[16 + Chosen], signal_mask_i[Chosen]};
+wire [3:0] waits = start_i & {wait_mask_i[3 * Count + Chosen], wait_mask_i[2 * Count + Chosen],
+                              wait_mask_i[Count + Chosen], wait_mask_i[Chosen]};
+wire [3:0] signals = done_i & {signal_mask_i[3 * Count + Chosen], signal_mask_i[2 * Count + Chosen],
+                               signal_mask_i[Count + Chosen], signal_mask_i[Chosen]};
 // Ones of four bits, by table.
 function automatic logic signed [7:0] ones(input logic [3:0] bits);
   case (bits)
@@ -22,14 +22,14 @@ function automatic logic signed [7:0] ones(input logic [3:0] bits);
 endfunction
 wire signed [7:0] model_d = model_q + ones(signals) - ones(waits);
 wire leaves_range = !init_valid_i && (model_d < 0 || model_d > 15);
-wire [3:0] count = count_q[4 * Chosen +: 4];
+wire [Bits-1:0] count = count_q[Bits * Chosen +: Bits];
 
 always_ff @(posedge clk_i or negedge rst_ni) begin
   if (!rst_ni) begin
     model_q <= '0;
     overflowed_q <= 1'b0;
   end else if (init_valid_i) begin
-    model_q <= {4'b0, init_i[4 * Chosen +: 4]};
+    model_q <= {{(8 - Bits){1'b0}}, init_i[Bits * Chosen +: Bits]};
     overflowed_q <= 1'b0;
   end else begin
     model_q <= model_d;

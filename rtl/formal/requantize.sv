@@ -7,12 +7,14 @@ module requantize #(
   input logic signed [31:0] acc,
   input logic signed [31:0] bias,
   input logic signed [32:0] t,
-  input logic [1:0]         rounding,
+  input qsim_pkg::rounding_e rounding,
   input logic signed [33:0] rounded,
   input logic signed [7:0]  zero_point,
   input logic signed [7:0]  lo,
   input logic signed [7:0]  hi
 );
+  localparam int unsigned ShiftBits = qsim_pkg::ShiftBits;
+
   // Any t that the sum of two int32 can be, and any that a shift makes of it.
   localparam logic signed [63:0] LeastT = -64'sh1_0000_0000;
   localparam logic signed [63:0] MostT = 64'sh0_ffff_fffe;
@@ -24,7 +26,8 @@ module requantize #(
   wire signed [63:0] sum = qsim_requantize_pkg::requantize_add(acc, bias);
 
   always_comb begin
-    assume (rounding != 2'd3);
+    assume (rounding == qsim_pkg::RoundingFloor || rounding == qsim_pkg::RoundingHalfEven ||
+            rounding == qsim_pkg::RoundingHalfUp);
     assume (t_wide >= LeastT && t_wide <= MostT);
     assert (sum == sum_wide);
     cover (sum == LeastT);
@@ -34,20 +37,20 @@ module requantize #(
   localparam logic signed [63:0] Half = Shift == 0 ? 64'sd0 : 64'sd1 <<< (Shift - 1);
   wire signed [63:0] t_floor = t_wide >>> Shift;
   wire signed [63:0] to_even = Half - 64'sd1 + (t_floor[0] ? 64'sd1 : 64'sd0);
-  wire signed [63:0] addend = Shift == 0 || rounding == 2'd0 ? 64'sd0 :
-                              rounding == 2'd1 ? to_even : Half;
+  wire signed [63:0] addend = Shift == 0 || rounding == qsim_pkg::RoundingFloor ? 64'sd0 :
+                              rounding == qsim_pkg::RoundingHalfEven ? to_even : Half;
   wire signed [63:0] expected = (t_wide + addend) >>> Shift;
-  wire signed [63:0] found = qsim_requantize_pkg::requantize_shift(t, 5'(Shift), rounding);
+  wire signed [63:0] found = qsim_requantize_pkg::requantize_shift(t, ShiftBits'(Shift), rounding);
   wire signed [63:0] dropped = t_wide - (t_floor <<< Shift);
 
   always_comb begin
     assert (found == expected);
-    cover (rounding == 2'd0 && found == t_floor && t == LeastT);
-    cover (rounding == 2'd2 && t_wide + addend == MostT + Half);
+    cover (rounding == qsim_pkg::RoundingFloor && found == t_floor && t == LeastT);
+    cover (rounding == qsim_pkg::RoundingHalfUp && t_wide + addend == MostT + Half);
     if (Shift > 0) begin
-      cover (rounding == 2'd1 && dropped == Half && found == t_floor && t < 0);
-      cover (rounding == 2'd1 && dropped == Half && found == t_floor + 64'sd1 && t < 0);
-      cover (rounding == 2'd2 && dropped == Half && found == t_floor + 64'sd1);
+      cover (rounding == qsim_pkg::RoundingHalfEven && dropped == Half && found == t_floor && t < 0);
+      cover (rounding == qsim_pkg::RoundingHalfEven && dropped == Half && found == t_floor + 64'sd1 && t < 0);
+      cover (rounding == qsim_pkg::RoundingHalfUp && dropped == Half && found == t_floor + 64'sd1);
     end
   end
 

@@ -12,7 +12,7 @@ mapfile -t assertions < <(find "$rtl/assertions" -name '*.sv' | sort)
 lint() {
   local top=$1
   shift
-  verilator --lint-only -Wall --top-module "$top" "$@" "$rtl/lint/waivers.vlt" "${sources[@]}"
+  verilator --lint-only -Wall --top-module "$top" "$rtl/lint/waivers.vlt" "${sources[@]}" "$@"
 }
 
 # Square, more columns, more rows, and a bus narrower and wider than the words.

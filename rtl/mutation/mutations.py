@@ -7,6 +7,9 @@ does not compile.
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src/qsim_pkg.sv"
 
 TOKEN = re.compile(r"""
     (?P<skip>\s+|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*")
@@ -28,7 +31,11 @@ OPERATOR_NAMES = {
     ">>>": "shift", "<<<": "shift",
 }
 DECLARES = {"logic", "input", "output", "parameter", "localparam", "genvar", "module", "package",
-            "function"}
+            "function", "typedef"}
+TYPE = re.compile(r"(\w+::)?\w+_[te]")  # qsim_pkg::execute_t, memory_e
+STRUCT = re.compile(r"struct packed \{(.*?)\} (\w+);", re.S)
+MEMBER = re.compile(r"^\s*(\S.*?) (\w+);$", re.M)
+OF_TYPE = re.compile(r"\b(?:\w+::)?(\w+_t)\s+(\w+(?:, \w+)*)\s*[;,\n]")
 OPEN = {"(": ")", "[": "]", "{": "}"}
 UNUSED = re.compile(r"// verilator lint_off UNUSEDSIGNAL.*?// verilator lint_on UNUSEDSIGNAL", re.S)
 
@@ -54,6 +61,12 @@ class Mutation:
         return source[:self.start] + self.text + source[self.end:]
 
 
+def structs_of(source):
+    """Of each packed struct: member name -> its type as it is written."""
+    return {name: {member: kind for kind, member in MEMBER.findall(body)}
+            for body, name in STRUCT.findall(source)}
+
+
 def tokens_of(source):
     tokens, at = [], 0
     while at < len(source):
@@ -75,11 +88,18 @@ class Source:
         self.tokens = tokens_of(text)
         self.closes = self._match_brackets()
         self.siblings = {}
+        self.members = self._find_members()
         self.live = [True] * len(self.tokens)
         self.assigns = set()  # indices of the <= that are assignments
         self.left_sides = set()
         self._mark_dead()
         self._find_assignments()
+
+    def _find_members(self):
+        """Of each variable that is a struct: member name -> its type."""
+        structs = {**structs_of(PACKAGE.read_text()), **structs_of(self.text)}
+        return {name: structs[kind] for kind, names in OF_TYPE.findall(self.text) if kind in structs
+                for name in names.split(", ")}
 
     def _match_brackets(self):
         closes, stack = {}, []
@@ -112,13 +132,19 @@ class Source:
                 self._kill(i, self.closes[i + 1])
             elif token.text == "#" and self.tokens[i + 1].text == "(":
                 self._kill(i, self.closes[i + 1])
-            elif token.text in DECLARES and before != "(":
+            elif self._declares(i, before):
                 end = self._end_of_statement(i)
-                if token.text == "logic":
+                if token.text == "logic" or TYPE.fullmatch(token.text):
                     self._note_siblings(i, end)
                 self._kill(i, end)
             elif token.text == "for" and self.tokens[i + 1].text == "(":
                 self._kill(i, i + 2)  # the keyword and the first word within
+
+    def _declares(self, i, before):
+        if self.tokens[i].text in DECLARES:
+            return before != "("
+        return (before in (";", "begin", "end", ")") and TYPE.fullmatch(self.tokens[i].text)
+                and self.tokens[i + 1].kind == "word")
 
     def _note_siblings(self, first, end):
         names, i = [], first + 1
@@ -263,10 +289,22 @@ def word_faults(source, i):
         span = (source.tokens[i + 2].start, source.tokens[close - 1].end)
         yield ("if (1)", *span, "1'b1")
         yield ("if (0)", *span, "1'b0")
-    if source.tokens[i - 1].text == "." or i in source.left_sides:
+    if i in source.left_sides:
+        return
+    if source.tokens[i - 1].text == ".":
+        yield from other_fields(source, i)
         return
     for other in source.siblings.get(token.text, []):
         yield ("sibling", token.start, token.end, other)
+
+
+def other_fields(source, i):
+    """Another member of the same type, of a variable that is a struct."""
+    members = source.members.get(source.tokens[i - 2].text, {})
+    token = source.tokens[i]
+    for other, kind in members.items():
+        if other != token.text and kind == members.get(token.text):
+            yield ("other field", token.start, token.end, other)
 
 
 def mutations_of(name, text):

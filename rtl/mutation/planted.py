@@ -44,7 +44,7 @@ BUGS = (
         "up = halves[0] && (halves[1] || (halves <<< shift) != doubled);",
         "up = halves[0] && (halves <<< shift) != doubled;"),
     Bug("token count: unit 3's signals are not counted", "qsim_semaphore_bank.sv",
-        "4'(raised[2]) + 4'(raised[3]) -", "4'(raised[2]) -"),
+        "Bits'(raised[2]) + Bits'(raised[3]) -", "Bits'(raised[2]) -"),
 )
 
 

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 RTL = Path(__file__).resolve().parent.parent
-NEEDS = {"qsim_burst_walker.sv": ["qsim_burst_splitter.sv"]}
+NEEDS = {"qsim_burst_walker.sv": ["qsim_pkg.sv", "qsim_burst_splitter.sv"]}
 PARAMETERS = {"qsim_systolic_array.sv": "-chparam Rows 4 -chparam Cols 4"}
 REFUTED = ("qsim_burst_walker.sv", "beats_q <= beats;", "beats_q <= next_beats;")
 

@@ -11,40 +11,42 @@ module qsim_accelerator #(
   parameter int unsigned BurstBeats = 64,
   parameter int unsigned OutstandingBursts = 16
 ) (
-  input  logic                               clk_i,
-  input  logic                               rst_ni,
-  input  logic                               enable_i,
-  input  logic                               semaphore_init_valid_i,
-  input  logic [63:0]                        semaphore_init_i,
+  input  logic                                                    clk_i,
+  input  logic                                                    rst_ni,
+  input  logic                                                    enable_i,
+  input  logic                                                    semaphore_init_valid_i,
+  input  logic [qsim_pkg::SemaphoreBits*qsim_pkg::Semaphores-1:0] semaphore_init_i,
 
-  input  logic [3:0]                         command_valid_i,
-  output logic [3:0]                         command_ready_o,
-  input  logic [4*qsim_pkg::CommandBits-1:0] command_i,
+  input  logic [qsim_pkg::Units-1:0]                              command_valid_i,
+  output logic [qsim_pkg::Units-1:0]                              command_ready_o,
+  input  logic [qsim_pkg::Units*qsim_pkg::CommandBits-1:0]        command_i,
 
-  output logic                               read_request_valid_o,
-  input  logic                               read_request_ready_i,
-  output logic [31:0]                        read_request_addr_o,
-  output logic [8:0]                         read_request_beats_o,
-  output logic [3:0]                         read_request_size_o,
-  input  logic                               read_data_valid_i,
-  input  logic [8*BusBytes-1:0]              read_data_i,
+  output logic                                                    read_request_valid_o,
+  input  logic                                                    read_request_ready_i,
+  output logic [qsim_pkg::DramAddrBits-1:0]                       read_request_addr_o,
+  output logic [8:0]                                              read_request_beats_o,
+  output logic [3:0]                                              read_request_size_o,
+  input  logic                                                    read_data_valid_i,
+  input  logic [8*BusBytes-1:0]                                   read_data_i,
 
-  output logic                               write_request_valid_o,
-  input  logic                               write_request_ready_i,
-  output logic [31:0]                        write_request_addr_o,
-  output logic [8:0]                         write_request_beats_o,
-  output logic [3:0]                         write_request_size_o,
-  output logic                               write_data_valid_o,
-  output logic [8*BusBytes-1:0]              write_data_o,
-  input  logic                               write_done_i,
+  output logic                                                    write_request_valid_o,
+  input  logic                                                    write_request_ready_i,
+  output logic [qsim_pkg::DramAddrBits-1:0]                       write_request_addr_o,
+  output logic [8:0]                                              write_request_beats_o,
+  output logic [3:0]                                              write_request_size_o,
+  output logic                                                    write_data_valid_o,
+  output logic [8*BusBytes-1:0]                                   write_data_o,
+  input  logic                                                    write_done_i,
 
-  output logic [3:0]                         start_o,
-  output logic [3:0]                         unit_ready_o,
-  output logic [3:0]                         done_o,
-  output logic                               idle_o
+  output logic [qsim_pkg::Units-1:0]                              start_o,
+  output logic [qsim_pkg::Units-1:0]                              unit_ready_o,
+  output logic [qsim_pkg::Units-1:0]                              done_o,
+  output logic                                                    idle_o
 );
   localparam int unsigned QueueDepth = 4;
   localparam int unsigned CommandBits = qsim_pkg::CommandBits;
+  localparam int unsigned Units = qsim_pkg::Units;
+  localparam int unsigned Semaphores = qsim_pkg::Semaphores;
   localparam int unsigned ActAddrBits = $clog2(ActWords);
   localparam int unsigned WeightAddrBits = $clog2(WeightWords);
   localparam int unsigned AccAddrBits = AccHalfWords > 1 ? $clog2(AccHalfWords) : 1;
@@ -53,13 +55,17 @@ module qsim_accelerator #(
   localparam int unsigned ParamBeatBits = ParamBeats > 1 ? $clog2(ParamBeats) : 1;
 
   // Queues, and which unit may start.
-  logic [3:0] queue_full, queue_valid, unit_idle, start, done;
-  logic [4*CommandBits-1:0] command;
-  logic [4*qsim_pkg::Semaphores-1:0] wait_masks, done_masks;
-  logic [qsim_pkg::Semaphores-1:0] available;
+  logic [Units-1:0] queue_full, queue_valid, unit_idle, start, done;
+  logic [Units*CommandBits-1:0] command;
+  logic [Units*Semaphores-1:0] wait_masks, done_masks;
+  logic [Semaphores-1:0] available;
+  qsim_pkg::load_t load_command;
+  qsim_pkg::execute_t execute_command;
+  qsim_pkg::post_t post_command;
+  qsim_pkg::store_t store_command;
 
   generate
-    for (genvar u = 0; u < qsim_pkg::Units; u++) begin : gen_queue
+    for (genvar u = 0; u < Units; u++) begin : gen_queue
       qsim_fifo #(
         .Width(CommandBits),
         .Depth(QueueDepth)
@@ -73,12 +79,19 @@ module qsim_accelerator #(
         .data_o(command[CommandBits*u +: CommandBits]),
         .valid_o(queue_valid[u])
       );
-      assign wait_masks[16*u +: 16] =
-          command[CommandBits*u+qsim_pkg::WaitMaskLsb +: qsim_pkg::WaitMaskWidth];
       assign start[u] = enable_i && queue_valid[u] && unit_ready_o[u] &&
-                        (wait_masks[16*u +: 16] & ~available) == '0;
+                        (wait_masks[Semaphores*u +: Semaphores] & ~available) == '0;
     end
   endgenerate
+
+  assign load_command = command[CommandBits*qsim_pkg::UnitLoad +: CommandBits];
+  assign execute_command = command[CommandBits*qsim_pkg::UnitExecute +: CommandBits];
+  assign post_command = command[CommandBits*qsim_pkg::UnitPost +: CommandBits];
+  assign store_command = command[CommandBits*qsim_pkg::UnitStore +: CommandBits];
+  assign wait_masks[Semaphores*qsim_pkg::UnitLoad +: Semaphores] = load_command.wait_mask;
+  assign wait_masks[Semaphores*qsim_pkg::UnitExecute +: Semaphores] = execute_command.wait_mask;
+  assign wait_masks[Semaphores*qsim_pkg::UnitPost +: Semaphores] = post_command.wait_mask;
+  assign wait_masks[Semaphores*qsim_pkg::UnitStore +: Semaphores] = store_command.wait_mask;
 
   assign command_ready_o = ~queue_full;
   assign start_o = start;
@@ -124,10 +137,10 @@ module qsim_accelerator #(
     .clk_i,
     .rst_ni,
     .start_i(start[qsim_pkg::UnitLoad]),
-    .command_i(command[CommandBits*qsim_pkg::UnitLoad +: CommandBits]),
+    .command_i(load_command),
     .ready_o(unit_ready_o[qsim_pkg::UnitLoad]),
     .done_o(done[qsim_pkg::UnitLoad]),
-    .done_mask_o(done_masks[16*qsim_pkg::UnitLoad +: 16]),
+    .done_mask_o(done_masks[Semaphores*qsim_pkg::UnitLoad +: Semaphores]),
     .idle_o(unit_idle[qsim_pkg::UnitLoad]),
     .request_valid_o(read_request_valid_o),
     .request_ready_i(read_request_ready_i),
@@ -195,10 +208,10 @@ module qsim_accelerator #(
     .clk_i,
     .rst_ni,
     .start_i(start[qsim_pkg::UnitExecute]),
-    .command_i(command[CommandBits*qsim_pkg::UnitExecute +: CommandBits]),
+    .command_i(execute_command),
     .ready_o(unit_ready_o[qsim_pkg::UnitExecute]),
     .done_o(done[qsim_pkg::UnitExecute]),
-    .done_mask_o(done_masks[16*qsim_pkg::UnitExecute +: 16]),
+    .done_mask_o(done_masks[Semaphores*qsim_pkg::UnitExecute +: Semaphores]),
     .idle_o(unit_idle[qsim_pkg::UnitExecute]),
     .act_read_o(act_read),
     .act_read_addr_o(act_read_addr),
@@ -239,7 +252,7 @@ module qsim_accelerator #(
   // Post, its parameters, and the output scratchpad.
   logic param_read, param_read_slot, out_write, out_read;
   logic [32*ArrayCols-1:0] biases;
-  logic [5*ArrayCols-1:0] shifts;
+  logic [qsim_pkg::ShiftBits*ArrayCols-1:0] shifts;
   logic [OutAddrBits-1:0] out_write_addr, out_read_addr;
   logic [8*ArrayCols-1:0] out_write_data, out_read_data;
 
@@ -266,10 +279,10 @@ module qsim_accelerator #(
     .clk_i,
     .rst_ni,
     .start_i(start[qsim_pkg::UnitPost]),
-    .command_i(command[CommandBits*qsim_pkg::UnitPost +: CommandBits]),
+    .command_i(post_command),
     .ready_o(unit_ready_o[qsim_pkg::UnitPost]),
     .done_o(done[qsim_pkg::UnitPost]),
-    .done_mask_o(done_masks[16*qsim_pkg::UnitPost +: 16]),
+    .done_mask_o(done_masks[Semaphores*qsim_pkg::UnitPost +: Semaphores]),
     .idle_o(unit_idle[qsim_pkg::UnitPost]),
     .acc_read_o(post_read),
     .acc_read_half_o(post_read_half),
@@ -307,10 +320,10 @@ module qsim_accelerator #(
     .clk_i,
     .rst_ni,
     .start_i(start[qsim_pkg::UnitStore]),
-    .command_i(command[CommandBits*qsim_pkg::UnitStore +: CommandBits]),
+    .command_i(store_command),
     .ready_o(unit_ready_o[qsim_pkg::UnitStore]),
     .done_o(done[qsim_pkg::UnitStore]),
-    .done_mask_o(done_masks[16*qsim_pkg::UnitStore +: 16]),
+    .done_mask_o(done_masks[Semaphores*qsim_pkg::UnitStore +: Semaphores]),
     .idle_o(unit_idle[qsim_pkg::UnitStore]),
     .request_valid_o(write_request_valid_o),
     .request_ready_i(write_request_ready_i),

@@ -1,6 +1,6 @@
-// The accelerator with its DRAM port as an AXI4 manager of a single ID: qsim_accelerator behind
-// qsim_axi4_shim. Parameters and the ports on the program's side are qsim_accelerator's
-// (docs/reference/rtl.md); BusBytes is 4 to 128. The shim has the rules of the AXI4 side.
+// The accelerator with its DRAM port as an AXI4 manager of a single ID: qsim_accelerator and
+// qsim_axi4_shim, joined. Parameters and the ports on the program's side are those of qsim_accelerator
+// (docs/reference/rtl.md); BusBytes is 4 to 128. The shim's header has the rules of the AXI4 side.
 module qsim_accelerator_axi4 #(
   parameter int unsigned ArrayRows = 16,
   parameter int unsigned ArrayCols = 16,
@@ -12,55 +12,55 @@ module qsim_accelerator_axi4 #(
   parameter int unsigned BurstBeats = 64,
   parameter int unsigned OutstandingBursts = 16
 ) (
-  input  logic                               clk_i,
-  input  logic                               rst_ni,
-  input  logic                               enable_i,
-  input  logic                               semaphore_init_valid_i,
-  input  logic [63:0]                        semaphore_init_i,
+  input  logic                                                    clk_i,
+  input  logic                                                    rst_ni,
+  input  logic                                                    enable_i,
+  input  logic                                                    semaphore_init_valid_i,
+  input  logic [qsim_pkg::SemaphoreBits*qsim_pkg::Semaphores-1:0] semaphore_init_i,
 
-  input  logic [3:0]                         command_valid_i,
-  output logic [3:0]                         command_ready_o,
-  input  logic [4*qsim_pkg::CommandBits-1:0] command_i,
+  input  logic [qsim_pkg::Units-1:0]                              command_valid_i,
+  output logic [qsim_pkg::Units-1:0]                              command_ready_o,
+  input  logic [qsim_pkg::Units*qsim_pkg::CommandBits-1:0]        command_i,
 
-  output logic                               axi_arvalid_o,
-  input  logic                               axi_arready_i,
-  output logic [31:0]                        axi_araddr_o,
-  output logic [7:0]                         axi_arlen_o,
-  output logic [2:0]                         axi_arsize_o,
-  output logic [1:0]                         axi_arburst_o,
-  input  logic                               axi_rvalid_i,
-  output logic                               axi_rready_o,
-  input  logic [8*BusBytes-1:0]              axi_rdata_i,
-  input  logic [1:0]                         axi_rresp_i,
-  input  logic                               axi_rlast_i,
-  output logic                               axi_awvalid_o,
-  input  logic                               axi_awready_i,
-  output logic [31:0]                        axi_awaddr_o,
-  output logic [7:0]                         axi_awlen_o,
-  output logic [2:0]                         axi_awsize_o,
-  output logic [1:0]                         axi_awburst_o,
-  output logic                               axi_wvalid_o,
-  input  logic                               axi_wready_i,
-  output logic [8*BusBytes-1:0]              axi_wdata_o,
-  output logic [BusBytes-1:0]                axi_wstrb_o,
-  output logic                               axi_wlast_o,
-  input  logic                               axi_bvalid_i,
-  output logic                               axi_bready_o,
-  input  logic [1:0]                         axi_bresp_i,
+  output logic                                                    axi_arvalid_o,
+  input  logic                                                    axi_arready_i,
+  output logic [qsim_pkg::DramAddrBits-1:0]                       axi_araddr_o,
+  output logic [7:0]                                              axi_arlen_o,
+  output logic [2:0]                                              axi_arsize_o,
+  output logic [1:0]                                              axi_arburst_o,
+  input  logic                                                    axi_rvalid_i,
+  output logic                                                    axi_rready_o,
+  input  logic [8*BusBytes-1:0]                                   axi_rdata_i,
+  input  logic [1:0]                                              axi_rresp_i,
+  input  logic                                                    axi_rlast_i,
+  output logic                                                    axi_awvalid_o,
+  input  logic                                                    axi_awready_i,
+  output logic [qsim_pkg::DramAddrBits-1:0]                       axi_awaddr_o,
+  output logic [7:0]                                              axi_awlen_o,
+  output logic [2:0]                                              axi_awsize_o,
+  output logic [1:0]                                              axi_awburst_o,
+  output logic                                                    axi_wvalid_o,
+  input  logic                                                    axi_wready_i,
+  output logic [8*BusBytes-1:0]                                   axi_wdata_o,
+  output logic [BusBytes-1:0]                                     axi_wstrb_o,
+  output logic                                                    axi_wlast_o,
+  input  logic                                                    axi_bvalid_i,
+  output logic                                                    axi_bready_o,
+  input  logic [1:0]                                              axi_bresp_i,
 
-  output logic [3:0]                         start_o,
-  output logic [3:0]                         unit_ready_o,
-  output logic [3:0]                         done_o,
-  output logic                               idle_o,
-  output logic                               axi_error_o
+  output logic [qsim_pkg::Units-1:0]                              start_o,
+  output logic [qsim_pkg::Units-1:0]                              unit_ready_o,
+  output logic [qsim_pkg::Units-1:0]                              done_o,
+  output logic                                                    idle_o,
+  output logic                                                    axi_error_o
 );
   logic read_request_valid, read_request_ready, read_data_valid;
-  logic [31:0] read_request_addr;
+  logic [qsim_pkg::DramAddrBits-1:0] read_request_addr;
   logic [8:0] read_request_beats;
   logic [3:0] read_request_size;
   logic [8*BusBytes-1:0] read_data;
   logic write_request_valid, write_request_ready, write_data_valid, write_done;
-  logic [31:0] write_request_addr;
+  logic [qsim_pkg::DramAddrBits-1:0] write_request_addr;
   logic [8:0] write_request_beats;
   logic [3:0] write_request_size;
   logic [8*BusBytes-1:0] write_data;

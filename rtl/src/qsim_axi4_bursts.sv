@@ -1,31 +1,31 @@
 // Cuts the core's bursts, in order, into AXI4 INCR bursts of at most 64 beats that do not cross a
 // multiple of 4 KiB. A core burst pushed while `full_o` is low becomes one or more AXI bursts. The
-// oldest AXI burst stands at the outputs with `valid_o`; `next_i`, only with `valid_o`, takes it.
+// oldest AXI burst is at the outputs while `valid_o` is high; `next_i` takes it.
 module qsim_axi4_bursts #(
   parameter int unsigned Depth = 2
 ) (
-  input  logic        clk_i,
-  input  logic        rst_ni,
-  input  logic        push_i,
-  input  logic [31:0] addr_i,
-  input  logic [8:0]  beats_i,
-  input  logic [2:0]  size_i,
-  output logic        full_o,
-  input  logic        next_i,
-  output logic        valid_o,
-  output logic [31:0] addr_o,
-  output logic [8:0]  beats_o,
-  output logic [2:0]  size_o,
-  output logic        last_o
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  input  logic                              push_i,
+  input  logic [qsim_pkg::DramAddrBits-1:0] addr_i,
+  input  logic [8:0]                        beats_i,
+  input  logic [2:0]                        size_i,
+  output logic                              full_o,
+  input  logic                              next_i,
+  output logic                              valid_o,
+  output logic [qsim_pkg::DramAddrBits-1:0] addr_o,
+  output logic [8:0]                        beats_o,
+  output logic [2:0]                        size_o,
+  output logic                              last_o
 );
-  logic [31:0] oldest_addr;
+  logic [qsim_pkg::DramAddrBits-1:0] oldest_addr;
   logic [8:0] oldest_beats;
   // What the AXI bursts so far have left of the oldest core burst, if there were any.
   logic begun_q;
-  logic [31:0] addr_q;
+  logic [qsim_pkg::DramAddrBits-1:0] addr_q;
   logic [8:0] beats_q;
   logic [8:0] beats;
-  logic [31:0] next_addr;
+  logic [qsim_pkg::DramAddrBits-1:0] next_addr;
   logic [8:0] next_beats;
 
   qsim_fifo #(
@@ -46,7 +46,7 @@ module qsim_axi4_bursts #(
   assign beats = begun_q ? beats_q : oldest_beats;
 
   qsim_burst_splitter #(
-    .AddrWidth(32),
+    .AddrWidth(qsim_pkg::DramAddrBits),
     .BeatsWidth(9),
     .MaxBeats(64),
     .BoundaryBytes(4096)

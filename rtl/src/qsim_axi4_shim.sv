@@ -4,59 +4,59 @@
 // BusBytes is a power of two, 4 to 128, the widest bus of AXI4.
 //
 // The core's write beats cannot be stalled, so a write burst is granted only when the write buffer
-// has room for MaxBeats beats. No output depends on an input of the same cycle. `error_o` rises and
-// stays with the first response that is not OKAY, whose data passes all the same, or that nothing
-// asked for, which is dropped.
+// has room for MaxBeats beats. No output depends on an input of the same cycle. `error_o` rises with
+// the first faulty response and stays high. The data of a response that is not OKAY passes all the
+// same; a response that no burst asked for is dropped.
 module qsim_axi4_shim #(
   parameter int unsigned BusBytes = 16,
   parameter int unsigned MaxBeats = 64,
   parameter int unsigned OutstandingBursts = 16
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
   // The core's port.
-  input  logic                  read_request_valid_i,
-  output logic                  read_request_ready_o,
-  input  logic [31:0]           read_request_addr_i,
-  input  logic [8:0]            read_request_beats_i,
-  input  logic [3:0]            read_request_size_i,
-  output logic                  read_data_valid_o,
-  output logic [8*BusBytes-1:0] read_data_o,
-  input  logic                  write_request_valid_i,
-  output logic                  write_request_ready_o,
-  input  logic [31:0]           write_request_addr_i,
-  input  logic [8:0]            write_request_beats_i,
-  input  logic [3:0]            write_request_size_i,
-  input  logic                  write_data_valid_i,
-  input  logic [8*BusBytes-1:0] write_data_i,
-  output logic                  write_done_o,
+  input  logic                              read_request_valid_i,
+  output logic                              read_request_ready_o,
+  input  logic [qsim_pkg::DramAddrBits-1:0] read_request_addr_i,
+  input  logic [8:0]                        read_request_beats_i,
+  input  logic [3:0]                        read_request_size_i,
+  output logic                              read_data_valid_o,
+  output logic [8*BusBytes-1:0]             read_data_o,
+  input  logic                              write_request_valid_i,
+  output logic                              write_request_ready_o,
+  input  logic [qsim_pkg::DramAddrBits-1:0] write_request_addr_i,
+  input  logic [8:0]                        write_request_beats_i,
+  input  logic [3:0]                        write_request_size_i,
+  input  logic                              write_data_valid_i,
+  input  logic [8*BusBytes-1:0]             write_data_i,
+  output logic                              write_done_o,
   // AXI4.
-  output logic                  axi_arvalid_o,
-  input  logic                  axi_arready_i,
-  output logic [31:0]           axi_araddr_o,
-  output logic [7:0]            axi_arlen_o,
-  output logic [2:0]            axi_arsize_o,
-  output logic [1:0]            axi_arburst_o,
-  input  logic                  axi_rvalid_i,
-  output logic                  axi_rready_o,
-  input  logic [8*BusBytes-1:0] axi_rdata_i,
-  input  logic [1:0]            axi_rresp_i,
-  input  logic                  axi_rlast_i,
-  output logic                  axi_awvalid_o,
-  input  logic                  axi_awready_i,
-  output logic [31:0]           axi_awaddr_o,
-  output logic [7:0]            axi_awlen_o,
-  output logic [2:0]            axi_awsize_o,
-  output logic [1:0]            axi_awburst_o,
-  output logic                  axi_wvalid_o,
-  input  logic                  axi_wready_i,
-  output logic [8*BusBytes-1:0] axi_wdata_o,
-  output logic [BusBytes-1:0]   axi_wstrb_o,
-  output logic                  axi_wlast_o,
-  input  logic                  axi_bvalid_i,
-  output logic                  axi_bready_o,
-  input  logic [1:0]            axi_bresp_i,
-  output logic                  error_o
+  output logic                              axi_arvalid_o,
+  input  logic                              axi_arready_i,
+  output logic [qsim_pkg::DramAddrBits-1:0] axi_araddr_o,
+  output logic [7:0]                        axi_arlen_o,
+  output logic [2:0]                        axi_arsize_o,
+  output logic [1:0]                        axi_arburst_o,
+  input  logic                              axi_rvalid_i,
+  output logic                              axi_rready_o,
+  input  logic [8*BusBytes-1:0]             axi_rdata_i,
+  input  logic [1:0]                        axi_rresp_i,
+  input  logic                              axi_rlast_i,
+  output logic                              axi_awvalid_o,
+  input  logic                              axi_awready_i,
+  output logic [qsim_pkg::DramAddrBits-1:0] axi_awaddr_o,
+  output logic [7:0]                        axi_awlen_o,
+  output logic [2:0]                        axi_awsize_o,
+  output logic [1:0]                        axi_awburst_o,
+  output logic                              axi_wvalid_o,
+  input  logic                              axi_wready_i,
+  output logic [8*BusBytes-1:0]             axi_wdata_o,
+  output logic [BusBytes-1:0]               axi_wstrb_o,
+  output logic                              axi_wlast_o,
+  input  logic                              axi_bvalid_i,
+  output logic                              axi_bready_o,
+  input  logic [1:0]                        axi_bresp_i,
+  output logic                              error_o
 );
   localparam int unsigned LaneBits = $clog2(BusBytes);
   localparam logic [1:0] BurstIncr = 2'b01;
@@ -159,7 +159,7 @@ module qsim_axi4_shim #(
   logic w_data_valid;
   logic unused_w_last;
   logic unused_write_size;
-  logic [31:LaneBits] unused_w_addr;
+  logic [qsim_pkg::DramAddrBits-1:LaneBits] unused_w_addr;
   logic unused_w_data_full;
   logic [LaneBits-1:0] w_addr;
   logic [8:0] w_beats;

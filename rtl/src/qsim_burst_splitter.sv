@@ -1,12 +1,12 @@
 // The next burst of a run of beats: as many beats as remain, at most MaxBeats, and not across a
-// multiple of BoundaryBytes (a power of two; 0: no such rule). Combinational; the caller feeds
+// multiple of BoundaryBytes (a power of two; 0: no such rule). It is combinational; the caller feeds
 // `next_addr_o` and `next_beats_o` back until `last_o`.
 //
 // `beats_i` >= 1; a beat has 2^size_i bytes, `addr_i` is a multiple of them, and they are at most
 // BoundaryBytes. BeatsWidth >= 9; 1 <= MaxBeats <= 256.
 module qsim_burst_splitter #(
-  parameter int unsigned AddrWidth = 32,
-  parameter int unsigned BeatsWidth = 25,
+  parameter int unsigned AddrWidth = qsim_pkg::DramAddrBits,
+  parameter int unsigned BeatsWidth = qsim_pkg::LoadRunBytesWidth + 1,
   parameter int unsigned MaxBeats = 64,
   parameter int unsigned BoundaryBytes = 0
 ) (

@@ -5,60 +5,61 @@
 module qsim_burst_walker #(
   parameter int unsigned BurstBeats = 64
 ) (
-  input  logic        clk_i,
-  input  logic        rst_ni,
-  input  logic        start_i,
-  // The command's fields; looked at in the cycle of start_i alone.
-  input  logic [31:0] dram_addr_i,
-  input  logic [23:0] run_bytes_i,
-  input  logic [15:0] runs_i,
-  input  logic [27:0] run_stride_i,
-  input  logic [11:0] groups_i,
-  input  logic [29:0] group_stride_i,
-  input  logic [3:0]  size_i,          // log2 of the bytes of a beat
-  input  logic        room_i,          // one more burst may be open
-  output logic        ready_o,         // may start in this cycle
+  input  logic                                      clk_i,
+  input  logic                                      rst_ni,
+  input  logic                                      start_i,
+  // The command's fields, read in the cycle of start_i alone. LOAD and STORE have the same.
+  input  logic [qsim_pkg::DramAddrBits-1:0]         dram_addr_i,
+  input  logic [qsim_pkg::LoadRunBytesWidth-1:0]    run_bytes_i,
+  input  logic [qsim_pkg::LoadRunsWidth-1:0]        runs_i,
+  input  logic [qsim_pkg::LoadRunStrideWidth-1:0]   run_stride_i,
+  input  logic [qsim_pkg::LoadGroupsWidth-1:0]      groups_i,
+  input  logic [qsim_pkg::LoadGroupStrideWidth-1:0] group_stride_i,
+  input  logic [3:0]                                size_i,        // log2 of the bytes of a beat
+  input  logic                                      room_i,        // one more burst may be open
+  output logic                                      ready_o,       // may start in this cycle
 
-  output logic        request_valid_o,
-  input  logic        request_ready_i,
-  output logic [31:0] request_addr_o,
-  output logic [8:0]  request_beats_o,
-  output logic [3:0]  request_size_o,
-  output logic        issue_o,         // a burst is issued in this cycle
-  output logic        issue_last_o,    // it is the command's last
-  output logic        streaming_o      // a beat of an issued burst has its turn in this cycle
+  output logic                                      request_valid_o,
+  input  logic                                      request_ready_i,
+  output logic [qsim_pkg::DramAddrBits-1:0]         request_addr_o,
+  output logic [8:0]                                request_beats_o,
+  output logic [3:0]                                request_size_o,
+  output logic                                      issue_o,       // a burst is issued in this cycle
+  output logic                                      issue_last_o,  // it is the command's last
+  output logic                                      streaming_o    // an issued burst has a beat in this cycle
 );
-  localparam int unsigned BeatsBits = 25;
+  localparam int unsigned AddrBits = qsim_pkg::DramAddrBits;
+  localparam int unsigned BeatsBits = qsim_pkg::LoadRunBytesWidth + 1;
 
   logic requesting_q;
   logic [8:0] beats_to_come_q;
 
-  logic [31:0] addr_q, run_addr_q, group_addr_q;
+  logic [AddrBits-1:0] addr_q, run_addr_q, group_addr_q;
   logic [BeatsBits-1:0] beats_q, run_beats_q;
-  logic [15:0] runs_q, runs_left_q;
-  logic [11:0] groups_left_q;
-  logic [27:0] run_stride_q;
-  logic [29:0] group_stride_q;
+  logic [qsim_pkg::LoadRunsWidth-1:0] runs_q, runs_left_q;
+  logic [qsim_pkg::LoadGroupsWidth-1:0] groups_left_q;
+  logic [qsim_pkg::LoadRunStrideWidth-1:0] run_stride_q;
+  logic [qsim_pkg::LoadGroupStrideWidth-1:0] group_stride_q;
   logic [3:0] size_q;
 
   // The request's place: the command's first burst, or where the walk is.
-  logic [31:0] addr, next_addr, run_addr, group_addr, next_run_addr, next_group_addr;
+  logic [AddrBits-1:0] addr, next_addr, run_addr, group_addr, next_run_addr, next_group_addr;
   logic [BeatsBits-1:0] beats, next_beats, start_beats, run_beats;
-  logic [15:0] runs, runs_left;
-  logic [11:0] groups_left;
-  logic [27:0] run_stride;
-  logic [29:0] group_stride;
+  logic [qsim_pkg::LoadRunsWidth-1:0] runs, runs_left;
+  logic [qsim_pkg::LoadGroupsWidth-1:0] groups_left;
+  logic [qsim_pkg::LoadRunStrideWidth-1:0] run_stride;
+  logic [qsim_pkg::LoadGroupStrideWidth-1:0] group_stride;
   logic run_end, group_end, command_end;
 
   assign start_beats = (BeatsBits'(run_bytes_i) + (BeatsBits'(1) << size_i) - BeatsBits'(1)) >> size_i;
   assign addr = start_i ? dram_addr_i : addr_q;
   assign beats = start_i ? start_beats : beats_q;
   assign request_size_o = start_i ? size_i : size_q;
-  assign runs_left = start_i ? runs_i - 16'd1 : runs_left_q;
-  assign groups_left = start_i ? groups_i - 12'd1 : groups_left_q;
+  assign runs_left = start_i ? runs_i - 1'b1 : runs_left_q;
+  assign groups_left = start_i ? groups_i - 1'b1 : groups_left_q;
 
   qsim_burst_splitter #(
-    .AddrWidth(32),
+    .AddrWidth(AddrBits),
     .BeatsWidth(BeatsBits),
     .MaxBeats(BurstBeats)
   ) u_splitter (
@@ -95,8 +96,8 @@ module qsim_burst_walker #(
       group_stride = start_i ? group_stride_i : group_stride_q;
       run_addr = start_i ? dram_addr_i : run_addr_q;
       group_addr = start_i ? dram_addr_i : group_addr_q;
-      next_run_addr = run_addr + 32'(run_stride);
-      next_group_addr = group_addr + 32'(group_stride);
+      next_run_addr = run_addr + AddrBits'(run_stride);
+      next_group_addr = group_addr + AddrBits'(group_stride);
       if (!issue_o) begin
         addr_q <= addr;
         beats_q <= beats;
@@ -110,12 +111,12 @@ module qsim_burst_walker #(
       if (issue_o && group_end) begin
         run_addr_q <= next_group_addr;
         group_addr_q <= next_group_addr;
-        runs_left_q <= runs - 16'd1;
-        groups_left_q <= groups_left - 12'd1;
+        runs_left_q <= runs - 1'b1;
+        groups_left_q <= groups_left - 1'b1;
       end else begin
         run_addr_q <= issue_o && run_end ? next_run_addr : run_addr;
         group_addr_q <= group_addr;
-        runs_left_q <= issue_o && run_end ? runs_left - 16'd1 : runs_left;
+        runs_left_q <= issue_o && run_end ? runs_left - 1'b1 : runs_left;
         groups_left_q <= groups_left;
       end
     end

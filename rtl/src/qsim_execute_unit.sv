@@ -1,6 +1,6 @@
 // The execute unit: streams a tile's activations through the weight-stationary array and adds the
-// psums to an accumulator half. Times as docs/reference/timing_model.md; with a command started in
-// cycle s and R, C rows and columns:
+// psums to an accumulator half. docs/reference/timing_model.md has the times. With a command started
+// in cycle s, and R rows and C columns:
 //
 //   s + 1       its fields are registered; weight addresses begin (qsim_weight_sequencer)
 //   s + 4       the first weight word enters the array (address, scratchpad, output register)
@@ -14,31 +14,31 @@ module qsim_execute_unit #(
   parameter int unsigned WeightAddrBits = 12,
   parameter int unsigned AccAddrBits = 9
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
-  input  logic                             start_i,
-  input  logic [qsim_pkg::CommandBits-1:0] command_i,
-  output logic                             ready_o,
-  output logic                             done_o,
-  output logic [qsim_pkg::Semaphores-1:0]  done_mask_o,
-  output logic                             idle_o,
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  input  logic                            start_i,
+  input  qsim_pkg::execute_t              command_i,
+  output logic                            ready_o,
+  output logic                            done_o,
+  output logic [qsim_pkg::Semaphores-1:0] done_mask_o,
+  output logic                            idle_o,
 
-  output logic                             act_read_o,
-  output logic [ActAddrBits-1:0]           act_read_addr_o,
-  input  logic [8*Rows-1:0]                act_read_data_i,
+  output logic                            act_read_o,
+  output logic [ActAddrBits-1:0]          act_read_addr_o,
+  input  logic [8*Rows-1:0]               act_read_data_i,
 
-  output logic                             weight_read_o,
-  output logic [WeightAddrBits-1:0]        weight_read_addr_o,
-  input  logic [8*Cols-1:0]                weight_read_data_i,
+  output logic                            weight_read_o,
+  output logic [WeightAddrBits-1:0]       weight_read_addr_o,
+  input  logic [8*Cols-1:0]               weight_read_data_i,
 
-  output logic                             acc_read_o,
-  output logic                             acc_read_half_o,
-  output logic [AccAddrBits-1:0]           acc_read_addr_o,
-  input  logic [32*Cols-1:0]               acc_read_data_i,
-  output logic                             acc_write_o,
-  output logic                             acc_write_half_o,
-  output logic [AccAddrBits-1:0]           acc_write_addr_o,
-  output logic [32*Cols-1:0]               acc_write_data_o
+  output logic                            acc_read_o,
+  output logic                            acc_read_half_o,
+  output logic [AccAddrBits-1:0]          acc_read_addr_o,
+  input  logic [32*Cols-1:0]              acc_read_data_i,
+  output logic                            acc_write_o,
+  output logic                            acc_write_half_o,
+  output logic [AccAddrBits-1:0]          acc_write_addr_o,
+  output logic [32*Cols-1:0]              acc_write_data_o
 );
   localparam int unsigned PsumBits = 16 + $clog2(Rows);
   // Commands between their start and their done: each but the last streams for R cycles at least.
@@ -46,7 +46,7 @@ module qsim_execute_unit #(
   localparam int unsigned FlowBits = $clog2(Rows + Cols + 1);
   localparam int unsigned WaveBits = $clog2(2 * Rows + Cols + 1);
 
-  logic [qsim_pkg::CommandBits-1:0] command_q;
+  qsim_pkg::execute_t command_q;
   logic loaded, weights_busy, pixels_busy;
 
   always_ff @(posedge clk_i) begin
@@ -210,7 +210,7 @@ module qsim_execute_unit #(
     .clk_i,
     .rst_ni,
     .push_i(start_i),
-    .data_i(command_i[qsim_pkg::SignalMaskLsb +: qsim_pkg::SignalMaskWidth]),
+    .data_i(command_i.signal_mask),
     .full_o(),
     .pop_i(done_o),
     .data_o(done_mask_o),

@@ -1,6 +1,6 @@
 // The load unit: brings runs of DRAM bytes to the activation scratchpad, the weight scratchpad or the
 // parameter memory. Requests run ahead of the data: a command frees the unit when its last burst has
-// had its turn, and is done when its last beat is written, in the cycle it comes.
+// had its turn. It is done when its last beat is written, in the cycle in which the beat comes.
 module qsim_load_unit #(
   parameter int unsigned Rows = 16,
   parameter int unsigned Cols = 16,
@@ -11,33 +11,33 @@ module qsim_load_unit #(
   parameter int unsigned BurstBeats = 64,
   parameter int unsigned OutstandingBursts = 16
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
-  input  logic                             start_i,
-  input  logic [qsim_pkg::CommandBits-1:0] command_i,
-  output logic                             ready_o,
-  output logic                             done_o,
-  output logic [qsim_pkg::Semaphores-1:0]  done_mask_o,
-  output logic                             idle_o,
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  input  logic                              start_i,
+  input  qsim_pkg::load_t                   command_i,
+  output logic                              ready_o,
+  output logic                              done_o,
+  output logic [qsim_pkg::Semaphores-1:0]   done_mask_o,
+  output logic                              idle_o,
 
-  output logic                             request_valid_o,
-  input  logic                             request_ready_i,
-  output logic [31:0]                      request_addr_o,
-  output logic [8:0]                       request_beats_o,
-  output logic [3:0]                       request_size_o,
-  input  logic                             data_valid_i,
-  input  logic [8*BusBytes-1:0]            data_i,
+  output logic                              request_valid_o,
+  input  logic                              request_ready_i,
+  output logic [qsim_pkg::DramAddrBits-1:0] request_addr_o,
+  output logic [8:0]                        request_beats_o,
+  output logic [3:0]                        request_size_o,
+  input  logic                              data_valid_i,
+  input  logic [8*BusBytes-1:0]             data_i,
 
-  output logic                             act_write_o,
-  output logic [ActAddrBits-1:0]           act_write_addr_o,
-  output logic [8*Rows-1:0]                act_write_data_o,
-  output logic                             weight_write_o,
-  output logic [WeightAddrBits-1:0]        weight_write_addr_o,
-  output logic [8*Cols-1:0]                weight_write_data_o,
-  output logic                             param_write_o,
-  output logic                             param_write_slot_o,
-  output logic [ParamBeatBits-1:0]         param_write_beat_o,
-  output logic [8*BusBytes-1:0]            param_write_data_o
+  output logic                              act_write_o,
+  output logic [ActAddrBits-1:0]            act_write_addr_o,
+  output logic [8*Rows-1:0]                 act_write_data_o,
+  output logic                              weight_write_o,
+  output logic [WeightAddrBits-1:0]         weight_write_addr_o,
+  output logic [8*Cols-1:0]                 weight_write_data_o,
+  output logic                              param_write_o,
+  output logic                              param_write_slot_o,
+  output logic [ParamBeatBits-1:0]          param_write_beat_o,
+  output logic [8*BusBytes-1:0]             param_write_data_o
 );
   localparam int unsigned ActBeatBytes = Rows < BusBytes ? Rows : BusBytes;
   localparam int unsigned WeightBeatBytes = Cols < BusBytes ? Cols : BusBytes;
@@ -48,14 +48,11 @@ module qsim_load_unit #(
   localparam int unsigned ActBeats = Rows / ActBeatBytes;
   localparam int unsigned WeightBeats = Cols / WeightBeatBytes;
 
-  logic [qsim_pkg::LoadMemoryWidth-1:0] start_memory;
   logic [3:0] size;
   logic issue, issue_last, bursts_full, burst_valid, commands_full, command_valid;
 
-  assign start_memory = command_i[qsim_pkg::LoadMemoryLsb +: qsim_pkg::LoadMemoryWidth];
-
   always_comb begin
-    unique case (start_memory)
+    unique case (command_i.memory)
       qsim_pkg::MemoryActivation: size = 4'($clog2(ActBeatBytes));
       qsim_pkg::MemoryWeight: size = 4'($clog2(WeightBeatBytes));
       default: size = 4'($clog2(BusBytes));
@@ -68,12 +65,12 @@ module qsim_load_unit #(
     .clk_i,
     .rst_ni,
     .start_i,
-    .dram_addr_i(command_i[qsim_pkg::LoadDramAddrLsb +: qsim_pkg::LoadDramAddrWidth]),
-    .run_bytes_i(command_i[qsim_pkg::LoadRunBytesLsb +: qsim_pkg::LoadRunBytesWidth]),
-    .runs_i(command_i[qsim_pkg::LoadRunsLsb +: qsim_pkg::LoadRunsWidth]),
-    .run_stride_i(command_i[qsim_pkg::LoadRunStrideLsb +: qsim_pkg::LoadRunStrideWidth]),
-    .groups_i(command_i[qsim_pkg::LoadGroupsLsb +: qsim_pkg::LoadGroupsWidth]),
-    .group_stride_i(command_i[qsim_pkg::LoadGroupStrideLsb +: qsim_pkg::LoadGroupStrideWidth]),
+    .dram_addr_i(command_i.dram_addr),
+    .run_bytes_i(command_i.run_bytes),
+    .runs_i(command_i.runs),
+    .run_stride_i(command_i.run_stride),
+    .groups_i(command_i.groups),
+    .group_stride_i(command_i.group_stride),
     .size_i(size),
     .room_i(!bursts_full),
     .ready_o,
@@ -91,8 +88,14 @@ module qsim_load_unit #(
   logic [8:0] burst_beats;
   logic burst_last;
   logic burst_end;
-  logic [qsim_pkg::LoadMemoryWidth-1:0] memory;
-  logic [LocalBits-1:0] local_addr, plane_words;
+  // What is kept of a command until it is done. (Yosys 0.23 takes no enumeration of a package here.)
+  typedef struct packed {
+    logic [qsim_pkg::LoadMemoryWidth-1:0] memory;
+    logic [LocalBits-1:0] local_addr;
+    logic [qsim_pkg::LoadPlaneWordsWidth-1:0] plane_words;
+    logic [qsim_pkg::SignalMaskWidth-1:0] signal_mask;
+  } kept_t;
+  kept_t oldest;
 
   qsim_fifo #(
     .Width(10),
@@ -109,50 +112,54 @@ module qsim_load_unit #(
   );
 
   qsim_fifo #(
-    .Width(qsim_pkg::LoadMemoryWidth + 2 * LocalBits + qsim_pkg::SignalMaskWidth),
+    .Width($bits(oldest)),
     .Depth(OutstandingBursts + 1)
   ) u_commands (
     .clk_i,
     .rst_ni,
     .push_i(start_i),
-    .data_i({start_memory, command_i[qsim_pkg::LoadLocalAddrLsb +: qsim_pkg::LoadLocalAddrWidth],
-             command_i[qsim_pkg::LoadPlaneWordsLsb +: qsim_pkg::LoadPlaneWordsWidth],
-             command_i[qsim_pkg::SignalMaskLsb +: qsim_pkg::SignalMaskWidth]}),
+    .data_i({command_i.memory, command_i.local_addr, command_i.plane_words, command_i.signal_mask}),
     .full_o(commands_full),
     .pop_i(done_o),
-    .data_o({memory, local_addr, plane_words, done_mask_o}),
+    .data_o(oldest),
     .valid_o(command_valid)
   );
+
+  assign done_mask_o = oldest.signal_mask;
 
   // Where the next beat goes. `first_beat_q`: it is its command's first.
   logic first_beat_q;
   logic [8:0] burst_beat_q;
   logic [7:0] part_q, part, parts;
-  logic [LocalBits-1:0] word_addr_q, word_addr, pixel_addr_q, pixel_addr, pixels_left_q, pixels_left;
+  logic [LocalBits-1:0] first_addr, word_addr_q, word_addr, pixel_addr_q, pixel_addr;
+  logic [LocalBits-1:0] pixels_left_q, pixels_left;
   logic [7:0] plane_q, plane;
   logic word_end;
+  logic [LocalBits-1:0] plane_words;
 
+  assign plane_words = LocalBits'(oldest.plane_words);
   assign burst_end = data_valid_i && burst_beat_q == burst_beats - 9'd1;
   assign done_o = burst_end && burst_last;
-  assign parts = memory == qsim_pkg::MemoryActivation ? 8'(ActBeats - 1) :
-                 memory == qsim_pkg::MemoryWeight ? 8'(WeightBeats - 1) : 8'd0;
+  assign parts = oldest.memory == qsim_pkg::MemoryActivation ? 8'(ActBeats - 1) :
+                 oldest.memory == qsim_pkg::MemoryWeight ? 8'(WeightBeats - 1) : 8'd0;
   assign part = first_beat_q ? 8'd0 : part_q;
   assign word_end = part == parts;
-  assign word_addr = first_beat_q ? (memory == qsim_pkg::MemoryParameter ? '0 : local_addr) : word_addr_q;
+  assign first_addr = oldest.memory == qsim_pkg::MemoryParameter ? '0 : oldest.local_addr;
+  assign word_addr = first_beat_q ? first_addr : word_addr_q;
 
-  assign act_write_o = data_valid_i && word_end && memory == qsim_pkg::MemoryActivation;
-  assign weight_write_o = data_valid_i && word_end && memory == qsim_pkg::MemoryWeight;
-  assign param_write_o = data_valid_i && memory == qsim_pkg::MemoryParameter;
+  assign act_write_o = data_valid_i && word_end && oldest.memory == qsim_pkg::MemoryActivation;
+  assign weight_write_o = data_valid_i && word_end && oldest.memory == qsim_pkg::MemoryWeight;
+  assign param_write_o = data_valid_i && oldest.memory == qsim_pkg::MemoryParameter;
   assign act_write_addr_o = ActAddrBits'(word_addr);
   assign weight_write_addr_o = WeightAddrBits'(word_addr);
-  assign param_write_slot_o = local_addr[0];
+  assign param_write_slot_o = oldest.local_addr[0];
   assign param_write_beat_o = ParamBeatBits'(word_addr);
   assign param_write_data_o = data_i;
 
   always_ff @(posedge clk_i) begin
     if (data_valid_i) begin
       part_q <= word_end ? 8'd0 : part + 8'd1;
-      pixel_addr = first_beat_q ? local_addr : pixel_addr_q;
+      pixel_addr = first_beat_q ? oldest.local_addr : pixel_addr_q;
       pixels_left = first_beat_q ? plane_words - LocalBits'(1) : pixels_left_q;
       plane = first_beat_q ? 8'd0 : plane_q;
       plane_q <= plane;
@@ -160,7 +167,7 @@ module qsim_load_unit #(
       pixels_left_q <= pixels_left;
       word_addr_q <= word_addr;
       if (word_end) begin
-        if (PlanesPerPixel == 1 || memory != qsim_pkg::MemoryActivation) begin
+        if (PlanesPerPixel == 1 || oldest.memory != qsim_pkg::MemoryActivation) begin
           word_addr_q <= word_addr + LocalBits'(1);
         end else if (plane != 8'(PlanesPerPixel - 1)) begin
           // The next plane's word of this pixel.

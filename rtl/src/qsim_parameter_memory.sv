@@ -1,20 +1,20 @@
-// The parameter memory: two slots of C int32 biases, little-endian, then C shift bytes. Written a bus
-// beat at a time, read a slot at a time: a memory of two words for each beat of a slot.
+// The parameter memory: two slots of C int32 biases, little-endian, then C shift bytes. It is written a
+// bus beat at a time and read a slot at a time: a memory of two words for each beat of a slot.
 module qsim_parameter_memory #(
   parameter int unsigned Cols = 16,
   parameter int unsigned BusBytes = 16,
   parameter int unsigned Beats = (5 * Cols + BusBytes - 1) / BusBytes,
   parameter int unsigned BeatBits = Beats > 1 ? $clog2(Beats) : 1
 ) (
-  input  logic                  clk_i,
-  input  logic                  write_i,
-  input  logic                  write_slot_i,
-  input  logic [BeatBits-1:0]   write_beat_i,
-  input  logic [8*BusBytes-1:0] write_data_i,
-  input  logic                  read_i,
-  input  logic                  read_slot_i,
-  output logic [32*Cols-1:0]    biases_o,
-  output logic [5*Cols-1:0]     shifts_o
+  input  logic                                clk_i,
+  input  logic                                write_i,
+  input  logic                                write_slot_i,
+  input  logic [BeatBits-1:0]                 write_beat_i,
+  input  logic [8*BusBytes-1:0]               write_data_i,
+  input  logic                                read_i,
+  input  logic                                read_slot_i,
+  output logic [32*Cols-1:0]                  biases_o,
+  output logic [qsim_pkg::ShiftBits*Cols-1:0] shifts_o
 );
   logic [8*BusBytes*Beats-1:0] slot_0_q, slot_1_q, slot_q;
 
@@ -34,7 +34,8 @@ module qsim_parameter_memory #(
 
   generate
     for (genvar c = 0; c < Cols; c++) begin : gen_shift
-      assign shifts_o[5*c +: 5] = slot_q[32*Cols+8*c +: 5];
+      assign shifts_o[qsim_pkg::ShiftBits*c +: qsim_pkg::ShiftBits] =
+          slot_q[32*Cols+8*c +: qsim_pkg::ShiftBits];
     end
   endgenerate
 

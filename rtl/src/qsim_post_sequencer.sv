@@ -1,39 +1,45 @@
 // Walks the psums of a POST: for each output its window's positions, one a cycle. A position outside
-// the tile takes its cycle too, but is absent. With `start_i` in cycle s, beat i is in the outputs in
+// the tile takes a cycle too, but is absent. With `start_i` in cycle s, beat i is at the outputs in
 // cycle s + 1 + i.
 module qsim_post_sequencer #(
   parameter int unsigned AccAddrBits = 9,
   parameter int unsigned OutAddrBits = 10
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
-  input  logic                             start_i,
-  input  logic [qsim_pkg::CommandBits-1:0] command_i,
-  output logic                             ready_o,
-  output logic                             beat_o,
-  output logic                             present_o,
-  output logic                             window_first_o,
-  output logic                             window_last_o,
-  output logic                             first_o,   // of the command
-  output logic                             last_o,
-  output logic                             half_o,
-  output logic [AccAddrBits-1:0]           acc_addr_o,
-  output logic [OutAddrBits-1:0]           out_addr_o,
-  output logic                             param_slot_o,
-  output logic [1:0]                       rounding_o,
-  output logic [23:0]                      levels_o   // hi, lo, zero_point
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  logic                         start_i,
+  input  qsim_pkg::post_t              command_i,
+  output logic                         ready_o,
+  output logic                         beat_o,
+  output logic                         present_o,
+  output logic                         window_first_o,
+  output logic                         window_last_o,
+  output logic                         first_o,  // of the command
+  output logic                         last_o,
+  output logic                         half_o,
+  output logic [AccAddrBits-1:0]       acc_addr_o,
+  output logic [OutAddrBits-1:0]       out_addr_o,
+  output logic                         param_slot_o,
+  output qsim_pkg::rounding_e          rounding_o,
+  output qsim_requantize_pkg::levels_t levels_o
 );
-  // A position: 4,095 windows at stride 4, a window row and an origin, signed.
-  localparam int unsigned PositionBits = 16;
+  // A position, signed: as many windows at as large a stride as there can be, a window row and an origin.
+  // (2^a - 1) (2^b - 1) leaves room for the last two below 2^(a + b).
+  localparam int unsigned PositionBits = qsim_pkg::PostOutRowsWidth + qsim_pkg::PostPoolStrideHWidth + 1;
 
   logic busy_q, first_q, half_q, param_slot_q;
-  logic [1:0] rounding_q;
-  logic [23:0] levels_q;
+  qsim_pkg::rounding_e rounding_q;
+  qsim_requantize_pkg::levels_t levels_q;
 
-  logic [11:0] in_rows_q, in_cols_q, out_cols_q, rows_left_q, cols_left_q;
-  logic [2:0] pool_h_q, pool_w_q, window_rows_left_q, window_cols_left_q;
-  logic [2:0] stride_h_q, stride_w_q;
-  logic signed [3:0] origin_col_q;
+  logic [qsim_pkg::PostInRowsWidth-1:0] in_rows_q;
+  logic [qsim_pkg::PostInColsWidth-1:0] in_cols_q;
+  logic [qsim_pkg::PostOutRowsWidth-1:0] rows_left_q;
+  logic [qsim_pkg::PostOutColsWidth-1:0] out_cols_q, cols_left_q;
+  logic [qsim_pkg::PostPoolHWidth-1:0] pool_h_q, window_rows_left_q;
+  logic [qsim_pkg::PostPoolWWidth-1:0] pool_w_q, window_cols_left_q;
+  logic [qsim_pkg::PostPoolStrideHWidth-1:0] stride_h_q;
+  logic [qsim_pkg::PostPoolStrideWWidth-1:0] stride_w_q;
+  logic signed [qsim_pkg::PostOriginColWidth-1:0] origin_col_q;
   logic [AccAddrBits-1:0] line_step_q;
 
   // Addresses of the line of windows' first position, of the window's, of the window row's, and this
@@ -71,48 +77,43 @@ module qsim_post_sequencer #(
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      half_q <= command_i[qsim_pkg::PostAccHalfLsb];
-      param_slot_q <= command_i[qsim_pkg::PostParamSlotLsb];
-      rounding_q <= command_i[qsim_pkg::PostRoundingLsb +: qsim_pkg::PostRoundingWidth];
-      levels_q <= {command_i[qsim_pkg::PostHiLsb +: qsim_pkg::PostHiWidth],
-                   command_i[qsim_pkg::PostLoLsb +: qsim_pkg::PostLoWidth],
-                   command_i[qsim_pkg::PostZeroPointLsb +: qsim_pkg::PostZeroPointWidth]};
-      in_rows_q <= command_i[qsim_pkg::PostInRowsLsb +: qsim_pkg::PostInRowsWidth];
-      in_cols_q <= command_i[qsim_pkg::PostInColsLsb +: qsim_pkg::PostInColsWidth];
-      out_cols_q <= command_i[qsim_pkg::PostOutColsLsb +: qsim_pkg::PostOutColsWidth] - 12'd1;
-      rows_left_q <= command_i[qsim_pkg::PostOutRowsLsb +: qsim_pkg::PostOutRowsWidth] - 12'd1;
-      cols_left_q <= command_i[qsim_pkg::PostOutColsLsb +: qsim_pkg::PostOutColsWidth] - 12'd1;
-      pool_h_q <= command_i[qsim_pkg::PostPoolHLsb +: qsim_pkg::PostPoolHWidth] - 3'd1;
-      pool_w_q <= command_i[qsim_pkg::PostPoolWLsb +: qsim_pkg::PostPoolWWidth] - 3'd1;
-      window_rows_left_q <= command_i[qsim_pkg::PostPoolHLsb +: qsim_pkg::PostPoolHWidth] - 3'd1;
-      window_cols_left_q <= command_i[qsim_pkg::PostPoolWLsb +: qsim_pkg::PostPoolWWidth] - 3'd1;
-      stride_h_q <= command_i[qsim_pkg::PostPoolStrideHLsb +: qsim_pkg::PostPoolStrideHWidth];
-      stride_w_q <= command_i[qsim_pkg::PostPoolStrideWLsb +: qsim_pkg::PostPoolStrideWWidth];
-      line_step_q <= AccAddrBits'(command_i[qsim_pkg::PostPoolStrideHLsb +: qsim_pkg::PostPoolStrideHWidth]) *
-                     AccAddrBits'(command_i[qsim_pkg::PostInColsLsb +: qsim_pkg::PostInColsWidth]);
-      origin_col_q <= $signed(command_i[qsim_pkg::PostOriginColLsb +: qsim_pkg::PostOriginColWidth]);
+      half_q <= command_i.acc_half;
+      param_slot_q <= command_i.param_slot;
+      rounding_q <= command_i.rounding;
+      levels_q.zero_point <= command_i.zero_point;
+      levels_q.lo <= command_i.lo;
+      levels_q.hi <= command_i.hi;
+      in_rows_q <= command_i.in_rows;
+      in_cols_q <= command_i.in_cols;
+      out_cols_q <= command_i.out_cols - 1'b1;
+      rows_left_q <= command_i.out_rows - 1'b1;
+      cols_left_q <= command_i.out_cols - 1'b1;
+      pool_h_q <= command_i.pool_h - 1'b1;
+      pool_w_q <= command_i.pool_w - 1'b1;
+      window_rows_left_q <= command_i.pool_h - 1'b1;
+      window_cols_left_q <= command_i.pool_w - 1'b1;
+      stride_h_q <= command_i.pool_stride_h;
+      stride_w_q <= command_i.pool_stride_w;
+      line_step_q <= AccAddrBits'(command_i.pool_stride_h) * AccAddrBits'(command_i.in_cols);
+      origin_col_q <= command_i.origin_col;
       // Addresses wrap: those outside the tile are never read.
-      first_addr =
-          AccAddrBits'(command_i[qsim_pkg::PostAccAddrLsb +: qsim_pkg::PostAccAddrWidth]) +
-          AccAddrBits'($signed(command_i[qsim_pkg::PostOriginRowLsb +: qsim_pkg::PostOriginRowWidth])) *
-          AccAddrBits'(command_i[qsim_pkg::PostInColsLsb +: qsim_pkg::PostInColsWidth]) +
-          AccAddrBits'($signed(command_i[qsim_pkg::PostOriginColLsb +: qsim_pkg::PostOriginColWidth]));
+      first_addr = AccAddrBits'(command_i.acc_addr) +
+          AccAddrBits'(command_i.origin_row) * AccAddrBits'(command_i.in_cols) +
+          AccAddrBits'(command_i.origin_col);
       line_addr_q <= first_addr;
       window_addr_q <= first_addr;
       row_addr_q <= first_addr;
       addr_q <= first_addr;
-      line_row_q <=
-          PositionBits'($signed(command_i[qsim_pkg::PostOriginRowLsb +: qsim_pkg::PostOriginRowWidth]));
-      row_q <= PositionBits'($signed(command_i[qsim_pkg::PostOriginRowLsb +: qsim_pkg::PostOriginRowWidth]));
-      window_col_q <=
-          PositionBits'($signed(command_i[qsim_pkg::PostOriginColLsb +: qsim_pkg::PostOriginColWidth]));
-      col_q <= PositionBits'($signed(command_i[qsim_pkg::PostOriginColLsb +: qsim_pkg::PostOriginColWidth]));
-      out_addr_q <= OutAddrBits'(command_i[qsim_pkg::PostOutAddrLsb +: qsim_pkg::PostOutAddrWidth]);
+      line_row_q <= PositionBits'(command_i.origin_row);
+      row_q <= PositionBits'(command_i.origin_row);
+      window_col_q <= PositionBits'(command_i.origin_col);
+      col_q <= PositionBits'(command_i.origin_col);
+      out_addr_q <= OutAddrBits'(command_i.out_addr);
       first_q <= 1'b1;
     end else if (busy_q) begin
       first_q <= 1'b0;
-      window_cols_left_q <= row_end ? pool_w_q : window_cols_left_q - 3'd1;
-      if (row_end) window_rows_left_q <= window_last_o ? pool_h_q : window_rows_left_q - 3'd1;
+      window_cols_left_q <= row_end ? pool_w_q : window_cols_left_q - 1'b1;
+      if (row_end) window_rows_left_q <= window_last_o ? pool_h_q : window_rows_left_q - 1'b1;
       if (!row_end) begin
         addr_q <= addr_q + AccAddrBits'(1);
         col_q <= col_q + PositionBits'(1);
@@ -124,7 +125,7 @@ module qsim_post_sequencer #(
       end else begin
         out_addr_q <= out_addr_q + OutAddrBits'(1);
         if (!line_end) begin
-          cols_left_q <= cols_left_q - 12'd1;
+          cols_left_q <= cols_left_q - 1'b1;
           window_addr_q <= next_window_addr;
           row_addr_q <= next_window_addr;
           addr_q <= next_window_addr;
@@ -133,7 +134,7 @@ module qsim_post_sequencer #(
           col_q <= next_window_col;
         end else begin
           cols_left_q <= out_cols_q;
-          rows_left_q <= rows_left_q - 12'd1;
+          rows_left_q <= rows_left_q - 1'b1;
           line_addr_q <= next_line_addr;
           window_addr_q <= next_line_addr;
           row_addr_q <= next_line_addr;

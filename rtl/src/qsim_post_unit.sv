@@ -1,4 +1,4 @@
-// The post unit: psums through bias, rounding shift, zero_point, clamp and max-pool to the output
+// The post unit: takes psums through bias, rounding shift, zero_point, clamp and max-pool to the output
 // scratchpad, one psum word a cycle. With a command started in cycle s, beat i is in these stages:
 //
 //   s + 1 + i  accumulator and parameter memory read     s + 4 + i  zero_point and clamp
@@ -9,37 +9,38 @@ module qsim_post_unit #(
   parameter int unsigned AccAddrBits = 9,
   parameter int unsigned OutAddrBits = 10
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
-  input  logic                             start_i,
-  input  logic [qsim_pkg::CommandBits-1:0] command_i,
-  output logic                             ready_o,
-  output logic                             done_o,
-  output logic [qsim_pkg::Semaphores-1:0]  done_mask_o,
-  output logic                             idle_o,
+  input  logic                                clk_i,
+  input  logic                                rst_ni,
+  input  logic                                start_i,
+  input  qsim_pkg::post_t                     command_i,
+  output logic                                ready_o,
+  output logic                                done_o,
+  output logic [qsim_pkg::Semaphores-1:0]     done_mask_o,
+  output logic                                idle_o,
 
-  output logic                             acc_read_o,
-  output logic                             acc_read_half_o,
-  output logic [AccAddrBits-1:0]           acc_read_addr_o,
-  input  logic [32*Cols-1:0]               acc_read_data_i,
-  output logic                             param_read_o,
-  output logic                             param_read_slot_o,
-  input  logic [32*Cols-1:0]               biases_i,
-  input  logic [5*Cols-1:0]                shifts_i,
-  output logic                             out_write_o,
-  output logic [OutAddrBits-1:0]           out_write_addr_o,
-  output logic [8*Cols-1:0]                out_write_data_o
+  output logic                                acc_read_o,
+  output logic                                acc_read_half_o,
+  output logic [AccAddrBits-1:0]              acc_read_addr_o,
+  input  logic [32*Cols-1:0]                  acc_read_data_i,
+  output logic                                param_read_o,
+  output logic                                param_read_slot_o,
+  input  logic [32*Cols-1:0]                  biases_i,
+  input  logic [qsim_pkg::ShiftBits*Cols-1:0] shifts_i,
+  output logic                                out_write_o,
+  output logic [OutAddrBits-1:0]              out_write_addr_o,
+  output logic [8*Cols-1:0]                   out_write_data_o
 );
   // Commands between their start and their done, at a beat each.
   localparam int unsigned CommandsInFlight = qsim_pkg::PostPipelineCycles + 2;
 
+  localparam int unsigned ShiftBits = qsim_pkg::ShiftBits;
   // A beat's flags and addresses, handed from stage to stage.
   localparam int unsigned TagBits = OutAddrBits + 4;
 
   logic beat, present, window_first, window_last, first, last;
   logic [OutAddrBits-1:0] out_addr;
-  logic [1:0] rounding;
-  logic [23:0] levels;
+  qsim_pkg::rounding_e rounding;
+  qsim_requantize_pkg::levels_t levels;
 
   qsim_post_sequencer #(
     .AccAddrBits(AccAddrBits),
@@ -70,10 +71,10 @@ module qsim_post_unit #(
   // bias_q: the beat has its psums and biases; shift_q: their sums; and so on.
   logic bias_q, shift_q, clamp_q, max_q, write_q;
   logic [TagBits-1:0] bias_tag_q, shift_tag_q, clamp_tag_q, max_tag_q;
-  logic [1:0] bias_rounding_q, shift_rounding_q;
-  logic [23:0] bias_levels_q, shift_levels_q, clamp_levels_q;
-  logic [7:0] max_lo_q;
-  logic [5*Cols-1:0] shift_shifts_q;
+  qsim_pkg::rounding_e bias_rounding_q, shift_rounding_q;
+  qsim_requantize_pkg::levels_t bias_levels_q, shift_levels_q, clamp_levels_q;
+  logic signed [7:0] max_lo_q;
+  logic [ShiftBits*Cols-1:0] shift_shifts_q;
   logic signed [32:0] sum_q [Cols];
   logic signed [33:0] rounded_q [Cols];
   logic signed [7:0] level_q [Cols];
@@ -102,8 +103,8 @@ module qsim_post_unit #(
     end
     if (shift_q) begin
       for (int c = 0; c < Cols; c++) begin
-        rounded_q[c] <= qsim_requantize_pkg::requantize_shift(sum_q[c], shift_shifts_q[5*c +: 5],
-                                                              shift_rounding_q);
+        rounded_q[c] <= qsim_requantize_pkg::requantize_shift(
+            sum_q[c], shift_shifts_q[ShiftBits*c +: ShiftBits], shift_rounding_q);
       end
       clamp_tag_q <= shift_tag_q;
       clamp_levels_q <= shift_levels_q;
@@ -111,15 +112,14 @@ module qsim_post_unit #(
     if (clamp_q) begin
       for (int c = 0; c < Cols; c++) begin
         level_q[c] <= qsim_requantize_pkg::requantize_clamp(
-            rounded_q[c], $signed(clamp_levels_q[7:0]), $signed(clamp_levels_q[15:8]),
-            $signed(clamp_levels_q[23:16]));
+            rounded_q[c], clamp_levels_q.zero_point, clamp_levels_q.lo, clamp_levels_q.hi);
       end
       max_tag_q <= clamp_tag_q;
-      max_lo_q <= clamp_levels_q[15:8];
+      max_lo_q <= clamp_levels_q.lo;
     end
     if (max_q) begin
       for (int c = 0; c < Cols; c++) begin
-        best = max_first ? $signed(max_lo_q) : $signed(best_q[8*c +: 8]);
+        best = max_first ? max_lo_q : $signed(best_q[8*c +: 8]);
         best_q[8*c +: 8] <= max_present && level_q[c] > best ? level_q[c] : best;
       end
       write_addr_q <= max_out_addr;
@@ -158,7 +158,7 @@ module qsim_post_unit #(
     .clk_i,
     .rst_ni,
     .push_i(start_i),
-    .data_i(command_i[qsim_pkg::SignalMaskLsb +: qsim_pkg::SignalMaskWidth]),
+    .data_i(command_i.signal_mask),
     .full_o(),
     .pop_i(done_o),
     .data_o(done_mask_o),

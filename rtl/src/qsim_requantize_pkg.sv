@@ -2,6 +2,13 @@
 // POST. docs/reference/numerics.md has the formulas and widths. Here a value is rounded by the bits
 // that the shift drops: the highest of them is worth half an output step, the others decide a tie.
 package qsim_requantize_pkg;
+  // Where the int8 values of an ofmap lie: what is added, and the range that is left.
+  typedef struct packed {
+    logic signed [7:0] hi;
+    logic signed [7:0] lo;
+    logic signed [7:0] zero_point;
+  } levels_t;
+
   // acc + bias needs 33 bits.
   function automatic logic signed [32:0] requantize_add(
     input logic signed [31:0] acc,
@@ -12,9 +19,9 @@ package qsim_requantize_pkg;
 
   // t / 2^shift rounded to an integer; the unused rounding value 3 is floor.
   function automatic logic signed [33:0] requantize_shift(
-    input logic signed [32:0] t,
-    input logic [4:0]         shift,
-    input logic [1:0]         rounding
+    input logic signed [32:0]             t,
+    input logic [qsim_pkg::ShiftBits-1:0] shift,
+    input qsim_pkg::rounding_e            rounding
   );
     logic signed [33:0] doubled;  // 2 t
     logic signed [33:0] halves;   // floor(2 t / 2^shift): the floor and, below it, the half

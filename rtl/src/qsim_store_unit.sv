@@ -8,27 +8,27 @@ module qsim_store_unit #(
   parameter int unsigned BurstBeats = 64,
   parameter int unsigned OutstandingBursts = 16
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
-  input  logic                             start_i,
-  input  logic [qsim_pkg::CommandBits-1:0] command_i,
-  output logic                             ready_o,
-  output logic                             done_o,
-  output logic [qsim_pkg::Semaphores-1:0]  done_mask_o,
-  output logic                             idle_o,
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  input  logic                              start_i,
+  input  qsim_pkg::store_t                  command_i,
+  output logic                              ready_o,
+  output logic                              done_o,
+  output logic [qsim_pkg::Semaphores-1:0]   done_mask_o,
+  output logic                              idle_o,
 
-  output logic                             request_valid_o,
-  input  logic                             request_ready_i,
-  output logic [31:0]                      request_addr_o,
-  output logic [8:0]                       request_beats_o,
-  output logic [3:0]                       request_size_o,
-  output logic                             data_valid_o,
-  output logic [8*BusBytes-1:0]            data_o,
-  input  logic                             write_done_i,
+  output logic                              request_valid_o,
+  input  logic                              request_ready_i,
+  output logic [qsim_pkg::DramAddrBits-1:0] request_addr_o,
+  output logic [8:0]                        request_beats_o,
+  output logic [3:0]                        request_size_o,
+  output logic                              data_valid_o,
+  output logic [8*BusBytes-1:0]             data_o,
+  input  logic                              write_done_i,
 
-  output logic                             out_read_o,
-  output logic [OutAddrBits-1:0]           out_read_addr_o,
-  input  logic [8*Cols-1:0]                out_read_data_i
+  output logic                              out_read_o,
+  output logic [OutAddrBits-1:0]            out_read_addr_o,
+  input  logic [8*Cols-1:0]                 out_read_data_i
 );
   localparam int unsigned BeatBytes = Cols < BusBytes ? Cols : BusBytes;
   localparam int unsigned Parts = Cols / BeatBytes;
@@ -42,12 +42,12 @@ module qsim_store_unit #(
     .clk_i,
     .rst_ni,
     .start_i,
-    .dram_addr_i(command_i[qsim_pkg::StoreDramAddrLsb +: qsim_pkg::StoreDramAddrWidth]),
-    .run_bytes_i(command_i[qsim_pkg::StoreRunBytesLsb +: qsim_pkg::StoreRunBytesWidth]),
-    .runs_i(command_i[qsim_pkg::StoreRunsLsb +: qsim_pkg::StoreRunsWidth]),
-    .run_stride_i(command_i[qsim_pkg::StoreRunStrideLsb +: qsim_pkg::StoreRunStrideWidth]),
-    .groups_i(command_i[qsim_pkg::StoreGroupsLsb +: qsim_pkg::StoreGroupsWidth]),
-    .group_stride_i(command_i[qsim_pkg::StoreGroupStrideLsb +: qsim_pkg::StoreGroupStrideWidth]),
+    .dram_addr_i(command_i.dram_addr),
+    .run_bytes_i(command_i.run_bytes),
+    .runs_i(command_i.runs),
+    .run_stride_i(command_i.run_stride),
+    .groups_i(command_i.groups),
+    .group_stride_i(command_i.group_stride),
     .size_i(4'($clog2(BeatBytes))),
     .room_i(!bursts_full),
     .ready_o,
@@ -65,8 +65,7 @@ module qsim_store_unit #(
   logic [OutAddrBits-1:0] addr_q;
   logic [PartBits-1:0] part_q, part, read_part_q;
 
-  assign out_read_addr_o =
-      start_i ? OutAddrBits'(command_i[qsim_pkg::StoreOutAddrLsb +: qsim_pkg::StoreOutAddrWidth]) : addr_q;
+  assign out_read_addr_o = start_i ? OutAddrBits'(command_i.out_addr) : addr_q;
   assign part = start_i ? '0 : part_q;
   assign out_read_o = streaming && part == '0;
 
@@ -115,7 +114,7 @@ module qsim_store_unit #(
     .clk_i,
     .rst_ni,
     .push_i(start_i),
-    .data_i(command_i[qsim_pkg::SignalMaskLsb +: qsim_pkg::SignalMaskWidth]),
+    .data_i(command_i.signal_mask),
     .full_o(masks_full),
     .pop_i(done_o),
     .data_o(done_mask_o),

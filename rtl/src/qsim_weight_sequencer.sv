@@ -7,66 +7,63 @@ module qsim_weight_sequencer #(
   parameter int unsigned Rows = 16,
   parameter int unsigned WeightAddrBits = 12
 ) (
-  input  logic                             clk_i,
-  input  logic                             rst_ni,
-  input  logic                             start_i,
-  input  logic [qsim_pkg::CommandBits-1:0] command_i,
-  output logic                             ready_o,         // may start in this cycle
-  output logic                             loaded_o,        // the command's first fold ends its preload
-  output logic                             busy_o,
-  output logic                             read_valid_o,    // registered: for the scratchpad
-  output logic                             read_first_o,    // the fold's first word
-  output logic [WeightAddrBits-1:0]        read_addr_o
+  input  logic                      clk_i,
+  input  logic                      rst_ni,
+  input  logic                      start_i,
+  input  qsim_pkg::execute_t        command_i,
+  output logic                      ready_o,       // may start in this cycle
+  output logic                      loaded_o,      // the command's first fold ends its preload
+  output logic                      busy_o,
+  output logic                      read_valid_o,  // registered: for the scratchpad
+  output logic                      read_first_o,  // the fold's first word
+  output logic [WeightAddrBits-1:0] read_addr_o
 );
   localparam int unsigned RowBits = $clog2(Rows);
+  localparam int unsigned PixelBits = qsim_pkg::ExecuteOutRowsWidth + qsim_pkg::ExecuteOutColsWidth;
 
   logic busy_q;
   logic first_fold_q;
-  logic [23:0] period_q;         // of a fold, less one
-  logic [23:0] cycle_q;          // within the fold
-  logic [11:0] planes_left_q;    // folds to come after this one, as nested counts
-  logic [3:0] rows_left_q, cols_left_q;
-  logic [3:0] kernel_h_q, kernel_w_q;
+  logic [PixelBits-1:0] period_q;  // of a fold, less one
+  logic [PixelBits-1:0] cycle_q;   // within the fold
+  // Folds to come after this one, as nested counts.
+  logic [qsim_pkg::ExecutePlanesWidth-1:0] planes_left_q;
+  logic [qsim_pkg::ExecuteKernelHWidth-1:0] rows_left_q, kernel_h_q;
+  logic [qsim_pkg::ExecuteKernelWWidth-1:0] cols_left_q, kernel_w_q;
   logic [WeightAddrBits-1:0] fold_addr_q;
 
   logic fold_end;
   logic last_fold;
   logic preload;
-  logic [23:0] pixels;
-  logic [3:0] kernel_h, kernel_w;
+  logic [PixelBits-1:0] pixels;
 
-  assign kernel_h = command_i[qsim_pkg::ExecuteKernelHLsb +: qsim_pkg::ExecuteKernelHWidth];
-  assign kernel_w = command_i[qsim_pkg::ExecuteKernelWLsb +: qsim_pkg::ExecuteKernelWWidth];
   assign fold_end = cycle_q == period_q;
   assign last_fold = planes_left_q == '0 && rows_left_q == '0 && cols_left_q == '0;
-  assign preload = cycle_q < 24'(Rows);
+  assign preload = cycle_q < PixelBits'(Rows);
   assign ready_o = !busy_q || (fold_end && last_fold);
-  assign loaded_o = busy_q && first_fold_q && cycle_q == 24'(Rows - 1);
+  assign loaded_o = busy_q && first_fold_q && cycle_q == PixelBits'(Rows - 1);
   assign busy_o = busy_q;
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      pixels = 24'(command_i[qsim_pkg::ExecuteOutRowsLsb +: qsim_pkg::ExecuteOutRowsWidth]) *
-               24'(command_i[qsim_pkg::ExecuteOutColsLsb +: qsim_pkg::ExecuteOutColsWidth]);
-      period_q <= (pixels > 24'(Rows) ? pixels : 24'(Rows)) - 24'd1;
-      kernel_h_q <= kernel_h;
-      kernel_w_q <= kernel_w;
-      planes_left_q <= command_i[qsim_pkg::ExecutePlanesLsb +: qsim_pkg::ExecutePlanesWidth] - 12'd1;
-      rows_left_q <= kernel_h - 4'd1;
-      cols_left_q <= kernel_w - 4'd1;
-      fold_addr_q <=
-          WeightAddrBits'(command_i[qsim_pkg::ExecuteWeightAddrLsb +: qsim_pkg::ExecuteWeightAddrWidth]);
+      pixels = PixelBits'(command_i.out_rows) * PixelBits'(command_i.out_cols);
+      period_q <= (pixels > PixelBits'(Rows) ? pixels : PixelBits'(Rows)) - 1'b1;
+      kernel_h_q <= command_i.kernel_h;
+      kernel_w_q <= command_i.kernel_w;
+      planes_left_q <= command_i.planes - 1'b1;
+      rows_left_q <= command_i.kernel_h - 1'b1;
+      cols_left_q <= command_i.kernel_w - 1'b1;
+      fold_addr_q <= WeightAddrBits'(command_i.weight_addr);
       first_fold_q <= 1'b1;
       cycle_q <= '0;
     end else if (busy_q) begin
-      cycle_q <= fold_end ? '0 : cycle_q + 24'd1;
+      cycle_q <= fold_end ? '0 : cycle_q + 1'b1;
       if (fold_end) begin
         first_fold_q <= 1'b0;
         fold_addr_q <= fold_addr_q + WeightAddrBits'(Rows);
-        cols_left_q <= cols_left_q == '0 ? kernel_w_q - 4'd1 : cols_left_q - 4'd1;
+        cols_left_q <= cols_left_q == '0 ? kernel_w_q - 1'b1 : cols_left_q - 1'b1;
         if (cols_left_q == '0) begin
-          rows_left_q <= rows_left_q == '0 ? kernel_h_q - 4'd1 : rows_left_q - 4'd1;
-          if (rows_left_q == '0) planes_left_q <= planes_left_q - 12'd1;
+          rows_left_q <= rows_left_q == '0 ? kernel_h_q - 1'b1 : rows_left_q - 1'b1;
+          if (rows_left_q == '0) planes_left_q <= planes_left_q - 1'b1;
         end
       end
     end

@@ -1,5 +1,5 @@
 // The generated files (reference pages, the RTL's package): what their text is, and how a
-// checked-in copy is held against it.
+// checked-in copy is compared with it.
 #pragma once
 
 #include <filesystem>

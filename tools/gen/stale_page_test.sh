@@ -20,7 +20,7 @@ expect_stale "docs/reference/isa.md: missing"
 "$gen" --check "$copy"
 sed -i '3s/$/ /' "$copy/docs/reference/config.md"
 expect_stale "docs/reference/config.md:3: differs"
-sed -i 's/LoadDramAddrLsb = 38;/LoadDramAddrLsb = 39;/' "$copy/rtl/src/qsim_pkg.sv"
+sed -i 's/LoadDramAddrWidth = 32;/LoadDramAddrWidth = 33;/' "$copy/rtl/src/qsim_pkg.sv"
 expect_stale "rtl/src/qsim_pkg.sv:"
 "$gen" "$copy" >/dev/null
 sed -i 's/^struct Post {/struct Posted {/' "$copy/core/isa/commands.h"

@@ -92,6 +92,44 @@ endmodule
 """
 
 
+STRUCTS = """module m (
+  input  qsim_pkg::execute_t command_i
+);
+  typedef struct packed {
+    logic [3:0] memory;
+    logic [7:0] addr;
+    logic [7:0] words;
+  } kept_t;
+  kept_t kept, kept_q;
+  logic [3:0] kernel_h_q;
+  m u_m (.kernel_h(kernel_h_q));
+  always_ff @(posedge clk_i) begin
+    kernel_h_q <= command_i.kernel_h;
+    kept_q.addr <= kept.addr;
+  end
+endmodule
+"""
+
+
+class FieldFaults(unittest.TestCase):
+    def test_another_field_of_the_same_width_is_taken_and_nothing_declared_is_changed(self):
+        fields, touched = set(), set()
+        for fault in (fault for faults in mutations_of("m.sv", STRUCTS) for fault in faults):
+            line = fault.apply(STRUCTS).splitlines()[STRUCTS.count("\n", 0, fault.start)].strip()
+            touched.add(STRUCTS.count("\n", 0, fault.start) + 1)
+            if fault.operator == "other field":
+                fields.add(line)
+        self.assertEqual(fields, {"kernel_h_q <= command_i.kernel_w;", "kept_q.addr <= kept.words;"})
+        self.assertEqual(touched, {13, 14})
+
+    def test_every_unit_that_reads_a_command_has_them(self):
+        for unit in ("load_unit", "store_unit", "weight_sequencer", "pixel_sequencer",
+                     "post_sequencer"):
+            text = (RTL / "src" / f"qsim_{unit}.sv").read_text()
+            operators = {fault.operator for faults in mutations_of(unit, text) for fault in faults}
+            self.assertIn("other field", operators, unit)
+
+
 class Mutations(unittest.TestCase):
     def setUp(self):
         self.lines = {}

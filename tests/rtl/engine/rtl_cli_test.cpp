@@ -69,15 +69,17 @@ void install_with_late_post(const TestFolder& folder) {
     text.replace(at, from.size(), to);
   };
   replace(".done_o(done[qsim_pkg::UnitPost])", ".done_o(post_done)");
-  replace(".done_mask_o(done_masks[16*qsim_pkg::UnitPost +: 16])", ".done_mask_o(post_mask)");
+  replace(".done_mask_o(done_masks[Semaphores*qsim_pkg::UnitPost +: Semaphores])",
+          ".done_mask_o(post_mask)");
   replace("  localparam int unsigned QueueDepth",
           "  logic post_done, post_done_q;\n  logic [15:0] post_mask, post_mask_q;\n"
           "  localparam int unsigned QueueDepth");
-  replace("endmodule",
-          "  always_ff @(posedge clk_i) begin\n"
-          "    post_done_q <= post_done;\n    post_mask_q <= post_mask;\n  end\n"
-          "  assign done[qsim_pkg::UnitPost] = post_done_q;\n"
-          "  assign done_masks[16*qsim_pkg::UnitPost +: 16] = post_mask_q;\nendmodule");
+  replace(
+      "endmodule",
+      "  always_ff @(posedge clk_i) begin\n"
+      "    post_done_q <= post_done;\n    post_mask_q <= post_mask;\n  end\n"
+      "  assign done[qsim_pkg::UnitPost] = post_done_q;\n"
+      "  assign done_masks[Semaphores*qsim_pkg::UnitPost +: Semaphores] = post_mask_q;\nendmodule");
   folder.write("share/qsim/rtl/src/qsim_accelerator.sv", text);
 }
 

@@ -2,8 +2,8 @@
 module requantize_probe (
   input  logic signed [31:0] acc_i,
   input  logic signed [31:0] bias_i,
-  input  logic [4:0]         shift_i,
-  input  logic [1:0]         rounding_i,
+  input  logic [qsim_pkg::ShiftBits-1:0] shift_i,
+  input  qsim_pkg::rounding_e rounding_i,
   input  logic signed [7:0]  zero_point_i,
   input  logic signed [7:0]  lo_i,
   input  logic signed [7:0]  hi_i,
