@@ -3,7 +3,9 @@
 #include <cstring>
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <immintrin.h>
+
+#define QSIM_AVX2 __attribute__((target("avx2")))
 
 namespace qsim {
 namespace {
@@ -11,6 +13,10 @@ namespace {
 __m128i load16(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 __m128i load8(const void* from) { return _mm_loadl_epi64(static_cast<const __m128i*>(from)); }
 void store16(void* to, __m128i value) { _mm_storeu_si128(static_cast<__m128i*>(to), value); }
+
+QSIM_AVX2 void store32(void* to, __m256i value) {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), value);
+}
 
 __m128i widen(__m128i bytes) { return _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8); }
 
@@ -72,20 +78,47 @@ void lay_group_4(const std::int8_t* words, std::size_t word_bytes, std::size_t p
   store16(lanes + 3 * pitch, _mm_unpackhi_epi64(high01, high23));
 }
 
+// Four pixels, eight lanes of pairs each: two such transpositions at once.
+QSIM_AVX2 void lay_pairs_8(const std::int8_t* words, std::size_t word_bytes, std::size_t pitch,
+                           std::uint32_t* lanes) {
+  const __m256i p0 = _mm256_cvtepi8_epi16(load16(words));
+  const __m256i p1 = _mm256_cvtepi8_epi16(load16(words + word_bytes));
+  const __m256i p2 = _mm256_cvtepi8_epi16(load16(words + 2 * word_bytes));
+  const __m256i p3 = _mm256_cvtepi8_epi16(load16(words + 3 * word_bytes));
+  const __m256i low01 = _mm256_unpacklo_epi32(p0, p1);
+  const __m256i low23 = _mm256_unpacklo_epi32(p2, p3);
+  const __m256i high01 = _mm256_unpackhi_epi32(p0, p1);
+  const __m256i high23 = _mm256_unpackhi_epi32(p2, p3);
+  const __m256i steps[] = {_mm256_unpacklo_epi64(low01, low23), _mm256_unpackhi_epi64(low01, low23),
+                           _mm256_unpacklo_epi64(high01, high23),
+                           _mm256_unpackhi_epi64(high01, high23)};
+#pragma GCC unroll 4
+  for (std::size_t s = 0; s < 4; ++s) {
+    store16(lanes + s * pitch, _mm256_castsi256_si128(steps[s]));
+    store16(lanes + (s + 4) * pitch, _mm256_extracti128_si256(steps[s], 1));
+  }
+}
+
 template <OperandFormat kFormat>
-void lay_group(const std::int8_t* words, std::size_t word_bytes, std::size_t pitch,
-               std::uint32_t* lanes) {
+QSIM_AVX2 void lay_group(const std::int8_t* words, std::size_t word_bytes, std::size_t pitch,
+                         std::uint32_t* lanes) {
   const std::size_t steps = word_bytes / kLaneChannels<kFormat>;
   if (steps == 1) return lay_group_1<kFormat>(words, lanes);
   if (steps == 2) return lay_group_2<kFormat>(words, pitch, lanes);
+  if (kFormat == OperandFormat::kSignedPairs && steps >= 8) {
+    for (std::size_t s = 0; s < steps; s += 8) {
+      lay_pairs_8(words + 2 * s, word_bytes, pitch, lanes + s * pitch);
+    }
+    return;
+  }
   for (std::size_t s = 0; s < steps; s += 4) {
     lay_group_4<kFormat>(words + s * kLaneChannels<kFormat>, word_bytes, pitch, lanes + s * pitch);
   }
 }
 
 template <OperandFormat kFormat>
-void lay_pixels_as(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
-                   std::size_t pitch, std::uint32_t* lanes) {
+QSIM_AVX2 void lay_pixels_as(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
+                             std::size_t pitch, std::uint32_t* lanes) {
   if (count < 4) {
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t s = 0; s < word_bytes / kLaneChannels<kFormat>; ++s) {
@@ -136,8 +169,10 @@ void lay_quads_16(const std::int8_t* words, std::size_t columns, std::uint32_t* 
 
 }  // namespace
 
-void copy_lane_run(const std::uint32_t* from, std::size_t count, std::uint32_t* to) {
-  for (std::size_t i = 0; i < count; i += 4) store16(to + i, load16(from + i));
+QSIM_AVX2 void copy_lane_run(const std::uint32_t* from, std::size_t count, std::uint32_t* to) {
+  for (std::size_t i = 0; i < count; i += 8) {
+    store32(to + i, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+  }
 }
 
 void lay_pixels(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
@@ -162,15 +197,21 @@ void lay_weight_quads(const std::int8_t* weights, std::size_t steps, std::size_t
   }
 }
 
-void lay_weight_pairs(const std::int8_t* weights, std::size_t steps, std::size_t columns,
-                      std::uint32_t* lanes) {
-  const std::size_t group = columns < 8 ? 4 : 8;
+QSIM_AVX2 void lay_weight_pairs(const std::int8_t* weights, std::size_t steps, std::size_t columns,
+                                std::uint32_t* lanes) {
   for (std::size_t i = 0; i < steps; ++i, weights += 2 * columns, lanes += columns) {
-    for (std::size_t c = 0; c < columns; c += group) {
-      // With 4 columns only the lower half of each register is meant.
-      const __m128i ab = _mm_unpacklo_epi8(load8(weights + c), load8(weights + columns + c));
-      store16(lanes + c, widen(ab));
-      if (group == 8) store16(lanes + c + 4, widen(_mm_srli_si128(ab, 8)));
+    const std::int8_t* next = weights + columns;
+    if (columns == 4) {  // only the lower half of each register is meant
+      store16(lanes, widen(_mm_unpacklo_epi8(load8(weights), load8(next))));
+    } else if (columns == 8) {
+      store32(lanes, _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(load8(weights), load8(next))));
+    } else {
+      for (std::size_t c = 0; c < columns; c += 16) {
+        const __m128i a = load16(weights + c);
+        const __m128i b = load16(next + c);
+        store32(lanes + c, _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(a, b)));
+        store32(lanes + c + 8, _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(a, b)));
+      }
     }
   }
 }

@@ -1,5 +1,5 @@
-// Byte shuffles between the scratchpads' order and 32-bit lanes (array_operands.h): plain data
-// movement with SSE2, which every x86-64 has, and the column sums of weights.
+// Byte shuffles between the scratchpads' order and 32-bit lanes (array_operands.h), and the column
+// sums of weights. They use AVX2, which every processor of a vector path has. x86-64 only.
 #pragma once
 
 #include <cstddef>
