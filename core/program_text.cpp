@@ -15,7 +15,7 @@ std::string semaphore_text(const Program& program, std::size_t index) {
   const std::string& name = program.semaphores[index].name;
   const auto same = [&](const Semaphore& other) { return other.name == name; };
   const bool is_identifier = !name.empty() && (name[0] < '0' || name[0] > '9') &&
-                             quoted(name) == name && name.find(',') == std::string::npos;
+                             quoted_word(name) == name && name.find(',') == std::string::npos;
   const bool is_unique =
       std::count_if(program.semaphores.begin(), program.semaphores.end(), same) == 1;
   return is_identifier && is_unique ? name : std::to_string(index);
@@ -60,20 +60,20 @@ void print_taps(const TapPacking& taps, std::ostream& out) {
 }
 
 void print_header(const Program& program, std::ostream& out) {
-  out << "program " << quoted(program.name) << "\narch";
+  out << "program " << quoted_word(program.name) << "\narch";
   for (const ArchConfigField& field : arch_config_fields()) {
     out << " " << field.name << "=";
     if (field.number != nullptr) {
       out << program.arch.*field.number;
     } else {
-      out << quoted(program.arch.*field.text);
+      out << quoted_word(program.arch.*field.text);
     }
   }
   out << "\n";
   for (std::size_t s = 0; s < kSemaphores; ++s) {
     const Semaphore& semaphore = program.semaphores[s];
     if (semaphore == Semaphore{}) continue;
-    out << "semaphore " << s << " name=" << quoted(semaphore.name)
+    out << "semaphore " << s << " name=" << quoted_word(semaphore.name)
         << " initial=" << int{semaphore.initial} << "\n";
   }
   out << "writable_bytes " << program.writable_bytes << "\ninput";
@@ -82,7 +82,7 @@ void print_header(const Program& program, std::ostream& out) {
 }
 
 void print_segment(const DramSegment& segment, std::ostream& out) {
-  out << "segment " << quoted(segment.name) << " address=" << segment.address
+  out << "segment " << quoted_word(segment.name) << " address=" << segment.address
       << " bytes=" << segment.bytes.size() << "\n";
   const std::span<const std::byte> bytes(segment.bytes);
   for (std::size_t at = 0; at < bytes.size(); at += kHexLineBytes) {
@@ -113,9 +113,10 @@ void print_program(const Program& program, std::ostream& out) {
   print_header(program, out);
   for (std::size_t i = 0; i < program.layers.size(); ++i) {
     const ProgramLayer& layer = program.layers[i];
-    out << "layer " << i << " name=" << quoted(layer.name)
-        << " operation=" << quoted(layer.operation) << " mapping=" << quoted(layer.mapping)
-        << " graph_layer=" << layer.graph_layer << " macs=" << layer.macs;
+    out << "layer " << i << " name=" << quoted_word(layer.name)
+        << " operation=" << quoted_word(layer.operation)
+        << " mapping=" << quoted_word(layer.mapping) << " graph_layer=" << layer.graph_layer
+        << " macs=" << layer.macs;
     print_tensor(layer.ofmap, out);
   }
   for (const DramSegment& segment : program.segments) print_segment(segment, out);

@@ -29,7 +29,7 @@ std::string joined(std::span<const std::string_view> keys) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string quoted_word(std::string_view text) {
   if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   std::string result = "\"";
   for (const char c : text) {
@@ -125,7 +125,7 @@ TextLine::Piece TextLine::take_piece(std::string_view text, std::size_t& at) con
     }
   }
   if (at < text.size() && text[at] != ' ') {
-    fail_at(position_, at + 1, quoted(text.substr(at, 1)), "a space between fields");
+    fail_at(position_, at + 1, quoted_word(text.substr(at, 1)), "a space between fields");
   }
   return piece;
 }

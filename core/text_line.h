@@ -14,7 +14,7 @@
 namespace qsim {
 
 // `text` as it stands where it is a plain word, otherwise in quotes with \" \\ and \xHH escapes.
-std::string quoted(std::string_view text);
+std::string quoted_word(std::string_view text);
 
 struct TextPosition {
   const std::string* source = nullptr;

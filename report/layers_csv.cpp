@@ -5,7 +5,7 @@
 namespace qsim {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string result = "\"";
   for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -29,8 +29,8 @@ std::string layers_csv(const RunReport& report) {
   }
   csv += "\n";
   for (const ReportLayer& layer : report.layers) {
-    csv += quoted(layer.name) + "," + quoted(layer.operation) + "," + layer.dataflow + "," +
-           quoted(layer.mapping) + "," + std::to_string(layer.macs) + ",";
+    csv += csv_field(layer.name) + "," + csv_field(layer.operation) + "," + layer.dataflow + "," +
+           csv_field(layer.mapping) + "," + std::to_string(layer.macs) + ",";
     if (layer.timing) {
       csv += std::to_string(layer.timing->cycles) + "," + exact(layer.timing->utilization);
     } else {

@@ -97,10 +97,10 @@ TEST(ProgramText, RandomCommandsOfEveryFieldValueSurviveTheRoundTrip) {
 }
 
 TEST(ProgramText, ControlCharactersAreEscapedAndPlainWordsAreNot) {
-  EXPECT_EQ(quoted("conv1.weights/3,a+b:c_d-e"), "conv1.weights/3,a+b:c_d-e");
-  EXPECT_EQ(quoted(""), "\"\"");
-  EXPECT_EQ(quoted("a b"), "\"a b\"");
-  EXPECT_EQ(quoted("\x1b\x1f\n"), "\"\\x1b\\x1f\\x0a\"");
+  EXPECT_EQ(quoted_word("conv1.weights/3,a+b:c_d-e"), "conv1.weights/3,a+b:c_d-e");
+  EXPECT_EQ(quoted_word(""), "\"\"");
+  EXPECT_EQ(quoted_word("a b"), "\"a b\"");
+  EXPECT_EQ(quoted_word("\x1b\x1f\n"), "\"\\x1b\\x1f\\x0a\"");
 }
 
 TEST(ProgramText, CommandTextNamesSemaphoresAndFields) {

@@ -11,7 +11,8 @@ namespace qsim {
 
 std::string reproducer_text(const RandomCase& made, const std::string& found) {
   std::ostringstream text;
-  text << "reproducer " << quoted(found) << "\ninput bytes=" << made.input.bytes.size() << "\n";
+  text << "reproducer " << quoted_word(found) << "\ninput bytes=" << made.input.bytes.size()
+       << "\n";
   const std::span<const std::byte> bytes(made.input.bytes);
   for (std::size_t at = 0; at < bytes.size(); at += kHexLineBytes) {
     text << hex_line(bytes.subspan(at, std::min(kHexLineBytes, bytes.size() - at))) << "\n";
