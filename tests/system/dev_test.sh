@@ -319,8 +319,8 @@ echo "$1 on $QSIM_FUZZ_VECTOR_PATH"
 TARGET
 chmod +x "$scratch/fuzz/bin/fuzz_npy"
 run_targets=(env -u QSIM_FUZZ_VECTOR_PATH "$scratch/repository/tests/fuzz/run.sh" --build "$scratch/fuzz" --target npy)
-expect "fuzz tells its seed" 0 'seed 7, vector path avx2' "${run_targets[@]}" --seed 7
-expect "a target gets seed and path" 0 '^-seed=7 on avx2$' cat "$scratch/fuzz/logs/npy.log"
+expect "fuzz tells its seed" 0 'seed 7, vector path avx512_vnni' "${run_targets[@]}" --seed 7
+expect "a target gets seed and path" 0 '^-seed=7 on avx512_vnni$' cat "$scratch/fuzz/logs/npy.log"
 expect "a drawn seed is told" 0 'seed [1-9][0-9]*, vector path [a-z]' "${run_targets[@]}"
 expect "and given" 0 '^-seed=[1-9][0-9]* on [a-z]' cat "$scratch/fuzz/logs/npy.log"
 
