@@ -4,13 +4,15 @@
 usage: cuda_code_test.py CASE BUILD_DIR [KERNEL]
   opcodes           the table of operations in cubin.py is right for this nvcc (probes.cu)
   kernel KERNEL     golden/cuda/kernels/KERNEL.cu has its instructions in PTX and machine code
-  planted KERNEL    the same without its tensor-core instruction is refused
+  planted KERNEL    the same without its tensor-core instruction is refused; after `kernel KERNEL`,
+                    whose PTX it takes from BUILD_DIR/cuda_code
 The kernels are compiled by the commands of BUILD_DIR/compile_commands.json.
 """
 import json
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -89,8 +91,16 @@ def report(machine_code, target):
         print(f"sm_{target} {name}: {sum(counts.values())} instructions, {shown}")
 
 
-def case_kernel(build, kernel, folder):
+def kept_folder(build, kernel):
+    """Where `kernel KERNEL` leaves what nvcc made, for `planted KERNEL`: compiling takes a minute."""
+    return build.resolve() / "cuda_code" / kernel
+
+
+def case_kernel(build, kernel, _):
     wanted, targets = EXPECTED[kernel]
+    folder = kept_folder(build, kernel)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     command, cwd = command_of(build, kernel, targets)
     compile_kept(command, folder, cwd)
     found = []
@@ -113,10 +123,8 @@ def assemble(ptx, target, folder):
 def case_planted(build, kernel, folder):
     wanted, targets = EXPECTED[kernel]
     target = targets[-1]
-    command, cwd = command_of(build, kernel, (target,))
-    compile_kept(command, folder, cwd)
     pattern, operation = wanted[0]
-    ptx = one_file(folder, target, "ptx").read_text()
+    ptx = one_file(kept_folder(build, kernel), target, "ptx").read_text()
     without, removed = re.subn(rf"(@!?[%\w]+\s+)?{pattern}[^;]*;", "", ptx)
     print(f"{removed} instructions taken out of the PTX")
     found = complaints(without, assemble(without, target, folder), wanted)
