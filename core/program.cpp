@@ -25,6 +25,11 @@ std::int64_t Program::dram_bytes() const {
   return end;
 }
 
+std::string semaphore_name(const Program& program, std::size_t semaphore) {
+  const std::string& name = program.semaphores[semaphore].name;
+  return name.empty() ? "semaphore " + std::to_string(semaphore) : name;
+}
+
 std::string origin_text(const Program& program, const Origin& origin) {
   const auto layer = static_cast<std::size_t>(origin.layer);
   const std::string name = layer < program.layers.size() ? program.layers[layer].name

@@ -55,6 +55,9 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
+// "act_ready", or "semaphore 3" where the program gives no name.
+std::string semaphore_name(const Program& program, std::size_t semaphore);
+
 // "conv2 tile 3, n 0..1, y 0..8, x 0..16, c 32..48"
 std::string origin_text(const Program& program, const Origin& origin);
 

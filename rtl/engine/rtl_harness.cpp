@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "core/timing_model.h"
-#include "rtl/engine/watchdog.h"
+#include "core/who_waits.h"
 
 namespace qsim {
 namespace {
@@ -138,7 +138,7 @@ void RtlHarness::note(unsigned started, unsigned done, unsigned freed) {
 std::string RtlHarness::waiting_text() const {
   std::array<UnitProgress, kUnits> progress;
   for (std::size_t u = 0; u < kUnits; ++u) {
-    progress[u] = {progress_[u].fed, progress_[u].started, progress_[u].done};
+    progress[u] = {progress_[u].started, progress_[u].done};
   }
   return who_waits(program_, progress) +
          "\n  open bursts: " + std::to_string(read_port_.open_bursts()) + " read, " +

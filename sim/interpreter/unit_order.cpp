@@ -1,6 +1,7 @@
 #include "sim/interpreter/unit_order.h"
 
 #include "core/program_text.h"
+#include "core/who_waits.h"
 
 namespace qsim::interpreter {
 namespace {
@@ -9,11 +10,6 @@ constexpr std::array<Unit, kUnits> kAllUnits = {Unit::kLoad, Unit::kExecute, Uni
                                                 Unit::kStore};
 
 bool has(std::uint16_t mask, std::size_t semaphore) { return ((mask >> semaphore) & 1) != 0; }
-
-std::string semaphore_text(const Program& program, std::size_t semaphore) {
-  const std::string& name = program.semaphores[semaphore].name;
-  return name.empty() ? "semaphore " + std::to_string(semaphore) : name;
-}
 
 }  // namespace
 
@@ -113,51 +109,22 @@ void UnitOrder::finish(Unit unit) {
     if (!has(program_.stream(unit).signal_mask(index), s)) continue;
     if (++value_[s] > kSemaphoreMax) {
       throw InternalError(command_label(program_, unit, index) + " raises " +
-                          semaphore_text(program_, s) + " above " + std::to_string(kSemaphoreMax));
+                          semaphore_name(program_, s) + " above " + std::to_string(kSemaphoreMax));
     }
   }
 }
 
 void UnitOrder::check_end() const {
-  for (const Unit unit : kAllUnits) {
-    if (progress(unit).done != program_.stream(unit).size()) report_deadlock();
-  }
+  std::array<UnitProgress, kUnits> progress;
+  for (std::size_t u = 0; u < kUnits; ++u) progress[u] = {progress_[u].started, progress_[u].done};
+  const std::string waiting = who_waits(program_, progress);
+  QSIM_CHECK(waiting.empty(), "deadlock in program '" + program_.name + "':" + waiting);
   for (std::size_t s = 0; s < kSemaphores; ++s) {
     if (value_[s] == program_.semaphores[s].initial) continue;
-    throw InternalError("program '" + program_.name + "' ends with " + semaphore_text(program_, s) +
+    throw InternalError("program '" + program_.name + "' ends with " + semaphore_name(program_, s) +
                         " at " + std::to_string(value_[s]) + "; it began at " +
                         std::to_string(program_.semaphores[s].initial));
   }
-}
-
-void UnitOrder::report_deadlock() const {
-  std::string text = "deadlock in program '" + program_.name + "':";
-  for (const Unit unit : kAllUnits) text += "\n  " + waiting_text(unit);
-  throw InternalError(text);
-}
-
-std::string UnitOrder::waiting_text(Unit unit) const {
-  const std::size_t next = progress(unit).started;
-  if (next == program_.stream(unit).size()) {
-    return std::string(kUnitNames[static_cast<std::size_t>(unit)]) + " has no command left";
-  }
-  std::string text = command_label(program_, unit, next) + " waits for";
-  for (std::size_t s = 0; s < kSemaphores; ++s) {
-    if (!has(program_.stream(unit).wait_mask(next), s) || value_[s] != 0) continue;
-    text += " " + semaphore_text(program_, s) + " (" + signallers_text(s) + ")";
-  }
-  return text;
-}
-
-std::string UnitOrder::signallers_text(std::size_t semaphore) const {
-  for (const Unit unit : kAllUnits) {
-    const CommandStream stream = program_.stream(unit);
-    for (std::size_t i = progress(unit).done; i < stream.size(); ++i) {
-      if (!has(stream.signal_mask(i), semaphore)) continue;
-      return "next signalled by " + command_label(program_, unit, i);
-    }
-  }
-  return "no command left signals it";
 }
 
 }  // namespace qsim::interpreter

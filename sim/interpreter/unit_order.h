@@ -52,9 +52,6 @@ class UnitOrder {
   Progress& progress(Unit unit) { return progress_[static_cast<std::size_t>(unit)]; }
   const Progress& progress(Unit unit) const { return progress_[static_cast<std::size_t>(unit)]; }
   void check_end() const;
-  [[noreturn]] void report_deadlock() const;
-  std::string waiting_text(Unit unit) const;
-  std::string signallers_text(std::size_t semaphore) const;
 
   const Program& program_;
   std::array<Progress, kUnits> progress_{};

@@ -22,6 +22,8 @@ class Accelerator : public sc_core::sc_module {
                                                    OfmapHandover* handover = nullptr);
 
  private:
+  void check_all_started() const;  // throws InternalError that says who waits for what
+
   RunState run_;
   SemaphoreBank semaphores_;
   LoadUnit load_unit_;

@@ -55,17 +55,13 @@ std::uint16_t SemaphoreBank::missing(std::uint16_t mask) const {
   return static_cast<std::uint16_t>(missing);
 }
 
-std::string SemaphoreBank::name(std::size_t semaphore) const {
-  const std::string& name = program_->semaphores[semaphore].name;
-  return name.empty() ? "semaphore " + std::to_string(semaphore) : name;
-}
-
 void SemaphoreBank::check_drained() const {
   for (std::size_t s = 0; s < kSemaphores; ++s) {
     check_overflow(s);
     QSIM_CHECK(values_[s] == program_->semaphores[s].initial,
-               "the program ends with " + std::to_string(values_[s]) + " tokens in " + name(s) +
-                   "; it began with " + std::to_string(program_->semaphores[s].initial));
+               "the program ends with " + std::to_string(values_[s]) + " tokens in " +
+                   semaphore_name(*program_, s) + "; it began with " +
+                   std::to_string(program_->semaphores[s].initial));
   }
 }
 
@@ -77,8 +73,9 @@ void SemaphoreBank::settle(std::size_t semaphore, std::uint64_t cycle) {
 
 void SemaphoreBank::check_overflow(std::size_t semaphore) const {
   QSIM_CHECK(values_[semaphore] <= kSemaphoreMax,
-             name(semaphore) + " overflows at cycle " + std::to_string(changed_cycle_[semaphore]) +
-                 ": " + std::to_string(values_[semaphore]) + " tokens; at most " +
+             semaphore_name(*program_, semaphore) + " overflows at cycle " +
+                 std::to_string(changed_cycle_[semaphore]) + ": " +
+                 std::to_string(values_[semaphore]) + " tokens; at most " +
                  std::to_string(kSemaphoreMax));
 }
 

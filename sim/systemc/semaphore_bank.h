@@ -28,8 +28,6 @@ class SemaphoreBank {
   // Semaphores of `mask` at zero.
   std::uint16_t missing(std::uint16_t mask) const;
   int value(std::size_t semaphore) const { return values_[semaphore]; }
-  // "act_ready", or "semaphore 3" where the program gives no name.
-  std::string name(std::size_t semaphore) const;
   // Throws InternalError when a semaphore is not back at its initial value.
   void check_drained() const;
 

@@ -1,6 +1,4 @@
-#include "rtl/engine/watchdog.h"
-
-#include <algorithm>
+#include "core/who_waits.h"
 
 #include "core/error.h"
 #include "core/program_text.h"
@@ -10,11 +8,6 @@ namespace {
 
 using Progress = std::array<UnitProgress, kUnits>;
 using Tokens = std::array<int, kSemaphores>;
-
-std::string semaphore_name(const Program& program, std::size_t s) {
-  const std::string& name = program.semaphores[s].name;
-  return name.empty() ? "semaphore " + std::to_string(s) : name;
-}
 
 bool has(std::uint16_t mask, std::size_t s) { return ((mask >> s) & 1) != 0; }
 
@@ -81,7 +74,7 @@ void check_tokens_drained(const Program& program) {
   Progress all;
   for (std::size_t u = 0; u < kUnits; ++u) {
     const std::size_t size = program.streams[u].size();
-    all[u] = {size, size, size};
+    all[u] = {size, size};
   }
   const Tokens tokens = tokens_after(program, all);
   for (std::size_t s = 0; s < kSemaphores; ++s) {
