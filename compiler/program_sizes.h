@@ -10,9 +10,7 @@ namespace qsim {
 
 struct ProgramSizes {
   std::int64_t writable_bytes = 0;  // of DRAM: the input and all ofmaps, channels padded to blocks
-  // Of these, at most, in memory at a time where every ofmap is handed over during the run
-  // (RunOptions::take_ofmap) in the SystemC engine.
-  std::int64_t live_bytes = 0;
+  std::int64_t largest_layer_bytes = 0;  // of these one layer's ifmap and ofmap, of the largest
   std::int64_t constant_bytes = 0;       // weights and parameters, padded to the array
   std::int64_t largest_block_bytes = 0;  // weights of array_cols output channels of one layer
   std::int64_t ofmap_elems = 0;          // of all program layers, without the padding

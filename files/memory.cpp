@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMegabyte = 1'000'000;
-// Asking the kernel takes some 0.3 ms. A model's tensors, however small, are asked for together.
+// Asking the kernel takes some 0.3 ms. The small tensors of a model are judged together.
 constexpr std::int64_t kSmallBytes = kMegabyte / 4;
 
 // The number after `key` at the start of a line; `otherwise` where there is none.
@@ -112,14 +112,6 @@ std::int64_t process_bytes(const MemorySources& sources) {
   return std::min(left_of(RLIMIT_AS, size * page), left_of(RLIMIT_DATA, data * page));
 }
 
-std::int64_t resident_bytes() {
-  std::ifstream stream("/proc/self/statm");
-  std::int64_t size = 0;
-  std::int64_t resident = 0;
-  stream >> size >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
 void require(std::int64_t bytes, std::int64_t available, const std::string& what) {
   if (bytes <= available) return;
   throw_bad_input(what + ": needs about " + memory_text(bytes) + "; " + memory_text(available) +
@@ -139,18 +131,10 @@ std::string memory_text(std::int64_t bytes) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GB";
 }
 
-void require_memory(std::int64_t bytes, const std::string& what) {
-  if (bytes >= kSmallBytes) require(bytes, available_memory_bytes(), what);
-}
-
-void require_memory_in_all(std::int64_t bytes, std::int64_t given_back_bytes,
-                           const std::string& what) {
-  const std::int64_t resident = resident_bytes();
-  const auto with_resident = [resident](std::int64_t available) {
-    return available < kUnlimited - resident ? available + resident : available;
-  };
-  require(bytes, with_resident(available_memory_bytes()), what);
-  require(checked_add(bytes, given_back_bytes), with_resident(process_bytes({})), what);
+void require_memory(std::int64_t bytes, const std::string& what, std::int64_t unbacked_bytes) {
+  if (bytes < kSmallBytes) return;
+  require(bytes, available_memory_bytes(), what);
+  require(checked_add(bytes, unbacked_bytes), process_bytes({}), what);
 }
 
 }  // namespace qsim

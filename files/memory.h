@@ -1,6 +1,6 @@
-// Whether memory for what is about to be made is there. Linux gives more than it has and kills the
-// process when that is used; so large allocations ask first, and a run that would not fit is an
-// error.
+// Whether there is memory for what is about to be made. Linux gives out more memory than it has,
+// and kills a process that uses it. So large allocations ask first, and a run that would not fit is
+// an error.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace qsim {
 
-// Where the kernel says what there is; tests bring their own.
+// The files in which the kernel says how much there is; tests bring their own.
 struct MemorySources {
   std::filesystem::path proc = "/proc";
   std::filesystem::path cgroup = "/sys/fs/cgroup";
@@ -20,15 +20,11 @@ struct MemorySources {
 std::int64_t available_memory_bytes(const MemorySources& sources = {});
 
 // Throws Error (exit code 3), "WHAT: needs about 5.2 GB; 2.1 GB are available
-// (docs/reference/limits.md)", unless there is memory for so many bytes more. What is small is not
-// looked into.
-void require_memory(std::int64_t bytes, const std::string& what);
-
-// The same for all that this process will have in memory at a time, what it has now included.
-// `given_back_bytes` are those whose pages go back while it works (core/page_release.h): no memory,
-// but they count against RLIMIT_AS and RLIMIT_DATA.
-void require_memory_in_all(std::int64_t bytes, std::int64_t given_back_bytes,
-                           const std::string& what);
+// (docs/reference/limits.md)", unless there is memory for so many bytes more than the process has
+// now. A small number of bytes is not judged. `unbacked_bytes` are room that has no memory in it:
+// pages not yet written, or freed on the way (core/page_release.h). Only RLIMIT_AS and RLIMIT_DATA
+// count them.
+void require_memory(std::int64_t bytes, const std::string& what, std::int64_t unbacked_bytes = 0);
 
 // "5.2 GB", "310 MB"
 std::string memory_text(std::int64_t bytes);

@@ -29,7 +29,7 @@ Graph graph_of(const Options& options, const ArchConfig& config) {
 ExitCode compile_command(Context& context) {
   const Options& options = context.options();
   const ArchConfig config = load_config(options);
-  const Program program = compile(graph_of(options, config), config);
+  const Program program = Compilation(graph_of(options, config), config).program();
   if (options.program_out == "-") {
     context.print(text_of(program));
     return ExitCode::kOk;

@@ -31,17 +31,12 @@ void append(const Tensor& from, std::int64_t pictures, std::int64_t done, Tensor
               to.bytes.begin() + static_cast<std::ptrdiff_t>(one) * done);
 }
 
-// Of what is kept for every picture: its outputs, again (as they are or as the model ends) in the
-// model's layout and as the bytes of a file with --out, and where they are not read from their file
-// one by one the pictures.
+// The outputs of all pictures; with --out again in the model's layout and as the bytes of a file.
 std::int64_t series_bytes(const Graph& graph, const PictureSeries& series, const Options& options) {
-  const std::int64_t batch = graph.input.shape.batch;
-  const std::int64_t output = element_count(graph.layers.back().output.shape.nhwc()) / batch;
-  const std::int64_t picture = element_count(graph.input.shape.nhwc()) / batch;
+  const std::int64_t output =
+      element_count(graph.layers.back().output.shape.nhwc()) / graph.input.shape.batch;
   const std::int64_t out_bytes = options.out.empty() ? 0 : graph.host.float_output ? 8 : 2;
-  const std::int64_t pictures = series.labelled() ? 0 : 2;
-  return checked_mul(series.count(),
-                     checked_add(checked_mul(output, 1 + out_bytes), pictures * picture));
+  return checked_mul(series.count(), checked_mul(output, 1 + out_bytes));
 }
 
 // The last batch keeps what the one before it left in places without a picture.

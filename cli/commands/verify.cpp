@@ -114,12 +114,6 @@ void verify_pictures(Context& context, Verification& verification, GoldenSelecti
   }
 }
 
-void judge_memory(const Model& model, const ArchConfig& config, const Options& options) {
-  std::int64_t recorded = 0;
-  for (const Tensor& tensor : model.recorded) recorded += std::ssize(tensor.bytes);
-  require_memory_for(model.name, model.graph, config, options, recorded);
-}
-
 // The model for as many pictures at a time as there are, at most.
 Model load_for_series(const Options& options, const ArchConfig& config) {
   Model model = load_model(options, config);
@@ -138,7 +132,7 @@ void cut(Model& model, const InputSource& source, const Options& options, const 
                                       std::to_string(batch) + " of --batch");
   }
   model.own_input = cut_layers(model, source.at(model, 0), options.layers, &golden);
-  judge_memory(model, config, options);
+  require_memory_for(model.name, model.graph, config, options);
 }
 
 Sheet verify_model(Context& context, Verification& verification, GoldenSelection& golden) {
@@ -146,7 +140,7 @@ Sheet verify_model(Context& context, Verification& verification, GoldenSelection
   const ArchConfig config = load_config(options);
   Model model = load_for_series(options, config);
   if (options.layers.empty()) {
-    judge_memory(model, config, options);
+    require_memory_for(model.name, model.graph, config, options);
   } else {
     require_memory_for_golden(model.name, model.graph, options);  // up to the cut
   }

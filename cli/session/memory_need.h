@@ -10,17 +10,30 @@
 
 namespace qsim {
 
-// The formula of docs/reference/limits.md: an upper bound of what the whole process has in memory
-// at any time, near enough to refuse only what would hardly fit. `graph` is what will be compiled.
-// Throws Error (exit code 4) where the command has a program and the accelerator cannot run it.
-std::int64_t memory_need_bytes(const Graph& graph, const ArchConfig& arch, const Options& options);
+// Bytes that a command takes at most, beyond those of the network that is loaded, by what they are
+// for (docs/reference/limits.md). Each is a sum over shapes; none is measured.
+struct MemoryNeed {
+  std::int64_t tensors = 0;  // the input, and what golden computes and packs
+  std::int64_t program = 0;  // weights as the array takes them, commands and their times
+  std::int64_t dram = 0;     // input and ofmaps as the accelerator has them, and its scratchpads
+  std::int64_t files = 0;    // what is put together in memory before it is written
+  // Room that has no memory: pages that are freed while the command works, and the part of a
+  // growing text that is not yet written. Only ulimit counts it.
+  std::int64_t unbacked = 0;
 
-// Throws Error (exit code 3) naming the model when that is more than there is. `more_bytes` are of
-// what is not in the formula.
+  std::int64_t bytes() const;  // all but `unbacked`, and a little for the process itself
+};
+
+// `graph` is what will be compiled. Throws Error (exit code 4) where the command has a program and
+// the accelerator cannot run it.
+MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options& options);
+
+// Throws Error (exit code 3) naming the model when that is more than there is. `more_bytes` are
+// those of a series of pictures.
 void require_memory_for(const std::string& model, const Graph& graph, const ArchConfig& arch,
                         const Options& options, std::int64_t more_bytes = 0);
 
-// The same for golden alone, keeping the last layer: what runs before a cut by --layers.
+// The same for golden alone, which keeps the last layer: what runs before a cut by --layers.
 void require_memory_for_golden(const std::string& model, const Graph& graph,
                                const Options& options);
 

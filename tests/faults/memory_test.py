@@ -82,6 +82,69 @@ def estimated_first(qsim):
             check("needs about " in outcome.stderr, outcome.stderr)
 
 
+# One channel, of which the array makes as many as it is wide: activations are most of the memory.
+WIDE = """input: {shape: [1, 900, 900, 1], dtype: int8}
+layers:
+  - {op: relu}
+  - {op: conv2d, out_channels: 1, kernel: 1}
+"""
+MANY_COMMANDS = """input: {shape: [1, 1, 1, 4], dtype: int8}
+layers:
+  - {op: fully_connected, out_features: 400000}
+"""
+LARGE_OUTPUT = """input: {shape: [1, 1000, 1000, 1], dtype: int8}
+layers:
+  - {op: conv2d, out_channels: 64, kernel: 1}
+"""
+JUDGED = [(words.split(), None) for words in (
+    "run --model alexnet", "run --model alexnet --batch 8", "run --model alexnet --no-verify",
+    "run --model alexnet --no-data", "run --model alexnet --dump-layers d", "verify --model alexnet",
+    "compile --model alexnet", "compile --model alexnet --out p", "export-vectors --model alexnet --out v",
+    "golden run --model alexnet --images 1")] + [
+    (["run", "--config", "tpu128x128"], WIDE), (["run", "--config", "tpu128x128", "--engine", "interpreter"], WIDE),
+    (["verify", "--config", "tpu128x128"], WIDE), (["run", "--config", "pe4x4"], MANY_COMMANDS),
+    (["compile", "--config", "pe4x4", "--out", "p"], MANY_COMMANDS), (["run", "--out", "o"], LARGE_OUTPUT),
+    (["golden", "run", "--images", "20000"], WIDE.replace("900", "64"))]
+
+
+def peak_bytes(qsim, folder, words):
+    """What a run without a limit takes."""
+    with subprocess.Popen([qsim, *words, "--quiet"], cwd=folder, stdout=subprocess.DEVNULL,
+                          env={**os.environ, "QSIM_GOLDEN": "cpu"}) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    check(process.returncode == 0, f"{' '.join(words)}: exit code {process.returncode}")
+    return 1024 * used.ru_maxrss
+
+
+def judged(qsim):
+    """The estimate is right in both directions, for each kind of command. With less memory than a run takes it is
+    refused by name, and not in the middle of the work. With three times as much, which has room for the pages
+    that it frees, it runs."""
+    for words, network in JUDGED:
+        with work_folder() as work:
+            if network is not None:
+                with open(os.path.join(work, "network.yaml"), "w", encoding="utf-8") as file:
+                    file.write(network)
+                words = words + ["--model", "./network.yaml"]
+            what = " ".join(words)
+            peak = peak_bytes(qsim, work, words)
+            least = least_limit(qsim, work, words, what, peak)
+            print(f"{what}: takes {peak / MB:.0f} MB, runs with a limit of {least / peak:.2f} times as much")
+
+
+def least_limit(qsim, folder, words, what, peak):
+    """The least of some limits on the data segment with which the command runs."""
+    for tenths in (3, 6, 9, 12, 16, 20, 24, 28, 32):
+        outcome = run(qsim, folder, words, peak * tenths // 10, resource.RLIMIT_DATA)
+        if outcome.returncode == 0:
+            return peak * tenths // 10
+        check_error(outcome, what)
+        check("needs about " in outcome.stderr, f"{what} with {tenths / 10} times its memory: {outcome.stderr}")
+    check(False, f"{what} is refused with 3 times its memory")
+    return 0
+
+
 def npy_of(shape):
     header = f"{{'descr': '|i1', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
@@ -137,7 +200,8 @@ def declared(qsim):
 
 def main():
     what, qsim = sys.argv[1:]
-    {"little_memory": little_memory, "estimated_first": estimated_first, "declared": declared}[what](qsim)
+    {"little_memory": little_memory, "estimated_first": estimated_first, "declared": declared,
+     "judged": judged}[what](qsim)
 
 
 if __name__ == "__main__":

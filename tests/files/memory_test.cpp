@@ -89,10 +89,19 @@ TEST(MemoryText, IsRoundedUpToWhatPeopleRead) {
 
 TEST(RequireMemory, AllThatThereIsMayBeTaken) {
   require_memory(1, "small");
-  require_memory_in_all(1, 0, "small");
   expect_contains(error_of([] { require_memory(std::int64_t{1} << 60, "large"); }), "needs about");
-  expect_contains(error_of([] { require_memory_in_all(std::int64_t{1} << 60, 0, "large"); }),
-                  "large: needs about");
+}
+
+TEST(RequireMemory, RoomWithoutMemoryCountsAgainstTheLimitsOfTheProcessAlone) {
+  const std::int64_t room = std::int64_t{1} << 50;  // more than any machine has
+  require_memory(kMiB, "m", room);
+  rlimit old{};
+  ::getrlimit(RLIMIT_DATA, &old);
+  const rlimit limit{rlim_t{1} << 40, old.rlim_max};
+  ::setrlimit(RLIMIT_DATA, &limit);
+  const std::string message = error_of([&] { require_memory(kMiB, "m", room); });
+  ::setrlimit(RLIMIT_DATA, &old);
+  expect_contains(message, "m: needs about ");
 }
 
 }  // namespace
