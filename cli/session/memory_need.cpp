@@ -25,6 +25,7 @@ constexpr std::int64_t text_bytes(std::int64_t bytes, std::int64_t commands) {
 struct Sizes {
   std::int64_t input = 0;
   std::int64_t weights = 0;
+  std::int64_t largest_weights = 0;
   std::int64_t conv_weights = 0;  // golden packs them
   std::int64_t largest_conv_weights = 0;
   std::int64_t outputs = 0;  // of all layers
@@ -45,12 +46,14 @@ Sizes sizes_of(const Graph& graph) {
     sizes.largest_output = std::max(sizes.largest_output, sizes.last_output);
     if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
       sizes.weights += fc->weights.elems();
+      sizes.largest_weights = std::max(sizes.largest_weights, fc->weights.elems());
     } else if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
       sizes.weights += conv->weights.elems();
       sizes.conv_weights += conv->weights.elems();
       sizes.largest_conv_weights = std::max(sizes.largest_conv_weights, conv->weights.elems());
     }
   }
+  sizes.largest_weights = std::max(sizes.largest_weights, sizes.largest_conv_weights);
   if (graph.layers.empty()) return sizes;
   const ImageShape& last = graph.layers.back().output.shape;
   if (last.height == 1 && last.width == 1) sizes.scores = 2 * sizeof(double) * last.channels;
@@ -89,6 +92,7 @@ MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options
   need.program = program.commands * (kCommandBytes + kTimesBytes);
   if (dumps) {
     need.program += program.constant_bytes;
+    need.files = sizes.largest_weights + sizes.largest_output;  // one file of the trace at a time
   } else {
     add_program_in_place(need, sizes, program);
   }
@@ -105,7 +109,7 @@ MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options
   if (frees)
     need.unbacked = std::max(need.unbacked, program.writable_bytes - program.largest_layer_bytes);
   // Once as 8-bit values or float32, and once as the bytes of the file.
-  if (!options.out.empty()) need.files = (graph.host.float_output ? 8 : 2) * sizes.last_output;
+  if (!options.out.empty()) need.files += (graph.host.float_output ? 8 : 2) * sizes.last_output;
   return need;
 }
 
