@@ -62,10 +62,14 @@ void check_requantization(const Layer& layer, const Requantization& requantizati
 }
 
 void check_window(const Layer& layer, const Window& window) {
-  if (window.kernel_h < 1 || window.kernel_w < 1) fail(layer, "kernel smaller than 1");
-  if (window.stride_h < 1 || window.stride_w < 1) fail(layer, "stride smaller than 1");
+  if (window.kernel_h < 1 || window.kernel_w < 1) {
+    fail(layer, "kernel is smaller than 1; allowed: 1 or more");
+  }
+  if (window.stride_h < 1 || window.stride_w < 1) {
+    fail(layer, "stride is smaller than 1; allowed: 1 or more");
+  }
   if (window.pad_top < 0 || window.pad_left < 0 || window.pad_bottom < 0 || window.pad_right < 0) {
-    fail(layer, "negative padding");
+    fail(layer, "padding is negative; allowed: 0 or more");
   }
 }
 
@@ -115,7 +119,7 @@ void check(const Layer& layer, const MaxPool& pool, const Value& input) {
   check_quantization_kept(layer, input);
   if (w.pad_top >= w.kernel_h || w.pad_bottom >= w.kernel_h || w.pad_left >= w.kernel_w ||
       w.pad_right >= w.kernel_w) {
-    fail(layer, "padding as large as the pooling kernel");
+    fail(layer, "padding is as large as the pooling kernel; allowed: less");
   }
   const ImageShape& in = input.shape;
   const ImageShape& out = layer.output.shape;

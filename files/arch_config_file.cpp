@@ -34,7 +34,7 @@ ArchConfig load_arch_config(const std::filesystem::path& path) {
       config.*field.number = number_field(*node, field);
     } else {
       config.*field.text = node->text();
-      if (node->text().empty()) node->fail("an empty text");
+      if (node->text().empty()) node->fail("the text is empty; give one, or leave the key out");
     }
   }
   // What remains are limits between fields, which have no one line.

@@ -45,7 +45,7 @@ FileBeneath::FileBeneath(const fs::path& folder, const std::string& name, const 
   const auto refuse = [&](const std::string& what) { throw_bad_input(where + ": " + what); };
   if (!is_plain_relative(name)) {
     refuse("external data location '" + shown(name) +
-           "'; expected a path beneath the model's folder, without '..'");
+           "'; expected a path inside the model's folder, without '..'");
   }
   const Descriptor home(
       open_again(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -59,15 +59,15 @@ FileBeneath::FileBeneath(const fs::path& folder, const std::string& name, const 
   const fs::path file_path = real_path(found.get());
   if (folder_path.empty() || file_path.empty()) {
     refuse("external data file '" + path_.string() +
-           "' cannot be held against the model's folder: /proc is not mounted here");
+           "' cannot be checked to be in the model's folder: /proc is not mounted here");
   }
   if (!is_beneath(file_path, folder_path)) {
     refuse("external data location '" + name +
-           "' leads out of the model's folder; expected a file beneath it");
+           "' leads out of the model's folder; expected a file inside it");
   }
   struct stat status {};
   if (::fstat(found.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    refuse("external data location '" + name + "' is no regular file");
+    refuse("external data location '" + name + "' is not a regular file");
   }
   file_.reset(
       open_again(("/proc/self/fd/" + std::to_string(found.get())).c_str(), O_RDONLY | O_CLOEXEC));

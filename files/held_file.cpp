@@ -56,7 +56,9 @@ void HeldFile::require_unchanged() const {
   const bool written =
       now.st_size != opened_.st_size || !same_time(now.st_mtim, opened_.st_mtim) ||
       (now.st_nlink == opened_.st_nlink && !same_time(now.st_ctim, opened_.st_ctim));
-  if (written) fail(path_, "was changed while it was read; expected a file that nobody writes to");
+  if (written) {
+    fail(path_, "was changed while it was read; run qsim again when nothing writes to it");
+  }
 }
 
 }  // namespace qsim

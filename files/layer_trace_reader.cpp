@@ -156,7 +156,7 @@ void require_whole(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error) || fs::exists(folder / kLayerTraceFile, error)) return;
   throw_bad_input(folder.string() + ": has no " + std::string(kLayerTraceFile) +
-                  ": not a layer trace, or one that was not written to its end");
+                  "; it is not a layer trace, or its writing was interrupted");
 }
 
 // Which file trace.yaml is, and as of when.
@@ -173,8 +173,9 @@ Stamp stamp_of(const fs::path& folder) {
 // the tensors.
 void require_unchanged(const fs::path& folder, const Stamp& before) {
   if (stamp_of(folder) == before) return;
-  throw_bad_input(folder.string() +
-                  ": was written to while it was read; expected a layer trace that is whole");
+  throw_bad_input(
+      folder.string() +
+      ": the layer trace was changed while it was read; run qsim again when nothing writes to it");
 }
 
 }  // namespace

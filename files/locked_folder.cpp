@@ -61,15 +61,17 @@ bool LockedFolder::open_and_lock(const fs::path& path, std::vector<fs::path>& ma
   folder_.reset(open_again(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_.is_open()) {
     if (errno == ENOENT) return false;
-    if (errno != EACCES)
+    if (errno != EACCES) {
       throw_bad_input(path.string() + ": cannot be written: " + error_reason(errno));
+    }
   } else if (lock_again(folder_.get()) == 0) {
     if (!same_folder(folder_.get(), path)) return false;
     is_locked_ = true;
   } else if (errno == EWOULDBLOCK) {
     std::erase(made, path);  // it is the other's now, though it may still be empty
-    throw_bad_input(path.string() +
-                    ": another qsim process writes into this folder; expected one at a time");
+    throw_bad_input(
+        path.string() +
+        ": another qsim process is writing into this folder; wait for it, or name another folder");
   }
   make_folder(path);  // says what is wrong with it, if it cannot be written
   return true;

@@ -85,7 +85,7 @@ class HeaderParser {
     const char quote = peek();
     if (quote != '\'' && quote != '"') fail("malformed header: expected a quoted string");
     const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) fail("malformed header: a string without end");
+    if (end == std::string_view::npos) fail("malformed header: a string has no closing quote");
     const std::string value(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return value;
@@ -106,8 +106,9 @@ class HeaderParser {
     expect('(');
     while (!accept(')')) {
       dims.push_back(dimension());
-      if (static_cast<std::int64_t>(dims.size()) > kMaxNpyDims)
+      if (static_cast<std::int64_t>(dims.size()) > kMaxNpyDims) {
         fail("more than " + std::to_string(kMaxNpyDims) + " dimensions");
+      }
       if (!accept(',') && peek() != ')') fail("malformed header: expected ',' or ')' in shape");
     }
     return dims;

@@ -11,7 +11,7 @@ namespace {
 std::array<float, 3> three_numbers(const YamlNode& map, std::string_view key, bool positive) {
   const YamlNode& list = map.at(key);
   if (list.items().size() != 3) {
-    list.fail("a list of " + std::to_string(list.items().size()) +
+    list.fail("found a list of " + std::to_string(list.items().size()) +
               "; expected 3 numbers, for R, G and B");
   }
   std::array<float, 3> numbers{};

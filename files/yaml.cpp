@@ -195,7 +195,7 @@ std::vector<std::int64_t> integers(const YamlNode& map, std::string_view key, st
                                    std::int64_t min, std::int64_t max) {
   const YamlNode& list = map.at(key);
   if (list.items().size() != count) {
-    list.fail("a list of " + std::to_string(list.items().size()) + "; expected " +
+    list.fail("found a list of " + std::to_string(list.items().size()) + "; expected " +
               std::to_string(count) + " integers");
   }
   std::vector<std::int64_t> values;

@@ -21,16 +21,16 @@ class YamlBuilder : public YAML::EventHandler {
   YamlNode take_root() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (has_root_) node_at(mark).fail("a second document; a file holds one");
+    if (has_root_) node_at(mark).fail("found a second document; allowed: one document in a file");
   }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    node_at(mark, anchor).fail("an empty value; give one, or leave the key out");
+    node_at(mark, anchor).fail("the value is empty; give one, or leave the key out");
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    node_at(mark).fail("an alias ('*name'); aliases and anchors are not allowed");
+    node_at(mark).fail("found an alias ('*name'); aliases and anchors are not allowed");
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -38,7 +38,9 @@ class YamlBuilder : public YAML::EventHandler {
     YamlNode node = node_at(mark, anchor);
     if (awaits_key()) return take_key(node, value);
     // yaml-cpp's tags of untagged scalars: "?" plain, "!" quoted.
-    if (tag != "?" && tag != "!" && !tag.empty()) node.fail("a tag ('" + tag + "'); not allowed");
+    if (tag != "?" && tag != "!" && !tag.empty()) {
+      node.fail("found a tag ('" + tag + "'); tags are not allowed");
+    }
     node.quoted_ = tag == "!";
     node.scalar_ = value;
     add(std::move(node));
@@ -70,7 +72,7 @@ class YamlBuilder : public YAML::EventHandler {
     node.line_ = mark.line + 1;
     node.column_ = mark.column + 1;
     if (!open_.empty() && open_.back().has_key) node.path_ = open_.back().key;
-    if (anchor != 0) node.fail("an anchor ('&name'); aliases and anchors are not allowed");
+    if (anchor != 0) node.fail("found an anchor ('&name'); aliases and anchors are not allowed");
     return node;
   }
 
@@ -92,9 +94,9 @@ class YamlBuilder : public YAML::EventHandler {
   }
 
   void open(YamlNode node, YamlNode::Kind kind) {
-    if (awaits_key()) node.fail("a list or map as a key; keys are plain words");
+    if (awaits_key()) node.fail("found a list or map as a key; expected a plain word");
     if (static_cast<std::int64_t>(open_.size()) >= kMaxYamlDepth) {
-      node.fail("nested deeper than " + std::to_string(kMaxYamlDepth) + " levels");
+      node.fail("nested too deep; allowed: " + std::to_string(kMaxYamlDepth) + " levels");
     }
     node.kind_ = kind;
     open_.emplace_back();

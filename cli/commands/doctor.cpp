@@ -49,7 +49,7 @@ Check golden_check() {
     if (std::getenv("QSIM_GOLDEN") == nullptr) return {"QSIM_GOLDEN", true, "not set, so auto"};
     const golden::CudaStatus& cuda = golden::cuda_status();
     const bool missing = name == "cuda" && !cuda.usable();
-    return {"QSIM_GOLDEN", true, missing ? "cuda; the CPU stands in: " + cuda.reason : name};
+    return {"QSIM_GOLDEN", true, missing ? "cuda; the CPU is used: " + cuda.reason : name};
   } catch (const Error& error) {
     return {"QSIM_GOLDEN", false, error.what()};
   }

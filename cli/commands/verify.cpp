@@ -127,9 +127,9 @@ void cut(Model& model, const InputSource& source, const Options& options, const 
          GoldenSelection& golden) {
   const std::int64_t batch = model.graph.input.shape.batch;
   if (source.pictures() > batch) {
-    throw Error(ExitCode::kUsage, "--layers takes one batch; --images " +
-                                      std::to_string(source.pictures()) + " is more than the " +
-                                      std::to_string(batch) + " of --batch");
+    throw Error(ExitCode::kUsage, "--layers compares one batch; --images " +
+                                      std::to_string(source.pictures()) + " is more than --batch " +
+                                      std::to_string(batch));
   }
   model.own_input = cut_layers(model, source.at(model, 0), options.layers, &golden);
   require_memory_for(model.name, model.graph, config, options);

@@ -67,7 +67,7 @@ enum class Batch : std::uint8_t { kOfGraph, kAny };
   const bool flat_batch = vector && tensor.shape.size() == 2 && tensor.elems() > 0 &&
                           tensor.elems() / tensor.shape[0] == element_count(expected) / expected[0];
   if ((other_batch == expected && tensor.elems() > 0) || flat_batch) {
-    message += "; --batch " + std::to_string(tensor.shape[0]) + " takes as many at a time";
+    message += "; --batch " + std::to_string(tensor.shape[0]) + " runs that many at a time";
   }
   throw_bad_input(message);
 }

@@ -8,7 +8,7 @@ Tensor preprocess(const Image& image, const Sidecar& sidecar, const InputForm& f
   const ImageShape& shape = form.value.shape;
   const ImageShape expected{1, sidecar.resize_height, sidecar.resize_width, 3};
   if (!(shape == expected)) {
-    throw_bad_input(sidecar.file + ": makes pictures of " + shape_text(expected.nhwc()) +
+    throw_bad_input(sidecar.file + ": resize makes pictures of " + shape_text(expected.nhwc()) +
                     "; graph '" + form.graph + "' takes " + shape_text(shape.nhwc()));
   }
   const Image resized = resize(image, sidecar.resize_height, sidecar.resize_width);

@@ -46,9 +46,9 @@ void require_preprocessing(const InputFile& file, const Model& model) {
   const bool cifar = file.kind == InputKind::kCifar;
   std::filesystem::path expected = model.path;
   expected.replace_extension(".yaml");
-  throw_bad_input(file.path.string() + ": is taken for " +
+  throw_bad_input(file.path.string() + ": is read as " +
                   (cifar ? "a CIFAR-10 batch (.bin)" : "a picture (neither .npy nor .bin)") +
-                  ", and model '" + model.name + "' does not say how to preprocess a picture" +
+                  ", but model '" + model.name + "' does not say how to preprocess a picture" +
                   "; expected " +
                   (model.kind == ModelKind::kOnnx ? expected.string() + " beside it, or " : "") +
                   "a .npy as --input");

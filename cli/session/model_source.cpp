@@ -30,8 +30,8 @@ void load_onnx(Model& model, std::optional<std::int64_t> batch, const Options& o
   const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());
   const std::int64_t outputs = model.graph.layers.back().output.shape.channels;
   if (labels == outputs) return;
-  throw_bad_input(sidecar_path.string() + ": " + std::to_string(labels) +
-                  " labels; the model has " + std::to_string(outputs) + " outputs");
+  throw_bad_input(sidecar_path.string() + ": " + std::to_string(labels) + " labels; expected " +
+                  std::to_string(outputs) + ", one for each output of the model");
 }
 
 void load_workload_file(Model& model, std::optional<std::int64_t> batch, const Options& options) {
@@ -47,7 +47,8 @@ void load_trace(Model& model, std::optional<std::int64_t> batch, const Options& 
   if (batch && *batch != trace.graph.input.shape.batch) {
     throw Error(ExitCode::kUsage, "--batch " + std::to_string(*batch) + ": the layer trace " +
                                       model.path.string() + " has batch " +
-                                      std::to_string(trace.graph.input.shape.batch));
+                                      std::to_string(trace.graph.input.shape.batch) +
+                                      "; leave --batch out");
   }
   model.graph = std::move(trace.graph);
   model.own_input = std::move(trace.input);
@@ -73,9 +74,10 @@ ModelKind model_kind(const fs::path& path) {
   if (fs::is_directory(path, error)) return ModelKind::kLayerTrace;
   if (path.extension() == ".onnx") return ModelKind::kOnnx;
   if (path.extension() == ".yaml" || path.extension() == ".yml") return ModelKind::kWorkload;
-  throw_bad_input(path.string() +
-                  ": not a model by its name; expected an ONNX file (.onnx), a workload (.yaml) or "
-                  "a layer-trace folder");
+  throw_bad_input(
+      path.string() +
+      ": is not the name of a model; expected an ONNX file (.onnx), a workload (.yaml) or "
+      "a layer-trace folder");
 }
 
 void set_batch(Graph& graph, std::int64_t batch) {

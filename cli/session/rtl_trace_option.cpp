@@ -51,7 +51,7 @@ void require_window_in_run(const Options& options, std::uint64_t cycles) {
 void require_whole_fst(const std::filesystem::path& path, const std::filesystem::path& target) {
   if (is_whole_fst(path)) return;
   throw_bad_input(target.string() +
-                  ": cannot be written: the trace is not whole; is the disk full?");
+                  ": cannot be written: the trace is incomplete; is the disk full?");
 }
 
 }  // namespace qsim

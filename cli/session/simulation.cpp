@@ -30,8 +30,8 @@ RunResult set_up_and_run(const Program& program, const Tensor& input, OfmapSink&
   }
   std::unique_ptr<Engine> engine = make_engine(options.engine, settings);
   if (options.no_data && !engine->has_time()) {
-    throw Error(ExitCode::kUsage, "--no-data leaves nothing to do for --engine " + options.engine +
-                                      ", which has no time");
+    throw Error(ExitCode::kUsage, "--no-data does not work with --engine " + options.engine +
+                                      ", which computes data and no times");
   }
   prepare_engine(options.engine, program.arch, settings);
   context.progress("simulating " + with_thousands(program.command_count()) + " commands with " +

@@ -38,7 +38,7 @@ TraceGuard::TraceGuard(const FileReplacement& trace) {
   guarded = new Guarded{temporary, with_suffix(temporary, kHierarchySuffix),
                         with_suffix(temporary, kLockSuffix),
                         "qsim: error: " + trace.target().string() +
-                            ": cannot be written: the trace is not whole; is the disk full?\n"};
+                            ": cannot be written: the trace is incomplete; is the disk full?\n"};
   struct sigaction action {};
   action.sa_handler = on_bus_error;
   ::sigaction(SIGBUS, &action, nullptr);

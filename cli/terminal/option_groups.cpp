@@ -19,7 +19,8 @@ namespace {
 
 void refuse_stdout_as_folder(const std::string& option, const std::string& folder) {
   if (folder != "-") return;
-  usage_error(option + ": takes a folder, so - is not stdout here; a folder of that name is ./-");
+  usage_error(option +
+              ": expected a folder; - is not stdout here, and a folder of that name is ./-");
 }
 
 // A number of std::int64_t, as limits are.
@@ -47,7 +48,7 @@ std::string golden_error(const std::string& text) {
   for (const char* allowed : {"auto", "cpu", "cuda", "cpu,cuda", "cuda,cpu"}) {
     if (text == allowed) return "";
   }
-  return "found '" + text + "'; allowed: cpu, cuda, both with a comma, or auto";
+  return "found '" + text + "'; allowed: auto, cpu, cuda, or cpu,cuda";
 }
 
 void add_global_options(CLI::App& app, Options& options) {
@@ -207,26 +208,34 @@ void add_options(CLI::App& app, Options& options) {
 void check_together(const Options& options, const CLI::App& app) {
   if (options.command == CommandName::kVerify && options.seeds > 0) {
     for (const char* name : {"--model", "--input", "--index", "--batch", "--layers", "--images"}) {
-      if (app.count(name) > 0)
-        usage_error("--seeds draws its own layers; it excludes " + std::string(name));
+      if (app.count(name) > 0) {
+        usage_error("--seeds makes its own layers; leave out " + std::string(name));
+      }
     }
   }
   const std::set<std::string> engines(options.engines.begin(), options.engines.end());
-  if (engines.size() != options.engines.size()) usage_error("--engines names an engine twice");
-  if (options.all_configs && options.seeds == 0) usage_error("--all-configs needs --seeds");
-  if (options.all_configs && options.config_given) usage_error("--all-configs excludes --config");
+  if (engines.size() != options.engines.size()) {
+    usage_error("--engines names an engine twice; name each one once");
+  }
+  if (options.all_configs && options.seeds == 0) {
+    usage_error("--all-configs needs --seeds; give --seeds N");
+  }
+  if (options.all_configs && options.config_given) {
+    usage_error("--all-configs takes every shipped configuration; leave out --config");
+  }
   refuse_stdout_as_folder("--out", options.out);
   refuse_stdout_as_folder("--dump-layers", options.dump_layers);
   trace_window(options);
   if (options.no_data && options.engine == "rtl") {
-    usage_error("--no-data excludes --engine rtl, whose bytes move in any case");
+    usage_error("--no-data does not work with --engine rtl, which always computes the data");
   }
   if (options.no_data && !options.dump_layers.empty()) {
-    usage_error("--dump-layers needs data; it excludes --no-data");
+    usage_error(
+        "--dump-layers writes data, which --no-data does not compute; leave one of them out");
   }
   if (options.command == CommandName::kCompile && options.json == "-" &&
       options.program_out == "-") {
-    usage_error("--json - and --out - both want stdout");
+    usage_error("--json - and --out - cannot both write to stdout; give one of them a file");
   }
 }
 

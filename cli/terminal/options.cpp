@@ -39,9 +39,9 @@ namespace {
 void refuse_late_command(const std::vector<std::string>& remaining) {
   for (const std::string& word : remaining) {
     if (!is_command_word(word)) continue;
-    usage_error("command '" + word +
-                "' stands behind options; of these only --config, --json and --quiet can stand "
-                "before it");
+    usage_error(
+        "the command '" + word +
+        "' comes after options; only --config, --json and --quiet may come before the command");
   }
 }
 
@@ -50,7 +50,7 @@ void refuse_empty_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() > 0 && option->get_expected_max() > 0 &&
         option->as<std::string>().empty()) {
-      usage_error(option->get_name() + ": an empty value");
+      usage_error(option->get_name() + ": the value is empty; give one, or leave the option out");
     }
   }
 }

@@ -34,8 +34,9 @@ std::vector<Output> outputs_of(const Options& options) {
   std::vector<Output> outputs;
   const auto add = [&outputs](const char* option, const std::string& path,
                               bool (*holds)(const std::string&) = nullptr) {
-    if (!path.empty() && (path != "-" || holds != nullptr))
+    if (!path.empty() && (path != "-" || holds != nullptr)) {
       outputs.push_back({option, path, holds});
+    }
   };
   add("--json", options.json);
   add("--out", options.program_out);
@@ -109,8 +110,8 @@ bool is_beneath(const fs::path& path, const fs::path& folder) {
 }
 
 [[noreturn]] void refuse_both(const Output& a, const Output& b, const fs::path& file) {
-  throw Error(ExitCode::kUsage, a.option + " and " + b.option + " both write '" + file.string() +
-                                    "'; expected files of their own");
+  throw Error(ExitCode::kUsage, a.option + " and " + b.option + " would both write '" +
+                                    file.string() + "'; give each its own file");
 }
 
 // A file that another output writes too, or in whose place the other needs a folder.
@@ -173,7 +174,7 @@ void require_not_written(const Options& options, const fs::path& file, const std
   const Place place = place_of(file);
   for (const Output& output : outputs_of(options)) {
     if (!writes(output, place)) continue;
-    throw Error(ExitCode::kUsage, output.option + ": would write over '" + file.string() + "', " +
+    throw Error(ExitCode::kUsage, output.option + " would overwrite '" + file.string() + "', " +
                                       what + " of this run; name another place");
   }
 }

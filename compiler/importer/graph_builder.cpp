@@ -41,8 +41,9 @@ Shape onnx_shape(const ImageShape& shape, Axes axes) {
 std::int64_t resolve_batch(std::int64_t declared, std::int64_t batch, const std::string& where) {
   if (declared == kSymbolic) return batch;
   if (batch != 1 && batch != declared) {
-    throw_unsupported(where + ": batch fixed to " + std::to_string(declared) + " in the file and " +
-                      std::to_string(batch) + " asked for; supported: " + std::to_string(declared));
+    throw_unsupported(where + ": the file fixes the batch at " + std::to_string(declared) +
+                      ", but the run asks for " + std::to_string(batch) +
+                      "; supported: " + std::to_string(declared));
   }
   return declared;
 }
@@ -54,7 +55,7 @@ void check_input_shape(const Declaration& declaration, const std::string& where)
   if (!known) {
     throw_unsupported(where + ": shape " +
                       (declaration.has_shape ? declared_shape_text(declaration) : "unknown") +
-                      "; supported: [N, C, H, W], [N, H, W, C], [N, K], all known but the batch N");
+                      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown");
   }
 }
 

@@ -89,7 +89,9 @@ void import_qgemm(const ModelGraph& model, const ModelNode& node, GraphBuilder& 
   }
   graph.require(reader, Axes::kNk);
   graph.agree(reader, read_quantization(reader, 1, "a"));
-  if (!reader.has_input(7)) reader.refuse("no y_scale, so a float32 output", "a quantized output");
+  if (!reader.has_input(7)) {
+    reader.refuse("y_scale is absent, so the output is float32", "a quantized output");
+  }
   Tensor weights = read_weights(reader, 3, "B", graph.value().shape.channels, trans_b == 1);
   const std::int64_t out_channels = weights.shape[0];
   const std::vector<int> exponents = read_weight_exponents(reader, 4, "b", out_channels);

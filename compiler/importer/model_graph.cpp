@@ -173,7 +173,7 @@ void check_link(const ModelGraph& graph, const ModelNode& node, const std::strin
   if (node.proto->input(0) != tensor) {
     throw_unsupported(node_location(graph, node) + ": input 0 is '" + node.proto->input(0) +
                       "' and the activation '" + tensor +
-                      "' another; supported: the activation as input 0");
+                      "' is another input; supported: the activation as input 0");
   }
   if (node.proto->output_size() != 1 || node.proto->output(0).empty()) {
     throw_unsupported(node_location(graph, node) + ": " +
@@ -252,7 +252,7 @@ std::vector<ModelNode> chain_of(const ModelGraph& graph) {
   for (const ModelNode& node : graph.nodes) {
     if (!visited.contains(node.index)) {
       throw_unsupported(node_location(graph, node) +
-                        ": lies beside the way from input to output; supported: a chain");
+                        ": is not on the path from input to output; supported: one chain of nodes");
     }
   }
   return chain;

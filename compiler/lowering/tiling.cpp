@@ -128,9 +128,10 @@ std::vector<std::int64_t> candidate_sizes(std::int64_t size) {
   throw_unsupported(
       layer_place(layer.name, layer.source) + ": its smallest tile does not fit config '" +
       arch.name + "': it needs " + std::to_string(act_words) + " words of an activation slot (" +
-      std::to_string(arch.act_slot_words()) + " there), " + std::to_string(needs.psums) +
+      std::to_string(arch.act_slot_words()) + " available), " + std::to_string(needs.psums) +
       " of an accumulator half (" + std::to_string(arch.accumulator_half_words()) +
-      " there) and 1 of an output half (" + std::to_string(arch.output_half_words()) + " there)");
+      " available) and 1 of an output half (" + std::to_string(arch.output_half_words()) +
+      " available)");
 }
 
 }  // namespace

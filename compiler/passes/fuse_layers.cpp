@@ -99,7 +99,7 @@ class Fusion {
       if (next_ + 1 == graph_.layers.size()) {
         const Layer& last = graph_.layers[next_];
         throw_unsupported(layer_place(last.name, last.source) +
-                          ": a Flatten needs a layer in front of it or behind it");
+                          ": a Flatten needs a layer before or after it");
       }
       ++next_;
     }

@@ -80,7 +80,7 @@ void check_regions(const Program& program, Violations& violations) {
   for (const DramSegment& segment : program.segments) {
     if (segment.address < end) {
       violations.add("segment " + segment.name + " begins at " + std::to_string(segment.address) +
-                     ", before what lies in front of it ends at " + std::to_string(end));
+                     ", before the region below it ends at " + std::to_string(end));
     }
     end = segment.address + static_cast<std::int64_t>(segment.bytes.size());
   }

@@ -203,7 +203,7 @@ class DramCheck {
           [](std::int64_t a, const DramSegment& segment) { return a < segment.address; });
       if (after != program_.segments.begin() && holds(*(after - 1))) return;
       fault(Unit::kLoad, index,
-            "loads " + run_text(address, load.run_bytes) + ", which lie in no segment");
+            "loads " + run_text(address, load.run_bytes) + ", which are in no segment");
     });
   }
 

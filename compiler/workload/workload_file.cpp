@@ -19,7 +19,7 @@ std::array<std::int64_t, 2> pair_of(const YamlNode& node, std::int64_t min) {
   }
   const std::vector<YamlNode>& items = node.items();
   if (items.size() != 2) {
-    node.fail("a list of " + std::to_string(items.size()) + "; expected n or [h, w]");
+    node.fail("found a list of " + std::to_string(items.size()) + "; expected n or [h, w]");
   }
   return {items[0].integer(min, kMaxKernel), items[1].integer(min, kMaxKernel)};
 }
@@ -30,7 +30,7 @@ void read_pads(const YamlNode& node, Window& window) {
   if (node.kind() == YamlNode::Kind::kList && node.items().size() == 4) {
     for (std::size_t i = 0; i < 4; ++i) pads[i] = node.items()[i].integer(0, kMaxKernel);
   } else if (node.kind() == YamlNode::Kind::kList && node.items().size() != 2) {
-    node.fail("a list of " + std::to_string(node.items().size()) +
+    node.fail("found a list of " + std::to_string(node.items().size()) +
               "; expected n, [h, w] or [top, left, bottom, right]");
   } else {
     const auto [h, w] = pair_of(node, 0);
@@ -71,7 +71,9 @@ void read_ofmap(const YamlNode& map, LayerSpec& spec) {
   spec.per_channel_shift = boolean_or(map, "per_channel_shift", false);
   if (const YamlNode* shift = map.find("shift")) {
     spec.shift = static_cast<int>(shift->integer(0, kMaxShift));
-    if (spec.per_channel_shift) shift->fail("not together with per_channel_shift");
+    if (spec.per_channel_shift) {
+      shift->fail("shift and per_channel_shift exclude each other; give one of them");
+    }
   }
   if (const YamlNode* bias_mean = map.find("bias_mean")) spec.bias_mean = bias_mean->number();
   if (map.find("dtype") != nullptr) spec.dtype = dtype_at(map, 0);

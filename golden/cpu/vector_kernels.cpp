@@ -50,7 +50,7 @@ VectorPath resolve(VectorPath path) {
 const VectorKernels& vector_kernels(VectorPath path) {
   if (!is_available(path)) {
     throw_bad_input("this processor has no " + std::string(vector_path_name(path)) +
-                    " instructions; 'auto' takes the best that it has");
+                    " instructions; 'auto' chooses the best path that it has");
   }
   switch (resolve(path)) {
 #if defined(__x86_64__)

@@ -82,7 +82,8 @@ void RtlEngine::open_trace(RtlCore& core) const {
 RunResult RtlEngine::run(const Program& program, const Tensor& input, const RunOptions& options) {
   using Clock = std::chrono::steady_clock;
   if (!options.move_data) {
-    throw Error(ExitCode::kUsage, "the rtl engine cannot run without data: its bytes move anyway");
+    throw Error(ExitCode::kUsage,
+                "the rtl engine cannot run without data: it always computes the data");
   }
   validate(program.arch);
   check_program(program);

@@ -68,8 +68,8 @@ void require_program(const std::string& name, const std::string& package,
                      const RtlModelOptions& options) {
   if (!find_program(name).empty()) return;
   throw_bad_input("no Verilated model of this configuration" + variant_text(options) +
-                  (options.variant == "plain" ? "" : ",") + " is there yet, and '" + name +
-                  "' to build it is not found; install it " + "(Debian: apt-get install " +
+                  (options.variant == "plain" ? "" : ",") + " exists yet, and '" + name +
+                  "', which builds it, is not found; install it " + "(Debian: apt-get install " +
                   package + ")");
 }
 
@@ -201,7 +201,7 @@ std::string rtl_model_key(const RtlParameters& parameters, const RtlModelOptions
 
 RtlModel::RtlModel(const fs::path& library, const RtlParameters& parameters) : library_(library) {
   const auto refuse = [&](const std::string& why) {
-    throw_bad_input(library.string() + ": " + why + "; remove it to have it built again");
+    throw_bad_input(library.string() + ": " + why + "; remove it, and qsim builds it again");
   };
   if (is_cut_short(library)) refuse("is cut short");
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -229,8 +229,7 @@ fs::path find_or_build_rtl_model(const ArchConfig& arch, const RtlModelOptions& 
   require_tools(chosen.compiler, options);
   if (options.places.cache.empty()) {
     throw_bad_input(
-        "the rtl engine has to build a model and has no place for it; set QSIM_CACHE "
-        "to a folder");
+        "the rtl engine has to build a model and has no folder for it; set QSIM_CACHE to a folder");
   }
   make_folder(options.places.cache);
   announce_build(arch, chosen.compiler, options);

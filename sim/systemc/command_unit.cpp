@@ -76,7 +76,7 @@ void CommandUnit::start_next() {
   const std::uint64_t last_done = next_ > 0 ? times_[next_ - 1].done : 0;
   QSIM_CHECK(time.done >= std::max(last_done, time.free),
              std::string(kUnitNames[static_cast<std::size_t>(unit_)]) + " command " +
-                 std::to_string(next_) + " would be done before the one in front of it");
+                 std::to_string(next_) + " would be done before its predecessor");
   times_.push_back(time);
   ++next_;
   // 3. Do the work.

@@ -141,7 +141,7 @@ TEST(Errors, LabelsThatAreNotAsManyAsTheOutputsAreRefused) {
   const std::string sidecar = read_file(source_folder() / "models/vgg8-cifar10/vgg8-int8.yaml");
   folder.write("model.yaml", replaced(sidecar, ", truck", ""));
   expect_error(folder, "--model model.onnx --input chelsea-32x32", 3,
-               "model.yaml: 9 labels; the model has 10 outputs");
+               "model.yaml: 9 labels; expected 10, one for each output of the model");
 }
 
 TEST(Errors, UnreadableModelSaysNoPermission) {

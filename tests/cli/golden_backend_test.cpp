@@ -86,7 +86,7 @@ TEST(GoldenBackend, MalformedChoicesAreRefused) {
   const TestFolder folder;
   for (const char* golden : {"gpu", "cpu,cpu", "cpu,auto", "cuda,", "cpu,cuda,cpu"}) {
     expect_error(folder, std::string("verify --golden ") + golden, 2,
-                 std::string("found '") + golden + "'; allowed: cpu, cuda, both with a comma");
+                 std::string("found '") + golden + "'; allowed: auto, cpu, cuda, or cpu,cuda");
   }
   expect_error(folder, "verify --golden ''", 2, "--golden");
   expect_error(folder, "golden run --backend cpu,cuda", 2, "--backend");

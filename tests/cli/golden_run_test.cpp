@@ -146,10 +146,10 @@ TEST(GoldenRun, InputThatDoesNotFitIsCalledWhatItIs) {
   for (const char* command : {"golden run", "run"}) {
     const std::string workload = std::string(command) + " --model conv_odd --input ";
     expect_error(folder, workload + "b.bin", 3,
-                 "b.bin: is taken for a CIFAR-10 batch (.bin), and model 'conv_odd' does not say "
+                 "b.bin: is read as a CIFAR-10 batch (.bin), but model 'conv_odd' does not say "
                  "how to preprocess a picture; expected a .npy as --input");
     expect_error(folder, workload + "p.txt", 3,
-                 "p.txt: is taken for a picture (neither .npy nor .bin), and model");
+                 "p.txt: is read as a picture (neither .npy nor .bin), but model");
   }
   folder.write("small.yaml", kSmall);
   const std::string small = "golden run --model small.yaml --input ";

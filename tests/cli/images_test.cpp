@@ -71,7 +71,7 @@ TEST_F(Images, MayBeAllThatTheFileHasThoughTheBatchIsLarger) {
 TEST_F(Images, OfOneBatchGoWithLayers) {
   EXPECT_EQ(json_of("verify --engines systemc --layers fc3 --images 2 --batch 2")["images"], 2);
   expect_error(folder_, "verify --input b.bin --layers fc3 --images 3 --batch 2", 2,
-               "--layers takes one batch; --images 3 is more than the 2 of --batch");
+               "--layers compares one batch; --images 3 is more than --batch 2");
 }
 
 TEST_F(Images, AreOfACifarBatchAlone) {

@@ -114,9 +114,9 @@ TEST_F(EveryOption, WithAWrongValueIsRefused) {
 
 TEST_F(EveryOption, ThatExcludesAnotherSaysSo) {
   expect_error(folder_, "verify --seeds 2 --all-configs --config pe4x4", 2,
-               "--all-configs excludes --config");
+               "--all-configs takes every shipped configuration; leave out --config");
   expect_error(folder_, "verify --input b.bin --images 2 --layers fc3", 2,
-               "--layers takes one batch; --images 2 is more than the 1 of --batch");
+               "--layers compares one batch; --images 2 is more than --batch 1");
   expect_taken("run --model n.yaml --dump-layers trace --quiet");
   expect_error(folder_, "run --model trace --batch 2", 2, "--batch 2: the layer trace ");
 }
@@ -124,15 +124,15 @@ TEST_F(EveryOption, ThatExcludesAnotherSaysSo) {
 TEST_F(EveryOption, AModelThatHasNoKnownNameIsRefused) {
   folder_.write("model.txt", "x");
   expect_error(folder_, "run --model ./model.txt", 3,
-               "./model.txt: not a model by its name; expected an ONNX file (.onnx), a workload "
+               "./model.txt: is not the name of a model; expected an ONNX file (.onnx), a workload "
                "(.yaml) or a layer-trace folder");
 }
 
 TEST_F(EveryOption, AnArrayThatDoesNotFitTheModelSaysWhichDoes) {
   write_npy(folder_ / "two.npy", Tensor(DType::kUint8, {2, 6, 5, 3}));
   expect_error(folder_, "run --model n.yaml --input two.npy", 3,
-               "two.npy: shape [2, 6, 5, 3]; the model takes [1, 6, 5, 3] (NHWC); --batch 2 takes "
-               "as many at a time");
+               "two.npy: shape [2, 6, 5, 3]; the model takes [1, 6, 5, 3] (NHWC); --batch 2 runs "
+               "that many at a time");
   write_npy(folder_ / "wide.npy", Tensor(DType::kInt32, {1, 6, 5, 3}));
   expect_error(folder_, "run --model n.yaml --input wide.npy", 3,
                "wide.npy: dtype int32; the model takes float32 or uint8");

@@ -54,7 +54,7 @@ class OutputFiles : public ::testing::Test {
 };
 
 TEST_F(OutputFiles, OfTwoOptionsAreNotOneFile) {
-  const std::string both = " both write '";
+  const std::string both = " would both write '";
   expect_refused("compile --model n.yaml --out same --json same",
                  "--json and --out" + both + "same'");
   expect_refused("compile --model n.yaml --out ./same --json d/../same", "--json and --out" + both);
@@ -83,25 +83,26 @@ TEST_F(OutputFiles, OfTwoOptionsAreNotOneFileByLinks) {
   fs::create_directory_symlink("d", folder_ / "e");
   for (const char* other : {"soft", "hard", "d/../old", "e/../old"}) {
     expect_refused(std::string("compile --model n.yaml --out old --json ") + other,
-                   "--json and --out both write");
+                   "--json and --out would both write");
   }
   expect_refused("run --model n.yaml --out e --json d/run.json", "both write 'd/run.json'");
   // A link inside the folder is followed when its file is written.
   fs::create_symlink("../old", folder_ / "d" / "output.npy");
-  expect_refused("run --model n.yaml --out d --json old", "--json and --out both write 'old'");
+  expect_refused("run --model n.yaml --out d --json old",
+                 "--json and --out would both write 'old'");
   fs::remove(folder_ / "d" / "output.npy");
   fs::create_symlink("config.yaml", folder_ / "d" / "layers.csv");
   folder_.write("d/config.yaml", "");
-  expect_refused("run --model n.yaml --out d", "--out and --out both write 'd/layers.csv'");
+  expect_refused("run --model n.yaml --out d", "--out and --out would both write 'd/layers.csv'");
 }
 
 TEST_F(OutputFiles, AreNotTheConfigurationNorTheModel) {
   const std::string all[] = {"run", "verify", "compile", "golden run", "golden bench"};
   for (const std::string& command : all) {
     expect_refused(command + " --model n.yaml --json n.yaml",
-                   "--json: would write over 'n.yaml', the workload of this run");
+                   "--json would overwrite 'n.yaml', the workload of this run");
     expect_refused(command + " --model n.yaml --config c.yaml --json ./c.yaml",
-                   "--json: would write over 'c.yaml', the configuration of this run");
+                   "--json would overwrite 'c.yaml', the configuration of this run");
   }
   for (const char* command : {"doctor", "golden info", "inspect n.yaml"}) {
     expect_refused(std::string(command) + " --config c.yaml --json d/../c.yaml",
@@ -109,14 +110,14 @@ TEST_F(OutputFiles, AreNotTheConfigurationNorTheModel) {
   }
   expect_refused("verify --seeds 1 --config c.yaml --json c.yaml", "the configuration");
   expect_refused("inspect n.yaml --json n.yaml",
-                 "--json: would write over 'n.yaml', the file that is");
+                 "--json would overwrite 'n.yaml', the file that is");
   expect_refused("inspect c.yaml --json c.yaml",
-                 "--json: would write over 'c.yaml', the file that is");
-  expect_refused("compile --model n.yaml --out n.yaml", "--out: would write over 'n.yaml'");
-  expect_refused("run --engine rtl --model n.yaml --trace n.yaml", "--trace: would write over");
+                 "--json would overwrite 'c.yaml', the file that is");
+  expect_refused("compile --model n.yaml --out n.yaml", "--out would overwrite 'n.yaml'");
+  expect_refused("run --engine rtl --model n.yaml --trace n.yaml", "--trace would overwrite");
   fs::rename(folder_ / "c.yaml", folder_ / "d" / "config.yaml");
   expect_refused("run --model n.yaml --config d/config.yaml --out d",
-                 "--out: would write over 'd/config.yaml', the configuration of this run");
+                 "--out would overwrite 'd/config.yaml', the configuration of this run");
   expect_refused("export-vectors --model n.yaml --config d/config.yaml --out d",
                  "the configuration");
 }
@@ -131,14 +132,14 @@ TEST_F(OutputFiles, AreNotTheOnnxModelItsSidecarOrItsInput) {
   const std::string model_and_input = " --model m.onnx --input p.png";
   for (const std::string command : {"run", "verify", "golden run"}) {
     const std::string words = command + model_and_input;
-    expect_refused(words + " --json m.onnx", "--json: would write over 'm.onnx', the model of");
-    expect_refused(words + " --json hard", "--json: would write over 'm.onnx', the model of");
-    expect_refused(words + " --json m.yaml", "would write over 'm.yaml', the model's sidecar of");
-    expect_refused(words + " --json ./p.png", "--json: would write over 'p.png', the input of");
+    expect_refused(words + " --json m.onnx", "--json would overwrite 'm.onnx', the model of");
+    expect_refused(words + " --json hard", "--json would overwrite 'm.onnx', the model of");
+    expect_refused(words + " --json m.yaml", "would overwrite 'm.yaml', the model's sidecar of");
+    expect_refused(words + " --json ./p.png", "--json would overwrite 'p.png', the input of");
   }
   fs::create_symlink("../p.png", folder_ / "d" / "output.npy");
   for (const std::string command : {"run", "golden run"}) {
-    expect_refused(command + model_and_input + " --out d", "--out: would write over 'p.png'");
+    expect_refused(command + model_and_input + " --out d", "--out would overwrite 'p.png'");
   }
 }
 
@@ -154,7 +155,7 @@ TEST_F(OutputFiles, AreNotTheExternalDataOfAModel) {
   }
   ASSERT_TRUE(fs::exists(folder_ / "w.bin"));
   expect_refused("run --model m.onnx --input chelsea-32x32 --json w.bin",
-                 "--json: would write over 'w.bin', the model's external data of this run");
+                 "--json would overwrite 'w.bin', the model's external data of this run");
   expect_refused("compile --model ./m.onnx --out d/../w.bin", "the model's external data");
 }
 
@@ -164,7 +165,7 @@ TEST_F(OutputFiles, AreNotTheLayerTraceThatIsRead) {
   for (const char* command : {"run --dump-layers t/", "run --out t", "export-vectors --out ./t",
                               "golden run --out d/../t", "run --json t/trace.yaml",
                               "verify --json t/input.npy", "compile --out t/0_first.bias.npy"}) {
-    expect_refused(std::string(command) + " --model t", "would write over 't");
+    expect_refused(std::string(command) + " --model t", "would overwrite 't");
   }
   EXPECT_EQ(everything(), before);
   expect_taken("verify --model t --json t/result.json");

@@ -175,9 +175,9 @@ TEST(Run, HalfATraceIsRefused) {
   const std::string model = folder.write("small.yaml", kSmall);
   ASSERT_EQ(run_qsim(folder, "--model " + model + " --dump-layers trace").exit_code, 0);
   std::filesystem::remove(folder / "trace/trace.yaml");  // what an interrupt leaves
-  expect_error(folder, "verify --model ./trace", 3,
-               "./trace: has no trace.yaml: not a layer trace, or one that was not written to its "
-               "end");
+  expect_error(
+      folder, "verify --model ./trace", 3,
+      "./trace: has no trace.yaml; it is not a layer trace, or its writing was interrupted");
   expect_error(folder, "verify --model trace", 3, "./trace (a folder without trace.yaml)");
 }
 

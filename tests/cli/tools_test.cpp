@@ -189,8 +189,8 @@ TEST(Doctor, ChecksTheVariableOfTheGolden) {
   };
   EXPECT_EQ(found("env -u QSIM_GOLDEN", 0), "not set, so auto");
   EXPECT_EQ(found("QSIM_GOLDEN=cpu", 0), "cpu");
-  EXPECT_EQ(
-      found("CUDA_VISIBLE_DEVICES= QSIM_GOLDEN=cuda", 0).rfind("cuda; the CPU stands in: ", 0), 0u);
+  EXPECT_EQ(found("CUDA_VISIBLE_DEVICES= QSIM_GOLDEN=cuda", 0).rfind("cuda; the CPU is used: ", 0),
+            0u);
   EXPECT_EQ(found("QSIM_GOLDEN=gpu", 3), "QSIM_GOLDEN is 'gpu'; allowed: cpu, cuda, auto");
 }
 

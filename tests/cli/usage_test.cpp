@@ -86,9 +86,9 @@ TEST(CommandLine, UnknownCommandNamesTheNearestRightOne) {
 }
 
 TEST(CommandLine, CommandBehindItsOptionsIsToldToStandFirst) {
-  const std::string first = "' stands behind options; of these only --config, --json and --quiet";
-  expect_usage_error("--golden cuda verify", "command 'verify" + first);
-  expect_usage_error("--batch 4 golden bench", "command 'golden" + first);
+  const std::string first = "' comes after options; only --config, --json and --quiet";
+  expect_usage_error("--golden cuda verify", "the command 'verify" + first);
+  expect_usage_error("--batch 4 golden bench", "the command 'golden" + first);
   // With the command in front the option is what is wrong.
   expect_usage_error("run --golden cuda verify", "unknown option '--golden' of qsim run");
   expect_usage_error("--golden cuda", "unknown option '--golden' of qsim run");
@@ -98,9 +98,9 @@ TEST(CommandLine, StdoutIsNoFolder) {
   const TestFolder folder;
   for (const char* arguments :
        {"run --out -", "run --json - --out -", "golden run --out -", "export-vectors --out -"}) {
-    expect_error(folder, arguments, 2, "--out: takes a folder, so - is not stdout here");
+    expect_error(folder, arguments, 2, "--out: expected a folder; - is not stdout here");
   }
-  expect_error(folder, "--dump-layers -", 2, "--dump-layers: takes a folder, so - is not stdout");
+  expect_error(folder, "--dump-layers -", 2, "--dump-layers: expected a folder; - is not stdout");
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
   EXPECT_EQ(run_qsim(folder, "compile --model fc --out -").exit_code, 0);
 }
@@ -115,7 +115,7 @@ TEST(CommandLine, HelpOfVerifySaysHowEnginesAreListed) {
 
 TEST(CommandLine, ValueThatIsNotBuiltListsTheAllowedOnes) {
   expect_usage_error("run --engine spike", "systemc,interpreter,rtl");
-  expect_usage_error("verify --golden gpu", "allowed: cpu, cuda, both with a comma, or auto");
+  expect_usage_error("verify --golden gpu", "allowed: auto, cpu, cuda, or cpu,cuda");
   expect_usage_error("verify --engines systemc,spike", "interpreter,systemc,rtl");
 }
 
@@ -131,20 +131,24 @@ TEST(CommandLine, MalformedAndMissingValuesAreRefused) {
 }
 
 TEST(CommandLine, EmptyValuesAreRefusedSinceAnUnsetVariableGivesThem) {
-  expect_usage_error("--config ''", "--config: an empty value");
+  expect_usage_error("--config ''",
+                     "--config: the value is empty; give one, or leave the option out");
   for (const char* option :
        {"--model", "--input", "--layers", "--out", "--dump-layers", "--json"}) {
-    expect_usage_error("run " + std::string(option) + " ''", std::string(option) + ": an empty");
+    expect_usage_error("run " + std::string(option) + " ''",
+                       std::string(option) + ": the value is empty");
   }
 }
 
 TEST(CommandLine, OptionsThatExcludeEachOtherAreRefused) {
-  expect_usage_error("verify --seeds 5 --model vgg8", "excludes --model");
+  expect_usage_error("verify --seeds 5 --model vgg8",
+                     "--seeds makes its own layers; leave out --model");
   expect_usage_error("verify --engines systemc,systemc", "twice");
-  expect_usage_error("verify --all-configs", "--all-configs needs --seeds");
-  expect_usage_error("run --no-data --dump-layers d", "--dump-layers needs data");
+  expect_usage_error("verify --all-configs", "--all-configs needs --seeds; give --seeds N");
+  expect_usage_error("run --no-data --dump-layers d", "--dump-layers writes data");
   expect_usage_error("compile --json - --out -", "stdout");
-  expect_usage_error("run --model fc --no-data --engine interpreter", "has no time");
+  expect_usage_error("run --model fc --no-data --engine interpreter",
+                     "which computes data and no times");
   expect_usage_error("run --model fc --index 3", "--index needs a CIFAR-10 batch");
   expect_usage_error("verify --model fc --images 3", "--images needs a CIFAR-10 batch");
 }

@@ -22,7 +22,7 @@ using testing::window;
 TEST(FuseLayersRefuses, AFlattenThatHasNoOtherLayerBesideIt) {
   const Graph graph = GraphBuilder(1, picture(1, 3, 3, 2)).flatten().build();
   EXPECT_EQ(refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel),
-            "layer 'flatten0': a Flatten needs a layer in front of it or behind it");
+            "layer 'flatten0': a Flatten needs a layer before or after it");
 }
 
 TEST(FuseLayersRefuses, APoolOnAPictureThatAFlattenLaidOut) {
@@ -91,17 +91,18 @@ TEST(FuseLayersRefuses, WhatAFileAsksForAtItsPlaceInTheFile) {
   EXPECT_EQ(fused(conv("kernel: 16")),
             ":3:5: layer 'c': kernel height is 16; the accelerator supports up to 15");
   const std::string flatten = "  - {op: flatten, name: f}\n";
-  EXPECT_EQ(fused(flatten), ":3:5: layer 'f': a Flatten needs a layer in front of it or behind it");
+  EXPECT_EQ(fused(flatten), ":3:5: layer 'f': a Flatten needs a layer before or after it");
   EXPECT_EQ(fused(flatten + "  - {op: max_pool, name: p, kernel: 1}\n"),
             ":4:5: layer 'p': max_pool on a flattened picture; only fully_connected and conv2d of "
             "one tap without pads can follow a Flatten");
 }
 
 TEST(WorkloadRefuses, AKernelOfThreeNumbersAndAShiftGivenTwice) {
-  EXPECT_NE(workload_refusal("kernel: [3, 3, 3]").find("kernel: a list of 3; expected n or [h, w]"),
-            std::string::npos);
+  EXPECT_NE(
+      workload_refusal("kernel: [3, 3, 3]").find("kernel: found a list of 3; expected n or [h, w]"),
+      std::string::npos);
   EXPECT_NE(workload_refusal("kernel: 3, per_channel_shift: true, shift: 4")
-                .find("shift: not together with per_channel_shift"),
+                .find("shift: shift and per_channel_shift exclude each other; give one of them"),
             std::string::npos);
 }
 

@@ -265,8 +265,8 @@ TEST(ChooseTiling, ALayerWhoseSmallestTileDoesNotFitIsRefusedByName) {
     EXPECT_EQ(error.code(), ExitCode::kUnsupportedModel);
     EXPECT_STREQ(error.what(),
                  "net.onnx: node 'conv0' (QLinearConv): its smallest tile does not fit config "
-                 "'small': it needs 20 words of an activation slot (16 there), 16 of an "
-                 "accumulator half (32 there) and 1 of an output half (32 there)");
+                 "'small': it needs 20 words of an activation slot (16 available), 16 of an "
+                 "accumulator half (32 available) and 1 of an output half (32 available)");
   }
 }
 

@@ -176,7 +176,7 @@ TEST(Verifier, RegionsThatOverlapOrLieOutsideAreFound) {
   expect_violation([](ProgramDraft& p) { p.writable_bytes = 200; },
                    "ofmap of second lies at 192..208, outside the 200 writable bytes");
   expect_violation([](ProgramDraft& p) { p.segments[1].address = 540; },
-                   "segment first.params begins at 540, before what lies in front of it ends at "
+                   "segment first.params begins at 540, before the region below it ends at "
                    "544");
   expect_violation([](ProgramDraft& p) { p.segments[3].address = (1ll << 32) - 19; },
                    "DRAM ends at 4294967297; addresses have 32 bits");
@@ -190,9 +190,9 @@ TEST(Verifier, TransfersOutsideTheirRegionsAreFound) {
   expect_violation([](ProgramDraft& p) { fields<Load>(p, 0).dram_addr = 256; },
                    "loads bytes 256..304 of DRAM, which are no words of the input or of an ofmap");
   expect_violation([](ProgramDraft& p) { fields<Load>(p, 1).dram_addr = 404; },
-                   "loads bytes 404..548 of DRAM, which lie in no segment");
+                   "loads bytes 404..548 of DRAM, which are in no segment");
   expect_violation([](ProgramDraft& p) { fields<Load>(p, 2).dram_addr = 0; },
-                   "loads bytes 0..20 of DRAM, which lie in no segment");
+                   "loads bytes 0..20 of DRAM, which are in no segment");
   expect_violation([](ProgramDraft& p) { fields<Store>(p, 0).dram_addr = 0; },
                    "stores bytes 0..32 of DRAM, which are no words of the ofmap of first");
   expect_violation([](ProgramDraft& p) { fields<Store>(p, 4).dram_addr = 64; },

@@ -89,14 +89,17 @@ TEST(Graph, RefusesBrokenWeightsBiasesAndShifts) {
 
 TEST(Graph, RefusesBrokenWindowsAndShapes) {
   expect_refusals({
-      {"layer 'conv': kernel smaller than 1", [](Graph& g) { conv(g).window.kernel_w = 0; }},
-      {"layer 'conv': stride smaller than 1", [](Graph& g) { conv(g).window.stride_h = 0; }},
-      {"layer 'conv': negative padding", [](Graph& g) { conv(g).window.pad_right = -1; }},
+      {"layer 'conv': kernel is smaller than 1; allowed: 1 or more",
+       [](Graph& g) { conv(g).window.kernel_w = 0; }},
+      {"layer 'conv': stride is smaller than 1; allowed: 1 or more",
+       [](Graph& g) { conv(g).window.stride_h = 0; }},
+      {"layer 'conv': padding is negative; allowed: 0 or more",
+       [](Graph& g) { conv(g).window.pad_right = -1; }},
       {"layer 'conv': output shape [2, 6, 6, 8]; expected [2, 5, 6, 8]",
        [](Graph& g) { conv(g).window.pad_bottom = 0; }},
       {"layer 'relu': output shape [2, 6, 5, 8]; expected [2, 6, 6, 8]",
        [](Graph& g) { g.layers[1].output.shape.width = 5; }},
-      {"layer 'pool': padding as large as the pooling kernel",
+      {"layer 'pool': padding is as large as the pooling kernel; allowed: less",
        [](Graph& g) { pool(g).window.pad_left = 2; }},
       {"layer 'pool': output shape [2, 4, 3, 8]; expected [2, 3, 3, 8]",
        [](Graph& g) { g.layers[2].output.shape.height = 4; }},

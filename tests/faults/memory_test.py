@@ -175,7 +175,7 @@ def declared(qsim):
         "weights.yaml": ((HUGE % 16777216).encode(), ["--model", "weights.yaml"], "at most 2147483648 are allowed"),
         "memory.yaml": ((HUGE % 120).encode(), ["--model", "memory.yaml"], "needs about 2.1 GB"),
         "batch.yaml": ((SMALL % 1).encode(), ["--model", "batch.yaml", "--batch", "1048576"], "elements"),
-        "deep.yaml": (b"a: " + b"[" * 5000 + b"1" + b"]" * 5000, ["--config", "deep.yaml"], "nested deeper than 32 levels"),
+        "deep.yaml": (b"a: " + b"[" * 5000 + b"1" + b"]" * 5000, ["--config", "deep.yaml"], "nested too deep; allowed: 32 levels"),
         "long.yaml": (b"a: " + b"x" * (1 << 20), ["--config", "long.yaml"], "longer than the 1048576 bytes"),
         "laughs.yaml": (aliases.encode(), ["--config", "laughs.yaml"], "aliases and anchors are not allowed"),
         "p.qprog": (b"program p\n" + b"x" * 100, ["inspect", "./p.qprog"], "p.qprog"),

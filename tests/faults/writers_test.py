@@ -13,7 +13,7 @@ import time
 from common import PRELOADED, Case, check, check_error, contents, slow_files, work_folder
 
 FOLDERS = ["run --out", "run --dump-layers", "export-vectors", "golden run --out"]
-REFUSED = "another qsim process writes into this folder; expected one at a time"
+REFUSED = "another qsim process is writing into this folder; wait for it, or name another folder"
 ROUNDS = 60
 PROCESSES = 4
 

@@ -66,7 +66,7 @@ TEST(ArchConfigFile, MistakesSayWhereAndWhatIsAllowed) {
   expect_contains(message("array_rows: 12\n"),
                   "c.yaml:1:13: array_rows: 12 is not allowed; allowed: a power of two");
   expect_contains(message("array_rows: 8\narray_rows: 8\n"), "c.yaml:2:1: duplicate key");
-  expect_contains(message("model: ''\n"), "c.yaml:1:8: model: an empty text");
+  expect_contains(message("model: ''\n"), "c.yaml:1:8: model: the text is empty");
   // A limit between two fields.
   expect_contains(message("weight_scratchpad_kib: 1\narray_cols: 64\n"), "c.yaml:1:1: ");
   expect_contains(message("weight_scratchpad_kib: 1\narray_cols: 64\n"), "weight scratchpad");

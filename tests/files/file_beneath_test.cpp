@@ -70,15 +70,15 @@ TEST_F(FileBeneathTest, NamesMayNotClimb) {
   using std::string_literals::operator""s;
   for (const std::string& name : {"../outside/secret"s, "sub/../../outside/secret"s, "sub/.."s, ""s,
                                   "/etc/passwd"s, "sub/inside\0x"s}) {
-    expect_contains(error(name), "expected a path beneath the model's folder, without '..'");
+    expect_contains(error(name), "expected a path inside the model's folder, without '..'");
   }
 }
 
 TEST_F(FileBeneathTest, OnlyRegularFilesAreOpened) {
   ASSERT_EQ(::mkfifo((home_ / "pipe").c_str(), 0600), 0);  // opening one would wait for a writer
   fs::create_symlink("/dev/zero", home_ / "device");
-  expect_contains(error("pipe"), "is no regular file");
-  expect_contains(error("sub"), "is no regular file");
+  expect_contains(error("pipe"), "is not a regular file");
+  expect_contains(error("sub"), "is not a regular file");
   expect_contains(error("device"), "leads out of the model's folder");
   const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address{};
@@ -87,7 +87,7 @@ TEST_F(FileBeneathTest, OnlyRegularFilesAreOpened) {
   ASSERT_LT(path.size(), sizeof address.sun_path);
   path.copy(address.sun_path, path.size());
   ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  expect_contains(error("s"), "is no regular file");
+  expect_contains(error("s"), "is not a regular file");
   ::close(socket);
 }
 
@@ -117,7 +117,7 @@ TEST_F(FileBeneathTest, WithoutProcNothingIsBeneath) {
     if (::chroot(folder_.path().c_str()) != 0 || ::chdir("/") != 0) ::_exit(77);
     const std::string message = error_of([] { FileBeneath("home", "sub/inside", "where"); });
     ::_exit(message ==
-                    "where: external data file 'home/sub/inside' cannot be held against the "
+                    "where: external data file 'home/sub/inside' cannot be checked to be in the "
                     "model's folder: /proc is not mounted here"
                 ? 0
                 : 1);

@@ -162,7 +162,7 @@ TEST(LayerTrace, VectorsMayHaveTwoDimensionsAndTheFileMayBeJson) {
 TEST(LayerTrace, MistakesAreNamed) {
   const TemporaryFolder folder;
   const auto message = [&] { return error_of([&] { read_layer_trace(folder.path()); }); };
-  expect_contains(message(), "has no trace.yaml: not a layer trace, or one that was not written");
+  expect_contains(message(), "has no trace.yaml; it is not a layer trace, or its writing was");
   write_minimal(folder, ", stide: [1, 1]");
   expect_contains(message(), "did you mean 'stride'?");
   write_minimal(folder, ", zero_point: -1");
@@ -198,7 +198,7 @@ TEST(LayerTrace, OneThatIsWrittenWhileItIsReadIsRefused) {
     });
     if (replaced) {
       expect_contains(error_of([&] { read_layer_trace(folder.path()); }),
-                      folder.path().string() + ": was written to while it was read");
+                      folder.path().string() + ": the layer trace was changed while it was read");
     } else {
       EXPECT_EQ(read_layer_trace(folder.path()).input.bytes, trace.input.bytes);
     }

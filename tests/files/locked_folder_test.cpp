@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTaken = ": another qsim process writes into this folder; expected one at";
+constexpr const char* kTaken = ": another qsim process is writing into this folder; wait for it,";
 
 TEST(LockedFolder, IsMadeWithItsParentsWhichAreListed) {
   const TemporaryFolder folder;

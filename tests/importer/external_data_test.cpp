@@ -49,15 +49,15 @@ TEST(ExternalData, MustLieBeneathTheModelsFolder) {
     EXPECT_EQ(import_in(folder, model_with_external_weights(location)),
               (ImportError{ExitCode::kBadInput, where + message}));
   };
-  const std::string beneath = "'; expected a path beneath the model's folder, without '..'";
+  const std::string beneath = "'; expected a path inside the model's folder, without '..'";
   const std::string absolute = (folder / "model" / "sub" / "inside.bin").string();
   expect(absolute, "location '" + absolute + beneath);
   expect("../outside.bin", "location '../outside.bin" + beneath);
   expect("sub/../../outside.bin", "location 'sub/../../outside.bin" + beneath);
   expect("", "location '" + beneath);
   expect("leak.bin",
-         "location 'leak.bin' leads out of the model's folder; expected a file beneath it");
-  expect("sub", "location 'sub' is no regular file");
+         "location 'leak.bin' leads out of the model's folder; expected a file inside it");
+  expect("sub", "location 'sub' is not a regular file");
   expect("none.bin",
          "file '" + (folder / "model" / "none.bin").string() + "' cannot be found: no such file");
 }

@@ -53,7 +53,7 @@ TEST(ReplacedModel, AFileThatIsWrittenToMeanwhileIsAnError) {
   const fs::file_time_type before = fs::last_write_time(path);
   const ImportError changed{
       ExitCode::kBadInput,
-      path.string() + ": was changed while it was read; expected a file that nobody writes to"};
+      path.string() + ": was changed while it was read; run qsim again when nothing writes to it"};
   EXPECT_EQ(error_of(held), ImportError{});
   fs::last_write_time(path, before + std::chrono::seconds(1));
   EXPECT_EQ(error_of(held), changed);

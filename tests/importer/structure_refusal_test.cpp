@@ -49,7 +49,8 @@ TEST(ImporterRefuses, QuantizationInTheMiddleOfTheGraph) {
          m.node("fc").set_input(1, "x_scale");
          m.node("fc").set_input(2, "x_zero_point");
        }},
-      {"node 'fc' (QGemm): no y_scale, so a float32 output; supported: a quantized output",
+      {"node 'fc' (QGemm): y_scale is absent, so the output is float32; supported: a quantized "
+       "output",
        [](TestModel& m) { m.node("fc").mutable_input()->DeleteSubrange(7, 2); }},
   });
 }
@@ -66,7 +67,8 @@ TEST(ImporterRefuses, GraphsThatAreNotAChain) {
          m.graph().mutable_node(6)->set_name("twin");
          m.graph().mutable_node(6)->set_output(0, "twin.out");
        }},
-      {"node 'after' (Identity): lies beside the way from input to output; supported: a chain",
+      {"node 'after' (Identity): is not on the path from input to output; supported: one chain of "
+       "nodes",
        [](TestModel& m) {
          auto& node = *m.graph().add_node();
          node.set_op_type("Identity");
@@ -76,8 +78,8 @@ TEST(ImporterRefuses, GraphsThatAreNotAChain) {
        }},
       {"node 'pool' (MaxPool): 2 outputs; supported: one named output",
        [](TestModel& m) { m.node("pool").add_output("indices"); }},
-      {"node 'conv' (QLinearConv): input 0 is 'w' and the activation 'quantize.out' another; "
-       "supported: the activation as input 0",
+      {"node 'conv' (QLinearConv): input 0 is 'w' and the activation 'quantize.out' is another "
+       "input; supported: the activation as input 0",
        [](TestModel& m) {
          m.node("conv").set_input(0, "w");
          m.node("conv").set_input(3, "quantize.out");
@@ -160,7 +162,7 @@ TEST(ImporterRefuses, ReluAwayFromZeroPointZero) {
 
 TEST(ImporterRefuses, InputsOfOtherTypesAndShapes) {
   const std::string supported =
-      "; supported: [N, C, H, W], [N, H, W, C], [N, K], all known but the batch N";
+      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown";
   expect_refusals({
       {"input 'quantize.out': is int64; supported: float32, int8, uint8",
        [](TestModel& m) {
@@ -194,10 +196,11 @@ TEST(ImporterRefuses, InputsOfOtherTypesAndShapes) {
 TEST(ImporterRefuses, BatchesThatContradictTheFile) {
   TestModel model;
   model.begin_with(TensorProto::UINT8, {3, 2, 4, 4});
-  EXPECT_EQ(import_error(model, 4),
-            (ImportError{ExitCode::kUnsupportedModel,
-                         "input 'quantize.out': batch fixed to 3 in the file and 4 asked for; "
-                         "supported: 3"}));
+  EXPECT_EQ(
+      import_error(model, 4),
+      (ImportError{ExitCode::kUnsupportedModel,
+                   "input 'quantize.out': the file fixes the batch at 3, but the run asks for 4; "
+                   "supported: 3"}));
   EXPECT_EQ(import_error(model, 3), ImportError{});
 }
 

@@ -20,8 +20,9 @@ EncodeTiled encode_function() {
     check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000,
                                            cudaEnableDefault, &result),
           "asking the driver for tensor maps");
-    if (result != cudaDriverEntryPointSuccess)
-      throw_bad_input("CUDA: the driver has no tensor maps");
+    if (result != cudaDriverEntryPointSuccess) {
+      throw_bad_input("CUDA: the driver does not support tensor maps");
+    }
     return reinterpret_cast<EncodeTiled>(found);
   }();
   return kFunction;

@@ -33,7 +33,7 @@ TEST(Preprocess, APictureBecomesTheQuantizedTensor) {
   }
   form.value.shape.height = 4;
   EXPECT_EQ(error_of([&] { preprocess(image, sidecar, form); }),
-            "net.yaml: makes pictures of [1, 2, 3, 3]; graph 'net' takes [1, 4, 3, 3]");
+            "net.yaml: resize makes pictures of [1, 2, 3, 3]; graph 'net' takes [1, 4, 3, 3]");
 }
 
 TEST(QuantizeInput, RoundsTiesToEvenAndSaturates) {

@@ -25,12 +25,12 @@ TEST(RtlModelRefuses, AFileThatIsNoLibrary) {
   const std::filesystem::path file = folder.path() / "model.so";
   std::ofstream(file) << std::string(200, 'x');
   expect_contains(refusal_of(file), "model.so: cannot be loaded: ");
-  expect_contains(refusal_of(file), "; remove it to have it built again");
+  expect_contains(refusal_of(file), "; remove it, and qsim builds it again");
 }
 
 TEST(RtlModelRefuses, AModelOfAnotherVersion) {
   expect_contains(refusal_of(QSIM_OTHER_VERSION),
-                  ": is a model for another version of qsim; remove it to have it built again");
+                  ": is a model for another version of qsim; remove it, and qsim builds it again");
 }
 
 TEST(RtlEngineRefuses, ATraceInAFolderThatIsNotThere) {

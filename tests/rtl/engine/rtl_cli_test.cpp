@@ -147,7 +147,7 @@ TEST(RtlCommandLine, WithoutVerilatorAConfigurationThatIsNotBuiltSaysWhatToInsta
   const Outcome outcome = run_qsim(folder, "run --engine rtl --config odd.yaml --model fc",
                                    "env PATH=/nowhere QSIM_CACHE=cache");
   EXPECT_EQ(outcome.exit_code, 3);
-  expect_contains(outcome.err, "'verilator' to build it is not found; install it");
+  expect_contains(outcome.err, "'verilator', which builds it, is not found; install it");
 }
 
 TEST(RtlCommandLine, AConfigurationThatIsNotBuiltIsBuiltOnceAndSaysSo) {

@@ -77,17 +77,17 @@ TEST(RtlModel, WithoutSourcesToolsOrAPlaceItSaysWhatIsMissing) {
   fs::create_directory(folder.path() / "bin");
   setenv("PATH", (folder.path() / "bin").c_str(), 1);
   expect_contains(refusal_of(hand_arch(), options),
-                  "'verilator' to build it is not found; install it (Debian: apt-get install "
+                  "'verilator', which builds it, is not found; install it (Debian: apt-get install "
                   "verilator)");
   std::ofstream(folder.path() / "bin" / "verilator") << "#!/bin/sh\n";
   fs::permissions(folder.path() / "bin" / "verilator", fs::perms::all);
   options.variant = "trace";
   expect_contains(refusal_of(hand_arch(), options),
-                  "no Verilated model of this configuration, variant trace, is there yet, and "
-                  "'clang++' to build it is not found");
+                  "no Verilated model of this configuration, variant trace, exists yet, and "
+                  "'clang++', which builds it, is not found");
   expect_contains(refusal_of(hand_arch(), options), "apt-get install clang, or g++)");
   setenv("QSIM_RTL_CXX", "my-c++", 1);
-  expect_contains(refusal_of(hand_arch(), options), "'my-c++' to build it is not found");
+  expect_contains(refusal_of(hand_arch(), options), "'my-c++', which builds it, is not found");
   options.compiler = "/bin/sh";
   options.places.cache.clear();
   expect_contains(refusal_of(hand_arch(), options), "set QSIM_CACHE");
@@ -242,7 +242,7 @@ TEST(RtlModel, ALibraryThatIsCutShortIsRefusedAndNotLoaded) {
       ADD_FAILURE() << bytes << " bytes are loaded";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::kBadInput);
-      expect_contains(error.what(), "x.so: is cut short; remove it to have it built again");
+      expect_contains(error.what(), "x.so: is cut short; remove it, and qsim builds it again");
     }
   }
 }

@@ -105,7 +105,7 @@ TEST(RtlTraceCommandLine, OptionsThatDoNotGoTogetherAreRefused) {
     expect_usage_error("run --engine rtl --trace out.fst --trace-window=" + std::string(window),
                        "--trace-window: found '" + std::string(window) + "'; allowed: A:B");
   }
-  expect_usage_error("run --engine rtl --no-data", "--no-data excludes --engine rtl");
+  expect_usage_error("run --engine rtl --no-data", "--no-data does not work with --engine rtl");
 }
 
 TEST(RtlTraceCommandLine, ATraceThatCannotBeWrittenIsAnErrorBeforeTheRun) {
@@ -124,7 +124,7 @@ TEST(RtlTraceCommandLine, ATraceThatTheDiskCutsShortIsAnError) {
                "trap '' XFSZ && ulimit -f 128 &&");
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
   expect_contains(outcome.err,
-                  "t.fst: cannot be written: the trace is not whole; is the disk full?");
+                  "t.fst: cannot be written: the trace is incomplete; is the disk full?");
   EXPECT_FALSE(std::filesystem::exists(folder / "t.fst"));
 }
 
@@ -139,7 +139,7 @@ TEST(RtlTraceCommandLine, ATraceWithoutRoomForItsPagesLeavesNothing) {
         run_qsim(folder, kHand + "run --engine rtl --model small.yaml --trace t.fst",
                  std::string("ulimit -f ") + kib + " &&");
     EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
-    expect_contains(outcome.err, "t.fst: cannot be written: the trace is not whole");
+    expect_contains(outcome.err, "t.fst: cannot be written: the trace is incomplete");
     EXPECT_EQ(read_file(folder / "t.fst"), "older");
     const std::filesystem::directory_iterator files(folder.path());
     EXPECT_EQ(std::distance(files, std::filesystem::directory_iterator()), 2);
