@@ -82,7 +82,7 @@ RtlPlaces stand_in_places(const fs::path& folder) {
   const fs::path rtl = folder / "rtl";
   fs::create_directories(rtl / "src");
   fs::copy(real.sources / "build_model.sh", rtl);
-  fs::copy(real.sources / "rtl_engine", rtl / "rtl_engine");
+  fs::copy(real.sources / "engine", rtl / "engine");
   std::ofstream(rtl / "src" / "qsim_accelerator.sv") << kStandIn;
   return {rtl, {}, folder / "cache"};
 }
