@@ -64,7 +64,7 @@ class NeededPsums {
   NeededPsums(const Graph& graph, FusedSpan span) : graph_(graph), span_(span) {
     const ImageShape& shape = graph.layers[span.first].output.shape;
     width_ = shape.width;
-    marked_.assign(static_cast<std::size_t>(shape.height * shape.width), 0);
+    marked_.assign(static_cast<std::size_t>(shape.height * shape.width), false);
   }
 
   // Marks what rows and columns of the ofmap need, going back through the fused max-pools.
@@ -78,17 +78,17 @@ class NeededPsums {
       cols = read_by_pool(cols, w.kernel_w, w.stride_w, w.pad_left, in.width);
     }
     for (const std::int64_t y : rows) {
-      for (const std::int64_t x : cols) marked_[static_cast<std::size_t>(y * width_ + x)] = 1;
+      for (const std::int64_t x : cols) marked_[static_cast<std::size_t>(y * width_ + x)] = true;
     }
   }
 
-  std::int64_t count() const { return std::count(marked_.begin(), marked_.end(), 1); }
+  std::int64_t count() const { return std::count(marked_.begin(), marked_.end(), true); }
 
  private:
   const Graph& graph_;
   FusedSpan span_;
   std::int64_t width_ = 0;
-  std::vector<std::uint8_t> marked_;
+  std::vector<bool> marked_;
 };
 
 // Picture, first channel, end of the channels.
@@ -106,29 +106,29 @@ void check_origin(const Program& program, const Origin& origin) {
 }  // namespace
 
 std::vector<std::uint64_t> useful_macs_by_origin(const Graph& graph, const Program& program) {
-  std::vector<std::map<Block, NeededPsums>> needed(program.layers.size());
+  std::vector<std::uint64_t> macs(program.layers.size(), 0);
+  std::map<Block, NeededPsums> needed;  // of one layer at a time
   const CommandStream stores = program.stream(Unit::kStore);
   for (std::size_t i = 0; i < stores.size(); ++i) {
     const Origin o = stores.origin(i);
     const auto layer = static_cast<std::size_t>(o.layer);
-    QSIM_CHECK(layer < program.layers.size(), "STORE " + std::to_string(i) + " is of no layer");
+    QSIM_CHECK(layer < program.layers.size() && (i == 0 || stores.origin(i - 1).layer <= o.layer),
+               "STORE " + std::to_string(i) + " is of no layer, or of one before the last");
     check_origin(program, o);
     const FusedSpan span = span_of(graph, program, layer);
     const ImageShape& ofmap = graph.layers[span.last].output.shape;
     for (std::int64_t n = o.n0; n < o.n1; ++n) {
       const Block block{n, o.c0, std::min<std::int64_t>(o.c1, ofmap.channels)};
-      NeededPsums& psums = needed[layer].try_emplace(block, graph, span).first->second;
+      NeededPsums& psums = needed.try_emplace(block, graph, span).first->second;
       psums.mark(range(o.y0, o.y1), range(o.x0, o.x1));
     }
-  }
-  std::vector<std::uint64_t> macs(program.layers.size(), 0);
-  for (std::size_t layer = 0; layer < macs.size(); ++layer) {
-    const FusedSpan span = span_of(graph, program, layer);
+    if (i + 1 < stores.size() && stores.origin(i + 1).layer == o.layer) continue;
     const std::int64_t each = macs_of_a_psum(graph.layers[span.first]);
-    for (const auto& [block, psums] : needed[layer]) {
+    for (const auto& [block, psums] : needed) {
       const std::int64_t channels = std::get<2>(block) - std::get<1>(block);
       macs[layer] += static_cast<std::uint64_t>(psums.count() * channels * each);
     }
+    needed.clear();
   }
   return macs;
 }

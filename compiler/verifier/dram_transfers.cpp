@@ -20,15 +20,15 @@ void for_each_run(const Transfer& c, Visit visit) {
   }
 }
 
-// A tensor in DRAM as cells of min(R, C) bytes, and which STORE wrote each. LOAD and STORE words
-// are whole cells, because R and C are powers of two.
+// A tensor in DRAM as cells of min(R, C) bytes: which of them are stored, and, once that is asked,
+// by which STORE. LOAD and STORE words are whole cells, because R and C are powers of two.
 class Region {
  public:
   Region(std::string name, const DramTensor& tensor, std::int64_t cell_bytes)
       : name_(std::move(name)),
         tensor_(tensor),
         cell_bytes_(cell_bytes),
-        stored_by_(static_cast<std::size_t>(tensor.size_bytes() / cell_bytes), kNobody) {}
+        is_stored_(static_cast<std::size_t>(tensor.size_bytes() / cell_bytes), false) {}
 
   const std::string& name() const { return name_; }
   bool contains(std::int64_t address, std::int64_t bytes) const {
@@ -48,13 +48,19 @@ class Region {
     }
   }
 
-  std::int32_t stored_by(std::size_t cell) const { return stored_by_[cell]; }
-  void set_stored_by(std::size_t cell, std::int32_t store) {
-    stored_by_[cell] = store;
+  bool is_stored(std::size_t cell) const { return is_stored_[cell]; }
+  void set_stored(std::size_t cell, std::int32_t store) {
+    is_stored_[cell] = true;
     last_store_ = std::max(last_store_, store);
+    if (knows_stores()) stored_by_[cell] = store;
   }
   std::int32_t last_store() const { return last_store_; }
-  std::size_t cells() const { return stored_by_.size(); }
+
+  // Four bytes a cell, which only a program with a fault or with LOADs of unfinished ofmaps needs.
+  bool knows_stores() const { return !stored_by_.empty(); }
+  void know_stores() { stored_by_.assign(is_stored_.size(), kNobody); }
+  std::int32_t stored_by(std::size_t cell) const { return stored_by_[cell]; }
+  std::size_t cells() const { return is_stored_.size(); }
 
   // The element at the beginning of a cell; its channel may lie beyond the channels.
   struct Element {
@@ -76,6 +82,7 @@ class Region {
   std::string name_;
   const DramTensor& tensor_;
   std::int64_t cell_bytes_;
+  std::vector<bool> is_stored_;
   std::vector<std::int32_t> stored_by_;
   std::int32_t last_store_ = kNobody;
 };
@@ -137,28 +144,48 @@ class DramCheck {
                          ", which are no words of the " + region.name());
       }
       region.for_each_cell(address, store.run_bytes, [&](std::size_t cell) {
-        const std::int32_t by = region.stored_by(cell);
-        if (by != kNobody) {
+        if (region.is_stored(cell)) {
+          const std::int32_t by = store_of(region, cell, index);
           fault(Unit::kStore, index,
                 "stores " + element_text(region, cell) + " a second time, after " +
                     command_label(program_, Unit::kStore, static_cast<std::size_t>(by)));
         }
-        region.set_stored_by(cell, static_cast<std::int32_t>(index));
+        region.set_stored(cell, static_cast<std::int32_t>(index));
       });
     });
   }
 
   void check_complete(const Region& region) {
     for (std::size_t cell = 0; cell < region.cells(); ++cell) {
-      if (region.stored_by(cell) != kNobody || !region.holds_elements(cell)) continue;
+      if (region.is_stored(cell) || !region.holds_elements(cell)) continue;
       violations_.add("nobody stores " + element_text(region, cell));
       return;
     }
   }
 
+  // The last STORE before command `end` that writes a stored cell.
+  std::int32_t store_of(Region& region, std::size_t cell, std::size_t end) {
+    if (!region.knows_stores()) {
+      region.know_stores();
+      const auto layer = static_cast<std::int32_t>(&region - regions_.data()) - 1;
+      const CommandStream stores = program_.stream(Unit::kStore);
+      for (std::size_t i = 0; i < end; ++i) {
+        if (stores.origin(i).layer != layer) continue;
+        const auto store = stores.fields<Store>(i);
+        for_each_run(store, [&](std::int64_t address) {
+          if (!region.contains(address, store.run_bytes)) return;  // reported before
+          region.for_each_cell(address, store.run_bytes, [&](std::size_t stored) {
+            region.set_stored(stored, static_cast<std::int32_t>(i));
+          });
+        });
+      }
+    }
+    return region.stored_by(cell);
+  }
+
   void check_activations(std::size_t index, const Load& load) {
     reported_ = false;
-    const Region* region = nullptr;
+    Region* region = nullptr;
     for_each_run(load, [&](std::int64_t address) {
       if (region == nullptr || !region->contains(address, load.run_bytes)) {
         const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const Region& r) {
@@ -175,14 +202,14 @@ class DramCheck {
     });
   }
 
-  void check_stored(std::size_t index, const Region& region, std::int64_t address,
-                    std::int64_t bytes) {
+  void check_stored(std::size_t index, Region& region, std::int64_t address, std::int64_t bytes) {
     // Most LOADs start when the whole ofmap is stored.
     const std::int64_t done = order_.known_done_count(Unit::kStore, {Unit::kLoad, index});
     if (region.last_store() < done) return;
     region.for_each_cell(address, bytes, [&](std::size_t cell) {
-      const std::int32_t by = region.stored_by(cell);  // kNobody for lanes beyond the channels
-      if (by < done || reported_) return;
+      if (reported_ || !region.is_stored(cell)) return;  // not stored: lanes beyond the channels
+      const std::int32_t by = store_of(region, cell, program_.stream(Unit::kStore).size());
+      if (by < done) return;
       fault(Unit::kLoad, index,
             "loads " + element_text(region, cell) + " before " +
                 command_label(program_, Unit::kStore, static_cast<std::size_t>(by)) +

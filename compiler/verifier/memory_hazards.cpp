@@ -81,14 +81,14 @@ class HazardCheck {
   }
 
   void run() {
-    for (const CommandRef command : order_.sequence()) {
+    order_.for_each_in_order([this](CommandRef command) {
       const Command c = program_.stream(command.unit).command(command.index);
       const LocalAccess access = local_access(c, program_.arch);
       reported_ = false;
       for (const WordRange& range : access.reads) read(command, range);
       for (const WordRange& range : access.addressed) mark_used(range);
       for (const WordRange& range : access.writes) write(command, range, c);
-    }
+    });
     for (std::size_t m = 0; m < kMemories; ++m) check_all_read(static_cast<Memory>(m));
   }
 

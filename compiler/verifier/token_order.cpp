@@ -16,11 +16,11 @@ void for_each_semaphore(unsigned mask, Visit visit) {
   for (; mask != 0; mask &= mask - 1) visit(static_cast<std::size_t>(std::countr_zero(mask)));
 }
 
-// The units with at least one command in `lists`.
-std::vector<Unit> users(const std::array<std::vector<std::size_t>, kUnits>& lists) {
+// The units whose count is not 0.
+std::vector<Unit> users(const std::array<std::size_t, kUnits>& counts) {
   std::vector<Unit> units;
   for (std::size_t u = 0; u < kUnits; ++u) {
-    if (!lists[u].empty()) units.push_back(static_cast<Unit>(u));
+    if (counts[u] > 0) units.push_back(static_cast<Unit>(u));
   }
   return units;
 }
@@ -29,15 +29,17 @@ std::vector<Unit> users(const std::array<std::vector<std::size_t>, kUnits>& list
 
 TokenOrder::TokenOrder(const Program& program, Violations& violations)
     : program_(program), violations_(violations) {
-  collect_uses();
+  count_uses();
   for (std::size_t s = 0; s < kSemaphores; ++s) check_use(s);
   if (!violations_.empty()) return;
+  collect_signallers();
   walk();
   if (sequence_.size() < program_.command_count()) {
     report_deadlock();
     return;
   }
   for (std::size_t s = 0; s < kSemaphores; ++s) check_overflow(s);
+  uses_ = {};
 }
 
 std::string TokenOrder::semaphore_text(std::size_t semaphore) const {
@@ -45,13 +47,24 @@ std::string TokenOrder::semaphore_text(std::size_t semaphore) const {
   return "semaphore " + std::to_string(semaphore) + (name.empty() ? "" : " (" + name + ")");
 }
 
-void TokenOrder::collect_uses() {
+void TokenOrder::count_uses() {
   for (std::size_t u = 0; u < kUnits; ++u) {
-    for (std::size_t i = 0; i < program_.streams[u].size(); ++i) {
-      for_each_semaphore(program_.streams[u].wait_mask(i),
-                         [&](std::size_t s) { uses_[s].waits[u].push_back(i); });
-      for_each_semaphore(program_.streams[u].signal_mask(i),
-                         [&](std::size_t s) { uses_[s].signals[u].push_back(i); });
+    const CommandStream stream = program_.streams[u];
+    for (std::size_t i = 0; i < stream.size(); ++i) {
+      for_each_semaphore(stream.wait_mask(i), [&](std::size_t s) { ++uses_[s].waits[u]; });
+      for_each_semaphore(stream.signal_mask(i), [&](std::size_t s) { ++uses_[s].signals[u]; });
+    }
+  }
+}
+
+void TokenOrder::collect_signallers() {
+  for (Use& use : uses_) use.signallers.reserve(use.signals[number(use.producer)]);
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const CommandStream stream = program_.streams[u];
+    for (std::size_t i = 0; i < stream.size(); ++i) {
+      for_each_semaphore(stream.signal_mask(i), [&](std::size_t s) {
+        uses_[s].signallers.push_back(static_cast<std::uint32_t>(i));
+      });
     }
   }
 }
@@ -74,8 +87,8 @@ void TokenOrder::check_use(std::size_t semaphore) {
   }
   if (!producers.empty()) use.producer = producers[0];
   if (!consumers.empty()) use.consumer = consumers[0];
-  const std::size_t signals = use.signals[number(use.producer)].size();
-  const std::size_t waits = use.waits[number(use.consumer)].size();
+  const std::size_t signals = use.signals[number(use.producer)];
+  const std::size_t waits = use.waits[number(use.consumer)];
   if (signals == waits) return;
   violations_.add(semaphore_text(semaphore) + " is signalled " + std::to_string(signals) +
                   " times and waited for " + std::to_string(waits) +
@@ -83,6 +96,8 @@ void TokenOrder::check_use(std::size_t semaphore) {
 }
 
 void TokenOrder::walk() {
+  sequence_.reserve(program_.command_count());
+  for (std::size_t u = 0; u < kUnits; ++u) known_[u].reserve(program_.streams[u].size());
   bool moved = true;
   while (moved) {
     moved = false;
@@ -103,8 +118,8 @@ bool TokenOrder::try_step(Unit unit) {
     if (waited_[s] < program_.semaphores[s].initial) continue;
     const std::size_t producer = number(uses_[s].producer);
     const std::size_t signal = waited_[s] - program_.semaphores[s].initial;
-    if (signal >= uses_[s].signals[producer].size()) return false;
-    const std::size_t signaller = uses_[s].signals[producer][signal];
+    if (signal >= uses_[s].signallers.size()) return false;
+    const std::size_t signaller = uses_[s].signallers[signal];
     if (signaller >= known_[producer].size()) return false;  // not reached yet
     const DoneCounts& passed_on = known_[producer][signaller];
     for (std::size_t u = 0; u < kUnits; ++u) known[u] = std::max(known[u], passed_on[u]);
@@ -112,7 +127,7 @@ bool TokenOrder::try_step(Unit unit) {
   }
   for_each_semaphore(waits, [&](std::size_t s) { ++waited_[s]; });
   known_[number(unit)].push_back(known);
-  sequence_.push_back({unit, index});
+  sequence_.push_back(unit);
   return true;
 }
 
@@ -132,14 +147,15 @@ void TokenOrder::report_deadlock() {
 // signalling command; nothing else holds the signals back, so the bound is reached in some order.
 void TokenOrder::check_overflow(std::size_t semaphore) {
   const Use& use = uses_[semaphore];
-  const std::vector<std::size_t>& signals = use.signals[number(use.producer)];
-  const std::vector<std::size_t>& waits = use.waits[number(use.consumer)];
-  std::size_t begun = 0;
+  const std::vector<std::uint32_t>& signals = use.signallers;
+  const CommandStream consumer = program_.stream(use.consumer);
+  std::size_t next = 0;   // command of the consumer
+  std::size_t begun = 0;  // waits of those before it
   for (std::size_t j = 0; j < signals.size(); ++j) {
     const std::size_t done = use.consumer == use.producer
                                  ? signals[j] + 1
                                  : known_[number(use.producer)][signals[j]][number(use.consumer)];
-    while (begun < waits.size() && waits[begun] < done) ++begun;
+    for (; next < done; ++next) begun += (consumer.wait_mask(next) >> semaphore) & 1u;
     const std::size_t value = program_.semaphores[semaphore].initial + j + 1 - begun;
     if (value <= static_cast<std::size_t>(kSemaphoreMax)) continue;
     violations_.add(use.producer, signals[j],

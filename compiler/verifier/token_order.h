@@ -25,8 +25,14 @@ class TokenOrder {
   // signals, a value that could exceed 15, and a deadlock.
   TokenOrder(const Program& program, Violations& violations);
 
-  // All commands, in an order that the tokens allow; the commands before a deadlock.
-  const std::vector<CommandRef>& sequence() const { return sequence_; }
+  // Calls visit(CommandRef) for all commands, in an order that the tokens allow; for those before a
+  // deadlock.
+  template <typename Visit>
+  void for_each_in_order(Visit visit) const {
+    std::array<std::size_t, kUnits> next{};
+    for (const Unit unit : sequence_)
+      visit(CommandRef{unit, next[static_cast<std::size_t>(unit)]++});
+  }
 
   // Whether command `earlier` is certainly done when `later` starts.
   bool known_done(CommandRef earlier, CommandRef later) const {
@@ -41,16 +47,18 @@ class TokenOrder {
   // By unit: so many commands, from the first on, are done.
   using DoneCounts = std::array<std::uint32_t, kUnits>;
 
-  // Who uses a semaphore, and with which of its commands, in order.
+  // Who uses a semaphore: by unit how many of its commands, and which ones of the producer.
   struct Use {
-    std::array<std::vector<std::size_t>, kUnits> waits;
-    std::array<std::vector<std::size_t>, kUnits> signals;
+    std::array<std::size_t, kUnits> waits{};
+    std::array<std::size_t, kUnits> signals{};
+    std::vector<std::uint32_t> signallers;  // ascending
     Unit producer = Unit::kLoad;
     Unit consumer = Unit::kLoad;
   };
 
-  void collect_uses();
+  void count_uses();
   void check_use(std::size_t semaphore);
+  void collect_signallers();
   void walk();
   bool try_step(Unit unit);
   void report_deadlock();
@@ -62,10 +70,10 @@ class TokenOrder {
 
   const Program& program_;
   Violations& violations_;
-  std::array<Use, kSemaphores> uses_;
+  std::array<Use, kSemaphores> uses_;                  // empty after construction
   std::array<std::vector<DoneCounts>, kUnits> known_;  // grows as commands are reached
   std::array<std::size_t, kSemaphores> waited_{};
-  std::vector<CommandRef> sequence_;
+  std::vector<Unit> sequence_;  // whose next command comes
 };
 
 }  // namespace qsim::verifier
