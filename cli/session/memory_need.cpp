@@ -16,6 +16,9 @@ constexpr std::int64_t kProcessBytes = 16'000'000;
 // A command with an origin of its own; its times, also as tokens and stalls.
 constexpr std::int64_t kCommandBytes = sizeof(EncodedCommand) + sizeof(Origin);
 constexpr std::int64_t kTimesBytes = 2 * sizeof(CommandTime);
+// What the verifier knows of a command: four numbers of other commands, a unit, its signals. Taken
+// before a run takes the commands' times, which are more.
+constexpr std::int64_t kVerifierBytes = 32;
 // Bytes as hexadecimal digits with line ends, and a line for each command.
 constexpr std::int64_t text_bytes(std::int64_t bytes, std::int64_t commands) {
   return bytes * 9 / 4 + commands * 256;
@@ -129,7 +132,7 @@ MemoryNeed need_of_verify(const Graph& graph, const ArchConfig& arch, const Opti
 MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Options& options) {
   const ProgramSizes program = program_sizes(graph, arch);
   MemoryNeed need;
-  need.program = program.commands * kCommandBytes;
+  need.program = program.commands * (kCommandBytes + kVerifierBytes);
   add_program_in_place(need, sizes_of(graph), program);
   if (!options.program_out.empty()) {
     add_text(need, text_bytes(program.constant_bytes, program.commands));
