@@ -16,6 +16,7 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/output_files.h"
 #include "core/error.h"
+#include "files/memory.h"
 
 namespace qsim {
 namespace {
@@ -79,11 +80,14 @@ int fail(ExitCode code, const std::string& message) {
   return static_cast<int>(code);
 }
 
-// Takes no memory of its own.
+// Takes no memory but that of a short text.
 int fail_without_memory() {
-  std::cerr << "qsim: error: out of memory: the model, its batch or its input is too large here "
-               "(docs/reference/limits.md)"
-            << std::endl;
+  std::cerr << "qsim: error: out of memory: the model, its batch or its input is too large here";
+  try {
+    std::cerr << memory_limit_text();
+  } catch (const std::bad_alloc&) {  // the line does without
+  }
+  std::cerr << " (docs/reference/limits.md)" << std::endl;
   return static_cast<int>(ExitCode::kBadInput);
 }
 
@@ -91,6 +95,7 @@ int fail_without_memory() {
 }  // namespace qsim
 
 int main(int argc, char** argv) {
+  qsim::hold_interrupts();
   using qsim::ExitCode;
   using qsim::fail;
   using qsim::fail_without_memory;

@@ -9,11 +9,17 @@
 
 namespace qsim {
 
+// It knows nothing of whose size it is: the caller who does says so (with_place).
+class SizeOverflow : public Error {
+ public:
+  explicit SizeOverflow(const std::string& message) : Error(ExitCode::kBadInput, message) {}
+};
+
 inline std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) {
-    throw_bad_input("size overflow: " + std::to_string(a) + " x " + std::to_string(b) +
-                    " does not fit 64 bits");
+    throw SizeOverflow("size overflow: " + std::to_string(a) + " x " + std::to_string(b) +
+                       " does not fit 64 bits");
   }
   return product;
 }
@@ -21,10 +27,20 @@ inline std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
 inline std::int64_t checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) {
-    throw_bad_input("size overflow: " + std::to_string(a) + " + " + std::to_string(b) +
-                    " does not fit 64 bits");
+    throw SizeOverflow("size overflow: " + std::to_string(a) + " + " + std::to_string(b) +
+                       " does not fit 64 bits");
   }
   return sum;
+}
+
+// What `work` gives; a size that overflows in it is told with its place in front.
+template <typename Work>
+auto with_place(const std::string& place, Work work) {
+  try {
+    return work();
+  } catch (const SizeOverflow& error) {
+    throw_bad_input(place + ": " + error.what());
+  }
 }
 
 // Smallest q with q * b >= a; a >= 0, b > 0.

@@ -24,7 +24,7 @@ void check_value(const Value& value, const std::string& what) {
   for (const std::int64_t dim : value.shape.nhwc()) {
     if (dim < 1) throw_bad_input(what + ": shape " + shape_text(value.shape.nhwc()));
   }
-  const std::int64_t elems = element_count(value.shape.nhwc());
+  const std::int64_t elems = with_place(what, [&] { return element_count(value.shape.nhwc()); });
   if (elems > kMaxTensorElems) {
     throw_bad_input(what + ": " + std::to_string(elems) + " elements, shape " +
                     shape_text(value.shape.nhwc()) + "; at most " +
@@ -190,11 +190,14 @@ void validate(const Graph& graph) {
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];
     if (!names.insert(layer.name).second) {
-      throw_bad_input("two layers are called '" + layer.name + "'; names must be unique");
+      const std::string place = layer.source.empty() ? "" : layer.source + ": ";
+      throw_bad_input(place + "two layers are called '" + layer.name + "'; names must be unique");
     }
     check_value(layer.output, "layer '" + layer.name + "' output");
-    std::visit([&](const auto& operation) { check(layer, operation, graph.input_of(i)); },
-               layer.operation);
+    with_place(layer_place(layer.name, layer.source), [&] {
+      std::visit([&](const auto& operation) { check(layer, operation, graph.input_of(i)); },
+                 layer.operation);
+    });
   }
 }
 

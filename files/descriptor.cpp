@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace qsim {
@@ -52,6 +53,12 @@ bool write_all(int fd, std::string_view content) {
     content.remove_prefix(static_cast<std::size_t>(count));
   }
   return true;
+}
+
+// It can still be reached as ".", and has no name left.
+bool is_deleted_folder(const char* folder) {
+  struct stat status {};
+  return ::stat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_nlink == 0;
 }
 
 std::string error_reason(int error) {

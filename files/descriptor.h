@@ -34,6 +34,9 @@ bool sync_folder_to_disk(int fd);
 // Writes all of `content`; false with errno.
 bool write_all(int fd, std::string_view content);
 
+// Whether `folder` is one that was deleted: the current folder, or one that is open.
+bool is_deleted_folder(const char* folder);
+
 // "no permission", "the disk is full", ...
 std::string error_reason(int error);
 // The same of a file that was to be written, whose folder may be missing.

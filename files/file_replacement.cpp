@@ -116,6 +116,9 @@ void FileReplacement::sync_folder() {
 }
 
 void FileReplacement::fail(int error) const {
+  if (error == ENOENT && is_deleted_folder(folder_of(target_).c_str())) {
+    throw_bad_input(target_.string() + ": cannot be written: its folder was deleted");
+  }
   std::error_code unknown;
   const bool removed = error == ENOENT && fs::is_directory(folder_of(target_), unknown);
   throw_bad_input(target_.string() + ": cannot be written: " +

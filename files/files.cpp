@@ -163,6 +163,9 @@ void make_folder(const fs::path& path) {
     fail(path, fs::is_regular_file(path, ignored) ? "is a file; expected a folder"
                                                   : "is a device or a pipe; expected a folder");
   }
+  if (error && path.is_relative() && is_deleted_folder(".")) {
+    fail(path, "cannot be made: the current folder was deleted");
+  }
   if (error) fail(path, "cannot be made: " + error_reason(error.value()));
   if (::access(path.c_str(), W_OK | X_OK) != 0)
     fail(path, "cannot be written: " + error_reason(errno));

@@ -205,7 +205,9 @@ LayerTrace read_layer_trace(const fs::path& folder) {
   try {
     validate(trace.graph);
   } catch (const Error& error) {
-    throw Error(error.code(), (folder / kLayerTraceFile).string() + ": " + error.what());
+    const std::string file = (folder / kLayerTraceFile).string();
+    const std::string what = error.what();
+    throw Error(error.code(), what.starts_with(file + ":") ? what : file + ": " + what);
   }
   return trace;
 }

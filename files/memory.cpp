@@ -4,6 +4,7 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -129,6 +130,17 @@ std::string memory_text(std::int64_t bytes) {
   if (megabytes < 1000) return std::to_string(megabytes) + " MB";
   const std::int64_t tenths = (megabytes + 99) / 100;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GB";
+}
+
+std::string memory_limit_text() {
+  std::string text;
+  for (const auto& [resource, name] : {std::pair{RLIMIT_AS, "-v"}, std::pair{RLIMIT_DATA, "-d"}}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    text += std::string("; ulimit ") + name + " is " +
+            memory_text(static_cast<std::int64_t>(limit.rlim_cur));
+  }
+  return text;
 }
 
 void require_memory(std::int64_t bytes, const std::string& what, std::int64_t unbacked_bytes) {

@@ -29,4 +29,7 @@ void require_memory(std::int64_t bytes, const std::string& what, std::int64_t un
 // "5.2 GB", "310 MB"
 std::string memory_text(std::int64_t bytes);
 
+// "; ulimit -v is 30 MB" where this process has such a limit, or one of `ulimit -d`; "" without.
+std::string memory_limit_text();
+
 }  // namespace qsim

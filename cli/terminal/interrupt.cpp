@@ -1,16 +1,19 @@
 #include "cli/terminal/interrupt.h"
 
+#include <cerrno>
 #include <chrono>
 #include <system_error>
-#include <thread>
 
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/error.h"
+#include "files/descriptor.h"
 #include "files/files.h"
+#include "files/memory.h"
 #include "files/temporary_files.h"
 
 namespace qsim {
@@ -45,16 +48,52 @@ void say(const std::string& line) {
   static_cast<void>(written);  // there is nobody left to tell
 }
 
+// Of a thread that removes files and prints a line; the usual 8 MB are more than a low ulimit -v
+// leaves.
+constexpr std::size_t kStackBytes = std::size_t{1} << 19;
+
+// What pthread_create says: 0, or an error number.
+int start_thread(void* (*work)(void*), void* argument) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_t thread{};
+  const int error = pthread_create(&thread, &attributes, work, argument);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+// pthread_create says EAGAIN for too many threads, and for no memory too. It needs somewhat more
+// than the stack.
+bool has_memory_for_a_thread() {
+  constexpr std::size_t kBytes = 2 * kStackBytes;
+  void* memory =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  ::munmap(memory, kBytes);
+  return true;
+}
+
 }  // namespace
 
-InterruptWatch::InterruptWatch() {
+void hold_interrupts() {
   const sigset_t signals = interrupt_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  try {
-    std::thread([this] { wait_for_signal(); }).detach();
-  } catch (const std::system_error& error) {
-    throw_bad_input("no thread can be started here: " + error.code().message());
+}
+
+InterruptWatch::InterruptWatch() {
+  hold_interrupts();
+  // One that was held back is answered here: a short run could end before the thread wakes.
+  const sigset_t signals = interrupt_signals();
+  const timespec at_once{};
+  if (sigtimedwait(&signals, nullptr, &at_once) > 0) leave();
+  const int error = start_thread(wait_for_signal, this);
+  if (error == 0) return;
+  if (error == EAGAIN && !has_memory_for_a_thread()) {
+    throw_bad_input("no memory for a thread" + memory_limit_text() + " (docs/reference/limits.md)");
   }
+  throw_bad_input("no thread can be started here: " + error_reason(error));
 }
 
 std::unique_ptr<FileReplacement> InterruptWatch::begin_file(const std::filesystem::path& path) {
@@ -129,11 +168,11 @@ std::string InterruptWatch::kept_text() const {
   return std::to_string(kept_) + " files, the last " + last_kept_;
 }
 
-void InterruptWatch::wait_for_signal() {
+void* InterruptWatch::wait_for_signal(void* watch) {
   const sigset_t signals = interrupt_signals();
   int number = 0;
-  if (sigwait(&signals, &number) != 0) return;
-  leave();
+  if (sigwait(&signals, &number) == 0) static_cast<InterruptWatch*>(watch)->leave();
+  return nullptr;
 }
 
 void InterruptWatch::leave() {

@@ -16,10 +16,15 @@
 
 namespace qsim {
 
+// Holds the signals back in the calling thread and in those that it makes later, until an
+// InterruptWatch answers them. The first thing that main does: one that comes earlier ends the
+// process as it ends any program.
+void hold_interrupts();
+
 class InterruptWatch {
  public:
-  // Blocks the signals in the calling thread (threads made later inherit that) and starts the
-  // thread that waits for them. One per process, and before anything is written.
+  // Starts the thread that waits for the signals, those that are held back included. One per
+  // process, and before anything is written. Throws Error where no thread can be had.
   InterruptWatch();
 
   // Writes a file (files/files.h); an interrupt in between removes what is there of it.
@@ -46,7 +51,7 @@ class InterruptWatch {
  private:
   std::unique_ptr<FileReplacement> begin(const std::filesystem::path& path,
                                          FileReplacement::Writer writer);
-  void wait_for_signal();
+  static void* wait_for_signal(void* watch);
   void leave();
   std::string kept_text() const;
   void remove_empty_made();   // under mutex_

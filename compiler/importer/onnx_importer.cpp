@@ -8,6 +8,7 @@
 #include "compiler/importer/model_graph.h"
 #include "compiler/importer/operators.h"
 #include "compiler/importer/weight_bytes.h"
+#include "core/checked_math.h"
 #include "core/error.h"
 #include "files/memory.h"
 
@@ -57,6 +58,23 @@ const Operator& find_operator(const ModelGraph& model, const ModelNode& node) {
                     "; supported: " + operator_names());
 }
 
+Graph graph_of(const ModelFile& file, ModelGraph& model, std::int64_t batch) {
+  // An unsupported operator is what a user wants to hear of first, before any edge of the graph.
+  for (const ModelNode& node : model.nodes) find_operator(model, node);
+  find_ends(file, model);
+
+  const std::vector<ModelNode> chain = chain_of(model);
+  require_memory(weight_bytes(model, chain), model.source);
+  GraphBuilder builder(model, batch);
+  for (const ModelNode& node : chain) {
+    with_place(node_location(model, node),
+               [&] { find_operator(model, node).import(model, node, builder); });
+  }
+  Graph graph = std::move(builder).finish(model);
+  validate(graph);
+  return graph;
+}
+
 }  // namespace
 
 Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batch,
@@ -64,18 +82,7 @@ Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batc
   if (batch < 1) throw_bad_input("batch " + std::to_string(batch) + "; expected 1 or more");
   const std::unique_ptr<const ModelFile> file = read_model_file(held, on_external);
   ModelGraph model = read_model_graph(*file);
-  // An unsupported operator is what a user wants to hear of first, before any edge of the graph.
-  for (const ModelNode& node : model.nodes) find_operator(model, node);
-  find_ends(*file, model);
-
-  const std::vector<ModelNode> chain = chain_of(model);
-  require_memory(weight_bytes(model, chain), model.source);
-  GraphBuilder builder(model, batch);
-  for (const ModelNode& node : chain) {
-    find_operator(model, node).import(model, node, builder);
-  }
-  Graph graph = std::move(builder).finish(model);
-  validate(graph);
+  Graph graph = with_place(model.source, [&] { return graph_of(*file, model, batch); });
   held->require_unchanged();
   return graph;
 }

@@ -196,6 +196,20 @@ TEST(Errors, OutputsThatCannotBeWrittenAreFoundBeforeTheRun) {
   EXPECT_EQ(entries_of(folder / "d"), 0u);
 }
 
+TEST(Errors, ADeletedFolderIsSaidToBeOne) {
+  const TestFolder folder;
+  const auto in_deleted = [&](const std::string& arguments) {
+    fs::create_directory(folder / "deleted");
+    return run_qsim(folder, arguments, "cd deleted && rmdir ../deleted &&").err;
+  };
+  EXPECT_EQ(in_deleted("run --json r.json"),
+            "qsim: error: r.json: cannot be written: its folder was deleted\n");
+  EXPECT_EQ(in_deleted("compile --model fc --out p"),
+            "qsim: error: p: cannot be written: its folder was deleted\n");
+  EXPECT_EQ(in_deleted("run --model fc --out r"),
+            "qsim: error: r: cannot be made: the current folder was deleted\n");
+}
+
 TEST(Errors, InputThatIsNotFiniteNamesItsFile) {
   const TestFolder folder;
   std::string npy("\x93NUMPY\x01\x00", 8);

@@ -180,7 +180,7 @@ TEST(Workload, MistakesSayWhereAndWhatIsAllowed) {
   expect_contains(load_error("  - {op: conv2d, out_channels: 5, kernel: 1, zero_point: 200}\n"),
                   "zero_point 200; allowed for int8: -128 to 127");
   expect_contains(load_error("  - {op: relu, name: a}\n  - {op: relu, name: a}\n"),
-                  "two layers are called 'a'");
+                  "yaml:5:5: layer 'a': two layers are called 'a'");
   expect_contains(load_error("  []\n"), "0 layers; allowed: 1 to");
   expect_contains(load_error("  - {op: conv2d, out_channels: 16777216, kernel: 64, pad: 64}\n"),
                   "w.yaml");

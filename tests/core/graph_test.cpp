@@ -149,10 +149,10 @@ TEST(Graph, RefusesBrokenValuesAndNames) {
 TEST(Graph, RefusesSizesThatDoNotFit64Bits) {
   Graph graph = small_network();
   graph.input.shape = {1 << 20, std::int64_t{1} << 30, std::int64_t{1} << 30, 3};
-  EXPECT_NE(refusal(graph).find("size overflow: "), std::string::npos);
+  EXPECT_EQ(refusal(graph).find("graph input: size overflow: "), 0u) << refusal(graph);
   graph = small_network();
   conv(graph).window.pad_top = std::numeric_limits<std::int64_t>::max();
-  EXPECT_NE(refusal(graph).find("size overflow: "), std::string::npos);
+  EXPECT_EQ(refusal(graph).find("layer 'conv': size overflow: "), 0u) << refusal(graph);
 }
 
 TEST(Graph, CountsUsefulMacsOverTheBatch) {

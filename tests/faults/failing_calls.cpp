@@ -7,6 +7,7 @@
 //   QSIM_FAULT_ONWARD   set: every later call fails too, as on a disk that stays full
 //   QSIM_FAULT_HANG     set: the call does not fail but takes an hour
 //   QSIM_FAULT_SLOW_US  each call of these kinds takes so many microseconds longer
+//   QSIM_FAULT_SIGNAL   the process sends itself this signal in mallopt(), qsim's first call of all
 //   QSIM_FAULT_LOG      a file that comes into being when a call has failed or hangs
 #include <array>
 #include <atomic>
@@ -17,6 +18,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -129,6 +131,12 @@ int lock_file(int fd, int operation) __asm__("flock");
 int lock_file(int fd, int operation) {
   if (concerns(fd) && fails("flock")) return -1;
   return next<int(int, int)>("flock")(fd, operation);
+}
+
+int mallopt(int parameter, int value) {
+  const int number = std::atoi(setting("QSIM_FAULT_SIGNAL"));
+  if (number > 0) ::kill(::getpid(), number);
+  return next<int(int, int)>("mallopt")(parameter, value);
 }
 
 int rename(const char* from, const char* to) {

@@ -57,7 +57,29 @@ def little_memory(qsim):
                 codes |= {with_little(qsim, work, words, limit, kind) for limit in started}
         print(f"limit {kind}: starts from {started[0]} MB")
     check(codes == {0, 3}, f"exit codes {codes}")
+    told_as_memory(qsim)
     print("little memory: every run ends well or with exit code 3")
+
+
+# In kB: from below what the libraries take to where --version works, in steps of less than a thread takes.
+LITTLE_KB = {resource.RLIMIT_AS: ("-v", range(17000, 24000, 100)), resource.RLIMIT_DATA: ("-d", range(3000, 6000, 100))}
+
+
+def told_as_memory(qsim):
+    """Too little for the thread that waits for signals: the limit is named, and no thread is blamed."""
+    for kind, (name, limits) in LITTLE_KB.items():
+        told = 0
+        with work_folder() as work:
+            for limit in limits:
+                outcome = run(qsim, work, ["--version"], limit * 1000, kind)
+                if outcome.returncode in (0, *ENDS_BEFORE_MAIN):
+                    continue
+                check_error(outcome, f"--version with ulimit {name} of {limit} kB")
+                check(f"memory for a thread; ulimit {name} is {-(-limit // 1000)} MB (" in outcome.stderr or
+                      f"too large here; ulimit {name} is {-(-limit // 1000)} MB (" in outcome.stderr, outcome.stderr)
+                told += "memory for a thread" in outcome.stderr
+        check(told > 0, f"ulimit {name}: none of these limits is too little for a thread alone")
+        print(f"ulimit {name}: {told} limits leave no memory for a thread, and are named")
 
 
 def with_little(qsim, folder, words, limit, kind):

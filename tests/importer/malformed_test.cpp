@@ -94,7 +94,7 @@ TEST(MalformedModel, NamesMustBeDefinedOnce) {
       {"tensor 'conv.out' is defined twice; expected once",
        [](TestModel& m) { m.node("pool").set_output(0, "conv.out"); }},
       {"a tensor without a name", [](TestModel& m) { m.graph().add_initializer(); }},
-      {"two layers are called 'conv'; names must be unique",
+      {"node 'conv' (MaxPool): two layers are called 'conv'; names must be unique",
        [](TestModel& m) { m.node("pool").set_name("conv"); }},
   });
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/importer/onnx_importer.h"
 #include "tests/importer/model_builder.h"
 
 namespace qsim {
@@ -21,6 +22,22 @@ void expect_refusals(const std::vector<Refusal>& refusals) {
     TestModel model;
     refusal.apply(model);
     EXPECT_EQ(import_error(model), (ImportError{ExitCode::kUnsupportedModel, refusal.expected}));
+  }
+}
+
+// The place that import_error takes away is part of the message here.
+TEST(ImporterRefuses, SizesThatOverflowByTheNameOfTheFile) {
+  const TestFolder folder;
+  TestModel wide;
+  wide.begin_with(TensorProto::UINT8, {1, 2, std::int64_t{1} << 32, std::int64_t{1} << 32});
+  wide.save(folder / "wide.onnx");
+  try {
+    import_onnx(folder / "wide.onnx");
+    ADD_FAILURE() << "is taken";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_TRUE(message.starts_with((folder / "wide.onnx").string() + ": ")) << message;
+    EXPECT_NE(message.find("size overflow: "), std::string::npos) << message;
   }
 }
 
