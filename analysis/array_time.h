@@ -1,5 +1,5 @@
-// Where the array's time went: every PE in every cycle is doing useful work or is accounted to a
-// named cause. Counted in PE-cycles, so that the parts add up exactly.
+// Where the array's time went: in every cycle, each PE does useful work or has a named cause for
+// not doing it. Counted in PE-cycles, so that the parts add up exactly.
 #pragma once
 
 #include <string>

@@ -67,7 +67,7 @@ LastToken take_tokens(const Program& program, std::size_t unit, std::size_t inde
   return last;
 }
 
-// The stall in front of a command: `cycles` cycles that end at its start.
+// The stall before a command: `cycles` cycles that end at its start.
 struct Stall {
   std::uint64_t cycles = 0;
   std::size_t semaphore = 0;

@@ -1,6 +1,6 @@
 // Where the cycles of a run went: every cycle of every unit is busy, stalled on a named semaphore,
-// or idle, and the parts add up to the total. Works on any engine's command times, and checks them
-// against the token rules while it is at it.
+// or idle, and the parts add up to the total. It works on any engine's command times, and also
+// checks them against the token rules.
 #pragma once
 
 #include <array>

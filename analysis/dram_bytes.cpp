@@ -18,7 +18,7 @@ std::size_t layer_of(const Program& program, Unit unit, std::size_t index) {
   return layer;
 }
 
-// The layer whose name is in front of the last dot of "conv1.weights".
+// The layer whose name is before the last dot of "conv1.weights".
 std::map<std::string, std::size_t> layers_by_name(const Program& program) {
   std::map<std::string, std::size_t> layers;
   for (std::size_t i = 0; i < program.layers.size(); ++i) layers[program.layers[i].name] = i;

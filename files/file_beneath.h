@@ -1,5 +1,5 @@
-// A file that must lie beneath a folder, whatever links lead to it: what a model may name without
-// being able to make qsim read other files.
+// A file that must be inside a folder, even through links. So a model that names files cannot make
+// qsim read others.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace qsim {
 class FileBeneath {
  public:
   // Opens `name`, a path that is relative and has no "..", from `folder`. What was opened, and not
-  // what the name says, is then held against the folder, so that nobody can exchange a link in
+  // what the name says, is then checked against the folder, so that nobody can exchange a link in
   // between. Pipes and devices are not opened. Throws Error, which `where` begins: "WHERE: external
   // data file '...' ...".
   FileBeneath(const std::filesystem::path& folder, const std::string& name,

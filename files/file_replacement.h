@@ -1,5 +1,5 @@
-// A file on its way to take another's place: written and synced under a temporary name in the same
-// folder, then renamed. Until the rename the old file stands; after it the new one, whole.
+// A new file that will replace another: it is written and synced under a temporary name in the same
+// folder, then renamed. Before the rename the old file is there; after it the complete new one.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ class FileReplacement {
   FileReplacement& operator=(const FileReplacement&) = delete;
 
   const std::filesystem::path& target() const { return target_; }
-  // Where the content goes, for those that write a file by its name. Empty after rename().
+  // The path to write to, for callers that write a file by its name. Empty after rename().
   const std::filesystem::path& temporary() const { return temporary_; }
 
   // Writer::kOwn: writes the content and has it on the disk.

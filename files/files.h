@@ -1,5 +1,5 @@
-// Reading and writing whole files, with errors that name the path and the reason. Every file that
-// qsim reads or writes goes through these functions.
+// Reading and writing whole files, with errors that name the path and the reason. All files that
+// qsim reads or writes are read and written by these functions.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The two picture formats behind read_image (files/image.h); nobody else calls them.
+// The decoders of the two picture formats that read_image (files/image.h) reads; only read_image
+// calls them.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Whether there is memory for what is about to be made. Linux gives out more memory than it has,
-// and kills a process that uses it. So large allocations ask first, and a run that would not fit is
-// an error.
+// Checks that there is memory before something large is allocated. Linux gives out more memory than
+// it has, and kills a process that uses it. So large allocations ask first, and a run that would
+// not fit is an error.
 #pragma once
 
 #include <cstdint>

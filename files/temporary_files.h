@@ -1,5 +1,5 @@
-// The temporary files that qsim writes: what they are called, whose they are, and how those that a
-// killed process left go. For files, and for who must remove one at once.
+// The temporary files that qsim writes: their names, their owners, and the removal of those that a
+// killed process left. For files, and for code that must remove one at once.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Holds what an engine left in DRAM against tensors that are trusted (golden's, or a layer
-// trace's) and names where they part. A mismatch is data, never an exception.
+// Compares what an engine left in DRAM with trusted tensors (golden's, or a layer trace's) and
+// names the first difference. A mismatch is data, never an exception.
 #pragma once
 
 #include <optional>

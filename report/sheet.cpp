@@ -20,7 +20,7 @@ std::string words(std::string name) {
   return name;
 }
 
-// A column of numbers stands to the right.
+// A column of numbers is aligned to the right.
 bool is_number_column(const SheetTable& table, std::size_t column) {
   return !table.rows.empty() && std::all_of(table.rows.begin(), table.rows.end(), [&](auto& row) {
     return std::holds_alternative<std::int64_t>(row[column]) ||

@@ -1,5 +1,5 @@
-// `qsim golden bench`: how long golden takes for a batch of random pictures, and on a GPU what each
-// kernel makes of the device, against what the device was measured to sustain.
+// `qsim golden bench`: how long golden takes for a batch of random pictures, and on a GPU how much
+// of the device's measured peak each kernel reaches.
 #include <algorithm>
 #include <cstdio>
 
@@ -50,7 +50,7 @@ Measurement measure_cpu(const Graph& graph, const Tensor& input, int runs) {
   return measured;
 }
 
-// Null where the CPU stands in.
+// Null where the CPU replaces the GPU.
 std::unique_ptr<golden::CudaGraphExecutor> executor_on(const golden::CudaDevice& device,
                                                        const Graph& graph,
                                                        GoldenSelection& golden) {

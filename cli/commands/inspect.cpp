@@ -1,5 +1,5 @@
-// `qsim inspect FILE`: what a program, model, workload, trace or config holds. A program is held
-// against the rules of compiler/verifier too: exit code 3 when it breaks one.
+// `qsim inspect FILE`: what a program, model, workload, trace or config holds. A program is also
+// checked by compiler/verifier: exit code 3 when it breaks one.
 #include "cli/commands/commands.h"
 #include "cli/session/model_source.h"
 #include "cli/session/shipped_files.h"

@@ -75,8 +75,8 @@ EngineSettings settings_of(Context& context) {
   return settings;
 }
 
-// What the last line adds to the bytes. Who asks for the hardware's values may believe that its
-// cycles are confirmed too.
+// What the last line says of times, besides the bytes. A user who compares with the hardware's
+// values could otherwise believe that its cycles are confirmed too.
 std::string times_text(const std::vector<std::string>& engines, const Verification& verification) {
   if (verification.times().empty()) {
     const bool has_rtl = std::find(engines.begin(), engines.end(), "rtl") != engines.end();

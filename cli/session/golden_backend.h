@@ -59,7 +59,7 @@ class GoldenSelection {
   // a QSIM_GOLDEN that is none of cpu, cuda, auto.
   GoldenSelection(const std::string& option, const std::string& wanted, Note note);
 
-  // The first is the one that engines are held against.
+  // Engines are compared with the first.
   const std::vector<GoldenBackend>& backends() const { return backends_; }
   std::string name() const;  // "cpu", "cuda", "cpu,cuda"
 

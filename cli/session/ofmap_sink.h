@@ -1,5 +1,5 @@
 // What `run` does with an ofmap when the engine hands it over: compares it with golden's tensor,
-// whose memory goes then, and keeps what is wanted of it later.
+// frees that tensor, and keeps the parts that are needed later.
 #pragma once
 
 #include <optional>

@@ -13,8 +13,8 @@ namespace qsim {
 
 class PictureSeries {
  public:
-  // --input (or what stands in for it) from --index on, --images of them or all. Throws Error when
-  // it does not fit the model or has fewer. `model` must outlive the series.
+  // --input (or its default) from --index on, --images of them or all. Throws Error when it does
+  // not fit the model or has fewer. `model` must outlive the series.
   PictureSeries(const Options& options, const ArchConfig& config, const Model& model);
 
   // As the user or the config gave it; for the model's own tensor "workload" or "layer trace".

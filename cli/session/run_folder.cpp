@@ -19,7 +19,8 @@ void keep_run(Context& context, const RunReport& report, const OutputForm& outpu
               const std::optional<Tensor>& last) {
   if (context.options().out.empty()) return;
   const std::filesystem::path folder = context.options().out;
-  // run.json says that the others are whole and its own: an old one goes first, and it comes last.
+  // run.json says that the other files are complete and of the same run. So an old one is removed
+  // first, and the new one is written last.
   for (const char* file : {"run.json", "output.npy", "output_q.npy"}) remove_file(folder / file);
   context.write_file(folder / "config.yaml", arch_config_yaml(report.config));
   context.write_file(folder / "layers.csv", layers_csv(report));

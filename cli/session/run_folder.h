@@ -1,4 +1,4 @@
-// What `run` leaves behind: the folder of --out, and the layer trace of --dump-layers.
+// The folders that `run` writes: the one of --out, and the layer trace of --dump-layers.
 #pragma once
 
 #include <optional>

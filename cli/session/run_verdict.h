@@ -1,5 +1,5 @@
-// The end of `run`, after the engine: what the ofmaps came to, what is kept and printed of it, and
-// the exit code.
+// The end of `run`, after the engine: whether the ofmaps agree, what is kept and printed, and the
+// exit code.
 #pragma once
 
 #include <string>

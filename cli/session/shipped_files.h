@@ -1,5 +1,5 @@
-// Finds what a user names: a path, or the name of a shipped config, model, workload or picture.
-// Searched in this order: the path itself, ../share/qsim beside the installed executable, and the
+// Finds what a user names: a path, or the name of a shipped config, model, workload or picture. It
+// searches in this order: the path itself, ../share/qsim beside the installed executable, and the
 // source tree that qsim was built from.
 #pragma once
 

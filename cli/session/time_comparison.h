@@ -1,4 +1,4 @@
-// Holds the command times of two engines against each other: start, free and done of every command.
+// Compares the command times of two engines: start, free and done of every command.
 #pragma once
 
 #include <optional>

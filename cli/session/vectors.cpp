@@ -12,7 +12,7 @@
 namespace qsim {
 namespace {
 
-// The writable area as it is now, and the constants behind it.
+// The writable area as it is now, and the constants after it.
 std::vector<std::byte> image(const Program& program, const DramMemory& dram) {
   const std::int64_t bytes = round_up(program.dram_bytes(), program.arch.bus_bytes);
   std::vector<std::byte> image(static_cast<std::size_t>(bytes));

@@ -1,5 +1,5 @@
-// Test vectors of a program: what a test bench of the accelerator must be fed, and what must come
-// out, byte by byte and cycle by cycle. No files; those are vector_files.h.
+// Test vectors of a program: the inputs that a test bench gives to the accelerator, and the outputs
+// that it must see, byte by byte and cycle by cycle. No files; those are vector_files.h.
 #pragma once
 
 #include <vector>

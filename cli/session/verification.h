@@ -34,7 +34,7 @@ struct TimeTally {
 
 class Verification {
  public:
-  // "interpreter" runs twice, in order and in random order. Each run's times are held against the
+  // "interpreter" runs twice, in order and in random order. Each run's times are compared with the
   // token rules too (analysis/cycle_accounting.h), and against each other: the SystemC model's are
   // what is expected of the others.
   Verification(const std::vector<std::string>& engines, std::uint64_t seed,

@@ -13,15 +13,17 @@ constexpr std::array<CommandRow, 9> kCommands = {{
     {CommandName::kRun, "run", "simulate a model on an input and compare it with golden"},
     {CommandName::kVerify, "verify",
      "compare engines with golden, layer by layer and byte by byte"},
-    {CommandName::kCompile, "compile", "lower a model to a program and keep it as text"},
+    {CommandName::kCompile, "compile", "translate a model to a program and write it as text"},
     {CommandName::kInspect, "inspect",
-     "say what a program, model, workload, trace or config holds"},
+     "show what a program, model, workload, trace or config contains"},
     {CommandName::kExportVectors, "export-vectors",
      "write a program, its memory images and its cycles, to verify RTL of your own"},
-    {CommandName::kGoldenInfo, "golden info", "say what golden runs on: GPUs, vector instructions"},
-    {CommandName::kGoldenRun, "golden run", "classify many pictures with golden, count the hits"},
+    {CommandName::kGoldenInfo, "golden info",
+     "show what golden can run on: GPUs, vector instructions"},
+    {CommandName::kGoldenRun, "golden run",
+     "classify many pictures with golden and count the correct ones"},
     {CommandName::kGoldenBench, "golden bench", "time golden on a model, kernel by kernel"},
-    {CommandName::kDoctor, "doctor", "say what this qsim is and whether it has what it needs"},
+    {CommandName::kDoctor, "doctor", "show what this qsim is and whether it finds what it needs"},
 }};
 
 constexpr std::string_view kGolden = "golden";
@@ -100,8 +102,9 @@ std::string top_help() {
          "  --config FILE|NAME  the accelerator (default " +
          kDefaultConfig +
          ")\n"
-         "  --json FILE|-       also write the result as JSON; with - nothing else goes to stdout\n"
-         "  --quiet             no progress and no notes on stderr\n"
+         "  --json FILE|-       also write the result as JSON; - writes it, and nothing else, to "
+         "stdout\n"
+         "  --quiet             write no progress and no notes to stderr\n"
          "  --help, --version\n\n"
          "`qsim COMMAND --help` lists the options of a command.\n"
          "Exit codes: 0 ok, 1 internal, 2 usage, 3 bad input or config, 4 unsupported model,\n"
@@ -116,7 +119,7 @@ std::string golden_help() {
   return text + "\n`qsim golden WORD --help` lists the options of one.\n";
 }
 
-// Where the command stands in `words`, or the first option that only a command has, or the end.
+// The position of the command in `words`, or the first option that only a command has, or the end.
 std::size_t command_place(const std::vector<std::string>& words) {
   std::size_t i = 0;
   while (i < words.size() && words[i].size() > 1 && words[i][0] == '-') {

@@ -1,4 +1,4 @@
-// What a command needs besides its options: where its words go.
+// What a command needs besides its options: the places for its output.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class Context {
   Context(const Options& options, std::vector<std::string> argv, InterruptWatch& interrupt)
       : options_(options), argv_(std::move(argv)), interrupt_(interrupt) {}
 
-  // A folder made for output that is still empty goes.
+  // Removes a folder that was made for output and is still empty.
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

@@ -1,6 +1,7 @@
 // What happens on Ctrl-C (SIGINT), SIGTERM and the end of the terminal (SIGHUP): a line that says
-// what was kept, and exit code 130, at once. A thread waits for the signal, so that it need not
-// wait for an engine, nor for a slow disk: a file in writing is given up, and its temporary goes.
+// what was kept, and exit code 130, at once. A thread waits for the signal, so the exit waits
+// neither for an engine nor for a slow disk. A file that is being written is given up, and its
+// temporary file is removed.
 #pragma once
 
 #include <filesystem>
@@ -34,7 +35,7 @@ class InterruptWatch {
   void keep_file(FileReplacement& file);
 
   // Throws the Error that write_file would throw for the path's folder or kind, so that it comes
-  // before a long run and not after it. Leaves nothing behind, and the file as it is.
+  // before a long run and not after it. Leaves no file of its own, and does not change this one.
   void require_writable(const std::filesystem::path& path);
 
   // Makes a folder for output, to be taken back if nothing comes of it, and keeps other processes

@@ -57,7 +57,7 @@ void add_global_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--json", options.json, "also write the result as JSON; - is stdout")
       ->type_name("FILE|-");
-  app.add_flag("--quiet", options.quiet, "no progress and no notes on stderr");
+  app.add_flag("--quiet", options.quiet, "write no progress and no notes to stderr");
   app.set_version_flag("--version", version_line(), "print the version and exit");
 }
 
@@ -65,7 +65,7 @@ void add_model_options(CLI::App& app, Options& options) {
   app.add_option("--model", options.model,
                  "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
                  "(default: the config's)");
-  add_batch_option(app, options, "pictures at a time");
+  add_batch_option(app, options, "number of pictures at a time");
 }
 
 void add_input_options(CLI::App& app, Options& options) {
@@ -73,32 +73,36 @@ void add_input_options(CLI::App& app, Options& options) {
                  "an image, a .npy in the model's own layout, a CIFAR-10 binary batch (.bin), or a "
                  "shipped name (default: the config's, or the workload's or trace's own)");
   add_number(app, "--index", range(0, kMaxIndex), into(options.index),
-             "record of the CIFAR-10 batch");
+             "which picture of the CIFAR-10 batch, from 0");
   app.add_option("--layers", options.layers,
                  "only the chain from the first to the last layer whose name matches")
       ->type_name("GLOB");
-  add_seed_option(app, options, "seed of what is drawn at random");
+  add_seed_option(app, options, "seed of the random numbers");
 }
 
 void add_run_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
-  app.add_option("--engine", options.engine, "what executes the program")
+  app.add_option("--engine", options.engine, "the engine that executes the program")
       ->check(CLI::IsMember({"systemc", "interpreter", "rtl"}))
       ->capture_default_str();
-  app.add_option("--trace", options.trace, "with --engine rtl: the core's signals, as FST")
+  app.add_option("--trace", options.trace,
+                 "with --engine rtl: write the core's signals to FILE, as FST")
       ->type_name("FILE");
   app.add_option("--trace-window", options.trace_window,
-                 "only cycles A to B - 1 of the trace (default: the whole run)")
+                 "record cycles A to B - 1 only (default: the whole run)")
       ->type_name("A:B");
-  app.add_flag("--no-data", options.no_data, "time only: no bytes are moved, nothing is compared");
+  app.add_flag("--no-data", options.no_data,
+               "compute the cycles only: move no data, compare nothing");
   app.add_flag("--no-verify", options.no_verify, "do not compare with golden");
-  app.add_option("--out", options.out,
-                 "keep config.yaml, run.json, layers.csv, output.npy and output_q.npy here")
+  app.add_option(
+         "--out", options.out,
+         "write config.yaml, run.json, layers.csv, output.npy and output_q.npy to this folder")
       ->type_name("DIR");
-  app.add_option("--dump-layers", options.dump_layers,
-                 "write a layer trace here: the engine's ofmaps, and golden's for graph layers "
-                 "that run fused inside another")
+  app.add_option(
+         "--dump-layers", options.dump_layers,
+         "write a layer trace to this folder: the engine's ofmaps, and golden's for graph layers "
+         "that run fused inside another")
       ->type_name("DIR");
 }
 
@@ -109,16 +113,18 @@ void add_verify_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->default_str("interpreter,systemc")
       ->check(CLI::IsMember({"interpreter", "systemc", "rtl"}));
-  app.add_option("--golden", options.golden,
-                 "golden backend: cpu, cuda, both (cpu,cuda), or auto: QSIM_GOLDEN, without that a "
-                 "GPU where there is one")
+  app.add_option(
+         "--golden", options.golden,
+         "golden backend: cpu, cuda, cpu,cuda, or auto, which takes QSIM_GOLDEN if it is set, "
+         "otherwise a GPU if there is one, otherwise the CPU")
       ->check(CLI::Validator(golden_error, "cpu|cuda|cpu,cuda|auto"))
       ->capture_default_str();
   add_number(app, "--images", range(1, kMaxImages), into(options.images),
              "pictures of the CIFAR-10 batch, from --index on (default: one --batch)");
   add_number(app, "--seeds", range(1, kMaxSeeds), into(options.seeds),
-             "random layers, from --seed on, in place of a model");
-  app.add_flag("--all-configs", options.all_configs, "spread --seeds over all shipped configs");
+             "verify N random layers, seeds --seed and up, instead of a model");
+  app.add_flag("--all-configs", options.all_configs,
+               "spread the layers of --seeds over all shipped configs");
 }
 
 void add_compile_options(CLI::App& app, Options& options) {
@@ -137,14 +143,15 @@ void add_inspect_options(CLI::App& app, Options& options) {
 void add_export_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
-  app.add_option("--out", options.out, "the folder that the files go to")
+  app.add_option("--out", options.out, "write the files to this folder")
       ->type_name("DIR")
       ->required();
 }
 
 void add_backend_option(CLI::App& app, Options& options) {
   app.add_option("--backend", options.backend,
-                 "what computes; auto: QSIM_GOLDEN, without that a GPU where there is one")
+                 "golden backend; auto takes QSIM_GOLDEN if it is set, otherwise a GPU if there is "
+                 "one, otherwise the CPU")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
       ->capture_default_str();
 }
@@ -153,7 +160,7 @@ void add_golden_model_options(CLI::App& app, Options& options) {
   app.add_option("--model", options.model,
                  "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
                  "(default: the config's)");
-  add_batch_option(app, options, "pictures at a time (default: 32)");
+  add_batch_option(app, options, "number of pictures at a time (default: 32)");
   add_backend_option(app, options);
 }
 
@@ -165,10 +172,11 @@ void add_golden_run_options(CLI::App& app, Options& options) {
       "layout, an image, or a shipped name (default: the config's, or the workload's or "
       "trace's own)");
   add_number(app, "--index", range(0, kMaxIndex), into(options.index),
-             "first picture (default: 0)");
+             "which picture is the first, from 0 (default: 0)");
   add_number(app, "--images", range(1, kMaxImages), into(options.images),
-             "how many pictures (default: all; of a workload, the batch of its file)");
-  app.add_option("--out", options.out, "keep output.npy, the output for every picture, here")
+             "number of pictures (default: all; for a workload, the batch of its file)");
+  app.add_option("--out", options.out,
+                 "write output.npy, the output for every picture, to this folder")
       ->type_name("DIR");
 }
 
@@ -177,7 +185,7 @@ void add_golden_bench_options(CLI::App& app, Options& options) {
   const auto set_runs = [&options](std::uint64_t runs) { options.runs = static_cast<int>(runs); };
   add_number(app, "--runs", range(9, kMaxRuns), set_runs, "repetitions; times are their medians")
       ->default_str(std::to_string(options.runs));
-  add_seed_option(app, options, "seed of the input, which is drawn at random");
+  add_seed_option(app, options, "seed of the random input");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which options each command takes, and which of them go together.
+// Which options each command takes, and which of them may be given together.
 #pragma once
 
 #include <string>

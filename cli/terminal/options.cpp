@@ -34,8 +34,8 @@ namespace {
   usage_error(message);
 }
 
-// Options of a command in front of it make a command line of `run` (`qsim --golden cpu verify`),
-// which would be told to have strange options.
+// Options of a command that come before it make a command line of `run` (`qsim --golden cpu
+// verify`), which would be told to have strange options.
 void refuse_late_command(const std::vector<std::string>& remaining) {
   for (const std::string& word : remaining) {
     if (!is_command_word(word)) continue;

@@ -1,5 +1,5 @@
-// The files that the options name for output: each is a file of its own, and none is one that is
-// read, which it would replace.
+// The files that the options name for output: they are all different, and none is a file that the
+// command reads.
 #pragma once
 
 #include <filesystem>

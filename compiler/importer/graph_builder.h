@@ -1,5 +1,5 @@
-// The Graph while it grows, and what its last tensor looks like in ONNX's eyes. Between the
-// operators it keeps: one chain, one quantization per tensor, one layout.
+// The Graph while it is built, and its last tensor as ONNX describes it. From operator to operator
+// it keeps: one chain, one quantization per tensor, one layout.
 #pragma once
 
 #include <string>

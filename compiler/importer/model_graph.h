@@ -52,8 +52,8 @@ ModelGraph read_model_graph(const ModelFile& file);
 void find_ends(const ModelFile& file, ModelGraph& graph);
 
 // The nodes on the way from the graph's input to its output: each reads, as its input 0, the one
-// output of the node before. Throws Error naming the node where the graph branches, joins or
-// stops, and for a node that lies beside the way.
+// output of the node before. Throws Error naming the node where the graph branches, joins or stops,
+// and for a node that is not on the path from input to output.
 std::vector<ModelNode> chain_of(const ModelGraph& graph);
 
 }  // namespace qsim

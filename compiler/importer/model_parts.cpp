@@ -59,7 +59,7 @@ std::int64_t packed_count(const FieldDescriptor& field, std::string_view bytes) 
 
 class PartCounter {
  public:
-  // The fields of a message of `type`. What is wrong ends the message it stands in and not those
+  // The fields of a message of `type`. An error ends the message that it is in, and not those
   // around it, so that nothing that protobuf makes is left out.
   void message(std::string_view bytes, const Descriptor& type, int depth) {
     while (!bytes.empty()) {

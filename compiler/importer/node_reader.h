@@ -1,5 +1,5 @@
 // What an operator's importer sees of its node: inputs by number and name, attributes by name, and
-// the two ways to say no.
+// the two ways to refuse it.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class NodeReader {
   ModelNode node_;
 };
 
-// The attributes of a node. An attribute that is not in `allowed`, stands twice, or has another
+// The attributes of a node. An attribute that is not in `allowed`, is given twice, or has another
 // type than the one asked for is an error.
 class NodeAttributes {
  public:

@@ -19,9 +19,9 @@ namespace qsim {
 // missing, malformed or truncated model and for one that is written to meanwhile, exit code 4 for
 // one that is not supported. The Graph returned has passed validate().
 Graph import_onnx(const std::filesystem::path& path, std::int64_t batch = 1);
-// The same of a file that the caller goes on holding: whatever takes its name meanwhile, it is this
-// file that was imported. `on_external`, unless empty, is told of each file of external data before
-// it is read, and may throw Error.
+// The same for a file that the caller keeps open: even if another file takes its name meanwhile, it
+// is this file that was imported. `on_external`, unless empty, is told of each file of external
+// data before it is read, and may throw Error.
 Graph import_onnx(const std::shared_ptr<const HeldFile>& held, std::int64_t batch = 1,
                   const std::function<void(const std::filesystem::path&)>& on_external = {});
 

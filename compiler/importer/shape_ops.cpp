@@ -24,7 +24,7 @@ void add_flatten(const NodeReader& node, GraphBuilder& graph, Axes axes) {
 
 // Whether the first two numbers of a Reshape's `target` keep the batch and put all of a picture's
 // elements on one axis. 0 copies the axis of the input, whose second one has `axis_1` elements; one
-// -1 stands for whatever is left.
+// -1 is the size that is left over.
 bool flattens(const Shape& target, std::int64_t batch, std::int64_t elems, std::int64_t axis_1) {
   if (target[0] == -1 && target[1] == -1) return false;
   const bool keeps_batch = target[0] == 0 || target[0] == -1 || target[0] == batch;

@@ -1,5 +1,5 @@
-// The bytes of one tensor where they lie, in memory or in a file, so that a large tensor need not
-// be in memory as it is stored and as it is wanted at once.
+// The bytes of one tensor where they are, in memory or in a file. So a large tensor need not be in
+// memory twice at once, in its stored form and in its final form.
 #pragma once
 
 #include <cstddef>

@@ -80,8 +80,8 @@ class TileCost {
   }
 
  private:
-  // Cycles from one column block to the next that the two-part memories allow: a part is used
-  // again only when whoever emptied it is done.
+  // Cycles from one column block to the next that the two-part memories allow: a part is used again
+  // only when the unit that empties it is done.
   std::int64_t round_trip_period(const Work& group) const {
     const std::int64_t drain =
         2 * arch_.array_rows + arch_.array_cols + static_cast<std::int64_t>(kExecutePipelineCycles);

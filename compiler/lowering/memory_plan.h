@@ -1,4 +1,4 @@
-// Where everything lies in DRAM: the input, then one region for each layer's ofmap (none is used
+// Where everything is in DRAM: the input, then one region for each layer's ofmap (none is used
 // twice, so every layer can be read back after a run), then weights and parameters.
 #pragma once
 

@@ -113,13 +113,13 @@ void Schedule::append_group_end(const Step& step, bool announces) {
 }
 
 // The order of the LOADs is that of the steps: a step's activations, then its weights; the
-// parameters of a group behind the first weights of the next group, late enough that they do not
+// parameters of a group after the first weights of the next group, late enough that they do not
 // hold up weights, early enough that POST has them (its psums are complete an EXECUTE later).
 //
 // A layer's first activations wait for the ofmap before it. So that this wait is used, the first
-// weights go in front of it, and more of them (as many as there are slots) where weights take the
-// bus about as long as the array. Their slots are freed by EXECUTEs of the layer before, which need
-// no further LOAD.
+// weights are loaded before it, and more of them (as many as there are slots) where weights take
+// the bus about as long as the array. Their slots are freed by EXECUTEs of the layer before, which
+// need no further LOAD.
 //
 // No deadlock: every LOAD waits only for slots whose EXECUTE or POST has all its own LOADs in
 // front of it in this order. (The verifier and a test run every program's tokens to show it.)

@@ -53,7 +53,7 @@ class Schedule {
   void append_group_end(const Step& step, bool announces);
   // LOADs: see schedule.cpp for the order.
   void append_loads(const Step& step);
-  // How many weights go in front of a layer's first activations, if it has as many.
+  // How many weights are loaded before a layer's first activations, if it has that many.
   std::size_t early_weights(const Step& first) const;
   void append_weight(const Step& step);
   void append_pending_params();

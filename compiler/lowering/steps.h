@@ -38,7 +38,7 @@ struct StepCounts {
 StepCounts count_steps(const PlannedLayer& planned, const ArchConfig& arch);
 
 // Visits a layer's steps in order, each made when its turn comes: a large layer has tens of
-// thousands. `layer_index` goes into the origins.
+// thousands. `layer_index` is written into the origins.
 void for_each_step(const PlannedLayer& planned, std::int32_t layer_index, const ArchConfig& arch,
                    const std::function<void(const Step&)>& visit);
 

@@ -1,4 +1,5 @@
-// Pass 2: the input's zero_point goes into the bias, and no partial sum can leave int32.
+// Pass 2: folds the input's zero_point into the bias, and checks that no partial sum can leave
+// int32.
 #include <algorithm>
 #include <cstdlib>
 #include <limits>

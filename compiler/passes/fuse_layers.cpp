@@ -88,7 +88,7 @@ class Fusion {
     std::visit([&](const auto& operation) { start_with(layer, operation); }, layer.operation);
   }
 
-  // A Flatten in front of a layer: what counts is the order it gives the elements.
+  // A Flatten before a layer: only the order that it gives the elements matters.
   void skip_leading_flatten() {
     while (const auto* flatten = std::get_if<Flatten>(&graph_.layers[next_].operation)) {
       const Value& input = graph_.input_of(next_);
@@ -135,7 +135,7 @@ class Fusion {
   void start_with(const Layer& layer, const Relu&) { start_identity(layer); }
   void start_with(const Layer&, const Flatten&) {}
 
-  // The layer itself is joined right after, as if a convolution stood in front of it.
+  // The layer itself is joined right after, as if a convolution came before it.
   void start_identity(const Layer& layer) {
     refuse_flattened(layer);
     const Value& input = fused_.input;
@@ -228,7 +228,7 @@ class Fusion {
 
   const Graph& graph_;
   std::size_t next_;
-  std::optional<Value> flattened_;  // the picture that a Flatten in front of this layer reads
+  std::optional<Value> flattened_;  // the picture that a Flatten before this layer reads
   bool pooled_ = false;
   FusedLayer fused_;
 };

@@ -17,7 +17,7 @@ struct FusedLayer {
   enum class Kind : std::uint8_t {
     kConvolution,
     kFullyConnected,  // gemm_m = batch; reads a picture in DRAM order
-    kIdentity,        // a max-pool or ReLU that stands alone: 1x1, each channel itself
+    kIdentity,        // a max-pool or ReLU by itself: 1x1, each channel itself
   };
 
   Kind kind = Kind::kConvolution;

@@ -8,9 +8,9 @@
 namespace qsim {
 
 // Joins every convolution, fully connected layer, lone max-pool or lone ReLU with the ReLU,
-// max-pool and Flatten layers behind it. All rounding modes and clamps are monotone, so max-pool,
-// ReLU and requantize commute. Throws Error (exit code 4) naming the layer for what the
-// accelerator cannot do: window sizes beyond its fields, rounding modes that only golden has.
+// max-pool and Flatten layers after it. All rounding modes and clamps are monotone, so max-pool,
+// ReLU and requantize commute. Throws Error (exit code 4) naming the layer for what the accelerator
+// cannot do: window sizes beyond its fields, rounding modes that only golden has.
 std::vector<FusedLayer> fuse_layers(const Graph& graph);
 
 // bias[c] -= zero_point * (sum of channel c's weights), so that the array may multiply carried

@@ -1,5 +1,5 @@
-// What a command's fields must satisfy by themselves: none without sense. That they fit their bits
-// is certain, or there would be no such program.
+// Checks each command's fields by themselves: every value must have a meaning. Every value fits its
+// bits, since a program cannot hold one that does not.
 #pragma once
 
 #include "compiler/verifier/violations.h"

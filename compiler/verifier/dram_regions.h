@@ -1,4 +1,4 @@
-// Where the regions of DRAM lie, and the addresses that transfers use by themselves.
+// Checks where the regions of DRAM are, and the addresses of each transfer by itself.
 #pragma once
 
 #include "compiler/verifier/violations.h"

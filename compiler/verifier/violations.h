@@ -1,4 +1,4 @@
-// The list that the checks of the verifier write to.
+// The list of violations; every check of the verifier adds to it.
 #pragma once
 
 #include <string>

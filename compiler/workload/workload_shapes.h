@@ -1,5 +1,5 @@
-// The shapes of a workload, worked out and judged before any of its tensors is made: what does not
-// work out or does not fit is refused at once, however large it is.
+// The shapes of a workload, computed and checked before any of its tensors is made. A workload
+// whose shapes are wrong or do not fit is refused at once, however large it is.
 #pragma once
 
 #include <vector>

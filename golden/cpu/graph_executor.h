@@ -27,7 +27,7 @@ inline constexpr std::array kVectorPaths = {VectorPath::kAvx512Vnni, VectorPath:
 std::string_view vector_path_name(VectorPath path);
 // Whether this processor can run it; kAuto and kPortable always.
 bool is_available(VectorPath path);
-// What kAuto means on this processor; any other path stands for itself.
+// What kAuto means on this processor; any other path is itself.
 VectorPath resolve(VectorPath path);
 
 struct ExecutorOptions {

@@ -71,7 +71,7 @@ std::vector<std::int8_t> chw_to_hwc(std::span<const std::int8_t> weights,
   return permuted;
 }
 
-// The fully connected layer behind the flatten at `index`, which reads the picture itself.
+// The fully connected layer after the flatten at `index`, which reads the picture itself.
 Step flattened_step(const Graph& graph, std::size_t index) {
   const auto& flatten = std::get<Flatten>(graph.layers[index].operation);
   const Value& picture = graph.input_of(index);

@@ -1,4 +1,4 @@
-// What a device sustains at best, measured on it: what times of kernels are held against.
+// The best rates that a device sustains, measured on it. Times of kernels are compared with them.
 #pragma once
 
 namespace qsim::golden {

@@ -43,8 +43,8 @@ Request request_of(const std::vector<std::string>& words) {
   return request;
 }
 
-// FOLDER/NAME-VARIANT-COMPILER.key notes the key of the last build, so that its model goes when the
-// key becomes another.
+// FOLDER/NAME-VARIANT-COMPILER.key notes the key of the last build, so that its model is removed
+// when the key becomes another.
 void replace_key(const Request& request, const ArchConfig& config, const std::string& key) {
   std::string compiler = rtl_compiler(rtl_parameters(config), request.options);
   std::replace(compiler.begin(), compiler.end(), '/', '_');

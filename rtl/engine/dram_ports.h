@@ -1,6 +1,6 @@
-// The memory behind the core's DRAM port: bytes of a DramMemory, at the cycles of
-// core/dram_channel.h or, for tests, with random delays everywhere. Called once a cycle; what the
-// calls cost is most of what the harness costs.
+// The memory at the core's DRAM port: bytes of a DramMemory, at the cycles of core/dram_channel.h
+// or, for tests, with random delays everywhere. Called once a cycle; what the calls cost is most of
+// what the harness costs.
 #pragma once
 
 #include <cstdint>

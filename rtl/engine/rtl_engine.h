@@ -29,7 +29,7 @@ struct RtlEngineOptions {
   std::optional<RtlTrace> trace;
   std::uint64_t cycle_limit = 0;  // of a run; 0: none
   // With the variant "coverage": KEY-NUMBER.dat of every core that ran, at the latest when the
-  // engine goes; `verilator_coverage` merges them.
+  // engine is destroyed; `verilator_coverage` merges them.
   std::string coverage_folder;
 };
 

@@ -1,6 +1,6 @@
-// Runs one program on one Verilated core, cycle by cycle: feeds the commands, is the memory behind
-// the DRAM port, notes when commands start, free their unit and are done, and watches that
-// something happens. docs/reference/rtl.md has the protocol.
+// Runs one program on one Verilated core, cycle by cycle: feeds the commands, is the memory at the
+// DRAM port, notes when commands start, free their unit and are done, and watches that something
+// happens. docs/reference/rtl.md has the protocol.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // What the four units have in common: commands start in order, each when the unit is free and its
 // tokens are there, and are done some cycles later. What a command does, and how long it takes, is
-// the business of load_unit, execute_unit, post_unit and store_unit.
+// defined by load_unit, execute_unit, post_unit and store_unit.
 #pragma once
 
 #include <cstdint>

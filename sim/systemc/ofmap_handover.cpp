@@ -105,7 +105,7 @@ void OfmapHandover::hand_over(std::size_t layer) {
 // One of the things that `chunk` waits for has happened.
 void OfmapHandover::settle(std::size_t chunk) {
   if (--waits_[chunk] > 0) return;
-  // With its neighbours that are dead too: a page on the border goes with the later of the two.
+  // With its neighbours that are dead too: a page on the border is freed with the later of the two.
   const auto is_dead = [this](std::size_t other) {
     return other < waits_.size() && waits_[other] == 0;
   };

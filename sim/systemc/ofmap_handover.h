@@ -1,4 +1,4 @@
-// Who still needs which bytes of DRAM during a run: hands each ofmap over when its last STORE is
+// Which bytes of DRAM a run still needs, and for what: hands each ofmap over when its last STORE is
 // done, and gives the memory of the input and of ofmaps back when nothing reads them any more. It
 // counts the LOADs and STOREs that are done; it knows no time.
 #pragma once
@@ -13,8 +13,8 @@ namespace qsim {
 
 class OfmapHandover {
  public:
-  // DRAM goes by chunks of this size, from address 0 on: the last LOAD that reads a plane's first
-  // rows is long done when the last rows are read.
+  // DRAM is freed in chunks of this size, from address 0 on: the last LOAD that reads a plane's
+  // first rows is long done when the last rows are read.
   static constexpr std::int64_t kChunkBytes = DramMemory::kReleaseBytes;
 
   // All three must outlive this object; `take` must not be empty. A STORE's origin says which

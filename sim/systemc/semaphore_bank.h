@@ -1,5 +1,5 @@
-// The 16 token semaphores between the units, and who sleeps on them. Not a module: tokens take no
-// time of their own; a signal of a command done at cycle e is usable at e.
+// The 16 token semaphores between the units, and the units that wait for them. Not a module: tokens
+// take no time of their own; a signal of a command done at cycle e is usable at e.
 #pragma once
 
 #include <array>

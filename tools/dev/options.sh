@@ -31,18 +31,18 @@ usage: ./dev COMMAND [options]
   test        set up, build, and run every test
   test-fresh  demo and test on a fresh Debian 12, made with debootstrap in build/fresh (as root)
   build       set up and build; the executable is build/release/qsim
-  verify-rtl  lint, proofs and random programs on the RTL, longer than the tests do it
+  verify-rtl  lint, proofs and random programs on the RTL, more than the tests run
   fuzz        fuzz the readers, the compiler and the engines; exit code 1 on a finding
   gpu-test    everything that needs a GPU, tests and benchmarks; ends with a table
   bench       set up, build, and run the benchmarks; --against compares
-  fmt         format the C++ sources; --check only says what would change
-  lint        clang-tidy, cppcheck and shellcheck; --check is implied
+  fmt         format the C++ sources; --check only lists what would change
+  lint        run clang-tidy, cppcheck and shellcheck; changes no file, so --check is implied
   gen         rewrite the generated reference pages; --check only compares
 
   --preset NAME   a preset of CMakePresets.json: release (default), dev, asan, nocuda;
                   fuzz has its own
-  --no-install    install nothing; what is missing is listed, exit code 3
-  --help          this text, as the word help is
+  --no-install    install nothing; list the missing packages and end with exit code 3
+  --help          print this text, as the command help does
 
   verify-rtl takes:
   --programs N    random programs (default 20000)
@@ -55,13 +55,13 @@ usage: ./dev COMMAND [options]
   --fast          without clang-tidy, which takes many minutes
 
   test-fresh takes:
-  --demo          only the first of the two commands, as continuous integration does
+  --demo          only the first of the two commands, as in continuous integration
 
   fuzz takes (tests/fuzz/README.md):
   --seconds N     for each target (default 30)
   --target NAME   only this target; may be repeated
   --jobs J        targets at a time (default 1)
-  --seed S        what is tried, and the vector path (default random, printed)
+  --seed S        chooses the inputs and the vector path (default: random, and printed)
 
   bench takes (bench/README.md):
   --only NAME     only this benchmark; may be repeated
@@ -71,10 +71,10 @@ usage: ./dev COMMAND [options]
   --page          rewrite docs/reference/cost_growth.md and its pictures
 
   gpu-test takes (docs/guide/gpu_test.md):
-  --bundle DIR    only make the folder whose run.sh does it on a machine with a GPU
+  --bundle DIR    only make the folder; its run.sh does the work on a machine with a GPU
   --data DIR      copy DIR/cifar10/test_batch.bin into the folder
   --quick         fewer shapes, no benchmarks
-  --lenient       what the machine lacks (data, PyTorch, ...) is no failure
+  --lenient       skip what the machine lacks (data, PyTorch, ...) without a failure
   --minutes N     time for all steps (default 12)
   --only NAME     only steps whose name has NAME in it; may be repeated
 
@@ -168,45 +168,45 @@ parse_arguments() {
   esac
   choose_preset
   if [ "$check" = yes ] && [[ ! $command =~ ^(fmt|lint|gen)$ ]]; then
-    fail_usage "--check goes with fmt, lint and gen, not with $command"
+    fail_usage "--check is for fmt, lint and gen, not for $command"
   fi
   if [ ${#fresh_commands[@]} -eq 1 ] && [ "$command" != test-fresh ]; then
-    fail_usage "--demo goes with test-fresh, not with $command"
+    fail_usage "--demo is for test-fresh, not for $command"
   fi
   if [ "$lint_fast" = yes ] && [ "$command" != lint ]; then
-    fail_usage "--fast goes with lint, not with $command"
+    fail_usage "--fast is for lint, not for $command"
   fi
   if [ "$seed_given" = yes ]; then
     case $command in
       fuzz) fuzz_option --seed "$seed" ;;
       verify-rtl) verify_option seed "$seed" ;;
-      *) fail_usage "--seed goes with fuzz and verify-rtl, not with $command" ;;
+      *) fail_usage "--seed is for fuzz and verify-rtl, not for $command" ;;
     esac
   fi
   if [ ${#fuzz_run[@]} -gt 0 ] && [ "$command" != fuzz ]; then
-    fail_usage "--seconds, --target and --jobs go with fuzz, not with $command"
+    fail_usage "--seconds, --target and --jobs are for fuzz, not for $command"
   fi
   if [ "$verify_options" = yes ] && [ "$command" != verify-rtl ]; then
-    fail_usage "--programs, --cxx, --coverage and --mutants go with verify-rtl, not with $command"
+    fail_usage "--programs, --cxx, --coverage and --mutants are for verify-rtl, not for $command"
   fi
   if [ ${#bench_run[@]} -gt 0 ] && [ "$command" != bench ]; then
-    fail_usage "--against, --json and --page go with bench, not with $command"
+    fail_usage "--against, --json and --page are for bench, not for $command"
   fi
   if [ ${#only[@]} -gt 0 ]; then
     case $command in
       bench) bench_run+=("${only[@]}") ;;
       gpu-test) gpu_run+=("${only[@]}") ;;
-      *) fail_usage "--only goes with bench and gpu-test, not with $command" ;;
+      *) fail_usage "--only is for bench and gpu-test, not for $command" ;;
     esac
   fi
   if [ "$gpu_options" = yes ] && [ "$command" != gpu-test ]; then
-    fail_usage "--bundle, --data, --lenient, --minutes and --quick go with gpu-test, not with $command"
+    fail_usage "--bundle, --data, --lenient, --minutes and --quick are for gpu-test, not for $command"
   fi
   if [ "$command" = gpu-test ] && [[ $preset =~ ^(asan|nocuda)$ ]]; then
     fail_usage "preset $preset has no CUDA; gpu-test takes release or dev"
   fi
   if [ -n "$bundle" ] && [ ${#gpu_run[@]} -gt 0 ]; then
-    fail_usage "--lenient, --minutes, --quick and --only go with running, not with --bundle: its run.sh takes them"
+    fail_usage "--lenient, --minutes, --quick and --only are for a run, not for --bundle; the bundle's run.sh takes them"
   fi
 }
 
@@ -227,9 +227,9 @@ choose_preset() {
   grep -q "\"name\": \"$preset\", \"configurePreset\"" CMakePresets.json ||
     fail_usage "unknown preset '$preset'; allowed: $(presets)"
   if [ "$command" = fuzz ] && [ "$preset" != fuzz ]; then
-    fail_usage "fuzz takes no preset but its own, not '$wanted'"
+    fail_usage "fuzz takes only its own preset, not '$wanted'"
   elif [ "$command" != fuzz ] && [ "$preset" = fuzz ]; then
-    fail_usage "preset fuzz goes with fuzz, not with $command"
+    fail_usage "preset fuzz is for fuzz, not for $command"
   fi
 }
 

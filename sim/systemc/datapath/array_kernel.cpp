@@ -18,7 +18,7 @@ void add_products(const std::int8_t* x, const std::int8_t* weights, std::int64_t
   }
 }
 
-// The pseudo-code as it stands.
+// The pseudo-code, literally.
 void run_array_portable(const Execute& execute, const ArchConfig& arch, Scratchpads& scratchpads) {
   const std::int64_t rows = arch.array_rows;
   const std::int64_t columns = arch.array_cols;

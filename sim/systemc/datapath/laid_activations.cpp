@@ -5,8 +5,8 @@
 namespace qsim {
 namespace {
 
-// A tile's reduction in as many pieces as EXECUTEs of one column block read. Beyond them the
-// one that was used longest ago goes.
+// A tile's reduction in as many pieces as EXECUTEs of one column block read. Beyond them the one
+// that was used longest ago is dropped.
 constexpr std::size_t kMaxEntries = 32;
 // 8 MB: three kernel columns' copies of a slot of the largest shipped configuration are 6 MB.
 constexpr std::size_t kMaxLanes = std::size_t{2} << 20;

@@ -46,7 +46,8 @@ class LaidActivationsCache {
  public:
   // What was laid for such a reading, or null.
   LaidActivations* find(const Execute& reading);
-  // One to lay them in; whoever does sets the words and `valid`. Others found before may be gone.
+  // One to lay them in; the caller that does so sets the words and `valid`. Others found before may
+  // be gone.
   LaidActivations& begin(const Execute& reading);
   // Words [first, end) are about to be written.
   void drop(std::int64_t first, std::int64_t end);
