@@ -1,5 +1,5 @@
-// Integer helpers for shapes and addresses: every product or sum that depends on a model's sizes
-// goes through these, so that an absurd model is an Error and never a wrapped number.
+// Integer helpers for shapes and addresses: every product or sum that depends on a model's sizes is
+// computed by these, so that an absurd model is an Error and never a wrapped number.
 #pragma once
 
 #include <bit>

@@ -38,9 +38,9 @@ void CommandStreams::reserve(Unit unit, std::size_t commands) {
 }
 
 // Units go through the same origins in the same order, LOAD first, with small steps back: a group's
-// parameters are loaded behind the weights of the next, and a layer's first weights in front of its
-// first activations. So an origin that is there already is near that of the unit's last command.
-// One that is not found there is taken as a new one, which costs memory and nothing else.
+// parameters are loaded after the weights of the next, and a layer's first weights before its first
+// activations. So an origin that is there already is near that of the unit's last command. One that
+// is not found there is taken as a new one, which costs memory and nothing else.
 std::uint32_t CommandStreams::number_of(const Origin& origin, const Stream& stream) {
   constexpr std::size_t kReach = 16;
   const std::size_t last = stream.origins.empty() ? 0 : stream.origins.back();

@@ -77,7 +77,7 @@ class CommandStream {
   std::uint16_t wait_mask(std::size_t index) const { return wait_mask_of(encoded(index)); }
   std::uint16_t signal_mask(std::size_t index) const { return signal_mask_of(encoded(index)); }
 
-  // The first command at or behind `from` that raises that semaphore; size() when there is none.
+  // The first command from `from` on that raises that semaphore; size() when there is none.
   std::size_t next_signal(std::size_t semaphore, std::size_t from) const;
 
   Iterator begin() const { return {*streams_, unit_, 0}; }

@@ -27,7 +27,7 @@ struct DramTraffic {
 
 class DramMemory {
  public:
-  // How much goes at a time where parts go one after the other: see release().
+  // How much is freed at a time when parts are freed one after the other: see release().
   static constexpr std::int64_t kReleaseBytes = std::int64_t{256} << 10;
 
   // The image at the start of a run: input packed, everything else writable zero. `program` must

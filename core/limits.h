@@ -1,7 +1,7 @@
-// How large what qsim is given may be: every limit by name, with its reason. More than that is an
-// error that says so, before memory is taken for it. docs/reference/limits.md lists the table, and
-// tests/files/limits_test.cpp holds the two together. Whether a run fits the machine at hand is
-// files/memory.h.
+// How large the inputs of qsim may be: every limit by name, with its reason. A larger input is
+// refused with an error, before memory is allocated for it. docs/reference/limits.md lists the
+// table, and tests/files/limits_test.cpp checks that the two agree. Whether a run fits the machine
+// at hand is files/memory.h.
 #pragma once
 
 #include <array>

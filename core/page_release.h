@@ -1,5 +1,6 @@
-// Gives memory back to the operating system before what holds it goes: parts of DRAM that nothing
-// reads any more while a program runs, and a buffer from which another of its size has been made.
+// Gives memory back to the operating system before its owner is destroyed: parts of DRAM that
+// nothing reads any more while a program runs, and a buffer from which another of its size has been
+// made.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A dense tensor: element type, shape, bytes in row-major order. What the axes mean is the
-// business of whoever holds it; activations are [N][H][W][C], weights [Cout][kh][kw][Cin].
+// A dense tensor: element type, shape, bytes in row-major order. The code that uses a tensor
+// defines what its axes mean: activations are [N][H][W][C], weights [Cout][kh][kw][Cin].
 #pragma once
 
 #include <algorithm>

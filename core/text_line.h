@@ -13,7 +13,7 @@
 
 namespace qsim {
 
-// `text` as it stands where it is a plain word, otherwise in quotes with \" \\ and \xHH escapes.
+// `text` unchanged if it is a plain word, otherwise in quotes with \" \\ and \xHH escapes.
 std::string quoted_word(std::string_view text);
 
 struct TextPosition {
