@@ -16,6 +16,7 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/output_files.h"
 #include "core/error.h"
+#include "core/printable.h"
 #include "files/memory.h"
 
 namespace qsim {
@@ -76,8 +77,14 @@ ExitCode qsim_main(const std::vector<std::string>& argv) {
 }
 
 int fail(ExitCode code, const std::string& message) {
-  std::cerr << "qsim: " << message << std::endl;
+  std::cerr << "qsim: " << printable_lines(message) << std::endl;
   return static_cast<int>(code);
+}
+
+int fail(const Error& error) {
+  const std::string& details = error.details();
+  return fail(error.code(),
+              std::string("error: ") + error.what() + (details.empty() ? "" : "\n" + details));
 }
 
 // Takes no memory but that of a short text.
@@ -102,7 +109,7 @@ int main(int argc, char** argv) {
   try {
     return static_cast<int>(qsim::qsim_main(std::vector<std::string>(argv, argv + argc)));
   } catch (const qsim::Error& error) {
-    return fail(error.code(), std::string("error: ") + error.what());
+    return fail(error);
   } catch (const std::bad_alloc&) {
     return fail_without_memory();
   } catch (const std::length_error&) {  // more elements than a vector can have

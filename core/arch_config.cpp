@@ -5,6 +5,7 @@
 #include "core/checked_math.h"
 #include "core/error.h"
 #include "core/isa/command_fields.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -56,7 +57,7 @@ void check_range(const ArchConfig& config, const ArchConfigField& field) {
   const bool ok =
       value >= field.min && value <= field.max && (!field.power_of_two || is_power_of_two(value));
   if (ok) return;
-  throw_bad_input("config '" + config.name + "': " + std::string(field.name) + " is " +
+  throw_bad_input("config '" + echoed(config.name) + "': " + std::string(field.name) + " is " +
                   std::to_string(value) +
                   "; allowed: " + (field.power_of_two ? "a power of two from " : "") +
                   std::to_string(field.min) + " to " + std::to_string(field.max));
@@ -72,7 +73,7 @@ struct Memory {
 void check_part(const ArchConfig& config, const Memory& memory, const char* part,
                 std::int64_t words, std::int64_t needed) {
   if (words >= needed) return;
-  throw_bad_input("config '" + config.name + "': " + std::string(memory.field) + " is " +
+  throw_bad_input("config '" + echoed(config.name) + "': " + std::string(memory.field) + " is " +
                   std::to_string(memory.kib) + ", so that " + part + " of the " + memory.name +
                   " holds " + std::to_string(words) + " words; at least " + std::to_string(needed) +
                   " are needed");
@@ -81,7 +82,7 @@ void check_part(const ArchConfig& config, const Memory& memory, const char* part
 void check_address_width(const ArchConfig& config, const Memory& memory, const char* part,
                          std::int64_t words, int bits) {
   if (words <= (std::int64_t{1} << bits)) return;
-  throw_bad_input("config '" + config.name + "': " + std::string(memory.field) + " is " +
+  throw_bad_input("config '" + echoed(config.name) + "': " + std::string(memory.field) + " is " +
                   std::to_string(memory.kib) + ", which is " + std::to_string(words) +
                   " words of " + part + memory.name + "; commands address at most 2^" +
                   std::to_string(bits));

@@ -1,6 +1,11 @@
 #include "core/error.h"
 
+#include "core/printable.h"
+
 namespace qsim {
+
+Error::Error(ExitCode code, const std::string& message, const std::string& details)
+    : std::runtime_error(message_line(message)), code_(code), details_(printable_lines(details)) {}
 
 void throw_bad_input(const std::string& message) { throw Error(ExitCode::kBadInput, message); }
 

@@ -24,11 +24,15 @@ enum class ExitCode : int {
 // Caught once, in main.
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  // The message becomes one printable line (core/printable.h), whatever the words in it hold.
+  // `details` are lines that follow it, such as the output of a tool.
+  Error(ExitCode code, const std::string& message, const std::string& details = "");
   ExitCode code() const { return code_; }
+  const std::string& details() const { return details_; }
 
  private:
   ExitCode code_;
+  std::string details_;
 };
 
 // Bad input or config: exit code 3.

@@ -4,12 +4,13 @@
 
 #include "core/checked_math.h"
 #include "core/limits.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
 
 [[noreturn]] void fail(const Layer& layer, const std::string& message) {
-  throw_bad_input("layer '" + layer.name + "': " + message);
+  throw_bad_input("layer '" + echoed(layer.name) + "': " + message);
 }
 
 void check_value(const Value& value, const std::string& what) {
@@ -148,7 +149,7 @@ void check(const Layer& layer, const Flatten&, const Value& input) {
 }  // namespace
 
 std::string layer_place(const std::string& name, const std::string& source) {
-  return source.empty() ? "layer '" + name + "'" : source;
+  return source.empty() ? "layer '" + echoed(name) + "'" : source;
 }
 
 std::string_view operation_name(const Operation& operation) {
@@ -180,10 +181,11 @@ std::int64_t layer_macs(const Graph& graph, std::size_t index) {
 }
 
 void validate(const Graph& graph) {
-  if (graph.layers.empty()) throw_bad_input("graph '" + graph.name + "' has no layers");
+  if (graph.layers.empty()) throw_bad_input("graph '" + echoed(graph.name) + "' has no layers");
   if (static_cast<std::int64_t>(graph.layers.size()) > kMaxLayers) {
-    throw_bad_input("graph '" + graph.name + "' has " + std::to_string(graph.layers.size()) +
-                    " layers; at most " + std::to_string(kMaxLayers) + " are allowed");
+    throw_bad_input("graph '" + echoed(graph.name) + "' has " +
+                    std::to_string(graph.layers.size()) + " layers; at most " +
+                    std::to_string(kMaxLayers) + " are allowed");
   }
   check_value(graph.input, "graph input");
   std::set<std::string> names;
@@ -191,9 +193,10 @@ void validate(const Graph& graph) {
     const Layer& layer = graph.layers[i];
     if (!names.insert(layer.name).second) {
       const std::string place = layer.source.empty() ? "" : layer.source + ": ";
-      throw_bad_input(place + "two layers are called '" + layer.name + "'; names must be unique");
+      throw_bad_input(place + "two layers are called '" + echoed(layer.name) +
+                      "'; names must be unique");
     }
-    check_value(layer.output, "layer '" + layer.name + "' output");
+    check_value(layer.output, "layer '" + echoed(layer.name) + "' output");
     with_place(layer_place(layer.name, layer.source), [&] {
       std::visit([&](const auto& operation) { check(layer, operation, graph.input_of(i)); },
                  layer.operation);

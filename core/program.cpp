@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/printable.h"
+
 namespace qsim {
 namespace {
 
@@ -32,7 +34,7 @@ std::string semaphore_name(const Program& program, std::size_t semaphore) {
 
 std::string origin_text(const Program& program, const Origin& origin) {
   const auto layer = static_cast<std::size_t>(origin.layer);
-  const std::string name = layer < program.layers.size() ? program.layers[layer].name
+  const std::string name = layer < program.layers.size() ? echoed(program.layers[layer].name)
                                                          : "layer " + std::to_string(origin.layer);
   return name + " tile " + std::to_string(origin.tile) + range_text("n", origin.n0, origin.n1) +
          range_text("y", origin.y0, origin.y1) + range_text("x", origin.x0, origin.x1) +

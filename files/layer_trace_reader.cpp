@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "core/printable.h"
 #include "files/files.h"
 #include "files/graph_words.h"
 #include "files/layer_trace.h"
@@ -21,7 +22,8 @@ Tensor tensor_of(const fs::path& folder, const YamlNode& map, std::string_view k
   const YamlNode& node = map.at(key);
   const fs::path name = node.text();
   if (name.empty() || name != name.filename()) {
-    node.fail("found '" + node.text() + "'; expected the name of a file in the same folder");
+    node.fail("found '" + echoed(node.text()) +
+              "'; expected the name of a file in the same folder");
   }
   return read_npy(folder / name);
 }
@@ -147,7 +149,8 @@ void check_schema(const YamlNode& root) {
   root.require_keys({"schema", "name", "input", "host", "layers"});
   const YamlNode& schema = root.at("schema");
   if (schema.text() != kLayerTraceSchema) {
-    schema.fail("found '" + schema.text() + "'; expected " + std::string(kLayerTraceSchema));
+    schema.fail("found '" + echoed(schema.text()) + "'; expected " +
+                std::string(kLayerTraceSchema));
   }
 }
 

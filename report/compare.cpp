@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/printable.h"
+
 namespace qsim {
 namespace {
 
@@ -191,7 +193,7 @@ std::string divergence_text(const Divergence& divergence) {
   const auto range = [](const char* axis, std::int64_t begin, std::int64_t end) {
     return std::string(", ") + axis + " " + std::to_string(begin) + ".." + std::to_string(end);
   };
-  std::string text = divergence.layer;
+  std::string text = echoed(divergence.layer);
   if (divergence.origin) {
     const Origin& o = *divergence.origin;
     text += " tile " + std::to_string(o.tile) + " (n " + std::to_string(o.n0) + ".." +

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/json_text.h"
+
 namespace qsim {
 namespace {
 
@@ -141,7 +143,7 @@ std::string run_json(const RunReport& report) {
                            {"compare", report.phases.compare}};
   json["output"] = {{"top", top_json(report.top)}};
   json["verify"] = report.verify ? verify_summary_json(*report.verify) : Json(nullptr);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace qsim

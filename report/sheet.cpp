@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/printable.h"
+#include "report/json_text.h"
 #include "report/text_table.h"
 
 namespace qsim {
@@ -54,7 +56,7 @@ std::string table_text(const SheetTable& table) {
 }  // namespace
 
 std::string cell_text(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* text = std::get_if<std::string>(&cell)) return message_line(*text);
   if (const auto* number = std::get_if<std::int64_t>(&cell)) return with_thousands(*number);
   if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "yes" : "no";
   return percent(std::get<double>(cell));
@@ -86,7 +88,7 @@ std::string sheet_json(const Sheet& sheet) {
       json[table.name].push_back(std::move(entry));
     }
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 }  // namespace qsim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/printable.h"
 #include "report/text_table.h"
 
 namespace qsim {
@@ -84,11 +85,11 @@ void print_where_the_cycles_went(const RunReport& report, std::ostream& out) {
 
 void print_classes(const RunReport& report, std::ostream& out) {
   if (report.top.empty()) return;
-  out << (report.provenance.input.empty() ? "output" : report.provenance.input) << ':';
+  out << (report.provenance.input.empty() ? "output" : echoed(report.provenance.input)) << ':';
   for (std::size_t i = 0; i < report.top.size(); ++i) {
     const OutputClass& entry = report.top[i];
     const std::string label =
-        entry.label.empty() ? "class " + std::to_string(entry.index) : entry.label;
+        entry.label.empty() ? "class " + std::to_string(entry.index) : echoed(entry.label);
     const std::string value = entry.probability
                                   ? " " + percent(*entry.probability)
                                   : ": " + std::to_string(static_cast<std::int64_t>(entry.score));
@@ -110,8 +111,9 @@ void print_verify_line(const RunReport& report, std::ostream& out) {
 
 void print_run(const RunReport& report, std::ostream& out) {
   const ArchConfig& config = report.config;
-  out << report.provenance.model << " on " << config.name << " (" << config.array_rows << "x"
-      << config.array_cols << " PEs), engine " << report.engine << "\n\n";
+  out << echoed(report.provenance.model) << " on " << echoed(config.name) << " ("
+      << config.array_rows << "x" << config.array_cols << " PEs), engine " << report.engine
+      << "\n\n";
   print_layers(report, out);
   out << '\n';
   print_where_the_cycles_went(report, out);

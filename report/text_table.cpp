@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/printable.h"
+
 namespace qsim {
 namespace {
 
@@ -12,14 +14,6 @@ constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastTextWidth = 16;
 constexpr std::pair<std::string_view, std::string_view> kShortWords[] = {
     {"conv2d", "conv"}, {"max_pool", "pool"}, {"fully_connected", "fc"}};
-
-std::string printable(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return result;
-}
 
 bool continues_a_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
@@ -94,7 +88,7 @@ std::string layout(const TextTable& table) {
   TextTable clean = table;
   for (auto& row : clean.rows) {
     row.resize(clean.columns.size());
-    for (std::string& cell : row) cell = printable(cell);
+    for (std::string& cell : row) cell = message_line(cell);
   }
   std::vector<std::size_t> widths = natural_widths(clean);
   shrink(clean, widths);

@@ -75,7 +75,9 @@ enum class Batch : std::uint8_t { kOfGraph, kAny };
 Tensor from_host(const Tensor& tensor, const InputForm& form, Batch batch,
                  const std::string& source) {
   ImageShape s = form.value.shape;
-  if (batch == Batch::kAny) s.batch = tensor.elems() > 0 ? tensor.shape.front() : 1;
+  // A tensor without dimensions has one element and no batch.
+  const bool has_batch = !tensor.shape.empty() && tensor.elems() > 0;
+  if (batch == Batch::kAny) s.batch = has_batch ? tensor.shape.front() : 1;
   const bool nchw = form.layout == HostInterface::Layout::kNchw;
   const Shape expected = nchw ? Shape{s.batch, s.channels, s.height, s.width} : s.nhwc();
   const bool flat = s.height == 1 && s.width == 1 && tensor.shape == Shape{s.batch, s.channels};

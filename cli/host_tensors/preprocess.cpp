@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/printable.h"
+
 namespace qsim {
 
 Tensor preprocess(const Image& image, const Sidecar& sidecar, const InputForm& form) {
@@ -9,7 +11,7 @@ Tensor preprocess(const Image& image, const Sidecar& sidecar, const InputForm& f
   const ImageShape expected{1, sidecar.resize_height, sidecar.resize_width, 3};
   if (!(shape == expected)) {
     throw_bad_input(sidecar.file + ": resize makes pictures of " + shape_text(expected.nhwc()) +
-                    "; graph '" + form.graph + "' takes " + shape_text(shape.nhwc()));
+                    "; graph '" + echoed(form.graph) + "' takes " + shape_text(shape.nhwc()));
   }
   const Image resized = resize(image, sidecar.resize_height, sidecar.resize_width);
   Tensor real(DType::kFloat32, shape.nhwc());

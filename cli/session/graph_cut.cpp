@@ -5,6 +5,8 @@
 
 #include <fnmatch.h>
 
+#include "core/printable.h"
+
 namespace qsim {
 namespace {
 
@@ -24,13 +26,13 @@ Range matching(const Graph& graph, const std::string& pattern) {
   std::string names;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const std::string& name = graph.layers[i].name;
-    names += (i == 0 ? "" : ", ") + name;
+    names += (i == 0 ? "" : ", ") + echoed(name);
     if (fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
     range.first = std::min(range.first, i);
     range.end = i + 1;
   }
   if (range.end == 0) {
-    throw_bad_input("--layers '" + pattern + "' matches no layer of '" + graph.name +
+    throw_bad_input("--layers '" + pattern + "' matches no layer of '" + echoed(graph.name) +
                     "'; its layers: " + names);
   }
   while (range.end < graph.layers.size() && runs_with_its_producer(graph.layers[range.end])) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "files/temporary_files.h"
 
 namespace qsim {
@@ -37,7 +38,7 @@ TraceGuard::TraceGuard(const FileReplacement& trace) {
   const std::filesystem::path& temporary = trace.temporary();
   guarded = new Guarded{temporary, with_suffix(temporary, kHierarchySuffix),
                         with_suffix(temporary, kLockSuffix),
-                        "qsim: error: " + trace.target().string() +
+                        "qsim: error: " + printable(trace.target().string()) +
                             ": cannot be written: the trace is incomplete; is the disk full?\n"};
   struct sigaction action {};
   action.sa_handler = on_bus_error;

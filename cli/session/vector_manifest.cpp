@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/json_text.h"
 #include "rtl/engine/rtl_parameters.h"
 
 namespace qsim {
@@ -97,7 +98,7 @@ std::string manifest_json(const Provenance& provenance, const Program& program,
   for (const Semaphore& semaphore : program.semaphores) {
     json["semaphores"].push_back({{"name", semaphore.name}, {"initial", semaphore.initial}});
   }
-  return json.dump(2) + "\n";
+  return json_text(json);
 }
 
 }  // namespace qsim

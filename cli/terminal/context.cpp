@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -24,7 +25,11 @@ void write_stdout(const std::string& text) {
 Context::~Context() { interrupt_.remove_empty_folders(); }
 
 void Context::print(const std::string& text) {
-  if (options_.json != "-") write_stdout(text);
+  if (options_.json == "-") return;
+  // A program's text has hundreds of megabytes; it is not copied where nothing is to be escaped.
+  const bool is_printable = unprintable_at(text, "\n") == std::string::npos;
+  if (is_printable) return write_stdout(text);
+  write_stdout(printable_lines(text));
 }
 
 void Context::print_json(const std::string& json) {
@@ -44,11 +49,11 @@ void Context::progress(const std::string& line) {
   interrupt_.set_progress(line);
   if (options_.quiet || Clock::now() < quiet_until_) return;
   quiet_until_ = Clock::now() + std::chrono::seconds(2);
-  std::cerr << "qsim: " << line << std::endl;
+  std::cerr << "qsim: " << printable(line) << std::endl;
 }
 
 void Context::note(const std::string& line) {
-  if (!options_.quiet) std::cerr << "qsim: note: " << line << std::endl;
+  if (!options_.quiet) std::cerr << "qsim: note: " << printable(line) << std::endl;
 }
 
 void Context::write_file(const std::filesystem::path& path, std::string_view content) {

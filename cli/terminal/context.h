@@ -25,7 +25,8 @@ class Context {
   const Options& options() const { return options_; }
   const std::vector<std::string>& argv() const { return argv_; }
 
-  // Text for people on stdout; dropped when `--json -` has stdout.
+  // Text for people on stdout; dropped when `--json -` has stdout. What a line cannot show is
+  // escaped (core/printable.h); the words of a name are the caller's to keep on one line.
   void print(const std::string& text);
   // The `--json` document to its file or to stdout; does nothing without --json.
   void print_json(const std::string& json);

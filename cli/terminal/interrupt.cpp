@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "files/descriptor.h"
 #include "files/files.h"
 #include "files/memory.h"
@@ -184,8 +185,8 @@ void InterruptWatch::leave() {
   }
   std::string line = "qsim: interrupted";
   if (locked && !progress_.empty()) line += ": " + progress_;
-  line += "; kept: " + (locked ? kept_text() : "unknown, a file was being made") + "\n";
-  say(line);
+  line += "; kept: " + (locked ? kept_text() : "unknown, a file was being made");
+  say(printable(line) + "\n");
   ::_exit(static_cast<int>(ExitCode::kInterrupted));
 }
 

@@ -76,6 +76,9 @@ int build(const Request& request) {
 int main(int argc, char** argv) {
   try {
     return qsim::build(qsim::request_of(std::vector<std::string>(argv + 1, argv + argc)));
+  } catch (const qsim::Error& error) {
+    std::fprintf(stderr, "qsim_rtl_build: %s\n%s", error.what(), error.details().c_str());
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "qsim_rtl_build: %s\n", error.what());
     return 1;

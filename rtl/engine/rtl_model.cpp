@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "files/files.h"
 #include "rtl/engine/run_program.h"
 
@@ -256,10 +257,11 @@ fs::path build_rtl_model(const ArchConfig& arch, const RtlModelOptions& options,
     sync_file(library);  // the script has renamed it into place
     return library;
   }
-  throw_bad_input("building the RTL model of '" + arch.name + "'" + variant_text(options) +
-                  (options.variant == "plain" ? "" : ",") + " with Verilator and " + compiler +
-                  " failed (exit code " + std::to_string(outcome.exit_code) + "):\n" +
-                  outcome.output + package_hint(outcome.output));
+  const std::string message = "building the RTL model of '" + echoed(arch.name) + "'" +
+                              variant_text(options) + (options.variant == "plain" ? "" : ",") +
+                              " with Verilator and " + compiler + " failed (exit code " +
+                              std::to_string(outcome.exit_code) + "):";
+  throw Error(ExitCode::kBadInput, message, outcome.output + package_hint(outcome.output));
 }
 
 }  // namespace qsim
