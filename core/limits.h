@@ -15,6 +15,7 @@ inline constexpr std::int64_t kMaxModelNodes = 10'000;
 inline constexpr std::int64_t kMaxModelInitializers = 100'000;
 inline constexpr std::int64_t kMaxModelParts = 1'000'000;
 inline constexpr std::int64_t kMaxLayers = 10'000;
+inline constexpr std::int64_t kMaxSegments = 2 * kMaxLayers;
 inline constexpr std::int64_t kMaxTensorElems = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMaxDramBytes = std::int64_t{1} << 32;  // what dram_addr reaches
 inline constexpr std::int64_t kMaxFileBytes = std::int64_t{4} << 30;
@@ -24,6 +25,7 @@ inline constexpr std::int64_t kMaxNpyHeaderBytes = 65'535;
 inline constexpr std::int64_t kMaxNpyDims = 32;
 inline constexpr std::int64_t kMaxYamlBytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t kMaxYamlDepth = 32;
+inline constexpr std::int64_t kMaxYamlKeys = 128;
 inline constexpr std::int64_t kMaxWorkloadDim = std::int64_t{1} << 24;
 inline constexpr std::int64_t kMaxBatch = std::int64_t{1} << 20;
 inline constexpr std::int64_t kMaxImages = std::int64_t{1} << 20;
@@ -50,6 +52,8 @@ inline constexpr std::array kLimits = {
           "one of two bytes in the file takes up to 400 in memory", "4"},
     Limit{"kMaxLayers", kMaxLayers, "layers of a network",
           "each has a name, a row in every table and files in a trace"},
+    Limit{"kMaxSegments", kMaxSegments, "constants in a program's DRAM",
+          "a layer has its weights and its parameters"},
     Limit{"kMaxTensorElems", kMaxTensorElems, "elements of one tensor, batch included",
           "its bytes have addresses of 32 bits; an int32 or float32 tensor is four times as long",
           "3; of an ONNX model 4"},
@@ -68,6 +72,8 @@ inline constexpr std::array kLimits = {
           "configurations and workloads have some thousand"},
     Limit{"kMaxYamlDepth", kMaxYamlDepth, "levels of lists and maps in a YAML file",
           "the parser's stack grows with them; aliases, which could grow faster, are refused"},
+    Limit{"kMaxYamlKeys", kMaxYamlKeys, "keys of one map in a YAML file",
+          "each is compared with those before it; no map of qsim's has 20"},
     Limit{"kMaxWorkloadDim", kMaxWorkloadDim, "any one size in a workload",
           "keeps products of sizes within 64 bits"},
     Limit{"kMaxBatch", kMaxBatch, "--batch", "the tensors and the memory below are what limits",

@@ -47,6 +47,9 @@ class ProgramParser {
 
  private:
   bool next_is(std::string_view keyword) const;
+  [[noreturn]] void fail_many(const std::string& what, std::int64_t most) const {
+    fail_at(position_, 1, "more than " + std::to_string(most) + " " + what, "no more");
+  }
   std::string_view take_raw_line();
   TextLine take_line(std::string_view keyword);
 
@@ -186,7 +189,8 @@ void ProgramParser::parse_layer() {
       with_keys({"name", "operation", "mapping", "graph_layer", "macs"}, kTensorKeys);
   const TextLine line = take_line("layer");
   line.expect(2, kKeys);
-  const auto number = static_cast<std::int64_t>(program_.layers.size());
+  const auto number = std::ssize(program_.layers);
+  if (number == kMaxLayers) fail_many("layers", kMaxLayers);
   line.word_number(1, number, number);
   ProgramLayer layer;
   layer.name = line.text("name");
@@ -201,6 +205,7 @@ void ProgramParser::parse_layer() {
 void ProgramParser::parse_segment() {
   const TextLine line = take_line("segment");
   line.expect(2, {"address", "bytes"});
+  if (std::ssize(program_.segments) == kMaxSegments) fail_many("segments", kMaxSegments);
   const std::int64_t free = program_.dram_bytes();
   DramSegment segment;
   segment.name = line.word_text(1);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -31,18 +32,12 @@ std::string joined(std::span<const std::string_view> keys) {
 
 std::string quoted_word(std::string_view text) {
   if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
-  std::string result = "\"";
+  std::string marked;
   for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += {'\\', c};
-    } else if (code < 0x20 || code == 0x7f) {
-      result += {'\\', 'x', kHexDigits[code / 16], kHexDigits[code % 16]};
-    } else {
-      result += c;
-    }
+    if (c == '"' || c == '\\') marked += '\\';
+    marked += c;
   }
-  return result + "\"";
+  return '"' + printable(marked) + '"';
 }
 
 void fail_at(const TextPosition& position, std::size_t column, const std::string& found,
@@ -89,14 +84,19 @@ TextLine::TextLine(std::string_view text, TextPosition position)
     while (at < text.size() && text[at] == ' ') ++at;
     if (at == text.size()) break;
     const std::size_t column = at + 1;
+    if (pieces_.size() == kMaxLinePieces) {
+      fail_at(position_, column,
+              "more than " + std::to_string(kMaxLinePieces) + " words and fields",
+              "the end of the line");
+    }
     Piece piece = take_piece(text, at);
     if (piece.key.empty()) {
       if (words_ != pieces_.size()) {
-        fail_at(position_, column, "'" + piece.value + "'", "a field key=value");
+        fail_at(position_, column, "'" + echoed(piece.value) + "'", "a field key=value");
       }
       ++words_;
     } else if (find(piece.key) != nullptr) {
-      fail_at(position_, column, "field '" + std::string(piece.key) + "' a second time",
+      fail_at(position_, column, "field '" + echoed(piece.key) + "' a second time",
               "every field once");
     }
     pieces_.push_back(std::move(piece));
@@ -162,13 +162,12 @@ std::string_view TextLine::word(std::size_t index) const {
 
 void TextLine::fail_word(std::size_t index, const std::string& expected) const {
   if (index < words_) {
-    fail_at(position_, pieces_[index].column, "'" + pieces_[index].value + "'", expected);
+    fail_at(position_, pieces_[index].column, "'" + echoed(pieces_[index].value) + "'", expected);
   }
   const bool is_end = index >= pieces_.size();
   const std::size_t column = is_end ? columns_ + 1 : pieces_[index].column;
   fail_at(position_, column,
-          is_end ? "the end of the line" : "field '" + std::string(pieces_[index].key) + "'",
-          expected);
+          is_end ? "the end of the line" : "field '" + echoed(pieces_[index].key) + "'", expected);
 }
 
 std::int64_t TextLine::word_number(std::size_t index, std::int64_t min, std::int64_t max) const {
@@ -187,7 +186,7 @@ void TextLine::expect(std::size_t words, std::span<const std::string_view> keys)
     const Piece& piece = pieces_[i];
     if (std::find(keys.begin(), keys.end(), piece.key) != keys.end()) continue;
     fail_at(position_, piece.column - piece.key.size() - 1,
-            "unknown field '" + std::string(piece.key) + "'", "one of: " + joined(keys));
+            "unknown field '" + echoed(piece.key) + "'", "one of: " + joined(keys));
   }
 }
 
@@ -216,7 +215,7 @@ std::string TextLine::text(std::string_view key) const { return require(key).val
 
 void TextLine::fail(std::string_view key, const std::string& expected) const {
   const Piece& piece = require(key);
-  fail_at(position_, piece.column, std::string(key) + "='" + piece.value + "'", expected);
+  fail_at(position_, piece.column, std::string(key) + "='" + echoed(piece.value) + "'", expected);
 }
 
 std::int64_t TextLine::parse_number(const Piece& piece, std::string_view digits, std::size_t column,
@@ -226,7 +225,7 @@ std::int64_t TextLine::parse_number(const Piece& piece, std::string_view digits,
   const auto [stop, error] = std::from_chars(digits.data(), end, value);
   if (digits.empty() || error != std::errc{} || stop != end || value < min || value > max) {
     const std::string name = piece.key.empty() ? "" : std::string(piece.key) + "=";
-    fail_at(position_, column, name + "'" + std::string(digits) + "'",
+    fail_at(position_, column, name + "'" + echoed(digits) + "'",
             "a number from " + std::to_string(min) + " to " + std::to_string(max));
   }
   return value;

@@ -24,6 +24,9 @@ struct TextPosition {
 [[noreturn]] void fail_at(const TextPosition& position, std::size_t column,
                           const std::string& found, const std::string& expected);
 
+// Each field of a line is compared with those before it; a command has 30.
+inline constexpr std::size_t kMaxLinePieces = 128;
+
 // Bytes as hexadecimal digits, lower case, this many bytes a line.
 inline constexpr std::size_t kHexLineBytes = 64;
 std::string hex_line(std::span<const std::byte> bytes);

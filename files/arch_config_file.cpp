@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/checked_math.h"
+#include "core/printable.h"
 #include "files/yaml.h"
 
 namespace qsim {
@@ -35,6 +36,9 @@ ArchConfig load_arch_config(const std::filesystem::path& path) {
     } else {
       config.*field.text = node->text();
       if (node->text().empty()) node->fail("the text is empty; give one, or leave the key out");
+      if (unprintable_at(node->text()) != std::string::npos) {
+        node->fail("found '" + echoed(node->text()) + "'; expected one line of printable text");
+      }
     }
   }
   // What remains are limits between fields, which have no one line.

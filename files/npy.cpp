@@ -7,6 +7,7 @@
 
 #include "core/checked_math.h"
 #include "core/limits.h"
+#include "core/printable.h"
 #include "files/files.h"
 
 namespace qsim {
@@ -41,6 +42,7 @@ class HeaderParser {
     while (!accept('}')) {
       const std::string key = string();
       expect(':');
+      refuse_second(key, header);
       if (key == "descr") {
         if (peek() == '[') fail("a structured dtype; allowed: " + std::string(kAllowed));
         header.descr = string();
@@ -49,9 +51,14 @@ class HeaderParser {
       } else if (key == "shape") {
         header.shape = shape();
       } else {
-        fail("unknown header key '" + key + "'; expected descr, fortran_order, shape");
+        fail("unknown header key '" + echoed(key) + "'; expected descr, fortran_order, shape");
       }
       if (!accept(',') && peek() != '}') fail("malformed header: expected ',' or '}'");
+    }
+    peek();
+    if (at_ < text_.size()) {
+      fail("malformed header: text after '}' at byte " + std::to_string(at_) +
+           "; expected spaces and a line end");
     }
     if (!header.descr || !header.fortran_order || !header.shape) {
       fail("the header lacks one of descr, fortran_order, shape");
@@ -62,6 +69,14 @@ class HeaderParser {
  private:
   [[noreturn]] void fail(const std::string& message) const {
     throw_bad_input(source_ + ": " + message);
+  }
+
+  // Python takes the last one, other readers the first.
+  void refuse_second(const std::string& key, const Header& header) const {
+    if ((key == "descr" && header.descr) || (key == "fortran_order" && header.fortran_order) ||
+        (key == "shape" && header.shape)) {
+      fail("malformed header: " + key + " twice; expected once");
+    }
   }
 
   char peek() {
@@ -146,9 +161,9 @@ std::string descr_name(const std::string& descr) {
                                                                        {"f4", "float32"}}};
   for (const auto& [suffix, name] : kNames) {
     if (descr.empty() || descr.substr(1) != suffix) continue;
-    return (descr[0] == '>' ? "big-endian " : "") + std::string(name) + " (" + descr + ")";
+    return (descr[0] == '>' ? "big-endian " : "") + std::string(name) + " (" + echoed(descr) + ")";
   }
-  return "'" + descr + "'";
+  return "'" + echoed(descr) + "'";
 }
 
 DType dtype_of_descr(const std::string& descr, const std::string& source) {

@@ -26,6 +26,17 @@ std::array<float, 3> three_numbers(const YamlNode& map, std::string_view key, bo
   return numbers;
 }
 
+// Black and white: what a picture's values become lies between.
+void require_finite_values(const YamlNode& steps, const Sidecar& sidecar) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (const float x : {0.0f, 1.0f}) {
+      if (std::isfinite((x - sidecar.mean[i]) / sidecar.std[i])) continue;
+      steps.at("std").items()[i].fail(
+          "too small for the mean: (pixel / 255 - mean) / std is beyond float32");
+    }
+  }
+}
+
 Sidecar parse(const YamlNode& root) {
   root.require_keys({"preprocess", "labels"});
   Sidecar sidecar;
@@ -36,7 +47,10 @@ Sidecar parse(const YamlNode& root) {
   sidecar.resize_width = size[1];
   sidecar.mean = three_numbers(steps, "mean", false);
   sidecar.std = three_numbers(steps, "std", true);
+  require_finite_values(steps, sidecar);
   if (const YamlNode* labels = root.find("labels")) {
+    if (labels->items().empty())
+      labels->fail("the list is empty; give labels, or leave the key out");
     for (const YamlNode& label : labels->items()) sidecar.labels.push_back(label.text());
   }
   return sidecar;

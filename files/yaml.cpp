@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "files/files.h"
 
 namespace qsim {
@@ -35,6 +36,12 @@ std::string range_text(std::int64_t min, std::int64_t max) {
   return std::to_string(min) + " to " + std::to_string(max);
 }
 
+// Of what printable_length() refuses, all of which has four digits at most.
+void append_escape(std::string& to, std::uint32_t code) {
+  to += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) to += "0123456789abcdef"[code >> shift & 15];
+}
+
 constexpr std::string_view kKindNames[] = {"a single value", "a list", "a map"};
 
 }  // namespace
@@ -44,6 +51,9 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
   // A word that shares no letter with a name is no misspelling of it.
   std::size_t best_distance = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());
   for (const std::string_view name : names) {
+    // At least as many letters must come or go, so that a long word costs no comparison.
+    const auto [less, more] = std::minmax(word.size(), name.size());
+    if (more - less >= best_distance) continue;
     const std::size_t distance = edit_distance(word, name);
     if (distance < best_distance) {
       best = name;
@@ -58,7 +68,7 @@ std::string YamlNode::where() const {
 }
 
 void YamlNode::fail(const std::string& message) const {
-  throw_bad_input(where() + ": " + (path_.empty() ? "" : path_ + ": ") + message);
+  throw_bad_input(where() + ": " + (path_.empty() ? "" : echoed(path_) + ": ") + message);
 }
 
 void YamlNode::require_keys(std::span<const std::string_view> allowed) const {
@@ -70,7 +80,7 @@ void YamlNode::require_keys(std::span<const std::string_view> allowed) const {
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
     const std::string_view near = nearest_name(key, allowed);
     throw_bad_input(*source_ + ":" + std::to_string(value.key_line_) + ":" +
-                    std::to_string(value.key_column_) + ": unknown key '" + key + "'" +
+                    std::to_string(value.key_column_) + ": unknown key '" + echoed(key) + "'" +
                     (near.empty() ? "." : "; did you mean '" + std::string(near) + "'?") +
                     " Allowed: " + joined(allowed));
   }
@@ -98,7 +108,7 @@ const YamlNode& YamlNode::at(std::string_view key) const {
   for (const auto& entry : entries_) present.push_back(entry.first);
   const std::string_view near = nearest_name(key, present);
   fail("the key '" + std::string(key) + "' is missing" +
-       (near.empty() ? "" : "; is '" + std::string(near) + "' a misspelling?"));
+       (near.empty() ? "" : "; is '" + echoed(near) + "' a misspelling?"));
 }
 
 const std::vector<YamlNode>& YamlNode::items() const {
@@ -125,11 +135,11 @@ std::int64_t YamlNode::integer(std::int64_t min, std::int64_t max, std::string_v
   const auto [stop, error] = std::from_chars(begin, end, value);
   const bool overflow = error == std::errc::result_out_of_range && stop == end;
   if (quoted_ || (!overflow && (error != std::errc() || stop != end))) {
-    fail("found '" + text + (quoted_ ? "' in quotes" : "'") + "; expected an integer from " +
-         range);
+    fail("found '" + echoed(text) + (quoted_ ? "' in quotes" : "'") +
+         "; expected an integer from " + range);
   }
   if (overflow || value < min || value > max) {
-    fail(text + " is out of range; allowed: " +
+    fail(echoed(text) + " is out of range; allowed: " +
          (kind.empty() ? range : std::string(kind) + " from " + range));
   }
   return value;
@@ -142,7 +152,7 @@ double YamlNode::number() const {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(begin, end, value);
   if (quoted_ || error != std::errc() || stop != end || !std::isfinite(value)) {
-    fail("found '" + text + "'; expected a finite number");
+    fail("found '" + echoed(text) + "'; expected a finite number");
   }
   return value;
 }
@@ -150,7 +160,7 @@ double YamlNode::number() const {
 bool YamlNode::boolean() const {
   const std::string& text = scalar("true or false");
   if (quoted_ || (text != "true" && text != "false")) {
-    fail("found '" + text + "'; expected true or false");
+    fail("found '" + echoed(text) + "'; expected true or false");
   }
   return text == "true";
 }
@@ -184,7 +194,7 @@ std::size_t choice_or(const YamlNode& map, std::string_view key,
   const auto found = std::find(names.begin(), names.end(), node->text());
   if (found == names.end()) {
     const std::string_view near = nearest_name(node->text(), names);
-    node->fail("found '" + node->text() + "'" +
+    node->fail("found '" + echoed(node->text()) + "'" +
                (near.empty() ? "." : "; did you mean '" + std::string(near) + "'?") +
                " Allowed: " + joined(names));
   }
@@ -204,20 +214,18 @@ std::vector<std::int64_t> integers(const YamlNode& map, std::string_view key, st
 }
 
 std::string yaml_quoted(std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
   std::string quoted = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (code < 0x20 || code == 0x7f) {
-      quoted += "\\u00";
-      quoted += kHex[code >> 4];
-      quoted += kHex[code & 15];
+  while (!text.empty()) {
+    const Utf8Character first = first_utf8_character(text);
+    if (text[0] == '"' || text[0] == '\\') quoted += '\\';
+    if (first.bytes == 0) {
+      quoted += "\\ufffd";
+    } else if (printable_length(text) == 0) {
+      append_escape(quoted, first.code);
     } else {
-      quoted += c;
+      quoted += text.substr(0, first.bytes);
     }
+    text.remove_prefix(std::max<std::size_t>(first.bytes, 1));
   }
   return quoted + "\"";
 }

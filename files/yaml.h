@@ -1,5 +1,6 @@
-// A strict reader of YAML files as plain data: one document, no aliases, anchors, duplicate keys or
-// tags, at most 1 MiB. Every error says file:line:column, what was found and what is allowed.
+// A strict reader of YAML files as plain data: UTF-8 text, one document, each value on one line, no
+// aliases, anchors, duplicate keys or tags, at most 1 MiB. Every error says file:line:column, what
+// was found and what is allowed.
 #pragma once
 
 #include <cstdint>
@@ -83,7 +84,7 @@ std::vector<std::int64_t> integers(const YamlNode& map, std::string_view key, st
 // The member of `names` with the least edit distance to `word`; "" when none is near.
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names);
 
-// `text` as a double-quoted YAML (and JSON) scalar.
+// `text` as a double-quoted YAML (and JSON) scalar; a byte that is not UTF-8 becomes U+FFFD.
 std::string yaml_quoted(std::string_view text);
 
 }  // namespace qsim

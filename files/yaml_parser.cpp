@@ -1,5 +1,6 @@
 // Builds YamlNode trees from yaml-cpp's events: the one place that sees yaml-cpp. Its node API is
 // not used, since it takes the first of duplicate keys silently and expands aliases without bound.
+#include <algorithm>
 #include <sstream>
 
 #include <yaml-cpp/eventhandler.h>
@@ -8,14 +9,15 @@
 
 #include "core/error.h"
 #include "core/limits.h"
+#include "core/printable.h"
 #include "files/files.h"
 #include "files/yaml.h"
 
 namespace qsim {
 class YamlBuilder : public YAML::EventHandler {
  public:
-  explicit YamlBuilder(const std::string& source)
-      : source_(std::make_shared<const std::string>(source)) {}
+  YamlBuilder(std::string_view text, const std::string& source)
+      : text_(text), source_(std::make_shared<const std::string>(source)) {}
 
   bool has_root() const { return has_root_; }
   YamlNode take_root() { return std::move(root_); }
@@ -36,11 +38,13 @@ class YamlBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     YamlNode node = node_at(mark, anchor);
-    if (awaits_key()) return take_key(node, value);
     // yaml-cpp's tags of untagged scalars: "?" plain, "!" quoted.
-    if (tag != "?" && tag != "!" && !tag.empty()) {
-      node.fail("found a tag ('" + tag + "'); tags are not allowed");
+    const std::string_view from = text_.substr(static_cast<std::size_t>(mark.pos));
+    if ((tag != "?" && tag != "!" && !tag.empty()) || from.starts_with('!')) {
+      node.fail("found a tag ('" + echoed(tag) + "'); tags are not allowed");
     }
+    require_one_line(node, from, value);
+    if (awaits_key()) return take_key(node, value);
     node.quoted_ = tag == "!";
     node.scalar_ = value;
     add(std::move(node));
@@ -76,15 +80,47 @@ class YamlBuilder : public YAML::EventHandler {
     return node;
   }
 
+  // yaml-cpp joins the lines of a scalar that goes on, so that a quote that is left open takes in
+  // the keys below it. `from` is the file's text where the scalar begins.
+  static void require_one_line(const YamlNode& node, std::string_view from,
+                               const std::string& value) {
+    if (from.starts_with('|') || from.starts_with('>')) {
+      node.fail("found a block of lines ('|' or '>'); a value is on one line");
+    }
+    if (from.starts_with('"') || from.starts_with('\'')) {
+      if (!closes_on_its_line(from))
+        node.fail("the quote is not closed on its line; a value is on one line");
+    } else if (!from.starts_with(value)) {
+      node.fail("the value goes on in the next line; a value is on one line");
+    }
+  }
+
+  static bool closes_on_its_line(std::string_view from) {
+    const char quote = from[0];
+    const std::string_view line = from.substr(0, from.find('\n'));
+    for (std::size_t at = 1; at < line.size(); ++at) {
+      if (line[at] == '\\' && quote == '"') {
+        ++at;
+      } else if (line[at] == quote) {
+        if (quote == '"' || !line.substr(at + 1).starts_with(quote)) return true;
+        ++at;  // '' within single quotes is one of them
+      }
+    }
+    return false;
+  }
+
   bool awaits_key() const {
     return !open_.empty() && open_.back().node.kind_ == YamlNode::Kind::kMap &&
            !open_.back().has_key;
   }
 
   void take_key(const YamlNode& node, const std::string& key) {
+    if (std::ssize(open_.back().node.entries_) >= kMaxYamlKeys) {
+      node.fail("found more than " + std::to_string(kMaxYamlKeys) + " keys in one map");
+    }
     const YamlNode* first = open_.back().node.find(key);
     if (first != nullptr) {
-      node.fail("duplicate key '" + key + "'; the first is in line " +
+      node.fail("duplicate key '" + echoed(key) + "'; the first is in line " +
                 std::to_string(first->key_line_));
     }
     open_.back().has_key = true;
@@ -126,20 +162,53 @@ class YamlBuilder : public YAML::EventHandler {
     }
   }
 
+  std::string_view text_;
   std::shared_ptr<const std::string> source_;
   std::vector<Open> open_;
   YamlNode root_;
   bool has_root_ = false;
 };
 
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+[[noreturn]] void refuse_byte(std::string_view text, std::size_t at, const std::string& source) {
+  constexpr char kHexDigits[] = "0123456789abcdef";
+  const std::string_view before = text.substr(0, at);
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const std::size_t column = at - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
+  const auto byte = static_cast<unsigned char>(text[at]);
+  throw_bad_input(source + ":" + std::to_string(line) + ":" + std::to_string(column) +
+                  ": found the byte 0x" + kHexDigits[byte / 16] + kHexDigits[byte % 16] +
+                  "; a YAML file is UTF-8 text without control characters");
+}
+
+// yaml-cpp ends a line at a carriage return alone, and replaces what is not UTF-8.
+void require_text(std::string_view text, const std::string& source) {
+  std::size_t at = 0;
+  while (true) {
+    const std::size_t found = unprintable_at(text.substr(at), "\t\n");
+    if (found == std::string_view::npos) return;
+    at += found;
+    if (!text.substr(at).starts_with("\r\n")) refuse_byte(text, at, source);
+    ++at;
+  }
+}
+
+}  // namespace
+
 YamlNode parse_yaml(const std::string& text, const std::string& source) {
   if (static_cast<std::int64_t>(text.size()) > kMaxYamlBytes) {
     throw_bad_input(source + ": is longer than the " + std::to_string(kMaxYamlBytes) +
                     " bytes that are allowed");
   }
-  YamlBuilder builder(source);
+  require_text(text, source);
+  const std::string body =
+      text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  YamlBuilder builder(body, source);
   try {
-    std::istringstream stream(text);
+    std::istringstream stream(body);
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
     }

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <sstream>
 
 #include "core/checked_math.h"
 #include "core/limits.h"
@@ -24,6 +25,7 @@ static_assert(std::endian::native == std::endian::little, "draws are cut into by
 constexpr double kUniformByteRms = 73.9;  // of -128..127: sqrt((256^2 - 1) / 12 + 1 / 4)
 constexpr int kFullAmplitude = 128;       // weight = byte * amplitude / 128
 constexpr std::int64_t kMaxBalance = 7;
+constexpr double kMaxBias = 0x1p30;  // leaves as much of an int32 for the products
 constexpr int kMaxBalanced = kFullAmplitude - static_cast<int>(kMaxBalance) - 1;
 
 // Uniform bytes, eight from each draw.
@@ -130,6 +132,21 @@ Scaling choose_scaling(double unit_sigma, double sigma, const OfmapTarget& targe
   return scaling;
 }
 
+// std::to_string writes all of the 309 digits of 1e308.
+std::string number_text(double number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
+}
+
+// A mean that was asked for is reached or refused.
+void require_bias(double bias, double bias_mean, int shift) {
+  if (std::abs(bias) <= kMaxBias) return;
+  throw_bad_input("bias_mean " + number_text(bias_mean) + " with the shift " +
+                  std::to_string(shift) + " needs a bias of " + number_text(bias) +
+                  "; at most 2^30 is allowed");
+}
+
 // sigma_acc for weights of mean square 1.
 double unit_sigma_of(const LayerInput& input, double m, std::size_t depth, bool balanced) {
   // Where the weights add up to zero, those outside balance those inside.
@@ -190,8 +207,9 @@ LayerParameters synthetic_parameters(const Shape& shape, const LayerInput& input
     const double jitter = static_cast<double>(random.uniform(-100, 100)) / 800;
     const double steps = spread.mean + (spread.mean_sigmas + jitter) * sigma;
     const double bias = steps * step - m * static_cast<double>(sum_of(weights));
+    if (target.bias_mean) require_bias(bias, *target.bias_mean, scaling.shift);
     made.bias.as<std::int32_t>()[channel] =
-        static_cast<std::int32_t>(std::clamp(std::round(bias), -0x1p30, 0x1p30));
+        static_cast<std::int32_t>(std::clamp(std::round(bias), -kMaxBias, kMaxBias));
     if (channel == 0 || target.per_channel_shift) {
       made.requantization.shifts.push_back(static_cast<std::uint8_t>(scaling.shift));
     }

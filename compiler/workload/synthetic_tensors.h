@@ -43,7 +43,8 @@ struct LayerParameters {
   Distribution ofmap;             // as predicted
 };
 
-// Weights of `shape` [Cout, ...]. Throws Error for more than 2^31 of them.
+// Weights of `shape` [Cout, ...]. Throws Error for more than 2^31 of them, and for a bias_mean that
+// no bias up to 2^30 reaches.
 LayerParameters synthetic_parameters(const Shape& shape, const LayerInput& input,
                                      const OfmapTarget& target, Random& random);
 

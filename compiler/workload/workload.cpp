@@ -2,6 +2,7 @@
 
 #include "compiler/workload/synthetic_tensors.h"
 #include "compiler/workload/workload_shapes.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -63,8 +64,12 @@ class WorkloadBuilder {
 
   LayerParameters parameters(const LayerSpec& spec, const LayerShapes& shapes, double inside) {
     Random random(random_.next());  // a layer's tensors do not depend on the others' sizes
-    return synthetic_parameters(shapes.weights, {values_, last_.zero_point, inside},
-                                target_of(spec, shapes.output), random);
+    try {
+      return synthetic_parameters(shapes.weights, {values_, last_.zero_point, inside},
+                                  target_of(spec, shapes.output), random);
+    } catch (const Error& error) {
+      spec.node.fail(layer_place(spec.name) + ": " + error.what());
+    }
   }
 
   void add_conv2d(const LayerSpec& spec, const LayerShapes& shapes) {
@@ -111,7 +116,7 @@ Workload load_workload(const std::filesystem::path& path, std::optional<std::int
     return builder.take();
   } catch (const Error& error) {
     const std::string message = error.what();
-    if (message.starts_with(path.string())) throw;
+    if (message.starts_with(printable(path.string()))) throw;
     throw Error(error.code(), path.string() + ": " + message);
   }
 }

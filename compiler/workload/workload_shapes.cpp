@@ -3,6 +3,7 @@
 #include "compiler/workload/synthetic_tensors.h"
 #include "core/checked_math.h"
 #include "core/limits.h"
+#include "core/printable.h"
 #include "files/memory.h"
 
 namespace qsim {
@@ -16,12 +17,12 @@ ImageShape window_shape(const LayerSpec& spec, const ImageShape& in, std::int64_
       window_count(in.width, w.kernel_w, w.stride_w, w.pad_left, w.pad_right, spec.ceil_mode),
       channels};
   if (out.height < 1 || out.width < 1) {
-    spec.node.fail("layer '" + spec.name + "': a kernel of " + std::to_string(w.kernel_h) + " x " +
-                   std::to_string(w.kernel_w) + " does not fit its padded input, " +
+    spec.node.fail("layer '" + echoed(spec.name) + "': a kernel of " + std::to_string(w.kernel_h) +
+                   " x " + std::to_string(w.kernel_w) + " does not fit its padded input, " +
                    shape_text(in.nhwc()));
   }
   if (element_count(out.nhwc()) > kMaxTensorElems) {
-    spec.node.fail("layer '" + spec.name + "': an ofmap of " + shape_text(out.nhwc()) +
+    spec.node.fail("layer '" + echoed(spec.name) + "': an ofmap of " + shape_text(out.nhwc()) +
                    "; at most 2^31 elements are allowed");
   }
   return out;
@@ -31,9 +32,10 @@ Value weighted_output(const LayerSpec& spec, const Value& input, const ImageShap
   const Value output{shape, spec.dtype.value_or(input.dtype), spec.zero_point.value_or(0),
                      std::nullopt};
   if (output.zero_point < output.min() || output.zero_point > output.max()) {
-    spec.node.fail("layer '" + spec.name + "': zero_point " + std::to_string(output.zero_point) +
-                   "; allowed for " + std::string(dtype_name(output.dtype)) + ": " +
-                   std::to_string(output.min()) + " to " + std::to_string(output.max()));
+    spec.node.fail("layer '" + echoed(spec.name) + "': zero_point " +
+                   std::to_string(output.zero_point) + "; allowed for " +
+                   std::string(dtype_name(output.dtype)) + ": " + std::to_string(output.min()) +
+                   " to " + std::to_string(output.max()));
   }
   return output;
 }
@@ -48,7 +50,7 @@ LayerShapes conv2d_shapes(const LayerSpec& spec, const Value& input) {
 LayerShapes fully_connected_shapes(const LayerSpec& spec, const Value& input) {
   const ImageShape& in = input.shape;
   if (in.height != 1 || in.width != 1) {
-    spec.node.fail("layer '" + spec.name + "' reads a picture " + shape_text(in.nhwc()) +
+    spec.node.fail("layer '" + echoed(spec.name) + "' reads a picture " + shape_text(in.nhwc()) +
                    "; put a flatten before it");
   }
   return {weighted_output(spec, input, {in.batch, 1, 1, spec.out_channels}),

@@ -65,6 +65,18 @@ TEST(Workload, FieldsReachTheGraph) {
   EXPECT_EQ(workload.graph.layers[1].output.dtype, DType::kUint8);  // the input's
 }
 
+// It became a bias of 2^30 without a word.
+TEST(Workload, ABiasMeanThatNoBiasReachesIsRefused) {
+  expect_contains(
+      load_error("  - {op: conv2d, out_channels: 2, kernel: 1, shift: 3, bias_mean: 1e300}\n"),
+      "layer 'conv1': bias_mean 1e+300 with the shift 3 needs a bias of 8e+300; at most 2^30 is "
+      "allowed");
+  expect_contains(
+      load_error("  - {op: conv2d, out_channels: 2, kernel: 1, shift: 20, bias_mean: -2000}\n"),
+      "bias_mean -2000 with the shift 20 needs a bias of -2.09");
+  load("  - {op: conv2d, out_channels: 2, kernel: 1, shift: 20, bias_mean: -900}\n");
+}
+
 // What the process may take while the object lives, so that a mistake does not take the machine's.
 class DataLimit {
  public:

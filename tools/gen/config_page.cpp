@@ -16,6 +16,14 @@ A configuration is a YAML file with one `key: value` pair a line, as `configs/pe
 that is absent takes its default; a key that is unknown, given twice or out of range is an error
 with line and column. `qsim --config` takes a path, or the name of a shipped configuration.
 
+Every YAML file of qsim (configurations, workloads, sidecars, `trace.yaml`) is read by these rules:
+
+- It is UTF-8 text without control characters but tab and line end, and holds one document.
+- A value or key, quoted or not, begins and ends on one line. So a quote that is left open is an
+  error, and takes in nothing of the lines below it. A list or map in brackets may go on.
+- Blocks of lines (`|`, `>`), anchors, aliases and tags are refused.
+- A text of a configuration is one line of printable text.
+
 | key | default | allowed | unit | meaning |
 |---|---|---|---|---|
 )";

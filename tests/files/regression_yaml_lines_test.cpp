@@ -1,0 +1,66 @@
+// Found by hostile files: `name: "abc` without its second quote took in the keys below it, and the
+// configuration was simulated without them; as did a single quote. No value goes over a line's end.
+#include "files/arch_config_file.h"
+#include "files/yaml.h"
+#include "tests/files/files_test_support.h"
+
+namespace qsim {
+namespace {
+
+std::string refusal(const std::string& text) {
+  return error_of([&] { parse_yaml(text, "f.yaml"); });
+}
+
+TEST(RegressionYamlLines, AQuoteThatIsLeftOpenIsRefusedWhereItOpens) {
+  const std::string error =
+      "f.yaml:1:7: name: the quote is not closed on its line; a value is on one line";
+  for (const std::string quote : {"\"", "'"}) {
+    const std::string keys = "\narray_rows: 8\narray_cols: 8\n";
+    EXPECT_EQ(refusal("name: " + quote + "abc" + keys), error);
+    EXPECT_EQ(refusal("name: " + quote + "abc" + keys + "model: " + quote + "x" + quote + "\n"),
+              error);
+    EXPECT_EQ(refusal("name: " + quote + "abc\n  def" + quote + "\n"), error);
+    EXPECT_EQ(refusal("name: " + quote + "abc\r\n  def" + quote + "\r\n"), error);
+  }
+  EXPECT_EQ(refusal("name: \"abc\\\n  def\"\n"), error);
+  EXPECT_EQ(refusal("name: 'it''s\n  so'\n"), error);
+  EXPECT_EQ(refusal("{name: \"a\",\n b: \"c\n, d: \"}\n"),
+            "f.yaml:2:5: b: the quote is not closed on its line; a value is on one line");
+}
+
+TEST(RegressionYamlLines, AConfigurationWithAnOpenQuoteIsNotLoadedWithDefaults) {
+  const TemporaryFolder folder;
+  const auto path = folder.file("c.yaml", "name: \"abc\narray_rows: 8\narray_cols: 8\n");
+  expect_contains(error_of([&] { load_arch_config(path); }),
+                  "c.yaml:1:7: name: the quote is not closed on its line; a value is on one line");
+}
+
+TEST(RegressionYamlLines, APlainValueThatGoesOnIsRefused) {
+  const std::string what = "the value goes on in the next line; a value is on one line";
+  EXPECT_EQ(refusal("name: abc\n  def\nb: 1\n"), "f.yaml:1:7: name: " + what);
+  EXPECT_EQ(refusal("name: abc\n\n  def\n"), "f.yaml:1:7: name: " + what);
+  EXPECT_EQ(refusal("name: abc\r\n  def\r\n"), "f.yaml:1:7: name: " + what);
+  EXPECT_EQ(refusal("a: [1,\n 2\n 3]\n"), "f.yaml:2:2: " + what);
+}
+
+TEST(RegressionYamlLines, BlocksOfLinesAndBareTagsAreRefused) {
+  const std::string block =
+      "f.yaml:1:4: a: found a block of lines ('|' or '>'); a value is on one line";
+  EXPECT_EQ(refusal("a: |\n  x\n  y\nb: 1\n"), block);
+  EXPECT_EQ(refusal("a: >-\n  x\nb: 1\n"), block);
+  EXPECT_EQ(refusal("a: ! \"x\"\n"), "f.yaml:1:4: a: found a tag ('!'); tags are not allowed");
+}
+
+TEST(RegressionYamlLines, QuotesThatCloseAndListsOverSeveralLinesAreRead) {
+  const YamlNode root = parse_yaml(
+      "\xef\xbb\xbf"
+      "a: \"x\\\"y\\\\\"\r\nb: 'it''s'\nc: [1,\n    2]\nd:\n  - e # \" ' |\n",
+      "f");
+  EXPECT_EQ(root.at("a").text(), "x\"y\\");
+  EXPECT_EQ(root.at("b").text(), "it's");
+  EXPECT_EQ(root.at("c").items().size(), 2u);
+  EXPECT_EQ(root.at("d").items()[0].text(), "e");
+}
+
+}  // namespace
+}  // namespace qsim
