@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "files/descriptor.h"
 
@@ -21,6 +22,10 @@ class FileBeneath {
   FileBeneath(const std::filesystem::path& folder, const std::string& name,
               const std::string& where);
 
+  // Tells files apart, by whatever names they were opened: device and inode.
+  using Identity = std::pair<std::uint64_t, std::uint64_t>;
+  Identity identity() const { return identity_; }
+
   std::int64_t bytes() const { return bytes_; }
   // Bytes [offset, offset + to.size()), which must lie in the file.
   void read(std::int64_t offset, std::span<std::byte> to) const;
@@ -30,6 +35,7 @@ class FileBeneath {
   std::string where_;
   Descriptor file_;
   std::int64_t bytes_ = 0;
+  Identity identity_;
 };
 
 }  // namespace qsim

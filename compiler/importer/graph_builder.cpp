@@ -4,6 +4,7 @@
 #include "compiler/importer/value_info.h"
 #include "core/checked_math.h"
 #include "core/limits.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -87,7 +88,7 @@ void check_size(const ImageShape& shape, const std::string& where) {
 }  // namespace
 
 GraphBuilder::GraphBuilder(const ModelGraph& model, std::int64_t batch) {
-  const std::string where = model.source + ": input '" + model.input->name() + "'";
+  const std::string where = model.source + ": input '" + echoed(model.input->name()) + "'";
   const Declaration declaration = read_declaration(*model.input, where);
   check_input_shape(declaration, where);
   graph_.name = model.name;
@@ -166,7 +167,7 @@ void GraphBuilder::adopt(const NodeReader& node, const Quantization& quantizatio
   for (Layer& layer : graph_.layers) {
     if (std::holds_alternative<Relu>(layer.operation) && quantization.zero_point != 0) {
       node.refuse("zero_point " + std::to_string(quantization.zero_point) +
-                      " of a tensor that Relu '" + layer.name + "' has cut off at 0",
+                      " of a tensor that Relu '" + echoed(layer.name) + "' has cut off at 0",
                   "zero_point 0 around Relu");
     }
     take_over(layer.output);
@@ -213,7 +214,7 @@ bool GraphBuilder::reinterpret_input_as_nhwc() {
 }
 
 void GraphBuilder::check_output(const ModelGraph& model) const {
-  const std::string where = model.source + ": output '" + model.output->name() + "'";
+  const std::string where = model.source + ": output '" + echoed(model.output->name()) + "'";
   if (graph_.layers.empty()) {
     throw_unsupported(where + ": no layer between input and output; supported: one or more");
   }

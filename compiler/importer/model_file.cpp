@@ -13,8 +13,11 @@ namespace {
 
 // Counts before protobuf makes what a small file may have very many of.
 bool parse(const std::string& message, ModelFile& file) {
-  check_model_parts(count_model_parts(message), file.path().string());
-  return file.proto.ParseFromString(message);
+  const ModelParts parts = count_model_parts(message);
+  check_model_parts(parts, file.path().string());
+  if (!file.proto.ParseFromString(message)) return false;
+  check_model_texts(parts, file.path().string());
+  return true;
 }
 
 // Without the large tensors; false for what is left to protobuf.

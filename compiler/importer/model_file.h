@@ -9,12 +9,17 @@
 #include <onnx/onnx_pb.h>
 
 #include "compiler/importer/model_outline.h"
+#include "files/file_beneath.h"
 #include "files/held_file.h"
 
 namespace qsim {
 
 // Told of a file of external data before it is read; may throw Error.
 using OnExternalFile = std::function<void(const std::filesystem::path&)>;
+
+// SHA-1 of the external files whose checksum was asked for: each is read for it once, however many
+// tensors name it, and by whatever name.
+using FileChecksums = std::map<FileBeneath::Identity, std::string>;
 
 struct ModelFile {
   ModelFile() = default;
@@ -29,6 +34,7 @@ struct ModelFile {
   // Of the initializers whose raw_data was left in the file; their `proto` has none.
   std::map<const onnx::TensorProto*, FileRange> raw_data;
   OnExternalFile on_external;
+  std::shared_ptr<FileChecksums> checksums = std::make_shared<FileChecksums>();
 };
 
 // Throws Error (exit code 3) when the file is unreadable, longer than kMaxModelBytes, a git-LFS

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -12,6 +13,19 @@ using onnx::NodeProto;
 using onnx::TensorProto;
 
 bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+// The domains that the model imports; "" is ONNX's own.
+using Domains = std::set<std::string, std::less<>>;
+
+Domains read_domains(const onnx::ModelProto& model, const std::string& source) {
+  Domains domains;
+  for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
+    const std::string& domain = import.domain();
+    if (domains.insert(is_default_domain(domain) ? "" : domain).second) continue;
+    throw_bad_input(source + ": two opset_import of domain '" + echoed(domain) + "'; expected one");
+  }
+  return domains;
+}
 
 int read_opset(const onnx::ModelProto& model, const std::string& source) {
   for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
@@ -27,18 +41,15 @@ int read_opset(const onnx::ModelProto& model, const std::string& source) {
 }
 
 // Every domain of a node is imported in some version.
-void check_domain(const onnx::ModelProto& model, const NodeProto& node, const std::string& where) {
-  if (is_default_domain(node.domain())) return;
-  for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
-    if (import.domain() == node.domain()) return;
-  }
-  throw_bad_input(where + ": domain '" + node.domain() + "' is not imported; expected an " +
+void check_domain(const Domains& domains, const NodeProto& node, const std::string& where) {
+  if (is_default_domain(node.domain()) || domains.contains(node.domain())) return;
+  throw_bad_input(where + ": domain '" + echoed(node.domain()) + "' is not imported; expected an " +
                   "opset_import of it");
 }
 
 void check_model(const onnx::ModelProto& model, const std::string& source) {
   if (model.functions_size() > 0) {
-    throw_unsupported(source + ": local function '" + model.functions(0).name() +
+    throw_unsupported(source + ": local function '" + echoed(model.functions(0).name()) +
                       "'; supported: nodes of standard operators");
   }
   if (model.graph().sparse_initializer_size() > 0) {
@@ -74,7 +85,7 @@ class Definitions {
   void add(const std::string& name) {
     if (name.empty()) throw_bad_input(source_ + ": a tensor without a name");
     if (!names_.insert(name).second) {
-      throw_bad_input(source_ + ": tensor '" + name + "' is defined twice; expected once");
+      throw_bad_input(source_ + ": tensor '" + echoed(name) + "' is defined twice; expected once");
     }
   }
 
@@ -98,7 +109,7 @@ void add_constant_node(ModelGraph& graph, const ModelNode& node) {
   }
   TensorProto tensor = number_tensor(attribute);
   if (tensor.data_type() == TensorProto::UNDEFINED) {
-    throw_unsupported(where + ": attribute " + attribute.name() +
+    throw_unsupported(where + ": attribute " + echoed(attribute.name()) +
                       "; supported: value, value_float, value_floats, value_int, value_ints");
   }
   graph.constants[proto.output(0)] = &graph.made_constants.emplace_back(std::move(tensor));
@@ -121,9 +132,10 @@ bool absorb_constant(ModelGraph& graph, const ModelNode& node) {
 }
 
 void collect_nodes(ModelGraph& graph, const onnx::ModelProto& model, Definitions& definitions) {
+  const Domains domains = read_domains(model, graph.source);
   for (int i = 0; i < model.graph().node_size(); ++i) {
     const ModelNode node{&model.graph().node(i), i};
-    check_domain(model, *node.proto, node_location(graph, node));
+    check_domain(domains, *node.proto, node_location(graph, node));
     for (const std::string& output : node.proto->output()) {
       if (!output.empty()) definitions.add(output);
     }
@@ -156,23 +168,24 @@ ModelNode only_consumer(const ModelGraph& graph, const Consumers& consumers,
                         const std::string& tensor) {
   const auto found = consumers.find(tensor);
   if (found == consumers.end()) {
-    throw_bad_input(graph.source + ": tensor '" + tensor + "' is read by no node and is not the " +
-                    "output '" + graph.output->name() + "'");
+    throw_bad_input(graph.source + ": tensor '" + echoed(tensor) +
+                    "' is read by no node and is not the " + "output '" +
+                    echoed(graph.output->name()) + "'");
   }
   const std::vector<ModelNode>& nodes = found->second;
   if (nodes.size() > 1) {
     const std::string too =
-        nodes[1].index == nodes[0].index ? " twice" : ", as does " + layer_name(nodes[0]);
-    throw_unsupported(node_location(graph, nodes[1]) + ": reads tensor '" + tensor + "'" + too +
-                      "; supported: a chain, each tensor read once");
+        nodes[1].index == nodes[0].index ? " twice" : ", as does " + echoed(layer_name(nodes[0]));
+    throw_unsupported(node_location(graph, nodes[1]) + ": reads tensor '" + echoed(tensor) + "'" +
+                      too + "; supported: a chain, each tensor read once");
   }
   return nodes[0];
 }
 
 void check_link(const ModelGraph& graph, const ModelNode& node, const std::string& tensor) {
   if (node.proto->input(0) != tensor) {
-    throw_unsupported(node_location(graph, node) + ": input 0 is '" + node.proto->input(0) +
-                      "' and the activation '" + tensor +
+    throw_unsupported(node_location(graph, node) + ": input 0 is '" + echoed(node.proto->input(0)) +
+                      "' and the activation '" + echoed(tensor) +
                       "' is another input; supported: the activation as input 0");
   }
   if (node.proto->output_size() != 1 || node.proto->output(0).empty()) {
@@ -196,8 +209,9 @@ std::string layer_name(const ModelNode& node) {
 
 std::string node_location(const ModelGraph& graph, const ModelNode& node) {
   const std::string& name = node.proto->name();
-  return graph.source + ": node " + (name.empty() ? std::to_string(node.index) : "'" + name + "'") +
-         " (" + node.proto->op_type() + ")";
+  return graph.source + ": node " +
+         (name.empty() ? std::to_string(node.index) : "'" + echoed(name) + "'") + " (" +
+         echoed(node.proto->op_type()) + ")";
 }
 
 ModelGraph read_model_graph(const ModelFile& file) {
@@ -223,16 +237,16 @@ void find_ends(const ModelFile& file, ModelGraph& graph) {
   for (const onnx::ValueInfoProto& input : proto.input()) {
     if (graph.constant(input.name()) != nullptr) continue;
     if (graph.input != nullptr) {
-      throw_unsupported(graph.source + ": inputs '" + graph.input->name() + "' and '" +
-                        input.name() + "'; supported: one input");
+      throw_unsupported(graph.source + ": inputs '" + echoed(graph.input->name()) + "' and '" +
+                        echoed(input.name()) + "'; supported: one input");
     }
     graph.input = &input;
   }
   if (graph.input == nullptr) throw_unsupported(graph.source + ": no input; supported: one input");
   if (proto.output_size() == 0) throw_bad_input(graph.source + ": no output; expected one");
   if (proto.output_size() > 1) {
-    throw_unsupported(graph.source + ": outputs '" + proto.output(0).name() + "' and '" +
-                      proto.output(1).name() + "'; supported: one output");
+    throw_unsupported(graph.source + ": outputs '" + echoed(proto.output(0).name()) + "' and '" +
+                      echoed(proto.output(1).name()) + "'; supported: one output");
   }
   graph.output = &proto.output(0);
 }

@@ -8,6 +8,7 @@
 #include "compiler/importer/wire_format.h"
 #include "core/error.h"
 #include "core/limits.h"
+#include "core/printable.h"
 #include "files/memory.h"
 
 namespace qsim {
@@ -108,7 +109,10 @@ class PartCounter {
   }
 
   void delimited(std::string_view inner, const FieldDescriptor* known, int depth) {
-    if (known == nullptr || is_text(*known)) return add(kTextBytes + std::ssize(inner));
+    if (known == nullptr || is_text(*known)) {
+      if (known != nullptr) note_text(*known, inner);
+      return add(kTextBytes + std::ssize(inner));
+    }
     if (const Descriptor* type = known->message_type()) {
       add(kMessageBytes);
       if (known->containing_type() == onnx::GraphProto::descriptor() && depth == 1) {
@@ -119,6 +123,17 @@ class PartCounter {
       return;
     }
     parts_.memory_bytes += kGrowth * element_bytes(*known) * packed_count(*known, inner);
+  }
+
+  // What people wrote about the model has no say in it, in whatever encoding; a tensor's raw_data
+  // and an attribute's text are bytes to protobuf.
+  void note_text(const FieldDescriptor& field, std::string_view text) {
+    const bool is_remark = field.name() == "doc_string" ||
+                           field.containing_type() == onnx::StringStringEntryProto::descriptor();
+    if (field.type() != FieldDescriptor::TYPE_STRING || is_remark) return;
+    if (!parts_.not_utf8.empty() || is_utf8(text)) return;
+    parts_.not_utf8 =
+        field.containing_type()->name() + "." + field.name() + " '" + echoed(text) + "'";
   }
 
   void add(std::int64_t memory_bytes) {
@@ -149,6 +164,11 @@ void check_model_parts(const ModelParts& parts, const std::string& source) {
               " initializers; supported: at most ");
   check_count(parts.parts, kMaxModelParts, source, " messages and texts; supported: at most ");
   require_memory(parts.memory_bytes, source);
+}
+
+void check_model_texts(const ModelParts& parts, const std::string& source) {
+  if (parts.not_utf8.empty()) return;
+  throw_bad_input(source + ": " + parts.not_utf8 + " is not UTF-8; expected UTF-8, as ONNX says");
 }
 
 }  // namespace qsim

@@ -13,6 +13,7 @@ struct ModelParts {
   std::int64_t initializers = 0;  // of the graph
   std::int64_t parts = 0;         // messages and texts of all levels
   std::int64_t memory_bytes = 0;  // at most, while protobuf makes them
+  std::string not_utf8 = {};      // the first text that is not: "NodeProto.name '...'"
 };
 
 // Of the bytes of a ModelProto; of bytes that are none, no less than protobuf makes of them.
@@ -21,5 +22,8 @@ ModelParts count_model_parts(std::string_view message);
 // Throws Error (exit code 4) when they are more than core/limits.h allows, or (3) than the memory
 // holds. `source` opens it.
 void check_model_parts(const ModelParts& parts, const std::string& source);
+
+// Throws Error when a name is not UTF-8, as ONNX says that it is. `source` opens it.
+void check_model_texts(const ModelParts& parts, const std::string& source);
 
 }  // namespace qsim

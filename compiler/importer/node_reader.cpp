@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/importer/tensor_proto.h"
+#include "core/printable.h"
 
 namespace qsim {
 
@@ -13,6 +14,7 @@ namespace {
 
 TensorFiles files_of(const ModelFile& file, const onnx::TensorProto& proto) {
   TensorFiles files{file.path().parent_path(), file.held};
+  files.checksums = file.checksums;
   files.on_external = file.on_external;
   const auto raw_data = file.raw_data.find(&proto);
   if (raw_data != file.raw_data.end()) files.raw_data = raw_data->second;
@@ -47,7 +49,7 @@ bool NodeReader::has_input(int index) const {
 
 std::string NodeReader::input_location(int index, std::string_view name) const {
   return node_location(graph_, node_) + ": " + std::string(name) + " '" +
-         node_.proto->input(index) + "'";
+         echoed(node_.proto->input(index)) + "'";
 }
 
 const onnx::TensorProto& NodeReader::constant_proto(int index, std::string_view name) const {
@@ -61,8 +63,9 @@ const onnx::TensorProto& NodeReader::constant_proto(int index, std::string_view 
         const auto& outputs = node.proto->output();
         return std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
       });
-  if (computed) refuse(std::string(name) + " '" + tensor + "' is computed", "a constant");
-  malformed(std::string(name) + " '" + tensor + "' is missing from the file", "an initializer");
+  if (computed) refuse(std::string(name) + " '" + echoed(tensor) + "' is computed", "a constant");
+  malformed(std::string(name) + " '" + echoed(tensor) + "' is missing from the file",
+            "an initializer");
 }
 
 StoredTensor NodeReader::stored_constant(int index, std::string_view name) const {
@@ -89,7 +92,7 @@ NodeAttributes::NodeAttributes(const NodeReader& node,
   for (const AttributeProto& attribute : node.node_.proto->attribute()) {
     const std::string& name = attribute.name();
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-      node.refuse("attribute '" + name + "'", names.empty() ? "no attributes" : names);
+      node.refuse("attribute '" + echoed(name) + "'", names.empty() ? "no attributes" : names);
     }
     if (!seen.insert(name).second) node.malformed("attribute " + name + " twice", "once");
   }

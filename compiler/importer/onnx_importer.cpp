@@ -10,6 +10,7 @@
 #include "compiler/importer/weight_bytes.h"
 #include "core/checked_math.h"
 #include "core/error.h"
+#include "core/printable.h"
 #include "files/memory.h"
 
 namespace qsim {
@@ -53,8 +54,8 @@ const Operator& find_operator(const ModelGraph& model, const ModelNode& node) {
   for (const Operator& known : kOperators) {
     if (known.domain == canonical && known.op_type == node.proto->op_type()) return known;
   }
-  throw_unsupported(node_location(model, node) + ": operator " + domain +
-                    (domain.empty() ? "" : " ") + node.proto->op_type() +
+  throw_unsupported(node_location(model, node) + ": operator " + echoed(domain) +
+                    (domain.empty() ? "" : " ") + echoed(node.proto->op_type()) +
                     "; supported: " + operator_names());
 }
 

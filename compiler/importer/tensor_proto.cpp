@@ -45,7 +45,8 @@ ReadBytes stored_bytes(const TensorProto& proto, std::int64_t expected, const Te
     throw_unsupported(where + ": stored in segments; supported: a whole tensor");
   }
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    return open_external_data(proto, expected, files.folder, where, files.on_external);
+    return open_external_data(proto, expected, {files.folder, *files.checksums, files.on_external},
+                              where);
   }
   if (!files.raw_data && !proto.has_raw_data()) return nullptr;
   const std::int64_t found = files.raw_data ? files.raw_data->bytes : std::ssize(proto.raw_data());

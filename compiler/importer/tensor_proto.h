@@ -26,6 +26,7 @@ struct TensorFiles {
   std::shared_ptr<const HeldFile> model = {};  // the file of `raw_data`
   std::optional<FileRange> raw_data = {};      // where that was left in the file
   OnExternalFile on_external = {};             // of external data, before it is read
+  std::shared_ptr<FileChecksums> checksums = std::make_shared<FileChecksums>();
 };
 
 // A tensor of int8, uint8, int32 or float32; other types are refused. `where` opens every error.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/checked_math.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -58,10 +59,10 @@ void resolve_auto_pad(const NodeReader& node, const NodeAttributes& attributes,
                       const ImageShape& input, Window& window) {
   const std::string mode = attributes.text("auto_pad", "NOTSET");
   if (mode == "NOTSET") return;
-  if (has_pads(window)) node.malformed("auto_pad " + mode + " and pads", "one of them");
+  if (has_pads(window)) node.malformed("auto_pad " + echoed(mode) + " and pads", "one of them");
   if (mode == "VALID") return;
   if (mode != "SAME_UPPER" && mode != "SAME_LOWER") {
-    node.refuse("auto_pad = '" + mode + "'", "NOTSET, VALID, SAME_UPPER, SAME_LOWER");
+    node.refuse("auto_pad = '" + echoed(mode) + "'", "NOTSET, VALID, SAME_UPPER, SAME_LOWER");
   }
   const Pads h = same_pads(node, mode, input.height, window.kernel_h, window.stride_h);
   const Pads w = same_pads(node, mode, input.width, window.kernel_w, window.stride_w);
