@@ -20,13 +20,6 @@ TEST(RegressionYamlBytes, AFileOfVeryManyKeysIsRefusedAtTheFirstOneTooMany) {
   EXPECT_EQ(parse_yaml(text.substr(0, text.find("k128:")), "f.yaml").at("k127").text(), "1");
 }
 
-TEST(RegressionYamlBytes, ANameOfAMegabyteIsNotComparedLetterByLetter) {
-  const std::string word(1'000'000, 'x');
-  constexpr std::string_view kNames[] = {"array_rows", "array_cols"};
-  EXPECT_EQ(nearest_name(word, kNames), "");
-  EXPECT_EQ(nearest_name("aray_rows", kNames), "array_rows");
-}
-
 TEST(RegressionYamlBytes, ControlCharactersAndBrokenUtf8AreRefusedWhereTheyStand) {
   const std::string rest = "; a YAML file is UTF-8 text without control characters";
   EXPECT_EQ(refusal(std::string("a: 1\nb: x\0y\n", 12)), "f.yaml:2:5: found the byte 0x00" + rest);
