@@ -1,6 +1,6 @@
 // A strict reader of YAML files as plain data: UTF-8 text, one document, each value on one line, no
-// aliases, anchors, duplicate keys or tags, at most 1 MiB. Every error says file:line:column, what
-// was found and what is allowed.
+// aliases, anchors, duplicate keys, tags or directives, at most 1 MiB. Every error says
+// file:line:column, what was found and what is allowed.
 #pragma once
 
 #include <cstdint>

@@ -196,6 +196,20 @@ void require_text(std::string_view text, const std::string& source) {
   }
 }
 
+// yaml-cpp passes over a line that begins with '%', wherever it is in the file.
+void refuse_directives(std::string_view text, const std::string& source) {
+  std::int64_t line = 1;
+  for (std::size_t at = 0; at < text.size(); ++line) {
+    if (text[at] == '%') {
+      throw_bad_input(source + ":" + std::to_string(line) +
+                      ":1: found a directive (a line that begins with '%'); directives are not "
+                      "allowed");
+    }
+    const std::size_t end = text.find('\n', at);
+    at = end == std::string_view::npos ? text.size() : end + 1;
+  }
+}
+
 }  // namespace
 
 YamlNode parse_yaml(const std::string& text, const std::string& source) {
@@ -206,6 +220,7 @@ YamlNode parse_yaml(const std::string& text, const std::string& source) {
   require_text(text, source);
   const std::string body =
       text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  refuse_directives(body, source);
   YamlBuilder builder(body, source);
   try {
     std::istringstream stream(body);

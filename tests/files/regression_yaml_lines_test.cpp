@@ -51,6 +51,16 @@ TEST(RegressionYamlLines, BlocksOfLinesAndBareTagsAreRefused) {
   EXPECT_EQ(refusal("a: ! \"x\"\n"), "f.yaml:1:4: a: found a tag ('!'); tags are not allowed");
 }
 
+// yaml-cpp ignored the line wherever it was.
+TEST(RegressionYamlLines, ALineThatBeginsWithAPercentSignIsNotPassedOver) {
+  const std::string what =
+      ":1: found a directive (a line that begins with '%'); directives are not allowed";
+  EXPECT_EQ(refusal("model: vgg8\n%array_cols: 8\n"), "f.yaml:2" + what);
+  EXPECT_EQ(refusal("%array_cols: 8\nmodel: vgg8\n"), "f.yaml:1" + what);
+  EXPECT_EQ(refusal("model: vgg8\n\n%"), "f.yaml:3" + what);
+  EXPECT_EQ(parse_yaml("a: \"%\"\nb: 5% # %\n", "f").at("b").text(), "5%");
+}
+
 TEST(RegressionYamlLines, QuotesThatCloseAndListsOverSeveralLinesAreRead) {
   const YamlNode root = parse_yaml(
       "\xef\xbb\xbf"

@@ -21,7 +21,7 @@ Every YAML file of qsim (configurations, workloads, sidecars, `trace.yaml`) is r
 - It is UTF-8 text without control characters but tab and line end, and holds one document.
 - A value or key, quoted or not, begins and ends on one line. So a quote that is left open is an
   error, and takes in nothing of the lines below it. A list or map in brackets may go on.
-- Blocks of lines (`|`, `>`), anchors, aliases and tags are refused.
+- Blocks of lines (`|`, `>`), directives (`%`), anchors, aliases and tags are refused.
 - A text of a configuration is one line of printable text.
 
 | key | default | allowed | unit | meaning |
