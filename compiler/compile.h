@@ -11,9 +11,9 @@
 namespace qsim {
 
 // Throws Error: exit code 3 for an invalid graph or config, exit code 4, naming the layer, for what
-// this accelerator cannot run. The same graph and config always give the same program. Every program
-// has passed compiler/verifier and check_useful_macs() when it is returned; one that fails is a bug
-// (InternalError).
+// this accelerator cannot run. The same graph and config always give the same program. Every
+// program has passed compiler/verifier and check_useful_macs() when it is returned; one that fails
+// is a bug (InternalError).
 Program compile(const Graph& graph, const ArchConfig& arch);
 
 // The same in two steps, for a caller that runs golden between them. Step 1 refuses what the

@@ -13,8 +13,11 @@ std::uint32_t byte_at(std::string_view text, std::size_t at) {
 
 bool is_shown(std::uint32_t code) {
   const bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-  // Line and paragraph separator, then embeddings and overrides of the direction; its isolates.
-  const bool is_layout = (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  // Marks, embeddings, overrides and isolates of the direction of writing; line and paragraph
+  // separator; the byte order mark.
+  const bool is_layout = code == 0x061c || code == 0x200e || code == 0x200f ||
+                         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+                         code == 0xfeff;
   return !is_control && !is_layout;
 }
 

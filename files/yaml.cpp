@@ -52,7 +52,7 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
   std::size_t best_distance = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());
   for (const std::string_view name : names) {
     // At least as many letters must come or go, so that a long word costs no comparison.
-    const auto [less, more] = std::minmax(word.size(), name.size());
+    const auto [less, more] = std::minmax({word.size(), name.size()});
     if (more - less >= best_distance) continue;
     const std::size_t distance = edit_distance(word, name);
     if (distance < best_distance) {

@@ -50,14 +50,14 @@ class YamlBuilder : public YAML::EventHandler {
     add(std::move(node));
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    open(node_at(mark, anchor), YamlNode::Kind::kList);
+    open(untagged_node_at(mark, tag, anchor), YamlNode::Kind::kList);
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    open(node_at(mark, anchor), YamlNode::Kind::kMap);
+    open(untagged_node_at(mark, tag, anchor), YamlNode::Kind::kMap);
   }
   void OnMapEnd() override { close(); }
 
@@ -69,6 +69,16 @@ class YamlBuilder : public YAML::EventHandler {
     int key_line = 1;
     int key_column = 1;
   };
+
+  // Of a list or map, whose tag is "?" where the file has none.
+  YamlNode untagged_node_at(const YAML::Mark& mark, const std::string& tag,
+                            YAML::anchor_t anchor) const {
+    const YamlNode node = node_at(mark, anchor);
+    if (tag != "?" && !tag.empty()) {
+      node.fail("found a tag ('" + echoed(tag) + "'); tags are not allowed");
+    }
+    return node;
+  }
 
   YamlNode node_at(const YAML::Mark& mark, YAML::anchor_t anchor = 0) const {
     YamlNode node;
@@ -217,9 +227,9 @@ YamlNode parse_yaml(const std::string& text, const std::string& source) {
     throw_bad_input(source + ": is longer than the " + std::to_string(kMaxYamlBytes) +
                     " bytes that are allowed");
   }
-  require_text(text, source);
   const std::string body =
       text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  require_text(body, source);
   refuse_directives(body, source);
   YamlBuilder builder(body, source);
   try {

@@ -2,10 +2,14 @@
 
 #include <cstdio>
 
+#include "core/printable.h"
+
 namespace qsim {
 namespace {
 
-std::string csv_field(const std::string& text) {
+// A name on one line, quoted where CSV wants it.
+std::string csv_field(const std::string& name) {
+  const std::string text = printable(name);
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string result = "\"";
   for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);

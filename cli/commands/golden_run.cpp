@@ -8,6 +8,7 @@
 #include "cli/session/memory_need.h"
 #include "cli/session/picture_series.h"
 #include "core/checked_math.h"
+#include "files/files.h"
 #include "files/npy.h"
 #include "report/run_report.h"
 #include "report/text_table.h"
@@ -98,9 +99,10 @@ SheetTable classes_table(const Classification& result, const OutputForm& form, c
 
 void keep_output(Context& context, const OutputForm& form, const Classification& result) {
   if (context.options().out.empty()) return;
+  const std::filesystem::path folder = context.options().out;
   const Tensor output = output_to_host(result.outputs, form, true);
-  context.write_file(std::filesystem::path(context.options().out) / "output.npy",
-                     npy_bytes(output));
+  remove_file(folder / "run.json");  // of `run`: it would speak of another output.npy
+  context.write_file(folder / "output.npy", npy_bytes(output));
 }
 
 // For people the time carries its unit; for JSON it is a number.

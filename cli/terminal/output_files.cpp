@@ -56,7 +56,20 @@ struct Place {
   std::pair<dev_t, ino_t> inode;
 };
 
-Place place_of(const fs::path& path) {
+// The path that a link to something absent leads to, and any other path as it is.
+fs::path followed(fs::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code error;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(path, error); ++links) {
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / target;  // `target` alone, where it is absolute
+  }
+  return path;
+}
+
+Place place_of(const fs::path& given) {
+  const fs::path path = followed(given);
   Place place;
   struct stat status {};
   std::error_code error;

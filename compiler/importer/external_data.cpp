@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/limits.h"
 #include "core/printable.h"
 #include "files/file_beneath.h"
 #include "files/files.h"
@@ -100,6 +101,11 @@ std::string checksum_of(const FileBeneath& file) {
 
 void check_checksum(const FileBeneath& file, const std::string& expected, FileChecksums& known,
                     const std::string& what) {
+  if (file.bytes() > kMaxFileBytes) {
+    throw_bad_input(what + " has a checksum and " + std::to_string(file.bytes()) +
+                    " bytes; expected at most " + std::to_string(kMaxFileBytes) +
+                    ", since all are read for a checksum");
+  }
   const auto [found, is_new] = known.try_emplace(file.identity());
   if (is_new) found->second = checksum_of(file);
   if (found->second == expected) return;

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/dram_bytes.h"
-#include "compiler/useful_macs.h"
 #include "compiler/compile.h"
+#include "compiler/useful_macs.h"
 #include "compiler/workload/random_layer.h"
 #include "compiler/workload/workload.h"
 #include "core/error.h"

@@ -39,6 +39,15 @@ TEST(GoldenRun, ShippedPictureIsACat) {
   EXPECT_EQ(read_file(folder / "kept/output.npy"), read_file(folder / "simulated/output.npy"));
 }
 
+// run.json says that the files beside it are of its run.
+TEST(GoldenRun, LeavesNoReportOfAnotherRunBesideItsOutput) {
+  const TestFolder folder;
+  ASSERT_EQ(run_qsim(folder, "--out both --quiet").exit_code, 0);
+  ASSERT_TRUE(std::filesystem::exists(folder / "both/run.json"));
+  ASSERT_EQ(run_qsim(folder, "golden run --backend cpu --out both --quiet").exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder / "both/run.json"));
+}
+
 TEST(GoldenRun, EveryPictureHasTheOutputItHasAlone) {
   const TestFolder folder;
   folder.write("small.yaml", kSmall);

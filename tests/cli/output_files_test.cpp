@@ -85,6 +85,10 @@ TEST_F(OutputFiles, OfTwoOptionsAreNotOneFileByLinks) {
     expect_refused(std::string("compile --model n.yaml --out old --json ") + other,
                    "--json and --out would both write");
   }
+  // A link whose target is not there yet.
+  fs::create_symlink("new", folder_ / "dangling");
+  expect_refused("compile --model n.yaml --out new --json dangling", "would both write");
+  expect_refused("compile --model n.yaml --out dangling --json new", "would both write");
   expect_refused("run --model n.yaml --out e --json d/run.json", "both write 'd/run.json'");
   // A link inside the folder is followed when its file is written.
   fs::create_symlink("../old", folder_ / "d" / "output.npy");

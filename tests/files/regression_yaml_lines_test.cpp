@@ -49,6 +49,10 @@ TEST(RegressionYamlLines, BlocksOfLinesAndBareTagsAreRefused) {
   EXPECT_EQ(refusal("a: |\n  x\n  y\nb: 1\n"), block);
   EXPECT_EQ(refusal("a: >-\n  x\nb: 1\n"), block);
   EXPECT_EQ(refusal("a: ! \"x\"\n"), "f.yaml:1:4: a: found a tag ('!'); tags are not allowed");
+  EXPECT_NE(refusal("a: !x [1, 2]\n").find("found a tag ('!x'); tags are not allowed"),
+            std::string::npos);
+  EXPECT_NE(refusal("!!binary {a: 1}\n").find("tags are not allowed"), std::string::npos);
+  EXPECT_NE(refusal("a:\n  - !y\n    b: 1\n").find("found a tag ('!y')"), std::string::npos);
 }
 
 // yaml-cpp ignored the line wherever it was.

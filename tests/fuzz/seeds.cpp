@@ -163,8 +163,7 @@ void add_texts(Corpus& corpus) {
              "  - op: conv2d\n    out_channels: 3\n    kernel: [2, 2]\n    stride: [1, 2]\n"
              "    pad: [1, 0, 2, 1]\n    rounding: floor\n    shift: 9\n    bias_mean: 12.5\n"
              "    dtype: uint8\n    zero_point: 200\n  - {op: relu, name: last}\n");
-  corpus.add("yaml",
-             "a: [1, 2.5, \"x\\u0041\\n\", 'it''s']\nb:\n  - {c: true}\n  - folded\n");
+  corpus.add("yaml", "a: [1, 2.5, \"x\\u0041\\n\", 'it''s']\nb:\n  - {c: true}\n  - folded\n");
   corpus.add("yaml", "name: x\nseed: 0x1F\nlayers: [[[]], {}]\ninput: {shape: [1, 2, 3, 4]}\n");
   corpus.add("yaml", "- &a x\n- *a\n- !!str 5\n---\n...\n");
 }

@@ -2,6 +2,7 @@
 // twice, and external data with a key twice or a wrong checksum were all taken.
 #include <gtest/gtest.h>
 
+#include "core/limits.h"
 #include "core/printable.h"
 #include "tests/importer/model_builder.h"
 
@@ -95,6 +96,29 @@ TEST(RegressionExternalData, AKeyTwiceIsRefused) {
               (ImportError{ExitCode::kBadInput,
                            kWhere + "has the key '" + key + "' twice; expected once"}));
   }
+}
+
+TEST(RegressionExternalData, AFileOfManyGigabytesIsNotReadForItsChecksum) {
+  const TestFolder folder;
+  write_text(folder / "w.bin", "a");
+  std::filesystem::resize_file(folder / "w.bin", kMaxFileBytes + 1);  // sparse
+  TestModel model;
+  TensorProto& weights = model.constant("w");
+  weights.clear_raw_data();
+  weights.set_data_location(TensorProto::EXTERNAL);
+  for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", "w.bin"},
+                                   {"checksum", std::string(40, '0')}}) {
+    auto& entry = *weights.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+  model.save(folder / "model.onnx");
+  const ImportError error = import_error(folder / "model.onnx");
+  EXPECT_EQ(error.code, ExitCode::kBadInput);
+  EXPECT_NE(error.message.find("w.bin' has a checksum and 4294967297 bytes; expected at most "
+                               "4294967296, since all are read for a checksum"),
+            std::string::npos)
+      << error.message;
 }
 
 TEST(RegressionExternalData, TheChecksumIsTheSha1OfTheFile) {

@@ -175,6 +175,12 @@ TEST(JsonPrinter, NamesThatAreNotUtf8DoNotBreakTheDocument) {
   EXPECT_TRUE(Json::accept(run_json(report)));
 }
 
+TEST(LayersCsv, ANameStaysOnItsLineAndSendsNothingToATerminal) {
+  RunReport report = sample_report();
+  report.layers[0].name = "a\n\x1b[31mb";
+  EXPECT_EQ(lines_of(layers_csv(report))[1].find("a\\x0a\\x1b[31mb,"), 0u);
+}
+
 TEST(LayersCsv, HasOneLineALayerAndQuotesWhatNeedsQuotes) {
   const std::vector<std::string> lines = lines_of(layers_csv(sample_report()));
   ASSERT_EQ(lines.size(), 3u);

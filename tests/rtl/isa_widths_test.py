@@ -38,7 +38,7 @@ def package(root, include, work, compiler):
     (work / "print.cpp").write_text(PRINTS)
     run(compiler, "-std=c++20", "-O0", f"-I{include}", f"-I{root}", "-o", work / "print",
         work / "print.cpp", root / "tools/gen/rtl_package.cpp", root / "core/isa/command_codec.cpp",
-        root / "core/error.cpp")
+        root / "core/error.cpp", root / "core/printable.cpp")
     return subprocess.run([work / "print"], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 

@@ -20,7 +20,7 @@ std::string refusal_of(const ArchConfig& arch, const RtlModelOptions& options) {
     find_or_build_rtl_model(arch, options);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kBadInput);
-    return error.what();
+    return error.what() + ("\n" + error.details());
   }
   ADD_FAILURE() << "a model is found";
   return "";

@@ -37,7 +37,7 @@ def main():
         check("qsim's exit code", run(recorder, record, '"$1" run --model "no\u2028where"; true', qsim), 0)
         errors, runs = provoked.read_record(record)
         check("the error's code", [code for code, _ in errors], [3])
-        check("its message", all("no\u2028where" in message for _, message in errors), True)
+        check("its message", all(r"no\xe2\x80\xa8where" in message for _, message in errors), True)
         check("the command lines", [(status, argv[1:2]) for status, argv in runs], [(3, ["run"]), (0, ["-c"])])
 
         record.write_text("")
