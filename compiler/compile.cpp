@@ -28,8 +28,9 @@ Tensor& weights_of(Layer& layer) {
 // The last step of every compilation: the verifier's rules, and the useful MACs counted again.
 void check_result(const Program& program, const Graph& graph, const ArchConfig& arch) {
   const std::vector<std::string> violations = verify(program, arch);
-  QSIM_CHECK(violations.empty(),
-             "the compiled program breaks a rule of compiler/verifier: " + violations.front());
+  std::string broken;
+  for (const std::string& violation : violations) broken += "; " + violation;
+  QSIM_CHECK(violations.empty(), "the compiled program breaks rules of compiler/verifier" + broken);
   check_useful_macs(graph, program);
 }
 

@@ -46,7 +46,9 @@ int lock_again(int fd) {
 
 }  // namespace
 
-LockedFolder::LockedFolder(const fs::path& path, std::vector<fs::path>& made) {
+LockedFolder::LockedFolder(const fs::path& given, std::vector<fs::path>& made) {
+  // "folder/" is "folder", so that the names in `made` compare equal.
+  const fs::path path = given.has_filename() ? given : given.parent_path();
   constexpr int kAttempts = 100;  // each lost to a process that removed its own empty folder
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     make_missing(path, made);
