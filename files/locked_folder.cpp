@@ -46,9 +46,7 @@ int lock_again(int fd) {
 
 }  // namespace
 
-LockedFolder::LockedFolder(const fs::path& given, std::vector<fs::path>& made) {
-  // "folder/" is "folder", so that the names in `made` compare equal.
-  const fs::path path = given.has_filename() ? given : given.parent_path();
+LockedFolder::LockedFolder(const fs::path& path, std::vector<fs::path>& made) {
   constexpr int kAttempts = 100;  // each lost to a process that removed its own empty folder
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     make_missing(path, made);
@@ -70,7 +68,8 @@ bool LockedFolder::open_and_lock(const fs::path& path, std::vector<fs::path>& ma
     if (!same_folder(folder_.get(), path)) return false;
     is_locked_ = true;
   } else if (errno == EWOULDBLOCK) {
-    std::erase(made, path);  // it is the other's now, though it may still be empty
+    // It is the other's now, though it may still be empty. `made` has "folder" for "folder/".
+    std::erase(made, path.has_filename() ? path : path.parent_path());
     throw_bad_input(
         path.string() +
         ": another qsim process is writing into this folder; wait for it, or name another folder");
