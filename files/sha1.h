@@ -1,5 +1,5 @@
-// SHA-1 (FIPS 180-4), which ONNX names for the checksum of an external data file. It finds damage;
-// it keeps nobody out who wants to deceive.
+// SHA-1 (FIPS 180-4), which ONNX names for the checksum of an external data file. It finds damage.
+// It does not stop an attacker, who can make two files of one SHA-1.
 #pragma once
 
 #include <array>
