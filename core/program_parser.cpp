@@ -95,6 +95,10 @@ TextLine ProgramParser::take_line(std::string_view keyword) {
 }
 
 Program ProgramParser::parse() {
+  if (!next_is("program")) {
+    fail_at({position_.source, 1}, 1, "text that is not a program",
+            "'program NAME' in the first line, as `qsim compile --out FILE` writes it");
+  }
   const TextLine name = take_line("program");
   name.expect(2, {});
   program_.name = name.word_text(1);

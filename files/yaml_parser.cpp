@@ -12,6 +12,7 @@
 #include "core/printable.h"
 #include "files/files.h"
 #include "files/yaml.h"
+#include "files/yaml_text.h"
 
 namespace qsim {
 class YamlBuilder : public YAML::EventHandler {
@@ -23,12 +24,18 @@ class YamlBuilder : public YAML::EventHandler {
   YamlNode take_root() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (has_root_) node_at(mark).fail("found a second document; allowed: one document in a file");
+    if (!has_root_) return;
+    // yaml-cpp begins a document also at a line that does not continue the first one.
+    if (text_.substr(static_cast<std::size_t>(mark.pos)).starts_with("---")) {
+      node_at(mark).fail("found a second document; allowed: one document in a file");
+    }
+    node_at(mark).fail(
+        "found a line that does not continue the first document; check the indentation");
   }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    node_at(mark, anchor).fail("the value is empty; give one, or leave the key out");
+    node_at(mark, anchor).fail("the value is empty; give one after a colon, or leave the key out");
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
@@ -52,12 +59,22 @@ class YamlBuilder : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    open(untagged_node_at(mark, tag, anchor), YamlNode::Kind::kList);
+    const YamlNode node = untagged_node_at(mark, tag, anchor);
+    const std::string_view from = text_.substr(static_cast<std::size_t>(mark.pos));
+    if (from.starts_with('[') && leaves_bracket_open(from)) {
+      node.fail("the '[' is not closed; expected ']' at the end of the list");
+    }
+    open(node, YamlNode::Kind::kList);
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    open(untagged_node_at(mark, tag, anchor), YamlNode::Kind::kMap);
+    const YamlNode node = untagged_node_at(mark, tag, anchor);
+    const std::string_view from = text_.substr(static_cast<std::size_t>(mark.pos));
+    if (from.starts_with('{') && leaves_bracket_open(from)) {
+      node.fail("the '{' is not closed; expected '}' at the end of the map");
+    }
+    open(node, YamlNode::Kind::kMap);
   }
   void OnMapEnd() override { close(); }
 
@@ -98,25 +115,12 @@ class YamlBuilder : public YAML::EventHandler {
       node.fail("found a block of lines ('|' or '>'); a value is on one line");
     }
     if (from.starts_with('"') || from.starts_with('\'')) {
-      if (!closes_on_its_line(from))
+      if (quoted_length(from) == std::string_view::npos) {
         node.fail("the quote is not closed on its line; a value is on one line");
+      }
     } else if (!from.starts_with(value)) {
       node.fail("the value goes on in the next line; a value is on one line");
     }
-  }
-
-  static bool closes_on_its_line(std::string_view from) {
-    const char quote = from[0];
-    const std::string_view line = from.substr(0, from.find('\n'));
-    for (std::size_t at = 1; at < line.size(); ++at) {
-      if (line[at] == '\\' && quote == '"') {
-        ++at;
-      } else if (line[at] == quote) {
-        if (quote == '"' || !line.substr(at + 1).starts_with(quote)) return true;
-        ++at;  // '' within single quotes is one of them
-      }
-    }
-    return false;
   }
 
   bool awaits_key() const {
@@ -183,41 +187,21 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-[[noreturn]] void refuse_byte(std::string_view text, std::size_t at, const std::string& source) {
-  constexpr char kHexDigits[] = "0123456789abcdef";
-  const std::string_view before = text.substr(0, at);
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const std::size_t column = at - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
-  const auto byte = static_cast<unsigned char>(text[at]);
-  throw_bad_input(source + ":" + std::to_string(line) + ":" + std::to_string(column) +
-                  ": found the byte 0x" + kHexDigits[byte / 16] + kHexDigits[byte % 16] +
-                  "; a YAML file is UTF-8 text without control characters");
-}
-
-// yaml-cpp ends a line at a carriage return alone, and replaces what is not UTF-8.
-void require_text(std::string_view text, const std::string& source) {
-  std::size_t at = 0;
-  while (true) {
-    const std::size_t found = unprintable_at(text.substr(at), "\t\n");
-    if (found == std::string_view::npos) return;
-    at += found;
-    if (!text.substr(at).starts_with("\r\n")) refuse_byte(text, at, source);
-    ++at;
+// What yaml-cpp calls an illegal token, in words that say what to do.
+std::string words_of(const std::string& message) {
+  namespace found = YAML::ErrorMsg;
+  if (message == found::FLOW_END) {
+    return "found a bracket that closes none; expected each of [ { with its ] }";
   }
-}
-
-// yaml-cpp passes over a line that begins with '%', wherever it is in the file.
-void refuse_directives(std::string_view text, const std::string& source) {
-  std::int64_t line = 1;
-  for (std::size_t at = 0; at < text.size(); ++line) {
-    if (text[at] == '%') {
-      throw_bad_input(source + ":" + std::to_string(line) +
-                      ":1: found a directive (a line that begins with '%'); directives are not "
-                      "allowed");
-    }
-    const std::size_t end = text.find('\n', at);
-    at = end == std::string_view::npos ? text.size() : end + 1;
+  if (message == found::MAP_VALUE) return "found a colon within a value; put the value in quotes";
+  if (message == found::END_OF_MAP) {
+    return "found text that continues no map; check the indentation, and the text after a quote";
   }
+  if (message == found::UNKNOWN_TOKEN) {
+    return "found a character that begins no value; put the value in quotes";
+  }
+  if (message == found::TAB_IN_INDENTATION) return "found a tab; indent with blanks";
+  return message;
 }
 
 }  // namespace
@@ -229,8 +213,7 @@ YamlNode parse_yaml(const std::string& text, const std::string& source) {
   }
   const std::string body =
       text.substr(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
-  require_text(body, source);
-  refuse_directives(body, source);
+  require_yaml_text(body, source);
   YamlBuilder builder(body, source);
   try {
     std::istringstream stream(body);
@@ -239,7 +222,7 @@ YamlNode parse_yaml(const std::string& text, const std::string& source) {
     }
   } catch (const YAML::Exception& exception) {
     throw_bad_input(source + ":" + std::to_string(exception.mark.line + 1) + ":" +
-                    std::to_string(exception.mark.column + 1) + ": " + exception.msg);
+                    std::to_string(exception.mark.column + 1) + ": " + words_of(exception.msg));
   }
   if (!builder.has_root()) throw_bad_input(source + ":1:1: the file is empty");
   return builder.take_root();

@@ -21,7 +21,8 @@ constexpr const char* kSchema = "qsim.inspect/1";
 
 bool is_config_file(const fs::path& path) {
   if (path.extension() != ".yaml" && path.extension() != ".yml") return false;
-  return load_yaml(path).find("layers") == nullptr;
+  const YamlNode root = load_yaml(path);
+  return root.kind() != YamlNode::Kind::kMap || root.find("layers") == nullptr;
 }
 
 bool is_program_file(const fs::path& path) {
@@ -104,7 +105,7 @@ ExitCode inspect_command(Context& context) {
   const std::string& name = context.options().file;
   const fs::path path = find_config_or_model(name);
   if (!fs::is_directory(path)) {
-    require_not_written(context.options(), path, "the file that is inspected");
+    require_not_written(context.options(), path, "the inspected file");
   }
   if (is_program_file(path)) return inspect_program(context, path);
   Sheet sheet = is_config_file(path) ? config_sheet(load_arch_config(path))

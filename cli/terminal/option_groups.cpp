@@ -1,5 +1,6 @@
 #include "cli/terminal/option_groups.h"
 
+#include <algorithm>
 #include <set>
 
 #include <CLI/CLI.hpp>
@@ -44,6 +45,17 @@ void add_seed_option(CLI::App& app, Options& options, const std::string& descrip
       ->default_str(std::to_string(options.seed));
 }
 
+// One of these words, or of the words between commas.
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  std::string names;
+  for (const std::string& word : words) names += (names.empty() ? "" : ", ") + word;
+  const auto error = [words, names](const std::string& found) -> std::string {
+    if (std::find(words.begin(), words.end(), found) != words.end()) return "";
+    return "found '" + found + "'; allowed: " + names;
+  };
+  return {error, "{" + CLI::detail::join(words) + "}"};
+}
+
 std::string golden_error(const std::string& text) {
   for (const char* allowed : {"auto", "cpu", "cuda", "cpu,cuda", "cuda,cpu"}) {
     if (text == allowed) return "";
@@ -84,7 +96,7 @@ void add_run_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
   app.add_option("--engine", options.engine, "the engine that executes the program")
-      ->check(CLI::IsMember({"systemc", "interpreter", "rtl"}))
+      ->check(one_of({"systemc", "interpreter", "rtl"}))
       ->capture_default_str();
   app.add_option("--trace", options.trace,
                  "with --engine rtl: write the core's signals to FILE, as FST")
@@ -112,7 +124,7 @@ void add_verify_options(CLI::App& app, Options& options) {
   app.add_option("--engines", options.engines, "engines to compare, with commas between them")
       ->delimiter(',')
       ->default_str("interpreter,systemc")
-      ->check(CLI::IsMember({"interpreter", "systemc", "rtl"}));
+      ->check(one_of({"interpreter", "systemc", "rtl"}));
   app.add_option(
          "--golden", options.golden,
          "golden backend: cpu, cuda, cpu,cuda, or auto, which takes QSIM_GOLDEN if it is set, "
@@ -152,7 +164,7 @@ void add_backend_option(CLI::App& app, Options& options) {
   app.add_option("--backend", options.backend,
                  "golden backend; auto takes QSIM_GOLDEN if it is set, otherwise a GPU if there is "
                  "one, otherwise the CPU")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->check(one_of({"cpu", "cuda", "auto"}))
       ->capture_default_str();
 }
 

@@ -65,8 +65,28 @@ void refuse_repeated(const CLI::App& app) {
   }
 }
 
+// CLI11 would take `--quiet=3`, and read `--no-data=false` as if it were left out.
+void refuse_values_of_flags(const CLI::App& app, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (word == "--") return;
+    if (equals == std::string::npos || !word.starts_with("--")) continue;
+    const CLI::Option* option = app.get_option_no_throw(word.substr(0, equals));
+    if (option == nullptr || option->get_expected_max() > 0) continue;
+    usage_error(option->get_name() + ": found '" + word.substr(equals + 1) +
+                "'; expected no value");
+  }
+}
+
+// CLI11's own text begins with the option's name.
+[[noreturn]] void refuse_missing_value(const std::string& command, const std::string& text) {
+  usage_error(text.substr(0, text.find(':')) + ": the value is missing; `qsim " + command +
+              " --help` says which is expected");
+}
+
 void parse_words(CLI::App& app, std::vector<std::string> words, const std::string& command,
                  bool command_given) {
+  refuse_values_of_flags(app, words);
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     app.parse(words);
@@ -79,7 +99,7 @@ void parse_words(CLI::App& app, std::vector<std::string> words, const std::strin
     throw;
   } catch (const CLI::ArgumentMismatch& error) {
     refuse_repeated(app);
-    usage_error(error.what());
+    refuse_missing_value(command, error.what());
   } catch (const CLI::ParseError& error) {
     usage_error(error.what());
   }

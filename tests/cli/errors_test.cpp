@@ -60,6 +60,21 @@ TEST(Errors, InspectSearchesConfigsAndModels) {
   expect_error(folder, "inspect vgg61", 3, "did you mean 'vgg16'?");
 }
 
+TEST(Errors, InspectSaysOfATextThatIsNoProgramWhatItExpects) {
+  const TestFolder folder;
+  folder.write("notes.md", "# Notes\n");
+  folder.write("empty", "");
+  folder.write("config.yaml", "array_rows:4\n");
+  const std::string expected =
+      ":1:1: found text that is not a program; expected 'program NAME' in the first line, as "
+      "`qsim compile --out FILE` writes it\n";
+  expect_error(folder, "inspect notes.md", 3, "notes.md" + expected);
+  expect_error(folder, "inspect empty", 3, "empty" + expected);
+  expect_error(
+      folder, "inspect config.yaml", 3,
+      "config.yaml:1:1: found a single value; expected a map with the keys name, array_rows");
+}
+
 TEST(Errors, MissingFilesAreNamed) {
   const TestFolder folder;
   expect_error(folder, "--config ./none.yaml", 3, "./none.yaml: cannot be read: no such file");

@@ -114,9 +114,9 @@ TEST_F(OutputFiles, AreNotTheConfigurationNorTheModel) {
   }
   expect_refused("verify --seeds 1 --config c.yaml --json c.yaml", "the configuration");
   expect_refused("inspect n.yaml --json n.yaml",
-                 "--json would overwrite 'n.yaml', the file that is");
+                 "--json would overwrite 'n.yaml', the inspected file of this run");
   expect_refused("inspect c.yaml --json c.yaml",
-                 "--json would overwrite 'c.yaml', the file that is");
+                 "--json would overwrite 'c.yaml', the inspected file of this run");
   expect_refused("compile --model n.yaml --out n.yaml", "--out would overwrite 'n.yaml'");
   expect_refused("run --engine rtl --model n.yaml --trace n.yaml", "--trace would overwrite");
   fs::rename(folder_ / "c.yaml", folder_ / "d" / "config.yaml");

@@ -114,20 +114,34 @@ TEST(CommandLine, HelpOfVerifySaysHowEnginesAreListed) {
 }
 
 TEST(CommandLine, ValueThatIsNotBuiltListsTheAllowedOnes) {
-  expect_usage_error("run --engine spike", "systemc,interpreter,rtl");
+  expect_usage_error("run --engine spike",
+                     "--engine: found 'spike'; allowed: systemc, interpreter, rtl\n");
   expect_usage_error("verify --golden gpu", "allowed: auto, cpu, cuda, or cpu,cuda");
-  expect_usage_error("verify --engines systemc,spike", "interpreter,systemc,rtl");
+  expect_usage_error("verify --engines systemc,spike",
+                     "--engines: found 'spike'; allowed: interpreter, systemc, rtl\n");
 }
 
 TEST(CommandLine, MalformedAndMissingValuesAreRefused) {
   expect_usage_error("run --batch 0", "--batch");
   expect_usage_error("run --batch many", "--batch");
   expect_usage_error("run --index -1", "--index");
-  expect_usage_error("run --model", "--model");
+  expect_usage_error("run --model",
+                     "--model: the value is missing; `qsim run --help` says which is expected\n");
+  expect_usage_error("verify --engines=",
+                     "--engines: the value is missing; `qsim verify --help` says which");
   expect_usage_error("run --seed -1", "found '-1'; allowed: 0 to 18446744073709551615, in");
   expect_usage_error("verify --seed abc", "found 'abc'; allowed: 0 to ");
   expect_usage_error("inspect", "file");
   expect_usage_error("inspect a b", "unexpected argument 'b'");
+}
+
+TEST(CommandLine, AFlagTakesNoValue) {
+  expect_usage_error("--quiet=3", "--quiet: found '3'; expected no value\n");
+  expect_usage_error("run --no-data=false", "--no-data: found 'false'; expected no value\n");
+  expect_usage_error("--version=3", "--version: found '3'; expected no value\n");
+  const TestFolder folder;  // of an option's value, the sign is a part
+  EXPECT_EQ(run_qsim(folder, "compile --model fc --json --quiet=3").exit_code, 2);
+  EXPECT_EQ(run_qsim(folder, "compile --model fc --json=a=b").exit_code, 0);
 }
 
 TEST(CommandLine, EmptyValuesAreRefusedSinceAnUnsetVariableGivesThem) {

@@ -128,8 +128,10 @@ std::string complaint(const std::string& from, const std::string& to) {
 }
 
 TEST(ProgramText, HeaderErrorsSayWhereWhatAndWhatIsExpected) {
-  EXPECT_EQ(complaint("program \"two layers\"", "programme x"),
-            "p.txt:1:1: found 'programme'; expected 'program'");
+  EXPECT_EQ(
+      complaint("program \"two layers\"", "programme x"),
+      "p.txt:1:1: found text that is not a program; expected 'program NAME' in the first line, as "
+      "`qsim compile --out FILE` writes it");
   EXPECT_EQ(complaint("program \"two layers\"", "program"),
             "p.txt:1:8: found the end of the line; expected a name");
   EXPECT_EQ(complaint("program \"two layers\"", "program \"two"),

@@ -37,7 +37,8 @@ TEST(Yaml, AnchorsAliasesTagsAndSecondDocumentsAreRefused) {
   expect_contains(parse_error("a: *x\n"), "f.yaml:1:");
   expect_contains(parse_error("a: !!binary x\n"), "found a tag");
   expect_contains(parse_error("a: 1\n---\nb: 2\n"), "second document");
-  expect_contains(parse_error("a:\n"), "the value is empty; give one, or leave the key out");
+  expect_contains(parse_error("a:\n"),
+                  "the value is empty; give one after a colon, or leave the key out");
   expect_contains(parse_error(""), "the file is empty");
   expect_contains(parse_error("# only a comment\n"), "the file is empty");
   expect_contains(parse_error("? [a]\n: 1\n"), "found a list or map as a key");
@@ -46,6 +47,55 @@ TEST(Yaml, AnchorsAliasesTagsAndSecondDocumentsAreRefused) {
 TEST(Yaml, SyntaxErrorsHaveAPosition) {
   EXPECT_EQ(parse_error("a: 1\nb: [1, 2\n").substr(0, 7), "f.yaml:");
   EXPECT_EQ(parse_error("a: 1\n\tb: 2\n").substr(0, 9), "f.yaml:2:");
+}
+
+TEST(Yaml, ABracketThatIsNotClosedIsRefusedWhereItOpens) {
+  const std::string list = "the '[' is not closed; expected ']' at the end of the list";
+  const std::string map = "the '{' is not closed; expected '}' at the end of the map";
+  EXPECT_EQ(parse_error("name: [a"), "f.yaml:1:7: name: " + list);
+  EXPECT_EQ(parse_error("name: [a\n"), "f.yaml:1:7: name: " + list);
+  EXPECT_EQ(parse_error("name: [a\nrows: 4\ncols: 4\n"), "f.yaml:1:7: name: " + list);
+  EXPECT_EQ(parse_error("a: {b: 1, c\n"), "f.yaml:1:4: a: " + map);
+  EXPECT_EQ(parse_error("a: [1, [2, 3]\n"), "f.yaml:1:4: a: " + list);
+  // A bracket in quotes or in a comment closes nothing.
+  EXPECT_EQ(parse_error("a: [\"]\"\n"), "f.yaml:1:4: a: " + list);
+  EXPECT_EQ(parse_error("a: ['x', ']'  # ]\n"), "f.yaml:1:4: a: " + list);
+}
+
+TEST(Yaml, BracketsThatAreClosedAreTaken) {
+  const auto first = [](const std::string& text) {
+    return parse(text).at("a").items().at(0).text();
+  };
+  EXPECT_EQ(first("a: [\"[\", \"{\"]\n"), "[");
+  EXPECT_EQ(first("a: [it's, 2]\n"), "it's");
+  EXPECT_EQ(first("a: ['it''s]', 2]\n"), "it's]");
+  EXPECT_EQ(first("a: [\"\\\"]\", 2]\n"), "\"]");
+  EXPECT_EQ(first("a: [x#y, 2]\n"), "x#y");
+  EXPECT_EQ(first("a: [x,  # one [\n  'y'\n  ]\n"), "x");
+  EXPECT_EQ(parse("{\"a\":\"}\", \"b\" : ']'}").at("b").text(), "]");
+  EXPECT_EQ(parse("{a: b:'c, d: 2}").at("d").text(), "2");
+}
+
+TEST(Yaml, SyntaxErrorsSayWhatToDo) {
+  EXPECT_EQ(parse_error("a: ]\n"),
+            "f.yaml:1:4: found a bracket that closes none; expected each of [ { with its ] }");
+  EXPECT_EQ(parse_error("a: [1}\n"),
+            "f.yaml:1:6: found a bracket that closes none; expected each of [ { with its ] }");
+  EXPECT_EQ(parse_error("a: b: c\n"),
+            "f.yaml:1:5: found a colon within a value; put the value in quotes");
+  EXPECT_EQ(parse_error("a: \"b\" c\n"),
+            "f.yaml:1:8: found text that continues no map; check the indentation, and the text "
+            "after a quote");
+  EXPECT_EQ(parse_error("a:\n  - b\n  c: d\n"),
+            "f.yaml:3:3: found text that continues no map; check the indentation, and the text "
+            "after a quote");
+  EXPECT_EQ(parse_error("a: @b\n"),
+            "f.yaml:1:4: found a character that begins no value; put the value in quotes");
+  EXPECT_EQ(parse_error("a: b\n\tc: d\n"), "f.yaml:2:1: found a tab; indent with blanks");
+  EXPECT_EQ(parse_error("  a: b\n c: d\n"),
+            "f.yaml:2:2: found a line that does not continue the first document; check the "
+            "indentation");
+  EXPECT_EQ(parse_error("a: \"\\q\"\n"), "f.yaml:1:7: unknown escape character: q");
 }
 
 TEST(Yaml, DeepNestingAndLongFilesAreRefused) {

@@ -50,7 +50,7 @@ PARTS = {
     "The words of a library that was asked.": {
         ("files/png_decoder.cpp", "{source} | {data}"): 3,
         ("files/yaml_parser.cpp", "{source}:{line}:{column}: {msg}"): 1,
-        ("cli/terminal/options.cpp", "{what}"): 2,
+        ("cli/terminal/options.cpp", "{what}"): 1,
     },
     "Part of a message; the row has it, or stands for it with {hint} and the like.": {
         ("compiler/importer/model_parts.cpp", "{source}: {most}"): 1,
