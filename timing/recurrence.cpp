@@ -1,0 +1,101 @@
+#include "timing/recurrence.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "core/error.h"
+#include "core/timing_model.h"
+
+namespace qsim {
+namespace {
+
+ArchConfig without_texts(ArchConfig arch) {
+  arch.name.clear();
+  arch.model.clear();
+  arch.input.clear();
+  return arch;
+}
+
+// A beat moves what the narrower of bus and word holds. All sizes are powers of two.
+int beat_shift(std::int64_t bus_bytes, std::int64_t word_bytes) {
+  return std::countr_zero(static_cast<std::uint64_t>(std::min(bus_bytes, word_bytes)));
+}
+
+std::uint64_t beats_of(std::uint64_t run_bytes, int shift) {
+  return (run_bytes + (std::uint64_t{1} << shift) - 1) >> shift;
+}
+
+CommandTime after(std::uint64_t start, const Duration& duration) {
+  return {start, start + duration.occupancy, start + duration.latency};
+}
+
+}  // namespace
+
+Recurrence::Recurrence(const ArchConfig& arch, const TokenCounts& initial)
+    : arch_(without_texts(arch)),
+      load_beat_shifts_{
+          beat_shift(arch.bus_bytes, arch.array_rows), beat_shift(arch.bus_bytes, arch.array_cols),
+          beat_shift(arch.bus_bytes, arch.bus_bytes), beat_shift(arch.bus_bytes, arch.bus_bytes)},
+      store_beat_shift_(beat_shift(arch.bus_bytes, arch.array_cols)),
+      reads_(arch),
+      writes_(arch),
+      tokens_(initial) {}
+
+void Recurrence::reset() {
+  units_.fill({});
+  reads_.reset();
+  writes_.reset();
+  tokens_.reset();
+}
+
+CommandTime Recurrence::add(const Command& command) {
+  const TokenMasks tokens{command.wait_mask, command.signal_mask};
+  return std::visit([&](const auto& fields) { return add(fields, tokens); }, command.fields);
+}
+
+CommandTime Recurrence::add(const Load& load, const TokenMasks& tokens) {
+  const std::uint64_t start = start_of(Unit::kLoad, tokens.wait);
+  const DramRecurrence::Times times =
+      reads_.transfer(start, std::uint64_t{load.runs} * load.groups,
+                      beats_of(load.run_bytes, load_beat_shifts_[load.memory & 3]));
+  return finish(Unit::kLoad, tokens, {start, times.free, times.done});
+}
+
+CommandTime Recurrence::add(const Execute& execute, const TokenMasks& tokens) {
+  const std::uint64_t start = start_of(Unit::kExecute, tokens.wait);
+  return finish(Unit::kExecute, tokens, after(start, execute_terms(execute, arch_).duration()));
+}
+
+CommandTime Recurrence::add(const Post& post, const TokenMasks& tokens) {
+  const std::uint64_t start = start_of(Unit::kPost, tokens.wait);
+  return finish(Unit::kPost, tokens, after(start, post_duration(post)));
+}
+
+CommandTime Recurrence::add(const Store& store, const TokenMasks& tokens) {
+  const std::uint64_t start = start_of(Unit::kStore, tokens.wait);
+  const DramRecurrence::Times times =
+      writes_.transfer(start, std::uint64_t{store.runs} * store.groups,
+                       beats_of(store.run_bytes, store_beat_shift_));
+  return finish(Unit::kStore, tokens, {start, times.free, times.done});
+}
+
+std::uint64_t Recurrence::start_of(Unit unit, std::uint16_t wait_mask) const {
+  QSIM_CHECK(can_add(wait_mask), "a command of the " +
+                                     std::string(kUnitNames[static_cast<std::size_t>(unit)]) +
+                                     " unit waits for a token that no command before it signals");
+  return std::max(free_cycle(unit), tokens_.arrival(wait_mask));
+}
+
+CommandTime Recurrence::finish(Unit unit, const TokenMasks& tokens, const CommandTime& time) {
+  UnitState& state = units_[static_cast<std::size_t>(unit)];
+  QSIM_CHECK(time.done >= std::max(state.done, time.free),
+             "a command of the " + std::string(kUnitNames[static_cast<std::size_t>(unit)]) +
+                 " unit would be done before its predecessor");
+  tokens_.take(unit, tokens.wait, time.start);
+  state = {time.free, time.done};
+  tokens_.signal(unit, tokens.signal, time.done);
+  return time;
+}
+
+}  // namespace qsim
