@@ -18,6 +18,7 @@ DramRecurrence::DramRecurrence(const ArchConfig& arch)
     : latency_(positive(arch.dram_latency_cycles)),
       burst_beats_(positive(arch.burst_beats)),
       outstanding_(positive(arch.outstanding_bursts)),
+      full_in_flight_(ceil_quotient(latency_, burst_beats_)),
       in_flight_(std::bit_ceil(outstanding_)),
       mask_(in_flight_.size() - 1),
       saved_(outstanding_) {}
@@ -73,15 +74,14 @@ void DramRecurrence::issue_equal(std::uint64_t bursts, std::uint64_t beats) {
 // they repeat from the first state that comes again, which Brent's method finds without keeping all
 // states (BIT 20, 1980).
 void DramRecurrence::issue_runs(std::uint64_t runs, const Run& run) {
-  const bool streams = least_beats(outstanding_ - 1, run) >= latency_;
+  const bool streams = streams_when_alone(run);
   std::uint64_t issued = 0;
   std::uint64_t saved_at = 0;  // runs issued when the state was saved
   std::uint64_t save_next_at = 0;
   for (; issued < runs; ++issued) {
     forget_done();
     if (streams) {
-      if (issued * (run.full + 1) >= outstanding_ ||
-          delay_none(first_beats(outstanding_ - count_, run))) {
+      if (issued * (run.full + 1) >= outstanding_ || streams_from_here(run)) {
         return stream_runs(runs - issued, run);
       }
     } else if (issued > saved_at && equals_saved()) {
@@ -121,21 +121,36 @@ void DramRecurrence::stream_equal(std::uint64_t bursts, std::uint64_t beats) {
   port_free_ = end;
   forget_done();
   // In flight at the end are those that have streamed less than L before.
-  std::uint64_t newest = std::min(bursts, ceil_quotient(latency_, beats));
+  std::uint64_t newest = 1;
+  if (bursts > 1) {
+    newest =
+        std::min(bursts, beats == burst_beats_ ? full_in_flight_ : ceil_quotient(latency_, beats));
+  }
   while (newest-- > 0) push(end - newest * beats + latency_);
 }
 
-// Only the runs of the last L beats have bursts in flight at the end. The runs before them are left
-// out: their bursts delay none.
+// Only the runs of the last L beats have bursts in flight at the end, which are no more runs than
+// full bursts. The runs before them are left out: their bursts delay none.
 void DramRecurrence::stream_runs(std::uint64_t runs, const Run& run) {
   const std::uint64_t run_beats = run.full * burst_beats_ + run.rest;
-  const std::uint64_t last_runs = std::min(runs, ceil_quotient(latency_, run_beats));
+  const std::uint64_t last_runs = std::min(runs, full_in_flight_);
   port_free_ += (runs - last_runs) * run_beats;
   for (std::uint64_t i = 0; i < last_runs; ++i) {
     forget_done();
     stream_equal(run.full, burst_beats_);
     stream_equal(1, run.rest);
   }
+}
+
+// Of two bursts in a row one is full, which is often enough and needs no division.
+bool DramRecurrence::streams_when_alone(const Run& run) const {
+  return (outstanding_ - 1) / 2 * burst_beats_ >= latency_ ||
+         least_beats(outstanding_ - 1, run) >= latency_;
+}
+
+bool DramRecurrence::streams_from_here(const Run& run) const {
+  const std::uint64_t bursts = outstanding_ - count_;
+  return delay_none((bursts + 1) / 2 * burst_beats_) || delay_none(first_beats(bursts, run));
 }
 
 // Beats of the first `bursts` bursts of runs.

@@ -54,6 +54,9 @@ class DramRecurrence {
   // the last is done by the time that the next N - n bursts have streamed, which is `beats`. Enough
   // for it, but not needed.
   bool delay_none(std::uint64_t beats) const { return count_ == 0 || last() <= port_free_ + beats; }
+  // Whether no burst of runs waits for a burst of the same runs, and for one that is in flight.
+  bool streams_when_alone(const Run& run) const;
+  bool streams_from_here(const Run& run) const;
   std::uint64_t first_beats(std::uint64_t bursts, const Run& run) const;
   std::uint64_t least_beats(std::uint64_t bursts, const Run& run) const;
 
@@ -72,6 +75,7 @@ class DramRecurrence {
   std::uint64_t latency_;
   std::uint64_t burst_beats_;
   std::uint64_t outstanding_;
+  std::uint64_t full_in_flight_;  // full bursts that stream within the latency
   std::uint64_t port_free_ = 0;
   std::vector<std::uint64_t> in_flight_;  // ring; its size is a power of two
   std::uint64_t mask_;

@@ -26,6 +26,12 @@ std::uint64_t beats_of(std::uint64_t run_bytes, int shift) {
   return (run_bytes + (std::uint64_t{1} << shift) - 1) >> shift;
 }
 
+[[noreturn]] void done_too_early(Unit unit) {
+  throw InternalError("a command of the " +
+                      std::string(kUnitNames[static_cast<std::size_t>(unit)]) +
+                      " unit would be done before its predecessor");
+}
+
 CommandTime after(std::uint64_t start, const Duration& duration) {
   return {start, start + duration.occupancy, start + duration.latency};
 }
@@ -81,17 +87,12 @@ CommandTime Recurrence::add(const Store& store, const TokenMasks& tokens) {
 }
 
 std::uint64_t Recurrence::start_of(Unit unit, std::uint16_t wait_mask) const {
-  QSIM_CHECK(can_add(wait_mask), "a command of the " +
-                                     std::string(kUnitNames[static_cast<std::size_t>(unit)]) +
-                                     " unit waits for a token that no command before it signals");
-  return std::max(free_cycle(unit), tokens_.arrival(wait_mask));
+  return std::max(free_cycle(unit), tokens_.arrival(unit, wait_mask));
 }
 
 CommandTime Recurrence::finish(Unit unit, const TokenMasks& tokens, const CommandTime& time) {
   UnitState& state = units_[static_cast<std::size_t>(unit)];
-  QSIM_CHECK(time.done >= std::max(state.done, time.free),
-             "a command of the " + std::string(kUnitNames[static_cast<std::size_t>(unit)]) +
-                 " unit would be done before its predecessor");
+  if (time.done < std::max(state.done, time.free)) done_too_early(unit);
   tokens_.take(unit, tokens.wait, time.start);
   state = {time.free, time.done};
   tokens_.signal(unit, tokens.signal, time.done);

@@ -48,7 +48,7 @@ class Recurrence {
   void check_end() const { tokens_.check_end(); }
 
   // Whether a command that waits for these semaphores can be added now.
-  bool can_add(std::uint16_t wait_mask) const { return tokens_.missing(wait_mask) == 0; }
+  bool can_add(std::uint16_t wait_mask) const { return tokens_.has_next(wait_mask); }
   // Tokens that the commands have signalled and not taken.
   std::size_t tokens_left(std::size_t semaphore) const { return tokens_.left(semaphore); }
 
