@@ -13,17 +13,25 @@ bool has(std::uint16_t mask, std::size_t s) { return ((mask >> s) & 1) != 0; }
 
 Tokens tokens_after(const Program& program, const Progress& progress) {
   Tokens tokens{};
-  for (std::size_t s = 0; s < kSemaphores; ++s) {
-    tokens[s] = program.semaphores[s].initial;
-    for (std::size_t u = 0; u < kUnits; ++u) {
-      const CommandStream stream = program.streams[u];
-      for (std::size_t i = 0; i < progress[u].started; ++i) {
-        if (has(stream.wait_mask(i), s)) --tokens[s];
-        if (i < progress[u].done && has(stream.signal_mask(i), s)) ++tokens[s];
+  for (std::size_t s = 0; s < kSemaphores; ++s) tokens[s] = program.semaphores[s].initial;
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const CommandStream stream = program.streams[u];
+    for (std::size_t i = 0; i < progress[u].started; ++i) {
+      const std::uint16_t waits = stream.wait_mask(i);
+      const std::uint16_t signals = i < progress[u].done ? stream.signal_mask(i) : 0;
+      for (std::size_t s = 0; s < kSemaphores; ++s) {
+        tokens[s] += static_cast<int>(has(signals, s)) - static_cast<int>(has(waits, s));
       }
     }
   }
   return tokens;
+}
+
+bool all_done(const Program& program, const Progress& progress) {
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    if (progress[u].done < program.streams[u].size()) return false;
+  }
+  return true;
 }
 
 // Who raises semaphore `s`, and whether it still will.
@@ -52,6 +60,7 @@ std::string waits_text(const Program& program, const Progress& progress, const T
 }  // namespace
 
 std::string who_waits(const Program& program, const Progress& progress) {
+  if (all_done(program, progress)) return "";  // as after every good run: count nothing
   const Tokens tokens = tokens_after(program, progress);
   std::string text;
   for (std::size_t u = 0; u < kUnits; ++u) {
