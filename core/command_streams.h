@@ -69,7 +69,7 @@ class CommandStream {
   // Of a stream whose unit takes commands of type Fields.
   template <typename Fields>
   Fields fields(std::size_t index) const {
-    return std::get<Fields>(command(index).fields);
+    return decode_as<Fields>(encoded(index));
   }
   const EncodedCommand& encoded(std::size_t index) const;
   const Origin& origin(std::size_t index) const;

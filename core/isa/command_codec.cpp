@@ -45,11 +45,15 @@ void for_each_field(Store& c, const Visit& visit) {
 }
 #undef QSIM_VISIT
 
-void check_width(const CommandField& field, std::int64_t value) {
-  if (value >= field.min() && value <= field.max()) return;
+[[noreturn]] void throw_width(const CommandField& field, std::int64_t value) {
   throw_bad_input("command field " + std::string(field.name) + ": " + std::to_string(value) +
                   " does not fit " + std::to_string(field.bits) + " bits (" +
                   std::to_string(field.min()) + " to " + std::to_string(field.max()) + ")");
+}
+
+// Apart from the text above, so that it is inlined and a field's limits are constants.
+void check_width(const CommandField& field, std::int64_t value) {
+  if (value < field.min() || value > field.max()) throw_width(field, value);
 }
 
 // Appends fields to 256 bits, or takes them out, least significant bit first. A field may lie
@@ -88,6 +92,15 @@ class BitCursor {
 
   int position_;
 };
+
+constexpr Unit unit_of(const Load&) { return Unit::kLoad; }
+constexpr Unit unit_of(const Execute&) { return Unit::kExecute; }
+constexpr Unit unit_of(const Post&) { return Unit::kPost; }
+constexpr Unit unit_of(const Store&) { return Unit::kStore; }
+
+constexpr std::uint64_t opcode_of(const EncodedCommand& bits) {
+  return bits[0] & ((std::uint64_t{1} << kWaitMaskBit) - 1);
+}
 
 template <typename Fields>
 void encode_fields(Fields fields, EncodedCommand& bits) {
@@ -178,16 +191,43 @@ EncodedCommand encode(const Command& command) {
   return bits;
 }
 
+template <typename Fields>
+Fields decode_as(const EncodedCommand& bits) {
+  Fields fields;
+  QSIM_CHECK(opcode_of(bits) == static_cast<std::uint64_t>(unit_of(fields)),
+             "the command is one of another unit");
+  decode_fields(bits, fields);
+  return fields;
+}
+
+template Load decode_as<Load>(const EncodedCommand& bits);
+template Execute decode_as<Execute>(const EncodedCommand& bits);
+template Post decode_as<Post>(const EncodedCommand& bits);
+template Store decode_as<Store>(const EncodedCommand& bits);
+
 Command decode(const EncodedCommand& bits) {
-  const std::uint64_t opcode = bits[0] & ((std::uint64_t{1} << kWaitMaskBit) - 1);
+  const std::uint64_t opcode = opcode_of(bits);
   if (opcode >= kUnits) {
     throw_bad_input("command opcode " + std::to_string(opcode) + "; allowed: 0 to " +
                     std::to_string(kUnits - 1));
   }
-  Command command = empty_command(static_cast<Unit>(opcode));
+  Command command;
   command.wait_mask = wait_mask_of(bits);
   command.signal_mask = signal_mask_of(bits);
-  std::visit([&](auto& fields) { decode_fields(bits, fields); }, command.fields);
+  switch (static_cast<Unit>(opcode)) {
+    case Unit::kLoad:
+      decode_fields(bits, command.fields.emplace<Load>());
+      break;
+    case Unit::kExecute:
+      decode_fields(bits, command.fields.emplace<Execute>());
+      break;
+    case Unit::kPost:
+      decode_fields(bits, command.fields.emplace<Post>());
+      break;
+    case Unit::kStore:
+      decode_fields(bits, command.fields.emplace<Store>());
+      break;
+  }
   return command;
 }
 

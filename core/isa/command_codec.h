@@ -32,6 +32,10 @@ Command empty_command(Unit unit);
 EncodedCommand encode(const Command& command);
 // Throws Error when the opcode is unknown or a bit beyond the last field is set.
 Command decode(const EncodedCommand& bits);
+// The fields alone, of a command of that type (Load, Execute, Post or Store); a command of another
+// unit is a bug. Throws Error when a bit beyond the last field is set.
+template <typename Fields>
+Fields decode_as(const EncodedCommand& bits);
 // The masks alone, without decoding the rest.
 inline std::uint16_t wait_mask_of(const EncodedCommand& bits) {
   return static_cast<std::uint16_t>(bits[0] >> kWaitMaskBit);
