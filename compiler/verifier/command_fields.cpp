@@ -1,5 +1,6 @@
 #include "compiler/verifier/command_fields.h"
 
+#include "compiler/verifier/for_each_command.h"
 #include "core/isa/command_fields.h"
 #include "core/requantize.h"
 
@@ -78,18 +79,13 @@ class FieldRules {
 }  // namespace
 
 void check_fields(const Program& program, Violations& violations) {
-  for (std::size_t u = 0; u < kUnits; ++u) {
-    const Unit unit = static_cast<Unit>(u);
-    for (std::size_t i = 0; i < program.streams[u].size(); ++i) {
-      const Instruction instruction = program.streams[u][i];
-      const std::int32_t layer = instruction.origin.layer;
-      if (layer < 0 || static_cast<std::size_t>(layer) >= program.layers.size()) {
-        violations.add(unit, i, "its origin is no layer of the program");
-      }
-      FieldRules rules(violations, unit, i);
-      std::visit([&](const auto& c) { rules.check(c); }, instruction.command.fields);
+  for_each_command(program, [&](Unit unit, std::size_t index, const auto& fields) {
+    const std::int32_t layer = program.stream(unit).origin(index).layer;
+    if (layer < 0 || static_cast<std::size_t>(layer) >= program.layers.size()) {
+      violations.add(unit, index, "its origin is no layer of the program");
     }
-  }
+    FieldRules(violations, unit, index).check(fields);
+  });
 }
 
 }  // namespace qsim::verifier

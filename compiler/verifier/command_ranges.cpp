@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "compiler/verifier/for_each_command.h"
 #include "core/checked_math.h"
 
 namespace qsim::verifier {
@@ -21,11 +22,16 @@ struct Walk {
   std::int64_t first;
   std::int64_t last;
   std::int64_t words;
+  std::int64_t steps() const { return last - first + 1; }
 };
 
 // From the first to the last position in [0, size) under a window that slides `outputs` times.
 Span covered(std::int64_t outputs, std::int64_t kernel, std::int64_t stride, std::int64_t origin,
              std::int64_t size) {
+  if (stride <= kernel) {  // the window leaves no position out
+    return {std::max<std::int64_t>(0, origin),
+            std::min(size, origin + (outputs - 1) * stride + kernel) - 1};
+  }
   Span span{size, -1};
   for (std::int64_t k = 0; k < kernel; ++k) {
     const std::int64_t at = k + origin;  // for output 0
@@ -54,14 +60,21 @@ void append_walk(std::vector<WordRange>& ranges, std::int64_t begin, std::int64_
                  const Walk& planes, const Walk& lines, std::int64_t memory_words) {
   const std::int64_t first = begin + planes.first * planes.words + lines.first * lines.words;
   const std::int64_t end = begin + planes.last * planes.words + lines.last * lines.words + count;
-  const std::int64_t steps = (planes.last - planes.first + 1) * (lines.last - lines.first + 1);
-  if (end > memory_words || steps > memory_words) {
+  if (end > memory_words || planes.steps() * lines.steps() > memory_words) {
     return append(ranges, Memory::kActivation, first, end);
   }
-  // The longer stride outside, so that neighbouring words join.
+  // The longer stride outside, so that neighbouring words join: at once where each walk's do.
   const bool planes_outside = planes.words >= lines.words;
-  const Walk& outer = planes_outside ? planes : lines;
-  const Walk& inner = planes_outside ? lines : planes;
+  Walk outer = planes_outside ? planes : lines;
+  Walk inner = planes_outside ? lines : planes;
+  if (inner.words == count) {
+    count *= inner.steps();
+    inner.last = inner.first;
+  }
+  if (inner.first == inner.last && outer.words == count) {
+    count *= outer.steps();
+    outer.last = outer.first;
+  }
   for (std::int64_t i = outer.first; i <= outer.last; ++i) {
     for (std::int64_t j = inner.first; j <= inner.last; ++j) {
       const std::int64_t at = begin + i * outer.words + j * inner.words;
@@ -73,59 +86,6 @@ void append_walk(std::vector<WordRange>& ranges, std::int64_t begin, std::int64_
 template <typename Transfer>
 std::int64_t transfer_bytes(const Transfer& c) {
   return std::int64_t{c.groups} * c.runs * c.run_bytes;  // at most 52 bits
-}
-
-LocalAccess access_of(const Load& c, const ArchConfig& arch) {
-  const std::int64_t begin = c.local_addr;
-  switch (static_cast<LoadMemory>(c.memory)) {
-    case LoadMemory::kActivation:
-      return {{}, {{Memory::kActivation, begin, begin + transfer_bytes(c) / arch.array_rows}}, {}};
-    case LoadMemory::kWeight:
-      return {{}, {{Memory::kWeight, begin, begin + transfer_bytes(c) / arch.array_cols}}, {}};
-    case LoadMemory::kParameter:
-      return {{}, {{Memory::kParameter, begin, begin + 1}}, {}};
-  }
-  return {};
-}
-
-LocalAccess access_of(const Execute& c, const ArchConfig& arch) {
-  LocalAccess access;
-  const Span rows = covered(c.out_rows, c.kernel_h, c.stride_h, c.origin_row, c.in_rows);
-  const Span cols = covered(c.out_cols, c.kernel_w, c.stride_w, c.origin_col, c.in_cols);
-  if (!rows.empty() && !cols.empty()) {
-    const Walk planes = {0, std::int64_t{c.planes} - 1, c.act_plane_words};
-    const Walk lines = {rows.first, rows.last, c.act_row_words};
-    append_walk(access.reads, c.act_addr + cols.first, cols.last + 1 - cols.first, planes, lines,
-                arch.act_words());
-  }
-  if (access.reads.empty()) {
-    access.addressed.push_back({Memory::kActivation, c.act_addr, c.act_addr + std::int64_t{1}});
-  }
-  const std::int64_t folds = std::int64_t{c.planes} * c.kernel_h * c.kernel_w;
-  access.reads.push_back({Memory::kWeight, c.weight_addr, c.weight_addr + folds * arch.array_rows});
-  const std::int64_t acc = c.acc_half * arch.accumulator_half_words() + c.acc_addr;
-  access.writes.push_back({Memory::kAccumulator, acc, acc + std::int64_t{c.out_rows} * c.out_cols});
-  return access;
-}
-
-LocalAccess access_of(const Post& c, const ArchConfig& arch) {
-  LocalAccess access;
-  const Span rows = covered(c.out_rows, c.pool_h, c.pool_stride_h, c.origin_row, c.in_rows);
-  const Span cols = covered(c.out_cols, c.pool_w, c.pool_stride_w, c.origin_col, c.in_cols);
-  const std::int64_t acc = c.acc_half * arch.accumulator_half_words() + c.acc_addr;
-  for (std::int64_t row = rows.first; row <= rows.last && !cols.empty(); ++row) {
-    const std::int64_t at = acc + row * c.in_cols;
-    append(access.reads, Memory::kAccumulator, at + cols.first, at + cols.last + 1);
-  }
-  access.reads.push_back({Memory::kParameter, c.param_slot, c.param_slot + std::int64_t{1}});
-  access.writes.push_back(
-      {Memory::kOutput, c.out_addr, c.out_addr + std::int64_t{c.out_rows} * c.out_cols});
-  return access;
-}
-
-LocalAccess access_of(const Store& c, const ArchConfig& arch) {
-  const std::int64_t words = transfer_bytes(c) / arch.array_cols;
-  return {{{Memory::kOutput, c.out_addr, c.out_addr + words}}, {}, {}};
 }
 
 // "" when the transfer moves whole words and planes.
@@ -162,48 +122,71 @@ std::string shape_fault(const Store& c, const ArchConfig& arch) {
 std::string shape_fault(const Execute&, const ArchConfig&) { return ""; }
 std::string shape_fault(const Post&, const ArchConfig&) { return ""; }
 
-// Whether the words of each memory that a list of ranges spans lie within one of its parts.
-void check_parts(const std::vector<WordRange>& ranges,
-                 const std::array<MemoryTraits, kMemories>& traits, Unit unit, std::size_t index,
-                 Violations& violations) {
-  std::array<std::int64_t, kMemories> begins;
-  std::array<std::int64_t, kMemories> ends{};
-  begins.fill(std::numeric_limits<std::int64_t>::max());
-  for (const WordRange& range : ranges) {
-    const auto m = static_cast<std::size_t>(range.memory);
-    begins[m] = std::min(begins[m], range.begin);
-    ends[m] = std::max(ends[m], range.end);
-  }
-  for (std::size_t m = 0; m < kMemories; ++m) {
-    const MemoryTraits& memory = traits[m];
-    if (ends[m] == 0) continue;
-    if (ends[m] <= memory.words &&
-        begins[m] / memory.part_words == (ends[m] - 1) / memory.part_words) {
-      continue;
-    }
-    violations.add(unit, index,
-                   "words " + std::to_string(begins[m]) + ".." + std::to_string(ends[m]) +
-                       " of the " + memory.name + " do not lie in one part of " +
-                       std::to_string(memory.part_words) + " words; it has " +
-                       std::to_string(memory.words));
-  }
+// Words of an accumulator half that a command's psums end at; 0 when it has none.
+std::int64_t psums_end(const Execute& c) {
+  return c.acc_addr + std::int64_t{c.out_rows} * c.out_cols;
 }
+std::int64_t psums_end(const Post& c) { return c.acc_addr + std::int64_t{c.in_rows} * c.in_cols; }
+std::int64_t psums_end(const Load&) { return 0; }
+std::int64_t psums_end(const Store&) { return 0; }
 
-// Checked apart, for an address beyond the half would seem to lie in the next.
-void check_half(const Command& command, const ArchConfig& arch, Unit unit, std::size_t index,
-                Violations& violations) {
-  std::int64_t end = 0;
-  if (const auto* e = std::get_if<Execute>(&command.fields)) {
-    end = e->acc_addr + std::int64_t{e->out_rows} * e->out_cols;
-  } else if (const auto* p = std::get_if<Post>(&command.fields)) {
-    end = p->acc_addr + std::int64_t{p->in_rows} * p->in_cols;
+class RangeCheck {
+ public:
+  RangeCheck(const ArchConfig& arch, Violations& violations)
+      : arch_(arch), violations_(violations), traits_(memory_traits(arch)), accesses_(arch) {}
+
+  template <typename Fields>
+  void command(Unit unit, std::size_t index, const Fields& fields) {
+    const std::string fault = shape_fault(fields, arch_);
+    if (!fault.empty()) violations_.add(unit, index, fault);
+    check_half(unit, index, psums_end(fields));
+    const LocalAccess& access = accesses_.of(fields);
+    check_parts(unit, index, access.reads);
+    check_parts(unit, index, access.writes);
+    check_parts(unit, index, access.addressed);
   }
-  if (end <= arch.accumulator_half_words()) return;
-  violations.add(unit, index,
-                 "its psums end at word " + std::to_string(end) +
-                     " of an accumulator half; it has " +
-                     std::to_string(arch.accumulator_half_words()));
-}
+
+ private:
+  // Whether the words of each memory that a list of ranges spans lie within one of its parts.
+  void check_parts(Unit unit, std::size_t index, const std::vector<WordRange>& ranges) {
+    if (ranges.empty()) return;
+    std::array<std::int64_t, kMemories> begins;
+    std::array<std::int64_t, kMemories> ends{};
+    begins.fill(std::numeric_limits<std::int64_t>::max());
+    for (const WordRange& range : ranges) {
+      const auto m = static_cast<std::size_t>(range.memory);
+      begins[m] = std::min(begins[m], range.begin);
+      ends[m] = std::max(ends[m], range.end);
+    }
+    for (std::size_t m = 0; m < kMemories; ++m) {
+      const MemoryTraits& memory = traits_[m];
+      if (ends[m] == 0) continue;
+      if (ends[m] <= memory.words &&
+          begins[m] / memory.part_words == (ends[m] - 1) / memory.part_words) {
+        continue;
+      }
+      violations_.add(unit, index,
+                      "words " + std::to_string(begins[m]) + ".." + std::to_string(ends[m]) +
+                          " of the " + memory.name + " do not lie in one part of " +
+                          std::to_string(memory.part_words) + " words; it has " +
+                          std::to_string(memory.words));
+    }
+  }
+
+  // Checked apart, for an address beyond the half would seem to lie in the next.
+  void check_half(Unit unit, std::size_t index, std::int64_t end) {
+    const std::int64_t words = traits_[static_cast<std::size_t>(Memory::kAccumulator)].part_words;
+    if (end <= words) return;
+    violations_.add(unit, index,
+                    "its psums end at word " + std::to_string(end) +
+                        " of an accumulator half; it has " + std::to_string(words));
+  }
+
+  const ArchConfig& arch_;
+  Violations& violations_;
+  std::array<MemoryTraits, kMemories> traits_;
+  LocalAccesses accesses_;
+};
 
 }  // namespace
 
@@ -219,26 +202,86 @@ std::array<MemoryTraits, kMemories> memory_traits(const ArchConfig& arch) {
             arch.output_half_words()}}};
 }
 
+LocalAccesses::LocalAccesses(const ArchConfig& arch)
+    : rows_(arch.array_rows),
+      cols_(arch.array_cols),
+      act_words_(arch.act_words()),
+      half_words_(arch.accumulator_half_words()) {}
+
+LocalAccess& LocalAccesses::begin() {
+  access_.reads.clear();
+  access_.writes.clear();
+  access_.addressed.clear();
+  return access_;
+}
+
+const LocalAccess& LocalAccesses::of(const Load& c) {
+  LocalAccess& access = begin();
+  const std::int64_t begin = c.local_addr;
+  switch (static_cast<LoadMemory>(c.memory)) {
+    case LoadMemory::kActivation:
+      access.writes.push_back({Memory::kActivation, begin, begin + transfer_bytes(c) / rows_});
+      break;
+    case LoadMemory::kWeight:
+      access.writes.push_back({Memory::kWeight, begin, begin + transfer_bytes(c) / cols_});
+      break;
+    case LoadMemory::kParameter:
+      access.writes.push_back({Memory::kParameter, begin, begin + 1});
+      break;
+  }
+  return access;
+}
+
+const LocalAccess& LocalAccesses::of(const Execute& c) {
+  LocalAccess& access = begin();
+  const Span rows = covered(c.out_rows, c.kernel_h, c.stride_h, c.origin_row, c.in_rows);
+  const Span cols = covered(c.out_cols, c.kernel_w, c.stride_w, c.origin_col, c.in_cols);
+  if (!rows.empty() && !cols.empty()) {
+    const Walk planes = {0, std::int64_t{c.planes} - 1, c.act_plane_words};
+    const Walk lines = {rows.first, rows.last, c.act_row_words};
+    append_walk(access.reads, c.act_addr + cols.first, cols.last + 1 - cols.first, planes, lines,
+                act_words_);
+  }
+  if (access.reads.empty()) {
+    access.addressed.push_back({Memory::kActivation, c.act_addr, c.act_addr + std::int64_t{1}});
+  }
+  const std::int64_t folds = std::int64_t{c.planes} * c.kernel_h * c.kernel_w;
+  access.reads.push_back({Memory::kWeight, c.weight_addr, c.weight_addr + folds * rows_});
+  const std::int64_t acc = c.acc_half * half_words_ + c.acc_addr;
+  access.writes.push_back({Memory::kAccumulator, acc, acc + std::int64_t{c.out_rows} * c.out_cols});
+  return access;
+}
+
+const LocalAccess& LocalAccesses::of(const Post& c) {
+  LocalAccess& access = begin();
+  const Span rows = covered(c.out_rows, c.pool_h, c.pool_stride_h, c.origin_row, c.in_rows);
+  const Span cols = covered(c.out_cols, c.pool_w, c.pool_stride_w, c.origin_col, c.in_cols);
+  const std::int64_t acc = c.acc_half * half_words_ + c.acc_addr;
+  for (std::int64_t row = rows.first; row <= rows.last && !cols.empty(); ++row) {
+    const std::int64_t at = acc + row * c.in_cols;
+    append(access.reads, Memory::kAccumulator, at + cols.first, at + cols.last + 1);
+  }
+  access.reads.push_back({Memory::kParameter, c.param_slot, c.param_slot + std::int64_t{1}});
+  access.writes.push_back(
+      {Memory::kOutput, c.out_addr, c.out_addr + std::int64_t{c.out_rows} * c.out_cols});
+  return access;
+}
+
+const LocalAccess& LocalAccesses::of(const Store& c) {
+  LocalAccess& access = begin();
+  access.reads.push_back({Memory::kOutput, c.out_addr, c.out_addr + transfer_bytes(c) / cols_});
+  return access;
+}
+
 LocalAccess local_access(const Command& command, const ArchConfig& arch) {
-  return std::visit([&](const auto& c) { return access_of(c, arch); }, command.fields);
+  return std::visit([&](const auto& c) { return LocalAccesses(arch).of(c); }, command.fields);
 }
 
 void check_ranges(const Program& program, Violations& violations) {
-  const auto traits = memory_traits(program.arch);
-  for (std::size_t u = 0; u < kUnits; ++u) {
-    const Unit unit = static_cast<Unit>(u);
-    for (std::size_t i = 0; i < program.streams[u].size(); ++i) {
-      const Command command = program.streams[u].command(i);
-      const std::string fault =
-          std::visit([&](const auto& c) { return shape_fault(c, program.arch); }, command.fields);
-      if (!fault.empty()) violations.add(unit, i, fault);
-      check_half(command, program.arch, unit, i, violations);
-      const LocalAccess access = local_access(command, program.arch);
-      check_parts(access.reads, traits, unit, i, violations);
-      check_parts(access.writes, traits, unit, i, violations);
-      check_parts(access.addressed, traits, unit, i, violations);
-    }
-  }
+  RangeCheck check(program.arch, violations);
+  for_each_command(program, [&](Unit unit, std::size_t index, const auto& fields) {
+    check.command(unit, index, fields);
+  });
 }
 
 }  // namespace qsim::verifier

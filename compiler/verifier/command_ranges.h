@@ -37,7 +37,29 @@ struct LocalAccess {
   std::vector<WordRange> addressed;
 };
 
-// Precondition: the fields satisfy check_fields().
+// The accesses of one command after the other, in memory that is used again: programs have up to
+// half a million commands. Precondition: the fields satisfy check_fields(). What of() returns is
+// valid until the next call.
+class LocalAccesses {
+ public:
+  explicit LocalAccesses(const ArchConfig& arch);
+
+  const LocalAccess& of(const Load& c);
+  const LocalAccess& of(const Execute& c);
+  const LocalAccess& of(const Post& c);
+  const LocalAccess& of(const Store& c);
+
+ private:
+  LocalAccess& begin();  // with nothing in it
+
+  std::int64_t rows_;
+  std::int64_t cols_;
+  std::int64_t act_words_;
+  std::int64_t half_words_;
+  LocalAccess access_;
+};
+
+// Those of a single command.
 LocalAccess local_access(const Command& command, const ArchConfig& arch);
 
 // Reports a command that leaves a memory or a slot, or moves parts of words or of planes.

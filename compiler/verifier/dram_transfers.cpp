@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <string>
 
+#include "compiler/verifier/region.h"
 #include "core/program_text.h"
 
 namespace qsim::verifier {
 namespace {
 
-constexpr std::int32_t kNobody = -1;
+constexpr std::int32_t kNobody = Region::kNobody;
 
 // Calls visit(address) for every run of a LOAD or STORE.
 template <typename Transfer, typename Visit>
@@ -20,72 +21,20 @@ void for_each_run(const Transfer& c, Visit visit) {
   }
 }
 
-// A tensor in DRAM as cells of min(R, C) bytes: which of them are stored, and, once that is asked,
-// by which STORE. LOAD and STORE words are whole cells, because R and C are powers of two.
-class Region {
- public:
-  Region(std::string name, const DramTensor& tensor, std::int64_t cell_bytes)
-      : name_(std::move(name)),
-        tensor_(tensor),
-        cell_bytes_(cell_bytes),
-        is_stored_(static_cast<std::size_t>(tensor.size_bytes() / cell_bytes), false) {}
+// Bytes from a transfer's first to its last, whatever is left out between runs.
+template <typename Transfer>
+std::int64_t spanned_bytes(const Transfer& c) {
+  return (std::int64_t{c.groups} - 1) * c.group_stride + (std::int64_t{c.runs} - 1) * c.run_stride +
+         c.run_bytes;
+}
 
-  const std::string& name() const { return name_; }
-  bool contains(std::int64_t address, std::int64_t bytes) const {
-    return address >= tensor_.address && address + bytes <= tensor_.address + tensor_.size_bytes();
-  }
-  // Whether a word at `address` would be one of the layout's.
-  bool is_word(std::int64_t address, std::int64_t word_bytes) const {
-    return (address - tensor_.address) % word_bytes == 0;
-  }
-
-  // Calls visit(cell number) for the cells of a run.
-  template <typename Visit>
-  void for_each_cell(std::int64_t address, std::int64_t bytes, Visit visit) const {
-    const std::int64_t first = (address - tensor_.address) / cell_bytes_;
-    for (std::int64_t i = first; i < first + bytes / cell_bytes_; ++i) {
-      visit(static_cast<std::size_t>(i));
-    }
-  }
-
-  bool is_stored(std::size_t cell) const { return is_stored_[cell]; }
-  void set_stored(std::size_t cell, std::int32_t store) {
-    is_stored_[cell] = true;
-    last_store_ = std::max(last_store_, store);
-    if (knows_stores()) stored_by_[cell] = store;
-  }
-  std::int32_t last_store() const { return last_store_; }
-
-  // Four bytes a cell, which only a program with a fault or with LOADs of unfinished ofmaps needs.
-  bool knows_stores() const { return !stored_by_.empty(); }
-  void know_stores() { stored_by_.assign(is_stored_.size(), kNobody); }
-  std::int32_t stored_by(std::size_t cell) const { return stored_by_[cell]; }
-  std::size_t cells() const { return is_stored_.size(); }
-
-  // The element at the beginning of a cell; its channel may lie beyond the channels.
-  struct Element {
-    std::int64_t n, y, x, c;
-  };
-  Element element(std::size_t cell) const {
-    const ImageShape& shape = tensor_.value.shape;
-    const std::int64_t byte = static_cast<std::int64_t>(cell) * cell_bytes_;
-    const std::int64_t pixel = byte / tensor_.block;
-    const std::int64_t plane = pixel / (shape.height * shape.width);
-    return {plane / tensor_.blocks(), pixel / shape.width % shape.height, pixel % shape.width,
-            plane % tensor_.blocks() * tensor_.block + byte % tensor_.block};
-  }
-  bool holds_elements(std::size_t cell) const {
-    return element(cell).c < tensor_.value.shape.channels;
-  }
-
- private:
-  std::string name_;
-  const DramTensor& tensor_;
-  std::int64_t cell_bytes_;
-  std::vector<bool> is_stored_;
-  std::vector<std::int32_t> stored_by_;
-  std::int32_t last_store_ = kNobody;
-};
+// Whether all runs begin a multiple of `word_bytes`, a power of two, after the first.
+template <typename Transfer>
+bool runs_begin_words(const Transfer& c, std::int64_t word_bytes) {
+  const std::int64_t strides =
+      (c.runs > 1 ? c.run_stride : 0) | (c.groups > 1 ? c.group_stride : 0);
+  return (strides & (word_bytes - 1)) == 0;
+}
 
 std::string element_text(const Region& region, std::size_t cell) {
   const Region::Element e = region.element(cell);
@@ -137,27 +86,44 @@ class DramCheck {
     const std::int32_t layer = program_.stream(Unit::kStore).origin(index).layer;
     Region& region = regions_[static_cast<std::size_t>(layer) + 1];
     for_each_run(store, [&](std::int64_t address) {
-      if (!region.contains(address, store.run_bytes) ||
-          !region.is_word(address, program_.arch.array_cols)) {
+      if (!holds_run(region, address, store)) {
         return fault(Unit::kStore, index,
                      "stores " + run_text(address, store.run_bytes) +
                          ", which are no words of the " + region.name());
       }
-      region.for_each_cell(address, store.run_bytes, [&](std::size_t cell) {
-        if (region.is_stored(cell)) {
-          const std::int32_t by = store_of(region, cell, index);
-          fault(Unit::kStore, index,
-                "stores " + element_text(region, cell) + " a second time, after " +
-                    command_label(program_, Unit::kStore, static_cast<std::size_t>(by)));
-        }
-        region.set_stored(cell, static_cast<std::int32_t>(index));
-      });
+      const Region::Cells cells = region.cells_of(address, store.run_bytes);
+      const std::size_t stored = region.first_stored(cells);
+      if (stored != cells.end && !reported_) stored_twice(index, store, region, stored);
+      region.set_stored(cells, static_cast<std::int32_t>(index));
+    });
+  }
+
+  bool holds_run(const Region& region, std::int64_t address, const Store& store) const {
+    return region.contains(address, store.run_bytes) &&
+           region.is_word(address, program_.arch.array_cols);
+  }
+
+  void stored_twice(std::size_t index, const Store& store, Region& region, std::size_t cell) {
+    std::int32_t by = store_of(region, cell, index);
+    if (by == kNobody) by = static_cast<std::int32_t>(index);  // an earlier run of the same STORE
+    fault(Unit::kStore, index,
+          "stores " + element_text(region, cell) + " a second time, after " +
+              command_label(program_, Unit::kStore, static_cast<std::size_t>(by)));
+    set_stored(region, store, index);  // store_of() knows nothing of its runs up to here
+  }
+
+  void set_stored(Region& region, const Store& store, std::size_t index) {
+    for_each_run(store, [&](std::int64_t address) {
+      if (!holds_run(region, address, store)) return;
+      region.set_stored(region.cells_of(address, store.run_bytes),
+                        static_cast<std::int32_t>(index));
     });
   }
 
   void check_complete(const Region& region) {
-    for (std::size_t cell = 0; cell < region.cells(); ++cell) {
-      if (region.is_stored(cell) || !region.holds_elements(cell)) continue;
+    for (std::size_t cell = region.next_missing(0); cell < region.cells();
+         cell = region.next_missing(cell + 1)) {
+      if (!region.holds_elements(cell)) continue;
       violations_.add("nobody stores " + element_text(region, cell));
       return;
     }
@@ -171,28 +137,40 @@ class DramCheck {
       const CommandStream stores = program_.stream(Unit::kStore);
       for (std::size_t i = 0; i < end; ++i) {
         if (stores.origin(i).layer != layer) continue;
-        const auto store = stores.fields<Store>(i);
-        for_each_run(store, [&](std::int64_t address) {
-          if (!region.contains(address, store.run_bytes)) return;  // reported before
-          region.for_each_cell(address, store.run_bytes, [&](std::size_t stored) {
-            region.set_stored(stored, static_cast<std::int32_t>(i));
-          });
-        });
+        set_stored(region, stores.fields<Store>(i), i);
       }
     }
     return region.stored_by(cell);
   }
 
+  // The region that holds all these bytes, or null.
+  Region* region_of(std::int64_t address, std::int64_t bytes) {
+    if (last_region_ != nullptr && last_region_->contains(address, bytes)) return last_region_;
+    const auto found = std::find_if(regions_.begin(), regions_.end(),
+                                    [&](const Region& r) { return r.contains(address, bytes); });
+    last_region_ = found == regions_.end() ? nullptr : &*found;
+    return last_region_;
+  }
+
+  // So many STOREs, from the first on, are certainly done when a LOAD starts.
+  std::int64_t stores_done(std::size_t load) const {
+    return order_.known_done_count(Unit::kStore, {Unit::kLoad, load});
+  }
+
+  // Most LOADs read words of one region, all of them stored before; then no run can be at fault.
+  bool reads_what_is_done(std::size_t index, const Load& load) {
+    const std::int64_t word_bytes = program_.arch.array_rows;
+    const Region* region = region_of(load.dram_addr, spanned_bytes(load));
+    return region != nullptr && region->is_word(load.dram_addr, word_bytes) &&
+           runs_begin_words(load, word_bytes) &&
+           (region == &regions_[0] || region->last_store() < stores_done(index));
+  }
+
   void check_activations(std::size_t index, const Load& load) {
     reported_ = false;
-    Region* region = nullptr;
+    if (reads_what_is_done(index, load)) return;
     for_each_run(load, [&](std::int64_t address) {
-      if (region == nullptr || !region->contains(address, load.run_bytes)) {
-        const auto found = std::find_if(regions_.begin(), regions_.end(), [&](const Region& r) {
-          return r.contains(address, load.run_bytes);
-        });
-        region = found == regions_.end() ? nullptr : &*found;
-      }
+      Region* region = region_of(address, load.run_bytes);
       if (region == nullptr || !region->is_word(address, program_.arch.array_rows)) {
         return fault(Unit::kLoad, index,
                      "loads " + run_text(address, load.run_bytes) +
@@ -203,18 +181,18 @@ class DramCheck {
   }
 
   void check_stored(std::size_t index, Region& region, std::int64_t address, std::int64_t bytes) {
-    // Most LOADs start when the whole ofmap is stored.
-    const std::int64_t done = order_.known_done_count(Unit::kStore, {Unit::kLoad, index});
+    const std::int64_t done = stores_done(index);
     if (region.last_store() < done) return;
-    region.for_each_cell(address, bytes, [&](std::size_t cell) {
-      if (reported_ || !region.is_stored(cell)) return;  // not stored: lanes beyond the channels
+    const Region::Cells cells = region.cells_of(address, bytes);
+    for (std::size_t cell = cells.begin; cell < cells.end && !reported_; ++cell) {
+      if (!region.is_stored(cell)) continue;  // lanes beyond the channels
       const std::int32_t by = store_of(region, cell, program_.stream(Unit::kStore).size());
-      if (by < done) return;
+      if (by < done) continue;
       fault(Unit::kLoad, index,
             "loads " + element_text(region, cell) + " before " +
                 command_label(program_, Unit::kStore, static_cast<std::size_t>(by)) +
                 " is known to be done");
-    });
+    }
   }
 
   void check_constants(std::size_t index, const Load& load) {
@@ -237,7 +215,8 @@ class DramCheck {
   const Program& program_;
   const TokenOrder& order_;
   Violations& violations_;
-  std::vector<Region> regions_;  // the input, then each layer's ofmap
+  std::vector<Region> regions_;    // the input, then each layer's ofmap
+  Region* last_region_ = nullptr;  // that a LOAD was found to read
   bool reported_ = false;
 };
 

@@ -1,70 +1,80 @@
 #include "compiler/verifier/memory_hazards.h"
 
-#include <map>
+#include <memory>
 #include <string>
+#include <type_traits>
 
 #include "compiler/verifier/command_ranges.h"
+#include "core/bit_set.h"
 #include "core/program_text.h"
 
 namespace qsim::verifier {
 namespace {
 
-constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+constexpr std::uint32_t kNobody = static_cast<std::uint32_t>(-1);
 
 // Words with one history. Earlier accesses need no record: commands are done in order, and whoever
 // comes after the last ones comes after those.
 struct Cell {
-  std::int64_t end = 0;
-  std::size_t writer = kNobody;  // command of the memory's writing unit
-  std::size_t reader = kNobody;  // last command of its reading unit since that write
-  bool handed_back = false;      // its slot or half has been written anew since
+  std::int32_t end;
+  std::uint32_t writer;  // command of the memory's writing unit
+  std::uint32_t reader;  // last command of its reading unit since that write
+  bool handed_back;      // its slot or half has been written anew since
 };
 
-// One memory as adjoining cells, cut where accesses begin and end.
+// One memory as adjoining cells, cut where accesses begin and end. A cell is kept at the number of
+// its first word, so it is found without a search; only what is used of cells_ takes memory.
 class CellMap {
  public:
-  explicit CellMap(std::int64_t words) { cells_[0] = {words}; }
+  explicit CellMap(std::int64_t words)
+      : begins_(static_cast<std::size_t>(words)),
+        cells_(std::make_unique_for_overwrite<Cell[]>(begins_.size())) {
+    begins_.set(0);
+    cells_[0] = {static_cast<std::int32_t>(words), kNobody, kNobody, false};
+  }
 
   // Calls visit(cell) for cells that cover exactly [begin, end).
   template <typename Visit>
   void for_each(std::int64_t begin, std::int64_t end, Visit visit) {
     cut(end);
-    for (auto cell = cut(begin); cell != cells_.end() && cell->first < end; ++cell) {
-      visit(cell->second);
-    }
+    cut(begin);
+    for (std::int64_t word = begin; word < end; word = at(word).end) visit(at(word));
   }
 
   // Whether any cell within [begin, end) has been read in the present turn: what an earlier turn
   // left there was read in that one.
   bool is_read(std::int64_t begin, std::int64_t end) {
-    bool result = false;
-    for_each(begin, end, [&](const Cell& cell) {
-      result = result || (cell.reader != kNobody && !cell.handed_back);
-    });
-    return result;
+    cut(end);
+    cut(begin);
+    for (std::int64_t word = begin; word < end; word = at(word).end) {
+      if (at(word).reader != kNobody && !at(word).handed_back) return true;
+    }
+    return false;
   }
 
   // Makes [begin, end) one cell, written by `writer` and read by nobody.
-  void write(std::int64_t begin, std::int64_t end, std::size_t writer) {
-    const auto last = cut(end);
-    const auto first = cut(begin);
-    cells_.erase(first, last);
-    cells_[begin] = {end, writer};
+  void write(std::int64_t begin, std::int64_t end, std::uint32_t writer) {
+    cut(end);
+    cut(begin);
+    begins_.clear(static_cast<std::size_t>(begin) + 1, static_cast<std::size_t>(end));
+    at(begin) = {static_cast<std::int32_t>(end), writer, kNobody, false};
   }
 
  private:
-  // The cell that begins at `word`, made by a cut if need be; end() beyond the last word.
-  std::map<std::int64_t, Cell>::iterator cut(std::int64_t word) {
-    const auto next = cells_.lower_bound(word);
-    if (next != cells_.end() && next->first == word) return next;
-    const auto cell = std::prev(next);
-    if (word >= cell->second.end) return next;
-    const Cell rest = cell->second;
-    cell->second.end = word;
-    return cells_.emplace_hint(next, word, rest);
+  Cell& at(std::int64_t word) { return cells_[static_cast<std::size_t>(word)]; }
+
+  // Makes a cell begin at `word`, which may be the end of the last.
+  void cut(std::int64_t word) {
+    const auto begin = static_cast<std::size_t>(word);
+    if (begin == begins_.size() || begins_[begin]) return;
+    Cell& cell = cells_[begins_.last_set(begin)];
+    cells_[begin] = cell;
+    cell.end = static_cast<std::int32_t>(word);
+    begins_.set(begin);
   }
 
-  std::map<std::int64_t, Cell> cells_;
+  BitSet begins_;  // the words that a cell begins at
+  std::unique_ptr<Cell[]> cells_;
 };
 
 class HazardCheck {
@@ -73,7 +83,8 @@ class HazardCheck {
       : program_(program),
         order_(order),
         violations_(violations),
-        traits_(memory_traits(program.arch)) {
+        traits_(memory_traits(program.arch)),
+        accesses_(program.arch) {
     for (std::size_t m = 0; m < kMemories; ++m) {
       cells_.emplace_back(traits_[m].words);
       was_read_[m].resize(program.stream(traits_[m].writer).size());
@@ -82,17 +93,38 @@ class HazardCheck {
 
   void run() {
     order_.for_each_in_order([this](CommandRef command) {
-      const Command c = program_.stream(command.unit).command(command.index);
-      const LocalAccess access = local_access(c, program_.arch);
-      reported_ = false;
-      for (const WordRange& range : access.reads) read(command, range);
-      for (const WordRange& range : access.addressed) mark_used(range);
-      for (const WordRange& range : access.writes) write(command, range, c);
+      switch (command.unit) {
+        case Unit::kLoad:
+          return step(command, fields<Load>(command));
+        case Unit::kExecute:
+          return step(command, fields<Execute>(command));
+        case Unit::kPost:
+          return step(command, fields<Post>(command));
+        case Unit::kStore:
+          return step(command, fields<Store>(command));
+      }
     });
     for (std::size_t m = 0; m < kMemories; ++m) check_all_read(static_cast<Memory>(m));
   }
 
  private:
+  template <typename Fields>
+  Fields fields(CommandRef command) const {
+    return program_.stream(command.unit).fields<Fields>(command.index);
+  }
+
+  template <typename Fields>
+  void step(CommandRef command, const Fields& fields) {
+    bool accumulates = false;
+    if constexpr (std::is_same_v<Fields, Execute>) accumulates = fields.accumulate != 0;
+    const LocalAccess& access = accesses_.of(fields);
+    reported_ = false;
+    layer_ = layer_of(command.unit, command.index);
+    for (const WordRange& range : access.reads) read(command, range);
+    for (const WordRange& range : access.addressed) mark_used(range);
+    for (const WordRange& range : access.writes) write(command, range, accumulates);
+  }
+
   const MemoryTraits& traits(Memory memory) const {
     return traits_[static_cast<std::size_t>(memory)];
   }
@@ -120,7 +152,7 @@ class HazardCheck {
     auto& was_read = was_read_[static_cast<std::size_t>(range.memory)];
     cells_[static_cast<std::size_t>(range.memory)].for_each(
         range.begin, range.end, [&](Cell& cell) {
-          cell.reader = command.index;
+          cell.reader = static_cast<std::uint32_t>(command.index);
           if (cell.writer == kNobody) return fault(command, range, "reads words never written");
           was_read[cell.writer] = true;
           if (cell.handed_back) {
@@ -131,7 +163,7 @@ class HazardCheck {
           if (!order_.known_done({writer, cell.writer}, command)) {
             fault(command, range,
                   "reads before " + label(writer, cell.writer) + " is known to be done");
-          } else if (layer_of(writer, cell.writer) != layer_of(command.unit, command.index)) {
+          } else if (layer_of(writer, cell.writer) != layer_) {
             fault(command, range,
                   "reads what " + label(writer, cell.writer) + " wrote for another layer");
           }
@@ -142,10 +174,8 @@ class HazardCheck {
     return program_.stream(unit).origin(index).layer;
   }
 
-  void write(CommandRef command, const WordRange& range, const Command& c) {
+  void write(CommandRef command, const WordRange& range, bool accumulates) {
     const MemoryTraits& t = traits(range.memory);
-    const auto* execute = std::get_if<Execute>(&c.fields);
-    const bool accumulates = execute != nullptr && execute->accumulate != 0;
     CellMap& cells = cells_[static_cast<std::size_t>(range.memory)];
     cells.for_each(range.begin, range.end, [&](const Cell& cell) {
       if (cell.reader != kNobody && !order_.known_done({t.reader, cell.reader}, command)) {
@@ -166,7 +196,7 @@ class HazardCheck {
       cells.for_each(part, part + t.part_words, [](Cell& cell) { cell.handed_back = true; });
     }
     if (accumulates) mark_used(range);  // psums that are added to are not lost
-    cells.write(range.begin, range.end, command.index);
+    cells.write(range.begin, range.end, static_cast<std::uint32_t>(command.index));
   }
 
   void check_accumulates(CommandRef command, const WordRange& range, const Cell& cell) {
@@ -179,7 +209,7 @@ class HazardCheck {
       fault(command, range,
             "accumulates onto psums that " + label(Unit::kExecute, cell.writer) +
                 " left before the half was handed back");
-    } else if (layer_of(Unit::kExecute, cell.writer) != layer_of(command.unit, command.index)) {
+    } else if (layer_of(Unit::kExecute, cell.writer) != layer_) {
       fault(command, range,
             "accumulates onto psums of " + label(Unit::kExecute, cell.writer) +
                 ", which works for another layer");
@@ -216,9 +246,11 @@ class HazardCheck {
   const TokenOrder& order_;
   Violations& violations_;
   std::array<MemoryTraits, kMemories> traits_;
+  LocalAccesses accesses_;
   std::vector<CellMap> cells_;
   std::array<std::vector<bool>, kMemories> was_read_;  // by command of the writing unit
-  bool reported_ = false;
+  bool reported_ = false;                              // of the present command
+  std::int32_t layer_ = 0;                             // of the present command
 };
 
 static_assert(static_cast<int>(Memory::kActivation) == static_cast<int>(LoadMemory::kActivation));
