@@ -5,27 +5,37 @@
 #include <string>
 #include <tuple>
 
+#include "core/bit_set.h"
 #include "core/error.h"
 
 namespace qsim {
 namespace {
 
-using Positions = std::vector<std::int64_t>;  // of one axis, ascending: the rows (columns) needed
+// Neighbouring rows or columns [begin, end).
+struct Run {
+  std::int64_t begin;
+  std::int64_t end;
+};
+using Positions = std::vector<Run>;  // of one axis: what is needed, ascending, apart
 
-Positions range(std::int64_t begin, std::int64_t end) {
-  Positions positions;
-  for (std::int64_t i = begin; i < end; ++i) positions.push_back(i);
-  return positions;
+void append(Positions& positions, Run run) {
+  if (run.begin >= run.end) return;
+  if (!positions.empty() && run.begin <= positions.back().end) {
+    positions.back().end = std::max(positions.back().end, run.end);
+  } else {
+    positions.push_back(run);
+  }
 }
 
 // The positions of a max-pool's input that the needed positions of its output read.
 Positions read_by_pool(const Positions& outputs, std::int64_t kernel, std::int64_t stride,
                        std::int64_t pad, std::int64_t size) {
   Positions inputs;
-  for (const std::int64_t out : outputs) {
-    const std::int64_t next = inputs.empty() ? 0 : inputs.back() + 1;
-    const std::int64_t end = std::min(size, out * stride - pad + kernel);
-    for (std::int64_t in = std::max(next, out * stride - pad); in < end; ++in) inputs.push_back(in);
+  for (const Run& run : outputs) {
+    for (std::int64_t out = run.begin; out < run.end; ++out) {
+      const std::int64_t in = out * stride - pad;
+      append(inputs, {std::max<std::int64_t>(0, in), std::min(size, in + kernel)});
+    }
   }
   return inputs;
 }
@@ -61,11 +71,11 @@ FusedSpan span_of(const Graph& graph, const Program& program, std::size_t layer)
 // The psums of one picture and one block of channels: which positions are needed.
 class NeededPsums {
  public:
-  NeededPsums(const Graph& graph, FusedSpan span) : graph_(graph), span_(span) {
-    const ImageShape& shape = graph.layers[span.first].output.shape;
-    width_ = shape.width;
-    marked_.assign(static_cast<std::size_t>(shape.height * shape.width), false);
-  }
+  NeededPsums(const Graph& graph, FusedSpan span)
+      : graph_(graph),
+        span_(span),
+        width_(shape().width),
+        marked_(static_cast<std::size_t>(shape().height * width_)) {}
 
   // Marks what rows and columns of the ofmap need, going back through the fused max-pools.
   void mark(Positions rows, Positions cols) {
@@ -77,18 +87,27 @@ class NeededPsums {
       rows = read_by_pool(rows, w.kernel_h, w.stride_h, w.pad_top, in.height);
       cols = read_by_pool(cols, w.kernel_w, w.stride_w, w.pad_left, in.width);
     }
-    for (const std::int64_t y : rows) {
-      for (const std::int64_t x : cols) marked_[static_cast<std::size_t>(y * width_ + x)] = true;
+    for (const Run& run : rows) {
+      for (std::int64_t y = run.begin; y < run.end; ++y) mark_row(y, cols);
     }
   }
 
-  std::int64_t count() const { return std::count(marked_.begin(), marked_.end(), true); }
+  std::int64_t count() const { return static_cast<std::int64_t>(marked_.count()); }
 
  private:
+  const ImageShape& shape() const { return graph_.layers[span_.first].output.shape; }
+
+  void mark_row(std::int64_t y, const Positions& cols) {
+    for (const Run& run : cols) {
+      marked_.set(static_cast<std::size_t>(y * width_ + run.begin),
+                  static_cast<std::size_t>(y * width_ + run.end));
+    }
+  }
+
   const Graph& graph_;
   FusedSpan span_;
-  std::int64_t width_ = 0;
-  std::vector<bool> marked_;
+  std::int64_t width_;
+  BitSet marked_;
 };
 
 // Picture, first channel, end of the channels.
@@ -120,7 +139,7 @@ std::vector<std::uint64_t> useful_macs_by_origin(const Graph& graph, const Progr
     for (std::int64_t n = o.n0; n < o.n1; ++n) {
       const Block block{n, o.c0, std::min<std::int64_t>(o.c1, ofmap.channels)};
       NeededPsums& psums = needed.try_emplace(block, graph, span).first->second;
-      psums.mark(range(o.y0, o.y1), range(o.x0, o.x1));
+      psums.mark({Run{o.y0, o.y1}}, {Run{o.x0, o.x1}});
     }
     if (i + 1 < stores.size() && stores.origin(i + 1).layer == o.layer) continue;
     const std::int64_t each = macs_of_a_psum(graph.layers[span.first]);
