@@ -155,6 +155,20 @@ void remove_file(const fs::path& path) {
   if (!sync_folder_of(path)) fail(path, "cannot be removed: " + error_reason(errno));
 }
 
+void remove_other_files(const fs::path& folder, bool (*is_member)(const std::string& name),
+                        const std::set<std::string>& names) {
+  std::vector<fs::path> others;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code unknown;
+    const bool is_folder = entry->symlink_status(unknown).type() == fs::file_type::directory;
+    if (!is_folder && is_member(name) && !names.contains(name)) others.push_back(entry->path());
+  }
+  for (const fs::path& other : others) remove_file(other);
+}
+
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);

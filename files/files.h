@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,12 @@ void sync_file(const std::filesystem::path& path);
 // Removes the file, if there is one, so that it is gone from the disk before what follows: of the
 // file that says a set of files is whole, before its members change. Throws Error.
 void remove_file(const std::filesystem::path& path);
+
+// Removes from a folder the files whose name `is_member` takes, but those of `names`: what an older
+// set of files had and the new one has not. Leaves folders, and a folder that cannot be listed.
+void remove_other_files(const std::filesystem::path& folder,
+                        bool (*is_member)(const std::string& name),
+                        const std::set<std::string>& names);
 
 // Makes the folder and its parents, and makes sure that files can be made in it. Throws Error
 // naming the path and the reason.

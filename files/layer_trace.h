@@ -26,7 +26,12 @@ LayerTrace read_layer_trace(const std::filesystem::path& folder);
 // Writes one file; as write_file_atomically of files/files.h does.
 using FileWriter = std::function<void(const std::filesystem::path&, std::string_view)>;
 
-// Writes the folder, made if need be; trace.yaml comes last, so an unfinished one has none.
+// Throws Error where the graph's trace.yaml would be longer than read_layer_trace takes
+// (kMaxTraceYamlBytes): before the work, not after it. write_layer_trace does so too.
+void require_layer_trace_fits(const std::filesystem::path& folder, const Graph& graph);
+
+// Writes the folder, made if need be; trace.yaml comes last, so an unfinished one has none. Files
+// of an older trace that this one does not have are removed.
 void write_layer_trace(const std::filesystem::path& folder, const Graph& graph, const Tensor& input,
                        const std::vector<Tensor>& ofmaps);
 // The same through a writer of the caller's.

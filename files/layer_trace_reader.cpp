@@ -186,7 +186,7 @@ void require_unchanged(const fs::path& folder, const Stamp& before) {
 LayerTrace read_layer_trace(const fs::path& folder) {
   require_whole(folder);
   const Stamp before = stamp_of(folder);
-  const YamlNode root = load_yaml(folder / kLayerTraceFile);
+  const YamlNode root = load_yaml(folder / kLayerTraceFile, kMaxTraceYamlBytes);
   check_schema(root);
   LayerTrace trace;
   trace.graph.name = text_or(root, "name", folder.filename().string());

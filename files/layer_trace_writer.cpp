@@ -56,11 +56,16 @@ std::string requantization_text(const Requantization& r) {
          "\n    hi: " + std::to_string(r.hi) + "\n";
 }
 
-// Writes the tensors of a layer and returns its entry of trace.yaml but for name, op and output.
+// trace.yaml, and the tensors beside it by their files' names.
+struct TraceFiles {
+  std::string yaml;
+  std::vector<std::pair<std::string, const Tensor*>> tensors;
+};
+
+// Returns a layer's entry of trace.yaml but for name, op and output, and adds its tensors.
 class OperationWriter {
  public:
-  OperationWriter(const fs::path& folder, std::string stem, const FileWriter& write_file)
-      : folder_(folder), stem_(std::move(stem)), write_file_(write_file) {}
+  OperationWriter(std::string stem, TraceFiles& files) : stem_(std::move(stem)), files_(files) {}
 
   std::string operator()(const Conv2d& conv) const {
     return window_text(conv.window) + parameters(conv);
@@ -72,24 +77,23 @@ class OperationWriter {
     return "    order: " + std::string(word_of(kFlattenOrderWords, flatten.order)) + "\n";
   }
 
-  // Writes `tensor` as <stem>.<what>.npy and returns the line that names it.
-  std::string tensor(const char* what, const Tensor& tensor) const {
+  // Adds `tensor` as <stem>.<what>.npy and returns the line that names it.
+  std::string tensor(const char* what, const Tensor* tensor) const {
     const std::string name = stem_ + "." + what + ".npy";
     QSIM_CHECK(is_layer_trace_file(name), name + " is no name of a layer trace's file");
-    write_file_(folder_ / name, npy_bytes(tensor));
+    files_.tensors.emplace_back(name, tensor);
     return "    " + std::string(what) + ": " + yaml_quoted(name) + "\n";
   }
 
  private:
   template <typename Op>
   std::string parameters(const Op& operation) const {
-    return requantization_text(operation.requantization) + tensor("weights", operation.weights) +
-           tensor("bias", operation.bias);
+    return requantization_text(operation.requantization) + tensor("weights", &operation.weights) +
+           tensor("bias", &operation.bias);
   }
 
-  const fs::path& folder_;
   std::string stem_;
-  const FileWriter& write_file_;
+  TraceFiles& files_;
 };
 
 std::string header_text(const Graph& graph) {
@@ -101,6 +105,28 @@ std::string header_text(const Graph& graph) {
          "\n  float_input: " + flag(host.float_input) +
          "\n  float_output: " + flag(host.float_output) +
          "\n  flat_output: " + flag(host.flat_output) + "\nlayers:\n";
+}
+
+// Of the layers' ofmaps, `ofmap` gives that of a layer.
+template <typename Ofmap>
+TraceFiles trace_files(const fs::path& folder, const Graph& graph, Ofmap ofmap) {
+  TraceFiles files;
+  files.yaml = header_text(graph);
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    const OperationWriter writer(file_stem(i, layer.name), files);
+    files.yaml += "  - name: " + yaml_quoted(layer.name) +
+                  "\n    op: " + std::string(operation_name(layer.operation)) + "\n";
+    files.yaml += std::visit(writer, layer.operation);
+    files.yaml += quantization_text(layer.output, "    ");
+    files.yaml += writer.tensor("ofmap", ofmap(i));
+  }
+  if (std::ssize(files.yaml) > kMaxTraceYamlBytes) {
+    throw_bad_input((folder / kLayerTraceFile).string() + ": would have " +
+                    std::to_string(files.yaml.size()) + " bytes; allowed: " +
+                    std::to_string(kMaxTraceYamlBytes) + "; take fewer layers, with --layers");
+  }
+  return files;
 }
 
 bool ends_with_part(const std::string& name) {
@@ -123,23 +149,25 @@ void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor&
   write_layer_trace(folder, graph, input, ofmaps, write_file_atomically);
 }
 
+void require_layer_trace_fits(const fs::path& folder, const Graph& graph) {
+  trace_files(folder, graph, [](std::size_t) { return nullptr; });
+}
+
 void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor& input,
                        const std::vector<Tensor>& ofmaps, const FileWriter& write_file) {
   QSIM_CHECK(ofmaps.size() == graph.layers.size(), "one ofmap a layer");
+  const TraceFiles files =
+      trace_files(folder, graph, [&ofmaps](std::size_t layer) { return &ofmaps[layer]; });
   make_folder(folder);
-  remove_file(folder / kLayerTraceFile);  // of an older trace: its tensors are going
+  remove_file(folder / kLayerTraceFile);  // of an older trace, whose tensors are replaced
   write_file(folder / kInputFile, npy_bytes(input));
-  std::string text = header_text(graph);
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const Layer& layer = graph.layers[i];
-    const OperationWriter writer(folder, file_stem(i, layer.name), write_file);
-    text += "  - name: " + yaml_quoted(layer.name) +
-            "\n    op: " + std::string(operation_name(layer.operation)) + "\n";
-    text += std::visit(writer, layer.operation);
-    text += quantization_text(layer.output, "    ");
-    text += writer.tensor("ofmap", ofmaps[i]);
+  std::set<std::string> names = {kInputFile};
+  for (const auto& [name, tensor] : files.tensors) {
+    write_file(folder / name, npy_bytes(*tensor));
+    names.insert(name);
   }
-  write_file(folder / kLayerTraceFile, text);
+  remove_other_files(folder, is_layer_trace_file, names);
+  write_file(folder / kLayerTraceFile, files.yaml);
 }
 
 }  // namespace qsim

@@ -167,8 +167,8 @@ bool YamlNode::boolean() const {
 
 const std::string& YamlNode::text() const { return scalar("a text"); }
 
-YamlNode load_yaml(const std::filesystem::path& path) {
-  return parse_yaml(read_text_file(path, kMaxYamlBytes), path.string());
+YamlNode load_yaml(const std::filesystem::path& path, std::int64_t max_bytes) {
+  return parse_yaml(read_text_file(path, max_bytes), path.string(), max_bytes);
 }
 
 std::int64_t integer_or(const YamlNode& map, std::string_view key, std::int64_t min,

@@ -1,5 +1,5 @@
 // A strict reader of YAML files as plain data: UTF-8 text, one document, each value on one line, no
-// aliases, anchors, duplicate keys, tags or directives, at most 1 MiB. Every error says
+// aliases, anchors, duplicate keys, tags or directives, of limited length. Every error says
 // file:line:column, what was found and what is allowed.
 #pragma once
 
@@ -64,9 +64,10 @@ class YamlNode {
   std::vector<Entry> entries_;
 };
 
-// The document in a file, or in `text` (`source` names it in errors).
-YamlNode load_yaml(const std::filesystem::path& path);
-YamlNode parse_yaml(const std::string& text, const std::string& source);
+// The document in a file, or in `text` (`source` names it in errors), of at most `max_bytes`.
+YamlNode load_yaml(const std::filesystem::path& path, std::int64_t max_bytes = kMaxYamlBytes);
+YamlNode parse_yaml(const std::string& text, const std::string& source,
+                    std::int64_t max_bytes = kMaxYamlBytes);
 
 // The value under `key`, or `otherwise` when the key is absent.
 std::int64_t integer_or(const YamlNode& map, std::string_view key, std::int64_t min,

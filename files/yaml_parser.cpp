@@ -206,9 +206,9 @@ std::string words_of(const std::string& message) {
 
 }  // namespace
 
-YamlNode parse_yaml(const std::string& text, const std::string& source) {
-  if (static_cast<std::int64_t>(text.size()) > kMaxYamlBytes) {
-    throw_bad_input(source + ": is longer than the " + std::to_string(kMaxYamlBytes) +
+YamlNode parse_yaml(const std::string& text, const std::string& source, std::int64_t max_bytes) {
+  if (static_cast<std::int64_t>(text.size()) > max_bytes) {
+    throw_bad_input(source + ": is longer than the " + std::to_string(max_bytes) +
                     " bytes that are allowed");
   }
   const std::string body =

@@ -1,5 +1,6 @@
 // `qsim export-vectors`: a program with everything that a test bench needs to run it and to judge
 // the result, for people who verify RTL of their own.
+#include <set>
 #include <sstream>
 
 #include "cli/commands/commands.h"
@@ -7,6 +8,7 @@
 #include "cli/session/model_source.h"
 #include "cli/session/network.h"
 #include "cli/session/vector_manifest.h"
+#include "cli/terminal/output_folders.h"
 #include "compiler/compile.h"
 #include "core/program_text.h"
 #include "files/arch_config_file.h"
@@ -35,8 +37,7 @@ std::int64_t mismatches(const Network& network, const Program& program, const Ve
 void write_files(Context& context, const Network& network, const Program& program,
                  const Vectors& vectors) {
   const std::filesystem::path path = context.options().out;
-  remove_file(path /
-              "manifest.json");  // the last file to be written says that the others are whole
+  remove_file(path / kVectorFile);  // the last file to be written says that the others are whole
   VectorFolder folder(context, path);
   add_commands(folder, program);
   add_times(folder, vectors);
@@ -47,7 +48,10 @@ void write_files(Context& context, const Network& network, const Program& progra
   folder.add_text({"program.qprog", "qprog", "", {}, "the program as text"}, program_text(program));
   folder.add_text({"config.yaml", "yaml", "", {}, "the configuration, resolved"},
                   arch_config_yaml(program.arch));
-  context.write_file(path / "manifest.json",
+  std::set<std::string> names;
+  for (const VectorFile& file : folder.files()) names.insert(file.name);
+  remove_other_files(path, is_vector_file, names);  // of an older export with more layers
+  context.write_file(path / kVectorFile,
                      manifest_json(network.provenance, program, vectors, folder.files()));
 }
 
@@ -68,6 +72,7 @@ Sheet summary(const Options& options, const Program& program, const Vectors& vec
 ExitCode export_vectors_command(Context& context) {
   const Options& options = context.options();
   context.make_folder(options.out);
+  require_only_vectors(options.out);
   GoldenSelection golden("", "auto", [&](const std::string& line) { context.note(line); });
   const ArchConfig config = load_config(options);
   const Network network = import_network(context.argv(), options, config, golden);

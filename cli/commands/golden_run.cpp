@@ -7,6 +7,7 @@
 #include "cli/session/golden_backend.h"
 #include "cli/session/memory_need.h"
 #include "cli/session/picture_series.h"
+#include "cli/terminal/output_folders.h"
 #include "core/checked_math.h"
 #include "files/files.h"
 #include "files/npy.h"
@@ -101,7 +102,7 @@ void keep_output(Context& context, const OutputForm& form, const Classification&
   if (context.options().out.empty()) return;
   const std::filesystem::path folder = context.options().out;
   const Tensor output = output_to_host(result.outputs, form, true);
-  remove_file(folder / "run.json");  // of `run`: it would speak of another output.npy
+  remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
   context.write_file(folder / "output.npy", npy_bytes(output));
 }
 
@@ -134,7 +135,10 @@ Sheet sheet_of(const Model& model, const PictureSeries& series, const Classifica
 
 ExitCode golden_run_command(Context& context) {
   const Options& options = context.options();
-  if (!options.out.empty()) context.make_folder(options.out);
+  if (!options.out.empty()) {
+    context.make_folder(options.out);
+    require_no_vectors(options.out);
+  }
   GoldenSelection golden("--backend", options.backend,
                          [&context](const std::string& line) { context.note(line); });
   const ArchConfig config = load_config(options);

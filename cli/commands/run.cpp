@@ -53,6 +53,7 @@ ExitCode run_command(Context& context) {
   const ArchConfig config = load_config(options);
   Network network =
       timed(phases.import, [&] { return import_network(context.argv(), options, config, golden); });
+  require_dump_fits(context, network.graph);
   Compilation compilation =
       timed(phases.compile, [&] { return Compilation(std::move(network.graph), config); });
   // What cannot run is an error before golden works for it.

@@ -1,5 +1,6 @@
 #include "cli/session/run_folder.h"
 
+#include "cli/terminal/output_folders.h"
 #include "files/arch_config_file.h"
 #include "files/files.h"
 #include "files/layer_trace.h"
@@ -11,7 +12,9 @@ namespace qsim {
 
 void make_output_folders(Context& context) {
   for (const std::string& folder : {context.options().out, context.options().dump_layers}) {
-    if (!folder.empty()) context.make_folder(folder);
+    if (folder.empty()) continue;
+    context.make_folder(folder);
+    require_no_vectors(folder);
   }
 }
 
@@ -29,6 +32,11 @@ void keep_run(Context& context, const RunReport& report, const OutputForm& outpu
     context.write_file(folder / "output_q.npy", npy_bytes(output_to_host(*last, output, false)));
   }
   context.write_file(folder / "run.json", run_json(report));
+}
+
+void require_dump_fits(const Context& context, const Graph& graph) {
+  const std::string& folder = context.options().dump_layers;
+  if (!folder.empty()) require_layer_trace_fits(folder, graph);
 }
 
 void dump_layers(Context& context, const Graph& graph, const Tensor& input,

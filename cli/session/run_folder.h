@@ -10,7 +10,8 @@
 
 namespace qsim {
 
-// Makes the folders that the options name (Context::make_folder).
+// Makes the folders that the options name (Context::make_folder). Throws Error for one that holds
+// vectors.
 void make_output_folders(Context& context);
 
 // --out: config.yaml (resolved), run.json, layers.csv; with data also output.npy (the model's
@@ -18,6 +19,9 @@ void make_output_folders(Context& context);
 // the last program layer's ofmap, absent without data.
 void keep_run(Context& context, const RunReport& report, const OutputForm& output,
               const std::optional<Tensor>& last);
+
+// --dump-layers: throws Error where the graph is too large for a layer trace.
+void require_dump_fits(const Context& context, const Graph& graph);
 
 // --dump-layers: the graph, its input, and of each graph layer the engine's ofmap, or golden's
 // tensor where the layer runs fused inside another and so has no ofmap of its own (OfmapSink).

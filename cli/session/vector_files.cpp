@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/terminal/output_files.h"
+#include "cli/terminal/output_folders.h"
 #include "core/checked_math.h"
 #include "files/npy.h"
 #include "rtl/engine/rtl_parameters.h"

@@ -1,15 +1,12 @@
 #include "cli/terminal/output_files.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
-#include <sys/stat.h>
-
-#include "core/command_streams.h"
+#include "cli/terminal/file_place.h"
+#include "cli/terminal/output_folders.h"
 #include "core/error.h"
 #include "files/layer_trace.h"
-#include "files/temporary_files.h"
 
 namespace qsim {
 namespace {
@@ -21,14 +18,6 @@ struct Output {
   fs::path path;
   bool (*holds)(const std::string& name) = nullptr;  // of a folder: whether it gets such a file
 };
-
-bool is_run_file(const std::string& name) {
-  constexpr std::array kNames = {"config.yaml", "run.json", "layers.csv", "output.npy",
-                                 "output_q.npy"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
-bool is_golden_file(const std::string& name) { return name == "output.npy"; }
 
 std::vector<Output> outputs_of(const Options& options) {
   std::vector<Output> outputs;
@@ -48,49 +37,6 @@ std::vector<Output> outputs_of(const Options& options) {
   return outputs;
 }
 
-// Where a path leads.
-struct Place {
-  fs::path path;  // without links, but of a last part that does not exist
-  bool exists = false;
-  bool is_special = false;  // a device or a pipe
-  std::pair<dev_t, ino_t> inode;
-};
-
-// The path that a link to something absent leads to, and any other path as it is.
-fs::path followed(fs::path path) {
-  constexpr int kMostLinks = 40;  // as the kernel follows
-  std::error_code error;
-  for (int links = 0; links < kMostLinks && fs::is_symlink(path, error); ++links) {
-    const fs::path target = fs::read_symlink(path, error);
-    if (error) break;
-    path = path.parent_path() / target;  // `target` alone, where it is absolute
-  }
-  return path;
-}
-
-Place place_of(const fs::path& given) {
-  const fs::path path = followed(given);
-  Place place;
-  struct stat status {};
-  std::error_code error;
-  place.exists = ::stat(path.c_str(), &status) == 0;
-  if (place.exists) {
-    place.is_special = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-    place.inode = {status.st_dev, status.st_ino};
-    place.path = fs::canonical(path, error);
-  } else {
-    const bool is_named = path.has_filename();  // not "folder/"
-    const fs::path whole = is_named ? path : path.parent_path();
-    place.path = fs::weakly_canonical(fs::absolute(folder_of(whole)), error) / whole.filename();
-  }
-  if (error) place.path = fs::absolute(path, error).lexically_normal();
-  return place;
-}
-
-bool same(const Place& a, const Place& b) {
-  return a.path == b.path || (a.exists && b.exists && a.inode == b.inode);
-}
-
 // The files of a folder that it may get, and that are there already.
 std::vector<fs::path> files_there(const Output& folder) {
   std::vector<fs::path> files;
@@ -103,9 +49,9 @@ std::vector<fs::path> files_there(const Output& folder) {
 }
 
 // Whether the output is at `place`, or puts a file there.
-bool writes(const Output& output, const Place& place) {
+bool writes(const Output& output, const FilePlace& place) {
   if (place.is_special) return false;
-  const Place own = place_of(output.path);
+  const FilePlace own = place_of(output.path);
   if (own.is_special) return false;
   if (same(own, place)) return true;
   if (output.holds == nullptr) return false;
@@ -117,11 +63,6 @@ bool writes(const Output& output, const Place& place) {
                      [&](const fs::path& file) { return same(place_of(file), place); });
 }
 
-bool is_beneath(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
-         folder.end();
-}
-
 [[noreturn]] void refuse_both(const Output& a, const Output& b, const fs::path& file) {
   throw Error(ExitCode::kUsage, a.option + " and " + b.option + " would both write '" +
                                     file.string() + "'; give each its own file");
@@ -129,10 +70,19 @@ bool is_beneath(const fs::path& path, const fs::path& folder) {
 
 // A file that another output writes too, or in whose place the other needs a folder.
 void require_file_apart(const Output& file, const Output& other) {
-  const Place place = place_of(file.path);
+  const FilePlace place = place_of(file.path);
   const bool is_folder_of =
       other.holds != nullptr && is_beneath(place_of(other.path).path, place.path);
   if (writes(other, place) || is_folder_of) refuse_both(file, other, file.path);
+}
+
+// A folder inside the other has no name that the other gives to a file.
+void require_folders_apart(const Output& outer, const Output& inner) {
+  const fs::path folder = place_of(outer.path).path;
+  const fs::path path = place_of(inner.path).path;
+  if (path == folder || !is_beneath(path, folder)) return;
+  const fs::path name = *path.lexically_relative(folder).begin();
+  if (outer.holds(name.string())) refuse_both(outer, inner, outer.path / name);
 }
 
 // A link in a folder of output is followed, and may lead to what another output writes, or the
@@ -141,7 +91,7 @@ void require_links_apart(const Output& folder, const std::vector<Output>& output
   for (const fs::path& file : files_there(folder)) {
     std::error_code unknown;
     if (!fs::is_symlink(file, unknown)) continue;
-    const Place place = place_of(file);
+    const FilePlace place = place_of(file);
     for (const Output& other : outputs) {
       const bool is_own = &other == &folder || same(place_of(other.path), place_of(folder.path));
       const bool taken = is_own ? place.path.parent_path() == place_of(other.path).path &&
@@ -155,25 +105,14 @@ void require_links_apart(const Output& folder, const std::vector<Output>& output
 
 }  // namespace
 
-bool is_vector_file(const std::string& name) {
-  constexpr std::array kSingle = {"manifest.json", "config.yaml", "program.qprog", "vectors.svh"};
-  if (std::find(kSingle.begin(), kSingle.end(), name) != kSingle.end()) return true;
-  const std::string stem = name.substr(0, name.rfind('.'));
-  if (name != stem + ".npy" && name != stem + ".hex") return false;
-  for (const std::string_view unit : kUnitNames) {
-    if (stem == unit || stem == std::string(unit) + "_times") return true;
-  }
-  constexpr std::array kBoth = {"semaphores", "dram_before", "dram_after"};
-  const bool is_layer = stem.starts_with("layer") && stem.size() > 5 &&
-                        stem.find_first_not_of("0123456789", 5) == std::string::npos;
-  return is_layer || std::find(kBoth.begin(), kBoth.end(), stem) != kBoth.end();
-}
-
 void require_outputs_apart(const Options& options) {
   const std::vector<Output> outputs = outputs_of(options);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].holds != nullptr) {
       require_links_apart(outputs[i], outputs);
+      for (const Output& other : outputs) {
+        if (other.holds != nullptr) require_folders_apart(outputs[i], other);
+      }
       continue;
     }
     for (std::size_t j = 0; j < outputs.size(); ++j) {
@@ -184,7 +123,7 @@ void require_outputs_apart(const Options& options) {
 }
 
 void require_not_written(const Options& options, const fs::path& file, const std::string& what) {
-  const Place place = place_of(file);
+  const FilePlace place = place_of(file);
   for (const Output& output : outputs_of(options)) {
     if (!writes(output, place)) continue;
     throw Error(ExitCode::kUsage, output.option + " would overwrite '" + file.string() + "', " +

@@ -13,7 +13,8 @@ namespace qsim {
 // not. A folder of output counts with every file that the command can write into it. Devices and
 // pipes replace nothing, and count nowhere. All three throw an Error of exit code 2.
 
-// Two outputs must not be one file.
+// Two outputs must not be one file. Of two folders, one may be inside the other, but not in the
+// place of a file.
 void require_outputs_apart(const Options& options);
 
 // No output may replace `file`, which is read; `what` says what it is: "the model".
@@ -22,8 +23,5 @@ void require_not_written(const Options& options, const std::filesystem::path& fi
 
 // None may be, or replace a file of, the layer trace `folder`, which is read.
 void require_trace_not_written(const Options& options, const std::filesystem::path& folder);
-
-// Whether export-vectors may write a file of that name.
-bool is_vector_file(const std::string& name);
 
 }  // namespace qsim

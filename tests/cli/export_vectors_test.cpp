@@ -1,5 +1,6 @@
 // `qsim export-vectors`: what the files hold, and what is refused.
 #include <cstring>
+#include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -206,6 +207,43 @@ TEST_F(ExportVectors, SecondExportReplacesTheFirst) {
   export_small("--layers second");
   EXPECT_EQ(manifest_["layers"].size(), 1u);
   EXPECT_LT(manifest_["total_cycles"], first["total_cycles"]);
+}
+
+TEST_F(ExportVectors, AnExportWithFewerLayersLeavesNoFileOfTheOlderOne) {
+  folder_.write("vectors/layer7.npy", "of an export of eight layers");
+  folder_.write("vectors/layer7.hex", "mine");
+  folder_.write("vectors/tb.sv", "mine");
+  folder_.write("vectors/layer8.npy/file", "mine");
+  export_small();
+  EXPECT_TRUE(fs::exists(folder_ / "vectors/layer1.npy"));
+  export_small("--layers second");
+  std::set<std::string> listed = {"manifest.json", "layer7.hex", "tb.sv", "layer8.npy"};
+  for (const Json& file : manifest_["files"]) listed.insert(file["name"].get<std::string>());
+  std::set<std::string> there;
+  for (const auto& entry : fs::directory_iterator(folder_ / "vectors")) {
+    there.insert(entry.path().filename().string());
+  }
+  EXPECT_EQ(there, listed);
+}
+
+TEST_F(ExportVectors, AFolderOfAnotherKindIsRefused) {
+  folder_.write("small.yaml", kSmall);
+  const std::string model = " --config pe4x4 --model small.yaml ";
+  ASSERT_EQ(run_qsim(folder_, "run --out run --dump-layers trace" + model).exit_code, 0);
+  ASSERT_EQ(run_qsim(folder_, "export-vectors --out vectors" + model).exit_code, 0);
+  const auto refused = [&](const std::string& command, const std::string& message) {
+    expect_error(folder_, command + model, 3, message);
+  };
+  const std::string another = "name another folder, or remove that one\n";
+  refused("export-vectors --out run", "run: holds the results of a run ('run.json'); " + another);
+  refused("export-vectors --out trace", "trace: holds a layer trace ('trace.yaml'); " + another);
+  const std::string vectors =
+      "vectors: holds the vectors of export-vectors ('manifest.json'); " + another;
+  refused("run --out vectors", vectors);
+  refused("run --dump-layers vectors", vectors);
+  refused("golden run --out vectors", vectors);
+  EXPECT_FALSE(fs::exists(folder_ / "run/manifest.json"));
+  EXPECT_FALSE(fs::exists(folder_ / "vectors/run.json"));
 }
 
 TEST_F(ExportVectors, BadArgumentsAreRefused) {

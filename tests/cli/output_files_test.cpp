@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/terminal/output_folders.h"
 #include "files/layer_trace.h"
 #include "tests/cli/run_qsim.h"
 
@@ -164,14 +165,31 @@ TEST_F(OutputFiles, AreNotTheExternalDataOfAModel) {
 TEST_F(OutputFiles, AreNotTheLayerTraceThatIsRead) {
   expect_taken("run --model n.yaml --dump-layers t");
   const std::string before = everything();
-  for (const char* command : {"run --dump-layers t/", "run --out t", "export-vectors --out ./t",
-                              "golden run --out d/../t", "run --json t/trace.yaml",
-                              "verify --json t/input.npy", "compile --out t/0_first.bias.npy"}) {
+  for (const char* command :
+       {"run --dump-layers t/", "run --out t", "golden run --out d/../t", "run --json t/trace.yaml",
+        "verify --json t/input.npy", "compile --out t/0_first.bias.npy"}) {
     expect_refused(std::string(command) + " --model t", "would overwrite 't");
   }
+  expect_error(folder_, "export-vectors --out ./t --model t", 3, "./t: holds a layer trace");
   EXPECT_EQ(everything(), before);
   expect_taken("verify --model t --json t/result.json");
   expect_taken("verify --model t --json t/result.json");
+}
+
+TEST_F(OutputFiles, OfTwoFoldersOneMayBeInsideTheOtherButNotInThePlaceOfAFile) {
+  expect_taken("run --model n.yaml --out o/inside --dump-layers o");
+  expect_taken("run --model n.yaml --out p --dump-layers p/inside");
+  for (const char* whole :
+       {"o/trace.yaml", "o/inside/run.json", "p/run.json", "p/inside/trace.yaml"}) {
+    EXPECT_TRUE(fs::exists(folder_ / whole)) << whole;
+  }
+  expect_taken("verify --model o");
+  expect_refused("run --model n.yaml --out d/trace.yaml --dump-layers d",
+                 "--dump-layers and --out would both write 'd/trace.yaml'; give each its own");
+  expect_refused("run --model n.yaml --out d/0_a.bias.npy/x --dump-layers ./d",
+                 "--dump-layers and --out would both write './d/0_a.bias.npy'");
+  expect_refused("run --model n.yaml --out d --dump-layers d/run.json/x",
+                 "--out and --dump-layers would both write 'd/run.json'");
 }
 
 TEST_F(OutputFiles, AreTakenBesideEachOther) {
@@ -180,15 +198,18 @@ TEST_F(OutputFiles, AreTakenBesideEachOther) {
   expect_taken("run --model n.yaml --out d --json /dev/null");
   expect_taken("compile --model n.yaml --out /dev/null --json /dev/null");
   expect_taken("export-vectors --model n.yaml --out v --json v/summary.json");
-  expect_taken("run --model n.yaml --config d/config.yaml --out v");
   // Every file that a folder gets is one that the check knows.
   for (const auto& entry : fs::directory_iterator(folder_ / "v")) {
     const std::string name = entry.path().filename().string();
-    const bool of_run = name == "run.json" || name == "layers.csv" || name == "output.npy" ||
-                        name == "output_q.npy" || name == "summary.json";
-    EXPECT_NE(is_vector_file(name), of_run) << name;
+    EXPECT_NE(is_vector_file(name), name == "summary.json") << name;
   }
-  for (const char* name : {"layer.npy", "layerx.npy", "load.txt", "x.npy", "times.hex", ""}) {
+  for (const auto& entry : fs::directory_iterator(folder_ / "d")) {
+    const std::string name = entry.path().filename().string();
+    const bool is_mine = name == "keep" || name == "result.json";
+    EXPECT_EQ(is_run_file(name) + is_layer_trace_file(name) + is_mine, 1) << name;
+  }
+  for (const char* name :
+       {"layer.npy", "layer1.hex", "layerx.npy", "load.txt", "x.npy", "times.hex", ""}) {
     EXPECT_FALSE(is_vector_file(name)) << name;
   }
   for (const char* name : {"first.bias.npy", "0.bias.npy", "0_x.npy", "1_a.json", "x.npy", ""}) {

@@ -1,0 +1,54 @@
+#include "cli/terminal/file_place.h"
+
+#include <algorithm>
+
+#include "files/temporary_files.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The path that a link to something absent leads to, and any other path as it is.
+fs::path followed(fs::path path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code error;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(path, error); ++links) {
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / target;  // `target` alone, where it is absolute
+  }
+  return path;
+}
+
+}  // namespace
+
+FilePlace place_of(const fs::path& given) {
+  const fs::path path = followed(given);
+  FilePlace place;
+  struct stat status {};
+  std::error_code error;
+  place.exists = ::stat(path.c_str(), &status) == 0;
+  if (place.exists) {
+    place.is_special = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    place.inode = {status.st_dev, status.st_ino};
+    place.path = fs::canonical(path, error);
+  } else {
+    const bool is_named = path.has_filename();  // not "folder/"
+    const fs::path whole = is_named ? path : path.parent_path();
+    place.path = fs::weakly_canonical(fs::absolute(folder_of(whole)), error) / whole.filename();
+  }
+  if (error) place.path = fs::absolute(path, error).lexically_normal();
+  return place;
+}
+
+bool same(const FilePlace& a, const FilePlace& b) {
+  return a.path == b.path || (a.exists && b.exists && a.inode == b.inode);
+}
+
+bool is_beneath(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+}  // namespace qsim

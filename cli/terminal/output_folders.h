@@ -1,0 +1,24 @@
+// The folders that commands write: the names of their files, and the one file of each that says
+// what the folder holds and that it is whole.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace qsim {
+
+// Whether a command may write a file of that name into its folder: `run --out`, `golden run --out`,
+// `export-vectors --out`. Of --dump-layers that is is_layer_trace_file (files/layer_trace.h).
+bool is_run_file(const std::string& name);
+bool is_golden_file(const std::string& name);
+bool is_vector_file(const std::string& name);
+
+inline constexpr const char* kRunFile = "run.json";
+inline constexpr const char* kVectorFile = "manifest.json";
+
+// Vectors have a folder that no other command writes into: they share names with the files of
+// `run`, and a test bench may read every file of the folder. Throw Error naming the folder.
+void require_no_vectors(const std::filesystem::path& folder);    // of `run` and `golden run`
+void require_only_vectors(const std::filesystem::path& folder);  // of `export-vectors`
+
+}  // namespace qsim
