@@ -85,6 +85,32 @@ void multiply_in_blocks(const TileOperands& operands, int row_count, std::int32_
   }
 }
 
+// Several pictures take two rows of weights at a time: their sums fill the registers.
+template <typename Dot, int x_rows>
+void dot_pairs(const std::uint8_t* x, std::int32_t zero_point, const std::int8_t* const* weights,
+               std::size_t depth, std::int32_t* out) {
+  static_assert(kDotRows == 4);
+  Dot::template products<x_rows, 2>(x, zero_point, weights, depth, out);
+  Dot::template products<x_rows, 2>(x, zero_point, weights + 2, depth, out + 2);
+}
+
+// VectorKernels::dot_rows of a path. Dot::products<x_rows, w_rows> computes the dot products of
+// x_rows pictures with w_rows rows of weights.
+template <typename Dot>
+void dot_rows_256(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
+                  const std::int8_t* const* weights, std::size_t depth, std::int32_t* out) {
+  switch (x_rows) {
+    case 1:
+      return Dot::template products<1, kDotRows>(x, zero_point, weights, depth, out);
+    case 2:
+      return dot_pairs<Dot, 2>(x, zero_point, weights, depth, out);
+    case 3:
+      return dot_pairs<Dot, 3>(x, zero_point, weights, depth, out);
+    default:
+      return dot_pairs<Dot, kDotRows>(x, zero_point, weights, depth, out);
+  }
+}
+
 // kAvx2Kernels.requantize_tile
 void requantize_tile_256(const std::int32_t* acc, int row_count, const RoundingPanel& rounding,
                          const OutputRange& range, int channels, std::uint8_t* out,

@@ -89,63 +89,44 @@ QSIM_AVX2 inline __m256i requantize_lanes(const std::int32_t* acc, const Roundin
 
 // Dot products of x_rows pictures with w_rows rows of weights. x - zero_point fits a word, so that
 // vpmaddwd takes the difference itself.
-template <int x_rows, int w_rows>
-QSIM_AVX2 void dot(const std::uint8_t* x, std::int32_t zero_point,
-                   const std::int8_t* const* weights, std::size_t depth, std::int32_t* products) {
-  constexpr std::size_t kStep = 16;
-  const __m256i zero = _mm256_set1_epi16(static_cast<std::int16_t>(zero_point));
-  __m256i sum[x_rows][w_rows];
+struct Dot {
+  template <int x_rows, int w_rows>
+  QSIM_AVX2 static void products(const std::uint8_t* x, std::int32_t zero_point,
+                                 const std::int8_t* const* weights, std::size_t depth,
+                                 std::int32_t* out) {
+    constexpr std::size_t kStep = 16;
+    const __m256i zero = _mm256_set1_epi16(static_cast<std::int16_t>(zero_point));
+    __m256i sum[x_rows][w_rows];
 #pragma GCC unroll 4
-  for (auto& row : sum) {
+    for (auto& row : sum) {
 #pragma GCC unroll 4
-    for (__m256i& vector : row) vector = _mm256_setzero_si256();
-  }
-  for (std::size_t k = 0; k + kStep <= depth; k += kStep) {
-    __m256i w[w_rows];
+      for (__m256i& vector : row) vector = _mm256_setzero_si256();
+    }
+    for (std::size_t k = 0; k + kStep <= depth; k += kStep) {
+      __m256i w[w_rows];
 #pragma GCC unroll 4
-    for (int j = 0; j < w_rows; ++j) w[j] = widen_signed(weights[j] + k);
+      for (int j = 0; j < w_rows; ++j) w[j] = widen_signed(weights[j] + k);
+#pragma GCC unroll 4
+      for (int i = 0; i < x_rows; ++i) {
+        const std::uint8_t* row = x + static_cast<std::size_t>(i) * depth;
+        const __m256i v = _mm256_sub_epi16(widen_unsigned(row + k), zero);
+#pragma GCC unroll 4
+        for (int j = 0; j < w_rows; ++j) {
+          sum[i][j] = _mm256_add_epi32(sum[i][j], _mm256_madd_epi16(v, w[j]));
+        }
+      }
+    }
 #pragma GCC unroll 4
     for (int i = 0; i < x_rows; ++i) {
       const std::uint8_t* row = x + static_cast<std::size_t>(i) * depth;
-      const __m256i v = _mm256_sub_epi16(widen_unsigned(row + k), zero);
 #pragma GCC unroll 4
       for (int j = 0; j < w_rows; ++j) {
-        sum[i][j] = _mm256_add_epi32(sum[i][j], _mm256_madd_epi16(v, w[j]));
+        out[i * kDotRows + j] =
+            add_tail<kStep>(sum_lanes(sum[i][j]), row, zero_point, weights[j], depth);
       }
     }
   }
-#pragma GCC unroll 4
-  for (int i = 0; i < x_rows; ++i) {
-    const std::uint8_t* row = x + static_cast<std::size_t>(i) * depth;
-#pragma GCC unroll 4
-    for (int j = 0; j < w_rows; ++j) {
-      products[i * kDotRows + j] =
-          add_tail<kStep>(sum_lanes(sum[i][j]), row, zero_point, weights[j], depth);
-    }
-  }
-}
-
-// Several pictures take two rows of weights at a time: their sums fill the registers.
-template <int x_rows>
-void dot_pairs(const std::uint8_t* x, std::int32_t zero_point, const std::int8_t* const* weights,
-               std::size_t depth, std::int32_t* products) {
-  dot<x_rows, 2>(x, zero_point, weights, depth, products);
-  dot<x_rows, 2>(x, zero_point, weights + 2, depth, products + 2);
-}
-
-void dot_rows(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
-              const std::int8_t* const* weights, std::size_t depth, std::int32_t* products) {
-  switch (x_rows) {
-    case 1:
-      return dot<1, kDotRows>(x, zero_point, weights, depth, products);
-    case 2:
-      return dot_pairs<2>(x, zero_point, weights, depth, products);
-    case 3:
-      return dot_pairs<3>(x, zero_point, weights, depth, products);
-    default:
-      return dot_pairs<kDotRows>(x, zero_point, weights, depth, products);
-  }
-}
+};
 
 }  // namespace
 
@@ -169,7 +150,7 @@ QSIM_AVX2 void requantize_tile_256(const std::int32_t* acc, int row_count,
 }
 
 const VectorKernels kAvx2Kernels{kTileRows256, RowFormat::kWords, multiply_tile,
-                                 requantize_tile_256, dot_rows};
+                                 requantize_tile_256, dot_rows_256<Dot>};
 
 }  // namespace qsim::golden
 #endif

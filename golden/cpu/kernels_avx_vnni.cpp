@@ -55,72 +55,52 @@ void multiply_tile(const TileOperands& operands, int row_count, std::int32_t* ac
 
 // Dot products of x_rows pictures with w_rows rows of weights, whose own sums take the zero_point
 // off again.
-template <int x_rows, int w_rows>
-QSIM_AVX_VNNI void dot(const std::uint8_t* x, std::int32_t zero_point,
-                       const std::int8_t* const* weights, std::size_t depth,
-                       std::int32_t* products) {
-  constexpr std::size_t kStep = 32;
-  const __m256i ones = _mm256_set1_epi8(1);
-  __m256i weight_sum[w_rows];
-  __m256i sum[x_rows][w_rows];
-#pragma GCC unroll 4
-  for (int j = 0; j < w_rows; ++j) {
-    weight_sum[j] = _mm256_setzero_si256();
-#pragma GCC unroll 4
-    for (int i = 0; i < x_rows; ++i) sum[i][j] = _mm256_setzero_si256();
-  }
-  for (std::size_t k = 0; k + kStep <= depth; k += kStep) {
-    __m256i w[w_rows];
+struct Dot {
+  template <int x_rows, int w_rows>
+  QSIM_AVX_VNNI static void products(const std::uint8_t* x, std::int32_t zero_point,
+                                     const std::int8_t* const* weights, std::size_t depth,
+                                     std::int32_t* out) {
+    constexpr std::size_t kStep = 32;
+    const __m256i ones = _mm256_set1_epi8(1);
+    __m256i weight_sum[w_rows];
+    __m256i sum[x_rows][w_rows];
 #pragma GCC unroll 4
     for (int j = 0; j < w_rows; ++j) {
-      w[j] = load256(weights[j] + k);
-      weight_sum[j] = _mm256_dpbusd_avx_epi32(weight_sum[j], ones, w[j]);
+      weight_sum[j] = _mm256_setzero_si256();
+#pragma GCC unroll 4
+      for (int i = 0; i < x_rows; ++i) sum[i][j] = _mm256_setzero_si256();
+    }
+    for (std::size_t k = 0; k + kStep <= depth; k += kStep) {
+      __m256i w[w_rows];
+#pragma GCC unroll 4
+      for (int j = 0; j < w_rows; ++j) {
+        w[j] = load256(weights[j] + k);
+        weight_sum[j] = _mm256_dpbusd_avx_epi32(weight_sum[j], ones, w[j]);
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < x_rows; ++i) {
+        const __m256i v = load256(x + static_cast<std::size_t>(i) * depth + k);
+#pragma GCC unroll 4
+        for (int j = 0; j < w_rows; ++j) sum[i][j] = _mm256_dpbusd_avx_epi32(sum[i][j], v, w[j]);
+      }
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < x_rows; ++i) {
-      const __m256i v = load256(x + static_cast<std::size_t>(i) * depth + k);
+    for (int j = 0; j < w_rows; ++j) {
+      const __m256i below = _mm256_mullo_epi32(weight_sum[j], _mm256_set1_epi32(zero_point));
 #pragma GCC unroll 4
-      for (int j = 0; j < w_rows; ++j) sum[i][j] = _mm256_dpbusd_avx_epi32(sum[i][j], v, w[j]);
+      for (int i = 0; i < x_rows; ++i) {
+        out[i * kDotRows + j] =
+            add_tail<kStep>(sum_lanes(_mm256_sub_epi32(sum[i][j], below)),
+                            x + static_cast<std::size_t>(i) * depth, zero_point, weights[j], depth);
+      }
     }
   }
-#pragma GCC unroll 4
-  for (int j = 0; j < w_rows; ++j) {
-    const __m256i below = _mm256_mullo_epi32(weight_sum[j], _mm256_set1_epi32(zero_point));
-#pragma GCC unroll 4
-    for (int i = 0; i < x_rows; ++i) {
-      products[i * kDotRows + j] =
-          add_tail<kStep>(sum_lanes(_mm256_sub_epi32(sum[i][j], below)),
-                          x + static_cast<std::size_t>(i) * depth, zero_point, weights[j], depth);
-    }
-  }
-}
-
-// Several pictures take two rows of weights at a time: their sums fill the registers.
-template <int x_rows>
-void dot_pairs(const std::uint8_t* x, std::int32_t zero_point, const std::int8_t* const* weights,
-               std::size_t depth, std::int32_t* products) {
-  dot<x_rows, 2>(x, zero_point, weights, depth, products);
-  dot<x_rows, 2>(x, zero_point, weights + 2, depth, products + 2);
-}
-
-void dot_rows(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
-              const std::int8_t* const* weights, std::size_t depth, std::int32_t* products) {
-  switch (x_rows) {
-    case 1:
-      return dot<1, kDotRows>(x, zero_point, weights, depth, products);
-    case 2:
-      return dot_pairs<2>(x, zero_point, weights, depth, products);
-    case 3:
-      return dot_pairs<3>(x, zero_point, weights, depth, products);
-    default:
-      return dot_pairs<kDotRows>(x, zero_point, weights, depth, products);
-  }
-}
+};
 
 }  // namespace
 
 const VectorKernels kAvxVnniKernels{kTileRows256, RowFormat::kBytes, multiply_tile,
-                                    requantize_tile_256, dot_rows};
+                                    requantize_tile_256, dot_rows_256<Dot>};
 
 }  // namespace qsim::golden
 #endif
