@@ -26,9 +26,10 @@ constexpr StallWords kStallWords[] = {
     {"ofmap_done", "waiting for the previous ofmap"},
 };
 
-void add_part(std::vector<ArrayTimePart>& parts, std::string id, std::string label,
-              std::uint64_t pe_cycles) {
-  if (pe_cycles > 0) parts.push_back({std::move(id), std::move(label), pe_cycles});
+void add_part(std::vector<ArrayTimePart>& parts, std::string id, std::string title,
+              std::string label, std::uint64_t pe_cycles) {
+  if (pe_cycles == 0) return;
+  parts.push_back({std::move(id), std::move(title), std::move(label), pe_cycles});
 }
 
 }  // namespace
@@ -72,19 +73,19 @@ std::vector<ArrayTimePart> array_time(const Program& program, const LayerAccount
   const auto pes = static_cast<std::uint64_t>(program.arch.array_rows * program.arch.array_cols);
   QSIM_CHECK(account.streamed_macs >= account.macs, "more useful MACs than the array streamed");
   std::vector<ArrayTimePart> parts;
-  parts.push_back({"useful", "useful MACs", account.macs});
-  add_part(parts, "edge_lanes", "idle rows and columns of the array",
+  parts.push_back({"useful", "useful", "useful MACs", account.macs});
+  add_part(parts, "edge_lanes", "idle lanes", "idle rows and columns of the array",
            account.streamed_macs - account.macs);
-  add_part(parts, "fold_bubbles", "folds with fewer pixels than rows",
+  add_part(parts, "fold_bubbles", "bubbles", "folds with fewer pixels than rows",
            account.fold_bubble_cycles * pes);
   const LayerWaits waits = layer_waits(account, edges);
   for (std::size_t s = 0; s < kSemaphores; ++s) {
     const std::string& name = program.semaphores[s].name;
-    add_part(parts, "stall_" + name, stall_label(name), waits.stalls[s] * pes);
+    add_part(parts, "stall_" + name, name, stall_label(name), waits.stalls[s] * pes);
   }
-  add_part(parts, "start", "layer start: its first activations and weights are loaded",
+  add_part(parts, "start", "start", "layer start: its first activations and weights are loaded",
            waits.start_cycles * pes);
-  add_part(parts, "drain", "layer end: its last psums drain and are stored",
+  add_part(parts, "drain", "drain", "layer end: its last psums drain and are stored",
            waits.drain_cycles * pes);
   std::uint64_t sum = 0;
   for (const ArrayTimePart& part : parts) sum += part.pe_cycles;

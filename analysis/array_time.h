@@ -13,6 +13,7 @@ namespace qsim {
 struct ArrayTimePart {
   std::string id;     // "useful", "edge_lanes", "fold_bubbles", "stall_act_ready", ..., "start",
                       // "drain"
+  std::string title;  // of a column: "useful", "idle lanes", "act_ready"
   std::string label;  // in words: "waiting for activations"
   std::uint64_t pe_cycles = 0;
 };

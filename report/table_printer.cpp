@@ -21,12 +21,6 @@ std::vector<std::string> layer_cells(const ReportLayer& layer) {
   return cells;
 }
 
-std::string short_title(const ArrayTimePart& part) {
-  if (part.id == "edge_lanes") return "idle lanes";
-  if (part.id == "fold_bubbles") return "bubbles";
-  return part.id.rfind("stall_", 0) == 0 ? part.id.substr(6) : part.id;
-}
-
 // The share of each of `kinds` in one layer; "-": no such part.
 std::vector<std::string> share_cells(const ReportLayer& layer,
                                      const std::vector<ArrayTimePart>& kinds) {
@@ -69,15 +63,12 @@ void print_where_the_cycles_went(const RunReport& report, std::ostream& out) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::string share = tenths_text(tenths[i]);
     out << std::string(8 - share.size(), ' ') << share << "  " << kinds[i].label;
-    const std::string title = short_title(kinds[i]);
-    if (title != kinds[i].id || kinds[i].id.find('_') != std::string::npos) {
-      out << " (" << title << ")";
-    }
+    if (kinds[i].title != kinds[i].id) out << " (" << kinds[i].title << ")";
     out << '\n';
   }
   TextTable table;
   table.columns.push_back({"layer"});
-  for (const ArrayTimePart& kind : kinds) table.columns.push_back({short_title(kind), true, false});
+  for (const ArrayTimePart& kind : kinds) table.columns.push_back({kind.title, true, false});
   for (const ReportLayer& layer : report.layers) table.rows.push_back(share_cells(layer, kinds));
   table.rows.push_back(share_cells(report.total, kinds));
   out << '\n' << layout(table);

@@ -1,11 +1,14 @@
 // analysis/array_time.h and analysis/layer_edges.h
 #include "analysis/array_time.h"
 
+#include <algorithm>
 #include <numeric>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "report/table_printer.h"
 #include "tests/core/program_draft.h"
 #include "tests/report/sample_run.h"
 
@@ -117,6 +120,19 @@ TEST(ArrayTime, StallWithinALayerStaysAStall) {
   EXPECT_EQ(part(conv, "stall_act_ready"), 8u * 16);
   EXPECT_EQ(part(conv, "start"), 30u * 16);
   EXPECT_EQ(part(conv, "drain"), 28u * 16);
+  // A stall's column has the name of the token; its words say what is waited for.
+  const auto stall = std::find_if(conv.begin(), conv.end(), [](const ArrayTimePart& entry) {
+    return entry.id == "stall_act_ready";
+  });
+  ASSERT_NE(stall, conv.end());
+  EXPECT_EQ(stall->title, "act_ready");
+  EXPECT_EQ(stall->label, "waiting for activations");
+  std::ostringstream text;
+  print_where_the_cycles_went(report, text);
+  EXPECT_NE(text.str().find("  waiting for activations (act_ready)\n"), std::string::npos);
+  EXPECT_NE(text.str().find("  useful MACs\n"), std::string::npos);
+  EXPECT_NE(text.str().find(" useful  "), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("  act_ready  "), std::string::npos) << text.str();
 }
 
 }  // namespace
