@@ -6,30 +6,19 @@
 #include <vector>
 
 #include "analysis/cycle_accounting.h"
-#include "analysis/layer_edges.h"
 
 namespace qsim {
 
 struct ArrayTimePart {
-  std::string id;     // "useful", "edge_lanes", "fold_bubbles", "stall_act_ready", ..., "start",
-                      // "drain"
-  std::string title;  // of a column: "useful", "idle lanes", "act_ready"
-  std::string label;  // in words: "waiting for activations"
+  std::string id;     // "useful", "edge_lanes", "fold_bubbles", "wait_weights", ...
+  std::string label;  // in words: "waiting while weights are loaded"
   std::uint64_t pe_cycles = 0;
 };
 
 // Of one layer's window, or of the sum of several windows. `useful` comes first; parts of zero
-// PE-cycles are left out, but `useful` is always there. The sum is PEs x cycles: throws
-// InternalError when it is not.
-std::vector<ArrayTimePart> array_time(const Program& program, const LayerAccount& account,
-                                      const LayerEdges& edges);
-
-// The windows of all layers as one.
-LayerAccount sum_of_layers(const RunAccount& account);
-LayerEdges sum_of_edges(const std::vector<LayerEdges>& edges);
-
-// What a stall on this semaphore means: "act_ready" -> "waiting for activations".
-std::string stall_label(const std::string& semaphore);
+// PE-cycles are left out, but `useful` is always there. A wait has the name of what the critical
+// path is at in these cycles. The sum is PEs x cycles: throws InternalError when it is not.
+std::vector<ArrayTimePart> array_time(const Program& program, const LayerAccount& account);
 
 // Percentages of one decimal place that add up to exactly 100.0, in tenths: the first part rounded
 // (so that it reads as the utilization), the others by largest remainder.

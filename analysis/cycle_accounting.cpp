@@ -1,109 +1,28 @@
 #include "analysis/cycle_accounting.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <string>
 
 #include "analysis/dram_bytes.h"
+#include "analysis/fold_bubbles.h"
 #include "core/error.h"
 #include "core/timing_model.h"
 
 namespace qsim {
 namespace {
 
-using Times = std::array<std::vector<CommandTime>, kUnits>;
-
-// When the tokens of each semaphore arrived, and how many have been taken. A semaphore has one
-// producing unit, which is done with its commands in order, and one consuming unit: the k-th wait
-// takes the token of the (k - initial)-th signal, the first `initial` being there from the start.
-struct TokenLine {
-  std::vector<std::uint64_t> arrivals;
-  std::size_t taken = 0;
-};
-
-std::array<TokenLine, kSemaphores> token_lines(const Program& program, const Times& times) {
-  std::array<TokenLine, kSemaphores> lines;
-  for (std::size_t s = 0; s < kSemaphores; ++s) {
-    lines[s].arrivals.assign(program.semaphores[s].initial, 0);
-  }
-  for (std::size_t u = 0; u < kUnits; ++u) {
-    for (std::size_t i = 0; i < times[u].size(); ++i) {
-      unsigned mask = program.streams[u].signal_mask(i);
-      for (; mask != 0; mask &= mask - 1) {
-        lines[static_cast<std::size_t>(std::countr_zero(mask))].arrivals.push_back(
-            times[u][i].done);
-      }
-    }
-  }
-  return lines;
-}
-
-std::string command_name(const Program& program, std::size_t unit, std::size_t index) {
-  std::string name(kUnitNames[unit]);
-  name += " command " + std::to_string(index) + " (" +
-          origin_text(program, program.streams[unit].origin(index)) + ")";
-  return name;
-}
-
-// A wait of one command: which token came last, and when. cycle 0 without a wait.
-struct LastToken {
-  std::uint64_t cycle = 0;
-  std::size_t semaphore = 0;
-};
-
-LastToken take_tokens(const Program& program, std::size_t unit, std::size_t index,
-                      std::array<TokenLine, kSemaphores>& lines) {
-  LastToken last;
-  for (unsigned mask = program.streams[unit].wait_mask(index); mask != 0; mask &= mask - 1) {
-    const auto s = static_cast<std::size_t>(std::countr_zero(mask));
-    TokenLine& line = lines[s];
-    QSIM_CHECK(line.taken < line.arrivals.size(),
-               command_name(program, unit, index) + " takes a token of semaphore " +
-                   std::to_string(s) + " that no command signals");
-    const std::uint64_t arrival = line.arrivals[line.taken++];
-    if (arrival > last.cycle) last = {arrival, s};
-  }
-  return last;
-}
-
-// The stall before a command: `cycles` cycles that end at its start.
-struct Stall {
-  std::uint64_t cycles = 0;
-  std::size_t semaphore = 0;
-};
-
-// Checks every start against the token rules.
-std::array<std::vector<Stall>, kUnits> derive_stalls(const Program& program, const Times& times) {
-  std::array<TokenLine, kSemaphores> lines = token_lines(program, times);
-  std::array<std::vector<Stall>, kUnits> stalls;
-  for (std::size_t u = 0; u < kUnits; ++u) {
-    std::uint64_t unit_free = 0;
-    for (std::size_t i = 0; i < times[u].size(); ++i) {
-      const CommandTime& time = times[u][i];
-      const LastToken token = take_tokens(program, u, i, lines);
-      const std::uint64_t start = std::max(unit_free, token.cycle);
-      QSIM_CHECK(time.start == start && time.free >= start && time.done >= time.free,
-                 command_name(program, u, i) + " starts at cycle " + std::to_string(time.start) +
-                     "; its unit is free at " + std::to_string(unit_free) +
-                     " and its last token comes at " + std::to_string(token.cycle));
-      stalls[u].push_back({start - unit_free, token.semaphore});
-      unit_free = time.free;
-    }
-  }
-  return stalls;
-}
-
-std::uint64_t sum(const StallCycles& stalls) {
-  return std::accumulate(stalls.begin(), stalls.end(), std::uint64_t{0});
+template <std::size_t size>
+std::uint64_t sum(const std::array<std::uint64_t, size>& cycles) {
+  return std::accumulate(cycles.begin(), cycles.end(), std::uint64_t{0});
 }
 
 UnitAccount account_unit(std::size_t unit, const std::vector<CommandTime>& times,
-                         const std::vector<Stall>& stalls, std::uint64_t total) {
+                         const std::vector<StartCause>& causes, std::uint64_t total) {
   UnitAccount account;
   for (std::size_t i = 0; i < times.size(); ++i) {
     account.busy_cycles += times[i].free - times[i].start;
-    account.stall_cycles[stalls[i].semaphore] += stalls[i].cycles;
+    account.stall_cycles[causes[i].semaphore] += causes[i].stall_cycles;
   }
   const std::uint64_t last_free = times.empty() ? 0 : times.back().free;
   QSIM_CHECK(last_free <= total, std::string(kUnitNames[unit]) + " unit is busy until cycle " +
@@ -122,7 +41,7 @@ std::size_t layer_of(const Program& program, std::size_t unit, std::size_t index
   return layer;
 }
 
-std::vector<LayerAccount> layer_windows(const Program& program, const Times& times) {
+std::vector<LayerAccount> layer_windows(const Program& program, const CommandTimes& times) {
   constexpr auto kStore = static_cast<std::size_t>(Unit::kStore);
   std::vector<LayerAccount> layers(program.layers.size());
   for (std::size_t i = 0; i < times[kStore].size(); ++i) {
@@ -152,15 +71,8 @@ void cut_at_windows(std::vector<LayerAccount>& layers, std::size_t& cursor, std:
   }
 }
 
-// Cycles without a pixel among the first `cycles` cycles of an EXECUTE.
-std::uint64_t bubbles_before(const ExecuteTerms& terms, std::uint64_t cycles) {
-  const std::uint64_t in_fold = cycles % terms.fold_period;
-  return cycles / terms.fold_period * (terms.fold_period - terms.pixels) +
-         (in_fold > terms.pixels ? in_fold - terms.pixels : 0);
-}
-
 void account_execute(const Program& program, const std::vector<CommandTime>& times,
-                     const std::vector<Stall>& stalls, std::uint64_t total,
+                     const std::vector<StartCause>& causes, std::uint64_t total,
                      std::vector<LayerAccount>& layers) {
   constexpr auto kExecute = static_cast<std::size_t>(Unit::kExecute);
   const auto pes = static_cast<std::uint64_t>(program.arch.array_rows * program.arch.array_cols);
@@ -172,7 +84,7 @@ void account_execute(const Program& program, const std::vector<CommandTime>& tim
     const std::uint64_t start = times[i].start;
     cut_at_windows(layers, cursor, unit_free, start,
                    [&](LayerAccount& layer, std::uint64_t begin, std::uint64_t end) {
-                     layer.stall_cycles[stalls[i].semaphore] += end - begin;
+                     layer.stall_cycles[causes[i].semaphore] += end - begin;
                    });
     cut_at_windows(layers, cursor, start, times[i].free,
                    [&](LayerAccount& layer, std::uint64_t begin, std::uint64_t end) {
@@ -189,6 +101,35 @@ void account_execute(const Program& program, const std::vector<CommandTime>& tim
                  });
 }
 
+// Which memory a LOAD fills; 0 for the commands of the other units.
+std::size_t destination(const Program& program, std::size_t unit, std::size_t index) {
+  if (static_cast<Unit>(unit) != Unit::kLoad) return 0;
+  return program.streams[unit].fields<Load>(index).memory;
+}
+
+void account_busy(const Program& program, const CommandTimes& times,
+                  std::vector<LayerAccount>& layers) {
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    std::size_t cursor = 0;
+    for (std::size_t i = 0; i < times[u].size(); ++i) {
+      const std::size_t memory = destination(program, u, i);
+      cut_at_windows(layers, cursor, times[u][i].start, times[u][i].free,
+                     [&](LayerAccount& layer, std::uint64_t begin, std::uint64_t end) {
+                       layer.busy.units[u] += end - begin;
+                       if (static_cast<Unit>(u) != Unit::kLoad) return;
+                       layer.busy.loads[memory] += end - begin;
+                     });
+    }
+  }
+}
+
+void account_paths(const Program& program, const CommandTimes& times, RunAccount& run) {
+  std::vector<std::uint64_t> windows;
+  for (const LayerAccount& layer : run.layers) windows.push_back(layer.end_cycle);
+  const std::vector<LayerPath> paths = critical_paths(program, times, run.causes, windows);
+  for (std::size_t l = 0; l < paths.size(); ++l) run.layers[l].path = paths[l];
+}
+
 void account_dram(const Program& program, std::vector<LayerAccount>& layers) {
   const std::vector<LayerDramBytes> bytes = dram_bytes_of_commands(program);
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -201,6 +142,10 @@ void check_layer(const Program& program, std::size_t index, const LayerAccount& 
   const std::string& name = program.layers[index].name;
   QSIM_CHECK(layer.stream_cycles + sum(layer.stall_cycles) + layer.idle_cycles == layer.cycles(),
              "the cycles of layer " + name + " do not add up");
+  QSIM_CHECK(layer.busy.units[static_cast<std::size_t>(Unit::kExecute)] == layer.stream_cycles,
+             "the array's busy cycles in layer " + name + " are not those in which it streams");
+  QSIM_CHECK(sum(layer.path.waits) + layer.stream_cycles == layer.cycles(),
+             "the critical path of layer " + name + " does not explain why the array waits");
   QSIM_CHECK(layer.fold_bubble_cycles <= layer.stream_cycles,
              "layer " + name + " has more bubbles than cycles");
   QSIM_CHECK(layer.macs <= layer.streamed_macs,
@@ -228,28 +173,68 @@ void check_run(const Program& program, const RunAccount& run) {
 
 }  // namespace
 
+namespace {
+
+template <std::size_t size>
+void add(std::array<std::uint64_t, size>& sum, const std::array<std::uint64_t, size>& cycles) {
+  for (std::size_t i = 0; i < size; ++i) sum[i] += cycles[i];
+}
+
+}  // namespace
+
+LayerAccount sum_of_layers(const RunAccount& account) {
+  LayerAccount sum;
+  sum.end_cycle = account.total_cycles;
+  for (const LayerAccount& layer : account.layers) {
+    sum.stream_cycles += layer.stream_cycles;
+    sum.fold_bubble_cycles += layer.fold_bubble_cycles;
+    add(sum.stall_cycles, layer.stall_cycles);
+    sum.idle_cycles += layer.idle_cycles;
+    sum.macs += layer.macs;
+    sum.streamed_macs += layer.streamed_macs;
+    sum.dram_read_bytes += layer.dram_read_bytes;
+    sum.dram_write_bytes += layer.dram_write_bytes;
+    add(sum.busy.units, layer.busy.units);
+    add(sum.busy.loads, layer.busy.loads);
+    add(sum.path.cycles, layer.path.cycles);
+    add(sum.path.waits, layer.path.waits);
+  }
+  return sum;
+}
+
+double limiter_busy(const LayerAccount& layer) {
+  if (layer.cycles() == 0) return 0;
+  const LimitedBy limit = limited_by(layer.path.cycles);
+  const auto unit_of = [&](Limiter limiter) {
+    if (limiter == Limiter::kArray) return Unit::kExecute;
+    if (limiter == Limiter::kReadBus) return Unit::kLoad;
+    return limiter == Limiter::kPost ? Unit::kPost : Unit::kStore;
+  };
+  const std::uint64_t busy =
+      limit.limiter == Limiter::kDependence
+          ? limit.path_cycles
+          : layer.busy.units[static_cast<std::size_t>(unit_of(limit.limiter))];
+  return static_cast<double>(busy) / static_cast<double>(layer.cycles());
+}
+
 double utilization(std::uint64_t macs, std::uint64_t cycles, const ArchConfig& arch) {
   if (cycles == 0) return 0;
   return static_cast<double>(macs) /
          (static_cast<double>(arch.array_rows * arch.array_cols) * static_cast<double>(cycles));
 }
 
-RunAccount account(const Program& program, const Times& times) {
-  for (std::size_t u = 0; u < kUnits; ++u) {
-    QSIM_CHECK(times[u].size() == program.streams[u].size(),
-               std::string(kUnitNames[u]) + " unit has times of " +
-                   std::to_string(times[u].size()) + " commands; the program has " +
-                   std::to_string(program.streams[u].size()));
-  }
+RunAccount account(const Program& program, const CommandTimes& times) {
   constexpr auto kExecute = static_cast<std::size_t>(Unit::kExecute);
-  const auto stalls = derive_stalls(program, times);
   RunAccount run;
+  run.causes = start_causes(program, times);
   run.layers = layer_windows(program, times);
   run.total_cycles = run.layers.empty() ? 0 : run.layers.back().end_cycle;
   for (std::size_t u = 0; u < kUnits; ++u) {
-    run.units[u] = account_unit(u, times[u], stalls[u], run.total_cycles);
+    run.units[u] = account_unit(u, times[u], run.causes[u], run.total_cycles);
   }
-  account_execute(program, times[kExecute], stalls[kExecute], run.total_cycles, run.layers);
+  account_execute(program, times[kExecute], run.causes[kExecute], run.total_cycles, run.layers);
+  account_busy(program, times, run.layers);
+  account_paths(program, times, run);
   account_dram(program, run.layers);
   for (const LayerAccount& layer : run.layers) {
     run.macs += layer.macs;

@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "core/engine.h"
+#include "analysis/critical_path.h"
 
 namespace qsim {
 
@@ -16,6 +16,12 @@ struct UnitAccount {
   std::uint64_t busy_cycles = 0;  // sum of occupancies
   StallCycles stall_cycles{};     // a command waits; charged to the token that came last
   std::uint64_t idle_cycles = 0;  // no command left
+};
+
+// In which cycles of a window a unit is occupied, whichever layer the command belongs to.
+struct BusyCycles {
+  std::array<std::uint64_t, kUnits> units{};
+  std::array<std::uint64_t, kLoadMemories> loads{};  // of the load unit, by LoadMemory
 };
 
 // The window of a layer runs from the previous layer's last STORE done to its own, so that layers
@@ -32,6 +38,8 @@ struct LayerAccount {
   std::uint64_t streamed_macs = 0;  // of every PE while pixels streamed, edge lanes included
   std::uint64_t dram_read_bytes = 0;
   std::uint64_t dram_write_bytes = 0;
+  BusyCycles busy;
+  LayerPath path;
 
   std::uint64_t cycles() const { return end_cycle - begin_cycle; }
 };
@@ -39,19 +47,26 @@ struct LayerAccount {
 struct RunAccount {
   std::uint64_t total_cycles = 0;  // the last STORE's done
   std::array<UnitAccount, kUnits> units;
+  StartCauses causes;
   std::vector<LayerAccount> layers;
   std::uint64_t macs = 0;
   std::uint64_t dram_read_bytes = 0;
   std::uint64_t dram_write_bytes = 0;
 };
 
+// The windows of all layers as one.
+LayerAccount sum_of_layers(const RunAccount& account);
+
 // macs / (PEs x cycles); 0 for no cycles.
 double utilization(std::uint64_t macs, std::uint64_t cycles, const ArchConfig& arch);
+
+// The share of a layer's cycles in which its limiter's unit is occupied; of a dependence, which has
+// no unit, its share of the critical path.
+double limiter_busy(const LayerAccount& layer);
 
 // Throws InternalError when a command starts at any cycle but max(unit free, its tokens), when the
 // parts of a unit or layer do not add up, when a byte of DRAM traffic is not attributed to a layer,
 // or when utilization exceeds 1.
-RunAccount account(const Program& program,
-                   const std::array<std::vector<CommandTime>, kUnits>& times);
+RunAccount account(const Program& program, const CommandTimes& times);
 
 }  // namespace qsim

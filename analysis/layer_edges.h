@@ -26,9 +26,10 @@ struct LayerWaits {
 
 LayerWaits layer_waits(const LayerAccount& account, const LayerEdges& edges);
 
+LayerEdges sum_of_edges(const std::vector<LayerEdges>& edges);
+
 // One per layer. Throws InternalError when an edge is longer than the stall that it is part of.
-std::vector<LayerEdges> layer_edges(const Program& program,
-                                    const std::array<std::vector<CommandTime>, kUnits>& times,
+std::vector<LayerEdges> layer_edges(const Program& program, const CommandTimes& times,
                                     const RunAccount& account);
 
 }  // namespace qsim

@@ -36,10 +36,13 @@ struct CommandTime {
   bool operator==(const CommandTime&) const = default;
 };
 
+// Of all commands, indexed as Program::streams.
+using CommandTimes = std::array<std::vector<CommandTime>, kUnits>;
+
 struct RunResult {
   // Of every program layer, NHWC; empty when no data was moved, or with RunOptions::take_ofmap.
   std::vector<Tensor> ofmaps;
-  std::array<std::vector<CommandTime>, kUnits> times;  // as Program::streams; empty: no time
+  CommandTimes times;  // empty: no time
   // Absent when no data was moved, and of the rtl engine, whose port sees beats alone.
   std::optional<DramTraffic> dram_traffic;
   // The engine alone, on one thread: without what RunOptions::take_ofmap does.

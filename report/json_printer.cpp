@@ -44,6 +44,26 @@ Json array_time_json(const std::vector<ArrayTimePart>& parts) {
   return json;
 }
 
+Json busy_json(const BusyCycles& busy) {
+  Json json = Json::object();
+  for (std::size_t u = 0; u < kUnits; ++u) json[std::string(kUnitNames[u])] = busy.units[u];
+  return json;
+}
+
+Json read_bus_json(const BusyCycles& busy) {
+  constexpr std::array<const char*, kLoadMemories> kNames = {"activations", "weights",
+                                                             "parameters"};
+  Json json = Json::object();
+  for (std::size_t m = 0; m < kLoadMemories; ++m) json[kNames[m]] = busy.loads[m];
+  return json;
+}
+
+Json critical_path_json(const PathCycles& cycles) {
+  Json json = Json::object();
+  for (std::size_t p = 0; p < kPathParts; ++p) json[std::string(kPathPartNames[p])] = cycles[p];
+  return json;
+}
+
 void add_counts(Json& json, const ReportLayer& layer) {
   json["macs"] = layer.macs;
   json["cycles"] = layer.timing ? Json(layer.timing->cycles) : Json(nullptr);
@@ -59,6 +79,11 @@ void add_timing(Json& json, const ReportLayer& layer) {
   json["fold_bubble_cycles"] = layer.timing->fold_bubble_cycles;
   json["start_cycles"] = layer.timing->start_cycles;
   json["drain_cycles"] = layer.timing->drain_cycles;
+  json["limited_by"] = layer.timing->limited_by.name;
+  json["limiter_busy"] = layer.timing->limiter_busy;
+  json["critical_path_cycles"] = critical_path_json(layer.timing->critical_path);
+  json["busy_cycles"] = busy_json(layer.timing->busy);
+  json["read_bus_cycles"] = read_bus_json(layer.timing->busy);
   json["array_time_pe_cycles"] = array_time_json(layer.timing->array_time);
 }
 
@@ -128,7 +153,7 @@ Json verify_summary_json(const VerifySummary& verify) {
 }  // namespace
 
 std::string run_json(const RunReport& report) {
-  Json json = {{"schema", "qsim.run/2"},
+  Json json = {{"schema", "qsim.run/3"},
                {"provenance", provenance_json(report.provenance)},
                {"config", config_json(report.config)},
                {"engine", report.engine}};

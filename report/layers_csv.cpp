@@ -22,15 +22,38 @@ std::string exact(double value) {
   return buffer;
 }
 
+constexpr std::array<std::string_view, kLoadMemories> kDestinations = {"activations", "weights",
+                                                                       "parameters"};
+
+// Of columns that only an engine with time fills.
+std::string timing_titles(const LayerTiming& timing) {
+  std::string titles;
+  for (const Stall& stall : timing.stalls) titles += ",stall_" + stall.semaphore;
+  titles += ",limited_by,limiter_busy";
+  for (const std::string_view unit : kUnitNames) titles += ",busy_" + std::string(unit);
+  for (const std::string_view name : kDestinations) titles += ",read_bus_" + std::string(name);
+  for (const std::string_view part : kPathPartNames) titles += ",path_" + std::string(part);
+  return titles;
+}
+
+std::string timing_cells(const LayerTiming& timing) {
+  std::string cells;
+  const auto add = [&](std::uint64_t cycles) { cells += "," + std::to_string(cycles); };
+  for (const Stall& stall : timing.stalls) add(stall.cycles);
+  cells += "," + std::string(timing.limited_by.name) + "," + exact(timing.limiter_busy);
+  for (const std::uint64_t cycles : timing.busy.units) add(cycles);
+  for (const std::uint64_t cycles : timing.busy.loads) add(cycles);
+  for (const std::uint64_t cycles : timing.critical_path) add(cycles);
+  return cells;
+}
+
 }  // namespace
 
 std::string layers_csv(const RunReport& report) {
   std::string csv =
       "name,op,dataflow,mapping,macs,cycles,utilization,dram_read_bytes,dram_write_bytes,"
       "stream_cycles,fold_bubble_cycles,start_cycles,drain_cycles";
-  if (report.total.timing) {
-    for (const Stall& stall : report.total.timing->stalls) csv += ",stall_" + stall.semaphore;
-  }
+  if (report.total.timing) csv += timing_titles(*report.total.timing);
   csv += "\n";
   for (const ReportLayer& layer : report.layers) {
     csv += csv_field(layer.name) + "," + csv_field(layer.operation) + "," + layer.dataflow + "," +
@@ -46,8 +69,7 @@ std::string layers_csv(const RunReport& report) {
       csv += std::to_string(layer.timing->stream_cycles) + "," +
              std::to_string(layer.timing->fold_bubble_cycles) + "," +
              std::to_string(layer.timing->start_cycles) + "," +
-             std::to_string(layer.timing->drain_cycles);
-      for (const Stall& stall : layer.timing->stalls) csv += "," + std::to_string(stall.cycles);
+             std::to_string(layer.timing->drain_cycles) + timing_cells(*layer.timing);
     } else {
       csv += ",,,";
     }

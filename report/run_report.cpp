@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/dram_bytes.h"
+#include "analysis/layer_edges.h"
 
 namespace qsim {
 namespace {
@@ -37,7 +38,11 @@ LayerTiming timing_of(const Program& program, const LayerAccount& account,
   timing.start_cycles = waits.start_cycles;
   timing.drain_cycles = waits.drain_cycles;
   timing.stalls = stalls_of(program, waited_semaphores(program, Unit::kExecute), waits.stalls);
-  timing.array_time = array_time(program, account, edges);
+  timing.busy = account.busy;
+  timing.critical_path = account.path.cycles;
+  timing.limited_by = limited_by(account.path.cycles);
+  timing.limiter_busy = limiter_busy(account);
+  timing.array_time = array_time(program, account);
   return timing;
 }
 

@@ -42,6 +42,10 @@ struct LayerTiming {
   std::uint64_t start_cycles = 0;  // as LayerWaits, stalls too
   std::uint64_t drain_cycles = 0;
   std::vector<Stall> stalls;  // one per semaphore that the execute unit waits for, also when 0
+  BusyCycles busy;
+  PathCycles critical_path{};
+  LimitedBy limited_by;
+  double limiter_busy = 0;
   std::vector<ArrayTimePart> array_time;
 };
 

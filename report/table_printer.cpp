@@ -9,69 +9,83 @@ namespace qsim {
 namespace {
 
 std::vector<std::string> layer_cells(const ReportLayer& layer) {
-  std::vector<std::string> cells = {layer.name, short_operation(layer.operation), layer.mapping,
-                                    with_thousands(layer.macs)};
-  if (layer.timing) {
-    cells.push_back(with_thousands(layer.timing->cycles));
-    cells.push_back(percent(layer.timing->utilization));
-  } else {
-    cells.insert(cells.end(), {"-", "-"});
-  }
-  cells.push_back(with_thousands(layer.dram_read_bytes + layer.dram_write_bytes));
-  return cells;
+  return {layer.name, short_operation(layer.operation), layer.mapping, with_thousands(layer.macs)};
 }
 
-// The share of each of `kinds` in one layer; "-": no such part.
-std::vector<std::string> share_cells(const ReportLayer& layer,
-                                     const std::vector<ArrayTimePart>& kinds) {
-  const std::vector<ArrayTimePart>& parts = layer.timing->array_time;
-  const std::vector<std::int64_t> tenths = tenths_of_percent(parts);
+// The share of one part of the array's time; "-": no such part.
+std::string share_cell(const LayerTiming& timing, const std::string& id) {
+  const std::vector<ArrayTimePart>& parts = timing.array_time;
+  const auto it = std::find_if(parts.begin(), parts.end(),
+                               [&](const ArrayTimePart& part) { return part.id == id; });
+  if (it == parts.end()) return "-";
+  return tenths_text(tenths_of_percent(parts)[static_cast<std::size_t>(it - parts.begin())]);
+}
+
+double share_of(std::uint64_t cycles, std::uint64_t total) {
+  return total == 0 ? 0 : static_cast<double>(cycles) / static_cast<double>(total);
+}
+
+std::vector<std::string> cost_cells(const RunReport& report, const ReportLayer& layer) {
   std::vector<std::string> cells = {layer.name};
-  for (const ArrayTimePart& kind : kinds) {
-    const auto it = std::find_if(parts.begin(), parts.end(),
-                                 [&](const ArrayTimePart& part) { return part.id == kind.id; });
-    cells.push_back(it == parts.end()
-                        ? "-"
-                        : tenths_text(tenths[static_cast<std::size_t>(it - parts.begin())]));
+  if (layer.timing) {
+    const LayerTiming& timing = *layer.timing;
+    cells.insert(cells.end(), {with_thousands(timing.cycles),
+                               percent(share_of(timing.cycles, report.total.timing->cycles)),
+                               percent(timing.utilization), share_cell(timing, "edge_lanes"),
+                               share_cell(timing, "fold_bubbles")});
+  } else {
+    cells.insert(cells.end(), 5, "-");
   }
+  cells.push_back(megabytes(layer.dram_read_bytes));
+  cells.push_back(megabytes(layer.dram_write_bytes));
+  cells.push_back(layer.timing ? limited_by_text(*layer.timing) : "-");
   return cells;
 }
 
 }  // namespace
 
+std::string limited_by_text(const LayerTiming& timing) {
+  std::string name(timing.limited_by.name);
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name + " " + percent(timing.limiter_busy);
+}
+
 void print_layers(const RunReport& report, std::ostream& out) {
   TextTable table;
-  table.columns = {{"layer"},
-                   {"operation", false, false},
-                   {"mapping", false, false},
-                   {"MACs", true, false},
-                   {"cycles", true, false},
-                   {"util", true, false},
-                   {"DRAM bytes", true, false}};
+  table.columns = {
+      {"layer"}, {"operation", false, false}, {"mapping", false, false}, {"MACs", true, false}};
   for (const ReportLayer& layer : report.layers) table.rows.push_back(layer_cells(layer));
   table.rows.push_back(layer_cells(report.total));
   out << layout(table);
 }
 
+void print_costs(const RunReport& report, std::ostream& out) {
+  TextTable table;
+  table.columns = {{"layer"},
+                   {"cycles", true, false},
+                   {"share", true, false},
+                   {"util", true, false},
+                   {"lanes", true, false},
+                   {"bubbles", true, false},
+                   {"read MB", true, false},
+                   {"write MB", true, false},
+                   {"limited by", false, false}};
+  for (const ReportLayer& layer : report.layers) table.rows.push_back(cost_cells(report, layer));
+  table.rows.push_back(cost_cells(report, report.total));
+  out << layout(table);
+}
+
 void print_where_the_cycles_went(const RunReport& report, std::ostream& out) {
   if (!report.total.timing || report.total.timing->cycles == 0) return;
-  const std::vector<ArrayTimePart>& kinds = report.total.timing->array_time;
-  const std::vector<std::int64_t> tenths = tenths_of_percent(kinds);
+  const std::vector<ArrayTimePart>& parts = report.total.timing->array_time;
+  const std::vector<std::int64_t> tenths = tenths_of_percent(parts);
   const std::int64_t pes = report.config.array_rows * report.config.array_cols;
   out << "where the cycles went (" << with_thousands(pes) << " PEs x "
       << with_thousands(report.total.timing->cycles) << " cycles = 100%)\n";
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string share = tenths_text(tenths[i]);
-    out << std::string(8 - share.size(), ' ') << share << "  " << kinds[i].label;
-    if (kinds[i].title != kinds[i].id) out << " (" << kinds[i].title << ")";
-    out << '\n';
+    out << std::string(8 - share.size(), ' ') << share << "  " << parts[i].label << '\n';
   }
-  TextTable table;
-  table.columns.push_back({"layer"});
-  for (const ArrayTimePart& kind : kinds) table.columns.push_back({kind.title, true, false});
-  for (const ReportLayer& layer : report.layers) table.rows.push_back(share_cells(layer, kinds));
-  table.rows.push_back(share_cells(report.total, kinds));
-  out << '\n' << layout(table);
 }
 
 void print_classes(const RunReport& report, std::ostream& out) {
@@ -106,6 +120,8 @@ void print_run(const RunReport& report, std::ostream& out) {
       << config.array_rows << "x" << config.array_cols << " PEs), engine " << report.engine
       << "\n\n";
   print_layers(report, out);
+  out << '\n';
+  print_costs(report, out);
   out << '\n';
   print_where_the_cycles_went(report, out);
   if (report.total.timing) {

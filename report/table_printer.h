@@ -1,5 +1,5 @@
-// A run for people: one row a layer, where the cycles went, what the network saw, and whether the
-// bytes agree.
+// A run for people: how each layer runs and what it costs, where the cycles went, what the network
+// saw, and whether the bytes agree.
 #pragma once
 
 #include <ostream>
@@ -8,15 +8,23 @@
 
 namespace qsim {
 
-// The four parts below, in this order, with a heading.
+// The five parts below, in this order, with a heading.
 void print_run(const RunReport& report, std::ostream& out);
 
-// Per layer: operation (short_operation), mapping, MACs, cycles, utilization, DRAM bytes; totals
-// last. Only names of layers are cut where the table would be too wide.
+// Per layer: operation (short_operation), mapping, MACs; totals last. Only names of layers are cut
+// where a table would be too wide.
 void print_layers(const RunReport& report, std::ostream& out);
 
-// The array's time over the whole run and per layer, in percent that add up to 100.0. Prints
-// nothing for an engine without time.
+// Per layer: cycles and their share of the run, utilization, idle lanes ("lanes") and bubbles of
+// the array's time, DRAM bytes, limited_by_text; totals last. "-" for what an engine without time
+// does not say.
+void print_costs(const RunReport& report, std::ostream& out);
+
+// "write bus 99.6%": LayerTiming::limited_by and limiter_busy.
+std::string limited_by_text(const LayerTiming& timing);
+
+// The array's time over the whole run, in percent that add up to 100.0. Prints nothing for an
+// engine without time.
 void print_where_the_cycles_went(const RunReport& report, std::ostream& out);
 
 // "chelsea-32x32: cat 97.3%, dog 1.2%"; without a scale the raw values, "workload: class 3: 255,

@@ -129,6 +129,11 @@ std::string with_thousands(std::int64_t number) {
   return "-" + with_thousands(std::uint64_t{0} - static_cast<std::uint64_t>(number));
 }
 
+std::string megabytes(std::uint64_t bytes) {
+  const double value = static_cast<double>(bytes) / 1e6;
+  return value < 999.9995 ? format("%.3f", value) : format("%.0f", value);
+}
+
 std::string percent(double share) { return format("%.1f%%", 100.0 * share); }
 
 std::string tenths_text(std::int64_t tenths) {

@@ -1,5 +1,5 @@
 // Columns of text for people: numbers to the right with thousands separators, text to the left, no
-// wider than 110 columns where cutting shrinkable text to 16 characters achieves that. No colour,
+// wider than 100 columns where cutting shrinkable text to 16 characters achieves that. No colour,
 // ever, so NO_COLOR holds.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace qsim {
 
-inline constexpr std::size_t kTableColumns = 110;
+inline constexpr std::size_t kTableColumns = 100;
 
 struct TableColumn {
   std::string title;
@@ -32,6 +32,7 @@ std::string short_operation(std::string_view operation);
 
 std::string with_thousands(std::uint64_t number);  // 1,234,567
 std::string with_thousands(std::int64_t number);
+std::string megabytes(std::uint64_t bytes);    // 1234567 -> "1.235"; from 1,000 MB on "1235"
 std::string percent(double share);             // 0.9731 -> "97.3%"
 std::string tenths_text(std::int64_t tenths);  // 973 -> "97.3%"
 std::string seconds_text(double seconds);      // "12.3 ms"

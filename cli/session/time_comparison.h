@@ -21,8 +21,6 @@ struct TimeComparison {
   std::optional<TimeDivergence> first;
 };
 
-using CommandTimes = std::array<std::vector<CommandTime>, kUnits>;
-
 // Throws InternalError when the two have other numbers of commands.
 TimeComparison compare_times(const CommandTimes& expected, const CommandTimes& found);
 

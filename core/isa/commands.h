@@ -80,6 +80,7 @@ inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"load", "exe
                                                                     "store"};
 
 enum class LoadMemory : std::uint8_t { kActivation = 0, kWeight = 1, kParameter = 2 };
+inline constexpr std::size_t kLoadMemories = 3;
 
 inline constexpr std::size_t kSemaphores = 16;
 inline constexpr int kSemaphoreBits = 4;

@@ -3,18 +3,15 @@ import json
 import sys
 
 run = json.load(sys.stdin)
-assert run["schema"] == "qsim.run/2", run["schema"]
+assert run["schema"] == "qsim.run/3", run["schema"]
 
 total = run["total"]
 print(f"{run['config']['name']}: {total['cycles']:,} cycles, {total['utilization']:.1%} of the array's work useful")
 for layer in sorted(run["layers"], key=lambda layer: -layer["cycles"]):
-    # In PE-cycles, by part (docs/reference/stats.md); the parts add up to all PEs in all of the layer's cycles.
-    parts = layer["array_time_pe_cycles"]
-    lost = {part: pe_cycles / sum(parts.values()) for part, pe_cycles in parts.items() if part != "useful"}
-    most = max(lost, key=lost.get, default=None)
-    reason = f"lost most to {most} ({lost[most]:.1%})" if most else "nothing lost"
+    # The unit with the largest share of the layer's critical path (docs/reference/stats.md).
+    limit = f"limited by {layer['limited_by'].replace('_', ' ')} ({layer['limiter_busy']:.1%})"
     print(f"  {layer['name']:8} {layer['cycles'] / total['cycles']:6.1%} of the time, "
-          f"utilization {layer['utilization']:6.1%}, {reason}")
+          f"utilization {layer['utilization']:6.1%}, {limit}")
 
 best = run["output"]["top"][0]
 print(f"the picture is a {best['label']} ({best['probability']:.1%})")

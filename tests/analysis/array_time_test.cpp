@@ -1,14 +1,12 @@
 // analysis/array_time.h and analysis/layer_edges.h
 #include "analysis/array_time.h"
 
-#include <algorithm>
 #include <numeric>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "analysis/layer_edges.h"
 #include "core/random.h"
-#include "report/table_printer.h"
 #include "tests/core/program_draft.h"
 #include "tests/report/sample_run.h"
 
@@ -24,22 +22,24 @@ std::uint64_t part(const std::vector<ArrayTimePart>& parts, const std::string& i
 
 TEST(ArrayTime, EveryPartOfTheSampleIsWhatItsTimesSay) {
   const RunReport report = sample_report();
-  // Layer 0, cycles 0..100: 30 of streaming with 480 streamed MACs of which 400 useful, 30 before
-  // the first fold, 40 after the last.
+  // Layer 0, cycles 0..100: 30 of streaming with 480 streamed MACs of which 400 useful; then the
+  // array waits for what the commands before and after it do.
   const auto& conv = report.layers[0].timing->array_time;
   EXPECT_EQ(part(conv, "useful"), 400u);
   EXPECT_EQ(part(conv, "edge_lanes"), 80u);
   EXPECT_EQ(part(conv, "fold_bubbles"), 0u);
-  EXPECT_EQ(part(conv, "start"), 30u * 16);
-  EXPECT_EQ(part(conv, "drain"), 40u * 16);
-  EXPECT_EQ(part(conv, "stall_act_ready"), 0u);
+  EXPECT_EQ(part(conv, "wait_activations"), 10u * 16);
+  EXPECT_EQ(part(conv, "wait_dram_latency"), 23u * 16);
+  EXPECT_EQ(part(conv, "wait_array_latency"), 18u * 16);
+  EXPECT_EQ(part(conv, "wait_post"), 10u * 16);
+  EXPECT_EQ(part(conv, "wait_post_latency"), 6u * 16);
+  EXPECT_EQ(part(conv, "wait_write_bus"), 3u * 16);
   // Layer 1, cycles 100..190: 20 of streaming, half of each fold a bubble.
   const auto& fc = report.layers[1].timing->array_time;
   EXPECT_EQ(part(fc, "useful"), 120u);
   EXPECT_EQ(part(fc, "edge_lanes"), 40u);
   EXPECT_EQ(part(fc, "fold_bubbles"), 10u * 16);
-  EXPECT_EQ(part(fc, "start"), 22u * 16);
-  EXPECT_EQ(part(fc, "drain"), 48u * 16);
+  EXPECT_EQ(part(fc, "wait_dram_latency"), 40u * 16);
 }
 
 TEST(ArrayTime, PartsOfARunAreTheSumsOfItsLayers) {
@@ -66,11 +66,11 @@ TEST(ArrayTime, AccountThatDoesNotAddUpIsABug) {
   LayerAccount layer;
   layer.end_cycle = 10;
   layer.stream_cycles = 4;
-  layer.idle_cycles = 6;
+  layer.path.waits[static_cast<std::size_t>(PathPart::kPost)] = 6;
   layer.macs = layer.streamed_macs = 64;
-  EXPECT_NO_THROW(array_time(program, layer, {}));
-  layer.idle_cycles = 5;
-  EXPECT_THROW(array_time(program, layer, {}), InternalError);
+  EXPECT_NO_THROW(array_time(program, layer));
+  layer.path.waits[static_cast<std::size_t>(PathPart::kPost)] = 5;
+  EXPECT_THROW(array_time(program, layer), InternalError);
 }
 
 TEST(ArrayTime, PrintedPercentagesAddUpToExactlyOneHundred) {
@@ -116,23 +116,11 @@ TEST(ArrayTime, StallWithinALayerStaysAStall) {
   result.times[3] = {{120, 123, 126}, {194, 196, 216}};
   RunReport report;
   add_layers(report, draft.program(), result);
-  const auto& conv = report.layers[0].timing->array_time;
-  EXPECT_EQ(part(conv, "stall_act_ready"), 8u * 16);
-  EXPECT_EQ(part(conv, "start"), 30u * 16);
-  EXPECT_EQ(part(conv, "drain"), 28u * 16);
-  // A stall's column has the name of the token; its words say what is waited for.
-  const auto stall = std::find_if(conv.begin(), conv.end(), [](const ArrayTimePart& entry) {
-    return entry.id == "stall_act_ready";
-  });
-  ASSERT_NE(stall, conv.end());
-  EXPECT_EQ(stall->title, "act_ready");
-  EXPECT_EQ(stall->label, "waiting for activations");
-  std::ostringstream text;
-  print_where_the_cycles_went(report, text);
-  EXPECT_NE(text.str().find("  waiting for activations (act_ready)\n"), std::string::npos);
-  EXPECT_NE(text.str().find("  useful MACs\n"), std::string::npos);
-  EXPECT_NE(text.str().find(" useful  "), std::string::npos) << text.str();
-  EXPECT_NE(text.str().find("  act_ready  "), std::string::npos) << text.str();
+  const LayerTiming& conv = *report.layers[0].timing;
+  ASSERT_EQ(conv.stalls.size(), 1u);
+  EXPECT_EQ(conv.stalls[0].cycles, 8u);
+  EXPECT_EQ(conv.start_cycles, 30u);
+  EXPECT_EQ(conv.drain_cycles, 28u);
 }
 
 }  // namespace

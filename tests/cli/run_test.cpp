@@ -47,7 +47,7 @@ std::size_t files_in(const std::filesystem::path& folder) {
 TEST(Run, JsonHasTheFieldsOfTheSchema) {
   const TestFolder folder;
   const Json json = run_json_of(folder, "--model " + folder.write("small.yaml", kSmall));
-  EXPECT_EQ(json["schema"], "qsim.run/2");
+  EXPECT_EQ(json["schema"], "qsim.run/3");
   EXPECT_EQ(json["engine"], "systemc");
   EXPECT_EQ(json["provenance"]["config_hash"].get<std::string>().rfind("fnv1a64:", 0), 0u);
   EXPECT_EQ(json["config"]["array_rows"], 16);
@@ -107,7 +107,7 @@ TEST(Run, OutFolderHoldsEverythingAndNothingHalfWritten) {
   const std::filesystem::path out = folder / "new/run";
   EXPECT_EQ(files_in(out), 5u);
   EXPECT_EQ(load_arch_config(out / "config.yaml").array_rows, 8);
-  EXPECT_EQ(Json::parse(read_file(out / "run.json"))["schema"], "qsim.run/2");
+  EXPECT_EQ(Json::parse(read_file(out / "run.json"))["schema"], "qsim.run/3");
   EXPECT_EQ(read_file(out / "layers.csv").rfind("name,op,", 0), 0u);
   const Tensor output = read_npy(out / "output.npy");
   EXPECT_EQ(output.shape, (Shape{1, 4, 3, 9}));

@@ -39,6 +39,15 @@ TEST(TextTable, NumbersHaveThousandsSeparators) {
   EXPECT_EQ(with_thousands(INT64_MIN), "-9,223,372,036,854,775,808");
 }
 
+TEST(TextTable, MegabytesHaveSevenCharactersAtMostUpToATerabyte) {
+  EXPECT_EQ(megabytes(0), "0.000");
+  EXPECT_EQ(megabytes(2'272), "0.002");
+  EXPECT_EQ(megabytes(116'734'400), "116.734");
+  EXPECT_EQ(megabytes(999'999'499), "999.999");
+  EXPECT_EQ(megabytes(999'999'500), "1000");
+  EXPECT_EQ(megabytes(999'999'000'000), "999999");
+}
+
 TEST(TextTable, NoLineIsWiderThanTheLimitAndNumbersAreNeverCut) {
   TextTable table;
   table.columns = {{"layer"}, {"mapping"}, {"cycles", true, false}};
@@ -55,8 +64,44 @@ TEST(TextTable, NoLineIsWiderThanTheLimitAndNumbersAreNeverCut) {
 TEST(TablePrinter, LayersHaveTheirNumbersAndTotalsStandLast) {
   const std::vector<std::string> lines = lines_of(printed(print_layers, sample_report()));
   ASSERT_EQ(lines.size(), 5u);
-  EXPECT_EQ(lines[2], "conv1     conv+relu  1 tile    400     100  25.0%          80");
-  EXPECT_EQ(lines[4], "total                          520     190  17.1%          96");
+  EXPECT_EQ(lines[2], "conv1     conv+relu  1 tile    400");
+  EXPECT_EQ(lines[4], "total                          520");
+}
+
+TEST(TablePrinter, CostsNameWhatLimitsEachLayerAndTheRun) {
+  RunReport report = sample_report();
+  report.layers[0].dram_read_bytes = 1'234'567;
+  const std::vector<std::string> lines = lines_of(printed(print_costs, report));
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[0],
+            "layer     cycles   share   util  lanes  bubbles  read MB  write MB  limited by");
+  EXPECT_EQ(lines[2],
+            "conv1        100   52.6%  25.0%   5.0%        -    1.235     0.000  dependence 47.0%");
+  EXPECT_EQ(lines[3],
+            "fc, last      90   47.4%   8.3%   2.8%    11.1%    0.000     0.000  dependence 71.1%");
+  EXPECT_EQ(lines[4],
+            "total        190  100.0%  17.1%   3.9%     5.3%    0.000     0.000  dependence 58.4%");
+}
+
+TEST(TablePrinter, CostsAreNoWiderThanTheLimitWithNumbersOfTenDigits) {
+  RunReport report = sample_report();
+  for (ReportLayer* layer : {&report.layers[0], &report.total}) {
+    layer->name = std::string(30, 'n');
+    layer->timing->cycles = 9'999'999'999;
+    layer->dram_read_bytes = layer->dram_write_bytes = 999'999'999'999;
+  }
+  for (const std::string& line : lines_of(printed(print_costs, report))) {
+    EXPECT_LE(line.size(), kTableColumns) << line;
+  }
+}
+
+TEST(TablePrinter, EngineWithoutTimeSaysOnlyTheBytes) {
+  RunResult result = sample_result();
+  result.times = {};
+  RunReport report;
+  add_layers(report, sample_program(), result);
+  EXPECT_EQ(lines_of(printed(print_costs, report))[2],
+            "conv1          -      -     -      -        -    0.000     0.000  -");
 }
 
 TEST(TablePrinter, OperationsAreShortAndMappingsWholeHoweverLongANameIs) {
@@ -82,10 +127,11 @@ TEST(TablePrinter, WhereTheCyclesWentAddsUpInEveryRow) {
     total += share;
     ++parts;
   }
-  EXPECT_EQ(parts, 5);
+  EXPECT_EQ(parts, 9);
   EXPECT_NEAR(total, 100.0, 1e-9);  // decimal text, not a measurement
   EXPECT_NE(text.find("16 PEs x 190 cycles"), std::string::npos);
-  EXPECT_NE(text.find("useful MACs"), std::string::npos);
+  EXPECT_NE(text.find("17.1%  useful MACs\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("33.2%  waiting for the latency of DRAM\n"), std::string::npos) << text;
 }
 
 TEST(TablePrinter, ClassesAndVerifyLineReadAsSentences) {
@@ -110,7 +156,7 @@ TEST(TablePrinter, NothingHasColour) {
 
 TEST(JsonPrinter, HasEveryFieldThatScriptsRelyOn) {
   const Json json = Json::parse(run_json(sample_report()));
-  EXPECT_EQ(json.at("schema"), "qsim.run/2");
+  EXPECT_EQ(json.at("schema"), "qsim.run/3");
   for (const char* key :
        {"version", "commit", "argv", "seed", "config_hash", "model_hash", "input_hash"}) {
     EXPECT_TRUE(json.at("provenance").contains(key)) << key;
@@ -130,6 +176,17 @@ TEST(JsonPrinter, HasEveryFieldThatScriptsRelyOn) {
   EXPECT_EQ(layer.at("stalls").at("act_ready"), 0);
   EXPECT_EQ(layer.at("start_cycles"), 30);
   EXPECT_EQ(layer.at("drain_cycles"), 40);
+  EXPECT_EQ(layer.at("limited_by"), "dependence");
+  EXPECT_EQ(layer.at("limiter_busy"), 0.47);
+  const Json path = {{"array", 30},       {"fold_bubbles", 0},  {"weights", 0},
+                     {"activations", 10}, {"parameters", 0},    {"write_bus", 3},
+                     {"post", 10},        {"dram_latency", 23}, {"array_latency", 18},
+                     {"post_latency", 6}};
+  EXPECT_EQ(layer.at("critical_path_cycles"), path);
+  const Json busy = {{"load", 10}, {"execute", 30}, {"post", 10}, {"store", 3}};
+  EXPECT_EQ(layer.at("busy_cycles"), busy);
+  const Json read_bus = {{"activations", 10}, {"weights", 0}, {"parameters", 0}};
+  EXPECT_EQ(layer.at("read_bus_cycles"), read_bus);
   const Json& total = json.at("total");
   EXPECT_EQ(total.at("macs"), 520);
   EXPECT_EQ(total.at("cycles"), 190);
@@ -186,12 +243,18 @@ TEST(LayersCsv, HasOneLineALayerAndQuotesWhatNeedsQuotes) {
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0],
             "name,op,dataflow,mapping,macs,cycles,utilization,dram_read_bytes,dram_write_bytes,"
-            "stream_cycles,fold_bubble_cycles,start_cycles,drain_cycles,stall_act_ready");
+            "stream_cycles,fold_bubble_cycles,start_cycles,drain_cycles,stall_act_ready,"
+            "limited_by,limiter_busy,busy_load,busy_execute,busy_post,busy_store,"
+            "read_bus_activations,read_bus_weights,read_bus_parameters,path_array,"
+            "path_fold_bubbles,path_weights,path_activations,path_parameters,path_write_bus,"
+            "path_post,path_dram_latency,path_array_latency,path_post_latency");
   EXPECT_EQ(lines[1],
-            "conv1,conv2d+relu,weight_stationary,1 tile,400,100,0.250000,40,40,30,0,30,40,0");
+            "conv1,conv2d+relu,weight_stationary,1 tile,400,100,0.250000,40,40,30,0,30,40,0,"
+            "dependence,0.470000,10,30,10,3,10,0,0,30,0,0,10,0,3,10,23,18,6");
   EXPECT_EQ(
       lines[2],
-      "\"fc, last\",fully_connected,weight_stationary,1 tile,120,90,0.083333,8,8,20,10,22,48,0");
+      "\"fc, last\",fully_connected,weight_stationary,1 tile,120,90,0.083333,8,8,20,10,22,48,0,"
+      "dependence,0.711111,2,20,2,2,2,0,0,10,10,0,2,0,2,2,40,18,6");
 }
 
 TEST(Sheet, ListOfSentencesIsNeverCut) {

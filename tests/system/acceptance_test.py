@@ -97,6 +97,8 @@ def every_array_cycle_has_a_cause():
             parts = layer["array_time_pe_cycles"]
             assert sum(parts.values()) == 256 * layer["cycles"], layer["name"]
             assert parts["useful"] == layer["macs"]
+            assert sum(layer["critical_path_cycles"].values()) == layer["cycles"], layer["name"]
+            assert sum(layer["read_bus_cycles"].values()) == layer["busy_cycles"]["load"], layer["name"]
         assert sum(layer["cycles"] for layer in run["layers"]) == run["total"]["cycles"]
 
 

@@ -11,14 +11,14 @@ from matplotlib import pyplot  # noqa: E402  (after the backend is chosen)
 BLUE, ORANGE, PURPLE, RED, SKY, GREY, GREEN = (
     "#0072B2", "#E69F00", "#CC79A7", "#D55E00", "#56B4E9", "#999999", "#009E73")
 
-# The parts of docs/reference/stats.md, in the order of qsim's table.
+# The parts of docs/reference/stats.md, in the order of qsim's list; some of them drawn as one.
 PARTS = (
-    ("useful", "useful MACs", BLUE, "white"),
-    ("edge_lanes", "idle lanes", ORANGE, "black"),
-    ("fold_bubbles", "bubbles", PURPLE, "black"),
-    ("stall_weight_ready", "weight_ready", RED, "white"),
-    ("start", "start", SKY, "black"),
-    ("drain", "drain", GREY, "black"),
+    (("useful",), "useful MACs", BLUE, "white"),
+    (("edge_lanes",), "idle lanes", ORANGE, "black"),
+    (("fold_bubbles",), "bubbles", PURPLE, "black"),
+    (("wait_weights", "wait_activations", "wait_parameters"), "waits: read bus", RED, "white"),
+    (("wait_write_bus", "wait_post"), "waits: write bus, POST", SKY, "black"),
+    (("wait_dram_latency", "wait_array_latency", "wait_post_latency"), "waits: latency", GREY, "black"),
 )
 SMALLEST_LABELLED_SHARE = 0.07
 BUS_LINE_DEGREES = 31  # as steep as the bus lines come out in this size
@@ -44,11 +44,11 @@ def as_svg(figure, about):
 def shares(counts):
     """The parts of a layer's array time, each from 0 to 1."""
     parts = counts["array_time_pe_cycles"]
-    unknown = set(parts) - {key for key, *_ in PARTS}
+    unknown = set(parts) - {key for keys, *_ in PARTS for key in keys}
     if unknown:
         raise SystemExit(f"first_hour: no colour for {', '.join(sorted(unknown))}")
     whole = sum(parts.values())
-    return [parts.get(key, 0) / whole for key, *_ in PARTS]
+    return [sum(parts.get(key, 0) for key in keys) / whole for keys, *_ in PARTS]
 
 
 def array_time(data, about):

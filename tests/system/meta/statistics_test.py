@@ -55,6 +55,8 @@ OTHERS = (
 )
 # Maps whose keys are names of semaphores, units, parts or fields, which have tables of their own.
 NAMED = {"stalls", "array_time_pe_cycles", "units", "config"}
+# What stands before such a name in a column of layers.csv.
+PREFIXES = "^(stall|busy|read_bus|path)_"
 # What only a broken engine makes other than zero.
 ZERO_HERE = {"run.verify.mismatches"}  # tests/report has it
 
@@ -153,7 +155,7 @@ def check_csv(folder, words, faults):
     with open(folder / "out/layers.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     for column in rows[0]:
-        name = re.sub("^stall_", "", column)
+        name = re.sub(PREFIXES, "", column)
         if name not in words:
             faults.append(f"docs/reference/stats.md lacks the column {column} of layers.csv")
         if not any(row[column] not in ("", "0") for row in rows) and not column.startswith("stall_"):
