@@ -1,8 +1,8 @@
 #include "compiler/lowering/constants.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
+
+#include "compiler/lowering/fold_bytes.h"
 
 namespace qsim {
 namespace {
@@ -31,32 +31,6 @@ std::vector<std::int64_t> depth_of_lanes(const PlannedLayer& planned, const Arch
                    : (y * picture.width + x) * picture.channels + c;
   }
   return depth;
-}
-
-// The bytes at `from`, from + pitch, ... side by side.
-template <typename Word>
-Word gathered(const std::int8_t* from, std::int64_t pitch) {
-  static_assert(std::endian::native == std::endian::little);
-  Word word = 0;
-#pragma GCC unroll 8
-  for (unsigned i = 0; i < sizeof(Word); ++i) {
-    word |= static_cast<Word>(static_cast<std::uint8_t>(from[i * pitch])) << (8 * i);
-  }
-  return word;
-}
-
-// A fold whose `rows` x `columns` weights are all there. Column c's lie from from[c * pitch] on,
-// that of row r at depth[r]; a row of the fold is written in whole words.
-template <typename Word>
-void pack_whole_fold(const std::int8_t* from, std::int64_t pitch, const std::int64_t* depth,
-                     std::int64_t rows, std::int64_t columns, std::int8_t* to) {
-  constexpr auto kColumns = static_cast<std::int64_t>(sizeof(Word));
-  for (std::int64_t first = 0; first < columns; first += kColumns) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const Word word = gathered<Word>(from + first * pitch + depth[r], pitch);
-      std::memcpy(to + r * columns + first, &word, sizeof word);
-    }
-  }
 }
 
 class WeightPacker {
@@ -105,12 +79,16 @@ class WeightPacker {
 
   void pack_chunk(std::int64_t block, const WeightChunk& chunk) {
     for (std::int64_t p = chunk.planes.begin; p < chunk.planes.end; ++p) {
+      if (p + kPlanesAtOnce <= chunk.planes.end && pack_planes(block, p)) {
+        p += kPlanesAtOnce - 1;
+        continue;
+      }
       for (std::int64_t ky = chunk.kernel_rows.begin; ky < chunk.kernel_rows.end; ++ky) {
         for (std::int64_t kx = chunk.kernel_cols.begin; kx < chunk.kernel_cols.end; ++kx) {
           if (planned_.geometry.is_identity) {
             pack_identity_fold(block, p);
           } else {
-            pack_fold(block, p, ky, kx);
+            pack_one(fold_weights(block, p, ky, kx));
           }
           next_ += arch_.array_rows * arch_.array_cols;
         }
@@ -118,24 +96,51 @@ class WeightPacker {
     }
   }
 
-  void pack_fold(std::int64_t block, std::int64_t plane, std::int64_t ky, std::int64_t kx) {
+  std::int64_t columns_of(std::int64_t block) const {
+    return std::min(arch_.array_cols,
+                    planned_.layer->output.shape.channels - block * arch_.array_cols);
+  }
+
+  FoldWeights fold_weights(std::int64_t block, std::int64_t plane, std::int64_t ky,
+                           std::int64_t kx) const {
     const FusedLayer& layer = *planned_.layer;
     const Window& window = layer.window;
-    const std::int64_t first = block * arch_.array_cols;
-    const std::int64_t columns = std::min(arch_.array_cols, layer.output.shape.channels - first);
-    const std::int64_t rows = arch_.array_rows;
-    const std::int64_t* depth = depth_.data() + plane * rows;
     const std::int64_t pitch = window.kernel_h * window.kernel_w * layer.depth;
-    const std::int8_t* from =
-        layer.weights.data() + first * pitch + (ky * window.kernel_w + kx) * layer.depth;
-    if (columns == arch_.array_cols && *std::min_element(depth, depth + rows) >= 0) {
-      const auto pack_whole =
-          columns % 8 == 0 ? pack_whole_fold<std::uint64_t> : pack_whole_fold<std::uint32_t>;
-      return pack_whole(from, pitch, depth, rows, columns, next_);
+    return {layer.weights.data() + block * arch_.array_cols * pitch +
+                (ky * window.kernel_w + kx) * layer.depth,
+            pitch, depth_.data() + plane * arch_.array_rows, arch_.array_rows, columns_of(block)};
+  }
+
+  bool is_whole(const FoldWeights& fold) const {
+    return fold.columns == arch_.array_cols &&
+           *std::min_element(fold.depth, fold.depth + fold.rows) >= 0;
+  }
+
+  // Packs several planes and returns true where pack_neighbouring_planes() can: those of a
+  // flattened picture, channels first, are its neighbouring columns.
+  bool pack_planes(std::int64_t block, std::int64_t plane) {
+    if (!planned_.geometry.is_vector || planned_.geometry.is_identity ||
+        arch_.array_cols % kPlanesAtOnce != 0) {
+      return false;
     }
-    for (std::int64_t c = 0; c < columns; ++c, from += pitch) {
-      for (std::int64_t r = 0; r < rows; ++r) {
-        if (depth[r] >= 0) next_[r * arch_.array_cols + c] = from[depth[r]];
+    const FoldWeights fold = fold_weights(block, plane, 0, 0);
+    if (!is_whole(fold)) return false;
+    for (std::int64_t r = 0; r < fold.rows; ++r) {
+      for (std::int64_t p = 1; p < kPlanesAtOnce; ++p) {
+        if (fold.depth[p * fold.rows + r] != fold.depth[r] + p) return false;
+      }
+    }
+    pack_neighbouring_planes(fold, next_);
+    next_ += kPlanesAtOnce * arch_.array_rows * arch_.array_cols;
+    return true;
+  }
+
+  void pack_one(const FoldWeights& fold) {
+    if (is_whole(fold)) return pack_fold(fold, next_);
+    for (std::int64_t c = 0; c < fold.columns; ++c) {
+      const std::int8_t* from = fold.from + c * fold.pitch;
+      for (std::int64_t r = 0; r < fold.rows; ++r) {
+        if (fold.depth[r] >= 0) next_[r * arch_.array_cols + c] = from[fold.depth[r]];
       }
     }
   }
