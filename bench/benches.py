@@ -19,7 +19,7 @@ def config(name):
 class Bench:
     name: str
     what: str
-    quiet_seconds: int  # what it takes on a quiet machine, for who waits
+    quiet_seconds: int  # what it takes on a quiet machine, to tell the user
     commands: Callable  # build folder -> list of commands
     why_not: Callable = lambda build: ""  # build folder -> why it cannot run here; empty if it can
 

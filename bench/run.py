@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the benchmarks, prints their figures, and holds them against a baseline; ./dev bench calls it.
+"""Runs the benchmarks, prints their figures, and compares them with a baseline; ./dev bench calls it.
 
 Exit codes: 0; 1 a benchmark failed; 2 usage; 3 a base that cannot be read, or a file that cannot be
 written; 6 a figure is missing or worse than the base's by more than 10%, or none could be judged; 130 interrupted, what had
@@ -42,7 +42,7 @@ def parse_arguments():
     parser.add_argument("--only", action="append", default=[], metavar="NAME",
                         help="only this benchmark; may be repeated")
     parser.add_argument("--json", metavar="FILE|-", help="keep the figures, schema qsim.bench/1")
-    parser.add_argument("--against", metavar="BASE", help="hold the figures against a file of --json, or a "
+    parser.add_argument("--against", metavar="BASE", help="compare the figures with a file of --json, or a "
                         "name of bench/baselines")
     parser.add_argument("--page", action="store_true",
                         help="rewrite docs/reference/cost_growth.md and its pictures")

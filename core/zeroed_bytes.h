@@ -7,7 +7,7 @@
 namespace qsim {
 
 // Of a large area a page takes memory when it is first written, not before. Neither copied nor
-// moved: who holds a span of the bytes may rely on them as long as this object lives.
+// moved: the holder of a span of the bytes may rely on them as long as this object lives.
 class ZeroedBytes {
  public:
   explicit ZeroedBytes(std::size_t size);  // throws std::bad_alloc

@@ -42,7 +42,7 @@ std::string table_text(const SheetTable& table) {
   TextTable text;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const bool number = is_number_column(table, c);
-    // Names stand in the first column; what is said of them is never cut.
+    // Names are in the first column; what is said of them is never cut.
     text.columns.push_back({words(table.columns[c]), number, c == 0 && !number});
   }
   for (const auto& row : table.rows) {

@@ -139,7 +139,7 @@ std::unique_ptr<GoldenRunner> GoldenSelection::runner(const Graph& graph, Golden
 std::vector<Tensor> GoldenSelection::run_once(const Graph& graph, const Tensor& input,
                                               const std::vector<bool>& kept) {
   if (backends_.front() == GoldenBackend::kCuda) {
-    const std::unique_ptr<GoldenRunner> chosen = runner(graph);  // the CPU's, if it stands in
+    const std::unique_ptr<GoldenRunner> chosen = runner(graph);  // the CPU's, if it replaces it
     if (chosen->backend() == GoldenBackend::kCuda) return kept_of(chosen->run(input), kept);
   }
   const golden::ExecutorOptions options{.kept_layers = kept, .pack_ahead = false};

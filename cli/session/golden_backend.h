@@ -73,8 +73,8 @@ class GoldenSelection {
   // Of every backend, each keeping every layer.
   std::vector<std::unique_ptr<GoldenRunner>> runners(const Graph& graph);
 
-  // runner()'s fall-back, for who makes an executor of its own: whether the CPU may take what the
-  // GPU has refused, and the switch to it, with the note.
+  // runner()'s fall-back, for a caller that makes an executor of its own: whether the CPU may take
+  // what the GPU has refused, and the switch to it, with the note.
   bool cpu_may_stand_in() const;
   void use_cpu_for(const Graph& graph, const Error& reason);
 

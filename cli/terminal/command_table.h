@@ -17,14 +17,14 @@ struct CommandRow {
 };
 
 // What `qsim --help` prints, or `qsim golden --help` (the commands whose first word is `golden`),
-// where `argv` asks for one of them: options of every command can stand before it, anything after.
+// where `argv` asks for one of them: options of every command may come before it, anything after.
 std::optional<std::string> help_on_commands(const std::vector<std::string>& argv);
 
 // Whether a command's name begins with this word.
 bool is_command_word(const std::string& word);
 
 // The row that `argv` calls (run when it names none), and the words left when its name is taken
-// out. Only options of every command can stand before the name. Throws Error (exit code 2) for a
+// out. Only options of every command may come before the name. Throws Error (exit code 2) for a
 // name that is not there, naming the nearest.
 std::pair<const CommandRow*, std::vector<std::string>> split_command(
     const std::vector<std::string>& argv);

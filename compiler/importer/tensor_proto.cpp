@@ -37,7 +37,7 @@ std::int64_t data_bytes(const Shape& shape, std::int64_t elem_bytes, const std::
   }
 }
 
-// The tensor's bytes in little-endian element order, or nothing when the values stand in the typed
+// The tensor's bytes in little-endian element order, or nothing when the values are in the typed
 // fields.
 ReadBytes stored_bytes(const TensorProto& proto, std::int64_t expected, const TensorFiles& files,
                        const std::string& where) {

@@ -9,7 +9,8 @@
 
 namespace qsim {
 
-// The compiler's use of the semaphores; docs/reference/isa.md lists who raises and lowers them.
+// The compiler's use of the semaphores; docs/reference/isa.md lists which unit raises and lowers
+// each.
 enum class Token : std::uint8_t {
   kActReady,     // LOAD -> EXECUTE: an activation slot is filled
   kActFree,      // EXECUTE -> LOAD: it has been read for the last time

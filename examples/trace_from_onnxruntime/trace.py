@@ -150,7 +150,7 @@ def main(arguments):
         tracer.visit(node)
     trace = {"schema": "qsim.trace/1", "name": pathlib.Path(arguments[0]).stem,
              "input": tracer.input, "layers": tracer.layers}
-    # Last, and at once: what stands here says that the tensors are whole.
+    # Last, and at once: this file says that the tensors are whole.
     unfinished = folder / ".trace.yaml.part"
     unfinished.write_text(yaml.safe_dump(trace, sort_keys=False, default_flow_style=None))
     unfinished.replace(folder / "trace.yaml")

@@ -10,7 +10,7 @@ from torch import nn
 
 @dataclass(frozen=True)
 class LayerSpec:
-    """One layer with weights; `pool` names the 2x2 max-pool behind it, `relu` is false for the logits alone."""
+    """One layer with weights; `pool` names the 2x2 max-pool after it, `relu` is false for the logits alone."""
 
     name: str
     kind: str
@@ -38,7 +38,7 @@ LAYERS = (
 
 
 class Vgg8(nn.Module):
-    """float [N, 3, 32, 32] -> float logits [N, 10]; batch norm and ReLU behind every layer but the last."""
+    """float [N, 3, 32, 32] -> float logits [N, 10]; batch norm and ReLU after every layer but the last."""
 
     def __init__(self, dropout):
         super().__init__()
@@ -100,7 +100,7 @@ def folded_preactivation(spec, weights, x):
 
 
 def after_layer(spec, x):
-    """ReLU and pooling behind a layer; both are monotone, so they work alike on floats and on quantized values."""
+    """ReLU and pooling after a layer; both are monotone, so they work alike on floats and on quantized values."""
     if spec.relu:
         x = x.clamp(min=0)
     if not spec.pool:

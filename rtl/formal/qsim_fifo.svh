@@ -1,5 +1,5 @@
 // Properties of qsim_fifo, in its scope: the count is that of a plain counter, and an entry chosen
-// at will among all that are ever pushed comes out unchanged, behind exactly those before it.
+// at will among all that are ever pushed comes out unchanged, after exactly those before it.
 localparam int unsigned IntDepth = Depth;
 (* anyseq *) wire choose;
 logic [31:0] entries_q = '0;    // the plain counter

@@ -1,5 +1,5 @@
 // Every option of every command in its good form, and a wrong value of each that takes one. What is
-// run here is recorded: tests/system/provoked.py holds the record against `--help`.
+// run here is recorded: tests/system/meta/provoked.py compares the record with `--help`.
 #include <gtest/gtest.h>
 
 #include "files/npy.h"

@@ -1,5 +1,5 @@
 // The cost model's estimates, term by term: each case is worked out on paper from the sizes of one
-// tiling. tests/sim/systemc/estimate_test.cpp holds the estimates against the engine's cycles.
+// tiling. tests/sim/systemc/estimate_test.cpp compares the estimates with the engine's cycles.
 #include "compiler/lowering/cost_model.h"
 
 #include <gtest/gtest.h>

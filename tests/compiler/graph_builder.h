@@ -9,7 +9,7 @@
 
 namespace qsim::testing {
 
-// Appends layers behind each other; each reads the one before.
+// Appends layers one after the other; each reads the one before.
 class GraphBuilder {
  public:
   GraphBuilder(std::uint64_t seed, Value input) : random_(seed) {

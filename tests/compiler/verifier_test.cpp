@@ -360,7 +360,7 @@ TEST(Verifier, DataThatIsLostOrTakenFromElsewhereIsFound) {
                    "wrote for another layer");
 }
 
-// The weights of tile 2 end early, and the words behind them are still there from tile 0.
+// The weights of tile 2 end early, and the words after them are still there from tile 0.
 TEST(Verifier, ReadsOfASlotThatWasHandedBackAreFound) {
   expect_violation([](ProgramDraft& p) { fields<Load>(p, 6).run_bytes = 128; },
                    "execute command 2 (first tile 2, n 0..1, y 2..4, x 0..4, c 0..4): words 0..36 "
@@ -368,7 +368,7 @@ TEST(Verifier, ReadsOfASlotThatWasHandedBackAreFound) {
                    "0..2, x 0..4, c 0..4) wrote before the slot was handed back");
 }
 
-// The second half of a command's work as a command behind it, which takes over the signals.
+// The second half of a command's work as a command after it, which takes over the signals.
 template <typename Fields>
 Fields& split(ProgramDraft& p, std::size_t index) {
   auto& stream = p.stream(Command{0, 0, Fields{}}.unit());
@@ -407,7 +407,7 @@ TEST(Verifier, UsedSlotMayBeFilledBySeveralCommands) {
   EXPECT_EQ(joined(verify(program.program(), sample::tiny_arch())), "");
 }
 
-// What an earlier turn left stays old behind every command of the new one.
+// What an earlier turn left stays old after every command of the new one.
 TEST(Verifier, ReadsOfAUsedSlotBehindItsSecondCommandAreFound) {
   expect_violation(
       [](ProgramDraft& p) {

@@ -183,7 +183,7 @@ TEST(CommandStreams, AnOriginThatUnitsShareIsKeptOnce) {
   }
 }
 
-// A tile's parameters are loaded behind the weights of a later one.
+// A tile's parameters are loaded after the weights of a later one.
 TEST(CommandStreams, AnOriginAFewCommandsBackIsFoundAgain) {
   CommandStreams streams;
   for (std::int32_t tile = 0; tile < 100; ++tile) {

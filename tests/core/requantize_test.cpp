@@ -157,7 +157,7 @@ TEST(Requantize, NeverFallsWhenThePsumRises) {
   }
 }
 
-// What lets the compiler move max-pool and ReLU before or behind the requantization.
+// What lets the compiler move max-pool and ReLU before or after the requantization.
 TEST(Requantize, CommutesWithMaxPoolAndRelu) {
   const std::uint64_t seed = 12;
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """failing_calls_test.py QSIM LIBRARY: every system call with which a command writes a file fails once, in
-turn: no half file stands under a final name, no temporary is left, and exit code 3 comes with one line."""
+turn: no half file has a final name, no temporary is left, and exit code 3 comes with one line."""
 import errno
 import os
 import sys

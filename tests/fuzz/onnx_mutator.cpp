@@ -95,7 +95,7 @@ std::string changed(Random& random, std::string old) {
   return {bytes.begin(), bytes.end()};
 }
 
-// A string that stands elsewhere in the model, so that names come to refer to something else.
+// A string that is elsewhere in the model, so that names come to refer to something else.
 const std::string* borrowed(Random& random, const std::vector<Message*>& all) {
   const Message& message = *all[below(random, all.size())];
   const Reflection& reflection = *message.GetReflection();

@@ -1,5 +1,5 @@
 // Writes a first corpus: for every target a few small inputs that its reader takes, so that fuzzing
-// starts behind the door. usage: fuzz_seeds FOLDER (a folder a target is made in it)
+// starts past the first checks. usage: fuzz_seeds FOLDER (a folder a target is made in it)
 #include <cstdio>
 #include <sstream>
 

@@ -35,7 +35,7 @@ Tensor run_plain(const Value& input_value, const Operation& operation, const Val
 }
 
 // Differences to the zero point 1 are 0 1 / 2 3, the kernel is 1 -1 / 2 3, one column of padding
-// stands on the left: psums 2*3 = 6 and -1 + 2*2 + 3*3 = 12; with the bias 11 and 17.
+// is on the left: psums 2*3 = 6 and -1 + 2*2 + 3*3 = 12; with the bias 11 and 17.
 Tensor padded_convolution(RoundingMode rounding) {
   const Conv2d conv{{2, 2, 1, 1, 0, 1, 0, 0},
                     int8({1, 2, 2, 1}, {1, -1, 2, 3}),

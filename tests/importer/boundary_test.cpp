@@ -106,7 +106,7 @@ TEST(ImporterBoundary, HeightAndWidthKeepTheirPlaces) {
   EXPECT_EQ(graph.layers[0].output.shape, (ImageShape{1, 4, 5, 3}));
 }
 
-// The first Transpose says that the file's input is channels-last; a second one, or one behind a
+// The first Transpose says that the file's input is channels-last; a second one, or one after a
 // layer, would move elements.
 TEST(ImporterBoundary, OneTransposeNamesTheInputsLayout) {
   const auto turn = [](TestModel& m, const std::string& next, const std::string& name) {

@@ -155,7 +155,7 @@ TEST(LargeModel, AWrongNumberOfBytesIsNamedAsThatOfASmallTensorIs) {
       << error;
 }
 
-// Messages of a field that stands twice are merged, and the last raw_data of a tensor counts.
+// Messages of a field that occurs twice are merged, and the last raw_data of a tensor counts.
 TEST(LargeModel, AnUnusualFileMeansWhatProtobufSays) {
   const TestFolder folder;
   const Graph graph = large_graph();
@@ -197,7 +197,7 @@ TEST(LargeModel, AnUnusualFileMeansWhatProtobufSays) {
   // raw_data, the last field, that is longer than its tensor, though not than the file.
   const std::string tensor = right.SerializeAsString();
   const std::string cut = delimited('\x3a', delimited('\x2a', tensor.substr(0, tensor.size() - 5)));
-  // Its end would be that of the producer's name behind it: five bytes.
+  // Its end would be that of the producer's name after it: five bytes.
   write_text(folder / "cut.onnx", cut + "\x12\x03" + "abc" + model.SerializeAsString());
   EXPECT_FALSE(read_model_outline(HeldFile(folder / "cut.onnx")));
   EXPECT_EQ(import_error(folder / "cut.onnx").code, ExitCode::kBadInput);

@@ -61,7 +61,7 @@ class TestModel {
   // Puts a node without attributes before node `next`, on the way to it.
   onnx::NodeProto& insert_before(const std::string& next, const std::string& op_type,
                                  const std::string& name);
-  // Ends the graph behind node `name`, with an output of that type and rank.
+  // Ends the graph after node `name`, with an output of that type and rank.
   void end_after(const std::string& name, onnx::TensorProto::DataType type, int rank);
   // Makes the graph begin with an input of that type in place of QuantizeLinear.
   void begin_with(onnx::TensorProto::DataType type, std::initializer_list<std::int64_t> shape);

@@ -136,7 +136,7 @@ TEST(ModelParts, MemoryIsNoLessThanProtobufs) {
 constexpr std::int64_t kChannels = 448;
 constexpr std::int64_t kSharedBytes = kChannels * kChannels;  // less than is asked for by itself
 
-// `count` 1x1 convolutions behind each other that share their one weight tensor.
+// `count` 1x1 convolutions one after the other that share their one weight tensor.
 TestModel model_of_shared_weights(int count) {
   TestModel model;
   model.begin_with(onnx::TensorProto::UINT8, {1, kChannels, 1, 1});

@@ -60,7 +60,7 @@ void expect_output(const fs::path& test, const Graph& graph) {
             read_tensor(data / "output_0.pb"));
 }
 
-// A refusal that stands before any node: opset, inputs, outputs.
+// A refusal that comes before any node: opset, inputs, outputs.
 bool names_the_model(const std::string& message) {
   const char* starts[] = {"opset ", "no opset_import", "input '", "no input", "output"};
   return std::any_of(std::begin(starts), std::end(starts),

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// raw_data is found by where it stands in this object's proto.
+// raw_data is found by where it is in this object's proto.
 static_assert(!std::is_copy_constructible_v<ModelFile> && !std::is_move_constructible_v<ModelFile>);
 
 TestModel model_of(char weight) {

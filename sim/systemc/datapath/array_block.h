@@ -115,7 +115,8 @@ inline std::size_t folds_at_once(const LaneView& view, std::size_t blocks, std::
 template <typename V, std::size_t kVectors, std::size_t kMaxPixels>
 void run_blocks(const LaneView& view) {
   // Blocks are of equal size, so those of a view with more than kFewPixels have more too, and each
-  // block judges by its own size what ArrayOperands judged by the view's: who adds the sums.
+  // block judges by its own size what ArrayOperands judged by the view's: which of the two adds the
+  // sums.
   static_assert(!V::kAddsBias || kMaxPixels >= 2 * kFewPixels + 1);
   static constexpr auto kBlocks = make_blocks<V, kVectors>(std::make_index_sequence<kMaxPixels>());
   constexpr std::size_t kColumns = kVectors * V::kLanes;

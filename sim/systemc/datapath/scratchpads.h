@@ -1,5 +1,6 @@
 // The on-chip memories of one run as plain bytes: what the units read and write, checked against
-// the memories' ends. No time and no ports; who may touch which word when is up to the tokens.
+// the memories' ends. No time and no ports; which unit may touch which word when is up to the
+// tokens.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The commands of golden_cuda_check, which holds the CUDA golden against golden/cpu on a machine
+// The commands of golden_cuda_check, which compares the CUDA golden with golden/cpu on a machine
 // with a GPU. Each prints what it found and returns an exit code of core/error.h.
 #pragma once
 

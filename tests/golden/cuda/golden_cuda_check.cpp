@@ -1,4 +1,4 @@
-// golden_cuda_check: holds the CUDA golden against golden/cpu, byte for byte, on random graphs and
+// golden_cuda_check: compares the CUDA golden with golden/cpu, byte for byte, on random graphs and
 // on whole networks, and times it. Exits 77 where there is no GPU to run on.
 #include <iostream>
 

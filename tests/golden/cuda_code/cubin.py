@@ -4,7 +4,7 @@ A kernel is a section `.text.<mangled name>`. From compute capability 7.0 on an 
 bits, little endian: bits 0-8 of its first word are the operation, bits 9-11 the form of its operands
 (IGMMA is 0x9f1 with both matrices in shared memory and 0xdf1 with one in registers). The numbers
 below were read off compiled pairs of kernels that differ by one instruction; `cuda_code_test.py
-opcodes` compiles such pairs (probes.cu) and holds the table against them.
+opcodes` compiles such pairs (probes.cu) and compares the table with them.
 """
 import collections
 import pathlib

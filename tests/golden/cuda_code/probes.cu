@@ -1,5 +1,5 @@
 // Pairs of kernels that differ by one instruction: `With` has it. cuda_code_test.py compares their
-// machine code to hold its table of opcodes against the compiler. Never run.
+// machine code to compare its table of opcodes with the compiler. Never run.
 #include <cstdint>
 
 #include <cuda.h>

@@ -1,5 +1,5 @@
 // `cover_rtl`: runs programs on Verilated models that count coverage, and writes the counts. Random
-// programs, each with the deterministic and the random memory and held against the interpreter and
+// programs, each with the deterministic and the random memory and compared with the interpreter and
 // the SystemC model; and on a core of its own, random ones after resets in the middle of extreme
 // commands.
 #include <charconv>

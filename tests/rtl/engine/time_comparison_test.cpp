@@ -1,4 +1,4 @@
-// Command times of two engines, held against each other.
+// Command times of two engines, compared with each other.
 #include "cli/session/time_comparison.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The core's side of the DRAM port, for tests of what stands between it and a memory: random read
+// The core's side of the DRAM port, for tests of what is between it and a memory: random read
 // and write bursts as docs/reference/rtl.md allows them, and a check of every answer. Reads stay in
 // the lower half of the memory, writes in the upper half, so that their order does not matter.
 #pragma once

@@ -11,7 +11,7 @@
 namespace qsim {
 namespace {
 
-// Makes the failing program small, writes it, and says so in a line. What fails only behind the
+// Makes the failing program small, writes it, and says so in a line. What fails only after the
 // programs before it, by what they left in the hardware, is written as it is.
 std::string reproduce(const ProgramPlan& plan, const RandomCase& made, const Difference& found,
                       const std::string& folder, Differential& differential) {

@@ -14,7 +14,7 @@ using CommandPositions = std::array<std::vector<std::size_t>, kUnits>;
 
 // Makes `semaphore`, unused so far, one between two random units, or within one, with a random
 // initial value, random signals and as many random waits. It holds nobody up for good: each wait
-// comes behind the signal whose token it takes, in the order of `positions`.
+// comes after the signal whose token it takes, in the order of `positions`.
 void add_noise(std::uint64_t seed, std::size_t semaphore, const CommandPositions& positions,
                ProgramDraft& program);
 

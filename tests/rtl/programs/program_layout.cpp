@@ -132,7 +132,7 @@ class Placement {
     std::int64_t at = turn.words;
     if (e.accumulate != 0) {
       at = random.uniform(0, turn.words - pixels);
-      // Right behind an EXECUTE that ends there, in this half or the other.
+      // Right after an EXECUTE that ends there, in this half or the other.
       const std::int64_t near = last_psum_ - random.uniform(0, 2);
       if (near >= 0 && near + pixels <= turn.words && random.chance(0.5)) at = near;
     } else {

@@ -14,7 +14,7 @@
 
 namespace qsim {
 
-// Shapes are complete, addresses are not: those follow from `seed` and from what stands before.
+// Shapes are complete, addresses are not: those follow from `seed` and from what comes before.
 struct ExecutePlan {
   Execute shape;
   bool new_act_turn = true;

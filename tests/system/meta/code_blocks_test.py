@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The commands that the pages show run as they stand, and print what the pages show.
+"""The commands that the pages show run as they are, and print what the pages show.
 
 usage: code_blocks_test.py REPOSITORY_ROOT QSIM
 An indented block that begins with a command is run, in order, from a work folder that looks like the

@@ -76,7 +76,7 @@ def expression(text, start):
 
 
 def end_of_choice(tokens, at):
-    """Where the choice whose `?` stands at `at` ends: with the bracket or the argument that it is in."""
+    """Where the choice whose `?` is at `at` ends: with the bracket or the argument that it is in."""
     inside = tokens[at][1]
     for index in range(at + 1, len(tokens)):
         token, depth = tokens[index]

@@ -1,4 +1,4 @@
-"""Reads docs/reference/errors.md: its rows, as patterns that messages are held against."""
+"""Reads docs/reference/errors.md: its rows, as patterns that messages are compared with."""
 import os
 import pathlib
 import re

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every message that the sources can throw stands in docs/reference/errors.md.
+"""Every message that the sources can throw is in docs/reference/errors.md.
 
 usage: errors_test.py REPOSITORY_ROOT
-A throwing call's literal text must stand in one row, in its order; a message with few words of its own must
-fit a row from end to end. One that has none, or fits too many rows to say anything, must stand in
+A throwing call's literal text must be in one row, in its order; a message with few words of its own must
+fit a row from end to end. One that has none, or fits too many rows to say anything, must be in
 message_parts.py. (That each row is real, and is met by a test with its exit code, is checked after the
 tests: provoked.py.)
 """
@@ -46,7 +46,7 @@ def main():
     seen = {}
     for row in rows:
         if row.text in seen:
-            print(f"{row.where}: stands in {seen[row.text]} as well")
+            print(f"{row.where}: is in {seen[row.text]} as well")
             missing.append(row)
         seen[row.text] = row.where
     if len(sites) < 250:

@@ -1,5 +1,5 @@
-"""Throwing calls that errors_test.py cannot hold against the page, because they have too few words of their
-own: each with the reason and the number of such calls. A new one is a fault until it stands here."""
+"""Throwing calls that errors_test.py cannot compare with the page, because they have too few words of their
+own: each with the reason and the number of such calls. A new one is a fault until it is here."""
 
 PARTS = {
     "A function's own line: its calls are read instead.": {

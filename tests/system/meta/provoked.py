@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What the tests provoked, held against the pages: run after them (./dev test does).
+"""What the tests provoked, compared with the pages: run after them (./dev test does).
 
 usage: provoked.py [--partial] REPOSITORY_ROOT BUILD_FOLDER
 With --partial, for a machine that skips tests or runs others (a GPU's), what was provoked here and not
 where everything is required, or the other way round, is told and is no fault.
 BUILD_FOLDER/record/record.jsonl is what tests/system/record/record.cpp wrote. Checked:
-- every message of qsim::Error that was thrown stands in docs/reference/errors.md, with its exit code;
+- every message of qsim::Error that was thrown is in docs/reference/errors.md, with its exit code;
 - every row of that page was met, but those marked *Not provoked*, which were not;
 - every option of every command of qsim was run with exit code 0, and every option that takes a value
   was refused one;

@@ -2,7 +2,7 @@
 """Every key that a report has is documented, and every number is other than zero in some run.
 
 usage: statistics_test.py REPOSITORY_ROOT QSIM
-run's JSON and layers.csv stand in docs/reference/stats.md, the other commands' in cli.md.
+run's JSON and layers.csv are in docs/reference/stats.md, the other commands' in cli.md.
 """
 import collections
 import csv
@@ -88,7 +88,7 @@ def keys_of(value):
 
 
 def words_of(page):
-    """What stands in backticks on a page, cut into names."""
+    """What is in backticks on a page, cut into names."""
     return {word for quoted in re.findall(r"`([^`\n]+)`", page.read_text())
             for word in re.findall(r"[A-Za-z_][\w+]*", quoted)}
 

@@ -1,6 +1,6 @@
 // Preloaded into every process of the tests (environment.cmake): writes down which command lines
 // were run and how they ended, and which qsim::Error was thrown, one JSON line each, into the file
-// that QSIM_RECORD names. tests/system/meta/provoked.py holds the record against the pages. Nothing
+// that QSIM_RECORD names. tests/system/meta/provoked.py compares the record with the pages. Nothing
 // of qsim is linked, and libstdc++ is not needed, so that shells and compilers can carry it as
 // well.
 #include <cstddef>
