@@ -1,42 +1,14 @@
-// Reads a program's text; the form is what program_text.cpp prints.
+// Reads a program's text line by line; the form is what program_text.cpp prints. What a line holds
+// is read by program_lines.h.
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <utility>
 
-#include "core/isa/command_codec.h"
 #include "core/limits.h"
+#include "core/program_lines.h"
 #include "core/program_text.h"
-#include "core/text_line.h"
 
 namespace qsim {
 namespace {
-
-constexpr std::int64_t kMaxDimension = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kMinInt32 = std::numeric_limits<std::int32_t>::min();
-constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
-
-constexpr std::array<std::string_view, 9> kTensorKeys = {
-    "address", "block",    "dtype",      "batch",         "height",
-    "width",   "channels", "zero_point", "scale_exponent"};
-constexpr std::array<std::string_view, 12> kTapKeys = {
-    "kernel_h",   "kernel_w",  "stride_h", "stride_w", "pad_top", "pad_left",
-    "pad_bottom", "pad_right", "batch",    "height",   "width",   "channels"};
-constexpr std::array<std::string_view, 6> kOriginKeys = {"layer", "tile", "n", "y", "x", "c"};
-
-template <std::size_t N>
-std::vector<std::string_view> with_keys(std::initializer_list<std::string_view> first,
-                                        const std::array<std::string_view, N>& more) {
-  std::vector<std::string_view> keys(first);
-  keys.insert(keys.end(), more.begin(), more.end());
-  return keys;
-}
-
-ImageShape parse_shape(const TextLine& line) {
-  return {line.number("batch", 1, kMaxDimension), line.number("height", 1, kMaxDimension),
-          line.number("width", 1, kMaxDimension), line.number("channels", 1, kMaxDimension)};
-}
 
 class ProgramParser {
  public:
@@ -55,16 +27,9 @@ class ProgramParser {
 
   void parse_arch();
   void parse_semaphore();
-  DramTensor parse_tensor(const TextLine& line) const;
-  void parse_taps();
   void parse_layer();
   void parse_segment();
   void parse_stream(Unit unit);
-  Instruction parse_instruction(Unit unit, const std::vector<std::string_view>& keys);
-  std::uint16_t parse_mask(const TextLine& line, std::string_view key) const;
-  std::size_t parse_semaphore_name(const TextLine& line, std::string_view key,
-                                   std::string_view name) const;
-  Origin parse_origin(const TextLine& line) const;
 
   std::string_view rest_;
   TextPosition position_;
@@ -108,9 +73,8 @@ Program ProgramParser::parse() {
   writable.expect(2, {});
   program_.writable_bytes = writable.word_number(1, 0, kMaxDramBytes);
   const TextLine input = take_line("input");
-  input.expect(1, kTensorKeys);
-  program_.input.tensor = parse_tensor(input);
-  if (next_is("taps")) parse_taps();
+  program_.input.tensor = input_of(input, program_.writable_bytes);
+  if (next_is("taps")) program_.input.taps = taps_of(take_line("taps"));
   while (next_is("layer")) parse_layer();
   while (next_is("segment")) parse_segment();
   for (std::size_t unit = 0; unit < kUnits; ++unit) parse_stream(static_cast<Unit>(unit));
@@ -151,59 +115,11 @@ void ProgramParser::parse_semaphore() {
   semaphore.initial = static_cast<std::uint8_t>(line.number("initial", 0, kSemaphoreMax));
 }
 
-// The region of the tensor must lie within the writable area: engines rely on it.
-DramTensor ProgramParser::parse_tensor(const TextLine& line) const {
-  DramTensor tensor;
-  tensor.address = line.number("address", 0, kMaxDramBytes);
-  tensor.block = line.number("block", 1, kMaxDimension);
-  const std::string dtype = line.text("dtype");
-  if (dtype != "int8" && dtype != "uint8") line.fail("dtype", "int8 or uint8");
-  tensor.value.dtype = dtype == "int8" ? DType::kInt8 : DType::kUint8;
-  tensor.value.shape = parse_shape(line);
-  tensor.value.zero_point =
-      static_cast<std::int32_t>(line.number("zero_point", tensor.value.min(), tensor.value.max()));
-  if (line.has("scale_exponent")) {
-    tensor.value.scale_exponent =
-        static_cast<int>(line.number("scale_exponent", kMinInt32, kMaxInt32));
-  }
-  std::int64_t bytes = kMaxInt64;
-  try {
-    bytes = tensor.size_bytes();
-  } catch (const Error&) {  // too large for 64 bits, so for the writable area
-  }
-  if (bytes > program_.writable_bytes - tensor.address) {
-    line.fail("address", "a tensor that lies within the " +
-                             std::to_string(program_.writable_bytes) + " writable bytes");
-  }
-  return tensor;
-}
-
-void ProgramParser::parse_taps() {
-  const TextLine line = take_line("taps");
-  line.expect(1, kTapKeys);
-  const auto size = [&](std::string_view key) { return line.number(key, 1, kMaxDimension); };
-  const auto pad = [&](std::string_view key) { return line.number(key, 0, kMaxDimension); };
-  const Window window = {size("kernel_h"), size("kernel_w"), size("stride_h"),  size("stride_w"),
-                         pad("pad_top"),   pad("pad_left"),  pad("pad_bottom"), pad("pad_right")};
-  program_.input.taps = TapPacking{window, parse_shape(line)};
-}
-
 void ProgramParser::parse_layer() {
-  static const auto kKeys =
-      with_keys({"name", "operation", "mapping", "graph_layer", "macs"}, kTensorKeys);
   const TextLine line = take_line("layer");
-  line.expect(2, kKeys);
   const auto number = std::ssize(program_.layers);
   if (number == kMaxLayers) fail_many("layers", kMaxLayers);
-  line.word_number(1, number, number);
-  ProgramLayer layer;
-  layer.name = line.text("name");
-  layer.operation = line.text("operation");
-  layer.mapping = line.text("mapping");
-  layer.graph_layer = static_cast<std::int32_t>(line.number("graph_layer", 0, kMaxInt32));
-  layer.macs = line.number("macs", 0, kMaxInt64);
-  layer.ofmap = parse_tensor(line);
-  program_.layers.push_back(std::move(layer));
+  program_.layers.push_back(layer_of(line, number, program_.writable_bytes));
 }
 
 void ProgramParser::parse_segment() {
@@ -231,74 +147,13 @@ void ProgramParser::parse_stream(Unit unit) {
   const TextLine line = take_line("stream");
   line.expect(2, {});
   if (line.word(1) != name) line.fail_word(1, "'" + std::string(name) + "'");
-  std::vector<std::string_view> keys = with_keys({"wait", "signal"}, kOriginKeys);
-  for (const CommandField& field : command_fields(unit)) keys.push_back(field.name);
+  const std::vector<std::string_view> keys = instruction_keys(unit);
   while (next_is(name)) {
-    const Instruction instruction = parse_instruction(unit, keys);
+    const TextLine command = take_line(name);
+    command.expect(1, keys);
+    const Instruction instruction = instruction_of(command, unit, program_.semaphores);
     program_.streams.append(instruction.command, instruction.origin);
   }
-}
-
-Instruction ProgramParser::parse_instruction(Unit unit, const std::vector<std::string_view>& keys) {
-  const TextLine line = take_line(kUnitNames[static_cast<std::size_t>(unit)]);
-  line.expect(1, keys);
-  Instruction instruction;
-  Command& command = instruction.command;
-  command = empty_command(unit);
-  command.wait_mask = parse_mask(line, "wait");
-  command.signal_mask = parse_mask(line, "signal");
-  const std::span<const CommandField> fields = command_fields(unit);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const int magnitude_bits = fields[i].bits - (fields[i].is_signed ? 1 : 0);
-    const std::int64_t high = (std::int64_t{1} << magnitude_bits) - 1;
-    set_field(command, i, line.number(fields[i].name, fields[i].is_signed ? -high - 1 : 0, high));
-  }
-  instruction.origin = parse_origin(line);
-  return instruction;
-}
-
-std::uint16_t ProgramParser::parse_mask(const TextLine& line, std::string_view key) const {
-  if (!line.has(key)) return 0;
-  const std::string text = line.text(key);
-  unsigned mask = 0;
-  std::string_view names = text;
-  while (true) {
-    const std::size_t comma = names.find(',');
-    const unsigned bit = 1u << parse_semaphore_name(line, key, names.substr(0, comma));
-    if ((mask & bit) != 0) line.fail(key, "every semaphore once");
-    mask |= bit;
-    if (comma == std::string_view::npos) break;
-    names.remove_prefix(comma + 1);
-  }
-  return static_cast<std::uint16_t>(mask);
-}
-
-std::size_t ProgramParser::parse_semaphore_name(const TextLine& line, std::string_view key,
-                                                std::string_view name) const {
-  for (std::size_t s = 0; s < kSemaphores; ++s) {
-    const bool is_name = !name.empty() && program_.semaphores[s].name == name;
-    if (is_name || std::to_string(s) == name) return s;
-  }
-  line.fail(key, "names of the program's semaphores, or 0 to 15, with commas between");
-}
-
-Origin ProgramParser::parse_origin(const TextLine& line) const {
-  const auto number = [&](std::string_view key) {
-    return static_cast<std::int32_t>(line.number(key, kMinInt32, kMaxInt32));
-  };
-  const auto range = [&](std::string_view key, std::int32_t& begin, std::int32_t& end) {
-    const auto [first, last] = line.range(key, kMinInt32, kMaxInt32);
-    begin = static_cast<std::int32_t>(first);
-    end = static_cast<std::int32_t>(last);
-  };
-  Origin origin;
-  origin.layer = number("layer");
-  origin.tile = number("tile");
-  range("n", origin.n0, origin.n1);
-  range("y", origin.y0, origin.y1);
-  range("x", origin.x0, origin.x1);
-  range("c", origin.c0, origin.c1);
-  return origin;
 }
 
 }  // namespace
