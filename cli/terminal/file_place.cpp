@@ -36,9 +36,13 @@ FilePlace place_of(const fs::path& given) {
   } else {
     const bool is_named = path.has_filename();  // not "folder/"
     const fs::path whole = is_named ? path : path.parent_path();
-    place.path = fs::weakly_canonical(fs::absolute(folder_of(whole)), error) / whole.filename();
+    const fs::path folder = fs::absolute(folder_of(whole), error);
+    if (!error) place.path = fs::weakly_canonical(folder, error) / whole.filename();
   }
-  if (error) place.path = fs::absolute(path, error).lexically_normal();
+  if (!error) return place;
+  // Of a current folder that was deleted nothing is known: the path is as it was given.
+  const fs::path absolute = fs::absolute(path, error);
+  place.path = (error ? path : absolute).lexically_normal();
   return place;
 }
 

@@ -221,8 +221,14 @@ TEST(Errors, ADeletedFolderIsSaidToBeOne) {
             "qsim: error: r.json: cannot be written: its folder was deleted\n");
   EXPECT_EQ(in_deleted("compile --model fc --out p"),
             "qsim: error: p: cannot be written: its folder was deleted\n");
-  EXPECT_EQ(in_deleted("run --model fc --out r"),
-            "qsim: error: r: cannot be made: the current folder was deleted\n");
+  const std::string made = "qsim: error: r: cannot be made: the current folder was deleted\n";
+  EXPECT_EQ(in_deleted("run --model fc --out r"), made);
+  // Two outputs are compared before one of them is made.
+  EXPECT_EQ(in_deleted("run --model fc --out r --dump-layers r"), made);
+  EXPECT_EQ(in_deleted("run --model fc --out r --json j"),
+            "qsim: error: j: cannot be written: its folder was deleted\n");
+  EXPECT_EQ(in_deleted("run --model fc --out r --json r"),
+            "qsim: error: --json and --out would both write 'r'; give each its own file\n");
 }
 
 TEST(Errors, InputThatIsNotFiniteNamesItsFile) {
