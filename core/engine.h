@@ -54,6 +54,8 @@ class Engine {
   virtual ~Engine() = default;
   virtual std::string_view name() const = 0;
   virtual bool has_time() const = 0;
+  // Whether it can move data. An engine that cannot has time, and runs with move_data = false only.
+  virtual bool has_data() const { return true; }
   // `input` is NHWC in the program's input dtype. Throws Error for an input or program that does
   // not fit, InternalError (with who waits for what) for a deadlock or undrained tokens.
   virtual RunResult run(const Program& program, const Tensor& input, const RunOptions& options) = 0;

@@ -80,7 +80,7 @@ EngineSettings settings_of(Context& context) {
 std::string times_text(const std::vector<std::string>& engines, const Verification& verification) {
   if (verification.times().empty()) {
     const bool has_rtl = std::find(engines.begin(), engines.end(), "rtl") != engines.end();
-    return has_rtl ? "; cycles: not compared (needs systemc)" : "";
+    return has_rtl ? "; cycles: not compared (needs systemc or recurrence)" : "";
   }
   return "; start, free and done of " + with_thousands(verification.timed_commands()) +
          " commands, " + with_thousands(verification.time_mismatches()) + " mismatches";

@@ -2,6 +2,7 @@
 
 #include "sim/interpreter/program_interpreter.h"
 #include "sim/systemc/systemc_engine.h"
+#include "timing/recurrence_engine.h"
 
 namespace qsim {
 namespace {
@@ -18,9 +19,8 @@ RtlEngineOptions rtl_options(const EngineSettings& settings) {
 
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineSettings& settings) {
   if (name == "systemc") return make_systemc_engine();
-  if (name == "rtl") {
-    return make_rtl_engine(rtl_options(settings));
-  }
+  if (name == "recurrence") return make_recurrence_engine();
+  if (name == "rtl") return make_rtl_engine(rtl_options(settings));
   QSIM_CHECK(name == "interpreter", "engine '" + name + "' is not in the list");
   return make_program_interpreter(settings.random_order);
 }

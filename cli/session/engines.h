@@ -19,7 +19,7 @@ struct EngineSettings {
   std::function<void(const std::string&)> on_build = [](const std::string&) {};
 };
 
-inline constexpr const char* kEngineNames[] = {"systemc", "interpreter", "rtl"};
+inline constexpr const char* kEngineNames[] = {"systemc", "interpreter", "rtl", "recurrence"};
 
 // `name` is one of kEngineNames.
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineSettings& settings = {});

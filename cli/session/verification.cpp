@@ -15,6 +15,11 @@ WitnessTally tally_named(const std::string& name) {
   return tally;
 }
 
+// Engines in the order in which their times are what is expected of the others.
+int rank_of(const Engine& engine) {
+  return engine.name() == "systemc" ? 0 : engine.name() == "recurrence" ? 1 : 2;
+}
+
 }  // namespace
 
 Verification::Verification(const std::vector<std::string>& engines, std::uint64_t seed,
@@ -22,14 +27,21 @@ Verification::Verification(const std::vector<std::string>& engines, std::uint64_
     : seed_(seed) {
   for (const std::string& name : engines) {
     const bool has_orders = name == "interpreter";
-    engines_.push_back(make_engine(name, settings));
-    witnesses_.push_back(tally_named(has_orders ? name + ", in order" : name));
+    join(make_engine(name, settings), has_orders ? name + ", in order" : name);
     if (!has_orders) continue;
     EngineSettings any_order = settings;
     any_order.random_order = true;
-    engines_.push_back(make_engine(name, any_order));
-    witnesses_.push_back(tally_named(name + ", random order"));
+    join(make_engine(name, any_order), name + ", random order");
   }
+}
+
+void Verification::join(std::unique_ptr<Engine> engine, const std::string& witness_name) {
+  std::optional<std::size_t> witness;
+  if (engine->has_data()) {
+    witness = witnesses_.size();
+    witnesses_.push_back(tally_named(witness_name));
+  }
+  participants_.push_back({std::move(engine), witness});
 }
 
 void Verification::add(WitnessTally& tally, const std::string& what, const Comparison& comparison) {
@@ -51,14 +63,16 @@ void Verification::add(WitnessTally& tally, const std::string& what, const Compa
 void Verification::check(const std::string& what, const Program& program, const Tensor& input,
                          const std::vector<Tensor>& golden, const std::vector<Tensor>& recorded) {
   std::vector<CommandTimes> times;
-  for (std::size_t i = 0; i < engines_.size(); ++i) {
-    RunResult result = engines_[i]->run(program, input, {.move_data = true, .seed = seed_});
-    if (engines_[i]->has_time()) account(program, result.times);
-    add(witnesses_[i], what, compare_ofmaps(program, golden, result));
+  for (const Participant& participant : participants_) {
+    Engine& engine = *participant.engine;
+    RunResult result = engine.run(program, input, {.move_data = engine.has_data(), .seed = seed_});
+    if (engine.has_time()) account(program, result.times);
     times.push_back(std::move(result.times));
+    if (!participant.witness) continue;
+    add(witnesses_[*participant.witness], what, compare_ofmaps(program, golden, result));
     if (recorded.empty()) continue;
     const std::string trace = (what.empty() ? "" : what + ", ") + "against the trace";
-    add(witnesses_[i], trace, compare_ofmaps(program, recorded, result));
+    add(witnesses_[*participant.witness], trace, compare_ofmaps(program, recorded, result));
   }
   add_times(what, program, times);
 }
@@ -66,17 +80,18 @@ void Verification::check(const std::string& what, const Program& program, const 
 void Verification::add_times(const std::string& what, const Program& program,
                              const std::vector<CommandTimes>& times) {
   std::vector<std::size_t> timed;
-  for (std::size_t i = 0; i < engines_.size(); ++i) {
-    if (engines_[i]->has_time()) timed.push_back(i);
+  for (std::size_t i = 0; i < participants_.size(); ++i) {
+    if (participants_[i].engine->has_time()) timed.push_back(i);
   }
   // The prediction first, whatever the order on the command line.
-  std::stable_partition(timed.begin(), timed.end(),
-                        [this](std::size_t i) { return engines_[i]->name() == "systemc"; });
+  std::stable_sort(timed.begin(), timed.end(), [this](std::size_t a, std::size_t b) {
+    return rank_of(*participants_[a].engine) < rank_of(*participants_[b].engine);
+  });
   times_.resize(timed.empty() ? 0 : timed.size() - 1);
   for (std::size_t t = 0; t < times_.size(); ++t) {
     TimeTally& tally = times_[t];
-    const Engine& expected = *engines_[timed[0]];
-    const Engine& found = *engines_[timed[t + 1]];
+    const Engine& expected = *participants_[timed[0]].engine;
+    const Engine& found = *participants_[timed[t + 1]].engine;
     tally.name = std::string(found.name()) + " against " + std::string(expected.name());
     const TimeComparison comparison = compare_times(times[timed[0]], times[timed[t + 1]]);
     tally.commands += comparison.commands;

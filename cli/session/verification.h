@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,13 @@ class Verification {
  public:
   // "interpreter" runs twice, in order and in random order. Each run's times are compared with the
   // token rules too (analysis/cycle_accounting.h), and against each other: the SystemC model's are
-  // what is expected of the others.
+  // what is expected of the others, and without it those of the recurrence.
   Verification(const std::vector<std::string>& engines, std::uint64_t seed,
                const EngineSettings& settings = {});
 
-  // Runs `program` on every engine and compares with `golden` and, unless empty, with a trace's
-  // `recorded` ofmaps: one tensor per graph layer. `what` names the case in a divergence
+  // Runs `program` on every engine, and compares those that have data with `golden` and, unless
+  // empty, with a trace's `recorded` ofmaps: one tensor per graph layer. `what` names the case in a
+  // divergence
   // ("image 3"); "" for the only one.
   void check(const std::string& what, const Program& program, const Tensor& input,
              const std::vector<Tensor>& golden, const std::vector<Tensor>& recorded);
@@ -69,8 +71,15 @@ class Verification {
   void add_times(const std::string& what, const Program& program,
                  const std::vector<CommandTimes>& times);
 
-  std::vector<std::unique_ptr<Engine>> engines_;
-  std::vector<WitnessTally> witnesses_;  // the first engines_.size() are the engines'
+  struct Participant {
+    std::unique_ptr<Engine> engine;
+    std::optional<std::size_t> witness;  // of witnesses_; absent for an engine without data
+  };
+
+  void join(std::unique_ptr<Engine> engine, const std::string& witness_name);
+
+  std::vector<Participant> participants_;
+  std::vector<WitnessTally> witnesses_;
   std::vector<TimeTally> times_;
   std::uint64_t seed_;
 };

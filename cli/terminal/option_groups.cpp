@@ -96,7 +96,7 @@ void add_run_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
   app.add_option("--engine", options.engine, "the engine that executes the program")
-      ->check(one_of({"systemc", "interpreter", "rtl"}))
+      ->check(one_of({"systemc", "interpreter", "rtl", "recurrence"}))
       ->capture_default_str();
   app.add_option("--trace", options.trace,
                  "with --engine rtl: write the core's signals to FILE, as FST")
@@ -124,7 +124,7 @@ void add_verify_options(CLI::App& app, Options& options) {
   app.add_option("--engines", options.engines, "engines to compare, with commas between them")
       ->delimiter(',')
       ->default_str("interpreter,systemc")
-      ->check(one_of({"interpreter", "systemc", "rtl"}));
+      ->check(one_of({"interpreter", "systemc", "rtl", "recurrence"}));
   app.add_option(
          "--golden", options.golden,
          "golden backend: cpu, cuda, cpu,cuda, or auto, which takes QSIM_GOLDEN if it is set, "
@@ -237,6 +237,12 @@ void check_together(const Options& options, const CLI::App& app) {
   if (engines.size() != options.engines.size()) {
     usage_error("--engines names an engine twice; name each one once");
   }
+  if (engines.contains("recurrence") && !engines.contains("systemc") && !engines.contains("rtl")) {
+    usage_error(
+        "--engines names recurrence, which computes times alone, and no engine whose times they "
+        "are "
+        "compared with; add systemc or rtl");
+  }
   if (options.all_configs && options.seeds == 0) {
     usage_error("--all-configs needs --seeds; give --seeds N");
   }
@@ -248,6 +254,9 @@ void check_together(const Options& options, const CLI::App& app) {
   trace_window(options);
   if (options.no_data && options.engine == "rtl") {
     usage_error("--no-data does not work with --engine rtl, which always computes the data");
+  }
+  if (!options.no_data && options.engine == "recurrence") {
+    usage_error("--engine recurrence computes times and no data; add --no-data");
   }
   if (options.no_data && !options.dump_layers.empty()) {
     usage_error(

@@ -88,6 +88,37 @@ TEST(Run, WithoutDataTheCyclesAreTheSameAndNothingIsCompared) {
   EXPECT_TRUE(run_json_of(folder, arguments + " --no-verify")["verify"].is_null());
 }
 
+TEST(Run, TheRecurrenceReportsWhatSystemcDoes) {
+  const TestFolder folder;
+  const std::string arguments = "--no-data --model " + folder.write("small.yaml", kSmall);
+  const Json systemc = run_json_of(folder, arguments);
+  const Json recurrence = run_json_of(folder, arguments + " --engine recurrence");
+  EXPECT_EQ(recurrence["engine"], "recurrence");
+  EXPECT_GT(recurrence["total"]["cycles"], 1000);
+  for (const char* part : {"layers", "total"}) {
+    EXPECT_EQ(recurrence[part], systemc[part]) << part;
+  }
+  EXPECT_TRUE(recurrence["verify"].is_null());
+}
+
+TEST(Verify, ComparesTheTimesOfTheRecurrenceAndNotItsBytes) {
+  const TestFolder folder;
+  const Outcome outcome = run_qsim(folder,
+                                   "verify --json - --quiet --engines recurrence,systemc "
+                                   "--model " +
+                                       folder.write("small.yaml", kSmall));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  ASSERT_EQ(json["engines"].size(), 1u);
+  EXPECT_EQ(json["engines"][0]["engine"], "systemc");
+  EXPECT_EQ(json["values"], json["engines"][0]["values"]);
+  EXPECT_FALSE(json["layers"][0].contains("recurrence"));
+  ASSERT_EQ(json["cycles"].size(), 1u);
+  EXPECT_EQ(json["cycles"][0]["engines"], "recurrence against systemc");
+  EXPECT_GT(json["timed_commands"], 10);
+  EXPECT_EQ(json["time_mismatches"], 0);
+}
+
 TEST(Run, InterpreterHasNoTimeAndTheSameBytes) {
   const TestFolder folder;
   const std::string arguments = "--model " + folder.write("small.yaml", kSmall);

@@ -108,17 +108,17 @@ TEST(CommandLine, StdoutIsNoFolder) {
 TEST(CommandLine, HelpOfVerifySaysHowEnginesAreListed) {
   const TestFolder folder;
   const std::string help = run_qsim(folder, "verify --help").out;
-  EXPECT_NE(help.find("interpreter,systemc,rtl"), std::string::npos) << help;
+  EXPECT_NE(help.find("interpreter,systemc,rtl,recurrence"), std::string::npos) << help;
   EXPECT_NE(help.find("=interpreter,systemc "), std::string::npos) << help;
   EXPECT_NE(help.find("with commas between them"), std::string::npos) << help;
 }
 
 TEST(CommandLine, ValueThatIsNotBuiltListsTheAllowedOnes) {
   expect_usage_error("run --engine spike",
-                     "--engine: found 'spike'; allowed: systemc, interpreter, rtl\n");
+                     "--engine: found 'spike'; allowed: systemc, interpreter, rtl, recurrence\n");
   expect_usage_error("verify --golden gpu", "allowed: auto, cpu, cuda, or cpu,cuda");
   expect_usage_error("verify --engines systemc,spike",
-                     "--engines: found 'spike'; allowed: interpreter, systemc, rtl\n");
+                     "--engines: found 'spike'; allowed: interpreter, systemc, rtl, recurrence\n");
 }
 
 TEST(CommandLine, MalformedAndMissingValuesAreRefused) {
@@ -163,6 +163,13 @@ TEST(CommandLine, OptionsThatExcludeEachOtherAreRefused) {
   expect_usage_error("compile --json - --out -", "stdout");
   expect_usage_error("run --model fc --no-data --engine interpreter",
                      "which computes data and no times");
+  expect_usage_error("run --model fc --engine recurrence",
+                     "--engine recurrence computes times and no data; add --no-data");
+  for (const char* engines : {"recurrence", "interpreter,recurrence"}) {
+    expect_usage_error(std::string("verify --model fc --engines ") + engines,
+                       "--engines names recurrence, which computes times alone, and no engine "
+                       "whose times they are compared with; add systemc or rtl");
+  }
   expect_usage_error("run --model fc --index 3", "--index needs a CIFAR-10 batch");
   expect_usage_error("verify --model fc --images 3", "--images needs a CIFAR-10 batch");
 }

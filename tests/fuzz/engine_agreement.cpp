@@ -8,6 +8,7 @@
 #include "sim/interpreter/program_interpreter.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/fuzz/fuzz_support.h"
+#include "timing/program_times.h"
 
 namespace qsim::fuzz {
 namespace {
@@ -66,6 +67,7 @@ std::vector<Tensor> run_everywhere(const Program& program, const Tensor& input,
   account(program, timed.times);
   require(systemc().run(program, input, {false, seed}).times == timed.times,
           "the SystemC engine takes other cycles without data");
+  require(command_times(program) == timed.times, "the recurrence takes other cycles");
   return expected;
 }
 

@@ -15,6 +15,7 @@
 #include "tests/core/program_draft.h"
 #include "tests/sim/systemc/hand_program.h"
 #include "tests/sim/systemc/random_program.h"
+#include "timing/recurrence_engine.h"
 
 namespace qsim {
 namespace {
@@ -119,6 +120,18 @@ TEST(ProgramTimes, AnInvalidConfigIsBadInput) {
   Program program = hand_program();
   program.arch.array_rows = 5;
   EXPECT_THROW(command_times(program), Error);
+}
+
+TEST(RecurrenceEngine, HasTimesAndNoData) {
+  const auto engine = make_recurrence_engine();
+  EXPECT_EQ(engine->name(), "recurrence");
+  EXPECT_TRUE(engine->has_time());
+  EXPECT_FALSE(engine->has_data());
+  const RunResult result = engine->run(hand_program(), {}, {.move_data = false});
+  EXPECT_EQ(result.times, command_times(hand_program()));
+  EXPECT_TRUE(result.ofmaps.empty());
+  EXPECT_FALSE(result.dram_traffic.has_value());
+  EXPECT_THROW(engine->run(hand_program(), hand_input(), {}), InternalError);
 }
 
 TEST(ProgramTimes, OfAProgramWithoutCommandsAreEmpty) {

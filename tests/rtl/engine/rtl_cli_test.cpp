@@ -12,7 +12,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-void expect_equal_bytes_and_cycles(const std::string& arguments, std::int64_t least_commands) {
+void expect_equal_bytes_and_cycles(const std::string& arguments, std::int64_t least_commands,
+                                   const std::string& engines = "rtl against systemc") {
   const TestFolder folder;
   const Outcome outcome = run_qsim(folder, "verify --json - --quiet " + arguments);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
@@ -20,13 +21,21 @@ void expect_equal_bytes_and_cycles(const std::string& arguments, std::int64_t le
   EXPECT_EQ(json["mismatches"], 0);
   EXPECT_EQ(json["time_mismatches"], 0);
   EXPECT_GE(json["timed_commands"], least_commands);
-  EXPECT_EQ(json["cycles"][0]["engines"], "rtl against systemc");
+  EXPECT_EQ(json["cycles"][0]["engines"], engines);
 }
 
 TEST(RtlCommandLine, TheShippedNetworkHasGoldensBytesAndTheModelsCyclesInEveryCommand) {
   QSIM_NEEDS_RTL_MODELS();
   expect_equal_bytes_and_cycles("--engines rtl,systemc --config pe16x16", 700);
   expect_equal_bytes_and_cycles("--engines systemc,rtl --config pe16x32", 500);
+}
+
+TEST(RtlCommandLine, TheRecurrenceGivesTheHardwaresCyclesInEveryCommand) {
+  QSIM_NEEDS_RTL_MODELS();
+  const std::string engines = "rtl against recurrence";
+  expect_equal_bytes_and_cycles("--engines rtl,recurrence --config pe16x16", 700, engines);
+  expect_equal_bytes_and_cycles("--engines recurrence,rtl --seeds 25 --seed 90 --config pe8x8", 600,
+                                engines);
 }
 
 TEST(RtlCommandLine, RandomLayersHaveGoldensBytesAndTheModelsCyclesInEveryCommand) {
@@ -108,7 +117,8 @@ TEST(RtlCommandLine, VerifyingTheRtlAloneSaysThatItsCyclesAreNotCompared) {
   for (const char* engines : {"rtl", "rtl,interpreter"}) {
     const Outcome outcome = run_qsim(folder, verify + engines);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    expect_contains(outcome.out, " 0 mismatches; cycles: not compared (needs systemc)\n");
+    expect_contains(outcome.out,
+                    " 0 mismatches; cycles: not compared (needs systemc or recurrence)\n");
   }
   EXPECT_EQ(run_qsim(folder, verify + "rtl,systemc").out.find("not compared"), std::string::npos);
 }
@@ -171,7 +181,7 @@ TEST(RtlCommandLine, DoctorSaysWhatTheRtlEngineFinds) {
   const TestFolder folder;
   const Json json =
       Json::parse(run_qsim(folder, "doctor --json -", "env PATH=/nowhere QSIM_CACHE=/c").out);
-  EXPECT_EQ(json["engines"], "systemc, interpreter, rtl");
+  EXPECT_EQ(json["engines"], "systemc, interpreter, rtl, recurrence");
   EXPECT_EQ(json["rtl_models"], "/c/rtl");
   EXPECT_EQ(json["fine"], true);  // without Verilator everything else works
   expect_contains(json["verilator"], "not found");

@@ -93,9 +93,10 @@ DifferentialResult Differential::run(const RandomCase& made, Wanted wanted) {
     const Witness& witness = witnesses_[w];
     std::string text;
     try {
-      RunResult found = witness.engine->run(made.program, made.input, {});
+      const bool has_data = witness.engine->has_data();
+      RunResult found = witness.engine->run(made.program, made.input, {.move_data = has_data});
       if (w == 0) right = std::move(found.ofmaps);
-      if (w != 0) text = byte_difference(made.program, right, found.ofmaps);
+      if (w != 0 && has_data) text = byte_difference(made.program, right, found.ofmaps);
       if (text.empty() && witness.engine->has_time() && witness.times_count) {
         if (w == timed) {
           result.cycles = account(made.program, found.times).total_cycles;

@@ -12,6 +12,7 @@
 #include "tests/rtl/programs/reproducer.h"
 #include "tests/rtl/programs/shrinker.h"
 #include "tests/rtl/programs/witnesses.h"
+#include "timing/recurrence_engine.h"
 
 namespace qsim {
 namespace {
@@ -124,6 +125,21 @@ TEST_F(DifferentialTest, EnginesThatAgreeHaveNoDifference) {
   EXPECT_TRUE(tally.mismatches.empty()) << tally.mismatches[0];
   EXPECT_EQ(tally.programs, 300u);
   EXPECT_GT(tally.cycles, 100000u);
+}
+
+// What the token rules cannot show: all times follow from one another, on another memory.
+TEST_F(DifferentialTest, TheRecurrenceFindsAModelWithAnotherDramLatency) {
+  const auto slower = [](ProgramDraft& program) { ++program.arch.dram_latency_cycles; };
+  std::vector<Witness> witnesses;
+  witnesses.push_back({"interpreter", std::make_unique<Broken>(*interpreter_, nullptr, nullptr)});
+  witnesses.push_back({"systemc", std::make_unique<Broken>(*systemc_, slower, nullptr)});
+  witnesses.push_back({"recurrence", make_recurrence_engine()});
+  Differential differential(std::move(witnesses));
+  const RandomCase made = make_random_case(named_config("pe8x8"), 3);
+  const DifferentialResult result = differential.check(made);
+  ASSERT_TRUE(result.difference.has_value());
+  EXPECT_NE(result.difference->text.find("recurrence: load command 0"), std::string::npos)
+      << result.difference->text;
 }
 
 // LOADs of activations, weights and parameters, EXECUTE, POST, STORE: no program has fewer.

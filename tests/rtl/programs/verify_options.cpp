@@ -67,14 +67,14 @@ std::map<std::string, Setter> valued_options() {
 const char* const kVerifyUsage =
     R"(usage: verify_rtl [options]
 
-Random programs through the interpreter (bytes), the SystemC model (bytes, cycles) and the RTL
-(bytes; start, free and done of every command). All must be equal.
+Random programs through the interpreter (bytes), the SystemC model (bytes, cycles), the recurrence
+(cycles) and the RTL (bytes; start, free and done of every command). All must be equal.
 
   --programs N      how many (default 1000), spread over the configurations
   --seed S          first seed (default 0); program i of a configuration has seed S + i
   --configs LIST    names in configs/, or YAML files (default pe4x4,pe8x8,pe16x16,pe16x32)
   --jobs J          processes (default 1)
-  --no-rtl          interpreter and SystemC alone
+  --no-rtl          interpreter, SystemC and recurrence alone
   --variant NAME    of the Verilated model: plain (default), assert, coverage
   --cxx COMPILER    of the Verilated model: clang++ (default), g++
   --random-dram     run each program also with random DRAM delays: same bytes

@@ -12,7 +12,7 @@ struct VerifyOptions {
   std::uint64_t seed = 0;  // of the first programs; configurations share seeds
   std::vector<std::string> configs = {"pe4x4", "pe8x8", "pe16x16", "pe16x32"};
   std::int64_t jobs = 1;
-  bool has_rtl = true;            // false: interpreter and SystemC alone
+  bool has_rtl = true;            // false: interpreter, SystemC and recurrence alone
   std::string variant = "plain";  // of the Verilated model
   std::string compiler = "clang++";
   bool random_dram = false;

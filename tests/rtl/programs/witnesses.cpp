@@ -6,6 +6,7 @@
 #include "rtl/engine/rtl_engine.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "sim/systemc/systemc_engine.h"
+#include "timing/recurrence_engine.h"
 
 namespace qsim {
 namespace {
@@ -26,6 +27,7 @@ std::vector<Witness> make_witnesses(const VerifyOptions& options) {
   std::vector<Witness> witnesses;
   witnesses.push_back({"interpreter", make_program_interpreter()});
   witnesses.push_back({"systemc", make_systemc_engine()});
+  witnesses.push_back({"recurrence", make_recurrence_engine()});
   if (!options.has_rtl) return witnesses;
   RtlEngineOptions rtl;
   rtl.model = model_options(options);

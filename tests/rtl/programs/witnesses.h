@@ -6,7 +6,8 @@
 
 namespace qsim {
 
-// Interpreter, SystemC, and unless --no-rtl the RTL, as the options say. Once a process.
+// Interpreter, SystemC, recurrence, and unless --no-rtl the RTL, as the options say. Once a
+// process.
 std::vector<Witness> make_witnesses(const VerifyOptions& options);
 
 // A YAML file, or the name of one in configs/ or beside the tests. Throws Error.

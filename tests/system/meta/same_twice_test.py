@@ -27,6 +27,7 @@ COMMANDS = (
     ["run", "--model", "n.yaml", "--out", "out", "--dump-layers", "trace", "--json", "run.json"],
     ["run", "--model", "n.yaml", "--engine", "interpreter", "--quiet"],
     ["run", "--model", "vgg8", "--no-data", "--config", "tpu128x128"],
+    ["run", "--model", "n.yaml", "--no-data", "--engine", "recurrence"],
     ["verify", "--model", "n.yaml", "--batch", "2", "--json", "-"],
     ["verify", "--seeds", "12", "--seed", "5", "--all-configs", "--json", "-"],
     ["compile", "--model", "n.yaml", "--out", "n.qprog", "--json", "c.json"],
