@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/memory_plan.h"
-#include "compiler/lowering/steps.h"
 #include "compiler/passes/passes.h"
 #include "core/checked_math.h"
 
@@ -16,7 +16,7 @@ ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch) {
   ProgramSizes sizes;
   sizes.writable_bytes = plan.writable_bytes;
   for (const PlannedLayer& planned : plan.layers) {
-    const StepCounts counts = count_steps(planned, arch);
+    const CommandCounts counts = LoopNest(planned.geometry, planned.mapping, arch).counts();
     const std::int64_t blocks = planned.geometry.column_blocks;
     sizes.largest_layer_bytes = std::max(sizes.largest_layer_bytes,
                                          planned.ifmap.size_bytes() + planned.ofmap.size_bytes());
@@ -24,7 +24,7 @@ ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch) {
     sizes.largest_block_bytes =
         std::max(sizes.largest_block_bytes, ceil_div(planned.weights_bytes, blocks));
     sizes.ofmap_elems += element_count(planned.ofmap.value.shape.nhwc());
-    sizes.commands += 2 * counts.steps + counts.act_loads + 3 * counts.groups;
+    sizes.commands += counts.all();
   }
   return sizes;
 }

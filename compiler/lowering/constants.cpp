@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/lowering/fold_bytes.h"
+#include "compiler/lowering/loop_nest.h"
 
 namespace qsim {
 namespace {
@@ -36,7 +37,10 @@ std::vector<std::int64_t> depth_of_lanes(const PlannedLayer& planned, const Arch
 class WeightPacker {
  public:
   WeightPacker(const PlannedLayer& planned, const ArchConfig& arch)
-      : planned_(planned), arch_(arch), depth_(depth_of_lanes(planned, arch)) {}
+      : planned_(planned),
+        arch_(arch),
+        nest_(planned.geometry, planned.mapping, arch),
+        depth_(depth_of_lanes(planned, arch)) {}
 
   // A column block's bytes are first written when the block is packed. By then `on_spent` has
   // freed the weights of the blocks before it, so the packed bytes take their place.
@@ -64,20 +68,16 @@ class WeightPacker {
 
   void pack_block(std::int64_t block) {
     const LayerGeometry& g = planned_.geometry;
-    const std::vector<ActChunk> chunks = reduction_chunks(g, planned_.tiling, block, arch_);
-    std::int64_t folds = 0;
-    for (const ActChunk& act : chunks) {
-      for (const WeightChunk& chunk : act.weights) folds += chunk.folds();
-    }
+    const Reduction& reduction = nest_.reduction_of_group(block);
     const std::size_t before = bytes_.size();
-    bytes_.resize(before + static_cast<std::size_t>(folds * arch_.array_rows * arch_.array_cols));
+    bytes_.resize(before +
+                  static_cast<std::size_t>(reduction.folds * arch_.array_rows * arch_.array_cols));
     next_ = reinterpret_cast<std::int8_t*>(bytes_.data() + before);
-    for (const ActChunk& act : chunks) {
-      for (const WeightChunk& chunk : act.weights) pack_chunk(block, chunk);
-    }
+    const std::int64_t first_plane = g.planes_of(block, arch_).begin;
+    for (const WeightChunk& chunk : reduction.weights) pack_chunk(block, first_plane, chunk);
   }
 
-  void pack_chunk(std::int64_t block, const WeightChunk& chunk) {
+  void pack_chunk(std::int64_t block, std::int64_t first_plane, const WeightChunk& chunk) {
     for (std::int64_t p = chunk.planes.begin; p < chunk.planes.end; ++p) {
       if (p + kPlanesAtOnce <= chunk.planes.end && pack_planes(block, p)) {
         p += kPlanesAtOnce - 1;
@@ -86,7 +86,7 @@ class WeightPacker {
       for (std::int64_t ky = chunk.kernel_rows.begin; ky < chunk.kernel_rows.end; ++ky) {
         for (std::int64_t kx = chunk.kernel_cols.begin; kx < chunk.kernel_cols.end; ++kx) {
           if (planned_.geometry.is_identity) {
-            pack_identity_fold(block, p);
+            pack_identity_fold(block, first_plane + p);
           } else {
             pack_one(fold_weights(block, p, ky, kx));
           }
@@ -154,6 +154,7 @@ class WeightPacker {
 
   const PlannedLayer& planned_;
   const ArchConfig& arch_;
+  LoopNest nest_;
   std::vector<std::int64_t> depth_;
   std::vector<std::byte> bytes_;
   std::int8_t* next_ = nullptr;

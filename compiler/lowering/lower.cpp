@@ -5,26 +5,16 @@
 namespace qsim {
 namespace {
 
-// "8x32 x4 blocks": ofmap rows and columns of a tile, and column blocks; ", 2 acts" and ", 6
-// weights" where a column block's reduction needs several loads of either; ", taps" where the host
-// lays the window's taps side by side.
-std::string mapping_text(const PlannedLayer& planned, const ArchConfig& arch) {
-  const LayerGeometry& g = planned.geometry;
-  std::size_t weights = 0;
-  const std::vector<ActChunk> chunks = reduction_chunks(g, planned.tiling, 0, arch);
-  for (const ActChunk& chunk : chunks) weights += chunk.weights.size();
-  std::string text =
-      std::to_string(planned.tiling.out_rows) + "x" + std::to_string(planned.tiling.out_cols) +
-      " x" + std::to_string(g.column_blocks) + (g.column_blocks == 1 ? " block" : " blocks");
-  if (chunks.size() > 1) text += ", " + std::to_string(chunks.size()) + " acts";
-  if (weights > 1) text += ", " + std::to_string(weights) + " weights";
+// The mapping for people; ", taps" where the host lays the window's taps side by side.
+std::string text_of_mapping(const PlannedLayer& planned, const ArchConfig& arch) {
+  std::string text = short_text(planned.geometry, planned.mapping, arch);
   if (planned.layer->taps) text += ", taps";
   return text;
 }
 
 ProgramLayer program_layer(const PlannedLayer& planned, const ArchConfig& arch) {
   const FusedLayer& layer = *planned.layer;
-  return {layer.name,        layer.operation, mapping_text(planned, arch),
+  return {layer.name,        layer.operation, text_of_mapping(planned, arch),
           layer.graph_layer, layer.macs,      planned.ofmap};
 }
 
@@ -36,16 +26,57 @@ void reserve_streams(Program& program, const MemoryPlan& plan) {
     sizes[static_cast<std::size_t>(unit)] += static_cast<std::size_t>(count);
   };
   for (const PlannedLayer& planned : plan.layers) {
-    const StepCounts counts = count_steps(planned, program.arch);
-    add(Unit::kLoad, counts.steps + counts.act_loads + counts.groups);
-    add(Unit::kExecute, counts.steps);
-    add(Unit::kPost, counts.groups);
-    add(Unit::kStore, counts.groups);
+    const CommandCounts counts = LoopNest(planned.geometry, planned.mapping, program.arch).counts();
+    add(Unit::kLoad, counts.loads());
+    add(Unit::kExecute, counts.executes);
+    add(Unit::kPost, counts.posts);
+    add(Unit::kStore, counts.posts);
   }
   for (std::size_t u = 0; u < kUnits; ++u) {
     program.streams.reserve(static_cast<Unit>(u), sizes[u]);
   }
 }
+
+// Appends a layer's commands to a program, each with its origin.
+class ProgramSink final : public CommandSink {
+ public:
+  ProgramSink(Program& program, const PlannedLayer& planned, std::size_t layer)
+      : program_(program),
+        nest_(planned.geometry, planned.mapping, program.arch),
+        commands_(planned, program.arch),
+        layer_(static_cast<std::int32_t>(layer)) {}
+
+  void add(const Load& load, const Tokens& tokens, const CommandPlace& place) override {
+    append(load, tokens, place);
+  }
+  void add(const Execute& execute, const Tokens& tokens, const CommandPlace& place) override {
+    append(execute, tokens, place);
+  }
+  void add(const Post& post, const Tokens& tokens, const CommandPlace& place) override {
+    append(post, tokens, place);
+  }
+  void add(const Store& store, const Tokens& tokens, const CommandPlace& place) override {
+    append(store, tokens, place);
+  }
+
+ private:
+  // A command must fit its 256 bits; what does not is beyond the accelerator.
+  template <typename Fields>
+  void append(const Fields& fields, const Tokens& tokens, const CommandPlace& place) {
+    const Origin origin = commands_.origin(layer_, place.tile, nest_.tile(place.tile),
+                                           place.first_block, place.blocks);
+    try {
+      program_.streams.append({tokens.wait, tokens.signal, fields}, origin);
+    } catch (const Error& error) {
+      throw_unsupported(origin_text(program_, origin) + ": " + error.what());
+    }
+  }
+
+  Program& program_;
+  LoopNest nest_;
+  LayerCommands commands_;
+  std::int32_t layer_;
+};
 
 }  // namespace
 
@@ -54,19 +85,18 @@ Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig&
   Program program;
   program.name = name;
   program.arch = arch;
-  program.semaphores = token_semaphores(arch);
+  program.semaphores = token_semaphores();
   program.writable_bytes = plan.writable_bytes;
   program.input = plan.input;
   reserve_streams(program, plan);
-  Schedule schedule(program);
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     const PlannedLayer& planned = plan.layers[i];
     program.layers.push_back(program_layer(planned, arch));
     program.segments.push_back(pack_weights(planned, arch, on_spent));
     program.segments.push_back(pack_params(planned, arch));
-    for_each_step(planned, static_cast<std::int32_t>(i), arch,
-                  [&](const Step& step) { schedule.add(step); });
-    schedule.end_layer(i + 1 == plan.layers.size());
+    ProgramSink sink(program, planned, i);
+    const Boundary boundary = {.waits = i > 0, .announces = i + 1 < plan.layers.size()};
+    Schedule(planned, planned.mapping, arch, boundary, sink).run();
   }
   return program;
 }

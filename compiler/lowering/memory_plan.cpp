@@ -1,5 +1,6 @@
 #include "compiler/lowering/memory_plan.h"
 
+#include "compiler/lowering/tiling.h"
 #include "core/checked_math.h"
 #include "core/limits.h"
 
@@ -46,7 +47,8 @@ MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& 
     PlannedLayer planned;
     planned.layer = &layer;
     planned.geometry = layer_geometry(layer, arch);
-    planned.tiling = choose_tiling(layer, planned.geometry, arch);
+    planned.mapping =
+        mapping_of(planned.geometry, choose_tiling(layer, planned.geometry, arch), arch);
     planned.ifmap = plan.layers.empty() ? plan.input.tensor : plan.layers.back().ofmap;
     planned.ofmap = {0, layer.output, arch.block_channels()};
     planned.ofmap.address =

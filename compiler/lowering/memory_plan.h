@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compiler/lowering/tiling.h"
+#include "compiler/lowering/mapping.h"
 
 namespace qsim {
 
@@ -12,7 +12,7 @@ namespace qsim {
 struct PlannedLayer {
   const FusedLayer* layer = nullptr;
   LayerGeometry geometry;
-  Tiling tiling;
+  Mapping mapping;
   DramTensor ifmap;
   DramTensor ofmap;
   std::int64_t weights_address = 0;

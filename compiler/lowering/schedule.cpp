@@ -1,9 +1,19 @@
+// Why no unit waits for ever: the sink gets the commands in one order in which every token is
+// signalled before it is taken.
+//   - An EXECUTE comes after the LOADs that it is the first to need. Each of these waits for the
+//     last use of the chunk that was in its slot before, an earlier EXECUTE, because chunks that
+//     are in use at once have a slot each (compiler/lowering/mapping.cpp).
+//   - The first EXECUTE into an accumulator half comes after the POSTs of the turn before the last
+//     one: that turn ended before this EXECUTE's pass, or in a pass of two turns, began.
+//   - The LOADs of parameters, POSTs and STOREs of a turn come in turn, each after the POST or
+//     STORE that frees its part.
+// A semaphore has one unit that signals it and one that waits for it, so the k-th wait takes the
+// k-th signal in every run, and any run gets as far as this order does.
 #include "compiler/lowering/schedule.h"
 
 #include <algorithm>
 
-#include "core/dram_channel.h"
-#include "core/timing_model.h"
+#include "compiler/lowering/command_field.h"
 
 namespace qsim {
 namespace {
@@ -12,155 +22,267 @@ constexpr std::uint16_t mask(Token token) {
   return static_cast<std::uint16_t>(1u << static_cast<unsigned>(token));
 }
 
-std::uint32_t slot_address(std::int64_t count, std::int64_t slots, std::int64_t slot_words) {
-  return static_cast<std::uint32_t>(count % slots * slot_words);
+// The wait of use `use` of a memory of `parts` parts: the first use of each part has none.
+constexpr unsigned wait(Token token, std::int64_t use, std::int64_t parts) {
+  return use < parts ? 0u : mask(token);
 }
 
-template <typename Fields>
-Command command(const Fields& fields, int wait_mask, int signal_mask) {
-  Command c;
-  c.wait_mask = static_cast<std::uint16_t>(wait_mask);
-  c.signal_mask = static_cast<std::uint16_t>(signal_mask);
-  c.fields = fields;
-  return c;
+// The signal at the end of use `use` of `uses`: the last use of each part has none.
+constexpr unsigned signal(Token token, std::int64_t use, std::int64_t uses, std::int64_t parts) {
+  return use + parts < uses ? mask(token) : 0u;
+}
+
+constexpr Tokens tokens(unsigned wait_mask, unsigned signal_mask) {
+  return {static_cast<std::uint16_t>(wait_mask), static_cast<std::uint16_t>(signal_mask)};
 }
 
 }  // namespace
 
-std::array<Semaphore, kSemaphores> token_semaphores(const ArchConfig& arch) {
+std::array<Semaphore, kSemaphores> token_semaphores() {
   std::array<Semaphore, kSemaphores> semaphores;
-  const auto set = [&](Token token, const char* name, std::int64_t initial) {
-    semaphores[static_cast<std::size_t>(token)] = {name, static_cast<std::uint8_t>(initial)};
+  const auto set = [&](Token token, const char* name) {
+    semaphores[static_cast<std::size_t>(token)].name = name;
   };
-  set(Token::kActReady, "act_ready", 0);
-  set(Token::kActFree, "act_free", arch.act_slots);
-  set(Token::kWeightReady, "weight_ready", 0);
-  set(Token::kWeightFree, "weight_free", arch.weight_slots);
-  set(Token::kParamReady, "param_ready", 0);
-  set(Token::kParamFree, "param_free", kParamSlots);
-  set(Token::kAccReady, "acc_ready", 0);
-  set(Token::kAccFree, "acc_free", kAccumulatorHalves);
-  set(Token::kOutReady, "out_ready", 0);
-  set(Token::kOutFree, "out_free", kOutputHalves);
-  set(Token::kOfmapDone, "ofmap_done", 0);
+  set(Token::kActReady, "act_ready");
+  set(Token::kActFree, "act_free");
+  set(Token::kWeightReady, "weight_ready");
+  set(Token::kWeightFree, "weight_free");
+  set(Token::kParamReady, "param_ready");
+  set(Token::kParamFree, "param_free");
+  set(Token::kAccReady, "acc_ready");
+  set(Token::kAccFree, "acc_free");
+  set(Token::kOutReady, "out_ready");
+  set(Token::kOutFree, "out_free");
+  set(Token::kOfmapDone, "ofmap_done");
   return semaphores;
 }
 
-void Schedule::add(Step step) {
-  if (steps_ == 0) early_weights_ = early_weights(step);
-  assign_slots(step);
-  if (steps_ < early_weights_) append_weight(step);
-  ++steps_;
-  held_.push_back(std::move(step));
-  // One at least is held, because the last one's STORE says that the ofmap is done.
-  if (held_.size() > std::max(early_weights_, std::size_t{1})) append_first_held(false);
+Schedule::Schedule(const PlannedLayer& planned, const Mapping& mapping, const ArchConfig& arch,
+                   const Boundary& boundary, CommandSink& sink)
+    : planned_(planned),
+      boundary_(boundary),
+      sink_(sink),
+      nest_(planned.geometry, mapping, arch),
+      counts_(nest_.counts()),
+      parts_(memory_parts(planned.geometry, mapping, arch)),
+      commands_(planned, arch),
+      acts_(nest_),
+      weights_(nest_) {
+  const auto set_tiles = static_cast<std::size_t>(mapping.tiles_per_half * mapping.halves_per_pass);
+  tiles_.resize(set_tiles);
+  executes_.resize(set_tiles);
+  ended_.reserve(kAccumulatorHalves);
 }
 
-void Schedule::end_layer(bool is_last) {
-  while (!held_.empty()) append_first_held(held_.size() == 1 && !is_last);
-  append_pending_params();
-  steps_ = appended_ = 0;
-  ++layers_;
+void Schedule::run() {
+  if (nest_.mapping().load_order == LoadOrder::kRelease) add_first_loads();
+  nest_.for_each_step([this](const Step& step) { add_step(step); });
+  add_ended_turns();
+  QSIM_CHECK(acts_.at_end() && weights_.at_end() && posts_ == counts_.posts &&
+                 params_ == counts_.param_loads,
+             planned_.layer->name + ": the schedule's commands are not those that were counted");
 }
 
-void Schedule::append_first_held(bool announces) {
-  const Step& step = held_.front();
-  append_loads(step);
-  append_execute(step);
-  if (step.group_end) append_group_end(step, announces);
-  held_.pop_front();
-  ++appended_;
-}
-
-void Schedule::assign_slots(Step& step) {
-  if (step.act) {
-    step.act->local_addr = slot_address(acts_, arch_.act_slots, arch_.act_slot_words());
-    ++acts_;
+void Schedule::add_step(const Step& step) {
+  add_loads_for(step.index);
+  add_ended_turns();
+  if (step.pass.set != set_) enter_set(step.pass);
+  add_execute(step);
+  const bool by_release = nest_.mapping().load_order == LoadOrder::kRelease;
+  if (by_release) add_released_loads(step);
+  // Where LOADs run ahead as far as they can, parameters come early: the POST that frees their slot
+  // is done, because this EXECUTE took the half of the same turn.
+  if (by_release && step.starts_turn && step.pass.blocks == 1 &&
+      needs_params(step.pass.first_block)) {
+    add_param_load(step.pass.first_block,
+                   {step.pass.first_tile + step.tile, step.pass.first_block, step.pass.blocks});
   }
-  // The chunk that this EXECUTE reads is the one loaded last.
-  step.execute.act_addr += slot_address(acts_ - 1, arch_.act_slots, arch_.act_slot_words());
-  step.weight.local_addr = slot_address(weights_, arch_.weight_slots, arch_.weight_slot_words());
-  step.execute.weight_addr = step.weight.local_addr;
-  ++weights_;
-  step.execute.acc_half = static_cast<std::uint32_t>(groups_ % kAccumulatorHalves);
-  if (!step.group_end) return;
-  GroupEnd& end = *step.group_end;
-  end.param.local_addr = end.post.param_slot = static_cast<std::uint32_t>(groups_ % kParamSlots);
-  end.post.acc_half = step.execute.acc_half;
-  end.post.out_addr = slot_address(groups_, kOutputHalves, arch_.output_half_words());
-  end.store.out_addr = end.post.out_addr;
-  ++groups_;
+  if (step.ends_turn) end_turn(step);
 }
 
-void Schedule::append_execute(const Step& step) {
-  int wait = mask(Token::kWeightReady);
-  int signal = mask(Token::kWeightFree);
-  if (step.act) wait |= mask(Token::kActReady);
-  if (step.last_use_of_act) signal |= mask(Token::kActFree);
-  if (step.starts_group) wait |= mask(Token::kAccFree);
-  if (step.group_end) signal |= mask(Token::kAccReady);
-  append(command(step.execute, wait, signal), step.origin);
+void Schedule::end_turn(const Step& step) {
+  const Pass& pass = step.pass;
+  const bool in_same_pass = step.tile + 1 < pass.tiles;
+  const bool in_same_group =
+      nest_.mapping().order == LoopOrder::kBlocksOuter && pass.set + 1 < nest_.sets();
+  const std::int64_t end = pass.first_tile + step.tile + 1;
+  ended_.push_back({step.turn, end - step.tile_of_half - 1, end, pass.first_block, pass.blocks,
+                    pass.blocks > 1 || !(in_same_pass || in_same_group)});
 }
 
-void Schedule::append_group_end(const Step& step, bool announces) {
-  append(command(step.group_end->post,
-                 mask(Token::kAccReady) | mask(Token::kParamReady) | mask(Token::kOutFree),
-                 mask(Token::kAccFree) | mask(Token::kParamFree) | mask(Token::kOutReady)),
-         step.origin);
-  append(command(step.group_end->store, mask(Token::kOutReady),
-                 mask(Token::kOutFree) | (announces ? mask(Token::kOfmapDone) : 0)),
-         step.origin);
-}
-
-// The order of the LOADs is that of the steps: a step's activations, then its weights; the
-// parameters of a group after the first weights of the next group, late enough that they do not
-// hold up weights, early enough that POST has them (its psums are complete an EXECUTE later).
-//
-// A layer's first activations wait for the ofmap before it. So that this wait is used, the first
-// weights are loaded before it, and more of them (as many as there are slots) where weights take
-// the bus about as long as the array. Their slots are freed by EXECUTEs of the layer before, which
-// need no further LOAD.
-//
-// No deadlock: every LOAD waits only for slots whose EXECUTE or POST has all its own LOADs in
-// front of it in this order. (The verifier and a test run every program's tokens to show it.)
-void Schedule::append_loads(const Step& step) {
-  if (step.act) {
-    const bool waits_for_ofmap = appended_ == 0 && layers_ > 0;
-    append(
-        command(*step.act, mask(Token::kActFree) | (waits_for_ofmap ? mask(Token::kOfmapDone) : 0),
-                mask(Token::kActReady)),
-        step.origin);
+void Schedule::enter_set(const Pass& pass) {
+  set_ = pass.set;
+  set_first_tile_ = pass.first_tile;
+  for (std::int64_t t = 0; t < pass.tiles; ++t) {
+    tiles_[static_cast<std::size_t>(t)] = nest_.tile(pass.first_tile + t);
   }
-  if (appended_ >= early_weights_) append_weight(step);
-  if (step.starts_group) append_pending_params();
-  if (step.group_end) pending_params_.push_back({step.group_end->param, step.origin});
 }
 
-std::size_t Schedule::early_weights(const Step& first) const {
-  if (layers_ == 0) return 0;
-  const std::uint64_t load_cycles = dram_transfer(first.weight, arch_).run_beats;
-  const std::uint64_t array_cycles = execute_terms(first.execute, arch_).stream();
-  return 2 * load_cycles < array_cycles ? 1 : static_cast<std::size_t>(arch_.weight_slots);
-}
-
-void Schedule::append_weight(const Step& step) {
-  append(command(step.weight, mask(Token::kWeightFree), mask(Token::kWeightReady)), step.origin);
-}
-
-void Schedule::append_pending_params() {
-  for (const PendingParam& param : pending_params_) {
-    append(command(param.load, mask(Token::kParamFree), mask(Token::kParamReady)), param.origin);
+void Schedule::add_execute(const Step& step) {
+  const auto tile = static_cast<std::size_t>(step.tile);
+  if (&step.weight == &step.pass.reduction->weights[step.act.first_weight]) {
+    executes_[tile] = commands_.execute(tiles_[tile], step.act);
   }
-  pending_params_.clear();
+  Execute execute = executes_[tile];
+  commands_.set_weights(execute, step.act, step.weight,
+                        step.act_load % parts_.act_slots * parts_.act_slot_words);
+  execute.weight_addr =
+      command_field(step.weight_load % parts_.weight_slots * parts_.weight_slot_words);
+  execute.acc_addr = command_field(step.tile_of_half * parts_.psum_words);
+  execute.acc_half = static_cast<std::uint32_t>(step.turn % kAccumulatorHalves);
+  execute.accumulate = step.first_of_psums ? 0 : 1;
+  unsigned waits = 0;
+  unsigned signals = 0;
+  if (step.first_use_of_act) waits |= mask(Token::kActReady);
+  if (step.first_use_of_weight) waits |= mask(Token::kWeightReady);
+  if (step.starts_turn) waits |= wait(Token::kAccFree, step.turn, kAccumulatorHalves);
+  if (step.last_use_of_act) {
+    signals |= signal(Token::kActFree, step.act_load, counts_.act_loads, parts_.act_slots);
+  }
+  if (step.last_use_of_weight) {
+    signals |=
+        signal(Token::kWeightFree, step.weight_load, counts_.weight_loads, parts_.weight_slots);
+  }
+  if (step.ends_turn) signals |= mask(Token::kAccReady);
+  sink_.add(execute, tokens(waits, signals),
+            {step.pass.first_tile + step.tile, step.pass.first_block, step.pass.blocks});
 }
 
-// A command must fit its 256 bits; what does not is beyond the accelerator.
-void Schedule::append(const Command& command, const Origin& origin) {
-  try {
-    program_.streams.append(command, origin);
-  } catch (const Error& error) {
-    throw_unsupported(origin_text(program_, origin) + ": " + error.what());
+// In the order of need: what this step is the first to need, activations first.
+void Schedule::add_loads_for(std::int64_t step) {
+  while (!acts_.at_end() && acts_.needed_by() == step) add_act_load();
+  while (!weights_.at_end() && weights_.needed_by() == step) add_weight_load();
+}
+
+// In the order of release, every slot is filled at once; what is needed first comes first.
+void Schedule::add_first_loads() {
+  const auto more_acts = [&] { return !acts_.at_end() && acts_.number() < parts_.act_slots; };
+  const auto more_weights = [&] {
+    return !weights_.at_end() && weights_.number() < parts_.weight_slots;
+  };
+  while (more_acts() || more_weights()) {
+    if (more_acts() && (!more_weights() || acts_.needed_by() <= weights_.needed_by())) {
+      add_act_load();
+    } else {
+      add_weight_load();
+    }
   }
+}
+
+// Each LOAD whose slot this step was the last to use.
+void Schedule::add_released_loads(const Step& step) {
+  bool act =
+      step.last_use_of_act && !acts_.at_end() && acts_.number() == step.act_load + parts_.act_slots;
+  const bool weight = step.last_use_of_weight && !weights_.at_end() &&
+                      weights_.number() == step.weight_load + parts_.weight_slots;
+  if (act && (!weight || acts_.needed_by() <= weights_.needed_by())) {
+    add_act_load();
+    act = false;
+  }
+  if (weight) add_weight_load();
+  if (act) add_act_load();
+}
+
+void Schedule::add_act_load() {
+  const Pass& pass = acts_.pass();
+  const ActChunk& chunk = acts_.chunk();
+  const Tile tile = nest_.tile(acts_.tile());
+  const Range planes = {chunk.planes.begin + pass.first_plane, chunk.planes.end + pass.first_plane};
+  Load load = commands_.transfers().act_load(tile, planes, chunk.kernel_rows);
+  const std::int64_t number = acts_.number();
+  load.local_addr = command_field(number % parts_.act_slots * parts_.act_slot_words);
+  unsigned waits = wait(Token::kActFree, number, parts_.act_slots);
+  if (number == 0 && boundary_.waits) waits |= mask(Token::kOfmapDone);
+  sink_.add(load, tokens(waits, mask(Token::kActReady)),
+            {acts_.tile(), pass.first_block, pass.blocks});
+  acts_.next();
+}
+
+void Schedule::add_weight_load() {
+  const Pass& pass = weights_.pass();
+  Load load = commands_.transfers().weight_load(weights_.chunk(),
+                                                nest_.folds_before(pass.first_block), pass.blocks);
+  const std::int64_t number = weights_.number();
+  load.local_addr = command_field(number % parts_.weight_slots * parts_.weight_slot_words);
+  sink_.add(
+      load,
+      tokens(wait(Token::kWeightFree, number, parts_.weight_slots), mask(Token::kWeightReady)),
+      {pass.first_tile, pass.first_block, pass.blocks});
+  weights_.next();
+}
+
+// The parameters, POSTs and STOREs of the turns that have ended come after the LOADs of the next
+// step: late enough that parameters do not hold up weights, early enough that POST has them.
+void Schedule::add_ended_turns() {
+  for (const EndedTurn& turn : ended_) add_turn(turn);
+  ended_.clear();
+}
+
+void Schedule::add_turn(const EndedTurn& turn) {
+  for (std::int64_t block = turn.first_block; block < turn.first_block + turn.blocks; ++block) {
+    for (std::int64_t index = turn.first_tile; index < turn.end_tile; ++index) {
+      const Tile& tile = tiles_[static_cast<std::size_t>(index - set_first_tile_)];
+      const CommandPlace place = {index, block, 1};
+      if (needs_params(block)) add_param_load(block, place);
+      add_post(turn, tile, place);
+    }
+  }
+}
+
+// Whether the parameters of `block` are not in the parameter memory. One block's stay while turn
+// after turn uses them; where each block has a slot of its own, they stay for the layer.
+bool Schedule::needs_params(std::int64_t block) const {
+  return nest_.params_stay() ? block >= params_ : block != params_block_;
+}
+
+void Schedule::add_param_load(std::int64_t block, const CommandPlace& place) {
+  Load load = commands_.transfers().param_load(block);
+  load.local_addr = static_cast<std::uint32_t>(params_ % kParamSlots);
+  sink_.add(load, tokens(wait(Token::kParamFree, params_, kParamSlots), mask(Token::kParamReady)),
+            place);
+  params_block_ = block;
+  ++params_;
+}
+
+void Schedule::add_post(const EndedTurn& turn, const Tile& tile, const CommandPlace& place) {
+  const std::int64_t block = place.first_block;
+  const bool last_of_block = place.tile + 1 == turn.end_tile;
+  const bool last_of_turn = last_of_block && block + 1 == turn.first_block + turn.blocks;
+  const std::int64_t params = nest_.params_stay() ? block : params_ - 1;
+  const std::int64_t psums = tile.conv_y.size() * tile.conv_x.size();
+  Post post = commands_.post(tile);
+  post.acc_half = static_cast<std::uint32_t>(turn.number % kAccumulatorHalves);
+  post.acc_addr = command_field((place.tile - turn.first_tile) * parts_.psum_words +
+                                (block - turn.first_block) * psums);
+  post.out_addr = command_field(posts_ % kOutputHalves * parts_.output_words);
+  post.param_slot = static_cast<std::uint32_t>(params % kParamSlots);
+  unsigned waits = wait(Token::kOutFree, posts_, kOutputHalves);
+  unsigned signals = mask(Token::kOutReady);
+  if (place.tile == turn.first_tile && block == turn.first_block) waits |= mask(Token::kAccReady);
+  if (last_of_turn) {
+    signals |= signal(Token::kAccFree, turn.number, counts_.turns, kAccumulatorHalves);
+  }
+  if (!has_params(block)) waits |= mask(Token::kParamReady);
+  if (last_of_block && turn.next_has_other_params) {
+    signals |= signal(Token::kParamFree, params, counts_.param_loads, kParamSlots);
+  }
+  posts_block_ = std::max(block, nest_.params_stay() ? posts_block_ : block);
+  sink_.add(post, tokens(waits, signals), place);
+  add_store(tile, place, post.out_addr);
+  ++posts_;
+}
+
+// Whether an earlier POST has waited for these parameters.
+bool Schedule::has_params(std::int64_t block) const {
+  return nest_.params_stay() ? block <= posts_block_ : block == posts_block_;
+}
+
+void Schedule::add_store(const Tile& tile, const CommandPlace& place, std::uint32_t out_addr) {
+  Store store = commands_.transfers().store(tile, place.first_block);
+  store.out_addr = out_addr;
+  unsigned signals = signal(Token::kOutFree, posts_, counts_.posts, kOutputHalves);
+  if (boundary_.announces && posts_ + 1 == counts_.posts) signals |= mask(Token::kOfmapDone);
+  sink_.add(store, tokens(mask(Token::kOutReady), signals), place);
 }
 
 }  // namespace qsim

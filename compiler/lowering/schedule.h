@@ -1,11 +1,13 @@
-// Turns steps into the four command streams: gives every piece of data a slot, orders the units
-// with tokens, and orders the LOADs so that the array finds its data ready.
+// Turns the loop nest of a layer into commands: gives every piece of data a slot, orders the units
+// with tokens, and orders the LOADs so that the array finds its data ready. A layer starts at a
+// boundary: its first command is a LOAD that waits until the layer before it has stored its ofmap,
+// so it finds every unit idle and every part of every memory free.
 #pragma once
 
-#include <deque>
+#include <array>
 #include <vector>
 
-#include "compiler/lowering/steps.h"
+#include "compiler/lowering/layer_commands.h"
 
 namespace qsim {
 
@@ -25,52 +27,96 @@ enum class Token : std::uint8_t {
   kOfmapDone,    // STORE -> LOAD: a layer's ofmap is in DRAM
 };
 
-// Names and initial values of the semaphores that the tokens use.
-std::array<Semaphore, kSemaphores> token_semaphores(const ArchConfig& arch);
+// Names of the semaphores that the tokens use. All of them begin and end at 0: within a layer the
+// first use of each part of a memory waits for no token, and the last one signals none.
+std::array<Semaphore, kSemaphores> token_semaphores();
+
+// Semaphores that a command waits for and signals.
+struct Tokens {
+  std::uint16_t wait = 0;
+  std::uint16_t signal = 0;
+};
+
+// What a command works for: a psum tile by its number in the layer (of several, the first), and
+// column blocks.
+struct CommandPlace {
+  std::int64_t tile = 0;
+  std::int64_t first_block = 0;
+  std::int64_t blocks = 1;
+};
+
+// Takes a layer's commands, in an order in which every token is signalled before it is taken; those
+// of a unit are in its program order.
+class CommandSink {
+ public:
+  virtual ~CommandSink() = default;
+  virtual void add(const Load& load, const Tokens& tokens, const CommandPlace& place) = 0;
+  virtual void add(const Execute& execute, const Tokens& tokens, const CommandPlace& place) = 0;
+  virtual void add(const Post& post, const Tokens& tokens, const CommandPlace& place) = 0;
+  virtual void add(const Store& store, const Tokens& tokens, const CommandPlace& place) = 0;
+};
+
+// Where a layer is in its network.
+struct Boundary {
+  bool waits = false;      // a layer before it announces its ofmap
+  bool announces = false;  // a layer after it waits for this one's
+};
 
 class Schedule {
  public:
-  explicit Schedule(Program& program) : program_(program), arch_(program.arch) {}
+  // `planned.mapping` is not read; `mapping` must be valid. All must outlive the object.
+  Schedule(const PlannedLayer& planned, const Mapping& mapping, const ArchConfig& arch,
+           const Boundary& boundary, CommandSink& sink);
 
-  // Takes a layer's steps, in order. Commands are appended a few steps later, at the latest at the
-  // layer's end. Throws Error (exit code 4) for a command beyond its 256 bits.
-  void add(Step step);
-  // `is_last`: no layer follows that would wait for this one's ofmap. Throws as add().
-  void end_layer(bool is_last);
+  // Hands all commands of the layer to the sink.
+  void run();
 
  private:
-  // Loads that wait for their place in the order.
-  struct PendingParam {
-    Load load;
-    Origin origin;
+  // A use of an accumulator half whose psums are complete: its POSTs and STOREs come next.
+  struct EndedTurn {
+    std::int64_t number = 0;
+    std::int64_t first_tile = 0;  // of the layer
+    std::int64_t end_tile = 0;
+    std::int64_t first_block = 0;
+    std::int64_t blocks = 0;
+    bool next_has_other_params = true;  // or the next turn is of the same single block
   };
 
-  // Gives slots and tokens to the commands that follow the order of the steps.
-  void assign_slots(Step& step);
-  // All commands of the first held step, but its weights where they went ahead. `announces`: its
-  // STORE is the layer's last, and another layer waits for it.
-  void append_first_held(bool announces);
-  void append_execute(const Step& step);
-  void append_group_end(const Step& step, bool announces);
-  // LOADs: see schedule.cpp for the order.
-  void append_loads(const Step& step);
-  // How many weights are loaded before a layer's first activations, if it has that many.
-  std::size_t early_weights(const Step& first) const;
-  void append_weight(const Step& step);
-  void append_pending_params();
-  void append(const Command& command, const Origin& origin);
+  void enter_set(const Pass& pass);
+  void add_step(const Step& step);
+  void end_turn(const Step& step);
+  void add_execute(const Step& step);
+  void add_loads_for(std::int64_t step);
+  void add_first_loads();
+  void add_released_loads(const Step& step);
+  void add_act_load();
+  void add_weight_load();
+  void add_ended_turns();
+  void add_turn(const EndedTurn& turn);
+  void add_param_load(std::int64_t block, const CommandPlace& place);
+  bool needs_params(std::int64_t block) const;
+  bool has_params(std::int64_t block) const;
+  void add_post(const EndedTurn& turn, const Tile& tile, const CommandPlace& place);
+  void add_store(const Tile& tile, const CommandPlace& place, std::uint32_t out_addr);
 
-  Program& program_;
-  const ArchConfig& arch_;
-  std::int64_t layers_ = 0;
-  std::deque<Step> held_;          // of this layer, with slots, their commands not yet appended
-  std::size_t steps_ = 0;          // of this layer, taken
-  std::size_t appended_ = 0;       // of this layer, no longer held
-  std::size_t early_weights_ = 0;  // of this layer
-  std::int64_t acts_ = 0;          // activation chunks so far; their slots go round
-  std::int64_t weights_ = 0;
-  std::int64_t groups_ = 0;
-  std::vector<PendingParam> pending_params_;
+  const PlannedLayer& planned_;
+  Boundary boundary_;
+  CommandSink& sink_;
+  LoopNest nest_;
+  CommandCounts counts_;
+  MemoryParts parts_;
+  LayerCommands commands_;
+  ActLoads acts_;  // the next LOAD of each kind
+  WeightLoads weights_;
+  std::vector<Tile> tiles_;        // of the present set
+  std::vector<Execute> executes_;  // of its psum tiles, under the present activation chunk
+  std::int64_t set_ = -1;
+  std::int64_t set_first_tile_ = 0;
+  std::vector<EndedTurn> ended_;    // whose POSTs have not come yet
+  std::int64_t params_ = 0;         // LOADs of parameters so far
+  std::int64_t params_block_ = -1;  // of the last of them
+  std::int64_t posts_ = 0;          // so far
+  std::int64_t posts_block_ = -1;   // of the last of them
 };
 
 }  // namespace qsim

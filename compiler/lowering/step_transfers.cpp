@@ -4,9 +4,8 @@
 
 namespace qsim {
 
-Range StepTransfers::resident_rows(const Tile& tile, const ActChunk& chunk) const {
-  return input_range(tile.conv_y, chunk.kernel_rows, g_.window.stride_h, g_.window.pad_top,
-                     g_.in_rows);
+Range StepTransfers::resident_rows(const Tile& tile, const Range& kernel_rows) const {
+  return input_range(tile.conv_y, kernel_rows, g_.window.stride_h, g_.window.pad_top, g_.in_rows);
 }
 
 Range StepTransfers::resident_cols(const Tile& tile) const {
@@ -14,18 +13,19 @@ Range StepTransfers::resident_cols(const Tile& tile) const {
                      g_.in_cols);
 }
 
-Load StepTransfers::act_load(const Tile& tile, const ActChunk& chunk) const {
-  return g_.is_vector ? vector_load(tile, chunk) : picture_load(tile, chunk);
+Load StepTransfers::act_load(const Tile& tile, const Range& planes,
+                             const Range& kernel_rows) const {
+  return g_.is_vector ? vector_load(tile, planes) : picture_load(tile, planes, kernel_rows);
 }
 
-// Input vectors one after the other, `chunk.planes` of each: run by run, no plane order to keep.
-Load StepTransfers::vector_load(const Tile& tile, const ActChunk& chunk) const {
+// Input vectors one after the other, `planes` of each: run by run, no plane order to keep.
+Load StepTransfers::vector_load(const Tile& tile, const Range& planes) const {
   const DramTensor& ifmap = planned_.ifmap;
   Load load;
   load.memory = command_field(static_cast<int>(LoadMemory::kActivation));
   load.dram_addr = command_field(ifmap.address + tile.conv_y.begin * ifmap.picture_bytes() +
-                                 chunk.planes.begin * arch_.array_rows);
-  load.run_bytes = command_field(chunk.planes.size() * arch_.array_rows);
+                                 planes.begin * arch_.array_rows);
+  load.run_bytes = command_field(planes.size() * arch_.array_rows);
   load.runs = command_field(tile.conv_y.size());
   load.run_stride = load.runs > 1 ? command_field(ifmap.picture_bytes()) : 0;
   load.groups = 1;
@@ -34,13 +34,14 @@ Load StepTransfers::vector_load(const Tile& tile, const ActChunk& chunk) const {
 }
 
 // Planes, rows and columns of a picture; contiguous bytes become one run.
-Load StepTransfers::picture_load(const Tile& tile, const ActChunk& chunk) const {
+Load StepTransfers::picture_load(const Tile& tile, const Range& planes,
+                                 const Range& kernel_rows) const {
   const DramTensor& ifmap = planned_.ifmap;
-  const Range rows = resident_rows(tile, chunk);
+  const Range rows = resident_rows(tile, kernel_rows);
   const Range cols = resident_cols(tile);
-  const std::int64_t first_block = chunk.planes.begin / g_.granule_planes;
+  const std::int64_t first_block = planes.begin / g_.granule_planes;
   const std::int64_t blocks =
-      (chunk.planes.end + g_.granule_planes - 1) / g_.granule_planes - first_block;
+      (planes.end + g_.granule_planes - 1) / g_.granule_planes - first_block;
   Load load;
   load.memory = command_field(static_cast<int>(LoadMemory::kActivation));
   load.dram_addr = command_field(
@@ -65,11 +66,14 @@ Load StepTransfers::picture_load(const Tile& tile, const ActChunk& chunk) const 
   return load;
 }
 
-Load StepTransfers::weight_load(const WeightChunk& chunk, std::int64_t address) const {
+Load StepTransfers::weight_load(const WeightChunk& chunk, std::int64_t folds_before,
+                                std::int64_t blocks) const {
+  const std::int64_t fold_bytes = arch_.array_rows * arch_.array_cols;
+  const std::int64_t folds = folds_before + chunk.first_fold * blocks;
   Load load;
   load.memory = command_field(static_cast<int>(LoadMemory::kWeight));
-  load.dram_addr = command_field(address);
-  load.run_bytes = command_field(chunk.folds() * arch_.array_rows * arch_.array_cols);
+  load.dram_addr = command_field(planned_.weights_address + folds * fold_bytes);
+  load.run_bytes = command_field(chunk.folds() * blocks * fold_bytes);
   load.runs = 1;
   load.groups = 1;
   return load;

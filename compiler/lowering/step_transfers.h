@@ -2,17 +2,11 @@
 // groups. When, and into which slots, is the schedule's business.
 #pragma once
 
+#include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/memory_plan.h"
 #include "core/program.h"
 
 namespace qsim {
-
-// One tile of one picture: its ofmap positions and the psum positions under them.
-struct Tile {
-  std::int64_t picture = 0;
-  Range out_y, out_x;
-  Range conv_y, conv_x;
-};
 
 // Of one layer on one array; both must outlive it. Every LOAD and STORE comes with its sizes and
 // addresses in DRAM; slots and tokens are still to be filled in.
@@ -22,19 +16,21 @@ class StepTransfers {
       : planned_(planned), g_(planned.geometry), arch_(arch) {}
 
   // The ifmap's rows and columns that the EXECUTEs of a tile read of an activation slot.
-  Range resident_rows(const Tile& tile, const ActChunk& chunk) const;
+  Range resident_rows(const Tile& tile, const Range& kernel_rows) const;
   Range resident_cols(const Tile& tile) const;
 
-  Load act_load(const Tile& tile, const ActChunk& chunk) const;
-  // `address`: where the chunk's folds begin.
-  Load weight_load(const WeightChunk& chunk, std::int64_t address) const;
+  // `planes` and `kernel_rows`: of the activation chunk, within the layer.
+  Load act_load(const Tile& tile, const Range& planes, const Range& kernel_rows) const;
+  // The weights of a chunk for the pass's column blocks, of which `folds_before` lie before the
+  // first block.
+  Load weight_load(const WeightChunk& chunk, std::int64_t folds_before, std::int64_t blocks) const;
   // Bias and shifts of the output channels of column block `block`.
   Load param_load(std::int64_t block) const;
   Store store(const Tile& tile, std::int64_t block) const;
 
  private:
-  Load vector_load(const Tile& tile, const ActChunk& chunk) const;
-  Load picture_load(const Tile& tile, const ActChunk& chunk) const;
+  Load vector_load(const Tile& tile, const Range& planes) const;
+  Load picture_load(const Tile& tile, const Range& planes, const Range& kernel_rows) const;
 
   const PlannedLayer& planned_;
   const LayerGeometry& g_;

@@ -16,20 +16,13 @@ constexpr std::int64_t kMaxTileSide =
     std::min({max_of<Execute>("in_rows"), max_of<Execute>("in_cols"), max_of<Execute>("out_rows"),
               max_of<Execute>("out_cols"), max_of<Post>("in_rows"), max_of<Post>("in_cols"),
               max_of<Post>("out_rows"), max_of<Post>("out_cols"), max_of<Store>("groups")});
-constexpr std::int64_t kMaxPlanes = max_of<Execute>("planes");
 constexpr std::int64_t kMaxBlocks = max_of<Load>("groups");
 constexpr std::int64_t kMaxRunBytes = max_of<Load>("run_bytes");
 
-// [begin, end) cut into the fewest equal parts of at most `limit`, each a multiple of `unit`
-// (but for the last).
-std::vector<Range> cut(Range whole, std::int64_t limit, std::int64_t unit = 1) {
-  const std::int64_t parts = ceil_div(whole.size(), limit);
-  const std::int64_t step = round_up(ceil_div(whole.size(), parts), unit);
-  std::vector<Range> ranges;
-  for (std::int64_t begin = whole.begin; begin < whole.end; begin += step) {
-    ranges.push_back({begin, std::min(whole.end, begin + step)});
-  }
-  return ranges;
+// The largest of the fewest equal parts of at most `limit` that `size` is cut into; each is a
+// multiple of `unit`, but for the last.
+std::int64_t equal_part(std::int64_t size, std::int64_t limit, std::int64_t unit = 1) {
+  return round_up(ceil_div(size, ceil_div(size, limit)), unit);
 }
 
 std::int64_t slot_folds(const ArchConfig& arch) {
@@ -37,28 +30,15 @@ std::int64_t slot_folds(const ArchConfig& arch) {
   return std::min(arch.weight_slot_words() / arch.array_rows, kMaxRunBytes / fold_bytes);
 }
 
-// Boxes of at most slot_folds folds: whole planes, else kernel rows of one plane, else kernel
+// The most folds of a weight chunk: whole planes, else kernel rows of one plane, else kernel
 // columns of one kernel row.
-std::vector<WeightChunk> weight_chunks(Range planes, Range kernel_rows, std::int64_t kernel_w,
-                                       const ArchConfig& arch) {
+std::int64_t weight_folds(std::int64_t planes, std::int64_t kernel_rows, std::int64_t kernel_w,
+                          const ArchConfig& arch) {
   const std::int64_t folds = slot_folds(arch);
-  const std::int64_t plane_folds = kernel_rows.size() * kernel_w;
-  const Range all_cols{0, kernel_w};
-  std::vector<WeightChunk> chunks;
-  if (plane_folds <= folds) {
-    for (const Range& part : cut(planes, std::min(folds / plane_folds, kMaxPlanes))) {
-      chunks.push_back({part, kernel_rows, all_cols});
-    }
-    return chunks;
-  }
-  for (std::int64_t p = planes.begin; p < planes.end; ++p) {
-    for (const Range& rows : cut(kernel_rows, std::max<std::int64_t>(1, folds / kernel_w))) {
-      for (const Range& cols : cut(all_cols, std::min(folds, kernel_w))) {
-        chunks.push_back({{p, p + 1}, rows, cols});
-      }
-    }
-  }
-  return chunks;
+  const std::int64_t plane_folds = kernel_rows * kernel_w;
+  if (plane_folds <= folds) return equal_part(planes, folds / plane_folds) * plane_folds;
+  if (kernel_w <= folds) return equal_part(kernel_rows, folds / kernel_w) * kernel_w;
+  return equal_part(kernel_w, folds);
 }
 
 // What a tile of out_rows x out_cols needs of the memories.
@@ -78,6 +58,18 @@ TileNeeds tile_needs(const LayerGeometry& g, std::int64_t out_rows, std::int64_t
   needs.outputs = out_rows * out_cols;
   needs.in_cols = std::min(g.in_cols, (conv_cols - 1) * g.window.stride_w + g.window.kernel_w);
   return needs;
+}
+
+// The layer's first chunk is not hidden. It is as small as lets the array work on it while the
+// next one is loaded.
+std::int64_t first_weight_folds(const LayerGeometry& g, const Mapping& mapping,
+                                const ArchConfig& arch) {
+  const TileNeeds needs = tile_needs(g, mapping.tile_rows, mapping.tile_cols);
+  const std::int64_t fold_bytes = arch.array_rows * arch.array_cols;
+  const std::int64_t load_cycles =
+      mapping.weight_folds * fold_bytes / std::min(arch.bus_bytes, arch.array_cols);
+  const std::int64_t folds = ceil_div(load_cycles, std::max(needs.psums, arch.array_rows));
+  return std::min(mapping.weight_folds, folds);
 }
 
 std::int64_t in_rows_for(const LayerGeometry& g, std::int64_t conv_rows, std::int64_t kernel_rows) {
@@ -136,19 +128,6 @@ std::vector<std::int64_t> candidate_sizes(std::int64_t size) {
 
 }  // namespace
 
-std::vector<ActChunk> reduction_chunks(const LayerGeometry& geometry, const Tiling& tiling,
-                                       std::int64_t block, const ArchConfig& arch) {
-  std::vector<ActChunk> chunks;
-  const Range planes = geometry.planes_of(block, arch);
-  const Range all_rows{0, geometry.window.kernel_h};
-  for (const Range& part : cut(planes, tiling.act_planes, geometry.granule_planes)) {
-    for (const Range& rows : cut(all_rows, tiling.act_kernel_rows)) {
-      chunks.push_back({part, rows, weight_chunks(part, rows, geometry.window.kernel_w, arch)});
-    }
-  }
-  return chunks;
-}
-
 bool act_is_resident(const LayerGeometry& geometry, const Tiling& tiling) {
   return !geometry.is_identity && tiling.act_planes >= geometry.planes &&
          tiling.act_kernel_rows == geometry.window.kernel_h;
@@ -167,6 +146,22 @@ Tiling choose_tiling(const FusedLayer& layer, const LayerGeometry& geometry,
   }
   if (!best) refuse(layer, geometry, arch);
   return *best;
+}
+
+Mapping mapping_of(const LayerGeometry& g, const Tiling& tiling, const ArchConfig& arch) {
+  const std::int64_t planes = g.planes_of(0, arch).size();
+  Mapping mapping;
+  mapping.tile_rows = tiling.out_rows;
+  mapping.tile_cols = tiling.out_cols;
+  mapping.act_planes = equal_part(planes, tiling.act_planes, g.granule_planes);
+  mapping.act_kernel_rows = equal_part(g.window.kernel_h, tiling.act_kernel_rows);
+  mapping.weight_folds = weight_folds(std::min(planes, mapping.act_planes), mapping.act_kernel_rows,
+                                      g.window.kernel_w, arch);
+  mapping.first_weight_folds = first_weight_folds(g, mapping, arch);
+  mapping.act_slots = arch.act_slots;
+  mapping.weight_slots = arch.weight_slots;
+  mapping.acts_resident = act_is_resident(g, tiling) && g.column_blocks > 1;
+  return mapping;
 }
 
 }  // namespace qsim

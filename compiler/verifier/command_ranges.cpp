@@ -147,7 +147,8 @@ class RangeCheck {
   }
 
  private:
-  // Whether the words of each memory that a list of ranges spans lie within one of its parts.
+  // Whether the words of each memory that a list of ranges spans lie within it, and within one of
+  // its parts where these are fixed.
   void check_parts(Unit unit, std::size_t index, const std::vector<WordRange>& ranges) {
     if (ranges.empty()) return;
     std::array<std::int64_t, kMemories> begins;
@@ -161,15 +162,15 @@ class RangeCheck {
     for (std::size_t m = 0; m < kMemories; ++m) {
       const MemoryTraits& memory = traits_[m];
       if (ends[m] == 0) continue;
-      if (ends[m] <= memory.words &&
-          begins[m] / memory.part_words == (ends[m] - 1) / memory.part_words) {
-        continue;
-      }
-      violations_.add(unit, index,
-                      "words " + std::to_string(begins[m]) + ".." + std::to_string(ends[m]) +
-                          " of the " + memory.name + " do not lie in one part of " +
-                          std::to_string(memory.part_words) + " words; it has " +
-                          std::to_string(memory.words));
+      const bool in_part = !memory.has_fixed_parts ||
+                           begins[m] / memory.part_words == (ends[m] - 1) / memory.part_words;
+      if (ends[m] <= memory.words && in_part) continue;
+      const std::string words = "words " + std::to_string(begins[m]) + ".." +
+                                std::to_string(ends[m]) + " of the " + memory.name;
+      violations_.add(
+          unit, index,
+          in_part ? words + ", which has " + std::to_string(memory.words)
+                  : words + " are not in one of its parts of " + std::to_string(memory.part_words));
     }
   }
 
@@ -191,15 +192,16 @@ class RangeCheck {
 }  // namespace
 
 std::array<MemoryTraits, kMemories> memory_traits(const ArchConfig& arch) {
-  return {{{"activation scratchpad", Unit::kLoad, Unit::kExecute, arch.act_words(),
-            arch.act_slot_words()},
-           {"weight scratchpad", Unit::kLoad, Unit::kExecute, arch.weight_words(),
-            arch.weight_slot_words()},
-           {"parameter memory", Unit::kLoad, Unit::kPost, kParamSlots, 1},
-           {"accumulator", Unit::kExecute, Unit::kPost,
-            kAccumulatorHalves * arch.accumulator_half_words(), arch.accumulator_half_words()},
-           {"output scratchpad", Unit::kPost, Unit::kStore, arch.output_words(),
-            arch.output_half_words()}}};
+  return {
+      {{"activation scratchpad", Unit::kLoad, Unit::kExecute, arch.act_words(),
+        arch.act_slot_words(), false},
+       {"weight scratchpad", Unit::kLoad, Unit::kExecute, arch.weight_words(),
+        arch.weight_slot_words(), false},
+       {"parameter memory", Unit::kLoad, Unit::kPost, kParamSlots, 1, true},
+       {"accumulator", Unit::kExecute, Unit::kPost,
+        kAccumulatorHalves * arch.accumulator_half_words(), arch.accumulator_half_words(), true},
+       {"output scratchpad", Unit::kPost, Unit::kStore, arch.output_words(),
+        arch.output_half_words(), false}}};
 }
 
 LocalAccesses::LocalAccesses(const ArchConfig& arch)

@@ -1,4 +1,4 @@
-// Which on-chip words a command reads and writes, and that they lie within one slot or half.
+// Which on-chip words a command reads and writes, and that they lie within one memory or half.
 #pragma once
 
 #include <array>
@@ -11,14 +11,17 @@ namespace qsim::verifier {
 enum class Memory : std::uint8_t { kActivation, kWeight, kParameter, kAccumulator, kOutput };
 inline constexpr std::size_t kMemories = 5;
 
-// A memory has one writing and one reading unit; `part_words` is a slot or half. Words of both
-// accumulator halves are numbered on, and a parameter slot counts as one word.
+// A memory has one writing and one reading unit. `part_words` is a slot or half of the
+// configuration. The halves of the accumulator are memories of their own, which a command cannot
+// leave, and so are the parameter slots. A program may divide the other memories otherwise. Words
+// of both accumulator halves are numbered on, and a parameter slot counts as one word.
 struct MemoryTraits {
   const char* name;
   Unit writer;
   Unit reader;
   std::int64_t words;
   std::int64_t part_words;
+  bool has_fixed_parts;
 };
 
 std::array<MemoryTraits, kMemories> memory_traits(const ArchConfig& arch);
@@ -62,7 +65,7 @@ class LocalAccesses {
 // Those of a single command.
 LocalAccess local_access(const Command& command, const ArchConfig& arch);
 
-// Reports a command that leaves a memory or a slot, or moves parts of words or of planes.
+// Reports a command that leaves a memory or a half, or moves parts of words or of planes.
 void check_ranges(const Program& program, Violations& violations);
 
 }  // namespace qsim::verifier

@@ -19,7 +19,7 @@ struct Cell {
   std::int32_t end;
   std::uint32_t writer;  // command of the memory's writing unit
   std::uint32_t reader;  // last command of its reading unit since that write
-  bool handed_back;      // its slot or half has been written anew since
+  bool handed_back;      // other words of its turn have been written anew since
 };
 
 // One memory as adjoining cells, cut where accesses begin and end. A cell is kept at the number of
@@ -87,7 +87,9 @@ class HazardCheck {
         accesses_(program.arch) {
     for (std::size_t m = 0; m < kMemories; ++m) {
       cells_.emplace_back(traits_[m].words);
-      was_read_[m].resize(program.stream(traits_[m].writer).size());
+      const std::size_t writers = program.stream(traits_[m].writer).size();
+      was_read_[m].resize(writers);
+      if (!traits_[m].has_fixed_parts) was_written_[m].resize(writers);
     }
   }
 
@@ -190,13 +192,39 @@ class HazardCheck {
               "overwrites what " + label(t.writer, cell.writer) + " wrote and nobody has read");
       }
     });
-    // The first write after a read begins a new turn of the slot: what else it holds is old.
-    const std::int64_t part = range.begin / t.part_words * t.part_words;
-    if (cells.is_read(part, part + t.part_words)) {
-      cells.for_each(part, part + t.part_words, [](Cell& cell) { cell.handed_back = true; });
+    if (t.has_fixed_parts) {
+      hand_back_part(cells, range.begin / t.part_words * t.part_words, t.part_words);
+    } else {
+      hand_back_writes(cells, range, was_written_[static_cast<std::size_t>(range.memory)]);
+      was_written_[static_cast<std::size_t>(range.memory)][command.index] = range;
     }
     if (accumulates) mark_used(range);  // psums that are added to are not lost
     cells.write(range.begin, range.end, static_cast<std::uint32_t>(command.index));
+  }
+
+  // The first write after a read begins a new turn of a half: what else it holds is old.
+  static void hand_back_part(CellMap& cells, std::int64_t begin, std::int64_t words) {
+    if (!cells.is_read(begin, begin + words)) return;
+    cells.for_each(begin, begin + words, [](Cell& cell) { cell.handed_back = true; });
+  }
+
+  // What a command wrote is old from the first word on that is written anew: a slot is handed back
+  // as a whole.
+  void hand_back_writes(CellMap& cells, const WordRange& range,
+                        const std::vector<WordRange>& was_written) {
+    old_writers_.clear();
+    cells.for_each(range.begin, range.end, [&](const Cell& cell) {
+      const bool is_new = old_writers_.empty() || old_writers_.back() != cell.writer;
+      if (cell.writer != kNobody && !cell.handed_back && is_new)
+        old_writers_.push_back(cell.writer);
+    });
+    for (const std::uint32_t writer : old_writers_) {
+      const WordRange& written = was_written[writer];
+      if (written.begin >= range.begin && written.end <= range.end) continue;
+      cells.for_each(written.begin, written.end, [&](Cell& cell) {
+        if (cell.writer == writer) cell.handed_back = true;
+      });
+    }
   }
 
   void check_accumulates(CommandRef command, const WordRange& range, const Cell& cell) {
@@ -249,8 +277,11 @@ class HazardCheck {
   LocalAccesses accesses_;
   std::vector<CellMap> cells_;
   std::array<std::vector<bool>, kMemories> was_read_;  // by command of the writing unit
-  bool reported_ = false;                              // of the present command
-  std::int32_t layer_ = 0;                             // of the present command
+  std::array<std::vector<WordRange>, kMemories>
+      was_written_;  // likewise; where parts are not fixed
+  std::vector<std::uint32_t> old_writers_;
+  bool reported_ = false;   // of the present command
+  std::int32_t layer_ = 0;  // of the present command
 };
 
 static_assert(static_cast<int>(Memory::kActivation) == static_cast<int>(LoadMemory::kActivation));

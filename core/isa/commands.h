@@ -86,6 +86,16 @@ inline constexpr std::size_t kSemaphores = 16;
 inline constexpr int kSemaphoreBits = 4;
 inline constexpr int kSemaphoreMax = (1 << kSemaphoreBits) - 1;
 
+// EXECUTE's dataflow.
+enum class Dataflow : std::uint8_t {
+  kWeightStationary = 0,
+  kOutputStationary = 1,
+  kInputStationary = 2,
+};
+inline constexpr std::size_t kDataflows = 3;
+inline constexpr std::array<std::string_view, kDataflows> kDataflowNames = {
+    "weight_stationary", "output_stationary", "input_stationary"};
+
 // What POST's pool_h, pool_w, pool_stride_h and pool_stride_w may be; their fields could hold more.
 inline constexpr int kMaxPoolWindow = 4;
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/tiling.h"
 #include "compiler/passes/passes.h"
 #include "core/isa/command_fields.h"
@@ -64,7 +65,8 @@ LayerGeometry planes_of_one_pixel(std::int64_t planes) {
 
 std::size_t weight_chunks(std::int64_t planes) {
   const LayerGeometry g = planes_of_one_pixel(planes);
-  return reduction_chunks(g, {.act_planes = planes}, 0, roomy_arch())[0].weights.size();
+  const Mapping mapping = mapping_of(g, {.act_planes = planes}, roomy_arch());
+  return LoopNest(g, mapping, roomy_arch()).reduction_of_group(0).weights.size();
 }
 
 TEST(CommandLimits, AnExecuteHasAsManyPlanesAsItsFieldHolds) {

@@ -279,23 +279,5 @@ TEST(Compile, ALastFlattenIsLeftToTheHost) {
   EXPECT_EQ(program.layers[0].operation, "conv2d+flatten");
 }
 
-TEST(Compile, TheNextLayersWeightsAreLoadedWhileTheOfmapIsFinished) {
-  const Graph graph = GraphBuilder(13, picture(1, 16, 16, 16))
-                          .conv(16, window(3, 1, 1))
-                          .conv(16, window(3, 1, 1))
-                          .build();
-  const Program program = compile(graph, ArchConfig{});
-  const CommandStream loads = program.stream(Unit::kLoad);
-  for (std::size_t i = 0; i < loads.size(); ++i) {
-    const auto load = loads.fields<Load>(i);
-    const bool is_act = load.memory == static_cast<std::uint32_t>(LoadMemory::kActivation);
-    if (loads.origin(i).layer != 1 || !is_act) continue;
-    ASSERT_GT(i, 0u);
-    EXPECT_EQ(loads.origin(i - 1).layer, 1) << "weights of layer 1 go first";
-    return;
-  }
-  FAIL() << "layer 1 loads no activations";
-}
-
 }  // namespace
 }  // namespace qsim

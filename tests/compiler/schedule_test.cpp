@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
+#include "compiler/passes/passes.h"
 #include "compiler/workload/random_layer.h"
 #include "compiler/workload/workload.h"
 #include "files/arch_config_file.h"
@@ -17,69 +18,40 @@ using testing::GraphBuilder;
 using testing::picture;
 using testing::window;
 
-TEST(TokenSemaphores, BeginWithATokenForEverySlotAndHalf) {
-  ArchConfig arch;
-  arch.act_slots = 3;
-  arch.weight_slots = 5;
-  const auto semaphores = token_semaphores(arch);
-  const std::vector<std::pair<std::string, int>> expected = {
-      {"act_ready", 0},   {"act_free", 3},   {"weight_ready", 0}, {"weight_free", 5},
-      {"param_ready", 0}, {"param_free", 2}, {"acc_ready", 0},    {"acc_free", 2},
-      {"out_ready", 0},   {"out_free", 2},   {"ofmap_done", 0}};
-  for (std::size_t s = 0; s < expected.size(); ++s) {
-    EXPECT_EQ(semaphores[s].name, expected[s].first);
-    EXPECT_EQ(semaphores[s].initial, expected[s].second) << semaphores[s].name;
+TEST(TokenSemaphores, AllBeginAtZero) {
+  const auto semaphores = token_semaphores();
+  const std::vector<std::string> names = {
+      "act_ready", "act_free", "weight_ready", "weight_free", "param_ready", "param_free",
+      "acc_ready", "acc_free", "out_ready",    "out_free",    "ofmap_done"};
+  for (std::size_t s = 0; s < kSemaphores; ++s) {
+    EXPECT_EQ(semaphores[s].name, s < names.size() ? names[s] : "");
+    EXPECT_EQ(semaphores[s].initial, 0) << semaphores[s].name;
   }
 }
 
-// LOADs of weights of layer 1 in front of its first LOAD of activations.
-std::int64_t early_weights(const Program& program) {
-  std::int64_t early = 0;
-  for (const Instruction& instruction : program.stream(Unit::kLoad)) {
-    if (instruction.origin.layer != 1) continue;
-    const auto memory = static_cast<LoadMemory>(std::get<Load>(instruction.command.fields).memory);
-    if (memory == LoadMemory::kActivation) return early;
-    if (memory == LoadMemory::kWeight) ++early;
-  }
-  return -1;
-}
-
-TEST(Schedule, WhereTheArrayIsBusyLongOneLoadOfWeightsGoesBeforeTheOfmapIsDone) {
-  const Graph graph = GraphBuilder(13, picture(1, 16, 16, 16))
-                          .conv(16, window(3, 1, 1))
-                          .conv(160, window(3, 1, 1))
-                          .build();
-  EXPECT_EQ(early_weights(compile(graph, ArchConfig{})), 1);
-}
-
-TEST(Schedule, WhereWeightsTakeTheBusAsLongAsTheArrayEverySlotIsFilledEarly) {
-  const Graph graph = GraphBuilder(14, picture(1, 4, 4, 64))
-                          .conv(64, window(3, 1, 1))
-                          .flatten()
-                          .fully_connected(160)
-                          .build();
-  ArchConfig arch;
-  EXPECT_EQ(early_weights(compile(graph, arch)), 4);
-  arch.weight_slots = 8;
-  EXPECT_EQ(early_weights(compile(graph, arch)), 8);
-}
-
+// The parts of a memory follow one another and go round; they are as large as the mapping asks.
 TEST(Schedule, SlotsAndHalvesGoRound) {
   const Graph graph = GraphBuilder(15, picture(1, 40, 40, 16)).conv(64, window(3, 1, 1)).build();
-  const Program program = compile(graph, ArchConfig{});
+  const ArchConfig arch;
+  const std::vector<FusedLayer> layers = fuse_layers(graph);
+  const PlannedLayer planned = plan_memory(layers, arch).layers[0];
+  const MemoryParts parts = memory_parts(planned.geometry, planned.mapping, arch);
+  EXPECT_EQ(parts.output_words, planned.mapping.tile_rows * planned.mapping.tile_cols);
+  EXPECT_EQ(parts.weight_slot_words, 9 * 16);
+  const Program program = compile(graph, arch);
   const CommandStream posts = program.stream(Unit::kPost);
   ASSERT_GE(posts.size(), 4u);
   for (std::size_t i = 0; i < posts.size(); ++i) {
     const auto post = posts.fields<Post>(i);
     EXPECT_EQ(post.acc_half, i % 2);
     EXPECT_EQ(post.param_slot, i % 2);
-    EXPECT_EQ(post.out_addr, i % 2 * 512);  // 16 KiB of 16-byte words in two halves
+    EXPECT_EQ(post.out_addr, static_cast<std::int64_t>(i) % 2 * parts.output_words);
   }
-  std::size_t weights = 0;
+  std::int64_t weights = 0;
   for (const Instruction& instruction : program.stream(Unit::kLoad)) {
     const auto& load = std::get<Load>(instruction.command.fields);
     if (load.memory != static_cast<std::uint32_t>(LoadMemory::kWeight)) continue;
-    EXPECT_EQ(load.local_addr, weights++ % 4 * 1024);  // 64 KiB of 16-byte words in four slots
+    EXPECT_EQ(load.local_addr, weights++ % 4 * parts.weight_slot_words);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/lowering/loop_nest.h"
 #include "compiler/passes/passes.h"
 #include "core/checked_math.h"
 #include "tests/compiler/graph_builder.h"
@@ -44,10 +45,14 @@ TEST(ReductionChunks, CoverEveryFoldOnceAndFitTheirSlots) {
     const FusedLayer layer = fuse_layers(c.graph)[0];
     const LayerGeometry g = layer_geometry(layer, c.arch);
     const Tiling tiling = choose_tiling(layer, g, c.arch);
+    const LoopNest nest(g, mapping_of(g, tiling, c.arch), c.arch);
+    const Reduction& reduction = nest.reduction_of_group(0);
     std::map<std::array<std::int64_t, 3>, int> seen;
-    for (const ActChunk& chunk : reduction_chunks(g, tiling, 0, c.arch)) {
+    for (const ActChunk& chunk : reduction.acts) {
       EXPECT_EQ(chunk.planes.begin % g.granule_planes, 0);
-      for (const WeightChunk& weights : chunk.weights) {
+      for (std::size_t w = chunk.first_weight; w < chunk.end_weight; ++w) {
+        const WeightChunk& weights = reduction.weights[w];
+        EXPECT_EQ(weights.first_fold, static_cast<std::int64_t>(seen.size()));
         EXPECT_LE(weights.folds() * c.arch.array_rows, c.arch.weight_slot_words());
         for (auto p = weights.planes.begin; p < weights.planes.end; ++p) {
           for (auto ky = weights.kernel_rows.begin; ky < weights.kernel_rows.end; ++ky) {
@@ -83,17 +88,13 @@ TEST(ReductionChunks, AreAsEqualAsTheirUnitAllows) {
   LayerGeometry g;
   g.planes = 9;
   g.window = window(1);
-  const auto sizes = [&](std::int64_t act_planes) {
-    std::vector<std::int64_t> planes;
-    for (const ActChunk& chunk : reduction_chunks(g, {.act_planes = act_planes}, 0, ArchConfig{})) {
-      planes.push_back(chunk.planes.size());
-    }
-    return planes;
+  const auto planes = [&](std::int64_t act_planes) {
+    return mapping_of(g, {.act_planes = act_planes}, ArchConfig{}).act_planes;
   };
-  EXPECT_EQ(sizes(4), (std::vector<std::int64_t>{3, 3, 3}));
+  EXPECT_EQ(planes(4), 3);
   g.planes = 18;
   g.granule_planes = 2;
-  EXPECT_EQ(sizes(8), (std::vector<std::int64_t>{6, 6, 6}));
+  EXPECT_EQ(planes(8), 6);
 }
 
 // Slots of 32 MiB and an array whose folds are 64 KiB: a LOAD's run_bytes has 24 bits.
@@ -111,11 +112,9 @@ TEST(ReductionChunks, StayBelowTheBytesThatOneRunMayHave) {
   LayerGeometry g;
   g.planes = 600;
   g.window = window(1);
-  const auto chunks = reduction_chunks(g, {.act_planes = 600}, 0, arch);
-  ASSERT_EQ(chunks.size(), 1u);
-  std::vector<std::int64_t> folds;
-  for (const WeightChunk& chunk : chunks[0].weights) folds.push_back(chunk.folds());
-  EXPECT_EQ(folds, (std::vector<std::int64_t>{200, 200, 200}));  // 255 * 64 KiB < 2^24
+  const Mapping mapping = mapping_of(g, {.act_planes = 600}, arch);
+  EXPECT_EQ(mapping.act_planes, 600);
+  EXPECT_EQ(mapping.weight_folds, 200);  // 255 * 64 KiB < 2^24
 }
 
 TEST(ChooseTiling, ActivationChunksStayBelowTheBytesThatOneRunMayHave) {

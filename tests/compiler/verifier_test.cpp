@@ -118,26 +118,23 @@ TEST(Verifier, FieldsWithoutSenseAreFound) {
                    "its origin is no layer of the program");
 }
 
-TEST(Verifier, WordsOutsideOneSlotAreFound) {
-  expect_violation([](ProgramDraft& p) { fields<Load>(p, 0).local_addr = 120; },
-                   "words 120..132 of the activation scratchpad do not lie in one part of 128");
+TEST(Verifier, WordsOutsideOneMemoryOrHalfAreFound) {
   expect_violation([](ProgramDraft& p) { fields<Load>(p, 0).local_addr = 250; },
-                   "words 250..262 of the activation scratchpad do not lie in one part of 128 "
-                   "words; it has 256");
-  expect_violation([](ProgramDraft& p) { fields<Load>(p, 1).local_addr = 40; },
-                   "words 40..76 of the weight scratchpad");
+                   "words 250..262 of the activation scratchpad, which has 256");
+  expect_violation([](ProgramDraft& p) { fields<Load>(p, 1).local_addr = 240; },
+                   "words 240..276 of the weight scratchpad, which has 256");
   expect_violation([](ProgramDraft& p) { fields<Load>(p, 2).local_addr = 2; },
                    "words 2..3 of the parameter memory");
-  expect_violation([](ProgramDraft& p) { fields<Execute>(p, 0).act_addr = 120; },
-                   "words 120..132 of the activation scratchpad");
-  expect_violation([](ProgramDraft& p) { fields<Execute>(p, 0).weight_addr = 40; },
-                   "words 40..76 of the weight scratchpad");
+  expect_violation([](ProgramDraft& p) { fields<Execute>(p, 0).act_addr = 250; },
+                   "words 250..262 of the activation scratchpad");
+  expect_violation([](ProgramDraft& p) { fields<Execute>(p, 0).weight_addr = 240; },
+                   "words 240..276 of the weight scratchpad");
   expect_violation([](ProgramDraft& p) { fields<Execute>(p, 0).acc_addr = 30; },
                    "its psums end at word 38 of an accumulator half; it has 32");
   expect_violation([](ProgramDraft& p) { fields<Post>(p, 0).acc_addr = 30; },
                    "its psums end at word 38 of an accumulator half");
-  expect_violation([](ProgramDraft& p) { fields<Post>(p, 0).out_addr = 125; },
-                   "words 125..133 of the output scratchpad");
+  expect_violation([](ProgramDraft& p) { fields<Post>(p, 0).out_addr = 253; },
+                   "words 253..261 of the output scratchpad");
   expect_violation([](ProgramDraft& p) { fields<Store>(p, 0).out_addr = 125; },
                    "words 125..133 of the output scratchpad");
 }
@@ -417,7 +414,7 @@ TEST(Verifier, ReadsOfAUsedSlotBehindItsSecondCommandAreFound) {
       "execute command 2 (first tile 2, n 0..1, y 2..4, x 0..4, c 0..4): words 0..36 of the "
       "weight scratchpad: reads what load command 1 (first tile 0, n 0..1, y 0..2, x 0..4, c "
       "0..4) wrote before the slot was handed back");
-  // The third turn begins beside the second one's words, which are old from then on.
+  // The third turn begins beside the second one's words, which are another layer's.
   expect_violation(
       [](ProgramDraft& p) {
         split_weights_of_tile_2(p);
@@ -426,7 +423,7 @@ TEST(Verifier, ReadsOfAUsedSlotBehindItsSecondCommandAreFound) {
       },
       "execute command 4 (second tile 0, n 0..1, y 0..2, x 0..2, c 0..4): words 34..42 of the "
       "weight scratchpad: reads what load command 7 (first tile 2, n 0..1, y 2..4, x 0..4, c "
-      "0..4) wrote before the slot was handed back");
+      "0..4) wrote for another layer");
 }
 
 // Tile 2 puts its first row of psums anew and adds the second to what POST left there of tile 0.

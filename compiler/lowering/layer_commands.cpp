@@ -1,0 +1,87 @@
+#include "compiler/lowering/layer_commands.h"
+
+#include <algorithm>
+
+#include "compiler/lowering/command_field.h"
+
+namespace qsim {
+
+Execute LayerCommands::execute(const Tile& tile, const ActChunk& chunk) const {
+  const Range rows = g_.is_vector ? tile.conv_y : transfers_.resident_rows(tile, chunk.kernel_rows);
+  const Range cols = g_.is_vector ? Range{0, 1} : transfers_.resident_cols(tile);
+  Execute e;
+  e.in_rows = command_field(rows.size());
+  e.in_cols = command_field(cols.size());
+  e.act_row_words = command_field(g_.is_vector ? chunk.planes.size() : cols.size());
+  e.act_plane_words = command_field(g_.is_vector ? 1 : rows.size() * cols.size());
+  e.origin_row = static_cast<std::int32_t>(tile.conv_y.begin * g_.window.stride_h -
+                                           g_.window.pad_top - rows.begin);
+  e.origin_col = static_cast<std::int32_t>(tile.conv_x.begin * g_.window.stride_w -
+                                           g_.window.pad_left - cols.begin);
+  e.stride_h = command_field(g_.window.stride_h);
+  e.stride_w = command_field(g_.window.stride_w);
+  e.out_rows = command_field(tile.conv_y.size());
+  e.out_cols = command_field(tile.conv_x.size());
+  e.pad_value = planned_.layer->pad_value;
+  return e;
+}
+
+void LayerCommands::set_weights(Execute& e, const ActChunk& act, const WeightChunk& weights,
+                                std::int64_t act_addr) const {
+  e.act_addr =
+      command_field(act_addr + (weights.planes.begin - act.planes.begin) * e.act_plane_words);
+  e.origin_row += static_cast<std::int32_t>(weights.kernel_rows.begin);
+  e.origin_col += static_cast<std::int32_t>(weights.kernel_cols.begin);
+  e.kernel_h = command_field(weights.kernel_rows.size());
+  e.kernel_w = command_field(weights.kernel_cols.size());
+  e.planes = command_field(weights.planes.size());
+}
+
+Post LayerCommands::post(const Tile& tile) const {
+  const FusedLayer& layer = *planned_.layer;
+  Post p;
+  p.in_rows = command_field(tile.conv_y.size());
+  p.in_cols = command_field(tile.conv_x.size());
+  p.out_rows = command_field(tile.out_y.size());
+  p.out_cols = command_field(tile.out_x.size());
+  p.pool_h = command_field(g_.pool.kernel_h);
+  p.pool_w = command_field(g_.pool.kernel_w);
+  p.pool_stride_h = command_field(g_.pool.stride_h);
+  p.pool_stride_w = command_field(g_.pool.stride_w);
+  p.origin_row = static_cast<std::int32_t>(tile.out_y.begin * g_.pool.stride_h - g_.pool.pad_top -
+                                           tile.conv_y.begin);
+  p.origin_col = static_cast<std::int32_t>(tile.out_x.begin * g_.pool.stride_w - g_.pool.pad_left -
+                                           tile.conv_x.begin);
+  p.rounding = command_field(static_cast<int>(layer.rounding));
+  p.zero_point = layer.zero_point;
+  p.lo = layer.lo;
+  p.hi = layer.hi;
+  return p;
+}
+
+Origin LayerCommands::origin(std::int32_t layer, std::int64_t index, const Tile& tile,
+                             std::int64_t first_block, std::int64_t blocks) const {
+  Origin o;
+  o.layer = layer;
+  const auto i32 = [](std::int64_t v) { return static_cast<std::int32_t>(v); };
+  o.tile = i32(index);
+  const std::int64_t channels = planned_.ofmap.value.shape.channels;
+  o.c0 = i32(first_block * arch_.array_cols);
+  o.c1 = i32(std::min(channels, (first_block + blocks) * arch_.array_cols));
+  if (g_.is_vector) {  // rows are input vectors; the ofmap's pictures are 1 x 1
+    o.n0 = i32(tile.out_y.begin);
+    o.n1 = i32(tile.out_y.end);
+    o.y1 = 1;
+    o.x1 = 1;
+    return o;
+  }
+  o.n0 = i32(tile.picture);
+  o.n1 = i32(tile.picture + 1);
+  o.y0 = i32(tile.out_y.begin);
+  o.y1 = i32(tile.out_y.end);
+  o.x0 = i32(tile.out_x.begin);
+  o.x1 = i32(tile.out_x.end);
+  return o;
+}
+
+}  // namespace qsim

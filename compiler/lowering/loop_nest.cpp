@@ -1,0 +1,229 @@
+#include "compiler/lowering/loop_nest.h"
+
+#include <algorithm>
+
+#include "core/isa/command_fields.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::int64_t kMaxPlanes = max_of<Execute>("planes");
+
+// Appends the weight chunks of `act`: each the largest box of at most `limit` folds that follows
+// the one before it in the order of the folds. The layer's first has at most `first_limit`.
+void append_weights(Reduction& reduction, ActChunk& act, std::int64_t kernel_w, std::int64_t limit,
+                    std::int64_t first_limit) {
+  const Range& rows = act.kernel_rows;
+  const std::int64_t plane_folds = rows.size() * kernel_w;
+  act.first_weight = reduction.weights.size();
+  std::int64_t plane = act.planes.begin;
+  std::int64_t row = rows.begin;
+  std::int64_t col = 0;
+  while (plane < act.planes.end) {
+    const std::int64_t most = reduction.weights.empty() ? first_limit : limit;
+    WeightChunk chunk{{plane, plane + 1}, {row, row + 1}, {col, kernel_w}, reduction.folds};
+    if (row == rows.begin && col == 0 && most >= plane_folds) {
+      const std::int64_t planes = std::min(most / plane_folds, kMaxPlanes);
+      chunk.planes.end = plane = std::min(act.planes.end, plane + planes);
+      chunk.kernel_rows = rows;
+    } else if (col == 0 && most >= kernel_w) {
+      chunk.kernel_rows.end = row = std::min(rows.end, row + most / kernel_w);
+    } else {
+      chunk.kernel_cols.end = col = std::min(kernel_w, col + most);
+      if (col == kernel_w) {
+        col = 0;
+        ++row;
+      }
+    }
+    if (row == rows.end) {
+      row = rows.begin;
+      ++plane;
+    }
+    reduction.folds += chunk.folds();
+    reduction.weights.push_back(chunk);
+  }
+  act.end_weight = reduction.weights.size();
+}
+
+Reduction cut_reduction(std::int64_t planes, const Window& window, const Mapping& mapping,
+                        std::int64_t first_limit) {
+  Reduction reduction;
+  for (std::int64_t p = 0; p < planes; p += mapping.act_planes) {
+    for (std::int64_t ky = 0; ky < window.kernel_h; ky += mapping.act_kernel_rows) {
+      ActChunk act;
+      act.planes = {p, std::min(planes, p + mapping.act_planes)};
+      act.kernel_rows = {ky, std::min(window.kernel_h, ky + mapping.act_kernel_rows)};
+      append_weights(reduction, act, window.kernel_w, mapping.weight_folds, first_limit);
+      reduction.acts.push_back(act);
+    }
+  }
+  return reduction;
+}
+
+}  // namespace
+
+LoopNest::LoopNest(const LayerGeometry& geometry, const Mapping& mapping, const ArchConfig& arch)
+    : g_(geometry),
+      mapping_(mapping),
+      tile_rows_(ceil_div(geometry.out_rows, mapping.tile_rows)),
+      tile_cols_(ceil_div(geometry.out_cols, mapping.tile_cols)),
+      tiles_(checked_mul(geometry.pictures, checked_mul(tile_rows_, tile_cols_))),
+      set_tiles_(mapping.tiles_per_half * mapping.halves_per_pass),
+      sets_(ceil_div(tiles_, set_tiles_)),
+      groups_(ceil_div(geometry.column_blocks, mapping.blocks)),
+      array_rows_(arch.array_rows),
+      array_cols_(arch.array_cols) {
+  const std::int64_t planes = g_.planes_of(0, arch).size();
+  rest_ = cut_reduction(planes, g_.window, mapping, mapping.weight_folds);
+  first_ = cut_reduction(planes, g_.window, mapping, mapping.first_weight_folds);
+  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1, arch).size();
+  has_last_ = last_planes != planes;
+  if (has_last_) last_ = cut_reduction(last_planes, g_.window, mapping, mapping.weight_folds);
+}
+
+Tile LoopNest::tile(std::int64_t index) const {
+  const std::int64_t of_picture = tile_rows_ * tile_cols_;
+  Tile tile;
+  std::int64_t position = 0;
+  if (mapping_.batch_inner) {
+    tile.picture = index % g_.pictures;
+    position = index / g_.pictures;
+  } else {
+    tile.picture = index / of_picture;
+    position = index % of_picture;
+  }
+  const std::int64_t y = position / tile_cols_ * mapping_.tile_rows;
+  const std::int64_t x = position % tile_cols_ * mapping_.tile_cols;
+  tile.out_y = {y, std::min(g_.out_rows, y + mapping_.tile_rows)};
+  tile.out_x = {x, std::min(g_.out_cols, x + mapping_.tile_cols)};
+  tile.conv_y =
+      conv_range(tile.out_y, g_.pool.kernel_h, g_.pool.stride_h, g_.pool.pad_top, g_.conv_rows);
+  tile.conv_x =
+      conv_range(tile.out_x, g_.pool.kernel_w, g_.pool.stride_w, g_.pool.pad_left, g_.conv_cols);
+  return tile;
+}
+
+std::int64_t LoopNest::blocks_of_group(std::int64_t group) const {
+  return std::min(mapping_.blocks, g_.column_blocks - group * mapping_.blocks);
+}
+
+const Reduction& LoopNest::reduction_of_group(std::int64_t group) const {
+  return has_last_ && group == groups_ - 1 ? last_ : rest_;
+}
+
+std::int64_t LoopNest::folds_before(std::int64_t block) const { return block * rest_.folds; }
+
+std::int64_t LoopNest::param_loads() const {
+  if (params_stay()) return g_.column_blocks;
+  const bool tiles_outer = mapping_.order == LoopOrder::kTilesOuter;
+  const std::int64_t full_sets = tiles_ / set_tiles_;
+  const std::int64_t turns =
+      full_sets * turns_of(set_tiles_) + turns_of(tiles_ - full_sets * set_tiles_);
+  std::int64_t loads = 0;
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    const std::int64_t blocks = blocks_of_group(group);
+    // One block's parameters serve all uses of halves that follow one another.
+    loads += blocks > 1 ? blocks * turns : tiles_outer ? sets_ : 1;
+  }
+  return loads;
+}
+
+CommandCounts LoopNest::counts() const {
+  const auto size = [](const auto& chunks) { return static_cast<std::int64_t>(chunks.size()); };
+  std::int64_t weights = 0;  // chunks of a pass, over all block groups
+  std::int64_t acts = 0;
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    weights += size(reduction_of_group(group).weights);
+    acts += size(reduction_of_group(group).acts);
+  }
+  const std::int64_t more = size(first_.weights) - size(rest_.weights);  // where `first_` is used
+  CommandCounts counts;
+  const std::int64_t first_tiles =
+      mapping_.weights_resident ? tiles_ : std::min(tiles_, set_tiles_);
+  counts.executes = checked_mul(tiles_, weights) + more * first_tiles;
+  counts.weight_loads = (mapping_.weights_resident ? weights : checked_mul(sets_, weights)) + more;
+  counts.act_loads = checked_mul(tiles_, mapping_.acts_resident ? size(rest_.acts) : acts);
+  const std::int64_t full_sets = tiles_ / set_tiles_;
+  counts.turns =
+      groups_ * (full_sets * turns_of(set_tiles_) + turns_of(tiles_ - full_sets * set_tiles_));
+  counts.posts = checked_mul(tiles_, g_.column_blocks);
+  counts.param_loads = param_loads();
+  return counts;
+}
+
+Pass LoopNest::first_pass() const {
+  Pass pass;
+  enter(pass);
+  return pass;
+}
+
+// Where `pass` is, from its set and group; its running numbers are there already.
+void LoopNest::enter(Pass& pass) const {
+  pass.first_tile = pass.set * set_tiles_;
+  pass.tiles = std::min(set_tiles_, tiles_ - pass.first_tile);
+  pass.first_block = pass.group * mapping_.blocks;
+  pass.blocks = blocks_of_group(pass.group);
+  const bool has_first = mapping_.weights_resident ? pass.group == 0 : pass.index == 0;
+  pass.reduction = has_first ? &first_ : &reduction_of_group(pass.group);
+  pass.first_plane = g_.is_identity ? pass.first_block * array_cols_ / array_rows_ : 0;
+  pass.loads_acts = !mapping_.acts_resident || pass.group == 0;
+  pass.releases_acts = !mapping_.acts_resident || pass.group == groups_ - 1;
+  pass.loads_weights = !mapping_.weights_resident || pass.set == 0;
+  pass.releases_weights = !mapping_.weights_resident || pass.set == sets_ - 1;
+}
+
+bool LoopNest::next(Pass& pass) const {
+  const bool tiles_outer = mapping_.order == LoopOrder::kTilesOuter;
+  const Pass done = pass;
+  std::int64_t& inner = tiles_outer ? pass.group : pass.set;
+  std::int64_t& outer = tiles_outer ? pass.set : pass.group;
+  if (++inner == (tiles_outer ? groups_ : sets_)) {
+    inner = 0;
+    if (++outer == (tiles_outer ? sets_ : groups_)) return false;
+  }
+  ++pass.index;
+  pass.first_step += done.steps();
+  pass.first_turn += turns_of(done.tiles);
+  enter(pass);
+  if (done.loads_acts) pass.acts_loaded += done.act_chunks();
+  if (done.loads_weights) pass.weights_loaded += std::ssize(done.reduction->weights);
+  // Chunks that stay have the numbers under which they were loaded.
+  const std::int64_t act_chunks = static_cast<std::int64_t>(pass.reduction->acts.size());
+  pass.first_act = pass.loads_acts ? pass.acts_loaded : pass.first_tile * act_chunks;
+  if (pass.loads_weights) {
+    pass.first_weight = pass.weights_loaded;
+  } else if (tiles_outer) {
+    pass.first_weight =
+        pass.group == 0 ? 0
+                        : std::ssize(first_.weights) + (pass.group - 1) * std::ssize(rest_.weights);
+  }
+  return true;
+}
+
+ActLoads::ActLoads(const LoopNest& nest) : nest_(nest), pass_(nest.first_pass()) {
+  step_ = pass_.first_step;
+}
+
+void ActLoads::next() {
+  if (++tile_ < pass_.tiles) return;
+  tile_ = 0;
+  step_ += chunk().weights() * pass_.tiles;
+  if (++chunk_ < std::ssize(pass_.reduction->acts)) return;
+  chunk_ = 0;
+  do {
+    at_end_ = !nest_.next(pass_);
+  } while (!at_end_ && !pass_.loads_acts);
+  step_ = pass_.first_step;
+}
+
+WeightLoads::WeightLoads(const LoopNest& nest) : nest_(nest), pass_(nest.first_pass()) {}
+
+void WeightLoads::next() {
+  if (++chunk_ < std::ssize(pass_.reduction->weights)) return;
+  chunk_ = 0;
+  do {
+    at_end_ = !nest_.next(pass_);
+  } while (!at_end_ && !pass_.loads_weights);
+}
+
+}  // namespace qsim
