@@ -32,10 +32,6 @@ std::uint64_t beats_of(std::uint64_t run_bytes, int shift) {
                       " unit would be done before its predecessor");
 }
 
-CommandTime after(std::uint64_t start, const Duration& duration) {
-  return {start, start + duration.occupancy, start + duration.latency};
-}
-
 }  // namespace
 
 Recurrence::Recurrence(const ArchConfig& arch, const TokenCounts& initial)
@@ -65,17 +61,20 @@ CommandTime Recurrence::add(const Load& load, const TokenMasks& tokens) {
   const DramRecurrence::Times times =
       reads_.transfer(start, std::uint64_t{load.runs} * load.groups,
                       beats_of(load.run_bytes, load_beat_shifts_[load.memory & 3]));
-  return finish(Unit::kLoad, tokens, {start, times.free, times.done});
+  return finish(Unit::kLoad, tokens, start, times.free, times.done);
 }
 
 CommandTime Recurrence::add(const Execute& execute, const TokenMasks& tokens) {
   const std::uint64_t start = start_of(Unit::kExecute, tokens.wait);
-  return finish(Unit::kExecute, tokens, after(start, execute_terms(execute, arch_).duration()));
+  const Duration duration = execute_terms(execute, arch_).duration();
+  return finish(Unit::kExecute, tokens, start, start + duration.occupancy,
+                start + duration.latency);
 }
 
 CommandTime Recurrence::add(const Post& post, const TokenMasks& tokens) {
   const std::uint64_t start = start_of(Unit::kPost, tokens.wait);
-  return finish(Unit::kPost, tokens, after(start, post_duration(post)));
+  const Duration duration = post_duration(post);
+  return finish(Unit::kPost, tokens, start, start + duration.occupancy, start + duration.latency);
 }
 
 CommandTime Recurrence::add(const Store& store, const TokenMasks& tokens) {
@@ -83,20 +82,23 @@ CommandTime Recurrence::add(const Store& store, const TokenMasks& tokens) {
   const DramRecurrence::Times times =
       writes_.transfer(start, std::uint64_t{store.runs} * store.groups,
                        beats_of(store.run_bytes, store_beat_shift_));
-  return finish(Unit::kStore, tokens, {start, times.free, times.done});
+  return finish(Unit::kStore, tokens, start, times.free, times.done);
 }
 
 std::uint64_t Recurrence::start_of(Unit unit, std::uint16_t wait_mask) const {
   return std::max(free_cycle(unit), tokens_.arrival(unit, wait_mask));
 }
 
-CommandTime Recurrence::finish(Unit unit, const TokenMasks& tokens, const CommandTime& time) {
+// The times come one by one: a struct of them would go through memory.
+CommandTime Recurrence::finish(Unit unit, TokenMasks tokens, std::uint64_t start,
+                               std::uint64_t free, std::uint64_t done) {
   UnitState& state = units_[static_cast<std::size_t>(unit)];
-  if (time.done < std::max(state.done, time.free)) done_too_early(unit);
-  tokens_.take(unit, tokens.wait, time.start);
-  state = {time.free, time.done};
-  tokens_.signal(unit, tokens.signal, time.done);
-  return time;
+  if (done < std::max(state.done, free)) done_too_early(unit);
+  tokens_.take(unit, tokens.wait, start);
+  state.free = free;
+  state.done = done;
+  tokens_.signal(unit, tokens.signal, done);
+  return {start, free, done};
 }
 
 }  // namespace qsim

@@ -63,7 +63,8 @@ class Recurrence {
   };
 
   std::uint64_t start_of(Unit unit, std::uint16_t wait_mask) const;
-  CommandTime finish(Unit unit, const TokenMasks& tokens, const CommandTime& time);
+  CommandTime finish(Unit unit, TokenMasks tokens, std::uint64_t start, std::uint64_t free,
+                     std::uint64_t done);
 
   ArchConfig arch_;                      // without its texts, so that copies are cheap
   std::array<int, 4> load_beat_shifts_;  // log2 of a beat's bytes, by LOAD's `memory`

@@ -16,6 +16,7 @@ CASES = {
     "vgg8/no_verify": ["--model", "vgg8", "--no-verify"],
     "vgg16/no_verify": ["--model", "vgg16", "--no-verify"],
     "vgg16/no_data": ["--model", "vgg16", "--no-data"],
+    "vgg16/recurrence": ["--model", "vgg16", "--no-data", "--engine", "recurrence"],
     "vgg16/verified": ["--model", "vgg16"],
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real benchmark programs print figures that bench/run.py takes.
 
-usage: programs_test.py PROCESS_COST SYSTEMC_NETWORK_BENCH QSIM LIMITS_BENCH
+usage: programs_test.py PROCESS_COST SYSTEMC_NETWORK_BENCH QSIM LIMITS_BENCH RECURRENCE_BENCH
 """
 import json
 import subprocess
@@ -13,7 +13,7 @@ from samples import ROOT
 import machine
 from figure import figure_of
 
-PROCESS_COST, NETWORK_BENCH, QSIM, LIMITS_BENCH = sys.argv[1:5]
+PROCESS_COST, NETWORK_BENCH, QSIM, LIMITS_BENCH, RECURRENCE_BENCH = sys.argv[1:6]
 
 
 def run(*command):
@@ -59,6 +59,13 @@ class Programs(unittest.TestCase):
                          {"/with_data": "time", "/time_only": "time", "/commands": "count", "/cycles": "count"})
         report = json.loads(run(QSIM, "--model", "fc_batch16", "--quiet", "--json", "-").stdout)
         self.assertEqual(found[f"{name}/cycles"].value, report["total"]["cycles"])
+
+    def test_the_recurrence_has_times_beside_those_of_systemc(self):
+        inputs = (ROOT / "configs/pe16x16.yaml", ROOT / "models/workloads/fc_batch16.yaml")
+        found = figures(RECURRENCE_BENCH, "--figures", *inputs)
+        name = "recurrence/fc_batch16/pe16x16"
+        self.assertEqual({key.removeprefix(name): figure.kind for key, figure in found.items()},
+                         {"/add": "time", "/program": "time", "/systemc": "time", "/program_over_systemc": "ratio"})
 
 
 class Limits(unittest.TestCase):
