@@ -22,6 +22,16 @@ TEST(Classes, TheBestAreSortedAndTheirProbabilitiesAreASoftmax) {
   EXPECT_TRUE(top_classes({}, true, {}, 3).empty());
 }
 
+TEST(Classes, OfEqualScoresTheFirstIsTheBest) {
+  // Enough of them that a sort that is not stable changes their order.
+  std::vector<double> scores(100, 3.0);
+  scores[40] = 2.0;
+  const std::vector<OutputClass> top = top_classes(scores, false, {}, 100);
+  ASSERT_EQ(top.size(), 100u);
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(top[i].index, static_cast<std::int64_t>(i));
+  EXPECT_EQ(top.back().index, 40);
+}
+
 TEST(Classes, ScoresAreTheRealNumbersOfTheWantedPicture) {
   const OutputForm form = form_of({2, 1, 1, 3}, 1, 2);
   Tensor output(DType::kInt8, {2, 1, 1, 3});
