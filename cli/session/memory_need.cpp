@@ -59,7 +59,8 @@ Sizes sizes_of(const Graph& graph) {
   sizes.largest_weights = std::max(sizes.largest_weights, sizes.largest_conv_weights);
   if (graph.layers.empty()) return sizes;
   const ImageShape& last = graph.layers.back().output.shape;
-  if (last.height == 1 && last.width == 1) sizes.scores = 2 * sizeof(double) * last.channels;
+  if (last.height == 1 && last.width == 1)
+    sizes.scores = 2 * std::int64_t{sizeof(double)} * last.channels;
   return sizes;
 }
 
