@@ -36,7 +36,7 @@ PARTS = {
         ("cli/host_tensors/host_layout.cpp", "{tensor} | {expected} | {nchw} | {batch} | {source}"): 1,
     },
     "What another qsim::Error said, with its place in front.": {
-        ("compiler/lowering/schedule.cpp", "{origin}: {what}"): 1,
+        ("compiler/lowering/lower.cpp", "{origin}: {what}"): 1,
         ("compiler/workload/workload.cpp", "{code} | {string}: {message}"): 1,
         ("compiler/workload/workload.cpp", "{what}"): 1,
         ("compiler/workload/workload.cpp", "{name}: {what}"): 1,
