@@ -36,24 +36,32 @@ void check_result(const Program& program, const Graph& graph, const ArchConfig& 
 
 }  // namespace
 
-Program compile(const Graph& graph, const ArchConfig& arch) {
+Program compile(const Graph& graph, const ArchConfig& arch, const CompileOptions& options) {
   const std::vector<FusedLayer> layers = fused_layers(graph, arch);
-  Program program = lower(graph.name, plan_memory(layers, arch), arch, keep_weights);
+  Program program = lower(graph.name, plan_memory(layers, arch, options), arch, keep_weights);
   check_result(program, graph, arch);
   return program;
 }
 
-Compilation::Compilation(Graph graph, const ArchConfig& arch)
+Compilation::Compilation(Graph graph, const ArchConfig& arch, const CompileOptions& options)
     : graph_(std::move(graph)),
       arch_(arch),
       layers_(fused_layers(graph_, arch_)),
-      plan_(plan_memory(layers_, arch_)) {}
+      plan_(plan_memory(layers_, arch_, options)) {}
 
 std::vector<bool> Compilation::ofmap_layers() const {
   std::vector<bool> layers(graph_.layers.size());
   for (const FusedLayer& layer : layers_)
     layers[static_cast<std::size_t>(layer.graph_layer)] = true;
   return layers;
+}
+
+std::vector<LayerMapping> Compilation::mappings() const {
+  std::vector<LayerMapping> mappings;
+  for (const PlannedLayer& planned : plan_.layers) {
+    mappings.push_back({planned.layer->name, planned.mapping, {}, {}});
+  }
+  return mappings;
 }
 
 Program Compilation::program() const& {

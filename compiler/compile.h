@@ -11,10 +11,11 @@
 namespace qsim {
 
 // Throws Error: exit code 3 for an invalid graph or config, exit code 4, naming the layer, for what
-// this accelerator cannot run. The same graph and config always give the same program. Every
+// this accelerator cannot run. The same graph, config and options always give the same
+// program. Every
 // program has passed compiler/verifier and check_useful_macs() when it is returned; one that fails
 // is a bug (InternalError).
-Program compile(const Graph& graph, const ArchConfig& arch);
+Program compile(const Graph& graph, const ArchConfig& arch, const CompileOptions& options = {});
 
 // The same in two steps, for a caller that runs golden between them. Step 1 refuses what the
 // accelerator cannot run, before any work is done for it. Step 2 makes the program. The object owns
@@ -23,7 +24,7 @@ Program compile(const Graph& graph, const ArchConfig& arch);
 class Compilation {
  public:
   // Step 1: the passes, the tiling, the memory plan. Throws as compile().
-  Compilation(Graph graph, const ArchConfig& arch);
+  Compilation(Graph graph, const ArchConfig& arch, const CompileOptions& options = {});
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
@@ -32,6 +33,9 @@ class Compilation {
   // For each graph layer whether its output is the ofmap of a program layer; the others run fused
   // inside one.
   std::vector<bool> ofmap_layers() const;
+
+  // Of each program layer, in order; empty after `program() &&`.
+  std::vector<LayerMapping> mappings() const;
 
   // Step 2. Throws Error (exit code 4) for commands that do not fit 256 bits. The second form frees
   // each part of the graph's weights as soon as that part is packed, so the weights are in memory

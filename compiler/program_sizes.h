@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "compiler/lowering/compile_options.h"
 #include "core/arch_config.h"
 #include "core/graph.h"
 
@@ -18,6 +19,7 @@ struct ProgramSizes {
 };
 
 // Throws Error (exit code 4) as compile() does for layers that the accelerator cannot run.
-ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch);
+ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch,
+                           const CompileOptions& options = {});
 
 }  // namespace qsim

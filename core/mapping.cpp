@@ -12,19 +12,28 @@ constexpr std::array<std::string_view, 2> kLoadOrders = {"need", "release"};
 template <auto Member>
 constexpr MappingField field(std::string_view name, std::string_view description,
                              std::span<const std::string_view> words = {}) {
-  return {name, words,
+  return {name,
+          words,
           [](const Mapping& mapping) { return static_cast<std::int64_t>(mapping.*Member); },
           [](Mapping& mapping, std::int64_t value) {
             mapping.*Member =
                 static_cast<std::remove_reference_t<decltype(mapping.*Member)>>(value);
           },
+          false,
           description};
+}
+
+template <auto Member>
+constexpr MappingField required(std::string_view name, std::string_view description) {
+  MappingField row = field<Member>(name, description);
+  row.is_required = true;
+  return row;
 }
 
 constexpr std::array<MappingField, 17> kFields = {{
     field<&Mapping::dataflow>("dataflow", "what stays in the PEs", kDataflowNames),
-    field<&Mapping::tile_rows>("tile_rows", "ofmap rows of a psum tile, after pooling"),
-    field<&Mapping::tile_cols>("tile_cols", "ofmap columns of a psum tile, after pooling"),
+    required<&Mapping::tile_rows>("tile_rows", "ofmap rows of a psum tile, after pooling"),
+    required<&Mapping::tile_cols>("tile_cols", "ofmap columns of a psum tile, after pooling"),
     field<&Mapping::batch_inner>(
         "batch_inner", "whether psum tiles run over pictures innermost, and not outermost", kNoYes),
     field<&Mapping::tiles_per_half>("tiles_per_half", "psum tiles in an accumulator half"),
@@ -35,9 +44,9 @@ constexpr std::array<MappingField, 17> kFields = {{
     field<&Mapping::blocks>("blocks", "column blocks of an EXECUTE; 1 but for input_stationary"),
     field<&Mapping::order>("order", "the outer loop: over tile sets, or over column blocks",
                            kLoopOrders),
-    field<&Mapping::act_planes>("act_planes", "planes of an activation chunk"),
-    field<&Mapping::act_kernel_rows>("act_kernel_rows", "kernel rows of an activation chunk"),
-    field<&Mapping::weight_folds>("weight_folds", "at most so many folds in a weight chunk"),
+    required<&Mapping::act_planes>("act_planes", "planes of an activation chunk"),
+    required<&Mapping::act_kernel_rows>("act_kernel_rows", "kernel rows of an activation chunk"),
+    required<&Mapping::weight_folds>("weight_folds", "at most so many folds in a weight chunk"),
     field<&Mapping::first_weight_folds>("first_weight_folds",
                                         "the same of the layer's first weight chunk"),
     field<&Mapping::act_slots>("act_slots",
@@ -54,6 +63,8 @@ constexpr std::array<MappingField, 17> kFields = {{
 }};
 
 }  // namespace
+
+bool MappingField::is_yes_or_no() const { return words.data() == kNoYes.data(); }
 
 std::string MappingField::text_of(const Mapping& mapping) const {
   const std::int64_t value = get(mapping);

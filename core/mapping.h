@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/isa/commands.h"
 
@@ -46,6 +47,16 @@ struct Mapping {
   bool operator==(const Mapping&) const = default;
 };
 
+// The mapping of the program layer of that name, as a user gives it.
+struct LayerMapping {
+  std::string layer;
+  Mapping mapping;
+  // Where the layer's name is, and each field in the order of mapping_fields(): "m.yaml:9:5", or ""
+  // for what is no place in a file.
+  std::string place;
+  std::vector<std::string> field_places;
+};
+
 // One row of the table of a mapping's fields: a number, or one of a few words. Every field reads
 // and writes as a number; of a field with words it is the index of the word.
 struct MappingField {
@@ -53,8 +64,10 @@ struct MappingField {
   std::span<const std::string_view> words;  // empty for a number
   std::int64_t (*get)(const Mapping&);
   void (*set)(Mapping&, std::int64_t);
+  bool is_required;  // of a mapping in a file; the others may be left out
   std::string_view description;
 
+  bool is_yes_or_no() const;
   // "8" or "tiles_outer".
   std::string text_of(const Mapping& mapping) const;
 };

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/nearest_name.h"
 
 namespace qsim {
 
@@ -81,9 +82,6 @@ std::size_t choice_or(const YamlNode& map, std::string_view key,
 // A list of `count` integers under `key`.
 std::vector<std::int64_t> integers(const YamlNode& map, std::string_view key, std::size_t count,
                                    std::int64_t min, std::int64_t max);
-
-// The member of `names` with the least edit distance to `word`; "" when none is near.
-std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names);
 
 // `text` as a double-quoted YAML (and JSON) scalar; a byte that is not UTF-8 becomes U+FFFD.
 std::string yaml_quoted(std::string_view text);

@@ -87,11 +87,27 @@ void add_timing(Json& json, const ReportLayer& layer) {
   json["array_time_pe_cycles"] = array_time_json(layer.timing->array_time);
 }
 
+Json mapping_json(const Mapping& mapping) {
+  Json json = Json::object();
+  for (const MappingField& field : mapping_fields()) {
+    const std::string name(field.name);
+    if (field.words.empty()) {
+      json[name] = field.get(mapping);
+    } else if (field.is_yes_or_no()) {
+      json[name] = field.get(mapping) != 0;
+    } else {
+      json[name] = field.text_of(mapping);
+    }
+  }
+  return json;
+}
+
 Json layer_json(const ReportLayer& layer) {
   Json json = {{"name", layer.name},
                {"op", layer.operation},
                {"dataflow", layer.dataflow},
                {"mapping", layer.mapping}};
+  if (layer.mapping_fields) json["mapping_fields"] = mapping_json(*layer.mapping_fields);
   add_counts(json, layer);
   add_timing(json, layer);
   return json;

@@ -90,7 +90,8 @@ void add_layers(RunReport& report, const Program& program, const RunResult& resu
   report.wall_seconds = result.wall_seconds;
   for (const ProgramLayer& layer : program.layers) {
     report.layers.push_back({layer.name, layer.operation, kDataflow, layer.mapping,
-                             static_cast<std::uint64_t>(layer.macs), 0, 0, std::nullopt});
+                             static_cast<std::uint64_t>(layer.macs), 0, 0, std::nullopt,
+                             std::nullopt});
   }
   add_dram_bytes(report.layers, program);
   if (result.dram_traffic) check_dram_bytes(program, *result.dram_traffic);
@@ -103,6 +104,13 @@ void add_layers(RunReport& report, const Program& program, const RunResult& resu
   const bool has_time = std::any_of(result.times.begin(), result.times.end(),
                                     [](auto& unit) { return !unit.empty(); });
   if (has_time) add_timing(report, program, result);
+}
+
+void add_mappings(RunReport& report, std::span<const LayerMapping> mappings) {
+  QSIM_CHECK(report.layers.size() == mappings.size(), "each layer has a mapping");
+  for (std::size_t i = 0; i < mappings.size(); ++i) {
+    report.layers[i].mapping_fields = mappings[i].mapping;
+  }
 }
 
 }  // namespace qsim

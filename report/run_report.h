@@ -2,11 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/array_time.h"
 #include "analysis/cycle_accounting.h"
+#include "core/mapping.h"
 #include "report/compare.h"
 #include "report/output_class.h"
 
@@ -58,6 +60,7 @@ struct ReportLayer {
   std::uint64_t dram_read_bytes = 0;
   std::uint64_t dram_write_bytes = 0;
   std::optional<LayerTiming> timing;
+  std::optional<Mapping> mapping_fields;  // of a layer; absent for a total
 };
 
 // Over the run: busy_cycles + stalls + start_cycles + drain_cycles + idle_cycles = total cycles.
@@ -103,5 +106,8 @@ struct RunReport {
 // engine that has none. Throws InternalError when the run's times break a rule of
 // analysis/cycle_accounting.h.
 void add_layers(RunReport& report, const Program& program, const RunResult& result);
+
+// Adds the mapping of each layer to what add_layers() has filled.
+void add_mappings(RunReport& report, std::span<const LayerMapping> mappings);
 
 }  // namespace qsim

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/commands/commands.h"
+#include "cli/session/mapping_option.h"
 #include "cli/session/memory_need.h"
 #include "cli/session/model_source.h"
 #include "core/program_text.h"
@@ -18,10 +19,10 @@ std::string text_of(const Program& program) {
   return std::move(text).str();
 }
 
-Graph graph_of(const Options& options, const ArchConfig& config) {
+Model model_of(const Options& options, const ArchConfig& config) {
   Model model = load_model(options, config);
   require_memory_for(model.name, model.graph, config, options);
-  return std::move(model.graph);
+  return model;
 }
 
 }  // namespace
@@ -29,7 +30,11 @@ Graph graph_of(const Options& options, const ArchConfig& config) {
 ExitCode compile_command(Context& context) {
   const Options& options = context.options();
   const ArchConfig config = load_config(options);
-  const Program program = Compilation(graph_of(options, config), config).program();
+  Model model = model_of(options, config);
+  const CompileOptions asked = compile_options(options, config, model.graph);
+  Compilation compilation(std::move(model.graph), config, asked);
+  write_mappings(context, model.name, config, compilation.mappings());
+  const Program program = std::move(compilation).program();
   if (options.program_out == "-") {
     context.print(text_of(program));
     return ExitCode::kOk;

@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/session/golden_backend.h"
+#include "cli/session/mapping_option.h"
 #include "cli/session/model_source.h"
 #include "cli/session/network.h"
 #include "cli/session/vector_manifest.h"
@@ -76,7 +77,8 @@ ExitCode export_vectors_command(Context& context) {
   GoldenSelection golden("", "auto", [&](const std::string& line) { context.note(line); });
   const ArchConfig config = load_config(options);
   const Network network = import_network(context.argv(), options, config, golden);
-  const Program program = compile(network.graph, config);
+  const Program program =
+      compile(network.graph, config, compile_options(options, config, network.graph));
   context.progress("running " + with_thousands(program.command_count()) + " commands");
   const Vectors vectors = make_vectors(program, network.input);
   const std::int64_t wrong = mismatches(network, program, vectors, golden);

@@ -2,6 +2,7 @@
 #include "cli/commands/commands.h"
 #include "cli/session/engines.h"
 #include "cli/session/golden_backend.h"
+#include "cli/session/mapping_option.h"
 #include "cli/session/model_source.h"
 #include "cli/session/network.h"
 #include "cli/session/ofmap_sink.h"
@@ -54,8 +55,11 @@ ExitCode run_command(Context& context) {
   Network network =
       timed(phases.import, [&] { return import_network(context.argv(), options, config, golden); });
   require_dump_fits(context, network.graph);
+  const CompileOptions asked = compile_options(options, config, network.graph);
   Compilation compilation =
-      timed(phases.compile, [&] { return Compilation(std::move(network.graph), config); });
+      timed(phases.compile, [&] { return Compilation(std::move(network.graph), config, asked); });
+  const std::vector<LayerMapping> mappings = compilation.mappings();
+  write_mappings(context, network.model, config, mappings);
   // What cannot run is an error before golden works for it.
   timed(phases.simulate, [&] { prepare_engine(options.engine, config, engine_settings(context)); });
   std::vector<Tensor> expected = timed(
@@ -65,6 +69,7 @@ ExitCode run_command(Context& context) {
   const RunResult result = simulate(program, network.input, sink, phases, context);
 
   add_layers(report, program, result);
+  add_mappings(report, mappings);
   report.provenance = network.provenance;
   report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
   return finish_run(context, report, {network, compilation.graph(), sink, golden.name(), expected});

@@ -7,6 +7,7 @@
 #include "cli/session/golden_backend.h"
 #include "cli/session/graph_cut.h"
 #include "cli/session/input_source.h"
+#include "cli/session/mapping_option.h"
 #include "cli/session/memory_need.h"
 #include "cli/session/model_source.h"
 #include "cli/session/random_layers.h"
@@ -97,7 +98,8 @@ void verify_pictures(Context& context, Verification& verification, GoldenSelecti
                      const ArchConfig& config, const Model& model, const InputSource& source,
                      std::int64_t first, std::int64_t end) {
   const std::int64_t batch = model.graph.input.shape.batch;
-  const Program program = compile(model.graph, config);
+  const Program program =
+      compile(model.graph, config, compile_options(context.options(), config, model.graph));
   std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
   for (std::int64_t at = first; at < end; at += batch) {
     const bool cut = !context.options().layers.empty();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/session/mapping_option.h"
 #include "compiler/program_sizes.h"
 #include "core/checked_math.h"
 #include "core/command_streams.h"
@@ -89,7 +90,7 @@ void add_program_in_place(MemoryNeed& need, const Sizes& sizes, const ProgramSiz
 
 MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options& options) {
   const Sizes sizes = sizes_of(graph);
-  const ProgramSizes program = program_sizes(graph, arch);
+  const ProgramSizes program = program_sizes(graph, arch, compile_options(options, arch, graph));
   const bool dumps = !options.dump_layers.empty();
   MemoryNeed need;
   need.tensors = 2 * sizes.input;
@@ -119,7 +120,7 @@ MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options
 
 MemoryNeed need_of_verify(const Graph& graph, const ArchConfig& arch, const Options& options) {
   const Sizes sizes = sizes_of(graph);
-  const ProgramSizes program = program_sizes(graph, arch);
+  const ProgramSizes program = program_sizes(graph, arch, compile_options(options, arch, graph));
   const std::int64_t goldens = 1 + std::count(options.golden.begin(), options.golden.end(), ',');
   MemoryNeed need;
   need.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work() + goldens * sizes.outputs +
@@ -131,7 +132,7 @@ MemoryNeed need_of_verify(const Graph& graph, const ArchConfig& arch, const Opti
 }
 
 MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Options& options) {
-  const ProgramSizes program = program_sizes(graph, arch);
+  const ProgramSizes program = program_sizes(graph, arch, compile_options(options, arch, graph));
   MemoryNeed need;
   need.program = program.commands * (kCommandBytes + kVerifierBytes);
   add_program_in_place(need, sizes_of(graph), program);
@@ -143,9 +144,10 @@ MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Opt
 
 // The interpreter and the SystemC engine have a DRAM each; the whole image is kept from before and
 // after the run.
-MemoryNeed need_of_export_vectors(const Graph& graph, const ArchConfig& arch) {
+MemoryNeed need_of_export_vectors(const Graph& graph, const ArchConfig& arch,
+                                  const Options& options) {
   const Sizes sizes = sizes_of(graph);
-  const ProgramSizes program = program_sizes(graph, arch);
+  const ProgramSizes program = program_sizes(graph, arch, compile_options(options, arch, graph));
   const std::int64_t image = program.writable_bytes + program.constant_bytes;
   MemoryNeed need;
   need.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work() + sizes.outputs +
@@ -176,7 +178,7 @@ MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options
     case CommandName::kCompile:
       return need_of_compile(graph, arch, options);
     case CommandName::kExportVectors:
-      return need_of_export_vectors(graph, arch);
+      return need_of_export_vectors(graph, arch, options);
     default:
       return need_of_golden(sizes_of(graph));
   }

@@ -80,6 +80,19 @@ void add_model_options(CLI::App& app, Options& options) {
   add_batch_option(app, options, "number of pictures at a time");
 }
 
+void add_mapping_option(CLI::App& app, Options& options) {
+  app.add_option("--mapping", options.mapping,
+                 "a mapping file: how the layers that it names are cut and ordered; the compiler "
+                 "chooses for the others")
+      ->type_name("FILE");
+}
+
+void add_write_mapping_option(CLI::App& app, Options& options) {
+  app.add_option("--write-mapping", options.write_mapping,
+                 "write the mapping of every layer to a file that --mapping reads")
+      ->type_name("FILE");
+}
+
 void add_input_options(CLI::App& app, Options& options) {
   app.add_option("--input", options.input,
                  "an image, a .npy in the model's own layout, a CIFAR-10 binary batch (.bin), or a "
@@ -95,6 +108,8 @@ void add_input_options(CLI::App& app, Options& options) {
 void add_run_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
+  add_mapping_option(app, options);
+  add_write_mapping_option(app, options);
   app.add_option("--engine", options.engine, "the engine that executes the program")
       ->check(one_of({"systemc", "interpreter", "rtl", "recurrence"}))
       ->capture_default_str();
@@ -121,6 +136,7 @@ void add_run_options(CLI::App& app, Options& options) {
 void add_verify_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
+  add_mapping_option(app, options);
   app.add_option("--engines", options.engines, "engines to compare, with commas between them")
       ->delimiter(',')
       ->default_str("interpreter,systemc")
@@ -141,6 +157,8 @@ void add_verify_options(CLI::App& app, Options& options) {
 
 void add_compile_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
+  add_mapping_option(app, options);
+  add_write_mapping_option(app, options);
   app.add_option("--out", options.program_out, "write the program's text; - is stdout")
       ->type_name("FILE|-");
 }
@@ -155,6 +173,7 @@ void add_inspect_options(CLI::App& app, Options& options) {
 void add_export_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
+  add_mapping_option(app, options);
   app.add_option("--out", options.out, "write the files to this folder")
       ->type_name("DIR")
       ->required();
@@ -227,7 +246,8 @@ void add_options(CLI::App& app, Options& options) {
 
 void check_together(const Options& options, const CLI::App& app) {
   if (options.command == CommandName::kVerify && options.seeds > 0) {
-    for (const char* name : {"--model", "--input", "--index", "--batch", "--layers", "--images"}) {
+    for (const char* name :
+         {"--model", "--input", "--index", "--batch", "--layers", "--images", "--mapping"}) {
       if (app.count(name) > 0) {
         usage_error("--seeds makes its own layers; leave out " + std::string(name));
       }

@@ -37,7 +37,8 @@ struct Options {
   std::string input;  // "": the config's, or the workload's or trace's own
   std::optional<std::int64_t> index;
   std::optional<std::int64_t> batch;
-  std::string layers;  // "": all
+  std::string layers;   // "": all
+  std::string mapping;  // a file; "" for none; run, verify, compile, export-vectors
   std::uint64_t seed = 0;
 
   // run
@@ -61,6 +62,9 @@ struct Options {
   // golden run, golden bench
   std::string backend = "auto";  // "cpu", "cuda", "auto"
   int runs = 21;
+
+  // run, compile
+  std::string write_mapping;  // a file; "" for none
 
   // compile
   std::string program_out;  // "-" for stdout, "" for none

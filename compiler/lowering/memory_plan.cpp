@@ -1,8 +1,12 @@
 #include "compiler/lowering/memory_plan.h"
 
+#include <algorithm>
+
 #include "compiler/lowering/tiling.h"
 #include "core/checked_math.h"
 #include "core/limits.h"
+#include "core/nearest_name.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -27,6 +31,38 @@ class RegionAllocator {
   std::int64_t next_ = 0;
 };
 
+std::string in_front(const std::string& place) { return place.empty() ? "" : place + ": "; }
+
+// Every mapping is of a layer that there is.
+void require_layers(const std::vector<LayerMapping>& mappings,
+                    const std::vector<FusedLayer>& layers) {
+  std::vector<std::string_view> names;
+  for (const FusedLayer& layer : layers) names.push_back(layer.name);
+  for (const LayerMapping& given : mappings) {
+    if (std::find(names.begin(), names.end(), given.layer) != names.end()) continue;
+    const std::string_view near = nearest_name(given.layer, names);
+    throw_bad_input(in_front(given.place) + "the program has no layer '" + echoed(given.layer) +
+                    "'" + (near.empty() ? "" : "; did you mean '" + echoed(near) + "'?"));
+  }
+}
+
+// The mapping that the user gives for a layer, or the chosen one.
+Mapping mapping_for(const FusedLayer& layer, const LayerGeometry& geometry, const ArchConfig& arch,
+                    const CompileOptions& options) {
+  for (const LayerMapping& given : options.mappings) {
+    if (given.layer != layer.name) continue;
+    const std::optional<MappingFault> fault = find_fault(geometry, given.mapping, arch);
+    if (!fault) return given.mapping;
+    std::string place = given.place;
+    for (std::size_t i = 0; i < given.field_places.size(); ++i) {
+      if (mapping_fields()[i].name == fault->field) place = given.field_places[i];
+    }
+    throw_bad_input(in_front(place) + "the mapping does not fit layer '" + echoed(layer.name) +
+                    "': " + fault_text(*fault));
+  }
+  return mapping_of(geometry, choose_tiling(layer, geometry, arch), arch);
+}
+
 }  // namespace
 
 std::int64_t packed_weight_bytes(const LayerGeometry& g, const ArchConfig& arch) {
@@ -37,7 +73,9 @@ std::int64_t packed_weight_bytes(const LayerGeometry& g, const ArchConfig& arch)
   return checked_mul(folds, arch.array_rows * arch.array_cols);
 }
 
-MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch) {
+MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch,
+                       const CompileOptions& options) {
+  require_layers(options.mappings, layers);
   MemoryPlan plan;
   RegionAllocator allocator;
   plan.input.tensor = {0, layers.front().input, arch.block_channels()};
@@ -47,8 +85,7 @@ MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& 
     PlannedLayer planned;
     planned.layer = &layer;
     planned.geometry = layer_geometry(layer, arch);
-    planned.mapping =
-        mapping_of(planned.geometry, choose_tiling(layer, planned.geometry, arch), arch);
+    planned.mapping = mapping_for(layer, planned.geometry, arch, options);
     planned.ifmap = plan.layers.empty() ? plan.input.tensor : plan.layers.back().ofmap;
     planned.ofmap = {0, layer.output, arch.block_channels()};
     planned.ofmap.address =

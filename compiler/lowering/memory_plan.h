@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "compiler/lowering/compile_options.h"
 #include "compiler/lowering/mapping.h"
 
 namespace qsim {
@@ -30,7 +31,10 @@ struct MemoryPlan {
 // Of one layer in DRAM: whole folds, whatever part of the last ones is used.
 std::int64_t packed_weight_bytes(const LayerGeometry& geometry, const ArchConfig& arch);
 
-// Throws Error (exit code 4) when the program needs more than the 4 GiB that commands address.
-MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch);
+// Throws Error (exit code 4) when the program needs more than the 4 GiB that commands address, or
+// when a layer does not fit the accelerator; (exit code 3) when a given mapping does not fit its
+// layer, or names no layer.
+MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch,
+                       const CompileOptions& options = {});
 
 }  // namespace qsim

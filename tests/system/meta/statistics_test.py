@@ -34,13 +34,29 @@ bus_bytes: 4
 dram_latency_cycles: 200
 outstanding_bursts: 1
 """
-# Tiles of so few words that the array waits for activations between a layer's first and last EXECUTE.
 NARROW = "act_scratchpad_kib: 1\nbus_bytes: 4\n"
+# One activation slot, so that the array waits for activations between a layer's first and last EXECUTE.
+MAPPING = """qsim_mapping: 1
+array_rows: 16
+array_cols: 16
+layers:
+  - name: first
+    tile_rows: 2
+    tile_cols: 5
+    batch_inner: true
+    order: blocks_outer
+    act_planes: 1
+    act_kernel_rows: 1
+    weight_folds: 1
+    act_slots: 1
+    weights_resident: true
+"""
 FAST = "dram_latency_cycles: 1\nbus_bytes: 256\noutput_scratchpad_kib: 1\naccumulator_kib: 2\n"
 RUNS = (
-    ["run"], ["run", "--engine", "interpreter", "--model", "n.yaml"],
-    ["run", "--model", "n.yaml", "--config", "starved.yaml", "--out", "out"],
+    ["run", "--out", "out"], ["run", "--engine", "interpreter", "--model", "n.yaml"],
+    ["run", "--model", "n.yaml", "--config", "starved.yaml"],
     ["run", "--model", "n.yaml", "--config", "fast.yaml"],
+    ["run", "--model", "n.yaml", "--mapping", "mapping.yaml"],
     ["run", "--model", "vgg8", "--config", "narrow.yaml", "--no-data"],
     ["run", "--model", "maxpool_alone"], ["run", "--model", "alexnet", "--no-data"],
     ["run", "--config", "pe4x4", "--model", "conv_odd", "--seed", "7"],
@@ -54,7 +70,7 @@ OTHERS = (
     ["golden", "bench", "--model", "n.yaml", "--runs", "9"], ["doctor"],
 )
 # Maps whose keys are names of semaphores, units, parts or fields, which have tables of their own.
-NAMED = {"stalls", "array_time_pe_cycles", "units", "config"}
+NAMED = {"mapping_fields", "stalls", "array_time_pe_cycles", "units", "config"}
 # What stands before such a name in a column of layers.csv.
 PREFIXES = "^(stall|busy|read_bus|path)_"
 # What only a broken engine makes other than zero.
@@ -121,6 +137,7 @@ def prepare(folder):
     (folder / "starved.yaml").write_text(STARVED)
     (folder / "fast.yaml").write_text(FAST)
     (folder / "narrow.yaml").write_text(NARROW)
+    (folder / "mapping.yaml").write_text(MAPPING)
     (folder / "b.bin").write_bytes(b"".join(
         bytes([3]) + bytes((index * k + k // 5) % 256 for k in range(3072)) for index in range(12)))
 

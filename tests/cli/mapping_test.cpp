@@ -1,0 +1,100 @@
+// --mapping and --write-mapping.
+#include "core/mapping.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_qsim.h"
+
+namespace qsim {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kSmall =
+    "name: small\nseed: 4\ninput: {shape: [1, 12, 10, 5], dtype: uint8, zero_point: 9}\nlayers:\n"
+    "  - {op: conv2d, name: first, out_channels: 16, kernel: 3, pad: 1, relu: true}\n"
+    "  - {op: conv2d, name: second, out_channels: 23, kernel: 3, stride: 2}\n";
+
+// A mapping that the compiler would not choose, of the layer `second`.
+std::string file(const std::string& changed = "", const std::string& name = "second") {
+  return "qsim_mapping: 1\nmodel: small\narray_rows: 4\narray_cols: 4\nlayers:\n  - name: " + name +
+         "\n    tile_rows: 2\n    tile_cols: 3\n    act_planes: 1\n    act_kernel_rows: 2\n"
+         "    weight_folds: 6\n    tiles_per_half: 2\n    halves_per_pass: 2\n"
+         "    order: blocks_outer\n    load_order: release\n    act_slots: 4\n" +
+         changed;
+}
+
+class MappingOption : public ::testing::Test {
+ protected:
+  MappingOption() { folder_.write("small.yaml", kSmall); }
+
+  Outcome run(const std::string& arguments) {
+    return run_qsim(folder_, arguments + " --config pe4x4 --model small.yaml");
+  }
+  void expect_refused(const std::string& content, const std::string& message) {
+    folder_.write("m.yaml", content);
+    expect_error(folder_, "compile --config pe4x4 --model small.yaml --mapping m.yaml", 3, message);
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(MappingOption, AWrittenFileGivesTheSameProgramAgain) {
+  ASSERT_EQ(run("compile --write-mapping chosen.yaml --out a.qprog").exit_code, 0);
+  const Outcome again = run("compile --mapping chosen.yaml --write-mapping b.yaml --out b.qprog");
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(read_file(folder_ / "a.qprog"), read_file(folder_ / "b.qprog"));
+  EXPECT_EQ(read_file(folder_ / "chosen.yaml"), read_file(folder_ / "b.yaml"));
+}
+
+TEST_F(MappingOption, AGivenMappingRunsAndIsReportedFieldByField) {
+  folder_.write("m.yaml", file());
+  const Outcome outcome = run("run --mapping m.yaml --write-mapping w.yaml --json r.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json layers = Json::parse(read_file(folder_ / "r.json"))["layers"];
+  const Json fields = layers[1]["mapping_fields"];
+  EXPECT_EQ(fields.size(), mapping_fields().size());
+  EXPECT_EQ(fields["tile_rows"], 2);
+  EXPECT_EQ(fields["tiles_per_half"], 2);
+  EXPECT_EQ(fields["order"], "blocks_outer");
+  EXPECT_EQ(fields["first_weight_folds"], 6);
+  EXPECT_EQ(fields["acts_resident"], false);
+  EXPECT_EQ(fields["dataflow"], "weight_stationary");
+  EXPECT_NE(layers[0]["mapping_fields"]["tile_rows"], nullptr);  // chosen
+  EXPECT_NE(read_file(folder_ / "w.yaml").find("    load_order: release\n"), std::string::npos);
+  EXPECT_EQ(run("verify --mapping m.yaml").exit_code, 0);
+  EXPECT_EQ(run("export-vectors --mapping m.yaml --out vectors").exit_code, 0);
+}
+
+TEST_F(MappingOption, WhatDoesNotFitIsRefusedAtItsPlace) {
+  expect_refused(file("", "secnd"),
+                 "m.yaml:6:11: the program has no layer 'secnd'; did you mean 'second'?");
+  expect_refused(file("    act_kernel_rows: 2\n"), "duplicate key");
+  expect_refused(file("    weight_slots: 16\n"),
+                 "m.yaml:17:19: the mapping does not fit layer 'second': weight_slots is 16; 0 to "
+                 "15 is allowed (the tokens that a semaphore counts)");
+  expect_refused(file("    blocks: 2\n"),
+                 "m.yaml:17:13: the mapping does not fit layer 'second': "
+                 "blocks is 2; 1 to 1 is allowed");
+  expect_refused(file("    weights_resident: true\n"),
+                 "weight_slots is 4, which needs 8 weight slots, one for each chunk that is in use "
+                 "at once; 4 are there");
+}
+
+TEST_F(MappingOption, OfACutNetworkTheFileMayNameOtherLayers) {
+  folder_.write("m.yaml", file());
+  EXPECT_EQ(run("run --mapping m.yaml --layers first").exit_code, 0);
+}
+
+TEST_F(MappingOption, TheFileIsNotOverwrittenAndRandomLayersHaveNone) {
+  folder_.write("m.yaml", file());
+  expect_error(folder_,
+               "compile --config pe4x4 --model small.yaml --mapping m.yaml --write-mapping m.yaml",
+               2, "--write-mapping would overwrite 'm.yaml', the mapping file of this run");
+  expect_error(folder_, "verify --seeds 3 --mapping m.yaml", 2,
+               "--seeds makes its own layers; leave out --mapping");
+}
+
+}  // namespace
+}  // namespace qsim
