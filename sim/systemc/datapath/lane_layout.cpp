@@ -14,6 +14,9 @@ __m128i load16(const void* from) { return _mm_loadu_si128(static_cast<const __m1
 __m128i load8(const void* from) { return _mm_loadl_epi64(static_cast<const __m128i*>(from)); }
 void store16(void* to, __m128i value) { _mm_storeu_si128(static_cast<__m128i*>(to), value); }
 
+QSIM_AVX2 __m256i load32(const void* from) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+}
 QSIM_AVX2 void store32(void* to, __m256i value) {
   _mm256_storeu_si256(static_cast<__m256i*>(to), value);
 }
@@ -167,11 +170,42 @@ void lay_quads_16(const std::int8_t* words, std::size_t columns, std::uint32_t* 
   store16(lanes + 12, _mm_unpackhi_epi16(ab_high, cd_high));
 }
 
+// 128 times the sum of each lane's four bytes: two and two of them first, at most 256 in magnitude.
+QSIM_AVX2 __m128i sums_by_128(__m128i quads) {
+  return _mm_madd_epi16(_mm_maddubs_epi16(_mm_set1_epi8(1), quads), _mm_set1_epi16(128));
+}
+QSIM_AVX2 __m256i sums_by_128(__m256i quads) {
+  return _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), quads),
+                           _mm256_set1_epi16(128));
+}
+
+// sub_weight_sums() of 4 columns, and of kVectors x 8 of them.
+QSIM_AVX2 void sub_sums_4(const std::uint32_t* lanes, std::size_t steps, std::uint32_t* sums) {
+  __m128i sum = load16(sums);
+  for (std::size_t i = 0; i < steps; ++i) {
+    sum = _mm_sub_epi32(sum, sums_by_128(load16(lanes + 4 * i)));
+  }
+  store16(sums, sum);
+}
+
+template <std::size_t kVectors>
+QSIM_AVX2 void sub_sums_8s(const std::uint32_t* lanes, std::size_t steps, std::size_t columns,
+                           std::uint32_t* sums) {
+  __m256i sum[kVectors];
+  for (std::size_t v = 0; v < kVectors; ++v) sum[v] = load32(sums + 8 * v);
+  for (std::size_t i = 0; i < steps; ++i, lanes += columns) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      sum[v] = _mm256_sub_epi32(sum[v], sums_by_128(load32(lanes + 8 * v)));
+    }
+  }
+  for (std::size_t v = 0; v < kVectors; ++v) store32(sums + 8 * v, sum[v]);
+}
+
 }  // namespace
 
 QSIM_AVX2 void copy_lane_run(const std::uint32_t* from, std::size_t count, std::uint32_t* to) {
   for (std::size_t i = 0; i < count; i += 8) {
-    store32(to + i, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+    store32(to + i, load32(from + i));
   }
 }
 
@@ -216,17 +250,12 @@ QSIM_AVX2 void lay_weight_pairs(const std::int8_t* weights, std::size_t steps, s
   }
 }
 
-void sub_weight_sums(const std::uint32_t* lanes, std::size_t steps, std::size_t columns,
-                     std::uint32_t* sums) {
-  for (std::size_t i = 0; i < steps; ++i, lanes += columns) {
-    for (std::size_t c = 0; c < columns; c += 4) {
-      const __m128i quads = load16(lanes + c);
-      const __m128i even = _mm_srai_epi16(_mm_slli_epi16(quads, 8), 8);
-      const __m128i odd = _mm_srai_epi16(quads, 8);
-      const __m128i pairs = _mm_add_epi16(even, odd);
-      const __m128i sum = _mm_madd_epi16(pairs, _mm_set1_epi16(128));
-      store16(sums + c, _mm_sub_epi32(load16(sums + c), sum));
-    }
+QSIM_AVX2 void sub_weight_sums(const std::uint32_t* lanes, std::size_t steps, std::size_t columns,
+                               std::uint32_t* sums) {
+  if (columns == 4) return sub_sums_4(lanes, steps, sums);
+  if (columns == 8) return sub_sums_8s<1>(lanes, steps, columns, sums);
+  for (std::size_t c = 0; c < columns; c += 16) {
+    sub_sums_8s<2>(lanes + c, steps, columns, sums + c);
   }
 }
 
