@@ -74,7 +74,8 @@ DramTransfer random_transfer(Random& random, const ArchConfig& arch) {
   DramTransfer transfer;
   transfer.runs = drawn(random, 1, random.chance(0.1) ? 2000 : random.chance(0.5) ? 40 : 2);
   transfer.run_beats = drawn(random, 1, longest[random.uniform(0, 3)]);
-  if (random.chance(0.3)) transfer.run_beats = drawn(random, 1, 4) * arch.burst_beats;
+  if (random.chance(0.3))
+    transfer.run_beats = drawn(random, 1, 4) * static_cast<std::uint64_t>(burst);
   return transfer;
 }
 
