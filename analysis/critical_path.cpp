@@ -6,8 +6,8 @@
 #include <string>
 
 #include "analysis/channel_waits.h"
-#include "analysis/fold_bubbles.h"
 #include "core/dram_channel.h"
+#include "core/timing_model.h"
 
 namespace qsim {
 namespace {
@@ -146,7 +146,7 @@ void PathWalk::add_occupancy(const Place& place) {
       const ExecuteTerms terms =
           execute_terms(stream.fields<Execute>(place.command), program_.arch);
       const std::uint64_t bubbles =
-          bubbles_before(terms, time.free - time.start) - bubbles_before(terms, begin - time.start);
+          terms.bubble_before(time.free - time.start) - terms.bubble_before(begin - time.start);
       path_.cycles[static_cast<std::size_t>(PathPart::kFoldBubbles)] += bubbles;
       path_.cycles[static_cast<std::size_t>(PathPart::kArray)] += time.free - begin - bubbles;
       return;

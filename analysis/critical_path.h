@@ -1,7 +1,8 @@
 // The critical path through the commands of a layer: what would have to be faster for the layer to
 // end earlier. It leads back from the done of the layer's last STORE. Before the start of a command
-// it goes on with the command that the start waited for: the unit's previous command, or the one
-// that raised the token that came last (analysis/start_causes.h). So a wait for a token is never a
+// it goes on with the command that the start waited for: the unit's previous command (from its
+// free, at a change of the dataflow from its done), or the one that raised the token that came last
+// (analysis/start_causes.h). So a wait for a token is never a
 // reason by itself: the path leads through it to what was at work meanwhile.
 #pragma once
 
@@ -22,7 +23,7 @@ enum class PathPart : std::uint8_t {
   kWriteBus,      // beats of a STORE
   kPost,          // a POST reads psums
   kDramLatency,   // a burst is in flight, and the path waits for it
-  kArrayLatency,  // preload, skew and pipeline of an EXECUTE, after its unit is free
+  kArrayLatency,  // fill and drain of an EXECUTE, after its unit is free
   kPostLatency,   // pipeline of a POST
 };
 

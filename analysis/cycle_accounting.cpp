@@ -5,7 +5,6 @@
 #include <string>
 
 #include "analysis/dram_bytes.h"
-#include "analysis/fold_bubbles.h"
 #include "core/error.h"
 #include "core/timing_model.h"
 
@@ -90,9 +89,9 @@ void account_execute(const Program& program, const std::vector<CommandTime>& tim
                    [&](LayerAccount& layer, std::uint64_t begin, std::uint64_t end) {
                      layer.stream_cycles += end - begin;
                      layer.fold_bubble_cycles +=
-                         bubbles_before(terms, end - start) - bubbles_before(terms, begin - start);
+                         terms.bubble_before(end - start) - terms.bubble_before(begin - start);
                    });
-    layers[layer_of(program, kExecute, i)].streamed_macs += terms.folds * terms.pixels * pes;
+    layers[layer_of(program, kExecute, i)].streamed_macs += terms.useful() * pes;
     unit_free = times[i].free;
   }
   cut_at_windows(layers, cursor, unit_free, total,
@@ -163,7 +162,7 @@ void check_run(const Program& program, const RunAccount& run) {
     check_layer(program, l, run.layers[l]);
     cycles += run.layers[l].cycles();
     stream_cycles += run.layers[l].stream_cycles;
-    for (std::size_t s = 0; s < kSemaphores; ++s) stalls[s] += run.layers[l].stall_cycles[s];
+    for (std::size_t s = 0; s < kStallCauses; ++s) stalls[s] += run.layers[l].stall_cycles[s];
   }
   const UnitAccount& execute = run.units[static_cast<std::size_t>(Unit::kExecute)];
   QSIM_CHECK(cycles == run.total_cycles && stream_cycles == execute.busy_cycles &&
@@ -181,6 +180,10 @@ void add(std::array<std::uint64_t, size>& sum, const std::array<std::uint64_t, s
 }
 
 }  // namespace
+
+std::string stall_name(const Program& program, std::size_t cause) {
+  return cause == kSwitchStall ? "dataflow_switch" : program.semaphores[cause].name;
+}
 
 LayerAccount sum_of_layers(const RunAccount& account) {
   LayerAccount sum;

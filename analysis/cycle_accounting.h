@@ -1,20 +1,24 @@
-// Where the cycles of a run went: every cycle of every unit is busy, stalled on a named semaphore,
+// Where the cycles of a run went: every cycle of every unit is busy, stalled on a named cause,
 // or idle, and the parts add up to the total. It works on any engine's command times, and also
-// checks them against the token rules.
+// checks them against the rules of starts.
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "analysis/critical_path.h"
 
 namespace qsim {
 
-using StallCycles = std::array<std::uint64_t, kSemaphores>;  // by semaphore number
+using StallCycles = std::array<std::uint64_t, kStallCauses>;  // by semaphore number, kSwitchStall
+
+// The semaphore's name; "dataflow_switch".
+std::string stall_name(const Program& program, std::size_t cause);
 
 struct UnitAccount {
   std::uint64_t busy_cycles = 0;  // sum of occupancies
-  StallCycles stall_cycles{};     // a command waits; charged to the token that came last
+  StallCycles stall_cycles{};     // a command waits; charged to what came last
   std::uint64_t idle_cycles = 0;  // no command left
 };
 
@@ -31,7 +35,7 @@ struct LayerAccount {
   std::uint64_t begin_cycle = 0;
   std::uint64_t end_cycle = 0;
   std::uint64_t stream_cycles = 0;       // execute unit occupied
-  std::uint64_t fold_bubble_cycles = 0;  // of stream_cycles: folds with fewer pixels than rows
+  std::uint64_t fold_bubble_cycles = 0;  // of stream_cycles: ExecuteTerms::bubble()
   StallCycles stall_cycles{};
   std::uint64_t idle_cycles = 0;
   std::uint64_t macs = 0;           // useful
@@ -64,7 +68,7 @@ double utilization(std::uint64_t macs, std::uint64_t cycles, const ArchConfig& a
 // no unit, its share of the critical path.
 double limiter_busy(const LayerAccount& layer);
 
-// Throws InternalError when a command starts at any cycle but max(unit free, its tokens), when the
+// Throws InternalError when a command starts at any cycle but that of start_causes.h, when the
 // parts of a unit or layer do not add up, when a byte of DRAM traffic is not attributed to a layer,
 // or when utilization exceeds 1.
 RunAccount account(const Program& program, const CommandTimes& times);

@@ -18,7 +18,7 @@ std::uint64_t overlap(const LayerAccount& layer, std::uint64_t begin, std::uint6
 LayerWaits layer_waits(const LayerAccount& account, const LayerEdges& edges) {
   LayerWaits waits;
   waits.drain_cycles = account.idle_cycles;
-  for (std::size_t s = 0; s < kSemaphores; ++s) {
+  for (std::size_t s = 0; s < kStallCauses; ++s) {
     waits.stalls[s] = account.stall_cycles[s] - edges.start[s] - edges.drain[s];
     waits.start_cycles += edges.start[s];
     waits.drain_cycles += edges.drain[s];
@@ -29,7 +29,7 @@ LayerWaits layer_waits(const LayerAccount& account, const LayerEdges& edges) {
 LayerEdges sum_of_edges(const std::vector<LayerEdges>& edges) {
   LayerEdges sum;
   for (const LayerEdges& layer : edges) {
-    for (std::size_t s = 0; s < kSemaphores; ++s) {
+    for (std::size_t s = 0; s < kStallCauses; ++s) {
       sum.start[s] += layer.start[s];
       sum.drain[s] += layer.drain[s];
     }
@@ -53,7 +53,7 @@ std::vector<LayerEdges> layer_edges(const Program& program, const CommandTimes& 
     }
   }
   for (std::size_t l = 0; l < edges.size(); ++l) {
-    for (std::size_t s = 0; s < kSemaphores; ++s) {
+    for (std::size_t s = 0; s < kStallCauses; ++s) {
       QSIM_CHECK(edges[l].start[s] + edges[l].drain[s] <= account.layers[l].stall_cycles[s],
                  "layer '" + program.layers[l].name + "' waits longer at its edges than in all");
     }

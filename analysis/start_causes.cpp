@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/timing_model.h"
 
 namespace qsim {
 namespace {
@@ -61,6 +62,12 @@ LastToken take_tokens(const Program& program, std::size_t unit, std::size_t inde
   return last;
 }
 
+bool is_switch(const Program& program, std::size_t unit, std::size_t index) {
+  if (static_cast<Unit>(unit) != Unit::kExecute || index == 0) return false;
+  const CommandStream executes = program.streams[unit];
+  return switches_dataflow(executes.fields<Execute>(index - 1), executes.fields<Execute>(index));
+}
+
 }  // namespace
 
 std::string command_name(const Program& program, std::size_t unit, std::size_t index) {
@@ -84,12 +91,17 @@ StartCauses start_causes(const Program& program, const CommandTimes& times) {
     std::uint64_t unit_free = 0;
     for (std::size_t i = 0; i < times[u].size(); ++i) {
       const CommandTime& time = times[u][i];
-      const LastToken token = take_tokens(program, u, i, lines);
-      const std::uint64_t start = std::max(unit_free, token.arrival.cycle);
+      LastToken token = take_tokens(program, u, i, lines);
+      const std::uint64_t ready = is_switch(program, u, i) ? times[u][i - 1].done : unit_free;
+      const std::uint64_t start = std::max(ready, token.arrival.cycle);
       QSIM_CHECK(time.start == start && time.free >= start && time.done >= time.free,
                  command_name(program, u, i) + " starts at cycle " + std::to_string(time.start) +
-                     "; its unit is free at " + std::to_string(unit_free) +
+                     "; its unit is ready at " + std::to_string(ready) +
                      " and its last token comes at " + std::to_string(token.arrival.cycle));
+      if (ready > unit_free && ready >= token.arrival.cycle) {
+        token = {{ready, static_cast<std::uint32_t>(i - 1), static_cast<std::uint8_t>(u)},
+                 kSwitchStall};
+      }
       causes[u].push_back({start - unit_free, token.arrival.producer, token.arrival.unit,
                            static_cast<std::uint8_t>(token.semaphore)});
       unit_free = time.free;

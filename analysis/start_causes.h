@@ -1,4 +1,5 @@
-// Why each command started when it did: its unit was busy until then, or a token came. The stalls,
+// Why each command started when it did: its unit was busy until then, a token came, or (EXECUTE
+// alone) the array was empty, so that the dataflow could change. The stalls,
 // the edges of layers and the critical path all follow from this one answer.
 #pragma once
 
@@ -9,11 +10,18 @@
 
 namespace qsim {
 
-// Of one command. A command starts at max(unit free, its tokens).
+// What a command waits for while its unit is free: a token of a semaphore, by its number, or an
+// empty array.
+inline constexpr std::size_t kSwitchStall = kSemaphores;
+inline constexpr std::size_t kStallCauses = kSemaphores + 1;
+
+// Of one command. A command starts at max(unit free, its tokens; done of the EXECUTE before, where
+// the dataflow differs).
 struct StartCause {
   std::uint64_t stall_cycles = 0;  // start - unit free; 0: the unit was busy until the start
   // The token that came last, of several the one with the lowest semaphore number, and the command
-  // that raised it. Of a command that does not stall the semaphore alone means something.
+  // that raised it; or kSwitchStall and the EXECUTE before, unless a token came after that was
+  // done. Of a command that does not stall the semaphore alone means something.
   std::uint32_t producer = 0;
   std::uint8_t producer_unit = 0;
   std::uint8_t semaphore = 0;

@@ -24,7 +24,7 @@ constexpr std::array<ArchConfigField, 16> kFields = {{
     {"array_rows", &C::array_rows, nullptr, 4, 256, true, "PEs",
      "rows R of the systolic array: the reduction axis, and bytes of an activation word"},
     {"array_cols", &C::array_cols, nullptr, 4, 256, true, "PEs",
-     "columns C of the systolic array: output channels, and bytes of a weight or output word"},
+     "columns C of the systolic array: output channels, and bytes of an output word"},
     {"act_scratchpad_kib", &C::act_scratchpad_kib, nullptr, 1, 65536, true, "KiB",
      "activation scratchpad"},
     {"weight_scratchpad_kib", &C::weight_scratchpad_kib, nullptr, 1, 65536, true, "KiB",
@@ -101,7 +101,7 @@ void validate(const ArchConfig& config) {
   const Memory acc{"accumulator", "accumulator_kib", config.accumulator_kib};
   const Memory out{"output scratchpad", "output_scratchpad_kib", config.output_scratchpad_kib};
   check_part(config, act, "a slot", config.act_slot_words(), 1);
-  check_part(config, weight, "a slot", config.weight_slot_words(), config.array_rows);
+  check_part(config, weight, "a slot", config.weight_slot_words(), config.fold_words());
   check_part(config, acc, "a half", config.accumulator_half_words(), 1);
   check_part(config, out, "a half", config.output_half_words(), 1);
   check_address_width(config, act, "the ", config.act_words(), bits_of<Execute>("act_addr"));

@@ -32,7 +32,11 @@ struct ArchConfig {
   std::int64_t block_channels() const { return array_rows > array_cols ? array_rows : array_cols; }
   std::int64_t act_words() const { return act_scratchpad_kib * 1024 / array_rows; }
   std::int64_t act_slot_words() const { return act_words() / act_slots; }
-  std::int64_t weight_words() const { return weight_scratchpad_kib * 1024 / array_cols; }
+  // A weight word has block_channels() bytes; a fold, array_rows x array_cols bytes, has
+  // fold_words().
+  std::int64_t weight_word_bytes() const { return block_channels(); }
+  std::int64_t fold_words() const { return array_rows < array_cols ? array_rows : array_cols; }
+  std::int64_t weight_words() const { return weight_scratchpad_kib * 1024 / weight_word_bytes(); }
   std::int64_t weight_slot_words() const { return weight_words() / weight_slots; }
   std::int64_t accumulator_half_words() const {
     return accumulator_kib * 1024 / (array_cols * 4) / 2;

@@ -20,7 +20,7 @@ DramTransfer dram_transfer(const Load& load, const ArchConfig& arch) {
   if (load.memory == static_cast<std::uint32_t>(LoadMemory::kActivation)) {
     beat_bytes = std::min(beat_bytes, arch.array_rows);
   } else if (load.memory == static_cast<std::uint32_t>(LoadMemory::kWeight)) {
-    beat_bytes = std::min(beat_bytes, arch.array_cols);
+    beat_bytes = std::min(beat_bytes, arch.weight_word_bytes());
   }
   return make_transfer(std::int64_t{load.runs} * load.groups, load.run_bytes, beat_bytes);
 }

@@ -27,8 +27,22 @@ std::vector<Stall> stalls_of(const Program& program, std::uint32_t mask,
   return stalls;
 }
 
-LayerTiming timing_of(const Program& program, const LayerAccount& account,
-                      const LayerEdges& edges) {
+// Of the execute unit. What it waited at switches of the dataflow is there if the run waited at
+// any.
+std::vector<Stall> execute_stalls_of(const Program& program, const StallCycles& cycles,
+                                     bool has_switches) {
+  std::vector<Stall> stalls =
+      stalls_of(program, waited_semaphores(program, Unit::kExecute), cycles);
+  if (has_switches) stalls.push_back({stall_name(program, kSwitchStall), cycles[kSwitchStall]});
+  return stalls;
+}
+
+bool waits_at_switches(const RunAccount& run) {
+  return run.units[static_cast<std::size_t>(Unit::kExecute)].stall_cycles[kSwitchStall] > 0;
+}
+
+LayerTiming timing_of(const Program& program, const LayerAccount& account, const LayerEdges& edges,
+                      bool has_switches) {
   LayerTiming timing;
   timing.cycles = account.cycles();
   timing.utilization = utilization(account.macs, account.cycles(), program.arch);
@@ -37,7 +51,7 @@ LayerTiming timing_of(const Program& program, const LayerAccount& account,
   const LayerWaits waits = layer_waits(account, edges);
   timing.start_cycles = waits.start_cycles;
   timing.drain_cycles = waits.drain_cycles;
-  timing.stalls = stalls_of(program, waited_semaphores(program, Unit::kExecute), waits.stalls);
+  timing.stalls = execute_stalls_of(program, waits.stalls, has_switches);
   timing.busy = account.busy;
   timing.critical_path = account.path.cycles;
   timing.limited_by = limited_by(account.path.cycles);
@@ -74,10 +88,11 @@ void add_units(RunReport& report, const Program& program, const RunAccount& acco
 void add_timing(RunReport& report, const Program& program, const RunResult& result) {
   const RunAccount run = account(program, result.times);
   const std::vector<LayerEdges> edges = layer_edges(program, result.times, run);
+  const bool has_switches = waits_at_switches(run);
   for (std::size_t i = 0; i < report.layers.size(); ++i) {
-    report.layers[i].timing = timing_of(program, run.layers[i], edges[i]);
+    report.layers[i].timing = timing_of(program, run.layers[i], edges[i], has_switches);
   }
-  report.total.timing = timing_of(program, sum_of_layers(run), sum_of_edges(edges));
+  report.total.timing = timing_of(program, sum_of_layers(run), sum_of_edges(edges), has_switches);
   report.simulated_seconds =
       static_cast<double>(run.total_cycles) / (static_cast<double>(program.arch.clock_mhz) * 1e6);
   add_units(report, program, run);

@@ -36,9 +36,10 @@ std::uint64_t beats_of(std::uint64_t run_bytes, int shift) {
 
 Recurrence::Recurrence(const ArchConfig& arch, const TokenCounts& initial)
     : arch_(without_texts(arch)),
-      load_beat_shifts_{
-          beat_shift(arch.bus_bytes, arch.array_rows), beat_shift(arch.bus_bytes, arch.array_cols),
-          beat_shift(arch.bus_bytes, arch.bus_bytes), beat_shift(arch.bus_bytes, arch.bus_bytes)},
+      load_beat_shifts_{beat_shift(arch.bus_bytes, arch.array_rows),
+                        beat_shift(arch.bus_bytes, arch.weight_word_bytes()),
+                        beat_shift(arch.bus_bytes, arch.bus_bytes),
+                        beat_shift(arch.bus_bytes, arch.bus_bytes)},
       store_beat_shift_(beat_shift(arch.bus_bytes, arch.array_cols)),
       reads_(arch),
       writes_(arch),
@@ -46,6 +47,7 @@ Recurrence::Recurrence(const ArchConfig& arch, const TokenCounts& initial)
 
 void Recurrence::reset() {
   units_.fill({});
+  dataflow_ = 0;
   reads_.reset();
   writes_.reset();
   tokens_.reset();
@@ -57,7 +59,7 @@ CommandTime Recurrence::add(const Command& command) {
 }
 
 CommandTime Recurrence::add(const Load& load, const TokenMasks& tokens) {
-  const std::uint64_t start = start_of(Unit::kLoad, tokens.wait);
+  const std::uint64_t start = start_of(Unit::kLoad, free_cycle(Unit::kLoad), tokens.wait);
   const DramRecurrence::Times times =
       reads_.transfer(start, std::uint64_t{load.runs} * load.groups,
                       beats_of(load.run_bytes, load_beat_shifts_[load.memory & 3]));
@@ -65,28 +67,32 @@ CommandTime Recurrence::add(const Load& load, const TokenMasks& tokens) {
 }
 
 CommandTime Recurrence::add(const Execute& execute, const TokenMasks& tokens) {
-  const std::uint64_t start = start_of(Unit::kExecute, tokens.wait);
+  // Before the first EXECUTE both are 0, so that no switch is seen there.
+  const bool switches = execute.dataflow != dataflow_;
+  const std::uint64_t ready = switches ? done_cycle(Unit::kExecute) : free_cycle(Unit::kExecute);
+  const std::uint64_t start = start_of(Unit::kExecute, ready, tokens.wait);
+  dataflow_ = execute.dataflow;
   const Duration duration = execute_terms(execute, arch_).duration();
   return finish(Unit::kExecute, tokens, start, start + duration.occupancy,
                 start + duration.latency);
 }
 
 CommandTime Recurrence::add(const Post& post, const TokenMasks& tokens) {
-  const std::uint64_t start = start_of(Unit::kPost, tokens.wait);
+  const std::uint64_t start = start_of(Unit::kPost, free_cycle(Unit::kPost), tokens.wait);
   const Duration duration = post_duration(post);
   return finish(Unit::kPost, tokens, start, start + duration.occupancy, start + duration.latency);
 }
 
 CommandTime Recurrence::add(const Store& store, const TokenMasks& tokens) {
-  const std::uint64_t start = start_of(Unit::kStore, tokens.wait);
+  const std::uint64_t start = start_of(Unit::kStore, free_cycle(Unit::kStore), tokens.wait);
   const DramRecurrence::Times times =
       writes_.transfer(start, std::uint64_t{store.runs} * store.groups,
                        beats_of(store.run_bytes, store_beat_shift_));
   return finish(Unit::kStore, tokens, start, times.free, times.done);
 }
 
-std::uint64_t Recurrence::start_of(Unit unit, std::uint16_t wait_mask) const {
-  return std::max(free_cycle(unit), tokens_.arrival(unit, wait_mask));
+std::uint64_t Recurrence::start_of(Unit unit, std::uint64_t ready, std::uint16_t wait_mask) const {
+  return std::max(ready, tokens_.arrival(unit, wait_mask));
 }
 
 // The times come one by one: a struct of them would go through memory.

@@ -3,6 +3,7 @@
 // accelerator; it has no memories and moves no data. docs/reference/timing_model.md has the rules.
 //
 //   start = max(free of the unit, done of every command whose token it takes)
+//     an EXECUTE whose dataflow differs from that of the EXECUTE before: done of the unit, not free
 //   free and done: EXECUTE and POST by core/timing_model.h, LOAD and STORE by dram_recurrence.h
 //
 // A Recurrence is a value: a copy goes on from the same state. A command costs no allocation,
@@ -52,7 +53,8 @@ class Recurrence {
   // Tokens that the commands have signalled and not taken.
   std::size_t tokens_left(std::size_t semaphore) const { return tokens_.left(semaphore); }
 
-  // When the unit can start its next command, and when its last one is done; 0 before the first.
+  // When the unit can start its next command (an EXECUTE: of the same dataflow), and when its last
+  // one is done; 0 before the first.
   std::uint64_t free_cycle(Unit unit) const { return units_[static_cast<std::size_t>(unit)].free; }
   std::uint64_t done_cycle(Unit unit) const { return units_[static_cast<std::size_t>(unit)].done; }
 
@@ -62,7 +64,8 @@ class Recurrence {
     std::uint64_t done = 0;
   };
 
-  std::uint64_t start_of(Unit unit, std::uint16_t wait_mask) const;
+  // `ready`: when the unit can start the command, tokens apart.
+  std::uint64_t start_of(Unit unit, std::uint64_t ready, std::uint16_t wait_mask) const;
   CommandTime finish(Unit unit, TokenMasks tokens, std::uint64_t start, std::uint64_t free,
                      std::uint64_t done);
 
@@ -70,6 +73,7 @@ class Recurrence {
   std::array<int, 4> load_beat_shifts_;  // log2 of a beat's bytes, by LOAD's `memory`
   int store_beat_shift_;
   std::array<UnitState, kUnits> units_{};
+  std::uint32_t dataflow_ = 0;  // of the last EXECUTE
   DramRecurrence reads_;
   DramRecurrence writes_;
   TokenLines tokens_;

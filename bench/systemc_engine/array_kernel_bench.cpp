@@ -29,6 +29,7 @@ constexpr Case kCases[] = {
 // A 3x3 convolution with as many planes as the activation and weight slots hold.
 Execute convolution(const ArchConfig& arch, std::uint32_t size) {
   Execute e;
+  e.blocks = 1;
   e.kernel_h = e.kernel_w = 3;
   e.stride_h = e.stride_w = 1;
   e.origin_row = e.origin_col = -1;
@@ -39,7 +40,7 @@ Execute convolution(const ArchConfig& arch, std::uint32_t size) {
   e.in_cols = e.act_row_words = size;
   e.act_plane_words = e.in_rows * size;
   const std::int64_t planes = std::min(arch.act_slot_words() / e.act_plane_words,
-                                       arch.weight_slot_words() / arch.array_rows / 9);
+                                       arch.weight_slot_words() / arch.fold_words() / 9);
   e.planes = static_cast<std::uint32_t>(std::max<std::int64_t>(planes, 1));
   return e;
 }

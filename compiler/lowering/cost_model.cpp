@@ -60,10 +60,10 @@ class TileCost {
     const std::int64_t param_cycles =
         transfer_cycles(1, arch_.param_block_bytes(), arch_.bus_bytes, arch_);
     Work group;
-    group.load = transfer_cycles(1, weight_bytes, arch_.array_cols, arch_) + param_cycles;
+    group.load = transfer_cycles(1, weight_bytes, arch_.weight_word_bytes(), arch_) + param_cycles;
     group.post = out_rows * out_cols * g_.pool.kernel_h * g_.pool.kernel_w;
     group.store = store_cycles(out_rows, out_cols);
-    group.execute = folds_ * std::max(conv_rows * conv_cols, arch_.array_rows);
+    group.execute = static_cast<std::int64_t>(terms(conv_rows * conv_cols).stream());
     group.execute = std::max(group.execute, round_trip_period(group));
     Work tile;
     tile.add(group, g_.column_blocks);
@@ -80,11 +80,18 @@ class TileCost {
   }
 
  private:
+  // Of the EXECUTEs of a column block, as if they were one.
+  ExecuteTerms terms(std::int64_t pixels) const {
+    return timing_model::weight_stationary(
+        {.pixels = static_cast<std::uint64_t>(pixels), .folds = static_cast<std::uint64_t>(folds_)},
+        static_cast<std::uint64_t>(arch_.array_rows), static_cast<std::uint64_t>(arch_.array_cols));
+  }
+
   // Cycles from one column block to the next that the two-part memories allow: a part is used again
   // only when the unit that empties it is done.
   std::int64_t round_trip_period(const Work& group) const {
-    const std::int64_t drain =
-        2 * arch_.array_rows + arch_.array_cols + static_cast<std::int64_t>(kExecutePipelineCycles);
+    const ExecuteTerms any = terms(1);
+    const auto drain = static_cast<std::int64_t>(any.fill + any.drain);
     const std::int64_t post = group.post + static_cast<std::int64_t>(kPostPipelineCycles);
     const std::int64_t accumulator = group.execute + drain + post;
     const std::int64_t output = post + group.store + arch_.dram_latency_cycles;

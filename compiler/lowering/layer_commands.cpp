@@ -23,6 +23,8 @@ Execute LayerCommands::execute(const Tile& tile, const ActChunk& chunk) const {
   e.out_rows = command_field(tile.conv_y.size());
   e.out_cols = command_field(tile.conv_x.size());
   e.pad_value = planned_.layer->pad_value;
+  e.dataflow = command_field(static_cast<int>(Dataflow::kWeightStationary));
+  e.blocks = 1;
   return e;
 }
 

@@ -25,7 +25,7 @@ struct MemoryParts {
 };
 
 // Words of the weight scratchpad that a fold takes.
-inline std::int64_t fold_words(const ArchConfig& arch) { return arch.array_rows; }
+inline std::int64_t fold_words(const ArchConfig& arch) { return arch.fold_words(); }
 
 // What is wrong with a mapping: a field and its value, and what is allowed.
 struct MappingFault {

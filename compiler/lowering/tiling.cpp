@@ -27,7 +27,7 @@ std::int64_t equal_part(std::int64_t size, std::int64_t limit, std::int64_t unit
 
 std::int64_t slot_folds(const ArchConfig& arch) {
   const std::int64_t fold_bytes = arch.array_rows * arch.array_cols;
-  return std::min(arch.weight_slot_words() / arch.array_rows, kMaxRunBytes / fold_bytes);
+  return std::min(arch.weight_slot_words() / arch.fold_words(), kMaxRunBytes / fold_bytes);
 }
 
 // The most folds of a weight chunk: whole planes, else kernel rows of one plane, else kernel
@@ -67,7 +67,7 @@ std::int64_t first_weight_folds(const LayerGeometry& g, const Mapping& mapping,
   const TileNeeds needs = tile_needs(g, mapping.tile_rows, mapping.tile_cols);
   const std::int64_t fold_bytes = arch.array_rows * arch.array_cols;
   const std::int64_t load_cycles =
-      mapping.weight_folds * fold_bytes / std::min(arch.bus_bytes, arch.array_cols);
+      mapping.weight_folds * fold_bytes / std::min(arch.bus_bytes, arch.weight_word_bytes());
   const std::int64_t folds = ceil_div(load_cycles, std::max(needs.psums, arch.array_rows));
   return std::min(mapping.weight_folds, folds);
 }

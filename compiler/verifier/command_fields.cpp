@@ -53,6 +53,9 @@ class FieldRules {
     positive("out_cols", c.out_cols);
     if (c.in_rows > 1) positive("act_row_words", c.act_row_words);
     if (c.planes > 1) positive("act_plane_words", c.act_plane_words);
+    within("dataflow", c.dataflow, 0, static_cast<std::int64_t>(kDataflows) - 1);
+    const bool several = c.dataflow == static_cast<std::uint32_t>(Dataflow::kInputStationary);
+    within("blocks", c.blocks, 1, several ? max_of<Execute>("blocks") : 1);
   }
 
   void check(const Post& c) {

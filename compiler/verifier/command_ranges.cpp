@@ -101,7 +101,7 @@ std::string shape_fault(const Load& c, const ArchConfig& arch) {
            std::to_string(arch.param_block_bytes());
   }
   const bool is_act = c.memory == static_cast<std::uint32_t>(LoadMemory::kActivation);
-  const std::int64_t word_bytes = is_act ? arch.array_rows : arch.array_cols;
+  const std::int64_t word_bytes = is_act ? arch.array_rows : arch.weight_word_bytes();
   if (c.run_bytes % word_bytes != 0) {
     return "run_bytes is " + std::to_string(c.run_bytes) + "; a multiple of the word's " +
            std::to_string(word_bytes) + " bytes is needed";
@@ -122,10 +122,13 @@ std::string shape_fault(const Store& c, const ArchConfig& arch) {
 std::string shape_fault(const Execute&, const ArchConfig&) { return ""; }
 std::string shape_fault(const Post&, const ArchConfig&) { return ""; }
 
-// Words of an accumulator half that a command's psums end at; 0 when it has none.
-std::int64_t psums_end(const Execute& c) {
-  return c.acc_addr + std::int64_t{c.out_rows} * c.out_cols;
+// Accumulator words of all blocks; they follow one another.
+std::int64_t psum_words(const Execute& c) {
+  return std::int64_t{c.blocks} * c.out_rows * c.out_cols;
 }
+
+// Words of an accumulator half that a command's psums end at; 0 when it has none.
+std::int64_t psums_end(const Execute& c) { return c.acc_addr + psum_words(c); }
 std::int64_t psums_end(const Post& c) { return c.acc_addr + std::int64_t{c.in_rows} * c.in_cols; }
 std::int64_t psums_end(const Load&) { return 0; }
 std::int64_t psums_end(const Store&) { return 0; }
@@ -207,6 +210,8 @@ std::array<MemoryTraits, kMemories> memory_traits(const ArchConfig& arch) {
 LocalAccesses::LocalAccesses(const ArchConfig& arch)
     : rows_(arch.array_rows),
       cols_(arch.array_cols),
+      weight_word_bytes_(arch.weight_word_bytes()),
+      fold_words_(arch.fold_words()),
       act_words_(arch.act_words()),
       half_words_(arch.accumulator_half_words()) {}
 
@@ -225,7 +230,8 @@ const LocalAccess& LocalAccesses::of(const Load& c) {
       access.writes.push_back({Memory::kActivation, begin, begin + transfer_bytes(c) / rows_});
       break;
     case LoadMemory::kWeight:
-      access.writes.push_back({Memory::kWeight, begin, begin + transfer_bytes(c) / cols_});
+      access.writes.push_back(
+          {Memory::kWeight, begin, begin + transfer_bytes(c) / weight_word_bytes_});
       break;
     case LoadMemory::kParameter:
       access.writes.push_back({Memory::kParameter, begin, begin + 1});
@@ -248,9 +254,10 @@ const LocalAccess& LocalAccesses::of(const Execute& c) {
     access.addressed.push_back({Memory::kActivation, c.act_addr, c.act_addr + std::int64_t{1}});
   }
   const std::int64_t folds = std::int64_t{c.planes} * c.kernel_h * c.kernel_w;
-  access.reads.push_back({Memory::kWeight, c.weight_addr, c.weight_addr + folds * rows_});
+  access.reads.push_back(
+      {Memory::kWeight, c.weight_addr, c.weight_addr + folds * c.blocks * fold_words_});
   const std::int64_t acc = c.acc_half * half_words_ + c.acc_addr;
-  access.writes.push_back({Memory::kAccumulator, acc, acc + std::int64_t{c.out_rows} * c.out_cols});
+  access.writes.push_back({Memory::kAccumulator, acc, acc + psum_words(c)});
   return access;
 }
 

@@ -57,6 +57,8 @@ class LocalAccesses {
 
   std::int64_t rows_;
   std::int64_t cols_;
+  std::int64_t weight_word_bytes_;
+  std::int64_t fold_words_;
   std::int64_t act_words_;
   std::int64_t half_words_;
   LocalAccess access_;

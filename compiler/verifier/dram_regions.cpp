@@ -58,7 +58,7 @@ std::int64_t beat_bytes(const Load& load, const ArchConfig& arch) {
     case LoadMemory::kActivation:
       return std::min(arch.bus_bytes, arch.array_rows);
     case LoadMemory::kWeight:
-      return std::min(arch.bus_bytes, arch.array_cols);
+      return std::min(arch.bus_bytes, arch.weight_word_bytes());
     case LoadMemory::kParameter:
       break;
   }

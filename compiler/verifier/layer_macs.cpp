@@ -10,8 +10,7 @@ void check_macs(const Program& program, Violations& violations) {
   const CommandStream executes = program.stream(Unit::kExecute);
   for (std::size_t i = 0; i < executes.size(); ++i) {
     const ExecuteTerms terms = execute_terms(executes.fields<Execute>(i), program.arch);
-    streamed[static_cast<std::size_t>(executes.origin(i).layer)] +=
-        terms.folds * terms.pixels * pes;
+    streamed[static_cast<std::size_t>(executes.origin(i).layer)] += terms.useful() * pes;
   }
   for (std::size_t l = 0; l < streamed.size(); ++l) {
     const std::int64_t macs = program.layers[l].macs;

@@ -139,7 +139,7 @@ void note_tiles(RandomLayer& made, const RandomLayerShape& shape, const ArchConf
       planes * w.kernel_h * w.kernel_w *
       (shape.flatten ? shape.input.shape.height * shape.input.shape.width : 1);
   made.many_pixel_tiles = pixels > arch.accumulator_half_words();
-  made.many_in_channel_tiles = planes > 1 && folds * arch.array_rows > arch.weight_slot_words();
+  made.many_in_channel_tiles = planes > 1 && folds * arch.fold_words() > arch.weight_slot_words();
   made.many_out_channel_tiles = shape.out_channels > arch.array_cols;
 }
 

@@ -39,11 +39,13 @@
   U(planes, 12, "planes of input channels")                                              \
   U(out_rows, 12, "output rows of the tile")                                             \
   U(out_cols, 12, "output columns of the tile")                                          \
-  U(weight_addr, 20, "weight word of fold 0, row 0; folds follow each other")            \
+  U(weight_addr, 20, "first weight word of fold 0, block 0; folds follow each other")    \
   U(acc_addr, 16, "accumulator word of the tile's first output, within the half")        \
   U(acc_half, 1, "accumulator half")                                                     \
   U(accumulate, 1, "0: the first fold overwrites the accumulator; 1: it adds")           \
-  S(pad_value, 8, "carried zero_point of the ifmap")
+  S(pad_value, 8, "carried zero_point of the ifmap")                                     \
+  U(dataflow, 2, "0 weight_stationary, 1 output_stationary, 2 input_stationary")         \
+  U(blocks, 8, "column blocks; more than 1 for input_stationary alone")
 
 #define QSIM_POST_FIELDS(U, S)                                                        \
   U(acc_addr, 16, "accumulator word of the tile's first psum, within the half")       \

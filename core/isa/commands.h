@@ -24,7 +24,7 @@ namespace qsim {
 //   memory 0: word i (R bytes) goes to act[local_addr + deinterleave(i)]; with s = B / R words a
 //     pixel and P = plane_words:  deinterleave(i) = i / (s P) * s P + i % s * P + i / s % P
 //     (R bytes of a pixel's B-byte block each go to a plane of their own; s = 1 where R >= C).
-//   memory 1: word i (C bytes) goes to weight[local_addr + i].
+//   memory 1: word i (B bytes) goes to weight[local_addr + i].
 //   memory 2: byte i of parameter slot local_addr; C int32 biases, little-endian, then C shifts
 //     (the low five bits of a byte each). One run: groups = runs = 1, run_bytes = 5 C.
 struct Load {
@@ -32,16 +32,34 @@ struct Load {
   bool operator==(const Load&) const = default;
 };
 
+// F = min(R, C): weight words of a fold.  pixels = out_rows * out_cols.
 // fold = 0
 // for (p < planes) for (ky < kernel_h) for (kx < kernel_w), fold++:
-//   for (oy < out_rows) for (ox < out_cols):
-//     iy = oy * stride_h + ky + origin_row;  ix = ox * stride_w + kx + origin_col
-//     x = 0 <= iy < in_rows && 0 <= ix < in_cols
-//       ? act[act_addr + p * act_plane_words + iy * act_row_words + ix] : {pad_value, ...}
-//     for (c < C):
-//       psum = sum over r < R of x[r] * weight[weight_addr + fold * R + r][c]     (int32, wraps)
-//       a = acc[acc_half][acc_addr + oy * out_cols + ox][c]
-//       a = (fold == 0 && !accumulate) ? psum : a + psum                          (int32, wraps)
+//   for (b < blocks):
+//     bytes = the R * C bytes of weight[weight_addr + (fold * blocks + b) * F], F words
+//     w[r][c] = dataflow == 2 ? bytes[c * R + r] : bytes[r * C + c]
+//     for (oy < out_rows) for (ox < out_cols), i = oy * out_cols + ox:
+//       iy = oy * stride_h + ky + origin_row;  ix = ox * stride_w + kx + origin_col
+//       x = 0 <= iy < in_rows && 0 <= ix < in_cols
+//         ? act[act_addr + p * act_plane_words + iy * act_row_words + ix] : {pad_value, ...}
+//       for (c < C):
+//         psum = sum over r < R of x[r] * w[r][c]                                (int32, wraps)
+//         a = acc[acc_half][acc_addr + b * pixels + i][c]
+//         a = (fold == 0 && !accumulate) ? psum : a + psum                       (int32, wraps)
+//
+// The sum wraps, so its order does not matter, and no dataflow changes a result. A dataflow says
+// what the PEs keep, what streams (one vector a cycle), and in which order; so it sets the time,
+// and the layout of the weights:
+//   dataflow              kept in the PEs               streams                 weights of a fold
+//   0 weight_stationary   R x C weights of a fold       pixels: R activations   [r][c]
+//   1 output_stationary   psums: R pixels, C channels   elements of the         [r][c]
+//                                                       reduction: R activations,
+//                                                       one of each pixel, and
+//                                                       C weights
+//   2 input_stationary    activations: R elements of    output channels:        [c][r]
+//                         C pixels                      R weights
+// Loops from outer to inner: 0: fold, pixel. 1: group of R pixels, fold, element. 2: group of C
+// pixels, fold, block, channel. So 0 writes an accumulator word once a fold, 1 once a command.
 struct Execute {
   QSIM_EXECUTE_FIELDS(QSIM_U_MEMBER, QSIM_S_MEMBER)
   bool operator==(const Execute&) const = default;

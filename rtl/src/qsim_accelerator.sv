@@ -49,6 +49,7 @@ module qsim_accelerator #(
   localparam int unsigned Semaphores = qsim_pkg::Semaphores;
   localparam int unsigned ActAddrBits = $clog2(ActWords);
   localparam int unsigned WeightAddrBits = $clog2(WeightWords);
+  localparam int unsigned WeightWordBytes = ArrayRows > ArrayCols ? ArrayRows : ArrayCols;
   localparam int unsigned AccAddrBits = AccHalfWords > 1 ? $clog2(AccHalfWords) : 1;
   localparam int unsigned OutAddrBits = $clog2(OutWords);
   localparam int unsigned ParamBeats = (5 * ArrayCols + BusBytes - 1) / BusBytes;
@@ -120,7 +121,7 @@ module qsim_accelerator #(
   logic [ActAddrBits-1:0] act_write_addr;
   logic [8*ArrayRows-1:0] act_write_data;
   logic [WeightAddrBits-1:0] weight_write_addr;
-  logic [8*ArrayCols-1:0] weight_write_data;
+  logic [8*WeightWordBytes-1:0] weight_write_data;
   logic [ParamBeatBits-1:0] param_write_beat;
   logic [8*BusBytes-1:0] param_write_data;
 
@@ -165,7 +166,7 @@ module qsim_accelerator #(
   logic [ActAddrBits-1:0] act_read_addr;
   logic [8*ArrayRows-1:0] act_read_data;
   logic [WeightAddrBits-1:0] weight_read_addr;
-  logic [8*ArrayCols-1:0] weight_read_data;
+  logic [8*WeightWordBytes-1:0] weight_read_data;
 
   qsim_sram_1r1w #(
     .Width(8 * ArrayRows),
@@ -181,7 +182,7 @@ module qsim_accelerator #(
   );
 
   qsim_sram_1r1w #(
-    .Width(8 * ArrayCols),
+    .Width(8 * WeightWordBytes),
     .Depth(WeightWords)
   ) u_weight_scratchpad (
     .clk_i,

@@ -12,7 +12,8 @@ module qsim_execute_unit #(
   parameter int unsigned Cols = 16,
   parameter int unsigned ActAddrBits = 14,
   parameter int unsigned WeightAddrBits = 12,
-  parameter int unsigned AccAddrBits = 9
+  parameter int unsigned AccAddrBits = 9,
+  localparam int unsigned WeightWordBytes = Rows > Cols ? Rows : Cols
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
@@ -29,7 +30,7 @@ module qsim_execute_unit #(
 
   output logic                            weight_read_o,
   output logic [WeightAddrBits-1:0]       weight_read_addr_o,
-  input  logic [8*Cols-1:0]               weight_read_data_i,
+  input  logic [8*WeightWordBytes-1:0]    weight_read_data_i,
 
   output logic                            acc_read_o,
   output logic                            acc_read_half_o,
@@ -53,12 +54,16 @@ module qsim_execute_unit #(
     if (start_i) command_q <= command_i;
   end
 
-  // Weights: address, scratchpad, output register.
-  logic weight_first, load_q, first_q;
-  logic [8*Cols-1:0] weight_word_q;
+  // Weights: address, scratchpad, output register of the row.
+  localparam int unsigned RowsPerWord = WeightWordBytes / Cols;
+  localparam int unsigned PartBits = RowsPerWord > 1 ? $clog2(RowsPerWord) : 1;
+  logic weight_row, weight_first, load_q, first_q;
+  logic [PartBits-1:0] weight_part, part_q;
+  logic [8*Cols-1:0] weight_row_q, weight_parts [RowsPerWord];
 
   qsim_weight_sequencer #(
     .Rows(Rows),
+    .Cols(Cols),
     .WeightAddrBits(WeightAddrBits)
   ) u_weight_sequencer (
     .clk_i,
@@ -68,13 +73,22 @@ module qsim_execute_unit #(
     .ready_o,
     .loaded_o(loaded),
     .busy_o(weights_busy),
-    .read_valid_o(weight_read_o),
-    .read_first_o(weight_first),
+    .row_valid_o(weight_row),
+    .row_first_o(weight_first),
+    .row_part_o(weight_part),
+    .read_o(weight_read_o),
     .read_addr_o(weight_read_addr_o)
   );
 
+  always_comb begin
+    for (int unsigned i = 0; i < RowsPerWord; i++) begin
+      weight_parts[i] = weight_read_data_i[8*Cols*i +: 8*Cols];
+    end
+  end
+
   always_ff @(posedge clk_i) begin
-    if (load_q) weight_word_q <= weight_read_data_i;
+    if (weight_row) part_q <= weight_part;
+    if (load_q) weight_row_q <= RowsPerWord > 1 ? weight_parts[part_q] : weight_parts[0];
   end
 
   // The flags of the weights' way through the array. Row r takes part from the fold's r-th word on.
@@ -98,8 +112,8 @@ module qsim_execute_unit #(
       swap_delay_q <= '0;
       wave_left_q <= '0;
     end else begin
-      load_q <= weight_read_o;
-      first_q <= weight_read_o && weight_first;
+      load_q <= weight_row;
+      first_q <= weight_row && weight_first;
       if (wave) begin
         swap_delay_q <= {swap_delay_q[2*Rows-3:0], first_q};
         wave_left_q <= first_q ? WaveBits'(2 * Rows + Cols) : wave_left_q - WaveBits'(1);
@@ -170,7 +184,7 @@ module qsim_execute_unit #(
     .act_i(act_word_q),
     .psum_o(psum),
     .wave_i(wave),
-    .weight_i(weight_word_q),
+    .weight_i(weight_row_q),
     .shift_i(load_q ? rows_loading : '0),
     .swap_i(swap_delay_q[2*Rows-2:Rows-1])
   );

@@ -9,7 +9,8 @@ module qsim_load_unit #(
   parameter int unsigned ParamBeatBits = 3,
   parameter int unsigned BusBytes = 16,
   parameter int unsigned BurstBeats = 64,
-  parameter int unsigned OutstandingBursts = 16
+  parameter int unsigned OutstandingBursts = 16,
+  localparam int unsigned WordBytes = Rows > Cols ? Rows : Cols  // of a weight word
 ) (
   input  logic                              clk_i,
   input  logic                              rst_ni,
@@ -33,20 +34,19 @@ module qsim_load_unit #(
   output logic [8*Rows-1:0]                 act_write_data_o,
   output logic                              weight_write_o,
   output logic [WeightAddrBits-1:0]         weight_write_addr_o,
-  output logic [8*Cols-1:0]                 weight_write_data_o,
+  output logic [8*WordBytes-1:0]            weight_write_data_o,
   output logic                              param_write_o,
   output logic                              param_write_slot_o,
   output logic [ParamBeatBits-1:0]          param_write_beat_o,
   output logic [8*BusBytes-1:0]             param_write_data_o
 );
   localparam int unsigned ActBeatBytes = Rows < BusBytes ? Rows : BusBytes;
-  localparam int unsigned WeightBeatBytes = Cols < BusBytes ? Cols : BusBytes;
+  localparam int unsigned WeightBeatBytes = WordBytes < BusBytes ? WordBytes : BusBytes;
   localparam int unsigned LocalBits = qsim_pkg::LoadLocalAddrWidth;
   localparam int unsigned PlanesPerPixel = (Rows > Cols ? Rows : Cols) / Rows;
-  localparam int unsigned WordBytes = Rows > Cols ? Rows : Cols;
   // Beats that a word is put together from; 1 where the bus is as wide as the word.
   localparam int unsigned ActBeats = Rows / ActBeatBytes;
-  localparam int unsigned WeightBeats = Cols / WeightBeatBytes;
+  localparam int unsigned WeightBeats = WordBytes / WeightBeatBytes;
 
   logic [3:0] size;
   logic issue, issue_last, bursts_full, burst_valid, commands_full, command_valid;
@@ -217,14 +217,10 @@ module qsim_load_unit #(
       end else begin : gen_narrow_act
         assign act_write_data_o = data_i[8*Rows-1:0];
       end
-      if (WeightBeats > 1) begin : gen_weight
-        assign weight_write_data_o = {data_i, kept_q[8*(Cols-BusBytes)-1:0]};
-      end else begin : gen_narrow_weight
-        assign weight_write_data_o = data_i[8*Cols-1:0];
-      end
+      assign weight_write_data_o = {data_i, kept_q};
     end else begin : gen_whole
       assign act_write_data_o = data_i[8*Rows-1:0];
-      assign weight_write_data_o = data_i[8*Cols-1:0];
+      assign weight_write_data_o = data_i[8*WordBytes-1:0];
     end
   endgenerate
 

@@ -14,6 +14,8 @@ package qsim_pkg;
 
   // Register stages: see docs/reference/timing_model.md.
   localparam int unsigned ExecutePipelineCycles = 6;
+  localparam int unsigned OutputStationaryPipelineCycles = 7;
+  localparam int unsigned InputStationaryPipelineCycles = 6;
   localparam int unsigned PostPipelineCycles = 6;
 
   // Units and, as the same numbers, opcodes.
@@ -36,6 +38,13 @@ package qsim_pkg;
     MemoryWeight = 2'd1,
     MemoryParameter = 2'd2
   } memory_e;
+
+  // EXECUTE's dataflow.
+  typedef enum logic [1:0] {
+    DataflowWeightStationary = 2'd0,
+    DataflowOutputStationary = 2'd1,
+    DataflowInputStationary = 2'd2
+  } dataflow_e;
 
   // POST's rounding.
   typedef enum logic [1:0] {
@@ -95,8 +104,12 @@ package qsim_pkg;
   localparam int unsigned ExecuteAccHalfWidth = 1;
   localparam int unsigned ExecuteAccumulateWidth = 1;
   localparam int unsigned ExecutePadValueWidth = 8;
+  localparam int unsigned ExecuteDataflowWidth = 2;
+  localparam int unsigned ExecuteBlocksWidth = 8;
   typedef struct packed {
-    logic [29:0] unused;
+    logic [19:0] unused;
+    logic [7:0] blocks;
+    dataflow_e dataflow;
     logic signed [7:0] pad_value;
     logic accumulate;
     logic acc_half;

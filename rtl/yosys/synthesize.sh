@@ -25,7 +25,7 @@ parameters() {
   cols=$(value "$1" array_cols)
   echo "-set ArrayRows $rows -set ArrayCols $cols" \
     "-set ActWords $(($(value "$1" act_scratchpad_kib) * 1024 / rows))" \
-    "-set WeightWords $(($(value "$1" weight_scratchpad_kib) * 1024 / cols))" \
+    "-set WeightWords $(($(value "$1" weight_scratchpad_kib) * 1024 / (rows > cols ? rows : cols)))" \
     "-set AccHalfWords $(($(value "$1" accumulator_kib) * 128 / cols))" \
     "-set OutWords $(($(value "$1" output_scratchpad_kib) * 1024 / cols))" \
     "-set BusBytes $(value "$1" bus_bytes) -set BurstBeats $(value "$1" burst_beats)" \

@@ -63,7 +63,7 @@ void load_activations(const Load& load, const std::vector<std::byte>& stream, Ma
 }
 
 void load_weights(const Load& load, const std::vector<std::byte>& stream, Machine& m) {
-  const std::int64_t word_bytes = m.arch.array_cols;
+  const std::int64_t word_bytes = m.arch.weight_word_bytes();
   const std::int64_t words = whole_words(static_cast<std::int64_t>(stream.size()), word_bytes);
   check_words("weight scratchpad", load.local_addr, words, m.arch.weight_words());
   if (words == 0) return;

@@ -1,4 +1,6 @@
 // EXECUTE: the address generator around the fold kernel.
+#include <string>
+
 #include "sim/interpreter/command_effects.h"
 #include "sim/interpreter/fold_kernel.h"
 
@@ -6,10 +8,15 @@ namespace qsim::interpreter {
 namespace {
 
 void check_execute(const Execute& e, const ArchConfig& arch) {
+  if (e.dataflow >= kDataflows) {
+    throw_bad_input("dataflow is " + std::to_string(e.dataflow) + "; allowed: 0 to " +
+                    std::to_string(kDataflows - 1));
+  }
   const std::int64_t folds = std::int64_t{e.planes} * e.kernel_h * e.kernel_w;
   if (folds == 0) return;
-  check_words("weight scratchpad", e.weight_addr, folds * arch.array_rows, arch.weight_words());
-  check_words("accumulator half", e.acc_addr, std::int64_t{e.out_rows} * e.out_cols,
+  check_words("weight scratchpad", e.weight_addr, folds * e.blocks * arch.fold_words(),
+              arch.weight_words());
+  check_words("accumulator half", e.acc_addr, std::int64_t{e.blocks} * e.out_rows * e.out_cols,
               arch.accumulator_half_words());
   const std::int64_t row =
       last_position(e.out_rows, e.kernel_h, e.stride_h, e.origin_row, e.in_rows);
@@ -44,19 +51,25 @@ void apply(const Execute& e, Machine& machine) {
   check_execute(e, machine.arch);
   const auto rows = static_cast<std::size_t>(machine.arch.array_rows);
   const auto columns = static_cast<std::size_t>(machine.arch.array_cols);
+  const auto layout = e.dataflow == static_cast<std::uint32_t>(Dataflow::kInputStationary)
+                          ? FoldWeights::Layout::kByChannel
+                          : FoldWeights::Layout::kByElement;
   const std::vector<std::int8_t> pad(rows, static_cast<std::int8_t>(e.pad_value));
   std::vector<const std::int8_t*> pixels(std::size_t{e.out_rows} * e.out_cols);
   FoldWeights weights(rows, columns);
-  const std::int8_t* fold_weights = machine.weight.data() + std::size_t{e.weight_addr} * columns;
+  const std::int8_t* fold_weights =
+      machine.weight.data() + e.weight_addr * machine.arch.weight_word_bytes();
   std::uint32_t* acc = machine.accumulator[e.acc_half].data() + std::size_t{e.acc_addr} * columns;
   bool overwrite = e.accumulate == 0;
   for (std::int64_t plane = 0; plane < e.planes; ++plane) {
     for (std::int64_t ky = 0; ky < e.kernel_h; ++ky) {
       for (std::int64_t kx = 0; kx < e.kernel_w; ++kx) {
         locate_pixels(e, plane, ky, kx, machine, pad.data(), pixels);
-        weights.assign(fold_weights);
-        weights.accumulate(pixels, overwrite, acc);
-        fold_weights += rows * columns;
+        for (std::size_t block = 0; block < e.blocks; ++block) {
+          weights.assign(fold_weights, layout);
+          weights.accumulate(pixels, overwrite, acc + block * pixels.size() * columns);
+          fold_weights += rows * columns;
+        }
         overwrite = false;
       }
     }

@@ -76,11 +76,14 @@ FoldWeights::FoldWeights(std::size_t rows, std::size_t columns)
       group_(std::min<std::size_t>(columns, 16)),
       values_(rows * columns) {}
 
-void FoldWeights::assign(const std::int8_t* bytes) {
+void FoldWeights::assign(const std::int8_t* bytes, Layout layout) {
+  const bool by_channel = layout == Layout::kByChannel;
+  const std::size_t row_pitch = by_channel ? 1 : columns_;
+  const std::size_t column_pitch = by_channel ? rows_ : 1;
   for (std::size_t r = 0; r < rows_; ++r) {
     for (std::size_t c = 0; c < columns_; ++c) {
       values_[(c / group_ * rows_ + r) * group_ + c % group_] =
-          static_cast<std::uint32_t>(std::int32_t{bytes[r * columns_ + c]});
+          static_cast<std::uint32_t>(std::int32_t{bytes[r * row_pitch + c * column_pitch]});
     }
   }
 }

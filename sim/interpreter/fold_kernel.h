@@ -15,8 +15,13 @@ class FoldWeights {
  public:
   FoldWeights(std::size_t rows, std::size_t columns);
 
-  // `bytes` holds rows x columns weights, row-major.
-  void assign(const std::int8_t* bytes);
+  enum class Layout {
+    kByElement,  // [rows][columns]: the weights of one element of the reduction side by side
+    kByChannel,  // [columns][rows]: those of one output channel
+  };
+
+  // `bytes` holds rows x columns weights.
+  void assign(const std::int8_t* bytes, Layout layout);
 
   // acc[i][c] += sum over r of pixels[i][r] * weights[r][c], or = when `overwrite`.
   void accumulate(std::span<const std::int8_t* const> pixels, bool overwrite,

@@ -17,7 +17,7 @@ void fill(std::vector<T>& memory, Random& random) {
 Machine::Machine(const Program& program, const Tensor& input)
     : arch(program.arch),
       act(elems(arch.act_words(), arch.array_rows)),
-      weight(elems(arch.weight_words(), arch.array_cols)),
+      weight(elems(arch.weight_words(), arch.weight_word_bytes())),
       out(elems(arch.output_words(), arch.array_cols)),
       dram(program, input) {
   for (auto& half : accumulator) half.resize(elems(arch.accumulator_half_words(), arch.array_cols));

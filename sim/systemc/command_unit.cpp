@@ -45,6 +45,10 @@ void CommandUnit::begin_run() {
   semaphores_.ready(unit_).notify(sc_core::SC_ZERO_TIME);
 }
 
+std::uint64_t CommandUnit::unit_ready(std::size_t, const CommandTime& before) const {
+  return before.free;
+}
+
 void CommandUnit::act_at_start(const Command&) {}
 void CommandUnit::act_at_done(std::size_t) {}
 
@@ -81,8 +85,8 @@ void CommandUnit::start_next() {
   ++next_;
   // 3. Do the work.
   if (run_.moves_data()) act_at_start(command);
-  // 4. Start the next one when this one has left the unit's first stage.
-  if (has_work()) next_trigger(cycles(time.free - now));
+  // 4. Start the next one when this one has left the unit's first stage, or later.
+  if (has_work()) next_trigger(cycles(unit_ready(next_, time) - now));
   // 5. Signal its tokens when it is done (retire).
   done_.notify(cycles(time.done - now));
 }

@@ -57,6 +57,8 @@ class CommandUnit : public sc_core::sc_module {
   virtual void configure(const ArchConfig& arch) = 0;
   // When a command that starts at `start` frees the unit and is done. Called once a command.
   virtual CommandTime schedule(const Command& command, std::uint64_t start) = 0;
+  // When the stream's next command may start, tokens apart, after one with these times.
+  virtual std::uint64_t unit_ready(std::size_t next, const CommandTime& before) const;
   // The command's effect on memories, applied at its start or at its done cycle. A program whose
   // tokens order all accesses gives the same bytes either way. LOAD and STORE act when they are
   // done, EXECUTE and POST when they start: an EXECUTE that does not wait for its LOAD then

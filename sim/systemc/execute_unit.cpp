@@ -10,6 +10,11 @@ CommandTime ExecuteUnit::schedule(const Command& command, std::uint64_t start) {
   return {start, start + duration.occupancy, start + duration.latency};
 }
 
+std::uint64_t ExecuteUnit::unit_ready(std::size_t next, const CommandTime& before) const {
+  const auto execute = stream().fields<Execute>(next);
+  return switches_dataflow(stream().fields<Execute>(next - 1), execute) ? before.done : before.free;
+}
+
 void ExecuteUnit::act_at_start(const Command& command) {
   array_.execute(std::get<Execute>(command.fields), program().arch, scratchpads());
 }

@@ -93,9 +93,9 @@ TEST(CostModel, AnArrayNarrowerThanABlockStoresPixelByPixel) {
   ArchConfig arch;
   arch.array_cols = 8;
   const Graph graph = GraphBuilder(1, picture(1, 16, 16, 16)).conv(8, window(1)).build();
-  // STORE: 256 runs of a beat, each at least 7: the slowest unit. Loads: 16 + 7 + 256.
+  // STORE: 256 runs of a beat, each at least 7: the slowest unit. Loads: 8 + 7 + 256.
   EXPECT_EQ(estimate(graph, {.out_rows = 16, .out_cols = 16}, arch),
-            1792 + (279 + 256 + 1792 + 200 + 32 + 8) + 279 / 32);
+            1792 + (271 + 256 + 1792 + 200 + 32 + 8) + 271 / 32);
 }
 
 TEST(CostModel, PlanesOfABlockComeTogether) {

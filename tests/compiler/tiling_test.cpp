@@ -53,7 +53,7 @@ TEST(ReductionChunks, CoverEveryFoldOnceAndFitTheirSlots) {
       for (std::size_t w = chunk.first_weight; w < chunk.end_weight; ++w) {
         const WeightChunk& weights = reduction.weights[w];
         EXPECT_EQ(weights.first_fold, static_cast<std::int64_t>(seen.size()));
-        EXPECT_LE(weights.folds() * c.arch.array_rows, c.arch.weight_slot_words());
+        EXPECT_LE(weights.folds() * c.arch.fold_words(), c.arch.weight_slot_words());
         for (auto p = weights.planes.begin; p < weights.planes.end; ++p) {
           for (auto ky = weights.kernel_rows.begin; ky < weights.kernel_rows.end; ++ky) {
             for (auto kx = weights.kernel_cols.begin; kx < weights.kernel_cols.end; ++kx) {

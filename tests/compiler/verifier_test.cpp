@@ -78,7 +78,7 @@ TEST(Verifier, MoreUsefulMacsThanTheArrayStreamsAreFound) {
   for (const Instruction& execute : program.stream(Unit::kExecute)) {
     if (execute.origin.layer != 1) continue;
     const auto terms = execute_terms(std::get<Execute>(execute.command.fields), program.arch);
-    streamed += static_cast<std::int64_t>(terms.folds * terms.pixels) * pes;
+    streamed += static_cast<std::int64_t>(terms.useful()) * pes;
   }
   ProgramDraft draft(program);
   draft.layers[1].macs = streamed;

@@ -111,6 +111,7 @@ inline Execute conv3x3(std::uint32_t half, std::uint32_t block) {
   e.weight_addr = 64 * block;
   e.acc_half = block;
   e.pad_value = 3;
+  e.blocks = 1;
   return e;
 }
 

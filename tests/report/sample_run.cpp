@@ -28,6 +28,7 @@ void add_layer(Program& program, int layer, std::uint32_t pixels, std::uint32_t 
   execute.kernel_h = execute.kernel_w = 1;
   execute.out_rows = 1;
   execute.out_cols = pixels;
+  execute.blocks = 1;
   Post post;
   post.out_rows = 1;
   post.out_cols = pixels;

@@ -21,6 +21,7 @@ Execute convolution(std::uint32_t planes, std::uint32_t kernel, std::uint32_t ro
   execute.kernel_h = execute.kernel_w = kernel;
   execute.out_rows = rows;
   execute.out_cols = cols;
+  execute.blocks = 1;
   return execute;
 }
 
@@ -75,7 +76,7 @@ TEST(Recurrence, ABeatMovesTheNarrowerOfBusAndWord) {
   };
   EXPECT_EQ(free_of(LoadMemory::kActivation, 64), 8u);
   EXPECT_EQ(free_of(LoadMemory::kActivation, 65), 9u);
-  EXPECT_EQ(free_of(LoadMemory::kWeight, 64), 16u);
+  EXPECT_EQ(free_of(LoadMemory::kWeight, 64), 8u);
   EXPECT_EQ(free_of(LoadMemory::kParameter, 64), 4u);
   EXPECT_EQ(Recurrence(arch, {}).add(store_of(1, 64), kNone).free, 16u);
 }

@@ -59,7 +59,8 @@ void append_derived(std::ostringstream& out) {
   row("channels of a DRAM block", "max(array_rows, array_cols)", d.block_channels());
   row("activation scratchpad words", "act_scratchpad_kib * 1024 / array_rows", d.act_words());
   row("words of an activation slot", "activation words / act_slots", d.act_slot_words());
-  row("weight scratchpad words", "weight_scratchpad_kib * 1024 / array_cols", d.weight_words());
+  row("weight scratchpad words", "weight_scratchpad_kib * 1024 / max(array_rows, array_cols)",
+      d.weight_words());
   row("words of a weight slot", "weight words / weight_slots", d.weight_slot_words());
   row("words of an accumulator half", "accumulator_kib * 1024 / (4 * array_cols) / 2",
       d.accumulator_half_words());

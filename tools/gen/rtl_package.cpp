@@ -74,6 +74,8 @@ void append_sizes(std::ostringstream& out) {
   append_number(out, "ShiftBits", std::bit_width(std::uint64_t{kMaxShift}));
   out << "\n  // Register stages: see docs/reference/timing_model.md.\n";
   append_number(out, "ExecutePipelineCycles", kExecutePipelineCycles);
+  append_number(out, "OutputStationaryPipelineCycles", kOutputStationaryPipelineCycles);
+  append_number(out, "InputStationaryPipelineCycles", kInputStationaryPipelineCycles);
   append_number(out, "PostPipelineCycles", kPostPipelineCycles);
 }
 
@@ -90,6 +92,12 @@ void append_enums(std::ostringstream& out) {
               {{"Activation", static_cast<std::uint64_t>(LoadMemory::kActivation)},
                {"Weight", static_cast<std::uint64_t>(LoadMemory::kWeight)},
                {"Parameter", static_cast<std::uint64_t>(LoadMemory::kParameter)}});
+  std::vector<std::pair<std::string, std::uint64_t>> dataflows;
+  for (std::size_t dataflow = 0; dataflow < kDataflows; ++dataflow) {
+    dataflows.emplace_back(upper_camel(kDataflowNames[dataflow]), dataflow);
+  }
+  out << "\n  // EXECUTE's dataflow.\n";
+  append_enum(out, "dataflow_e", bits_of<Execute>("dataflow"), "Dataflow", dataflows);
   out << "\n  // POST's rounding.\n";
   append_enum(out, "rounding_e", bits_of<Post>("rounding"), "Rounding",
               {{"Floor", static_cast<std::uint64_t>(RoundingMode::kFloor)},
@@ -107,7 +115,7 @@ void append_widths(std::ostringstream& out, std::span<const CommandField> fields
 
 // A field that holds an enumeration has its type, any other is plain bits.
 std::string field_type(const CommandField& field) {
-  for (const char* name : {"opcode", "memory", "rounding"}) {
+  for (const char* name : {"opcode", "memory", "dataflow", "rounding"}) {
     if (field.name == name) return std::string(name) + "_e";
   }
   return logic_type(field.bits, field.is_signed);

@@ -146,21 +146,21 @@ void copy_lanes(const std::uint32_t* from, std::size_t count, std::size_t stride
 
 }  // namespace
 
-LaneView ArrayOperands::prepare(const Execute& execute, const ArchConfig& arch,
+LaneView ArrayOperands::prepare(const Execute& execute, std::uint32_t block, const ArchConfig& arch,
                                 OperandFormat format, Scratchpads& scratchpads) {
   view_.folds = std::size_t{execute.planes} * execute.kernel_h * execute.kernel_w;
   view_.steps = static_cast<std::size_t>(arch.array_rows) / lane_channels(format);
   view_.columns = static_cast<std::size_t>(arch.array_cols);
   view_.pixels = std::size_t{execute.out_rows} * execute.out_cols;
   view_.accumulate = execute.accumulate != 0;
+  const auto pixels = static_cast<std::int64_t>(view_.pixels);
   view_.psums =
-      scratchpads.psums(execute.acc_half, execute.acc_addr, static_cast<std::int64_t>(view_.pixels))
-          .data();
+      scratchpads.psums(execute.acc_half, execute.acc_addr + block * pixels, pixels).data();
   const LaidActivations& laid = activations(execute, arch, format, scratchpads);
   view_.activations = laid.lanes.data();
   view_.fold_offsets = laid.fold_offsets.data();
   view_.step_pitch = laid.step_pitch;
-  lay_weights(execute, arch, format, scratchpads);
+  lay_weights(execute, block, arch, format, scratchpads);
   return view_;
 }
 
@@ -205,19 +205,28 @@ void ArrayOperands::lay_activations(const Execute& execute, const ArchConfig& ar
   laid.end_word = window.end_word();
 }
 
-void ArrayOperands::lay_weights(const Execute& execute, const ArchConfig& arch,
+void ArrayOperands::lay_weights(const Execute& execute, std::uint32_t block, const ArchConfig& arch,
                                 OperandFormat format, Scratchpads& scratchpads) {
-  const std::int64_t words = static_cast<std::int64_t>(view_.folds) * arch.array_rows;
+  const std::size_t steps = view_.folds * view_.steps;
+  const std::int64_t words =
+      static_cast<std::int64_t>(view_.folds) * execute.blocks * arch.fold_words();
   const std::int8_t* weights = scratchpads.weights(execute.weight_addr, words).data();
-  std::uint32_t* lanes = weights_.reserve(view_.folds * view_.steps * view_.columns);
+  std::uint32_t* lanes = weights_.reserve(steps * view_.columns);
   std::uint32_t* corrections = corrections_.reserve(view_.columns);
   std::fill(corrections, corrections + view_.columns, 0u);
-  if (format == OperandFormat::kBiasedBytes) {
-    lay_weight_quads(weights, view_.folds * view_.steps, view_.columns, lanes);
-    if (view_.pixels > kFewPixels)
-      sub_weight_sums(lanes, view_.folds * view_.steps, view_.columns, corrections);
+  if (execute.dataflow == static_cast<std::uint32_t>(Dataflow::kInputStationary)) {
+    const auto rows = static_cast<std::size_t>(arch.array_rows);
+    for (std::size_t f = 0; f < view_.folds; ++f) {
+      lay_channels(weights + (f * execute.blocks + block) * rows * view_.columns, view_.columns,
+                   rows, format, lanes + f * view_.steps * view_.columns);
+    }
+  } else if (format == OperandFormat::kBiasedBytes) {
+    lay_weight_quads(weights, steps, view_.columns, lanes);
   } else {
-    lay_weight_pairs(weights, view_.folds * view_.steps, view_.columns, lanes);
+    lay_weight_pairs(weights, steps, view_.columns, lanes);
+  }
+  if (format == OperandFormat::kBiasedBytes && view_.pixels > kFewPixels) {
+    sub_weight_sums(lanes, steps, view_.columns, corrections);
   }
   view_.weights = lanes;
   view_.corrections = corrections;

@@ -1,5 +1,5 @@
-// The operands of one EXECUTE, re-laid for vector instructions that multiply and add groups of
-// bytes within a 32-bit lane. Reads the scratchpads, computes no psum.
+// The operands of one column block of an EXECUTE, re-laid for vector instructions that multiply and
+// add groups of bytes within a 32-bit lane. Reads the scratchpads, computes no psum.
 //
 // A `step` is the 32 bits of one lane: 4 input channels as bytes (kBiasedBytes, for vpdpbusd) or 2
 // as int16 (kSignedPairs, for vpmaddwd). A fold has R / 4 or R / 2 steps.
@@ -42,8 +42,9 @@ struct LaneView {
 
 class ArrayOperands {
  public:
-  LaneView prepare(const Execute& execute, const ArchConfig& arch, OperandFormat format,
-                   Scratchpads& scratchpads);
+  // Of column block `block` of the command.
+  LaneView prepare(const Execute& execute, std::uint32_t block, const ArchConfig& arch,
+                   OperandFormat format, Scratchpads& scratchpads);
 
  private:
   // As they were laid before, where nothing has been written since.
@@ -51,8 +52,8 @@ class ArrayOperands {
                                      OperandFormat format, Scratchpads& scratchpads);
   void lay_activations(const Execute& execute, const ArchConfig& arch, OperandFormat format,
                        Scratchpads& scratchpads, LaidActivations& laid);
-  void lay_weights(const Execute& execute, const ArchConfig& arch, OperandFormat format,
-                   Scratchpads& scratchpads);
+  void lay_weights(const Execute& execute, std::uint32_t block, const ArchConfig& arch,
+                   OperandFormat format, Scratchpads& scratchpads);
 
   LaneBuffer window_row_;
   LaneBuffer weights_;

@@ -28,6 +28,8 @@ Execute reading_of(const Execute& execute) {
   reading.acc_half = 0;
   reading.acc_addr = 0;
   reading.accumulate = 0;
+  reading.dataflow = 0;
+  reading.blocks = 0;
   return reading;
 }
 

@@ -39,7 +39,7 @@ struct LaidActivations {
   std::uint64_t last_use = 0;
 };
 
-// The command without what says nothing of activations: weights, psums.
+// The command without what says nothing of activations: weights, psums, dataflow, blocks.
 Execute reading_of(const Execute& execute);
 
 class LaidActivationsCache {

@@ -23,25 +23,34 @@ QSIM_AVX2 void store32(void* to, __m256i value) {
 
 __m128i widen(__m128i bytes) { return _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8); }
 
+// What a lane has of the bytes that it is made of.
+enum class Lane {
+  kBiasedBytes,  // four bytes, 128 added to each
+  kBytes,        // four bytes
+  kPairs,        // two bytes as int16
+};
+
 // Four lanes (16 or 8 channels) of one pixel.
-template <OperandFormat kFormat>
+template <Lane kLane>
 __m128i four_lanes(const std::int8_t* channels) {
-  if constexpr (kFormat == OperandFormat::kBiasedBytes) {
+  if constexpr (kLane == Lane::kBiasedBytes) {
     return _mm_xor_si128(load16(channels), _mm_set1_epi8(-128));
+  } else if constexpr (kLane == Lane::kBytes) {
+    return load16(channels);
   } else {
     return widen(load8(channels));
   }
 }
 
-template <OperandFormat kFormat>
-constexpr std::size_t kLaneChannels = kFormat == OperandFormat::kBiasedBytes ? 4 : 2;
+template <Lane kLane>
+constexpr std::size_t kLaneChannels = kLane == Lane::kPairs ? 2 : 4;
 
-template <OperandFormat kFormat>
+template <Lane kLane>
 std::uint32_t one_lane(const std::int8_t* channels) {
-  if constexpr (kFormat == OperandFormat::kBiasedBytes) {
+  if constexpr (kLane != Lane::kPairs) {
     std::uint32_t lane = 0;
     std::memcpy(&lane, channels, sizeof lane);
-    return lane ^ 0x80808080u;
+    return kLane == Lane::kBiasedBytes ? lane ^ 0x80808080u : lane;
   } else {
     return static_cast<std::uint16_t>(channels[0]) |
            static_cast<std::uint32_t>(static_cast<std::uint16_t>(channels[1])) << 16;
@@ -49,28 +58,28 @@ std::uint32_t one_lane(const std::int8_t* channels) {
 }
 
 // Four pixels with one lane each.
-template <OperandFormat kFormat>
+template <Lane kLane>
 void lay_group_1(const std::int8_t* words, std::uint32_t* lanes) {
-  store16(lanes, four_lanes<kFormat>(words));
+  store16(lanes, four_lanes<kLane>(words));
 }
 
 // Four pixels with two lanes each.
-template <OperandFormat kFormat>
+template <Lane kLane>
 void lay_group_2(const std::int8_t* words, std::size_t pitch, std::uint32_t* lanes) {
-  const __m128 a = _mm_castsi128_ps(four_lanes<kFormat>(words));
-  const __m128 b = _mm_castsi128_ps(four_lanes<kFormat>(words + 4 * kLaneChannels<kFormat>));
+  const __m128 a = _mm_castsi128_ps(four_lanes<kLane>(words));
+  const __m128 b = _mm_castsi128_ps(four_lanes<kLane>(words + 4 * kLaneChannels<kLane>));
   store16(lanes, _mm_castps_si128(_mm_shuffle_ps(a, b, 0x88)));
   store16(lanes + pitch, _mm_castps_si128(_mm_shuffle_ps(a, b, 0xDD)));
 }
 
 // Four pixels, four of their lanes: a 4 x 4 transposition.
-template <OperandFormat kFormat>
+template <Lane kLane>
 void lay_group_4(const std::int8_t* words, std::size_t word_bytes, std::size_t pitch,
                  std::uint32_t* lanes) {
-  const __m128i p0 = four_lanes<kFormat>(words);
-  const __m128i p1 = four_lanes<kFormat>(words + word_bytes);
-  const __m128i p2 = four_lanes<kFormat>(words + 2 * word_bytes);
-  const __m128i p3 = four_lanes<kFormat>(words + 3 * word_bytes);
+  const __m128i p0 = four_lanes<kLane>(words);
+  const __m128i p1 = four_lanes<kLane>(words + word_bytes);
+  const __m128i p2 = four_lanes<kLane>(words + 2 * word_bytes);
+  const __m128i p3 = four_lanes<kLane>(words + 3 * word_bytes);
   const __m128i low01 = _mm_unpacklo_epi32(p0, p1);
   const __m128i low23 = _mm_unpacklo_epi32(p2, p3);
   const __m128i high01 = _mm_unpackhi_epi32(p0, p1);
@@ -102,41 +111,40 @@ QSIM_AVX2 void lay_pairs_8(const std::int8_t* words, std::size_t word_bytes, std
   }
 }
 
-template <OperandFormat kFormat>
+template <Lane kLane>
 QSIM_AVX2 void lay_group(const std::int8_t* words, std::size_t word_bytes, std::size_t pitch,
                          std::uint32_t* lanes) {
-  const std::size_t steps = word_bytes / kLaneChannels<kFormat>;
-  if (steps == 1) return lay_group_1<kFormat>(words, lanes);
-  if (steps == 2) return lay_group_2<kFormat>(words, pitch, lanes);
-  if (kFormat == OperandFormat::kSignedPairs && steps >= 8) {
+  const std::size_t steps = word_bytes / kLaneChannels<kLane>;
+  if (steps == 1) return lay_group_1<kLane>(words, lanes);
+  if (steps == 2) return lay_group_2<kLane>(words, pitch, lanes);
+  if (kLane == Lane::kPairs && steps >= 8) {
     for (std::size_t s = 0; s < steps; s += 8) {
       lay_pairs_8(words + 2 * s, word_bytes, pitch, lanes + s * pitch);
     }
     return;
   }
   for (std::size_t s = 0; s < steps; s += 4) {
-    lay_group_4<kFormat>(words + s * kLaneChannels<kFormat>, word_bytes, pitch, lanes + s * pitch);
+    lay_group_4<kLane>(words + s * kLaneChannels<kLane>, word_bytes, pitch, lanes + s * pitch);
   }
 }
 
-template <OperandFormat kFormat>
+template <Lane kLane>
 QSIM_AVX2 void lay_pixels_as(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
                              std::size_t pitch, std::uint32_t* lanes) {
   if (count < 4) {
     for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t s = 0; s < word_bytes / kLaneChannels<kFormat>; ++s) {
-        lanes[s * pitch + i] =
-            one_lane<kFormat>(words + i * word_bytes + s * kLaneChannels<kFormat>);
+      for (std::size_t s = 0; s < word_bytes / kLaneChannels<kLane>; ++s) {
+        lanes[s * pitch + i] = one_lane<kLane>(words + i * word_bytes + s * kLaneChannels<kLane>);
       }
     }
     return;
   }
   for (std::size_t i = 0; i + 4 <= count; i += 4) {
-    lay_group<kFormat>(words + i * word_bytes, word_bytes, pitch, lanes + i);
+    lay_group<kLane>(words + i * word_bytes, word_bytes, pitch, lanes + i);
   }
   // The last group overlaps the one before it where four does not divide the count.
   if (count % 4 != 0) {
-    lay_group<kFormat>(words + (count - 4) * word_bytes, word_bytes, pitch, lanes + count - 4);
+    lay_group<kLane>(words + (count - 4) * word_bytes, word_bytes, pitch, lanes + count - 4);
   }
 }
 
@@ -212,9 +220,18 @@ QSIM_AVX2 void copy_lane_run(const std::uint32_t* from, std::size_t count, std::
 void lay_pixels(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
                 OperandFormat format, std::size_t pitch, std::uint32_t* lanes) {
   if (format == OperandFormat::kBiasedBytes) {
-    lay_pixels_as<OperandFormat::kBiasedBytes>(words, count, word_bytes, pitch, lanes);
+    lay_pixels_as<Lane::kBiasedBytes>(words, count, word_bytes, pitch, lanes);
   } else {
-    lay_pixels_as<OperandFormat::kSignedPairs>(words, count, word_bytes, pitch, lanes);
+    lay_pixels_as<Lane::kPairs>(words, count, word_bytes, pitch, lanes);
+  }
+}
+
+void lay_channels(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
+                  OperandFormat format, std::uint32_t* lanes) {
+  if (format == OperandFormat::kBiasedBytes) {
+    lay_pixels_as<Lane::kBytes>(words, count, word_bytes, count, lanes);
+  } else {
+    lay_pixels_as<Lane::kPairs>(words, count, word_bytes, count, lanes);
   }
 }
 

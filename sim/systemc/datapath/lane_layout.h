@@ -22,7 +22,12 @@ void copy_lane_run(const std::uint32_t* from, std::size_t count, std::uint32_t* 
 void lay_pixels(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
                 OperandFormat format, std::size_t pitch, std::uint32_t* lanes);
 
-// Weight words come `columns` bytes each, 4 (or 2) words a step: byte b of step i, column c is
+// The weights of `count` output channels (4 or more), `word_bytes` bytes each: step s of channel i
+// goes to lanes[s * count + i].
+void lay_channels(const std::int8_t* words, std::size_t count, std::size_t word_bytes,
+                  OperandFormat format, std::uint32_t* lanes);
+
+// Rows of weights come `columns` bytes each, 4 (or 2) rows a step: byte b of step i, column c is
 // weights[(4 i + b) * columns + c] and goes to lane i * columns + c.
 void lay_weight_quads(const std::int8_t* weights, std::size_t steps, std::size_t columns,
                       std::uint32_t* lanes);

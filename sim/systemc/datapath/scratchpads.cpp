@@ -35,9 +35,10 @@ std::int64_t size(const std::vector<std::int8_t>& memory) {
 Scratchpads::Scratchpads(const ArchConfig& arch)
     : array_rows_(arch.array_rows),
       array_cols_(arch.array_cols),
+      weight_word_bytes_(arch.weight_word_bytes()),
       param_bytes_(arch.param_block_bytes()),
       activations_(make_memory(arch.act_words() * arch.array_rows)),
-      weights_(make_memory(arch.weight_words() * arch.array_cols)),
+      weights_(make_memory(arch.weight_words() * arch.weight_word_bytes())),
       outputs_(make_memory(arch.output_words() * arch.array_cols)),
       parameters_(make_memory(kParamSlots * arch.param_block_bytes())) {
   const std::int64_t psums = arch.accumulator_half_words() * arch.array_cols;
@@ -57,7 +58,7 @@ std::span<std::int8_t> Scratchpads::written_activations(std::int64_t first, std:
 }
 
 std::span<std::int8_t> Scratchpads::weights(std::int64_t first, std::int64_t count) {
-  return words(weights_, "weight scratchpad", array_cols_, size(weights_), first, count);
+  return words(weights_, "weight scratchpad", weight_word_bytes_, size(weights_), first, count);
 }
 
 std::span<std::int8_t> Scratchpads::outputs(std::int64_t first, std::int64_t count) {

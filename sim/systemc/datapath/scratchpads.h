@@ -26,7 +26,7 @@ class Scratchpads {
   // The same to be written at once: what was laid of them is dropped.
   std::span<std::int8_t> written_activations(std::int64_t first, std::int64_t count);
   LaidActivationsCache& laid_activations() { return laid_activations_; }
-  std::span<std::int8_t> weights(std::int64_t first, std::int64_t count);  // C bytes a word
+  std::span<std::int8_t> weights(std::int64_t first, std::int64_t count);  // B bytes a word
   std::span<std::int8_t> outputs(std::int64_t first, std::int64_t count);  // C bytes a word
   std::span<std::int32_t> psums(std::uint32_t half, std::int64_t first,
                                 std::int64_t count);     // C int32 a word
@@ -35,6 +35,7 @@ class Scratchpads {
  private:
   std::int64_t array_rows_;
   std::int64_t array_cols_;
+  std::int64_t weight_word_bytes_;
   std::int64_t param_bytes_;
   std::vector<std::int8_t> activations_;
   std::vector<std::int8_t> weights_;

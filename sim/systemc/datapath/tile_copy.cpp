@@ -95,7 +95,7 @@ void load_tile(const Load& load, const ArchConfig& arch, DramMemory& dram,
       load_activations(load, arch, dram, scratchpads);
       return;
     case LoadMemory::kWeight: {
-      const std::int64_t words = ceil_div(bytes, arch.array_cols);
+      const std::int64_t words = ceil_div(bytes, arch.weight_word_bytes());
       read_stream(load, dram, scratchpads.weights(load.local_addr, words).data());
       return;
     }

@@ -114,7 +114,7 @@ void DramPlan::add_regions(const ProgramLayout& layout) {
 
 void DramPlan::add_segments() {
   const std::int64_t align = std::max(arch_.bus_bytes, arch_.block_channels());
-  const std::int64_t weight_bytes = arch_.weight_slot_words() * arch_.array_cols * 5 / 4;
+  const std::int64_t weight_bytes = arch_.weight_slot_words() * arch_.weight_word_bytes() * 5 / 4;
   const std::int64_t blocks = random_.uniform(1, 6);
   param_pitch_ = round_up(arch_.param_block_bytes(), arch_.bus_bytes) +
                  random_.uniform(0, 2) * arch_.bus_bytes;
@@ -239,7 +239,7 @@ DramPlan::Region DramPlan::segment(const std::string& name) const {
 // Where there are two segments of weights, the second of two runs or groups may come from the
 // other.
 void DramPlan::place_weights(Load& load) {
-  const std::int64_t align = std::min(arch_.bus_bytes, arch_.array_cols);
+  const std::int64_t align = std::min(arch_.bus_bytes, arch_.weight_word_bytes());
   const Region near = segment("weights");
   const Region far = segment("far weights");
   const std::int64_t stride = far.address - near.address;

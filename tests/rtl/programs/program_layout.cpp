@@ -125,7 +125,7 @@ class Placement {
   // Addresses are kept as two's complement until set_addresses() adds the turn's first word.
   bool place_psums(Execute& e, Random& random) {
     MemoryTurn& turn = acc(*current_);
-    const std::int64_t pixels = std::int64_t{e.out_rows} * e.out_cols;
+    const std::int64_t pixels = std::int64_t{e.blocks} * e.out_rows * e.out_cols;
     const std::size_t index = layout_.executes.size();
     if (pixels > turn.words) e.accumulate = 0;
     if (e.accumulate == 0 && turn.words + pixels > arch_.accumulator_half_words()) return false;
@@ -192,7 +192,8 @@ class Placement {
   }
 
   bool place_weights(Execute& e, bool wants_new, Random& random) {
-    const std::int64_t words = std::int64_t{e.planes} * e.kernel_h * e.kernel_w * arch_.array_rows;
+    const std::int64_t folds = std::int64_t{e.planes} * e.kernel_h * e.kernel_w;
+    const std::int64_t words = folds * e.blocks * arch_.fold_words();
     std::int64_t at = -1;
     bool is_first = false;
     if (!wants_new && is_open(Memory::kWeight)) {

@@ -68,7 +68,7 @@ class PlanDraw {
 
   // Whether a weight slot holds a kernel of which the pad is the larger part.
   bool can_wrap() const {
-    return plan_.arch.weight_slot_words() / plan_.arch.array_rows >= 16 &&
+    return plan_.arch.weight_slot_words() / plan_.arch.fold_words() >= 16 &&
            plan_.arch.accumulator_half_words() >= plan_.arch.array_rows;
   }
 
@@ -76,8 +76,9 @@ class PlanDraw {
   // passes 2^31: R x 2^14 a fold of R cycles, so 2^17 cycles whatever the array.
   ProgramPlan draw_wrapping() {
     Execute e;
+    e.blocks = 1;
     const std::int64_t most_folds =
-        std::min<std::int64_t>(512, plan_.arch.weight_slot_words() / plan_.arch.array_rows);
+        std::min<std::int64_t>(512, plan_.arch.weight_slot_words() / plan_.arch.fold_words());
     e.planes = 1;
     while (e.planes * 64 < most_folds) e.planes *= 2;
     e.kernel_h = 8;
@@ -118,7 +119,7 @@ class PlanDraw {
     while (random_.chance(0.5) && more(arch.act_slots, arch.act_slot_words(), act_words)) {
     }
     while (random_.chance(0.5) &&
-           more(arch.weight_slots, arch.weight_slot_words(), arch.array_rows)) {
+           more(arch.weight_slots, arch.weight_slot_words(), arch.fold_words())) {
     }
   }
 

@@ -115,7 +115,7 @@ void set_window(Execute& e, const Axis& rows, const Axis& cols) {
 Execute draw_execute_once(Random& random, const ArchConfig& arch, const ExecuteBins& bins,
                           const ExecuteLimits& limits, double effort) {
   const std::int64_t most_folds = std::max<std::int64_t>(
-      1, std::min(limits.cycles / arch.array_rows, arch.weight_slot_words() / arch.array_rows));
+      1, std::min(limits.cycles / arch.array_rows, arch.weight_slot_words() / arch.fold_words()));
   Axis rows, cols;
   Pair kernel = draw_pair(random, kKernelRanges[bins.kernel].h, kKernelRanges[bins.kernel].w);
   std::int64_t& shorter = kernel.h < kernel.w ? kernel.h : kernel.w;
@@ -128,6 +128,7 @@ Execute draw_execute_once(Random& random, const ArchConfig& arch, const ExecuteB
   const std::int64_t window = kernel.h * kernel.w;
   const std::int64_t most_planes = std::clamp<std::int64_t>(most_folds / window, 1, 9);
   Execute e;
+  e.blocks = 1;
   e.planes = u32(random.chance(0.5) ? 1 : random.uniform(1, most_planes));
   const std::int64_t most = std::clamp<std::int64_t>(limits.cycles / (window * e.planes),
                                                      limits.min_pixels, limits.max_pixels);
@@ -191,7 +192,7 @@ Execute draw_execute(Random& random, const ArchConfig& arch, const ExecuteBins& 
   constexpr int kAttempts = 60;
   ExecuteBins bins = wanted;
   while (bins.kernel > 0 &&
-         kKernelRanges[bins.kernel].h > arch.weight_slot_words() / arch.array_rows)
+         kKernelRanges[bins.kernel].h > arch.weight_slot_words() / arch.fold_words())
     --bins.kernel;
   Execute e;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -201,7 +202,7 @@ Execute draw_execute(Random& random, const ArchConfig& arch, const ExecuteBins& 
                                 (e.in_rows - std::int64_t{1}) * e.act_row_words + e.in_cols;
     const std::int64_t folds = std::int64_t{e.planes} * e.kernel_h * e.kernel_w;
     if (bins_of(e) == bins && span.size() <= limits.act_words &&
-        folds * arch.array_rows <= arch.weight_slot_words() &&
+        folds * arch.fold_words() <= arch.weight_slot_words() &&
         extent <= arch.act_slot_words() / 4 && span.end <= arch.act_slot_words() / 2 &&
         std::int64_t{e.out_rows} * e.out_cols <= limits.max_pixels) {
       return e;
@@ -209,6 +210,7 @@ Execute draw_execute(Random& random, const ArchConfig& arch, const ExecuteBins& 
   }
   // The bins do not fit the limits: one fold of as many pixels as are wanted.
   Execute plain;
+  plain.blocks = 1;
   plain.kernel_h = plain.kernel_w = plain.stride_h = plain.stride_w = plain.planes = 1;
   plain.out_rows = plain.in_rows = plain.act_plane_words = 1;
   plain.out_cols = plain.in_cols = plain.act_row_words =

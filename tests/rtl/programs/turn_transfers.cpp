@@ -59,7 +59,7 @@ void cut_turn_loads(Random& random, LoadMemory memory, const ArchConfig& arch,
   }
   const bool is_act = memory == LoadMemory::kActivation;
   const std::int64_t split = is_act ? arch.block_channels() / arch.array_rows : 1;
-  const std::int64_t word_bytes = is_act ? arch.array_rows : arch.array_cols;
+  const std::int64_t word_bytes = is_act ? arch.array_rows : arch.weight_word_bytes();
   const std::int64_t limit = most_words(memory, arch);
   const std::int64_t pieces = random.uniform(1, most_pieces);
   std::int64_t at = 0;

@@ -189,28 +189,35 @@ TEST_F(CommandEffects, StoreScattersItsWordsOverTheRuns) {
   EXPECT_EQ(machine_.dram.read(103, 1)[0], std::byte{65});
 }
 
+void expect_plain_sums(std::size_t columns, interpreter::FoldWeights::Layout layout) {
+  const bool by_channel = layout == interpreter::FoldWeights::Layout::kByChannel;
+  SCOPED_TRACE("seed " + std::to_string(columns) + (by_channel ? ", by channel" : ", by element"));
+  Random random(columns);
+  const std::size_t rows = 8;
+  std::vector<std::int8_t> weights(rows * columns);
+  for (std::int8_t& w : weights) w = static_cast<std::int8_t>(random.uniform(-128, 127));
+  std::vector<std::int8_t> words(7 * rows);
+  for (std::int8_t& x : words) x = static_cast<std::int8_t>(random.uniform(-128, 127));
+  std::vector<const std::int8_t*> pixels;
+  for (std::size_t i = 0; i < 7; ++i) pixels.push_back(words.data() + i * rows);
+  std::vector<std::uint32_t> acc(7 * columns, 0x7fffffff);
+  interpreter::FoldWeights fold(rows, columns);
+  fold.assign(weights.data(), layout);
+  fold.accumulate(pixels, false, acc.data());
+  for (std::size_t i = 0; i < acc.size(); ++i) {
+    const std::size_t c = i % columns;
+    std::int64_t sum = 0x7fffffff;
+    for (std::size_t r = 0; r < rows; ++r) {
+      sum += words[i / columns * rows + r] * weights[by_channel ? c * rows + r : r * columns + c];
+    }
+    ASSERT_EQ(acc[i], static_cast<std::uint32_t>(sum)) << "element " << i;
+  }
+}
+
 TEST(FoldWeights, EveryGroupOfColumnsEqualsThePlainSumModuloTwoToThe32) {
   for (const std::size_t columns : {4, 8, 16, 64}) {
-    SCOPED_TRACE("seed " + std::to_string(columns));
-    Random random(columns);
-    const std::size_t rows = 8;
-    std::vector<std::int8_t> weights(rows * columns);
-    for (std::int8_t& w : weights) w = static_cast<std::int8_t>(random.uniform(-128, 127));
-    std::vector<std::int8_t> words(7 * rows);
-    for (std::int8_t& x : words) x = static_cast<std::int8_t>(random.uniform(-128, 127));
-    std::vector<const std::int8_t*> pixels;
-    for (std::size_t i = 0; i < 7; ++i) pixels.push_back(words.data() + i * rows);
-    std::vector<std::uint32_t> acc(7 * columns, 0x7fffffff);
-    interpreter::FoldWeights fold(rows, columns);
-    fold.assign(weights.data());
-    fold.accumulate(pixels, false, acc.data());
-    for (std::size_t i = 0; i < acc.size(); ++i) {
-      std::int64_t sum = 0x7fffffff;
-      for (std::size_t r = 0; r < rows; ++r) {
-        sum += words[i / columns * rows + r] * weights[r * columns + i % columns];
-      }
-      ASSERT_EQ(acc[i], static_cast<std::uint32_t>(sum)) << "element " << i;
-    }
+    expect_plain_sums(columns, interpreter::FoldWeights::Layout::kByElement);
+    expect_plain_sums(columns, interpreter::FoldWeights::Layout::kByChannel);
   }
 }
 

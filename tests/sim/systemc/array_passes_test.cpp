@@ -28,6 +28,7 @@ ArchConfig wide_memories(std::int64_t rows, std::int64_t cols) {
 // A 3x3 convolution with padding on 5x7 pixels.
 Execute many_folds(const ArchConfig& arch) {
   Execute e;
+  e.blocks = 1;
   e.kernel_h = e.kernel_w = 3;
   e.stride_h = e.stride_w = 1;
   e.in_rows = e.out_rows = 5;

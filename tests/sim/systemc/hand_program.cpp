@@ -33,6 +33,7 @@ Execute execute() {
   execute.kernel_h = execute.kernel_w = execute.stride_h = execute.stride_w = 1;
   execute.planes = 1;
   execute.out_rows = execute.out_cols = 4;
+  execute.blocks = 1;
   return execute;
 }
 

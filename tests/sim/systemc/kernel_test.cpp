@@ -123,7 +123,7 @@ TEST(ArrayKernel, PsumsWrapAtTwoToThe32) {
     execute.in_rows = execute.in_cols = execute.out_rows = execute.out_cols = 1;
     execute.act_row_words = execute.act_plane_words = 1;
     execute.kernel_h = execute.kernel_w = execute.stride_h = execute.stride_w = 1;
-    execute.planes = execute.accumulate = 1;
+    execute.planes = execute.accumulate = execute.blocks = 1;
     reference.execute(execute);
     ArrayKernel(path).execute(execute, arch, scratchpads);
     EXPECT_LT(scratchpads.psums(0, 0, 1)[0], 0);

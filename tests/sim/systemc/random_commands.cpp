@@ -55,13 +55,20 @@ ArchConfig small_arch(std::int64_t rows, std::int64_t cols) {
 
 Execute random_execute(Random& random, const ArchConfig& arch) {
   Execute e;
-  const std::int64_t most_folds = arch.weight_words() / arch.array_rows;
+  e.dataflow = pick(random, 0, kDataflows - 1);
+  e.blocks = 1;
+  if (e.dataflow == static_cast<std::uint32_t>(Dataflow::kInputStationary)) {
+    e.blocks = pick_size(random, std::min<std::int64_t>({9, arch.weight_words() / arch.fold_words(),
+                                                         arch.accumulator_half_words()}));
+  }
+  const std::int64_t most_folds = arch.weight_words() / arch.fold_words() / e.blocks;
   e.kernel_h = pick_size(random, std::min<std::int64_t>(11, most_folds));
   e.kernel_w = pick_size(random, std::min<std::int64_t>(11, most_folds / e.kernel_h));
   e.planes = pick_size(random, std::min<std::int64_t>(6, most_folds / e.kernel_h / e.kernel_w));
   e.stride_h = pick_size(random, 4);
   e.stride_w = pick_size(random, 4);
-  const std::int64_t most_pixels = std::min<std::int64_t>(arch.accumulator_half_words(), 200);
+  const std::int64_t most_pixels =
+      std::min<std::int64_t>(arch.accumulator_half_words() / e.blocks, 200);
   e.out_rows = pick_size(random, std::min<std::int64_t>(most_pixels, 20));
   e.out_cols = pick(random, 1, std::min<std::int64_t>(40, most_pixels / e.out_rows));
   const std::int64_t plane_words = arch.act_words() / e.planes;
@@ -76,8 +83,8 @@ Execute random_execute(Random& random, const ArchConfig& arch) {
   e.origin_row = pick_signed(random, -6, random.chance(0.5) ? 0 : 6);
   e.origin_col = pick_signed(random, -6, random.chance(0.5) ? 0 : 6);
   const std::int64_t folds = std::int64_t{e.planes} * e.kernel_h * e.kernel_w;
-  e.weight_addr = pick(random, 0, arch.weight_words() - folds * arch.array_rows);
-  const std::int64_t pixels = std::int64_t{e.out_rows} * e.out_cols;
+  e.weight_addr = pick(random, 0, arch.weight_words() - folds * e.blocks * arch.fold_words());
+  const std::int64_t pixels = std::int64_t{e.blocks} * e.out_rows * e.out_cols;
   e.acc_addr = pick(random, 0, arch.accumulator_half_words() - pixels);
   e.acc_half = pick(random, 0, 1);
   e.accumulate = pick(random, 0, 1);
@@ -120,9 +127,9 @@ Load random_load(Random& random, const ArchConfig& arch, LoadMemory memory, std:
     return load;
   }
   if (memory == LoadMemory::kWeight) {
-    place_runs(random, arch.array_cols, arch.weight_words() * arch.array_cols, first, last, load);
-    const std::int64_t words =
-        std::int64_t{load.groups} * load.runs * load.run_bytes / arch.array_cols;
+    const std::int64_t word_bytes = arch.weight_word_bytes();
+    place_runs(random, word_bytes, arch.weight_words() * word_bytes, first, last, load);
+    const std::int64_t words = std::int64_t{load.groups} * load.runs * load.run_bytes / word_bytes;
     load.local_addr = pick(random, 0, arch.weight_words() - words);
     return load;
   }

@@ -35,7 +35,7 @@ std::vector<std::size_t> stream_addresses(const Transfer& transfer) {
 ReferenceMachine::ReferenceMachine(const ArchConfig& arch_config)
     : arch(arch_config),
       activations(at(arch.act_words() * arch.array_rows), 0x5A),
-      weights(at(arch.weight_words() * arch.array_cols), 0x5A),
+      weights(at(arch.weight_words() * std::max(arch.array_rows, arch.array_cols)), 0x5A),
       outputs(at(arch.output_words() * arch.array_cols), 0x5A),
       parameters(at(kParamSlots * arch.param_block_bytes()), 0x5A) {
   for (auto& half : psums) {
@@ -72,7 +72,7 @@ void ReferenceMachine::load(const Load& load) {
     if (load.memory == 2) {
       parameters[at(load.local_addr * arch.param_block_bytes() + offset)] = byte;
     } else if (load.memory == 1) {
-      weights[at(load.local_addr * arch.array_cols + offset)] = byte;
+      weights[at(load.local_addr * std::max(rows, arch.array_cols) + offset)] = byte;
     } else {
       const std::int64_t i = offset / rows;
       const std::int64_t word =
@@ -82,37 +82,47 @@ void ReferenceMachine::load(const Load& load) {
   }
 }
 
+// The pseudo-code of docs/reference/isa.md, a channel at a time.
 void ReferenceMachine::execute(const Execute& e) {
-  const std::int64_t rows = arch.array_rows;
-  const std::int64_t columns = arch.array_cols;
   std::int64_t fold = 0;
   for (std::int64_t p = 0; p < e.planes; ++p) {
     for (std::int64_t ky = 0; ky < e.kernel_h; ++ky) {
       for (std::int64_t kx = 0; kx < e.kernel_w; ++kx, ++fold) {
-        for (std::int64_t oy = 0; oy < e.out_rows; ++oy) {
-          for (std::int64_t ox = 0; ox < e.out_cols; ++ox) {
-            const std::int64_t iy = oy * e.stride_h + ky + e.origin_row;
-            const std::int64_t ix = ox * e.stride_w + kx + e.origin_col;
-            const bool resident = 0 <= iy && iy < e.in_rows && 0 <= ix && ix < e.in_cols;
-            for (std::int64_t c = 0; c < columns; ++c) {
-              std::uint32_t psum = 0;
-              for (std::int64_t r = 0; r < rows; ++r) {
-                const std::int64_t word =
-                    e.act_addr + p * e.act_plane_words + iy * e.act_row_words + ix;
-                const int x = resident ? activations[at(word * rows + r)] : e.pad_value;
-                const int w = weights[at((e.weight_addr + fold * rows + r) * columns + c)];
-                psum += static_cast<std::uint32_t>(x * w);
-              }
-              std::int32_t& a =
-                  psums[e.acc_half][at((e.acc_addr + oy * e.out_cols + ox) * columns + c)];
-              const bool overwrite = fold == 0 && e.accumulate == 0;
-              a = static_cast<std::int32_t>(overwrite ? psum
-                                                      : static_cast<std::uint32_t>(a) + psum);
+        for (std::int64_t b = 0; b < e.blocks; ++b) {
+          for (std::int64_t oy = 0; oy < e.out_rows; ++oy) {
+            for (std::int64_t ox = 0; ox < e.out_cols; ++ox) {
+              execute_pixel(e, {fold, p, ky, kx}, b, oy, ox);
             }
           }
         }
       }
     }
+  }
+}
+
+void ReferenceMachine::execute_pixel(const Execute& e, const Fold& fold, std::int64_t b,
+                                     std::int64_t oy, std::int64_t ox) {
+  const std::int64_t rows = arch.array_rows;
+  const std::int64_t columns = arch.array_cols;
+  const std::int64_t word_bytes = std::max(rows, columns);
+  const std::int64_t fold_words = std::min(rows, columns);
+  const std::int64_t first_word = e.weight_addr + (fold.number * e.blocks + b) * fold_words;
+  const std::int64_t pixels = std::int64_t{e.out_rows} * e.out_cols;
+  const std::int64_t iy = oy * e.stride_h + fold.ky + e.origin_row;
+  const std::int64_t ix = ox * e.stride_w + fold.kx + e.origin_col;
+  const bool resident = 0 <= iy && iy < e.in_rows && 0 <= ix && ix < e.in_cols;
+  const std::int64_t word = e.act_addr + fold.p * e.act_plane_words + iy * e.act_row_words + ix;
+  for (std::int64_t c = 0; c < columns; ++c) {
+    std::uint32_t psum = 0;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const int x = resident ? activations[at(word * rows + r)] : e.pad_value;
+      const std::int64_t place = e.dataflow == 2 ? c * rows + r : r * columns + c;
+      psum += static_cast<std::uint32_t>(x * weights[at(first_word * word_bytes + place)]);
+    }
+    std::int32_t& a =
+        psums[e.acc_half][at((e.acc_addr + b * pixels + oy * e.out_cols + ox) * columns + c)];
+    const bool overwrite = fold.number == 0 && e.accumulate == 0;
+    a = static_cast<std::int32_t>(overwrite ? psum : static_cast<std::uint32_t>(a) + psum);
   }
 }
 

@@ -28,6 +28,15 @@ struct ReferenceMachine {
   std::vector<std::int8_t> activations, weights, outputs, parameters;
   std::array<std::vector<std::int32_t>, 2> psums;
   std::vector<std::byte> dram;
+
+ private:
+  // Its number and its plane, kernel row and kernel column.
+  struct Fold {
+    std::int64_t number, p, ky, kx;
+  };
+  // The psums of one pixel of block b under one fold.
+  void execute_pixel(const Execute& execute, const Fold& fold, std::int64_t b, std::int64_t oy,
+                     std::int64_t ox);
 };
 
 }  // namespace qsim

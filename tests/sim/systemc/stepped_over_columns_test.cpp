@@ -28,7 +28,7 @@ std::set<std::int64_t> columns_read(const Execute& e) {
 Execute at_the_end(const Execute& shape, const ArchConfig& arch) {
   Execute e = shape;
   e.planes = 2;
-  e.in_rows = e.kernel_h = e.stride_h = e.out_rows = 1;
+  e.in_rows = e.kernel_h = e.stride_h = e.out_rows = e.blocks = 1;
   e.act_row_words = e.in_cols;
   e.act_plane_words = 3;
   e.pad_value = -77;
