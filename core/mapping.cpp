@@ -72,6 +72,14 @@ std::string MappingField::text_of(const Mapping& mapping) const {
                        : std::string(words[static_cast<std::size_t>(value)]);
 }
 
+std::optional<Dataflow> dataflow_named(std::string_view name) {
+  constexpr std::array<std::string_view, kDataflows> kShortNames = {"ws", "os", "is"};
+  for (std::size_t d = 0; d < kDataflows; ++d) {
+    if (name == kShortNames[d] || name == kDataflowNames[d]) return static_cast<Dataflow>(d);
+  }
+  return std::nullopt;
+}
+
 std::span<const MappingField> mapping_fields() { return kFields; }
 
 std::string mapping_text(const Mapping& mapping) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ struct Mapping {
 
   bool operator==(const Mapping&) const = default;
 };
+
+// The dataflow of that name, or of its short name: ws, os, is. Nothing for another word.
+std::optional<Dataflow> dataflow_named(std::string_view name);
 
 // The mapping of the program layer of that name, as a user gives it.
 struct LayerMapping {

@@ -8,8 +8,6 @@
 namespace qsim {
 namespace {
 
-constexpr const char* kDataflow = "weight_stationary";
-
 // The semaphores that commands of one unit wait for.
 std::uint32_t waited_semaphores(const Program& program, Unit unit) {
   std::uint32_t mask = 0;
@@ -98,13 +96,26 @@ void add_timing(RunReport& report, const Program& program, const RunResult& resu
   add_units(report, program, run);
 }
 
+// Of each layer, by its first EXECUTE; "" for a layer without one.
+std::vector<std::string> dataflows_of(const Program& program) {
+  std::vector<std::string> dataflows(program.layers.size());
+  const CommandStream executes = program.stream(Unit::kExecute);
+  for (std::size_t i = 0; i < executes.size(); ++i) {
+    std::string& dataflow = dataflows[static_cast<std::size_t>(executes.origin(i).layer)];
+    if (dataflow.empty()) dataflow = kDataflowNames[executes.fields<Execute>(i).dataflow];
+  }
+  return dataflows;
+}
+
 }  // namespace
 
 void add_layers(RunReport& report, const Program& program, const RunResult& result) {
   report.config = program.arch;
   report.wall_seconds = result.wall_seconds;
-  for (const ProgramLayer& layer : program.layers) {
-    report.layers.push_back({layer.name, layer.operation, kDataflow, layer.mapping,
+  const std::vector<std::string> dataflows = dataflows_of(program);
+  for (std::size_t i = 0; i < program.layers.size(); ++i) {
+    const ProgramLayer& layer = program.layers[i];
+    report.layers.push_back({layer.name, layer.operation, dataflows[i], layer.mapping,
                              static_cast<std::uint64_t>(layer.macs), 0, 0, std::nullopt,
                              std::nullopt});
   }

@@ -9,6 +9,7 @@ namespace qsim {
 
 CompileOptions compile_options(const Options& options, const ArchConfig& arch, const Graph& graph) {
   CompileOptions result;
+  if (!options.dataflow.empty()) result.dataflow = dataflow_named(options.dataflow);
   if (options.mapping.empty()) return result;
   require_not_written(options, options.mapping, "the mapping file");
   result.mappings = load_mapping_file(options.mapping, arch);

@@ -85,6 +85,10 @@ void add_mapping_option(CLI::App& app, Options& options) {
                  "a mapping file: how the layers that it names are cut and ordered; the compiler "
                  "chooses for the others")
       ->type_name("FILE");
+  app.add_option("--dataflow", options.dataflow,
+                 "the dataflow of every layer that the mapping file does not name")
+      ->check(
+          one_of({"ws", "os", "is", "weight_stationary", "output_stationary", "input_stationary"}));
 }
 
 void add_write_mapping_option(CLI::App& app, Options& options) {
@@ -246,8 +250,8 @@ void add_options(CLI::App& app, Options& options) {
 
 void check_together(const Options& options, const CLI::App& app) {
   if (options.command == CommandName::kVerify && options.seeds > 0) {
-    for (const char* name :
-         {"--model", "--input", "--index", "--batch", "--layers", "--images", "--mapping"}) {
+    for (const char* name : {"--model", "--input", "--index", "--batch", "--layers", "--images",
+                             "--mapping", "--dataflow"}) {
       if (app.count(name) > 0) {
         usage_error("--seeds makes its own layers; leave out " + std::string(name));
       }

@@ -37,8 +37,9 @@ struct Options {
   std::string input;  // "": the config's, or the workload's or trace's own
   std::optional<std::int64_t> index;
   std::optional<std::int64_t> batch;
-  std::string layers;   // "": all
-  std::string mapping;  // a file; "" for none; run, verify, compile, export-vectors
+  std::string layers;    // "": all
+  std::string dataflow;  // of the layers whose mapping is chosen; "": as the compiler chooses
+  std::string mapping;   // a file; "" for none; run, verify, compile, export-vectors
   std::uint64_t seed = 0;
 
   // run

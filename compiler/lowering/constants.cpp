@@ -40,15 +40,18 @@ class WeightPacker {
       : planned_(planned),
         arch_(arch),
         nest_(planned.geometry, planned.mapping, arch),
+        by_channel_(planned.mapping.dataflow == Dataflow::kInputStationary),
         depth_(depth_of_lanes(planned, arch)) {}
 
-  // A column block's bytes are first written when the block is packed. By then `on_spent` has
-  // freed the weights of the blocks before it, so the packed bytes take their place.
+  // A group's bytes are first written when the group is packed. By then `on_spent` has freed the
+  // weights of the groups before it, so the packed bytes take their place.
   std::vector<std::byte> pack(const OnSpentWeights& on_spent) {
     bytes_.reserve(static_cast<std::size_t>(planned_.weights_bytes));
-    for (std::int64_t block = 0; block < planned_.geometry.column_blocks; ++block) {
-      pack_block(block);
-      if (!planned_.geometry.is_identity) on_spent(weights_of(block));
+    for (std::int64_t group = 0; group < nest_.groups(); ++group) {
+      const std::int64_t first = group * planned_.mapping.blocks;
+      const Range blocks = {first, first + nest_.blocks_of_group(group)};
+      pack_blocks(blocks, nest_.reduction_of_group(group));
+      if (!planned_.geometry.is_identity) on_spent(weights_of(blocks));
     }
     QSIM_CHECK(static_cast<std::int64_t>(bytes_.size()) == planned_.weights_bytes,
                planned_.layer->name + ": packed " + std::to_string(bytes_.size()) + " bytes");
@@ -56,44 +59,48 @@ class WeightPacker {
   }
 
  private:
-  SpentWeights weights_of(std::int64_t block) const {
+  SpentWeights weights_of(const Range& blocks) const {
     const FusedLayer& layer = *planned_.layer;
     const std::int64_t channels = layer.output.shape.channels;
     const auto each = static_cast<std::int64_t>(layer.weights.size()) / channels;
-    const std::int64_t first = block * arch_.array_cols;
-    const std::int64_t count = std::min(arch_.array_cols, channels - first);
-    return {layer, static_cast<std::size_t>(first * each),
-            static_cast<std::size_t>((first + count) * each)};
+    const std::int64_t end = std::min(blocks.end * arch_.array_cols, channels);
+    return {layer, static_cast<std::size_t>(blocks.begin * arch_.array_cols * each),
+            static_cast<std::size_t>(end * each)};
   }
 
-  void pack_block(std::int64_t block) {
-    const LayerGeometry& g = planned_.geometry;
-    const Reduction& reduction = nest_.reduction_of_group(block);
+  std::int64_t fold_bytes() const { return arch_.array_rows * arch_.array_cols; }
+
+  void pack_blocks(const Range& blocks, const Reduction& reduction) {
     const std::size_t before = bytes_.size();
     bytes_.resize(before +
-                  static_cast<std::size_t>(reduction.folds * arch_.array_rows * arch_.array_cols));
+                  static_cast<std::size_t>(reduction.folds * blocks.size() * fold_bytes()));
     next_ = reinterpret_cast<std::int8_t*>(bytes_.data() + before);
-    const std::int64_t first_plane = g.planes_of(block, arch_).begin;
-    for (const WeightChunk& chunk : reduction.weights) pack_chunk(block, first_plane, chunk);
+    for (const WeightChunk& chunk : reduction.weights) pack_chunk(blocks, chunk);
   }
 
-  void pack_chunk(std::int64_t block, std::int64_t first_plane, const WeightChunk& chunk) {
+  void pack_chunk(const Range& blocks, const WeightChunk& chunk) {
     for (std::int64_t p = chunk.planes.begin; p < chunk.planes.end; ++p) {
-      if (p + kPlanesAtOnce <= chunk.planes.end && pack_planes(block, p)) {
+      if (p + kPlanesAtOnce <= chunk.planes.end && pack_planes(blocks, p)) {
         p += kPlanesAtOnce - 1;
         continue;
       }
       for (std::int64_t ky = chunk.kernel_rows.begin; ky < chunk.kernel_rows.end; ++ky) {
         for (std::int64_t kx = chunk.kernel_cols.begin; kx < chunk.kernel_cols.end; ++kx) {
-          if (planned_.geometry.is_identity) {
-            pack_identity_fold(block, first_plane + p);
-          } else {
-            pack_one(fold_weights(block, p, ky, kx));
+          for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
+            pack_fold_of(block, p, ky, kx);
+            next_ += fold_bytes();
           }
-          next_ += arch_.array_rows * arch_.array_cols;
         }
       }
     }
+  }
+
+  void pack_fold_of(std::int64_t block, std::int64_t plane, std::int64_t ky, std::int64_t kx) {
+    if (planned_.geometry.is_identity) {
+      return pack_identity_fold(block, planned_.geometry.planes_of(block, arch_).begin + plane);
+    }
+    const FoldWeights fold = fold_weights(block, plane, ky, kx);
+    return by_channel_ ? pack_by_channel(fold) : pack_one(fold);
   }
 
   std::int64_t columns_of(std::int64_t block) const {
@@ -118,12 +125,12 @@ class WeightPacker {
 
   // Packs several planes and returns true where pack_neighbouring_planes() can: those of a
   // flattened picture, channels first, are its neighbouring columns.
-  bool pack_planes(std::int64_t block, std::int64_t plane) {
-    if (!planned_.geometry.is_vector || planned_.geometry.is_identity ||
+  bool pack_planes(const Range& blocks, std::int64_t plane) {
+    if (!planned_.geometry.is_vector || planned_.geometry.is_identity || by_channel_ ||
         arch_.array_cols % kPlanesAtOnce != 0) {
       return false;
     }
-    const FoldWeights fold = fold_weights(block, plane, 0, 0);
+    const FoldWeights fold = fold_weights(blocks.begin, plane, 0, 0);
     if (!is_whole(fold)) return false;
     for (std::int64_t r = 0; r < fold.rows; ++r) {
       for (std::int64_t p = 1; p < kPlanesAtOnce; ++p) {
@@ -145,16 +152,28 @@ class WeightPacker {
     }
   }
 
+  // The weights of one output channel side by side, as they are in the layer.
+  void pack_by_channel(const FoldWeights& fold) {
+    for (std::int64_t c = 0; c < fold.columns; ++c) {
+      const std::int8_t* from = fold.from + c * fold.pitch;
+      for (std::int64_t r = 0; r < fold.rows; ++r) {
+        if (fold.depth[r] >= 0) next_[c * arch_.array_rows + r] = from[fold.depth[r]];
+      }
+    }
+  }
+
   void pack_identity_fold(std::int64_t block, std::int64_t plane) {
     for (std::int64_t r = 0; r < arch_.array_rows; ++r) {
       const std::int64_t c = plane * arch_.array_rows + r - block * arch_.array_cols;
-      if (c >= 0 && c < arch_.array_cols) next_[r * arch_.array_cols + c] = 1;
+      if (c < 0 || c >= arch_.array_cols) continue;
+      next_[by_channel_ ? c * arch_.array_rows + r : r * arch_.array_cols + c] = 1;
     }
   }
 
   const PlannedLayer& planned_;
   const ArchConfig& arch_;
   LoopNest nest_;
+  bool by_channel_;  // a fold's weights are [column][row], not [row][column]
   std::vector<std::int64_t> depth_;
   std::vector<std::byte> bytes_;
   std::int8_t* next_ = nullptr;

@@ -20,9 +20,10 @@ struct SpentWeights {
 // Is called for each part, in order, as soon as it has been packed.
 using OnSpentWeights = std::function<void(const SpentWeights&)>;
 
-// Folds one after the other, array_rows rows of array_cols bytes each, in the order in which the
-// layer's EXECUTE commands run them: column block, activation chunk, weight chunk, plane, kernel
-// row, kernel column. Rows beyond the depth and columns beyond the channels are 0.
+// Folds one after the other, in the order in which the layer's EXECUTE commands run them: block
+// group, activation chunk, plane, kernel row, kernel column, column block of the group. A fold is
+// array_rows rows of array_cols bytes; for input_stationary, array_cols columns of array_rows
+// bytes. Rows beyond the depth and columns beyond the channels are 0.
 DramSegment pack_weights(const PlannedLayer& planned, const ArchConfig& arch,
                          const OnSpentWeights& on_spent);
 

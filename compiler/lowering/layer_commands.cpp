@@ -6,7 +6,8 @@
 
 namespace qsim {
 
-Execute LayerCommands::execute(const Tile& tile, const ActChunk& chunk) const {
+Execute LayerCommands::execute(const Tile& tile, const ActChunk& chunk, Dataflow dataflow,
+                               std::int64_t blocks) const {
   const Range rows = g_.is_vector ? tile.conv_y : transfers_.resident_rows(tile, chunk.kernel_rows);
   const Range cols = g_.is_vector ? Range{0, 1} : transfers_.resident_cols(tile);
   Execute e;
@@ -23,8 +24,8 @@ Execute LayerCommands::execute(const Tile& tile, const ActChunk& chunk) const {
   e.out_rows = command_field(tile.conv_y.size());
   e.out_cols = command_field(tile.conv_x.size());
   e.pad_value = planned_.layer->pad_value;
-  e.dataflow = command_field(static_cast<int>(Dataflow::kWeightStationary));
-  e.blocks = 1;
+  e.dataflow = command_field(static_cast<int>(dataflow));
+  e.blocks = command_field(blocks);
   return e;
 }
 

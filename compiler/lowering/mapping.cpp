@@ -61,13 +61,13 @@ class FaultFinder {
 
   void check_counts() {
     const std::int64_t planes = g_.planes_of(0, arch_).size();
-    range("dataflow", static_cast<std::int64_t>(m_.dataflow), 0, 0, "weight_stationary alone");
     range("tile_rows", m_.tile_rows, 1, g_.out_rows, "the ofmap's rows");
     range("tile_cols", m_.tile_cols, 1, g_.out_cols, "the ofmap's columns");
     range("tiles_per_half", m_.tiles_per_half, 1, arch_.accumulator_half_words(),
           "the words of an accumulator half");
     range("halves_per_pass", m_.halves_per_pass, 1, kAccumulatorHalves, "the accumulator's halves");
-    range("blocks", m_.blocks, 1, most_blocks(), "the column blocks that one EXECUTE can take");
+    range("blocks", m_.blocks, 1, most_blocks(),
+          "more than 1 for input_stationary alone, and at most the layer's column blocks");
     range("act_planes", m_.act_planes, g_.granule_planes, round_up(planes, g_.granule_planes),
           "the planes of a channel block of DRAM, up to all of a column block", g_.granule_planes);
     range("act_kernel_rows", m_.act_kernel_rows, 1, g_.window.kernel_h, "the kernel's rows");
@@ -83,7 +83,8 @@ class FaultFinder {
   }
 
   std::int64_t most_blocks() const {
-    return m_.dataflow == Dataflow::kInputStationary && !g_.is_identity ? g_.column_blocks : 1;
+    if (m_.dataflow != Dataflow::kInputStationary || g_.is_identity) return 1;
+    return std::min(g_.column_blocks, max_of<Execute>("blocks"));
   }
 
   void check_memories() {
@@ -176,7 +177,7 @@ MemoryParts memory_parts(const LayerGeometry& g, const Mapping& m, const ArchCon
   parts.act_slot_words = g.is_vector
                              ? size.conv_rows * planes
                              : size.in_rows * size.in_cols * round_up(planes, g.granule_planes);
-  parts.weight_slot_words = std::min(m.weight_folds, act_folds) * m.blocks * fold_words(arch);
+  parts.weight_slot_words = std::min(m.weight_folds, act_folds) * m.blocks * arch.fold_words();
   parts.psum_words = size.conv_rows * size.conv_cols * m.blocks;
   parts.output_words = m.tile_rows * m.tile_cols;
   return parts;
@@ -188,6 +189,9 @@ std::string short_text(const LayerGeometry& g, const Mapping& m, const ArchConfi
   std::string text = std::to_string(m.tile_rows) + "x" + std::to_string(m.tile_cols) + " x" +
                      std::to_string(g.column_blocks) +
                      (g.column_blocks == 1 ? " block" : " blocks");
+  if (m.dataflow != Dataflow::kWeightStationary) {
+    text = (m.dataflow == Dataflow::kOutputStationary ? "os " : "is ") + text;
+  }
   if (reduction.acts.size() > 1) text += ", " + std::to_string(reduction.acts.size()) + " acts";
   if (reduction.weights.size() > 1) {
     text += ", " + std::to_string(reduction.weights.size()) + " weights";

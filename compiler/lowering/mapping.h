@@ -24,9 +24,6 @@ struct MemoryParts {
   std::int64_t output_words = 1;  // of the output scratchpad: one psum tile, one block
 };
 
-// Words of the weight scratchpad that a fold takes.
-inline std::int64_t fold_words(const ArchConfig& arch) { return arch.fold_words(); }
-
 // What is wrong with a mapping: a field and its value, and what is allowed.
 struct MappingFault {
   std::string_view field;

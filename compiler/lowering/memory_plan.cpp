@@ -60,7 +60,9 @@ Mapping mapping_for(const FusedLayer& layer, const LayerGeometry& geometry, cons
     throw_bad_input(in_front(place) + "the mapping does not fit layer '" + echoed(layer.name) +
                     "': " + fault_text(*fault));
   }
-  return mapping_of(geometry, choose_tiling(layer, geometry, arch), arch);
+  Mapping mapping = mapping_of(geometry, choose_tiling(layer, geometry, arch), arch);
+  mapping.dataflow = options.dataflow.value_or(mapping.dataflow);
+  return mapping;
 }
 
 }  // namespace

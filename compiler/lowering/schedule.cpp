@@ -121,7 +121,8 @@ void Schedule::enter_set(const Pass& pass) {
 void Schedule::add_execute(const Step& step) {
   const auto tile = static_cast<std::size_t>(step.tile);
   if (&step.weight == &step.pass.reduction->weights[step.act.first_weight]) {
-    executes_[tile] = commands_.execute(tiles_[tile], step.act);
+    executes_[tile] =
+        commands_.execute(tiles_[tile], step.act, nest_.mapping().dataflow, step.pass.blocks);
   }
   Execute execute = executes_[tile];
   commands_.set_weights(execute, step.act, step.weight,

@@ -67,6 +67,24 @@ TEST_F(MappingOption, AGivenMappingRunsAndIsReportedFieldByField) {
   EXPECT_EQ(run("export-vectors --mapping m.yaml --out vectors").exit_code, 0);
 }
 
+TEST_F(MappingOption, ADataflowIsThatOfEveryLayerWhoseMappingIsChosen) {
+  folder_.write("m.yaml", file());
+  for (const auto& [word, dataflow] :
+       {std::pair("os", "output_stationary"), std::pair("input_stationary", "input_stationary")}) {
+    const std::string options = "--mapping m.yaml --dataflow " + std::string(word);
+    ASSERT_EQ(run("run " + options + " --json r.json").exit_code, 0);
+    const Json layers = Json::parse(read_file(folder_ / "r.json"))["layers"];
+    EXPECT_EQ(layers[0]["dataflow"], dataflow);
+    EXPECT_EQ(layers[0]["mapping_fields"]["dataflow"], dataflow);
+    EXPECT_EQ(layers[1]["dataflow"], "weight_stationary");  // as the file says
+    EXPECT_EQ(run("verify " + options).exit_code, 0);
+  }
+  expect_error(folder_, "run --model small.yaml --dataflow sw", 2,
+               "--dataflow: found 'sw'; allowed: ws, os, is, weight_stationary");
+  expect_error(folder_, "verify --seeds 3 --dataflow os", 2,
+               "--seeds makes its own layers; leave out --dataflow");
+}
+
 TEST_F(MappingOption, WhatDoesNotFitIsRefusedAtItsPlace) {
   expect_refused(file("", "secnd"),
                  "m.yaml:6:11: the program has no layer 'secnd'; did you mean 'second'?");

@@ -1,6 +1,8 @@
 // Random valid mappings of a layer, for tests.
 #pragma once
 
+#include <algorithm>
+
 #include "compiler/lowering/layer_geometry.h"
 #include "compiler/lowering/mapping.h"
 #include "core/random.h"
@@ -17,6 +19,10 @@ inline Mapping random_mapping(const LayerGeometry& g, const ArchConfig& arch,
     // Small layers on large memories: mostly tiles that are not the smallest.
     m.tile_rows = random.chance(0.3) ? g.out_rows : up_to(g.out_rows);
     m.tile_cols = random.chance(0.3) ? g.out_cols : up_to(g.out_cols);
+    m.dataflow = static_cast<Dataflow>(random.uniform(0, 2));
+    if (m.dataflow == Dataflow::kInputStationary && !g.is_identity && random.chance(0.7)) {
+      m.blocks = up_to(std::min<std::int64_t>(g.column_blocks, 6));
+    }
     m.batch_inner = random.chance(0.5);
     m.tiles_per_half = random.chance(0.5) ? 1 : up_to(4);
     m.halves_per_pass = up_to(2);

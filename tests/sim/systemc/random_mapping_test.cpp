@@ -20,11 +20,15 @@ namespace {
 // What distinguishes mappings, counted so that the test can say what it has seen.
 struct Seen {
   int mappings = 0, layers = 0, several_tiles = 0, two_halves = 0, blocks_outer = 0;
+  int output_stationary = 0, input_stationary = 0, several_blocks = 0;
   int acts_resident = 0, weights_resident = 0, release = 0, batch_inner = 0, first_chunk = 0;
   std::int64_t commands = 0;
 
   void note(const Mapping& m) {
     ++layers;
+    output_stationary += m.dataflow == Dataflow::kOutputStationary ? 1 : 0;
+    input_stationary += m.dataflow == Dataflow::kInputStationary ? 1 : 0;
+    several_blocks += m.blocks > 1 ? 1 : 0;
     several_tiles += m.tiles_per_half > 1 ? 1 : 0;
     two_halves += m.halves_per_pass > 1 ? 1 : 0;
     blocks_outer += m.order == LoopOrder::kBlocksOuter ? 1 : 0;
@@ -125,8 +129,9 @@ TEST(RandomMapping, ProgramsGiveTheGoldensBytesAndTheCostThatWasPredicted) {
   EXPECT_GE(seen.mappings, 750);
   for (const int count :
        {seen.several_tiles, seen.two_halves, seen.blocks_outer, seen.acts_resident,
-        seen.weights_resident, seen.release, seen.batch_inner, seen.first_chunk}) {
-    EXPECT_GE(count, 60);
+        seen.weights_resident, seen.release, seen.batch_inner, seen.first_chunk,
+        seen.output_stationary, seen.input_stationary, seen.several_blocks}) {
+    EXPECT_GE(count, 30);
   }
 }
 

@@ -1,0 +1,149 @@
+// The loop nest: every mapping works on every fold of every psum exactly once, and what it counts
+// and numbers is what it visits.
+#include "compiler/lowering/loop_nest.h"
+
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "compiler/lowering/memory_plan.h"
+#include "compiler/passes/passes.h"
+#include "compiler/workload/random_layer.h"
+#include "tests/compiler/graph_builder.h"
+#include "tests/compiler/random_mapping.h"
+
+namespace qsim {
+namespace {
+
+struct Case {
+  ArchConfig arch;
+  LayerGeometry geometry;
+  Mapping mapping;
+};
+
+Case random_case(std::uint64_t seed) {
+  Random random(seed);
+  const std::int64_t sizes[] = {4, 8, 16};
+  Case c;
+  c.arch = testing::small_arch(sizes[random.uniform(0, 2)], sizes[random.uniform(0, 2)]);
+  c.arch.act_scratchpad_kib = 16;
+  const RandomLayer made = make_random_layer(seed, c.arch);
+  const std::vector<FusedLayer> layers = fuse_layers(made.graph);
+  const PlannedLayer planned = plan_memory(layers, c.arch).layers[0];
+  c.geometry = planned.geometry;
+  c.mapping = testing::random_mapping(c.geometry, c.arch, planned.mapping, random);
+  return c;
+}
+
+// Counts what the steps of a nest say.
+struct Visited {
+  CommandCounts counts;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> folds;  // of tile and block
+  std::set<std::int64_t> acts, weights;                                 // in use
+
+  void step(const Step& step, const Mapping& mapping) {
+    EXPECT_EQ(step.index, counts.executes++);
+    use(acts, counts.act_loads, step.act_load, step.first_use_of_act, step.last_use_of_act);
+    use(weights, counts.weight_loads, step.weight_load, step.first_use_of_weight,
+        step.last_use_of_weight);
+    if (step.starts_turn) ++counts.turns;
+    EXPECT_EQ(step.starts_turn && step.turn + 1 != counts.turns, false);
+    EXPECT_LT(step.turn, counts.turns);
+    EXPECT_LT(step.tile_of_half, mapping.tiles_per_half);
+    for (std::int64_t b = 0; b < step.pass.blocks; ++b) {
+      std::int64_t& done = folds[{step.pass.first_tile + step.tile, step.pass.first_block + b}];
+      EXPECT_EQ(step.first_of_psums, done == 0);
+      EXPECT_EQ(step.weight.first_fold, done);  // in the order in which they are packed
+      done += step.weight.folds();
+    }
+  }
+
+  static void use(std::set<std::int64_t>& in_use, std::int64_t& loads, std::int64_t load,
+                  bool is_first, bool is_last) {
+    if (is_first) {
+      EXPECT_EQ(load, loads++);
+      in_use.insert(load);
+    }
+    EXPECT_TRUE(in_use.contains(load));
+    if (is_last) in_use.erase(load);
+  }
+};
+
+TEST(LoopNest, WorksOnEveryFoldOfEveryPsumOnceAndCountsWhatItVisits) {
+  std::int64_t steps = 0;
+  for (std::uint64_t seed = 1; seed <= 400 && !::testing::Test::HasFailure(); ++seed) {
+    const Case c = random_case(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + mapping_text(c.mapping));
+    const LoopNest nest(c.geometry, c.mapping, c.arch);
+    Visited visited;
+    nest.for_each_step([&](const Step& step) { visited.step(step, c.mapping); });
+    const CommandCounts counts = nest.counts();
+    EXPECT_EQ(counts.executes, visited.counts.executes);
+    EXPECT_EQ(counts.act_loads, visited.counts.act_loads);
+    EXPECT_EQ(counts.weight_loads, visited.counts.weight_loads);
+    EXPECT_EQ(counts.turns, visited.counts.turns);
+    EXPECT_EQ(counts.posts, nest.tiles() * c.geometry.column_blocks);
+    EXPECT_TRUE(visited.acts.empty() && visited.weights.empty()) << "chunks stay in use";
+    EXPECT_EQ(std::ssize(visited.folds), counts.posts);
+    const Window& window = c.geometry.window;
+    for (const auto& [group, folds] : visited.folds) {
+      EXPECT_EQ(folds, c.geometry.planes_of(group.second, c.arch).size() * window.kernel_h *
+                           window.kernel_w);
+    }
+    steps += counts.executes;
+  }
+  EXPECT_GE(steps, 10000);
+}
+
+TEST(LoopNest, PsumTilesCoverTheOfmapOnce) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    const Case c = random_case(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + mapping_text(c.mapping));
+    const LoopNest nest(c.geometry, c.mapping, c.arch);
+    std::set<std::array<std::int64_t, 3>> seen;
+    std::int64_t positions = 0;
+    for (std::int64_t t = 0; t < nest.tiles(); ++t) {
+      const Tile tile = nest.tile(t);
+      for (auto y = tile.out_y.begin; y < tile.out_y.end; ++y) {
+        for (auto x = tile.out_x.begin; x < tile.out_x.end; ++x, ++positions) {
+          seen.insert({tile.picture, y, x});
+        }
+      }
+    }
+    EXPECT_EQ(positions, c.geometry.pictures * c.geometry.out_rows * c.geometry.out_cols);
+    EXPECT_EQ(std::ssize(seen), positions);
+  }
+}
+
+// The cursors over LOADs name each with the step that is the first to use it.
+TEST(LoopNest, LoadsComeInTheOrderOfTheStepsThatNeedThem) {
+  for (std::uint64_t seed = 1; seed <= 200 && !::testing::Test::HasFailure(); ++seed) {
+    const Case c = random_case(seed);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + mapping_text(c.mapping));
+    const LoopNest nest(c.geometry, c.mapping, c.arch);
+    ActLoads acts(nest);
+    WeightLoads weights(nest);
+    nest.for_each_step([&](const Step& step) {
+      if (step.first_use_of_act) {
+        ASSERT_FALSE(acts.at_end());
+        EXPECT_EQ(acts.needed_by(), step.index);
+        EXPECT_EQ(acts.number(), step.act_load);
+        EXPECT_EQ(acts.tile(), step.pass.first_tile + step.tile);
+        EXPECT_EQ(&acts.chunk(), &step.act);
+        acts.next();
+      }
+      if (step.first_use_of_weight) {
+        ASSERT_FALSE(weights.at_end());
+        EXPECT_EQ(weights.needed_by(), step.index);
+        EXPECT_EQ(weights.number(), step.weight_load);
+        EXPECT_EQ(&weights.chunk(), &step.weight);
+        weights.next();
+      }
+    });
+    EXPECT_TRUE(acts.at_end() && weights.at_end());
+  }
+}
+
+}  // namespace
+}  // namespace qsim
