@@ -28,6 +28,8 @@ ExitCode run(Context& context) {
       return run_command(context);
     case CommandName::kVerify:
       return verify_command(context);
+    case CommandName::kExplain:
+      return explain_command(context);
     case CommandName::kCompile:
       return compile_command(context);
     case CommandName::kInspect:

@@ -134,7 +134,10 @@ std::string megabytes(std::uint64_t bytes) {
   return value < 999.9995 ? format("%.3f", value) : format("%.0f", value);
 }
 
-std::string percent(double share) { return format("%.1f%%", 100.0 * share); }
+std::string percent(double share) {
+  const double value = 100.0 * share;
+  return format("%.1f%%", value < 0 && value > -0.05 ? 0.0 : value);
+}
 
 std::string tenths_text(std::int64_t tenths) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + "%";

@@ -33,7 +33,7 @@ std::string short_operation(std::string_view operation);
 std::string with_thousands(std::uint64_t number);  // 1,234,567
 std::string with_thousands(std::int64_t number);
 std::string megabytes(std::uint64_t bytes);    // 1234567 -> "1.235"; from 1,000 MB on "1235"
-std::string percent(double share);             // 0.9731 -> "97.3%"
+std::string percent(double share);             // 0.9731 -> "97.3%"; never "-0.0%"
 std::string tenths_text(std::int64_t tenths);  // 973 -> "97.3%"
 std::string seconds_text(double seconds);      // "12.3 ms"
 

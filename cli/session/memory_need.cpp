@@ -142,6 +142,15 @@ MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Opt
   return need;
 }
 
+// The graph is kept for the next change while a program is made and run.
+MemoryNeed need_of_explain(const Graph& graph, const ArchConfig& arch) {
+  const ProgramSizes program = program_sizes(graph, arch);
+  MemoryNeed need;
+  need.program = program.constant_bytes +
+                 program.commands * (kCommandBytes + std::max(kTimesBytes, kVerifierBytes));
+  return need;
+}
+
 // The interpreter and the SystemC engine have a DRAM each; the whole image is kept from before and
 // after the run.
 MemoryNeed need_of_export_vectors(const Graph& graph, const ArchConfig& arch,
@@ -175,6 +184,8 @@ MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options
       return need_of_run(graph, arch, options);
     case CommandName::kVerify:
       return need_of_verify(graph, arch, options);
+    case CommandName::kExplain:
+      return need_of_explain(graph, arch);
     case CommandName::kCompile:
       return need_of_compile(graph, arch, options);
     case CommandName::kExportVectors:

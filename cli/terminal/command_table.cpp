@@ -9,10 +9,12 @@
 namespace qsim {
 namespace {
 
-constexpr std::array<CommandRow, 9> kCommands = {{
+constexpr std::array<CommandRow, 10> kCommands = {{
     {CommandName::kRun, "run", "simulate a model on an input and compare it with golden"},
     {CommandName::kVerify, "verify",
      "compare engines with golden, layer by layer and byte by byte"},
+    {CommandName::kExplain, "explain",
+     "say what limits a layer, and what doubling each resource gains"},
     {CommandName::kCompile, "compile", "translate a model to a program and write it as text"},
     {CommandName::kInspect, "inspect",
      "show what a program, model, workload, trace or config contains"},

@@ -159,6 +159,12 @@ void add_verify_options(CLI::App& app, Options& options) {
                "spread the layers of --seeds over all shipped configs");
 }
 
+void add_explain_options(CLI::App& app, Options& options) {
+  add_model_options(app, options);
+  app.add_option("--layer", options.layer, "explain this layer (default: the whole network)")
+      ->type_name("NAME");
+}
+
 void add_compile_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_mapping_option(app, options);
@@ -232,6 +238,8 @@ void add_options(CLI::App& app, Options& options) {
       return add_run_options(app, options);
     case CommandName::kVerify:
       return add_verify_options(app, options);
+    case CommandName::kExplain:
+      return add_explain_options(app, options);
     case CommandName::kCompile:
       return add_compile_options(app, options);
     case CommandName::kInspect:

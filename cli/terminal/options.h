@@ -14,6 +14,7 @@ inline constexpr std::int64_t kGoldenBatch = 32;  // --batch of golden run and g
 enum class CommandName : std::uint8_t {
   kRun,
   kVerify,
+  kExplain,
   kCompile,
   kInspect,
   kExportVectors,
@@ -32,7 +33,8 @@ struct Options {
   std::string json;  // a file, "-" for stdout, "" for none
   bool quiet = false;
 
-  // What to run: run, verify, golden run; --model and --batch also compile and golden bench.
+  // What to run: run, verify, golden run; --model and --batch also explain, compile and golden
+  // bench.
   std::string model;  // "": the config's
   std::string input;  // "": the config's, or the workload's or trace's own
   std::optional<std::int64_t> index;
@@ -50,6 +52,9 @@ struct Options {
   bool no_verify = false;
   std::string out;
   std::string dump_layers;
+
+  // explain
+  std::string layer;  // "": the whole network
 
   // verify
   std::vector<std::string> engines = {"interpreter", "systemc"};

@@ -35,6 +35,7 @@ const std::vector<NumberOption>& number_options() {
       {{"verify"}, "--images", "1 to 1048576", images},
       {{"verify"}, "--seed", "0 to 18446744073709551615", seed},
       {{"verify"}, "--seeds", "1 to 1073741824", seeds},
+      {{"explain"}, "--batch", "1 to 1048576", batch},
       {{"compile"}, "--batch", "1 to 1048576", batch},
       {{"export-vectors", "--out", "v"}, "--batch", "1 to 1048576", batch},
       {{"export-vectors", "--out", "v"}, "--index", "0 to 1073741824", index_of},
@@ -82,7 +83,7 @@ TEST(NumberOptions, OfEveryCommandRefuseAllElseAndSayWhatIsAllowed) {
 TEST(NumberOptions, AreAllThatHelpListsAsNumbers) {
   const TestFolder folder;
   std::size_t listed = 0;
-  for (const char* command : {"run", "verify", "compile", "inspect", "export-vectors",
+  for (const char* command : {"run", "verify", "explain", "compile", "inspect", "export-vectors",
                               "golden info", "golden run", "golden bench", "doctor"}) {
     const std::string help = run_qsim(folder, std::string(command) + " --help").out;
     EXPECT_EQ(help.find("INT"), std::string::npos) << help;

@@ -57,10 +57,12 @@ TEST_F(EveryOption, OfVerifyIsTaken) {
   expect_taken("verify --seeds 3 --all-configs");
 }
 
-TEST_F(EveryOption, OfCompileAndInspectIsTaken) {
+TEST_F(EveryOption, OfCompileExplainAndInspectIsTaken) {
   expect_taken(
       "compile --config pe4x4 --model n.yaml --batch 2 --json c.json --quiet "
       "--out n.qprog");
+  expect_taken(
+      "explain --config pe4x4 --model n.yaml --batch 2 --layer last --json x.json --quiet");
   expect_taken("inspect n.qprog --commands --json i.json --quiet --config pe4x4");
 }
 
@@ -78,14 +80,14 @@ TEST_F(EveryOption, OfGoldenIsTaken) {
 }
 
 TEST_F(EveryOption, WithAWrongValueIsRefused) {
-  const std::string configs_and_json[] = {"run",          "verify",      "compile",
-                                          "inspect vgg8", "golden info", "golden run",
-                                          "golden bench", "doctor",      "export-vectors --out v"};
+  const std::string configs_and_json[] = {
+      "run",         "verify",     "compile",      "explain", "inspect vgg8",
+      "golden info", "golden run", "golden bench", "doctor",  "export-vectors --out v"};
   for (const std::string& command : configs_and_json) {
     expect_refused(command, "--config no-such");
     expect_refused(command, "--json none/there.json");
   }
-  for (const char* command : {"run", "verify", "compile", "export-vectors --out v"}) {
+  for (const char* command : {"run", "verify", "compile", "explain", "export-vectors --out v"}) {
     expect_refused(command, "--model no-such");
     expect_refused(command, "--batch 0");
   }

@@ -19,8 +19,8 @@ TEST(CommandLine, HelpListsTheCommandsAndEachCommandListsItsOptions) {
   const TestFolder folder;
   const Outcome top = run_qsim(folder, "--help");
   EXPECT_EQ(top.exit_code, 0);
-  for (const char* command : {"run", "verify", "compile", "inspect", "golden info", "golden run",
-                              "golden bench", "doctor"}) {
+  for (const char* command : {"run", "verify", "explain", "compile", "inspect", "golden info",
+                              "golden run", "golden bench", "doctor"}) {
     EXPECT_NE(top.out.find(std::string("\n  ") + command + " "), std::string::npos) << command;
     const Outcome help = run_qsim(folder, std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
@@ -79,7 +79,7 @@ TEST(CommandLine, UnknownOptionNamesTheNearestRightOne) {
 TEST(CommandLine, UnknownCommandNamesTheNearestRightOne) {
   expect_usage_error("verfy", "unknown command 'verfy'; did you mean 'verify'?");
   expect_usage_error("profile",
-                     "unknown command 'profile'. Commands: run, verify, compile, inspect, "
+                     "unknown command 'profile'. Commands: run, verify, explain, compile, inspect, "
                      "export-vectors, golden, ");
   expect_usage_error("--config pe4x4 sweep", "unknown command 'sweep'");
   expect_usage_error("help", "unknown command 'help'; did you mean '--help'? Commands: run, ");

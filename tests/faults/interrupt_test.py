@@ -19,6 +19,7 @@ LINE = re.compile(r"qsim: interrupted(: .*)?; kept: (.*)\n$")
 # What takes long by itself: more work than a test's time has room for. It ends because it is interrupted.
 LONG = [["verify", "--seeds", "1000000", "--engines", "interpreter"],
         ["golden", "bench", "--model", "vgg16", "--runs", "100000", "--backend", "cpu"],
+        ["explain", "--model", "vgg16", "--batch", "16", "--config", "pe4x4"],
         ["run", "--model", "vgg16", "--batch", "8", "--engine", "interpreter", "--config", "pe4x4"]]
 # What hangs, and which of them the process waits for, but not for long (docs/reference/limits.md).
 HANGING = [("write", 1), ("write", 4), ("fsync", 2), ("open", 5), ("open", 8), ("rename", 1), ("rename", 3)]

@@ -121,7 +121,7 @@ layers:
 JUDGED = [(words.split(), None) for words in (
     "run --model alexnet", "run --model alexnet --batch 8", "run --model alexnet --no-verify",
     "run --model alexnet --no-data", "run --model alexnet --dump-layers d", "verify --model alexnet",
-    "compile --model alexnet", "compile --model alexnet --out p", "export-vectors --model alexnet --out v",
+    "explain --model alexnet", "compile --model alexnet", "compile --model alexnet --out p", "export-vectors --model alexnet --out v",
     "golden run --model alexnet --images 1")] + [
     (["run", "--config", "tpu128x128"], WIDE), (["run", "--config", "tpu128x128", "--engine", "interpreter"], WIDE),
     (["verify", "--config", "tpu128x128"], WIDE), (["run", "--config", "pe4x4"], MANY_COMMANDS),

@@ -48,6 +48,12 @@ TEST(TextTable, MegabytesHaveSevenCharactersAtMostUpToATerabyte) {
   EXPECT_EQ(megabytes(999'999'000'000), "999999");
 }
 
+TEST(TextTable, PercentHasNoNegativeZero) {
+  EXPECT_EQ(percent(-0.0004), "0.0%");
+  EXPECT_EQ(percent(-0.0006), "-0.1%");
+  EXPECT_EQ(percent(-0.626), "-62.6%");
+}
+
 TEST(TextTable, NoLineIsWiderThanTheLimitAndNumbersAreNeverCut) {
   TextTable table;
   table.columns = {{"layer"}, {"mapping"}, {"cycles", true, false}};

@@ -30,6 +30,7 @@ COMMANDS = (
     ["run", "--model", "n.yaml", "--no-data", "--engine", "recurrence"],
     ["verify", "--model", "n.yaml", "--batch", "2", "--json", "-"],
     ["verify", "--seeds", "12", "--seed", "5", "--all-configs", "--json", "-"],
+    ["explain", "--model", "n.yaml", "--layer", "last", "--json", "-"],
     ["compile", "--model", "n.yaml", "--out", "n.qprog", "--json", "c.json"],
     ["inspect", "n.qprog", "--commands", "--json", "-"],
     ["export-vectors", "--model", "n.yaml", "--out", "vectors", "--config", "pe4x4"],

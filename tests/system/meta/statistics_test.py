@@ -63,6 +63,7 @@ RUNS = (
 )
 OTHERS = (
     ["verify", "--model", "n.yaml"], ["verify", "--model", "trace"], ["verify", "--seeds", "3"],
+    ["explain", "--model", "n.yaml", "--layer", "last"], ["explain", "--model", "n.yaml", "--config", "fast.yaml"],
     ["compile", "--model", "n.yaml", "--out", "n.qprog"], ["inspect", "n.qprog"],
     ["inspect", "n.yaml"], ["inspect", "vgg8-cifar10"], ["inspect", "pe4x4"], ["inspect", "trace"],
     ["export-vectors", "--model", "n.yaml", "--out", "v"], ["golden", "info"],

@@ -1,0 +1,165 @@
+// `qsim explain`: what limits a layer or the network, in words, and what doubling each resource of
+// the accelerator gains. In time alone: no data is moved, nothing is compared.
+#include <algorithm>
+
+#include "cli/commands/commands.h"
+#include "cli/session/engines.h"
+#include "cli/session/model_source.h"
+#include "cli/session/what_if.h"
+#include "core/printable.h"
+#include "files/yaml.h"
+#include "report/limit_words.h"
+#include "report/run_report.h"
+
+namespace qsim {
+namespace {
+
+constexpr const char* kTimeEngine = "systemc";
+
+// What is explained: a program layer, or the whole run.
+struct Subject {
+  std::optional<std::size_t> layer;
+  std::string name;  // "" for the run
+
+  std::uint64_t cycles(const ResourceChange& change) const {
+    return layer ? change.layer_cycles[*layer] : change.total_cycles;
+  }
+};
+
+[[noreturn]] void unknown_layer(const std::string& name, const std::string& model,
+                                const Graph& graph) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const Layer& layer : graph.layers) {
+    names.push_back(layer.name);
+    list += (list.empty() ? "" : ", ") + echoed(layer.name);
+  }
+  const std::string nearest(nearest_name(name, names));
+  const std::string hint = nearest.empty() ? "." : "; did you mean '" + echoed(nearest) + "'?";
+  throw_bad_input("--layer '" + name + "' is not a layer of '" + echoed(model) + "'" + hint +
+                  " Its layers: " + list);
+}
+
+// The program layer that a graph layer of this name runs in.
+Subject subject_of(const std::string& name, const std::string& model, const Graph& graph,
+                   const Program& program) {
+  if (name.empty()) return {};
+  const auto found = std::find_if(graph.layers.begin(), graph.layers.end(),
+                                  [&](const Layer& layer) { return layer.name == name; });
+  if (found == graph.layers.end()) unknown_layer(name, model, graph);
+  const auto index = static_cast<std::int32_t>(found - graph.layers.begin());
+  // The ofmap of a program layer is the output of the last graph layer that runs in it.
+  const auto runs_in =
+      std::find_if(program.layers.begin(), program.layers.end(),
+                   [&](const ProgramLayer& layer) { return layer.graph_layer >= index; });
+  QSIM_CHECK(runs_in != program.layers.end(), "layer '" + name + "' runs in no program layer");
+  return {static_cast<std::size_t>(runs_in - program.layers.begin()), runs_in->name};
+}
+
+SheetTable path_table(const LayerTiming& timing) {
+  SheetTable table{"critical_path", {"part", "cycles", "share"}, {}};
+  for (std::size_t p = 0; p < kPathParts; ++p) {
+    const std::uint64_t cycles = timing.critical_path[p];
+    if (cycles == 0) continue;
+    table.rows.push_back({std::string(kPathPartNames[p]), static_cast<std::int64_t>(cycles),
+                          static_cast<double>(cycles) / static_cast<double>(timing.cycles)});
+  }
+  return table;
+}
+
+// The changes that can run, those that save most first.
+std::vector<ResourceChange> best_first(std::vector<ResourceChange> changes,
+                                       const Subject& subject) {
+  std::erase_if(changes, [](const ResourceChange& change) { return !change.refusal.empty(); });
+  std::stable_sort(changes.begin(), changes.end(), [&](const auto& a, const auto& b) {
+    return subject.cycles(a) < subject.cycles(b);
+  });
+  return changes;
+}
+
+SheetTable changes_table(const std::vector<ResourceChange>& changes, const Subject& subject,
+                         std::uint64_t before) {
+  SheetTable table{
+      "changes", {"resource", "from", "to", "cycles", "saved_cycles", "saved_share"}, {}};
+  for (const ResourceChange& change : changes) {
+    const std::uint64_t cycles = subject.cycles(change);
+    const std::int64_t saved = saved_cycles(before, cycles);
+    table.rows.push_back({change.field, change.from, change.to, static_cast<std::int64_t>(cycles),
+                          saved, static_cast<double>(saved) / static_cast<double>(before)});
+  }
+  return table;
+}
+
+SheetTable refusals_table(const std::vector<ResourceChange>& changes) {
+  SheetTable table{"not_possible", {"resource", "from", "to", "reason"}, {}};
+  for (const ResourceChange& change : changes) {
+    if (change.refusal.empty()) continue;
+    table.rows.push_back({change.field, change.from, change.to, change.refusal});
+  }
+  return table;
+}
+
+SheetTable words_table(const Subject& subject, const LayerTiming& timing, const ArchConfig& config,
+                       const std::vector<ResourceChange>& changes) {
+  SheetTable table{"in_words", {"sentence"}, {}};
+  const std::string name = subject.layer ? echoed(subject.name) : "The network";
+  table.rows.push_back({limit_words(name, timing, config)});
+  if (changes.empty()) return table;
+  const std::int64_t saved = saved_cycles(timing.cycles, subject.cycles(changes.front()));
+  table.rows.push_back({gain_words(changes.front(), saved, timing.cycles)});
+  if (subject.cycles(changes.back()) > timing.cycles) {
+    table.rows.push_back(
+        {std::string("A negative saving means that it takes longer with the change: the compiler "
+                     "may choose other tiles, and a larger array may have more idle lanes and "
+                     "bubbles.")});
+  }
+  return table;
+}
+
+// The run on the accelerator as it is. The program is freed before the changes are run.
+struct Now {
+  Subject subject;
+  LayerTiming timing;  // of the subject
+  std::uint64_t total_cycles = 0;
+};
+
+Now run_now(Engine& engine, const Model& model, const ArchConfig& config, const Options& options) {
+  const TimedRun run = run_in_time(engine, model.name, model.graph, config, options);
+  RunReport report;
+  add_layers(report, run.program, run.result);
+  Now now;
+  now.subject = subject_of(options.layer, model.name, model.graph, run.program);
+  const std::optional<std::size_t> layer = now.subject.layer;
+  now.timing = *(layer ? report.layers[*layer] : report.total).timing;
+  now.total_cycles = report.total.timing->cycles;
+  return now;
+}
+
+}  // namespace
+
+ExitCode explain_command(Context& context) {
+  const Options& options = context.options();
+  const ArchConfig config = load_config(options);
+  const Model model = load_model(options, config);
+  const std::unique_ptr<Engine> engine = make_engine(kTimeEngine);
+  const auto [subject, timing, total_cycles] = run_now(*engine, model, config, options);
+  const std::vector<ResourceChange> all =
+      run_with_changes(*engine, model.name, model.graph, config, context);
+  const std::vector<ResourceChange> changes = best_first(all, subject);
+
+  Sheet sheet;
+  sheet.schema = "qsim.explain/1";
+  sheet.add("model", model.name);
+  sheet.add("config", config.name);
+  sheet.add("layer", subject.name);
+  sheet.add("cycles", static_cast<std::int64_t>(timing.cycles));
+  sheet.add("share", static_cast<double>(timing.cycles) / static_cast<double>(total_cycles));
+  sheet.add("limited_by", std::string(timing.limited_by.name));
+  sheet.add("limiter_busy", timing.limiter_busy);
+  sheet.tables = {words_table(subject, timing, config, changes), path_table(timing),
+                  changes_table(changes, subject, timing.cycles), refusals_table(all)};
+  context.print(sheet);
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim
