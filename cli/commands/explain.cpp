@@ -14,7 +14,7 @@
 namespace qsim {
 namespace {
 
-constexpr const char* kTimeEngine = "systemc";
+constexpr const char* kTimeEngine = "recurrence";
 
 // What is explained: a program layer, or the whole run.
 struct Subject {
