@@ -1,5 +1,7 @@
 #include "report/limit_words.h"
 
+#include <array>
+
 #include "report/text_table.h"
 
 namespace qsim {
@@ -40,6 +42,28 @@ std::string reason(const LayerTiming& timing) {
          " its commands wait for the latency of DRAM or of a pipeline, one after the other";
 }
 
+// Where another unit is busy in two thirds of the cycles, nothing that helps the limiter alone can
+// take a third off.
+std::string next_limit(const LayerTiming& timing) {
+  constexpr std::array<const char*, kUnits> kNames = {"the read bus", "the array", "POST",
+                                                      "the write bus"};
+  constexpr std::array<Unit, kLimiters> kUnitOf = {Unit::kExecute, Unit::kLoad, Unit::kStore,
+                                                   Unit::kPost, Unit::kPost};
+  const Limiter limiter = timing.limited_by.limiter;
+  std::size_t next = kUnits;
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const bool limits = limiter != Limiter::kDependence &&
+                        static_cast<Unit>(u) == kUnitOf[static_cast<std::size_t>(limiter)];
+    if (limits || 3 * timing.busy.units[u] <= 2 * timing.cycles) continue;
+    if (next == kUnits || timing.busy.units[u] > timing.busy.units[next]) next = u;
+  }
+  if (next == kUnits) return "";
+  return std::string(" Next comes ") + kNames[next] + ", occupied in " +
+         percent(static_cast<double>(timing.busy.units[next]) /
+                 static_cast<double>(timing.cycles)) +
+         " of these cycles.";
+}
+
 }  // namespace
 
 std::string limit_words(const std::string& subject, const LayerTiming& timing,
@@ -51,7 +75,7 @@ std::string limit_words(const std::string& subject, const LayerTiming& timing,
     words += " Each beat moves one word of " + std::to_string(word.bytes) + " bytes (" +
              word.field + "), so a wider bus alone moves no more.";
   }
-  return words;
+  return words + next_limit(timing);
 }
 
 std::int64_t saved_cycles(std::uint64_t before, std::uint64_t after) {

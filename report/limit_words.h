@@ -10,7 +10,8 @@ namespace qsim {
 
 // "conv1 takes 403,188 cycles and is limited by the write bus: STOREs occupy it in 99.6% of these
 // cycles." `subject` begins the sentence. On a bus that no beat fills, because the words of the
-// memory at the other end are no wider, another sentence says so.
+// memory at the other end are no wider, another sentence says so; and another names the busiest of
+// the other units that are occupied in more than two thirds of the cycles.
 std::string limit_words(const std::string& subject, const LayerTiming& timing,
                         const ArchConfig& arch);
 

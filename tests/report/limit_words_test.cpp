@@ -62,6 +62,25 @@ TEST(LimitWords, SayThatABusIsWiderThanTheWordsItCarries) {
   EXPECT_FALSE(ends_with(words("array", Limiter::kArray, 256), "no more."));
 }
 
+TEST(LimitWords, NameTheUnitThatIsTheNextLimit) {
+  LayerTiming timing = timing_of("write_bus", Limiter::kWriteBus);
+  timing.cycles = 300;
+  timing.busy.units = {200, 200, 200, 299};
+  const ArchConfig arch;
+  EXPECT_EQ(limit_words("x", timing, arch).find("Next comes"), std::string::npos);
+  timing.busy.units = {250, 270, 201, 299};
+  EXPECT_NE(limit_words("x", timing, arch)
+                .find(" Next comes the array, occupied in 90.0% of these cycles."),
+            std::string::npos);
+  timing.limited_by = {Limiter::kArray, "array", 290};
+  EXPECT_NE(limit_words("x", timing, arch).find(" Next comes the write bus, occupied in 99.7%"),
+            std::string::npos);
+  timing.limited_by = {Limiter::kDependence, "dependence", 100};
+  timing.busy.units = {100, 100, 280, 100};
+  EXPECT_NE(limit_words("x", timing, arch).find(" Next comes POST, occupied in 93.3%"),
+            std::string::npos);
+}
+
 TEST(LimitWords, SayWhatTheBestChangeGainsAndWhetherThatIsMuch) {
   ResourceChange change;
   change.field = "bus_bytes";

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The commands that the pages show run as they are, and print what the pages show.
 
-usage: code_blocks_test.py REPOSITORY_ROOT QSIM
+usage: code_blocks_test.py [--write] REPOSITORY_ROOT QSIM
+--write puts what the commands print into the pages where they show other text; review it as code.
 An indented block that begins with a command is run, in order, from a work folder that looks like the
 repository's root; its exit code must be 0. A ``` block next after it is all that it prints, but for
 times. A block after the comment `<!-- not run: REASON -->` is neither run nor compared. These must carry
@@ -38,6 +39,8 @@ class Block:
         self.fenced = fenced
         self.commands = []
         self.shown = None
+        self.shown_from = 0  # index of its first line on the page
+        self.printed = None  # where that is other text
 
 
 def is_command(line):
@@ -61,6 +64,7 @@ def blocks(text, name):
             else:
                 if shows and found:
                     found[-1].shown = fence
+                    found[-1].shown_from = number - 1 - len(fence)
                 elif fence and (is_script or is_command(fence[0])):
                     found.append(Block(name, number - len(fence), reason, fenced=True))
                     found[-1].commands = fence
@@ -127,17 +131,30 @@ def run(block, folder):
     lines = [line for line in printed.splitlines() if not re.match(r"  \[|\r|qsim: (?!error:)", line)]
     if comparable(lines) == comparable(block.shown):
         return ""
+    block.printed = lines
     return f"{block.where}: shows other text than it prints, which is:\n{printed}"
 
 
+def write(page, found):
+    """Puts what the blocks printed where the page shows other text; the last block first, so that line numbers hold."""
+    lines = page.read_text().splitlines()
+    for block in reversed(found):
+        if block.printed is not None:
+            lines[block.shown_from:block.shown_from + len(block.shown)] = [line.rstrip() for line in block.printed]
+            print(f"{block.where}: written")
+    page.write_text("\n".join(lines) + "\n")
+
+
 def main():
-    root, qsim = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+    writes = sys.argv[1:2] == ["--write"]
+    root, qsim = (pathlib.Path(argument).resolve() for argument in sys.argv[1 + writes:])
     faults, ran, compared = [], 0, 0
     for page in links_test.pages(root):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             work_folder(root, qsim, folder)
-            for block in blocks(page.read_text(), page.relative_to(root)):
+            found = blocks(page.read_text(), page.relative_to(root))
+            for block in found:
                 if block.reason:
                     print(f"{block.where}: not run: {block.reason}")
                     continue
@@ -146,6 +163,8 @@ def main():
                 compared += block.shown is not None
                 if fault:
                     faults.append(fault)
+            if writes and any(block.printed is not None for block in found):
+                write(page, found)
     print("\n".join(faults))
     if ran < 8 or compared < 3:
         faults.append("too few")
