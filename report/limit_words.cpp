@@ -17,9 +17,10 @@ struct BusWord {
 // The word at the other end of the bus that limits; of no bytes where no bus does.
 BusWord word_of(const LayerTiming& timing, const ArchConfig& arch) {
   if (timing.limited_by.name == "read_bus") return {"array_rows", arch.array_rows};
-  if (timing.limited_by.name == "weights" || timing.limited_by.limiter == Limiter::kWriteBus) {
-    return {"array_cols", arch.array_cols};
+  if (timing.limited_by.name == "weights") {
+    return {"the larger of array_rows and array_cols", arch.weight_word_bytes()};
   }
+  if (timing.limited_by.limiter == Limiter::kWriteBus) return {"array_cols", arch.array_cols};
   return {"", 0};
 }
 

@@ -54,7 +54,9 @@ TEST(LimitWords, SayThatABusIsWiderThanTheWordsItCarries) {
       " Each beat moves one word of 32 bytes (array_cols), so a wider bus alone moves no more.";
   EXPECT_FALSE(ends_with(words("write_bus", Limiter::kWriteBus, 16), columns));
   EXPECT_TRUE(ends_with(words("write_bus", Limiter::kWriteBus, 32), columns));
-  EXPECT_TRUE(ends_with(words("weights", Limiter::kReadBus, 64), columns));
+  EXPECT_TRUE(ends_with(words("weights", Limiter::kReadBus, 64),
+                        " Each beat moves one word of 32 bytes (the larger of array_rows and "
+                        "array_cols), so a wider bus alone moves no more."));
   EXPECT_TRUE(
       ends_with(words("read_bus", Limiter::kReadBus, 16),
                 " Each beat moves one word of 16 bytes (array_rows), so a wider bus alone moves no "

@@ -122,8 +122,10 @@ std::vector<std::int64_t ArchConfig::*> remedies(const LimitedBy& limit, const A
       if (limit.name == "bubbles") return {};  // more rows: longer folds
       return {&ArchConfig::array_rows, &ArchConfig::array_cols};
     case Limiter::kReadBus:
-      if (arch.bus_bytes >= (limit.name == "weights" ? arch.array_cols : arch.array_rows))
+      if (arch.bus_bytes >=
+          (limit.name == "weights" ? arch.weight_word_bytes() : arch.array_rows)) {
         return {};
+      }
       return {&ArchConfig::bus_bytes};
     case Limiter::kWriteBus:
       if (arch.bus_bytes >= arch.array_cols) return {};  // a beat is a whole word
