@@ -116,6 +116,34 @@ TEST(LoopNest, PsumTilesCoverTheOfmapOnce) {
   }
 }
 
+TEST(LoopNest, PsumTilesRunOverPicturesOutermostOrInnermost) {
+  LayerGeometry g;
+  g.pictures = 2;
+  g.in_rows = g.in_cols = g.conv_rows = g.conv_cols = g.out_rows = g.out_cols = 4;
+  g.window = testing::window(1);
+  g.pool = testing::window(1);
+  Mapping mapping{.tile_rows = 2, .tile_cols = 3};
+  const auto places = [&] {
+    const LoopNest nest(g, mapping, ArchConfig{});
+    std::vector<std::array<std::int64_t, 3>> found;
+    for (std::int64_t t = 0; t < nest.tiles(); ++t) {
+      const Tile tile = nest.tile(t);
+      found.push_back({tile.picture, tile.out_y.begin, tile.out_x.begin});
+    }
+    return found;
+  };
+  using Places = std::vector<std::array<std::int64_t, 3>>;
+  EXPECT_EQ(
+      places(),
+      (Places{
+          {0, 0, 0}, {0, 0, 3}, {0, 2, 0}, {0, 2, 3}, {1, 0, 0}, {1, 0, 3}, {1, 2, 0}, {1, 2, 3}}));
+  mapping.batch_inner = true;
+  EXPECT_EQ(
+      places(),
+      (Places{
+          {0, 0, 0}, {1, 0, 0}, {0, 0, 3}, {1, 0, 3}, {0, 2, 0}, {1, 2, 0}, {0, 2, 3}, {1, 2, 3}}));
+}
+
 // The cursors over LOADs name each with the step that is the first to use it.
 TEST(LoopNest, LoadsComeInTheOrderOfTheStepsThatNeedThem) {
   for (std::uint64_t seed = 1; seed <= 200 && !::testing::Test::HasFailure(); ++seed) {

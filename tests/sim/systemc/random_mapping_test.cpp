@@ -1,21 +1,20 @@
 // Layers compiled with random valid mappings: the interpreter in random orders and the SystemC
 // engine give the golden's bytes, and the prediction of the layer's cost is what the engine counts.
-#include "tests/compiler/random_mapping.h"
-
 #include <gtest/gtest.h>
 
 #include "analysis/cycle_accounting.h"
 #include "compiler/lowering/layer_timing.h"
-#include "compiler/lowering/lower.h"
-#include "compiler/passes/passes.h"
 #include "compiler/verifier/verify.h"
 #include "compiler/workload/random_layer.h"
 #include "golden/cpu/graph_executor.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "sim/systemc/systemc_engine.h"
+#include "tests/compiler/mapped_network.h"
 
 namespace qsim {
 namespace {
+
+using testing::MappedNetwork;
 
 // What distinguishes mappings, counted so that the test can say what it has seen.
 struct Seen {
@@ -38,37 +37,6 @@ struct Seen {
     batch_inner += m.batch_inner ? 1 : 0;
     first_chunk += m.first_weight_folds < m.weight_folds ? 1 : 0;
   }
-};
-
-class MappedNetwork {
- public:
-  MappedNetwork(const Graph& graph, const ArchConfig& arch, Random& random)
-      : graph_(graph), arch_(arch), layers_(fuse_layers(graph)) {
-    fold_zero_points(layers_);
-    fold_first_layer_taps(layers_, arch_);
-    plan_ = plan_memory(layers_, arch_);
-    for (PlannedLayer& planned : plan_.layers) {
-      planned.mapping = testing::random_mapping(planned.geometry, arch_, planned.mapping, random);
-    }
-  }
-
-  const MemoryPlan& plan() const { return plan_; }
-  std::string text() const {
-    std::string text;
-    for (const PlannedLayer& planned : plan_.layers) {
-      text += planned.layer->name + ": " + mapping_text(planned.mapping) + "\n";
-    }
-    return text;
-  }
-  Program program() const {
-    return lower(graph_.name, plan_, arch_, [](const SpentWeights&) {});
-  }
-
- private:
-  const Graph& graph_;
-  const ArchConfig& arch_;
-  std::vector<FusedLayer> layers_;
-  MemoryPlan plan_;
 };
 
 void expect_golden(const Program& program, const RunResult& result,

@@ -1,0 +1,47 @@
+// A network whose layers have random valid mappings, lowered without the compiler's choice.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/lowering/lower.h"
+#include "compiler/passes/passes.h"
+#include "tests/compiler/random_mapping.h"
+
+namespace qsim::testing {
+
+// `graph` and `arch` must outlive the object.
+class MappedNetwork {
+ public:
+  // With a dataflow, all layers have it.
+  MappedNetwork(const Graph& graph, const ArchConfig& arch, Random& random,
+                std::optional<Dataflow> dataflow = std::nullopt)
+      : graph_(graph), arch_(arch), layers_(fuse_layers(graph)) {
+    fold_zero_points(layers_);
+    fold_first_layer_taps(layers_, arch_);
+    plan_ = plan_memory(layers_, arch_);
+    for (PlannedLayer& planned : plan_.layers) {
+      planned.mapping = random_mapping(planned.geometry, arch_, planned.mapping, random, dataflow);
+    }
+  }
+
+  const MemoryPlan& plan() const { return plan_; }
+  std::string text() const {
+    std::string text;
+    for (const PlannedLayer& planned : plan_.layers) {
+      text += planned.layer->name + ": " + mapping_text(planned.mapping) + "\n";
+    }
+    return text;
+  }
+  Program program() const {
+    return lower(graph_.name, plan_, arch_, [](const SpentWeights&) {});
+  }
+
+ private:
+  const Graph& graph_;
+  const ArchConfig& arch_;
+  std::vector<FusedLayer> layers_;
+  MemoryPlan plan_;
+};
+
+}  // namespace qsim::testing

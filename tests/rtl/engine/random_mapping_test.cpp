@@ -1,0 +1,44 @@
+// Layers compiled with random valid mappings on the RTL: the golden's bytes, and the cycles of the
+// recurrence, command by command.
+#include "compiler/workload/random_layer.h"
+#include "files/arch_config_file.h"
+#include "golden/cpu/graph_executor.h"
+#include "rtl/engine/rtl_engine.h"
+#include "tests/compiler/mapped_network.h"
+#include "tests/rtl/engine/rtl_support.h"
+#include "timing/program_times.h"
+
+namespace qsim {
+namespace {
+
+TEST(RtlRandomMapping, ProgramsGiveTheGoldensBytesAndTheTimesOfTheRecurrence) {
+  QSIM_NEEDS_RTL_MODELS();
+  const ArchConfig arch = load_arch_config("configs/pe4x4.yaml");
+  const std::unique_ptr<Engine> engine = make_rtl_engine();
+  std::size_t commands = 0;
+  int several_tiles = 0;
+  for (std::uint64_t seed = 1; seed <= 20 && !::testing::Test::HasFailure(); ++seed) {
+    Random random(seed);
+    const RandomLayer made = make_random_layer(seed, arch);
+    const testing::MappedNetwork network(made.graph, arch, random, {Dataflow::kWeightStationary});
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + network.text());
+    for (const PlannedLayer& planned : network.plan().layers) {
+      several_tiles += planned.mapping.tiles_per_half > 1 ? 1 : 0;
+    }
+    const Program program = network.program();
+    const RunResult result = engine->run(program, made.input, {});
+    const std::vector<Tensor> golden = golden::run_graph(made.graph, made.input);
+    ASSERT_EQ(result.ofmaps.size(), program.layers.size());
+    for (std::size_t l = 0; l < program.layers.size(); ++l) {
+      const auto graph_layer = static_cast<std::size_t>(program.layers[l].graph_layer);
+      EXPECT_TRUE(result.ofmaps[l].bytes == golden[graph_layer].bytes) << program.layers[l].name;
+    }
+    EXPECT_TRUE(result.times == command_times(program));
+    commands += program.command_count();
+  }
+  EXPECT_GE(commands, 2000u);
+  EXPECT_GE(several_tiles, 3);
+}
+
+}  // namespace
+}  // namespace qsim
