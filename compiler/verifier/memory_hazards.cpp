@@ -149,6 +149,21 @@ class HazardCheck {
     return command_label(program_, unit, index);
   }
 
+  // A half has one port to read and one to write, so EXECUTE and POST hand over all of it: whoever
+  // comes to a half knows that the other unit is done with it.
+  void enter_part(CommandRef command, const WordRange& range, bool writes) {
+    if (range.memory != Memory::kAccumulator) return;
+    const MemoryTraits& t = traits(range.memory);
+    Half& half = halves_[static_cast<std::size_t>(range.begin / t.part_words)];
+    const std::uint32_t other = writes ? half.last_reader : half.last_writer;
+    const CommandRef before = {writes ? t.reader : t.writer, other};
+    (writes ? half.last_writer : half.last_reader) = static_cast<std::uint32_t>(command.index);
+    if (other == kNobody || order_.known_done(before, command)) return;
+    fault(command, range,
+          "works in the half of " + label(before.unit, before.index) +
+              ", which is not known to be done");
+  }
+
   void read(CommandRef command, const WordRange& range) {
     const Unit writer = traits(range.memory).writer;
     auto& was_read = was_read_[static_cast<std::size_t>(range.memory)];
@@ -170,6 +185,7 @@ class HazardCheck {
                   "reads what " + label(writer, cell.writer) + " wrote for another layer");
           }
         });
+    enter_part(command, range, false);
   }
 
   std::int32_t layer_of(Unit unit, std::size_t index) const {
@@ -192,6 +208,7 @@ class HazardCheck {
               "overwrites what " + label(t.writer, cell.writer) + " wrote and nobody has read");
       }
     });
+    enter_part(command, range, true);
     if (t.has_fixed_parts) {
       hand_back_part(cells, range.begin / t.part_words * t.part_words, t.part_words);
     } else {
@@ -270,9 +287,16 @@ class HazardCheck {
     }
   }
 
+  // The last commands that worked in an accumulator half.
+  struct Half {
+    std::uint32_t last_writer = kNobody;
+    std::uint32_t last_reader = kNobody;
+  };
+
   const Program& program_;
   const TokenOrder& order_;
   Violations& violations_;
+  std::array<Half, kAccumulatorHalves> halves_;
   std::array<MemoryTraits, kMemories> traits_;
   LocalAccesses accesses_;
   std::vector<CellMap> cells_;

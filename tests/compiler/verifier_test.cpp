@@ -443,6 +443,18 @@ TEST(Verifier, PsumsOfAnEarlierTurnAreNotAddedTo) {
       "x 0..4, c 0..4) left before the half was handed back");
 }
 
+// EXECUTE 2 works beside the psums that POST 0 reads, in the same half, and does not wait for it.
+TEST(Verifier, AHalfIsHandedOverAsAWhole) {
+  expect_violation(
+      [](ProgramDraft& p) {
+        drop_pair(p, sample::kAccFree, Unit::kExecute, 2, Unit::kPost, 2);
+        fields<Execute>(p, 2).acc_addr = fields<Post>(p, 2).acc_addr = 16;
+      },
+      "execute command 2 (first tile 2, n 0..1, y 2..4, x 0..4, c 0..4): words 16..24 of the "
+      "accumulator: works in the half of post command 0 (first tile 0, n 0..1, y 0..2, x 0..4, c "
+      "0..4), which is not known to be done");
+}
+
 TEST(Verifier, PadPositionsReadNothing) {
   ProgramDraft program(sample::program());
   // Only the first resident row is loaded, and only it counts as resident.
