@@ -2,8 +2,8 @@
 // end earlier. It leads back from the done of the layer's last STORE. Before the start of a command
 // it goes on with the command that the start waited for: the unit's previous command (from its
 // free, at a change of the dataflow from its done), or the one that raised the token that came last
-// (analysis/start_causes.h). So a wait for a token is never a
-// reason by itself: the path leads through it to what was at work meanwhile.
+// (analysis/start_causes.h). So a wait for a token is never a reason by itself: the path leads
+// through it to what was at work meanwhile.
 #pragma once
 
 #include <string_view>
