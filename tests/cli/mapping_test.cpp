@@ -88,6 +88,7 @@ TEST_F(MappingOption, ADataflowIsThatOfEveryLayerWhoseMappingIsChosen) {
 TEST_F(MappingOption, WhatDoesNotFitIsRefusedAtItsPlace) {
   expect_refused(file("", "secnd"),
                  "m.yaml:6:11: the program has no layer 'secnd'; did you mean 'second'?");
+  expect_refused(file("", "zz"), "m.yaml:6:11: the program has no layer 'zz'\n");
   expect_refused(file("    act_kernel_rows: 2\n"), "duplicate key");
   expect_refused(file("    weight_slots: 16\n"),
                  "m.yaml:17:19: the mapping does not fit layer 'second': weight_slots is 16; 0 to "
