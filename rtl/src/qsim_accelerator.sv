@@ -3,6 +3,7 @@
 module qsim_accelerator #(
   parameter int unsigned ArrayRows = 16,
   parameter int unsigned ArrayCols = 16,
+  parameter int unsigned Dataflows = 7,
   parameter int unsigned ActWords = 16384,
   parameter int unsigned WeightWords = 4096,
   parameter int unsigned AccHalfWords = 512,
@@ -60,6 +61,8 @@ module qsim_accelerator #(
   logic [Units*CommandBits-1:0] command;
   logic [Units*Semaphores-1:0] wait_masks, done_masks;
   logic [Semaphores-1:0] available;
+  logic [Units-1:0] may_start;  // all but an EXECUTE of another dataflow than those under way
+  logic execute_may_start;
   qsim_pkg::load_t load_command;
   qsim_pkg::execute_t execute_command;
   qsim_pkg::post_t post_command;
@@ -81,7 +84,7 @@ module qsim_accelerator #(
         .valid_o(queue_valid[u])
       );
       assign start[u] = enable_i && queue_valid[u] && unit_ready_o[u] &&
-                        (wait_masks[Semaphores*u +: Semaphores] & ~available) == '0;
+                        may_start[u] && (wait_masks[Semaphores*u +: Semaphores] & ~available) == '0;
     end
   endgenerate
 
@@ -93,6 +96,11 @@ module qsim_accelerator #(
   assign wait_masks[Semaphores*qsim_pkg::UnitExecute +: Semaphores] = execute_command.wait_mask;
   assign wait_masks[Semaphores*qsim_pkg::UnitPost +: Semaphores] = post_command.wait_mask;
   assign wait_masks[Semaphores*qsim_pkg::UnitStore +: Semaphores] = store_command.wait_mask;
+
+  always_comb begin
+    may_start = '1;
+    may_start[qsim_pkg::UnitExecute] = execute_may_start;
+  end
 
   assign command_ready_o = ~queue_full;
   assign start_o = start;
@@ -202,6 +210,7 @@ module qsim_accelerator #(
   qsim_execute_unit #(
     .Rows(ArrayRows),
     .Cols(ArrayCols),
+    .Dataflows(Dataflows),
     .ActAddrBits(ActAddrBits),
     .WeightAddrBits(WeightAddrBits),
     .AccAddrBits(AccAddrBits)
@@ -211,6 +220,7 @@ module qsim_accelerator #(
     .start_i(start[qsim_pkg::UnitExecute]),
     .command_i(execute_command),
     .ready_o(unit_ready_o[qsim_pkg::UnitExecute]),
+    .may_start_o(execute_may_start),
     .done_o(done[qsim_pkg::UnitExecute]),
     .done_mask_o(done_masks[Semaphores*qsim_pkg::UnitExecute +: Semaphores]),
     .idle_o(unit_idle[qsim_pkg::UnitExecute]),

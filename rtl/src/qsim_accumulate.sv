@@ -9,7 +9,8 @@ module qsim_accumulate #(
   parameter int unsigned Rows = 16,
   parameter int unsigned Cols = 16,
   parameter int unsigned AccAddrBits = 9,
-  parameter int unsigned PsumBits = 20
+  parameter int unsigned PsumBits = 20,
+  parameter int unsigned LaneBits = 4
 ) (
   input  logic                     clk_i,
   input  logic                     rst_ni,
@@ -18,6 +19,8 @@ module qsim_accumulate #(
   input  logic                     overwrite_i,
   input  logic                     half_i,
   input  logic [AccAddrBits-1:0]   addr_i,
+  input  logic [LaneBits-1:0]      lane_i,
+  output logic [LaneBits-1:0]      lane_o,           // one cycle before the psums of its pixel
   input  logic [PsumBits*Cols-1:0] psum_i,
 
   output logic                     acc_read_o,
@@ -31,7 +34,7 @@ module qsim_accumulate #(
   output logic                     done_o            // of the command whose last cycle came out
 );
   localparam int unsigned Delay = Rows + Cols + 2;
-  localparam int unsigned WordBits = AccAddrBits + 2;
+  localparam int unsigned WordBits = LaneBits + AccAddrBits + 2;
   localparam int unsigned SlotBits = $clog2(Delay);
 
   // The delay. Valid and last travel in shift registers, the rest in a ring of Delay - 1 words that
@@ -44,12 +47,12 @@ module qsim_accumulate #(
 
   assign under_way = pixel_valid_i || last_i || valid_q != '0 || last_q != '0;
   assign read_valid = valid_q[Delay-1];
-  assign {read_overwrite, acc_read_half_o, acc_read_addr_o} = word_q;
+  assign {lane_o, read_overwrite, acc_read_half_o, acc_read_addr_o} = word_q;
 
   always_ff @(posedge clk_i) begin
     if (under_way) begin
       word_q <= ring_q[slot_q];
-      ring_q[slot_q] <= {overwrite_i, half_i, addr_i};
+      ring_q[slot_q] <= {lane_i, overwrite_i, half_i, addr_i};
     end
   end
 

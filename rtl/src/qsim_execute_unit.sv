@@ -1,25 +1,31 @@
-// The execute unit: streams a tile's activations through the weight-stationary array and adds the
-// psums to an accumulator half. docs/reference/timing_model.md has the times. With a command started
-// in cycle s, and R rows and C columns:
+// The execute unit: takes a tile's activations and weights through the array and adds the psums to an
+// accumulator half. docs/reference/timing_model.md has the times. With a weight_stationary command
+// started in cycle s, and R rows and C columns:
 //
 //   s + 1       its fields are registered; weight addresses begin (qsim_weight_sequencer)
 //   s + 4       the first weight word enters the array (address, scratchpad, output register)
 //   s + R + 1   activation addresses begin (qsim_pixel_sequencer)
 //   s + R + 4   the first activation word enters the array
 //   s + 2R + C + 5   its psums leave the array; + 6 their sums are written
+//
+// In an input_stationary command activations and weights change places, in the same cycles. In an
+// output_stationary one weight addresses begin in s + 1, activation addresses in s + 2, and both words
+// enter in s + 4 and s + 5. A command of another dataflow than the one before waits until that is done:
+// `may_start_o`.
 module qsim_execute_unit #(
   parameter int unsigned Rows = 16,
   parameter int unsigned Cols = 16,
+  parameter int unsigned Dataflows = 7,
   parameter int unsigned ActAddrBits = 14,
   parameter int unsigned WeightAddrBits = 12,
-  parameter int unsigned AccAddrBits = 9,
-  localparam int unsigned WeightWordBytes = Rows > Cols ? Rows : Cols
+  parameter int unsigned AccAddrBits = 9
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
   input  logic                            start_i,
   input  qsim_pkg::execute_t              command_i,
   output logic                            ready_o,
+  output logic                            may_start_o,  // for `command_i`, once the unit is ready
   output logic                            done_o,
   output logic [qsim_pkg::Semaphores-1:0] done_mask_o,
   output logic                            idle_o,
@@ -30,7 +36,7 @@ module qsim_execute_unit #(
 
   output logic                            weight_read_o,
   output logic [WeightAddrBits-1:0]       weight_read_addr_o,
-  input  logic [8*WeightWordBytes-1:0]    weight_read_data_i,
+  input  logic [8*(Rows > Cols ? Rows : Cols)-1:0] weight_read_data_i,
 
   output logic                            acc_read_o,
   output logic                            acc_read_half_o,
@@ -41,109 +47,170 @@ module qsim_execute_unit #(
   output logic [AccAddrBits-1:0]          acc_write_addr_o,
   output logic [32*Cols-1:0]              acc_write_data_o
 );
-  localparam int unsigned PsumBits = 16 + $clog2(Rows);
+  localparam bit Os = Dataflows[1];
+  localparam bit Is = Dataflows[2];
+  // A psum of one fold, or of a whole command.
+  localparam int unsigned PsumBits = Os ? 32 : 16 + $clog2(Rows);
+  localparam int unsigned LaneBits = $clog2(Rows > Cols ? Rows : Cols);
   // Commands between their start and their done: each but the last streams for R cycles at least.
-  localparam int unsigned CommandsInFlight = 3 + (Cols + qsim_pkg::ExecutePipelineCycles) / Rows + 1;
+  localparam int unsigned CommandsInFlight =
+      3 + (Cols + qsim_pkg::OutputStationaryPipelineCycles) / Rows + 1;
   localparam int unsigned FlowBits = $clog2(Rows + Cols + 1);
-  localparam int unsigned WaveBits = $clog2(2 * Rows + Cols + 1);
 
+  // The dataflow of all commands under way.
   qsim_pkg::execute_t command_q;
-  logic loaded, weights_busy, pixels_busy;
+  logic output_stationary_q, input_stationary_q, starts_os, starts_is, start_q;
+  logic loaded, weights_ready, weights_loaded, weights_busy, pixels_ready, pixels_loaded, pixels_busy;
+  logic masks_valid;
+
+  assign starts_os = Os && command_i.dataflow == qsim_pkg::DataflowOutputStationary;
+  assign starts_is = Is && command_i.dataflow == qsim_pkg::DataflowInputStationary;
+  assign may_start_o =
+      !masks_valid || (starts_os == output_stationary_q && starts_is == input_stationary_q);
 
   always_ff @(posedge clk_i) begin
     if (start_i) command_q <= command_i;
   end
 
-  // Weights: address, scratchpad, output register of the row.
-  localparam int unsigned RowsPerWord = WeightWordBytes / Cols;
-  localparam int unsigned PartBits = RowsPerWord > 1 ? $clog2(RowsPerWord) : 1;
-  logic weight_row, weight_first, load_q, first_q;
-  logic [PartBits-1:0] weight_part, part_q;
-  logic [8*Cols-1:0] weight_row_q, weight_parts [RowsPerWord];
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      output_stationary_q <= 1'b0;
+      input_stationary_q <= 1'b0;
+      start_q <= 1'b0;
+    end else begin
+      start_q <= start_i && starts_os;
+      if (start_i) begin
+        output_stationary_q <= starts_os;
+        input_stationary_q <= starts_is;
+      end
+    end
+  end
+
+  // Of the two sequencers one begins with the command, and the other follows: with the stream R cycles
+  // later, or with the activations of output_stationary one cycle later.
+  logic weights_start, pixels_start;
+  qsim_pkg::execute_t weights_command, pixels_command;
+
+  assign ready_o = input_stationary_q ? pixels_ready : weights_ready;
+  assign loaded = input_stationary_q ? pixels_loaded : weights_loaded;
+  assign weights_start = (start_i && !starts_is) || (input_stationary_q && loaded);
+  assign weights_command = start_i && !starts_is ? command_i : command_q;
+  assign pixels_start = (start_i && starts_is) || start_q ||
+                        (!input_stationary_q && !output_stationary_q && loaded);
+  assign pixels_command = start_i && starts_is ? command_i : command_q;
+
+  // Weights: address, scratchpad, output register.
+  logic fold_begin, first_fold, group_end, weights_last;
+  logic row_valid, row_first, group_last, load_q, first_q;
+  logic [LaneBits-1:0] part, part_q;
+  logic [8*Cols-1:0] weight_row, weight_word_q;
+  logic [8*Rows-1:0] weight_channel;
 
   qsim_weight_sequencer #(
     .Rows(Rows),
     .Cols(Cols),
+    .Dataflows(Dataflows),
     .WeightAddrBits(WeightAddrBits)
   ) u_weight_sequencer (
     .clk_i,
     .rst_ni,
-    .start_i,
-    .command_i,
-    .ready_o,
-    .loaded_o(loaded),
+    .start_i(weights_start),
+    .command_i(weights_command),
+    .ready_o(weights_ready),
+    .loaded_o(weights_loaded),
     .busy_o(weights_busy),
-    .row_valid_o(weight_row),
-    .row_first_o(weight_first),
-    .row_part_o(weight_part),
+    .fold_begin_o(fold_begin),
+    .first_fold_o(first_fold),
+    .group_end_o(group_end),
+    .last_o(weights_last),
+    .row_valid_o(row_valid),
+    .row_first_o(row_first),
+    .group_last_o(group_last),
     .read_o(weight_read_o),
-    .read_addr_o(weight_read_addr_o)
+    .read_addr_o(weight_read_addr_o),
+    .part_o(part)
   );
 
-  always_comb begin
-    for (int unsigned i = 0; i < RowsPerWord; i++) begin
-      weight_parts[i] = weight_read_data_i[8*Cols*i +: 8*Cols];
+  generate
+    if (Rows > Cols) begin : gen_rows_in_word
+      assign weight_row = weight_read_data_i[8*Cols*32'(part_q) +: 8*Cols];
+      assign weight_channel = weight_read_data_i;
+    end else if (Cols > Rows) begin : gen_channels_in_word
+      assign weight_row = weight_read_data_i;
+      assign weight_channel = weight_read_data_i[8*Rows*32'(part_q) +: 8*Rows];
+    end else begin : gen_square
+      assign weight_row = weight_read_data_i;
+      assign weight_channel = weight_read_data_i;
     end
-  end
+  endgenerate
 
   always_ff @(posedge clk_i) begin
-    if (weight_row) part_q <= weight_part;
-    if (load_q) weight_row_q <= RowsPerWord > 1 ? weight_parts[part_q] : weight_parts[0];
+    if (row_valid) part_q <= part;
+    if (load_q && !input_stationary_q) weight_word_q <= weight_row;
   end
 
-  // The flags of the weights' way through the array. Row r takes part from the fold's r-th word on.
-  logic [Rows-1:0] rows_loading;
-  logic [Rows-2:0] rows_loading_q;
-  logic [2*Rows-2:0] swap_delay_q;
-  logic [WaveBits-1:0] wave_left_q;
-  logic wave;
-
-  assign rows_loading = first_q ? Rows'(1) : {rows_loading_q, 1'b1};
-  assign wave = first_q || wave_left_q != '0;
-
-  always_ff @(posedge clk_i) begin
-    if (load_q) rows_loading_q <= rows_loading[Rows-2:0];
-  end
+  logic load_valid, load_first, wave;
+  logic [Rows-1:0] shift, swap;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       load_q <= 1'b0;
       first_q <= 1'b0;
-      swap_delay_q <= '0;
-      wave_left_q <= '0;
     end else begin
-      load_q <= weight_row;
-      first_q <= weight_row && weight_first;
-      if (wave) begin
-        swap_delay_q <= {swap_delay_q[2*Rows-3:0], first_q};
-        wave_left_q <= first_q ? WaveBits'(2 * Rows + Cols) : wave_left_q - WaveBits'(1);
-      end
+      load_q <= input_stationary_q ? load_valid : row_valid;
+      first_q <= input_stationary_q ? load_first : row_valid && row_first;
     end
   end
 
-  // Activations: address, scratchpad, padding and output register.
+  qsim_array_flags #(
+    .Rows(Rows),
+    .Cols(Cols),
+    .Dataflows(Dataflows)
+  ) u_flags (
+    .clk_i,
+    .rst_ni,
+    .output_stationary_i(output_stationary_q),
+    .load_i(load_q),
+    .first_i(first_q),
+    .start_clear_i(start_i && starts_os && !masks_valid),
+    .group_last_i(group_last),
+    .wave_o(wave),
+    .shift_o(shift),
+    .swap_o(swap)
+  );
+
+  // Activations: address, scratchpad, padding and output register. What streams goes to that register,
+  // or to a lane.
   logic pixel_valid, pixel_pad, stream_last, overwrite, half;
   logic [7:0] pad_value, pad_value_q;
   logic [AccAddrBits-1:0] acc_addr;
-  logic read_q, pad_q, flow_q;
-  logic [8*Rows-1:0] act_word_q;
+  logic [LaneBits-1:0] lane, lane_q;
+  logic pixel_q, read_q, pad_q, flow_q;
+  logic [8*Rows-1:0] act_word, act_word_q;
   logic [FlowBits-1:0] flow_left_q;
   logic flow;
 
   qsim_pixel_sequencer #(
     .Rows(Rows),
+    .Cols(Cols),
+    .Dataflows(Dataflows),
     .ActAddrBits(ActAddrBits),
     .AccAddrBits(AccAddrBits)
   ) u_pixel_sequencer (
     .clk_i,
     .rst_ni,
-    .start_i(loaded),
-    .command_i(command_q),
+    .start_i(pixels_start),
+    .command_i(pixels_command),
+    .ready_o(pixels_ready),
+    .loaded_o(pixels_loaded),
     .busy_o(pixels_busy),
     .pixel_valid_o(pixel_valid),
     .pixel_pad_o(pixel_pad),
     .pad_value_o(pad_value),
     .act_addr_o(act_read_addr_o),
+    .lane_o(lane),
+    .load_valid_o(load_valid),
+    .load_first_o(load_first),
     .last_o(stream_last),
     .overwrite_o(overwrite),
     .acc_half_o(half),
@@ -151,57 +218,125 @@ module qsim_execute_unit #(
   );
 
   assign act_read_o = pixel_valid && !pixel_pad;
+  assign act_word = pad_q ? {Rows{pad_value_q}} : act_read_data_i;
   assign flow = flow_q || flow_left_q != '0;
 
   always_ff @(posedge clk_i) begin
     if (pixel_valid) begin
       pad_q <= pixel_pad;
       pad_value_q <= pad_value;
+      lane_q <= lane;
     end
-    if (read_q) act_word_q <= pad_q ? {Rows{pad_value_q}} : act_read_data_i;
+    if (read_q) act_word_q <= input_stationary_q ? weight_channel : act_word;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      pixel_q <= 1'b0;
       read_q <= 1'b0;
       flow_q <= 1'b0;
       flow_left_q <= '0;
     end else begin
-      read_q <= pixel_valid;
+      pixel_q <= pixel_valid;
+      read_q <= input_stationary_q ? row_valid : pixel_valid && !output_stationary_q;
       flow_q <= read_q;
       if (flow) flow_left_q <= flow_q ? FlowBits'(Rows + Cols) : flow_left_q - FlowBits'(1);
     end
   end
 
+  // An activation word goes to a lane as it is (output_stationary) or row R-1 first.
+  logic [8*Rows-1:0] lane_word;
+
+  always_comb begin
+    for (int r = 0; r < Rows; r++) begin
+      lane_word[8*r +: 8] = input_stationary_q ? act_word[8*(Rows-1-r) +: 8] : act_word[8*r +: 8];
+    end
+  end
+
+  // Psums: their addresses travel beside the array.
+  logic by_group;
+  logic psum_valid, psum_last, psum_overwrite, psum_half;
+  logic [LaneBits-1:0] psum_lane, column;
+  logic [AccAddrBits-1:0] psum_addr;
   logic [PsumBits*Cols-1:0] psum;
+
+  assign by_group = output_stationary_q || input_stationary_q;
+
+  generate
+    if (Os || Is) begin : gen_psum_sequencer
+      qsim_psum_sequencer #(
+        .Rows(Rows),
+        .Cols(Cols),
+        .Dataflows(Dataflows),
+        .AccAddrBits(AccAddrBits)
+      ) u_psum_sequencer (
+        .clk_i,
+        .rst_ni,
+        .start_i(weights_start && (input_stationary_q || starts_os)),
+        .command_i(weights_command),
+        .fold_begin_i(by_group && fold_begin),
+        .first_fold_i(first_fold),
+        .group_end_i(by_group && group_end),
+        .last_i(by_group && weights_last),
+        .valid_o(psum_valid),
+        .last_o(psum_last),
+        .overwrite_o(psum_overwrite),
+        .half_o(psum_half),
+        .lane_o(psum_lane),
+        .addr_o(psum_addr)
+      );
+    end else begin : gen_no_psum_sequencer
+      assign psum_valid = 1'b0;
+      assign psum_last = 1'b0;
+      assign psum_overwrite = 1'b0;
+      assign psum_half = 1'b0;
+      assign psum_lane = '0;
+      assign psum_addr = '0;
+      // verilator lint_off UNUSEDSIGNAL
+      logic unused;
+      assign unused = fold_begin ^ first_fold ^ group_end ^ weights_last;
+      // verilator lint_on UNUSEDSIGNAL
+    end
+  endgenerate
 
   qsim_systolic_array #(
     .Rows(Rows),
-    .Cols(Cols)
+    .Cols(Cols),
+    .Dataflows(Dataflows),
+    .PsumBits(PsumBits)
   ) u_array (
     .clk_i,
-    .flow_i(flow),
+    .output_stationary_i(output_stationary_q),
+    .input_stationary_i(input_stationary_q),
+    .flow_i(output_stationary_q ? wave : flow),
     .act_i(act_word_q),
+    .column_i(column),
     .psum_o(psum),
     .wave_i(wave),
-    .weight_i(weight_row_q),
-    .shift_i(load_q ? rows_loading : '0),
-    .swap_i(swap_delay_q[2*Rows-2:Rows-1])
+    .weight_i(weight_word_q),
+    .shift_i(shift),
+    .swap_i(swap),
+    .lane_load_i(pixel_q),
+    .lane_i(lane_q),
+    .lane_word_i(lane_word)
   );
 
   qsim_accumulate #(
     .Rows(Rows),
     .Cols(Cols),
     .AccAddrBits(AccAddrBits),
-    .PsumBits(PsumBits)
+    .PsumBits(PsumBits),
+    .LaneBits(LaneBits)
   ) u_accumulate (
     .clk_i,
     .rst_ni,
-    .pixel_valid_i(pixel_valid),
-    .last_i(stream_last),
-    .overwrite_i(overwrite),
-    .half_i(half),
-    .addr_i(acc_addr),
+    .pixel_valid_i(by_group ? psum_valid : pixel_valid),
+    .last_i(by_group ? psum_last : stream_last),
+    .overwrite_i(by_group ? psum_overwrite : overwrite),
+    .half_i(by_group ? psum_half : half),
+    .addr_i(by_group ? psum_addr : acc_addr),
+    .lane_i(psum_lane),
+    .lane_o(column),
     .psum_i(psum),
     .acc_read_o,
     .acc_read_half_o,
@@ -215,8 +350,6 @@ module qsim_execute_unit #(
   );
 
   // What is signalled when the oldest command is done.
-  logic masks_valid;
-
   qsim_fifo #(
     .Width(qsim_pkg::SignalMaskWidth),
     .Depth(CommandsInFlight)

@@ -3,6 +3,7 @@
 # configurations.
 #   synthesize.sh check CONFIG.yaml...   elaborates and checks for undriven wires and loops
 #   synthesize.sh area CONFIG.yaml...    maps to gates and prints the area table of docs/reference/rtl.md
+# With --dataflows MASK before the configurations: of the accelerator with these dataflows (1, 3, 5 or 7).
 # The memories stay memories: their bits are counted, not turned into gates.
 set -euo pipefail
 rtl=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -12,6 +13,12 @@ if ! [[ $mode =~ ^(check|area)$ ]] || [ $# -lt 2 ]; then
   exit 2
 fi
 shift
+dataflows=7
+if [ "$1" = --dataflows ]; then
+  [ $# -ge 3 ] || { echo "synthesize.sh: --dataflows MASK CONFIG.yaml..." >&2; exit 2; }
+  dataflows=$2
+  shift 2
+fi
 
 # value CONFIG KEY
 value() {
@@ -23,7 +30,7 @@ parameters() {
   local rows cols
   rows=$(value "$1" array_rows)
   cols=$(value "$1" array_cols)
-  echo "-set ArrayRows $rows -set ArrayCols $cols" \
+  echo "-set ArrayRows $rows -set ArrayCols $cols -set Dataflows $dataflows" \
     "-set ActWords $(($(value "$1" act_scratchpad_kib) * 1024 / rows))" \
     "-set WeightWords $(($(value "$1" weight_scratchpad_kib) * 1024 / (rows > cols ? rows : cols)))" \
     "-set AccHalfWords $(($(value "$1" accumulator_kib) * 128 / cols))" \
@@ -48,8 +55,8 @@ count() {
     inside && $1 ~ cells { sum += $2 } END { print sum + 0 }' "$work/statistics"
 }
 
-[ "$mode" = check ] || echo "| config | gates | of these in the array | flip-flops | memories |
-|---|---|---|---|---|"
+[ "$mode" = check ] || echo "| config | dataflows | gates | of these in the array | flip-flops | memories |
+|---|---|---|---|---|---|"
 for config in "$@"; do
   name=$(basename "$config" .yaml)
   if [ "$mode" = check ]; then
@@ -66,10 +73,16 @@ for config in "$@"; do
     tail -n 20 "$work/log" >&2
     exit 1
   }
+  built="weight_stationary alone"
+  case $dataflows in
+    3) built="without input_stationary" ;;
+    5) built="without output_stationary" ;;
+    7) built="all three" ;;
+  esac
   gates=$(count hierarchy '_(AND|OR|XOR|MUX|NOT)_$')
   array=$(count systolic_array '_(AND|OR|XOR|MUX|NOT)_$')
   flops=$(count hierarchy 'DFF')
   kib=$(($(value "$config" act_scratchpad_kib) + $(value "$config" weight_scratchpad_kib) +
     $(value "$config" accumulator_kib) + $(value "$config" output_scratchpad_kib)))
-  printf '| %s | %d | %d | %d | %d KiB |\n' "$name" "$gates" "$array" "$flops" "$kib"
+  printf '| %s | %s | %d | %d | %d | %d KiB |\n' "$name" "$built" "$gates" "$array" "$flops" "$kib"
 done

@@ -1,0 +1,65 @@
+// Bound to the execute unit: the rules that its sequencers, its flags and the array keep among themselves
+// when the three dataflows follow one another.
+module qsim_execute_assertions #(
+  parameter int unsigned Rows = 4,
+  parameter int unsigned Cols = 4,
+  parameter int unsigned LaneBits = 2
+) (
+  input logic                clk_i,
+  input logic                rst_ni,
+  input logic                start_i,
+  input logic                may_start_i,
+  input logic                under_way_i,  // a command is
+  input logic                output_stationary_i,
+  input logic                input_stationary_i,
+  input logic                weights_busy_i,
+  input logic                lane_load_i,
+  input logic [LaneBits-1:0] lane_i,
+  input logic                flow_i,
+  input logic [Rows-1:0]     shift_i,
+  input logic [Rows-1:0]     swap_i,
+  input logic                psum_read_i   // a psum word leaves the array with this cycle
+);
+  one_dataflow: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      !(output_stationary_i && input_stationary_i))
+    else $error("%m: the array has two dataflows");
+  switches_empty: assert property (@(posedge clk_i) disable iff (!rst_ni) start_i |-> may_start_i)
+    else $error("%m: an EXECUTE of another dataflow starts before the array is empty");
+  dataflow_stays: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      under_way_i |=> !under_way_i ||
+      ($stable(output_stationary_i) && $stable(input_stationary_i)))
+    else $error("%m: the dataflow changes while a command is under way");
+  sequencers_have_a_command: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      weights_busy_i |-> under_way_i)
+    else $error("%m: weights are read for no command");
+  lane_in_range: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      lane_load_i |-> 32'(lane_i) < (input_stationary_i ? Cols : Rows) ||
+      !(output_stationary_i || input_stationary_i))
+    else $error("%m: pixel %0d of a group is loaded into a lane that no row or column reads", lane_i);
+  drain_before_capture: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      output_stationary_i |-> (shift_i & swap_i) == '0)
+    else $error("%m: finished sums meet the psums of the group before");
+  psum_moves: assert property (@(posedge clk_i) disable iff (!rst_ni) psum_read_i |-> flow_i)
+    else $error("%m: a psum word leaves an array that stands still");
+endmodule
+
+bind qsim_execute_unit qsim_execute_assertions #(
+  .Rows(Rows),
+  .Cols(Cols),
+  .LaneBits(LaneBits)
+) u_assertions (
+  .clk_i(clk_i),
+  .rst_ni(rst_ni),
+  .start_i(start_i),
+  .may_start_i(may_start_o),
+  .under_way_i(masks_valid),
+  .output_stationary_i(output_stationary_q),
+  .input_stationary_i(input_stationary_q),
+  .weights_busy_i(weights_busy),
+  .lane_load_i(pixel_q),
+  .lane_i(lane_q),
+  .flow_i(output_stationary_q ? wave : flow),
+  .shift_i(shift),
+  .swap_i(swap),
+  .psum_read_i(u_accumulate.read_valid)
+);
