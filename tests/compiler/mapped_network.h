@@ -13,15 +13,13 @@ namespace qsim::testing {
 // `graph` and `arch` must outlive the object.
 class MappedNetwork {
  public:
-  // With a dataflow, all layers have it.
-  MappedNetwork(const Graph& graph, const ArchConfig& arch, Random& random,
-                std::optional<Dataflow> dataflow = std::nullopt)
+  MappedNetwork(const Graph& graph, const ArchConfig& arch, Random& random)
       : graph_(graph), arch_(arch), layers_(fuse_layers(graph)) {
     fold_zero_points(layers_);
     fold_first_layer_taps(layers_, arch_);
     plan_ = plan_memory(layers_, arch_);
     for (PlannedLayer& planned : plan_.layers) {
-      planned.mapping = random_mapping(planned.geometry, arch_, planned.mapping, random, dataflow);
+      planned.mapping = random_mapping(planned.geometry, arch_, planned.mapping, random);
     }
   }
 

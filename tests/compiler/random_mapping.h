@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 
 #include "compiler/lowering/layer_geometry.h"
 #include "compiler/lowering/mapping.h"
@@ -10,18 +9,17 @@
 
 namespace qsim::testing {
 
-// With a `dataflow`, that one. Any other field of a mapping may have any value that is valid with
-// the others. `fallback` is valid; it is what a draw without success gives.
+// Any field of a mapping may have any value that is valid with the others. `fallback` is valid; it
+// is what a draw without success gives.
 inline Mapping random_mapping(const LayerGeometry& g, const ArchConfig& arch,
-                              const Mapping& fallback, Random& random,
-                              std::optional<Dataflow> dataflow = std::nullopt) {
+                              const Mapping& fallback, Random& random) {
   const auto up_to = [&](std::int64_t most) { return random.uniform(1, most); };
   for (int attempt = 0; attempt < 400; ++attempt) {
     Mapping m;
     // Small layers on large memories: mostly tiles that are not the smallest.
     m.tile_rows = random.chance(0.3) ? g.out_rows : up_to(g.out_rows);
     m.tile_cols = random.chance(0.3) ? g.out_cols : up_to(g.out_cols);
-    m.dataflow = dataflow ? *dataflow : static_cast<Dataflow>(random.uniform(0, 2));
+    m.dataflow = static_cast<Dataflow>(random.uniform(0, 2));
     if (m.dataflow == Dataflow::kInputStationary && !g.is_identity && random.chance(0.7)) {
       m.blocks = up_to(std::min<std::int64_t>(g.column_blocks, 6));
     }

@@ -1,5 +1,7 @@
 // Layers compiled with random valid mappings on the RTL: the golden's bytes, and the cycles of the
 // recurrence, command by command.
+#include <set>
+
 #include "compiler/workload/random_layer.h"
 #include "files/arch_config_file.h"
 #include "golden/cpu/graph_executor.h"
@@ -17,13 +19,15 @@ TEST(RtlRandomMapping, ProgramsGiveTheGoldensBytesAndTheTimesOfTheRecurrence) {
   const std::unique_ptr<Engine> engine = make_rtl_engine();
   std::size_t commands = 0;
   int several_tiles = 0;
+  std::set<Dataflow> dataflows;
   for (std::uint64_t seed = 1; seed <= 20 && !::testing::Test::HasFailure(); ++seed) {
     Random random(seed);
     const RandomLayer made = make_random_layer(seed, arch);
-    const testing::MappedNetwork network(made.graph, arch, random, {Dataflow::kWeightStationary});
+    const testing::MappedNetwork network(made.graph, arch, random);
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + network.text());
     for (const PlannedLayer& planned : network.plan().layers) {
       several_tiles += planned.mapping.tiles_per_half > 1 ? 1 : 0;
+      dataflows.insert(planned.mapping.dataflow);
     }
     const Program program = network.program();
     const RunResult result = engine->run(program, made.input, {});
@@ -38,6 +42,7 @@ TEST(RtlRandomMapping, ProgramsGiveTheGoldensBytesAndTheTimesOfTheRecurrence) {
   }
   EXPECT_GE(commands, 2000u);
   EXPECT_GE(several_tiles, 3);
+  EXPECT_EQ(dataflows.size(), kDataflows);
 }
 
 }  // namespace
