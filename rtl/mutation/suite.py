@@ -44,7 +44,7 @@ def shape(rows, cols, act, weight, acc, out, bus, beats, bursts):
 def stages(programs):
     square = shape(4, 4, 16384, 8192, 512, 1024, 4, 64, 16)
     narrow = shape(4, 8, 4096, 2048, 128, 512, 4, 6, 3)
-    wide = shape(8, 4, 4096, 4096, 256, 512, 16, 16, 1)
+    wide = shape(8, 4, 4096, 2048, 256, 512, 16, 16, 1)
     count, any_timing = ("--programs", str(programs)), ("--random-dram", "--init-seeds", "10")
     own = HERE / "configs"
     directed = sorted((RTL.parent / "tests/rtl/coverage/directed").glob("*.repro"))

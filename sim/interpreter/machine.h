@@ -17,7 +17,7 @@ struct Machine {
 
   ArchConfig arch;
   std::vector<std::int8_t> act;                                            // [word][R]
-  std::vector<std::int8_t> weight;                                         // [word][C]
+  std::vector<std::int8_t> weight;                                         // [word][B]
   std::array<std::vector<std::uint32_t>, kAccumulatorHalves> accumulator;  // [half][word][C]
   std::vector<std::int8_t> out;                                            // [word][C]
   std::array<std::vector<std::uint8_t>, kParamSlots> params;               // [slot][byte]

@@ -133,6 +133,34 @@ TEST(CycleAccounting, BubblesOfFoldsWithFewerPixelsThanRowsAreCountedToTheCycle)
   EXPECT_EQ(run.layers[0].streamed_macs, 4u * 2u * 16u);
 }
 
+// The second EXECUTE has another dataflow, and no token to wait for: from 48, when the unit is
+// free, to 66, when the first one is done, it waits for an empty array.
+TEST(CycleAccounting, AWaitForAnotherDataflowIsChargedToTheSwitch) {
+  ProgramDraft draft(two_layer_program());
+  draft.command(Unit::kExecute, 1).wait_mask = 0;
+  draft.fields<Execute>(1).dataflow =
+      static_cast<std::uint32_t>(Dataflow::kOutputStationary);
+  const Program program = draft.program();
+  Times times = two_rounds(114);
+  times[kExecuteUnit][1] = {66, 82, 132};
+  const RunAccount run = account(program, times);
+  EXPECT_EQ(run.units[kExecuteUnit].stall_cycles[kSwitchStall], 18u);
+  EXPECT_EQ(run.layers[0].stall_cycles[kSwitchStall], 18u);
+  EXPECT_EQ(stall_name(program, kSwitchStall), "dataflow_switch");
+  times[kExecuteUnit][1].start = 65;
+  EXPECT_THROW(account(program, times), InternalError);
+}
+
+// Its weights come at 98, after the array is empty.
+TEST(CycleAccounting, ATokenThatComesAfterTheSwitchIsCharged) {
+  ProgramDraft draft(two_layer_program());
+  draft.fields<Execute>(1).dataflow =
+      static_cast<std::uint32_t>(Dataflow::kInputStationary);
+  const RunAccount run = account(draft.program(), two_rounds(114));
+  EXPECT_EQ(run.units[kExecuteUnit].stall_cycles[kSwitchStall], 0u);
+  EXPECT_EQ(run.units[kExecuteUnit].stall_cycles[kWeightReady], 32u + 50u);
+}
+
 TEST(CycleAccounting, ACommandThatStartsACycleEarlyOrLateIsAnError) {
   for (std::size_t u = 0; u < kUnits; ++u) {
     for (const int shift : {-1, 1}) {

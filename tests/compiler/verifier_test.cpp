@@ -77,6 +77,22 @@ TEST(Verifier, FieldsWithoutSenseAreFound) {
       [](ProgramDraft& p) { fields<Execute>(p, 1).stride_h = 0; },
       "execute command 1 (first tile 1, n 0..1, y 0..2, x 0..4, c 4..8): stride_h is 0");
   expect_violation([](ProgramDraft& p) { fields<Execute>(p, 1).planes = 0; }, "planes is 0");
+  expect_violation([](ProgramDraft& p) { fields<Execute>(p, 1).dataflow = 3; },
+                   "dataflow is 3; allowed: 0 to 2");
+  for (const std::uint32_t dataflow : {0u, 1u}) {
+    expect_violation(
+        [=](ProgramDraft& p) {
+          fields<Execute>(p, 1).dataflow = dataflow;
+          fields<Execute>(p, 1).blocks = 2;
+        },
+        "blocks is 2; allowed: 1 to 1");
+  }
+  expect_violation(
+      [](ProgramDraft& p) {
+        fields<Execute>(p, 1).dataflow = 2;
+        fields<Execute>(p, 1).blocks = 0;
+      },
+      "blocks is 0; allowed: 1 to 255");
   expect_violation([](ProgramDraft& p) { fields<Post>(p, 0).pool_h = 5; },
                    "pool_h is 5; allowed: 1 to 4");
   expect_violation([](ProgramDraft& p) { fields<Post>(p, 0).rounding = 3; }, "rounding is 3");
@@ -100,6 +116,19 @@ TEST(Verifier, WordsOutsideOneMemoryOrHalfAreFound) {
                    "words 240..276 of the weight scratchpad");
   expect_violation([](ProgramDraft& p) { fields<Execute>(p, 0).acc_addr = 30; },
                    "its psums end at word 38 of an accumulator half; it has 32");
+  // 9 folds of 3 blocks of 4 words; 3 x 8 psums fit the half, 5 x 8 do not.
+  expect_violation(
+      [](ProgramDraft& p) {
+        fields<Execute>(p, 0).dataflow = 2;
+        fields<Execute>(p, 0).blocks = 3;
+      },
+      "words 0..108 of the weight scratchpad: reads words never written");
+  expect_violation(
+      [](ProgramDraft& p) {
+        fields<Execute>(p, 0).dataflow = 2;
+        fields<Execute>(p, 0).blocks = 5;
+      },
+      "its psums end at word 40 of an accumulator half; it has 32");
   expect_violation([](ProgramDraft& p) { fields<Post>(p, 0).acc_addr = 30; },
                    "its psums end at word 38 of an accumulator half");
   expect_violation([](ProgramDraft& p) { fields<Post>(p, 0).out_addr = 253; },

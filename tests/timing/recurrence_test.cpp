@@ -2,6 +2,8 @@
 // docs/reference/timing_model.md, tokens between units, and what a caller may do with the state.
 #include "timing/recurrence.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -54,6 +56,37 @@ TEST(Recurrence, AnExecuteTakesTheCyclesOfTheManual) {
   EXPECT_EQ(pe16x16().add(convolution(4, 3, 8, 32), kNone), (CommandTime{0, 9216, 9270}));
   // A fully connected layer: 16 folds of one pixel and 15 bubbles; 16 + 256 + 32 + 6.
   EXPECT_EQ(pe16x16().add(convolution(16, 1, 1, 1), kNone), (CommandTime{0, 256, 310}));
+}
+
+// docs/reference/timing_model.md, "Switch": fill and drain of the EXECUTE before.
+TEST(Recurrence, AnotherDataflowStartsOnAnEmptyArray) {
+  const auto of = [](Dataflow dataflow) {
+    Execute e = convolution(4, 3, 8, 32);
+    e.dataflow = static_cast<std::uint32_t>(dataflow);
+    return e;
+  };
+  Recurrence recurrence = pe16x16();
+  EXPECT_EQ(recurrence.add(of(Dataflow::kOutputStationary), kNone), (CommandTime{0, 9216, 9271}));
+  EXPECT_EQ(recurrence.add(of(Dataflow::kOutputStationary), kNone),
+            (CommandTime{9216, 18432, 18487}));
+  EXPECT_EQ(recurrence.add(of(Dataflow::kInputStationary), kNone),
+            (CommandTime{18487, 27703, 27757}));
+  EXPECT_EQ(recurrence.add(of(Dataflow::kWeightStationary), kNone),
+            (CommandTime{27757, 36973, 37027}));
+  recurrence.reset();
+  EXPECT_EQ(recurrence.add(of(Dataflow::kInputStationary), kNone).start, 0u);
+}
+
+TEST(Recurrence, ASwitchAndATokenAreWaitedForTogether) {
+  for (const std::uint32_t run_bytes : {160u, 16000u}) {
+    Recurrence recurrence = pe16x16();
+    Execute e = convolution(1, 1, 4, 4);
+    EXPECT_EQ(recurrence.add(e, kNone).done, 70u);  // 16 + 16 + 38
+    const std::uint64_t loaded =
+        recurrence.add(load_of(LoadMemory::kWeight, 1, run_bytes), {0, 1}).done;
+    e.dataflow = static_cast<std::uint32_t>(Dataflow::kOutputStationary);
+    EXPECT_EQ(recurrence.add(e, {1, 0}).start, std::max<std::uint64_t>(70, loaded));
+  }
 }
 
 TEST(Recurrence, APostTakesTheCyclesOfTheManual) {
