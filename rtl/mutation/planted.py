@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Plants one known bug after another in the RTL and shows that the CI-sized suite catches each: in the
-array's skew, the address generator, the padding, the requantizer and a token count. Prints a Markdown
+array's skew, the address generator, the padding, the requantizer, the accumulator and a token count. Prints a Markdown
 table. With --systemc one in the SystemC model instead: an EXECUTE that takes a cycle too long. That
 builds a copy of the sources, in minutes. Exit codes: 0 all caught; 6 one was not; 2 usage; 3 no build.
 """
@@ -50,6 +50,12 @@ BUGS = (
         "psum_skew_q[(Cols-2-c)*Cols+(32'(column_i)+1)%Cols]"),
     Bug("switch: an EXECUTE of another dataflow does not wait", "qsim_execute_unit.sv",
         "!masks_valid || (starts_os", "1'b1 || (starts_os"),
+    Bug("accumulator: the sum of the cycle before is taken from the other half too",
+        "qsim_accumulate.sv", "assign from_sum = write_valid_q && write_half_q == add_half_q && ",
+        "assign from_sum = write_valid_q && "),
+    Bug("accumulator: the sum of two cycles before is taken from the other half too",
+        "qsim_accumulate.sv", "assign clash = write_valid_q && write_half_q == acc_read_half_o && ",
+        "assign clash = write_valid_q && "),
     Bug("token count: unit 3's signals are not counted", "qsim_semaphore_bank.sv",
         "Bits'(raised[2]) + Bits'(raised[3]) -", "Bits'(raised[2]) -"),
 )

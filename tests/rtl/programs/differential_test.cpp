@@ -135,7 +135,7 @@ TEST_F(DifferentialTest, TheRecurrenceFindsAModelWithAnotherDramLatency) {
   witnesses.push_back({"systemc", std::make_unique<Broken>(*systemc_, slower, nullptr)});
   witnesses.push_back({"recurrence", make_recurrence_engine()});
   Differential differential(std::move(witnesses));
-  const RandomCase made = make_random_case(named_config("pe8x8"), 3);
+  const RandomCase made = make_random_case(named_config("pe8x8"), 4);
   const DifferentialResult result = differential.check(made);
   ASSERT_TRUE(result.difference.has_value());
   EXPECT_NE(result.difference->text.find("recurrence: load command 0"), std::string::npos)
@@ -187,7 +187,7 @@ TEST_F(DifferentialTest, DifferenceThatDoesNotRepeatIsReportedAsItIs) {
 }
 
 TEST_F(DifferentialTest, ReproducerKeepsEveryByte) {
-  const RandomCase made = make_random_case(named_config("pe8x8"), 3);
+  const RandomCase made = make_random_case(named_config("pe8x8"), 4);
   const fs::path file = folder_ / "a.repro";
   write_file_atomically(file, reproducer_text(made, "what \"differed\""));
   const RandomCase read = read_reproducer(file);

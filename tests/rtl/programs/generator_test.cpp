@@ -50,8 +50,6 @@ TEST(RandomPrograms, EveryFieldOfEveryCommandTakesSeveralValues) {
   }
   for (std::size_t unit = 0; unit < kUnits; ++unit) {
     for (std::size_t i = 0; i < seen[unit].size(); ++i) {
-      const std::string_view name = command_fields(static_cast<Unit>(unit))[i].name;
-      if (name == "dataflow" || name == "blocks") continue;  // weight_stationary alone
       EXPECT_GT(seen[unit][i].size(), 1u)
           << kUnitNames[unit] << "." << command_fields(static_cast<Unit>(unit))[i].name;
     }
@@ -110,6 +108,7 @@ class Census {
       if (s.runs > 1 && s.run_stride > s.run_bytes) seen.insert("store with gaps");
       if (s.runs > 1 && s.groups > 1) seen.insert("store of groups and runs");
     }
+    add_pairs(program.stream(Unit::kExecute), seen);
     add_tokens(program, seen);
     for (const std::string& feature : seen) ++programs_[feature];
   }
@@ -138,10 +137,23 @@ class Census {
     if (pixels < arch.array_rows) seen.insert("fewer pixels than rows");
     if (pixels > 3 * arch.array_rows) seen.insert("many pixels");
     if (e.accumulate != 0) seen.insert("accumulate");
+    seen.insert(std::string(kDataflowNames[e.dataflow]));
+    if (e.blocks > 1) seen.insert("blocks");
     if (e.planes > 1) seen.insert("planes");
     if (e.kernel_h != e.kernel_w) seen.insert("oblong kernel");
     if (e.acc_half != 0) seen.insert("second half");
     if (e.planes * e.kernel_h * e.kernel_w == 1) seen.insert("one fold");
+  }
+  // Of EXECUTEs that follow one another.
+  static void add_pairs(const CommandStream& executes, std::set<std::string>& seen) {
+    for (std::size_t i = 1; i < executes.size(); ++i) {
+      const auto a = executes.fields<Execute>(i - 1);
+      const auto b = executes.fields<Execute>(i);
+      if (a.dataflow != b.dataflow) seen.insert("switch");
+      const bool meet = b.accumulate != 0 && executes.wait_mask(i) == 0 &&
+                        a.dataflow == b.dataflow && a.acc_half != b.acc_half;
+      if (meet) seen.insert("accumulates in the other half at once");
+    }
   }
   static void add_tokens(const Program& program, std::set<std::string>& seen) {
     for (std::size_t s = 0; s < kSemaphores; ++s) {
@@ -165,12 +177,31 @@ TEST(RandomPrograms, HaveEveryFeatureOften) {
       census.add(program);
       all.add(program);
     }
-    for (const char* feature :
-         {"load of groups and runs", "load that overlaps", "load with gaps", "load of an ofmap",
-          "far address", "store with gaps", "store of groups and runs", "one pixel",
-          "fewer pixels than rows", "many pixels", "accumulate", "planes", "oblong kernel",
-          "second half", "one fold", "turns in flight", "loads that wait for stores", "noise",
-          "many tokens"}) {
+    for (const char* feature : {"load of groups and runs",
+                                "load that overlaps",
+                                "load with gaps",
+                                "load of an ofmap",
+                                "far address",
+                                "store with gaps",
+                                "store of groups and runs",
+                                "one pixel",
+                                "fewer pixels than rows",
+                                "many pixels",
+                                "accumulate",
+                                "planes",
+                                "oblong kernel",
+                                "second half",
+                                "one fold",
+                                "turns in flight",
+                                "loads that wait for stores",
+                                "noise",
+                                "many tokens",
+                                "weight_stationary",
+                                "output_stationary",
+                                "input_stationary",
+                                "blocks",
+                                "switch",
+                                "accumulates in the other half at once"}) {
       EXPECT_GE(census[feature], 8) << name << ": " << feature;
     }
     EXPECT_EQ(census["deinterleaved"] > 0, arch.array_rows < arch.array_cols) << name;

@@ -48,10 +48,11 @@ class Addresses {
     const std::int64_t high = part_words - std::max(turn.words, turn.reach_words);
     const std::int64_t place = random.uniform(0, 9);
     // Psums of both halves at the same addresses: neither may be taken for the other.
-    const std::int64_t low_places = m == number(Memory::kAccumulator) ? 5 : 1;
+    const bool is_acc = m == number(Memory::kAccumulator);
+    const std::int64_t low_places = is_acc ? (plan_.back_to_back ? 10 : 5) : 1;
     std::int64_t in_part = random.uniform(low, high);
-    if (place < low_places) in_part = low;
     if (place >= 8) in_part = high;
+    if (place < low_places) in_part = low;
     turn.base = static_cast<std::int64_t>(turn.part) * part_words + in_part;
   }
 

@@ -15,6 +15,26 @@ using verifier::Memory;
 std::size_t number(Memory memory) { return static_cast<std::size_t>(memory); }
 std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
+std::int64_t group_pixels(const Execute& e, const ArchConfig& arch) {
+  const std::int64_t pixels = std::int64_t{e.out_rows} * e.out_cols;
+  return std::min(pixels, arch.array_rows);
+}
+
+bool drains_backwards(const Execute& e) {
+  return static_cast<Dataflow>(e.dataflow) == Dataflow::kOutputStationary;
+}
+
+// Of an EXECUTE's psum words the one that the accumulator sees first, and last: output_stationary
+// drains a group of pixels from its last to its first.
+std::int64_t first_psum(const Execute& e, const ArchConfig& arch) {
+  return drains_backwards(e) ? group_pixels(e, arch) - 1 : 0;
+}
+
+std::int64_t last_psum(const Execute& e, const ArchConfig& arch) {
+  const std::int64_t words = std::int64_t{e.blocks} * e.out_rows * e.out_cols;
+  return drains_backwards(e) ? (words - 1) / arch.array_rows * arch.array_rows : words - 1;
+}
+
 class Placement {
  public:
   explicit Placement(const ProgramPlan& plan) : plan_(plan), arch_(plan.arch) {}
@@ -131,10 +151,15 @@ class Placement {
     if (e.accumulate == 0 && turn.words + pixels > arch_.accumulator_half_words()) return false;
     std::int64_t at = turn.words;
     if (e.accumulate != 0) {
-      at = random.uniform(0, turn.words - pixels);
+      // At the low end there is room for others after this one.
+      const std::int64_t most = plan_.back_to_back ? arch_.array_rows / 2 : turn.words - pixels;
+      at = random.uniform(0, std::min(most, turn.words - pixels));
       // Right after an EXECUTE that ends there, in this half or the other.
-      const std::int64_t near = last_psum_ - random.uniform(0, 2);
-      if (near >= 0 && near + pixels <= turn.words && random.chance(0.5)) at = near;
+      const std::int64_t apart = random.uniform(0, 2);
+      const std::int64_t near =
+          last_psum_ - first_psum(e, arch_) + (drains_backwards(e) ? apart : -apart);
+      const bool wanted = random.chance(plan_.back_to_back ? 0.9 : 0.5);
+      if (near >= 0 && near + pixels <= turn.words && wanted) at = near;
     } else {
       turn.words += pixels;
       current_->owners.resize(static_cast<std::size_t>(turn.words), index);
@@ -145,7 +170,7 @@ class Placement {
       owner = index;
     }
     current_->left.insert(index);
-    last_psum_ = at + pixels - 1;
+    last_psum_ = at + last_psum(e, arch_);
     e.acc_addr = u32(at);
     turn.reach_words = std::max(turn.reach_words, turn.words);
     return true;
@@ -311,7 +336,8 @@ class Placement {
   std::size_t tile_ = 0;
   OpenTurn first_, second_;
   OpenTurn* current_ = &first_;
-  std::int64_t last_psum_ = 0;  // of the EXECUTE placed last, counted from its turn's first word
+  std::int64_t last_psum_ =
+      0;  // which the EXECUTE placed last writes last, counted from its turn's first word
 };
 
 }  // namespace

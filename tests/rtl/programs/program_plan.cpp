@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/isa/command_fields.h"
 #include "tests/rtl/programs/shape_draw.h"
 #include "tests/rtl/programs/word_spans.h"
 
@@ -9,6 +10,40 @@ namespace qsim {
 namespace {
 
 std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
+// The dataflows of a plan's EXECUTEs, and their blocks. It draws apart, so that shapes do not
+// depend on it.
+class DataflowDraw {
+ public:
+  explicit DataflowDraw(std::uint64_t seed) : random_(seed), mode_(random_.uniform(0, 3)) {
+    dataflow_ = random_.uniform(0, kLast);
+  }
+
+  // From now on all have the same.
+  void keep() { mode_ = kOne; }
+
+  // `psums`: accumulator words that the EXECUTE may have.
+  void set(const ArchConfig& arch, std::int64_t psums, Execute& e) {
+    if (mode_ >= kAny) dataflow_ = random_.uniform(0, kLast);
+    if (mode_ == kSwitching) dataflow_ = (dataflow_ + random_.uniform(1, kLast)) % (kLast + 1);
+    e.dataflow = u32(dataflow_);
+    e.blocks = 1;
+    if (static_cast<Dataflow>(dataflow_) != Dataflow::kInputStationary) return;
+    const std::int64_t folds = std::int64_t{e.planes} * e.kernel_h * e.kernel_w;
+    const std::int64_t most = std::min({arch.weight_slot_words() / arch.fold_words() / folds,
+                                        psums / (std::int64_t{e.out_rows} * e.out_cols),
+                                        random_.chance(0.05) ? max_of<Execute>("blocks") : 5});
+    e.blocks = u32(random_.uniform(1, std::max<std::int64_t>(1, most)));
+  }
+
+ private:
+  static constexpr std::int64_t kLast = static_cast<std::int64_t>(kDataflows) - 1;
+  enum Mode : std::int64_t { kOne, kSwitching, kAny };  // kAny twice as often: 2 and 3
+
+  Random random_;
+  std::int64_t mode_;
+  std::int64_t dataflow_ = 0;
+};
 
 // The bins that a plan steers towards, counted off by its seed.
 struct Focus {
@@ -43,6 +78,7 @@ class PlanDraw {
  public:
   PlanDraw(const ArchConfig& arch, std::uint64_t seed)
       : random_(seed ^ static_cast<std::uint64_t>(arch.array_rows * 4099 + arch.array_cols)),
+        dataflows_(seed * 31 + 7),
         focus_(focus_of(seed)) {
     plan_.seed = random_.next();
     plan_.arch = arch;
@@ -73,10 +109,11 @@ class PlanDraw {
   }
 
   // One turn in which the same lowest weights meet the lowest pad value often enough that the sum
-  // passes 2^31: R x 2^14 a fold of R cycles, so 2^17 cycles whatever the array.
+  // passes 2^31: R x 2^14 a fold of R cycles, so 2^17 cycles whatever the array (input_stationary
+  // takes C / R times as many where C > R).
   ProgramPlan draw_wrapping() {
     Execute e;
-    e.blocks = 1;
+    e.out_rows = e.out_cols = 1;
     const std::int64_t most_folds =
         std::min<std::int64_t>(512, plan_.arch.weight_slot_words() / plan_.arch.fold_words());
     e.planes = 1;
@@ -89,6 +126,7 @@ class PlanDraw {
     e.act_row_words = e.act_plane_words = 1;
     e.origin_row = e.origin_col = static_cast<std::int32_t>(random_.uniform(-3, 1));
     e.pad_value = random_.chance(0.5) ? -128 : 127;
+    dataflows_.set(plan_.arch, e.out_cols, e);
     const std::int64_t fold_sum = plan_.arch.array_rows * 128 * 127;
     // The one resident pixel of a plane may add the same with the other sign.
     const std::int64_t folds = std::int64_t{e.planes} * (e.kernel_h * e.kernel_w - 2);
@@ -105,7 +143,65 @@ class PlanDraw {
     return plan_;
   }
 
+  // Two turns by turns, so that EXECUTEs come from both halves, or one after the other. A switch of
+  // the dataflow empties the array, so most plans have none.
+  ProgramPlan draw_back_to_back() {
+    plan_.back_to_back = true;
+    if (random_.chance(0.8)) dataflows_.keep();
+    LayerPlan layer;
+    const std::int64_t turns = random_.uniform(1, 2) * 2;
+    for (std::int64_t t = 0; t < turns; ++t) {
+      layer.turns.push_back(draw_turn_back_to_back());
+      layer.turns.back().interleaves = t % 2 == 1 && random_.chance(0.8);
+    }
+    plan_.layers.push_back(layer);
+    draw_surroundings();
+    plan_.noise.clear();
+    plan_.flights[static_cast<std::size_t>(verifier::Memory::kAccumulator)] = {2, 2};
+    return plan_;
+  }
+
  private:
+  // The first EXECUTE overwrites, the others accumulate. Of each dataflow the stream is filled to
+  // its end, or nearly so.
+  TurnPlan draw_turn_back_to_back() {
+    const ArchConfig& arch = plan_.arch;
+    const std::int64_t most = std::min({arch.accumulator_half_words(), arch.act_slot_words() / 4,
+                                        arch.output_half_words(), std::int64_t{120}});
+    TurnPlan turn;
+    std::int64_t psums = 0;
+    const std::int64_t executes = random_.uniform(4, 8);
+    for (std::int64_t i = 0; i < executes; ++i) {
+      Execute e;
+      e.kernel_h = e.kernel_w = e.stride_h = e.stride_w = e.out_rows = e.out_cols = 1;
+      e.planes = u32(random_.uniform(
+          1, std::min<std::int64_t>(2, arch.weight_slot_words() / arch.fold_words())));
+      dataflows_.set(arch, i == 0 ? arch.accumulator_half_words() : psums, e);
+      const bool by_columns = static_cast<Dataflow>(e.dataflow) == Dataflow::kInputStationary;
+      std::int64_t pixels =
+          (by_columns ? arch.array_cols : arch.array_rows) * (i == 0                 ? 5
+                                                              : random_.chance(0.75) ? 1
+                                                                                     : 2);
+      if (random_.chance(0.3)) pixels += random_.uniform(-2, 2);
+      if (i > 0) pixels = std::min(pixels, psums / e.blocks);
+      pixels = std::clamp<std::int64_t>(pixels, 1, std::max<std::int64_t>(1, most / e.blocks));
+      e.in_rows = 1;
+      e.out_cols = e.in_cols = e.act_row_words = e.act_plane_words = u32(pixels);
+      e.pad_value = static_cast<std::int32_t>(random_.uniform(-128, 127));
+      e.accumulate = i > 0 ? 1 : 0;
+      if (i == 0) psums = e.blocks * pixels;
+      turn.executes.push_back({e, false, false, random_.next()});
+    }
+    PostPlan post;
+    Post& p = post.shape;
+    p.in_rows = p.out_rows = p.pool_h = p.pool_w = p.pool_stride_h = p.pool_stride_w = 1;
+    p.in_cols = p.out_cols = u32(std::min(psums, arch.output_half_words()));
+    draw_epilogue(random_, p);
+    post.seed = random_.next();
+    turn.posts.push_back(post);
+    return turn;
+  }
+
   // More and smaller slots: their number is no matter of the hardware. A weight slot holds a fold,
   // an activation slot twice what a LOAD that deinterleaves writes at least.
   void more_slots() {
@@ -141,9 +237,10 @@ class PlanDraw {
       if (limits.max_pixels < limits.min_pixels) break;
       const ExecuteBins bins = random_.chance(0.7) ? focus_.execute : draw_bins(random_);
       Execute e = draw_execute(random_, plan_.arch, bins, limits);
-      const std::int64_t pixels = std::int64_t{e.out_rows} * e.out_cols;
-      e.accumulate = pixels <= psums && random_.chance(0.5) ? 1 : 0;
-      if (e.accumulate == 0) psums += pixels;
+      dataflows_.set(plan_.arch, plan_.arch.accumulator_half_words() - psums, e);
+      const std::int64_t words = std::int64_t{e.blocks} * e.out_rows * e.out_cols;
+      e.accumulate = words <= psums && random_.chance(0.5) ? 1 : 0;
+      if (e.accumulate == 0) psums += words;
       turn.executes.push_back({e, new_turn(0.4), new_turn(0.4), random_.next()});
     }
     draw_posts(turn, psums);
@@ -191,6 +288,7 @@ class PlanDraw {
   }
 
   Random random_;
+  DataflowDraw dataflows_;
   Focus focus_;
   ProgramPlan plan_;
   std::int64_t turn_cycles_ = 0;
@@ -203,7 +301,9 @@ ProgramPlan draw_plan(const ArchConfig& arch, std::uint64_t seed) {
   const bool is_small = arch.array_rows * arch.array_cols <= 16;
   const bool has_turn = is_small ? seed % 400 == 7 : seed % 2000 == 1007;
   PlanDraw draw(arch, seed);
-  return has_turn && draw.can_wrap() ? draw.draw_wrapping() : draw.draw();
+  if (has_turn && draw.can_wrap()) return draw.draw_wrapping();
+  constexpr std::uint64_t kApart = 0x9e3779b97f4a7c15ull;
+  return Random(seed ^ kApart).chance(0.15) ? draw.draw_back_to_back() : draw.draw();
 }
 
 }  // namespace qsim

@@ -70,12 +70,16 @@ struct ProgramPlan {
   std::int64_t load_pieces = 3;  // LOADs of a turn, at most
   bool reads_ofmaps = true;      // LOADs may read what STOREs have written
   bool layers_follow = false;    // a layer's activations come once the layer before is stored
+  // EXECUTEs that nothing holds up, in both halves at equal addresses, each on the psums that the
+  // one before it wrote last.
+  bool back_to_back = false;
   bool operator==(const ProgramPlan&) const = default;
 };
 
 // The plan of seed `seed` for `arch`. Seeds that follow one another steer through the bins of
 // coverage_bins.h; one in 400 for a 4x4 array (seed 7, 407, ...) and one in 2000 for a larger one
-// (seed 1007, 3007, ...) makes the accumulator wrap, in some 140,000 cycles.
+// (seed 1007, 3007, ...) makes the accumulator wrap, in some 140,000 cycles. One in seven of the
+// others is back to back.
 ProgramPlan draw_plan(const ArchConfig& arch, std::uint64_t seed);
 
 }  // namespace qsim

@@ -11,7 +11,7 @@ namespace qsim {
 namespace {
 
 constexpr std::uint64_t kPartSeeds = 6;
-constexpr std::uint64_t kShapeSeeds = 3;
+constexpr std::uint64_t kShapeSeeds = 6;
 
 using Change = std::function<void(ProgramPlan&)>;
 
@@ -101,6 +101,7 @@ class Shrinker {
     const auto change = [&](const Change& c) { any = try_plan(c) || any; };
     change([](ProgramPlan& p) { p.load_pieces = 1; });
     change([](ProgramPlan& p) { p.layers_follow = false; });
+    change([](ProgramPlan& p) { p.back_to_back = false; });
     change([](ProgramPlan& p) { p.reads_ofmaps = false; });
     change([](ProgramPlan& p) { p.arch.dram_latency_cycles = 1; });
     change([](ProgramPlan& p) { p.order = {1, 1, 1, 1}; });
@@ -147,6 +148,12 @@ class Shrinker {
       any = try_plan([&](ProgramPlan& p) { set(at(p).shape); }, kShapeSeeds) || any;
     };
     any = try_plan([&](ProgramPlan& p) { at(p).new_act_turn = at(p).new_weight_turn = false; });
+    change([](Execute& e) { e.blocks = 1; });
+    change([](Execute& e) { e.blocks -= e.blocks > 1 ? 1 : 0; });
+    change([](Execute& e) {
+      e.dataflow = 0;
+      e.blocks = 1;
+    });
     change([](Execute& e) { e.planes = 1; });
     change([](Execute& e) { e.planes -= e.planes > 1 ? 1 : 0; });
     change([](Execute& e) { e.kernel_h = 1; });
@@ -178,6 +185,8 @@ class Shrinker {
     change([](Post& p) { p.pool_stride_h = p.pool_stride_w = 1; });
     change([](Post& p) { p.out_rows = 1; });
     change([](Post& p) { p.out_cols = 1; });
+    change([](Post& p) { p.out_rows = (p.out_rows + 1) / 2; });
+    change([](Post& p) { p.out_cols = (p.out_cols + 1) / 2; });
     change([](Post& p) { p.origin_row = p.origin_col = 0; });
     change([](Post& p) { p.in_rows = (p.out_rows - 1) * p.pool_stride_h + p.pool_h; });
     change([](Post& p) { p.in_cols = (p.out_cols - 1) * p.pool_stride_w + p.pool_w; });
