@@ -1,16 +1,8 @@
 #include "cli/terminal/number_option.h"
 
-#include <charconv>
+#include "cli/terminal/decimal_number.h"
 
 namespace qsim {
-
-std::optional<std::uint64_t> decimal_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
 
 CLI::Option* add_number(CLI::App& app, const std::string& name, NumberRange range,
                         std::function<void(std::uint64_t)> set, const std::string& description) {

@@ -3,17 +3,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 namespace qsim {
-
-// "16", and "016", which is 16 too. Absent for a sign, a blank, 0x10, 1e3, an empty text, and for
-// more than 2^64 - 1.
-std::optional<std::uint64_t> decimal_number(std::string_view text);
 
 struct NumberRange {
   std::uint64_t least = 0;

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "cli/terminal/number_option.h"
+#include "cli/terminal/decimal_number.h"
 #include "core/error.h"
 
 namespace qsim {
