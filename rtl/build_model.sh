@@ -11,7 +11,8 @@ usage: build_model.sh --variant plain|assert|trace|coverage --cxx COMPILER --out
 
   NAME=VALUE  every parameter of qsim_accelerator (docs/reference/rtl.md): ArrayRows=16 ...
   --march     the processor that the model is for, as the compiler names it; default native
-The log is FILE.log beside FILE.so.
+The log is FILE.log beside FILE.so. Verilator's runtime is compiled anew, unless QSIM_RTL_RUNTIME names a
+folder that keeps its objects.
 USAGE
   exit 2
 }
@@ -66,10 +67,11 @@ for name in trace coverage; do
 done
 
 # ArrayRows=16 -> -GArrayRows=16 for Verilator, -DQSIM_RTL_ARRAY_ROWS=16 for the adapter.
+adapter_defines=()
 for parameter in "${parameters[@]}"; do
   name=$(printf %s "${parameter%%=*}" | sed 's/\([a-z]\)\([A-Z]\)/\1_\2/g')
   verilate+=("-G$parameter")
-  defines+=("-DQSIM_RTL_${name^^}=${parameter#*=}u")
+  adapter_defines+=("-DQSIM_RTL_${name^^}=${parameter#*=}u")
 done
 
 mkdir -p "$(dirname "$output")"
@@ -114,6 +116,17 @@ compile=("$cxx" -std=c++20 "-march=$march" -fPIC -fvisibility=hidden -fvisibilit
   "${defines[@]}" -include "$rtl/engine/verilated_print.h" -I "$work" -I "$rtl/.."
   -isystem "$include" -isystem "$include/vltstd")
 
+# Follows everything that the runtime's objects depend on: compiler, flags (they are in this script),
+# the processor that `native` means, sources.
+runtime_key() {
+  {
+    printf '%s\n' "$cxx" "$march" "${defines[@]}"
+    "$cxx" --version || true
+    grep -m 1 '^flags' /proc/cpuinfo || true
+    cat "$0" "$rtl/engine/verilated_print.h" "$include"/verilated*.h "$include"/verilated*.cpp
+  } 2>/dev/null | sha256sum | cut -c1-32
+}
+
 # Packages first; with assertions, what binds them to the units.
 mapfile -t sources < <(find "$rtl/src" -name '*_pkg.sv' | sort &&
   find "$rtl/src" -name '*.sv' ! -name '*_pkg.sv' | sort)
@@ -121,10 +134,24 @@ if [[ $variant =~ ^(assert|coverage)$ ]] && [ -d "$rtl/assertions" ]; then
   mapfile -t -O ${#sources[@]} sources < <(find "$rtl/assertions" -name '*.sv' | sort)
 fi
 run verilator "${verilate[@]}" --Mdir "$work" "${sources[@]}"
+# The runtime is the same for every model of a variant.
+kept=
+if [ -n "${QSIM_RTL_RUNTIME:-}" ] && key=$(runtime_key 2>/dev/null); then
+  kept=$QSIM_RTL_RUNTIME/$key
+fi
 for source in "${runtime[@]}"; do
-  run "${compile[@]}" -O2 -c "$include/$source.cpp" -o "$work/$source.o"
+  if [ -n "$kept" ] && [ -f "$kept-$source.o" ]; then
+    cp "$kept-$source.o" "$work/$source.o"
+  else
+    run "${compile[@]}" -O2 -c "$include/$source.cpp" -o "$work/$source.o"
+  fi
 done
 wait_for_all
+if [ -n "$kept" ] && mkdir -p "$QSIM_RTL_RUNTIME" 2>/dev/null && [ -w "$QSIM_RTL_RUNTIME" ]; then
+  for source in "${runtime[@]}"; do
+    [ -f "$kept-$source.o" ] || { cp "$work/$source.o" "$kept-$$.tmp" && mv -f "$kept-$$.tmp" "$kept-$source.o"; }
+  done
+fi
 
 # What runs every cycle as one unit and optimised; constructors and such (__Slow) apart and not.
 for source in "$work"/*.cpp; do
@@ -134,8 +161,8 @@ for source in "$work"/*.cpp; do
   esac
 done
 echo "#include \"$rtl/engine/verilated_core.cpp\"" >>"$work/fast.cc"
-run "${compile[@]}" -O3 -c "$work/fast.cc" -o "$work/fast.o"
-run "${compile[@]}" -O1 -c "$work/slow.cc" -o "$work/slow.o"
+run "${compile[@]}" "${adapter_defines[@]}" -O3 -c "$work/fast.cc" -o "$work/fast.o"
+run "${compile[@]}" "${adapter_defines[@]}" -O1 -c "$work/slow.cc" -o "$work/slow.o"
 wait_for_all
 run "$cxx" -shared -Wl,-Bsymbolic -o "$work/model.so" "$work"/*.o "${libraries[@]}" -latomic
 wait_for_all
