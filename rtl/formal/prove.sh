@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Proves the cells of rtl/src with yosys-smtbmc and z3, for every input and state.
-# usage: prove.sh [NAME...]    NAME: fifo semaphore_bank burst_splitter requantize (default: all)
+# usage: prove.sh [--quick] [NAME...]
+# NAME: fifo semaphore_bank burst_splitter requantize (default: all)
+# --quick leaves out the covers of fifos with more than 8 entries, which take a minute.
 #
 # A proof is: no assertion fails in the first cycles, none can fail after cycles in which all hold
 # (induction), and every cover is reached, so that nothing is proven of nothing. Then each broken
@@ -74,6 +76,10 @@ proof() {
   [ "$(solve -t $((induction + 2)))" = passed ] || fail "$name $6: not proven"
   if [ "$induction" -gt 0 ]; then
     [ "$(solve -i -t "$induction")" = passed ] || fail "$name $6: not proven by induction"
+  fi
+  if [ "$quick" = yes ] && [ "$steps" -gt 22 ]; then
+    echo "$name${6:+ $6}: proven, covers left out"
+    return
   fi
   [ "$(solve -c -t "$steps")" = passed ] || fail "$name $6: a cover is not reached"
   covers=$(grep -c 'Reached cover' "$work/log") || fail "$name $6: no covers"
@@ -152,6 +158,11 @@ prove_requantize() {
 }
 
 require_tools
+quick=no
+if [ "${1:-}" = --quick ]; then
+  quick=yes
+  shift
+fi
 [ $# -gt 0 ] || set -- fifo semaphore_bank burst_splitter requantize
 for chosen in "$@"; do
   declare -F "prove_$chosen" >/dev/null || fail "no proof '$chosen'"

@@ -33,7 +33,8 @@ def write_planted_header(folder):
 
 def compile_object(row, folder):
     """A kernel's object by the build's command, with the planted header found first."""
-    words = shlex.split(row["command"])
+    # What the build keeps beside its objects is not this one's.
+    words = [word for word in shlex.split(row["command"]) if not word.startswith("--keep")]
     at = words.index("-o") + 1
     output = folder / pathlib.Path(words[at]).name
     words[at] = str(output)

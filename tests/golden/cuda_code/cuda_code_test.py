@@ -5,8 +5,9 @@ usage: cuda_code_test.py CASE BUILD_DIR [KERNEL]
   opcodes           the table of operations in cubin.py is right for this nvcc (probes.cu)
   kernel KERNEL     golden/cuda/kernels/KERNEL.cu has its instructions in PTX and machine code
   planted KERNEL    the same without its tensor-core instruction is refused; after `kernel KERNEL`,
-                    whose PTX it takes from BUILD_DIR/cuda_code
-The kernels are compiled by the commands of BUILD_DIR/compile_commands.json.
+                    whose PTX it takes
+What nvcc made of the kernels is where the build has kept it (golden/cuda/CMakeLists.txt). If it has
+not, they are compiled by the commands of BUILD_DIR/compile_commands.json into BUILD_DIR/cuda_code.
 """
 import json
 import pathlib
@@ -45,21 +46,27 @@ def compile_commands(build):
     return json.loads((build / "compile_commands.json").read_text())
 
 
-def command_of(build, kernel, targets):
-    """The build's command for a kernel's source, without outputs and other targets; and its folder."""
-    others = [f"--generate-code=arch=compute_{t}," for t in ("80", "90", "90a") if t not in targets]
+def row_of(build, kernel):
+    """The build's command for a kernel's source, and the folder that it runs in."""
     ending = f"golden/cuda/kernels/{kernel}.cu"
     rows = [row for row in compile_commands(build) if row["file"].endswith(ending)]
     if not rows:
         sys.exit(f"{build}/compile_commands.json has no command for {ending}")
-    words = iter(shlex.split(rows[0]["command"]))
+    return shlex.split(rows[0]["command"]), rows[0]["directory"]
+
+
+def command_of(build, kernel, targets):
+    """The command without outputs and other targets; and its folder."""
+    others = [f"--generate-code=arch=compute_{t}," for t in ("80", "90", "90a") if t not in targets]
+    command, folder = row_of(build, kernel)
+    words = iter(command)
     kept = []
     for word in words:
         if word in ("-o", "-MT", "-MF"):
             next(words)
         elif word != "-MD" and not word.startswith(tuple(others)):
             kept.append(word)
-    return kept, rows[0]["directory"]
+    return kept, folder
 
 
 def compile_kept(command, folder, cwd=None):
@@ -67,11 +74,10 @@ def compile_kept(command, folder, cwd=None):
     run([*command, "--keep", "--keep-dir", str(folder), "-o", str(folder / "object.o")], cwd=cwd)
 
 
-def one_file(folder, target, kind):
+def one_file(folder, name, target, kind):
     """nvcc names NAME.compute_80.ptx where it compiles for several targets, and NAME.ptx for one."""
-    of_target = list(folder.glob(f"*.compute_{target}.{kind}"))
-    (found,) = of_target or folder.glob(f"*.{kind}")
-    return found
+    of_target = folder / f"{name}.compute_{target}.{kind}"
+    return of_target if of_target.exists() else folder / f"{name}.{kind}"
 
 
 def complaints(ptx, machine_code, wanted):
@@ -91,24 +97,32 @@ def report(machine_code, target):
         print(f"sm_{target} {name}: {sum(counts.values())} instructions, {shown}")
 
 
+def kept_by_build(build, kernel):
+    """Where the build keeps what nvcc makes of the kernel, beside the object; None if it does not."""
+    option = "--keep-dir="
+    folders = [word[len(option):] for word in row_of(build, kernel)[0] if word.startswith(option)]
+    return pathlib.Path(folders[0]) if folders else None
+
+
 def kept_folder(build, kernel):
-    """Where `kernel KERNEL` leaves what nvcc made, for `planted KERNEL`: compiling takes a minute."""
-    return build.resolve() / "cuda_code" / kernel
+    """Where `planted KERNEL` finds what nvcc made."""
+    return kept_by_build(build, kernel) or build.resolve() / "cuda_code" / kernel
 
 
 def case_kernel(build, kernel, _):
     wanted, targets = EXPECTED[kernel]
     folder = kept_folder(build, kernel)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    command, cwd = command_of(build, kernel, targets)
-    compile_kept(command, folder, cwd)
+    if not kept_by_build(build, kernel):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        command, cwd = command_of(build, kernel, targets)
+        compile_kept(command, folder, cwd)
     found = []
     for target in targets:
-        machine_code = one_file(folder, target, "cubin")
+        machine_code = one_file(folder, kernel, target, "cubin")
         report(machine_code, target)
-        found += [f"sm_{target}: {text}" for text in
-                  complaints(one_file(folder, target, "ptx").read_text(), machine_code, wanted)]
+        ptx = one_file(folder, kernel, target, "ptx").read_text()
+        found += [f"sm_{target}: {text}" for text in complaints(ptx, machine_code, wanted)]
     return found
 
 
@@ -120,11 +134,17 @@ def assemble(ptx, target, folder):
     return output
 
 
+def first_kernel(ptx):
+    """PTX text with the first of its kernels alone: to assemble all of them takes long."""
+    begins = [found.start() for found in re.finditer(r"(?m)^(?:\.\w+ )*\.entry ", ptx)]
+    return ptx[:begins[1]] if len(begins) > 1 else ptx
+
+
 def case_planted(build, kernel, folder):
     wanted, targets = EXPECTED[kernel]
     target = targets[-1]
     pattern, operation = wanted[0]
-    ptx = one_file(kept_folder(build, kernel), target, "ptx").read_text()
+    ptx = first_kernel(one_file(kept_folder(build, kernel), kernel, target, "ptx").read_text())
     without, removed = re.subn(rf"(@!?[%\w]+\s+)?{pattern}[^;]*;", "", ptx)
     print(f"{removed} instructions taken out of the PTX")
     found = complaints(without, assemble(without, target, folder), wanted)
@@ -156,13 +176,13 @@ def case_opcodes(build, _, folder):
     wrong = []
     for without, having, operation, of in PROBES:
         for target in of:
-            counts = cubin.kernels(one_file(folder, target, "cubin"))
+            counts = cubin.kernels(one_file(folder, "probes", target, "cubin"))
             (less,) = (count for name, count in counts.items() if without in name)
             (more,) = (count for name, count in counts.items() if having in name)
             print(f"sm_{target} {operation}: {less[operation]} in {without}, {more[operation]} in {having}")
             if less[operation] != 0 or more[operation] == 0:
                 wrong.append(f"sm_{target}: {operation} does not tell {without} from {having}")
-    spilling = complaints("", one_file(folder, TARGETS[0], "cubin"), ())
+    spilling = complaints("", one_file(folder, "probes", TARGETS[0], "cubin"), ())
     print(spilling)
     if len(spilling) != 1 or "probe_spillILi2E" not in spilling[0]:
         wrong.append("nobody complained of spills, or of what does not spill")
