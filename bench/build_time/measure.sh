@@ -2,7 +2,8 @@
 # Processor seconds of builds from nothing: the executable of ./dev demo, the rest, and one file again.
 # usage: bench/build_time/measure.sh FOLDER [CMAKE OPTION...]
 # FOLDER is made, and must not exist. No compiler cache is used. Prints one line a step: user + system
-# seconds of all compilers and linkers, wall seconds, objects.
+# seconds of all compilers and linkers, wall seconds, objects. On a machine that does other work too,
+# processor seconds grow by up to a fifth: compare runs of the same load alone.
 set -euo pipefail
 
 [ $# -ge 1 ] || { sed -n '3s/^# //p' "$0" >&2; exit 2; }
