@@ -102,6 +102,39 @@ Json mapping_json(const Mapping& mapping) {
   return json;
 }
 
+Json memory_json(const MemoryEvents& memory) {
+  return {{"reads", memory.reads},
+          {"writes", memory.writes},
+          {"read_bits", memory.read_bits},
+          {"write_bits", memory.write_bits}};
+}
+
+Json events_json(const EnergyEvents& events) {
+  return {{"pe_macs", events.pe_macs},
+          {"activation_hop_bits", events.activation_hop_bits},
+          {"psum_hop_bits", events.psum_hop_bits},
+          {"weight_hop_bits", events.weight_hop_bits},
+          {"adds", events.adds},
+          {"activations", memory_json(events.activation)},
+          {"weights", memory_json(events.weight)},
+          {"accumulator", memory_json(events.accumulator)},
+          {"outputs", memory_json(events.output)},
+          {"parameters", memory_json(events.parameter)},
+          {"dram_read_bits", events.dram_read_bits},
+          {"dram_write_bits", events.dram_write_bits}};
+}
+
+void add_energy(Json& json, const ReportLayer& layer) {
+  if (!layer.energy) return;
+  const Energy& energy = layer.energy->energy;
+  json["energy"] = energy.total();
+  for (std::size_t p = 0; p < kEnergyParts; ++p) {
+    json["energy_parts"][std::string(kEnergyPartNames[p])] =
+        energy.parts[p] ? Json(*energy.parts[p]) : Json(nullptr);
+  }
+  json["energy_events"] = events_json(layer.energy->events);
+}
+
 Json layer_json(const ReportLayer& layer) {
   Json json = {{"name", layer.name},
                {"op", layer.operation},
@@ -110,6 +143,7 @@ Json layer_json(const ReportLayer& layer) {
   if (layer.mapping_fields) json["mapping_fields"] = mapping_json(*layer.mapping_fields);
   add_counts(json, layer);
   add_timing(json, layer);
+  add_energy(json, layer);
   return json;
 }
 
@@ -130,6 +164,7 @@ Json total_json(const RunReport& report) {
   add_counts(json, report.total);
   json["simulated_seconds"] = report.total.timing ? Json(report.simulated_seconds) : Json(nullptr);
   add_timing(json, report.total);
+  add_energy(json, report.total);
   for (const ReportUnit& unit : report.units) json["units"][unit.name] = unit_json(unit);
   return json;
 }
@@ -176,6 +211,12 @@ std::string run_json(const RunReport& report) {
   json["layers"] = Json::array();
   for (const ReportLayer& layer : report.layers) json["layers"].push_back(layer_json(layer));
   json["total"] = total_json(report);
+  if (report.energy) {
+    const std::optional<double>& tops = report.energy->tops_per_watt;
+    json["energy"] = {{"table", report.energy->table},
+                      {"unit", report.energy->unit},
+                      {"tops_per_watt", tops ? Json(*tops) : Json(nullptr)}};
+  }
   json["wall_seconds"] = report.wall_seconds;
   json["phase_seconds"] = {{"import", report.phases.import},
                            {"compile", report.phases.compile},

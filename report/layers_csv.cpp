@@ -17,7 +17,7 @@ std::string csv_field(const std::string& name) {
 }
 
 std::string exact(double value) {
-  char buffer[32];
+  char buffer[320];  // any double
   std::snprintf(buffer, sizeof buffer, "%.6f", value);
   return buffer;
 }
@@ -47,6 +47,19 @@ std::string timing_cells(const LayerTiming& timing) {
   return cells;
 }
 
+// Of columns that only a run with an energy table has.
+std::string energy_titles() {
+  std::string titles = ",energy";
+  for (const std::string_view part : kEnergyPartNames) titles += ",energy_" + std::string(part);
+  return titles;
+}
+
+std::string energy_cells(const Energy& energy) {
+  std::string cells = "," + exact(energy.total());
+  for (const std::optional<double>& part : energy.parts) cells += "," + (part ? exact(*part) : "");
+  return cells;
+}
+
 }  // namespace
 
 std::string layers_csv(const RunReport& report) {
@@ -54,6 +67,7 @@ std::string layers_csv(const RunReport& report) {
       "name,op,dataflow,mapping,macs,cycles,utilization,dram_read_bytes,dram_write_bytes,"
       "stream_cycles,fold_bubble_cycles,start_cycles,drain_cycles";
   if (report.total.timing) csv += timing_titles(*report.total.timing);
+  if (report.energy) csv += energy_titles();
   csv += "\n";
   for (const ReportLayer& layer : report.layers) {
     csv += csv_field(layer.name) + "," + csv_field(layer.operation) + "," + layer.dataflow + "," +
@@ -73,6 +87,7 @@ std::string layers_csv(const RunReport& report) {
     } else {
       csv += ",,,";
     }
+    if (layer.energy) csv += energy_cells(layer.energy->energy);
     csv += "\n";
   }
   return csv;

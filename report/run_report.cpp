@@ -139,4 +139,16 @@ void add_mappings(RunReport& report, std::span<const LayerMapping> mappings) {
   }
 }
 
+void add_energy(RunReport& report, const Program& program, const EnergyTable& table) {
+  const std::vector<EnergyEvents> layers = energy_events(program);
+  EnergyEvents total;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    total += layers[i];
+    report.layers[i].energy = {layers[i], energy(layers[i], table, program.arch)};
+  }
+  const Energy sum = energy(total, table, program.arch);
+  report.total.energy = {total, sum};
+  report.energy = {table.name, table.unit, tops_per_watt(total, sum, table)};
+}
+
 }  // namespace qsim

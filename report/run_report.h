@@ -8,6 +8,7 @@
 
 #include "analysis/array_time.h"
 #include "analysis/cycle_accounting.h"
+#include "analysis/energy.h"
 #include "core/mapping.h"
 #include "report/compare.h"
 #include "report/output_class.h"
@@ -51,6 +52,12 @@ struct LayerTiming {
   std::vector<ArrayTimePart> array_time;
 };
 
+// Absent where no energy was asked for.
+struct LayerEnergy {
+  EnergyEvents events;
+  Energy energy;
+};
+
 struct ReportLayer {
   std::string name;
   std::string operation;
@@ -61,11 +68,12 @@ struct ReportLayer {
   std::uint64_t dram_write_bytes = 0;
   std::optional<LayerTiming> timing;
   std::optional<Mapping> mapping_fields;  // of a layer; absent for a total
+  std::optional<LayerEnergy> energy = std::nullopt;
 };
 
 // Over the run: busy_cycles + stalls + start_cycles + drain_cycles + idle_cycles = total cycles.
-// Only the execute unit has start and drain cycles, as the total's LayerTiming; its idle cycles are
-// part of the drain.
+// Only the execute unit has start and drain cycles, as the total's LayerTiming; its idle cycles
+// are part of the drain.
 struct ReportUnit {
   std::string name;
   std::uint64_t busy_cycles = 0;
@@ -73,6 +81,13 @@ struct ReportUnit {
   std::uint64_t drain_cycles = 0;
   std::uint64_t idle_cycles = 0;
   std::vector<Stall> stalls;
+};
+
+// What the energies of the layers and the total are in.
+struct ReportEnergy {
+  std::string table;
+  std::string unit;
+  std::optional<double> tops_per_watt;  // absent for another unit than pJ
 };
 
 struct PhaseSeconds {
@@ -96,7 +111,8 @@ struct RunReport {
   ReportLayer total;              // name "total"; its timing spans the run
   double simulated_seconds = 0;   // 0 without time
   std::vector<ReportUnit> units;  // empty without time
-  double wall_seconds = 0;        // the engine alone
+  std::optional<ReportEnergy> energy;
+  double wall_seconds = 0;  // the engine alone
   PhaseSeconds phases;
   std::vector<OutputClass> top;         // best first
   std::optional<VerifySummary> verify;  // absent: not compared
@@ -109,5 +125,8 @@ void add_layers(RunReport& report, const Program& program, const RunResult& resu
 
 // Adds the mapping of each layer to what add_layers() has filled.
 void add_mappings(RunReport& report, std::span<const LayerMapping> mappings);
+
+// Fills energy, also of the layers and the total, which add_layers has made.
+void add_energy(RunReport& report, const Program& program, const EnergyTable& table);
 
 }  // namespace qsim

@@ -1,6 +1,8 @@
 #include "report/table_printer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 
 #include "core/printable.h"
 #include "report/text_table.h"
@@ -42,12 +44,36 @@ std::vector<std::string> cost_cells(const RunReport& report, const ReportLayer& 
   return cells;
 }
 
+// "write_bus" -> "write bus".
+std::string spaced(std::string_view name) {
+  std::string text(name);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+// With two decimal places.
+std::string hundredths_text(double value) {
+  char buffer[320];  // any double
+  std::snprintf(buffer, sizeof buffer, "%.2f", value);
+  return buffer;
+}
+
+std::string joules_text(double joules) {
+  struct Scale {
+    double least;
+    const char* unit;
+  };
+  for (const auto& [least, unit] :
+       {Scale{1, " J"}, Scale{1e-3, " mJ"}, Scale{1e-6, " uJ"}, Scale{1e-9, " nJ"}}) {
+    if (joules >= least) return hundredths_text(joules / least) + unit;
+  }
+  return hundredths_text(joules / 1e-12) + " pJ";
+}
+
 }  // namespace
 
 std::string limited_by_text(const LayerTiming& timing) {
-  std::string name(timing.limited_by.name);
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name + " " + percent(timing.limiter_busy);
+  return spaced(timing.limited_by.name) + " " + percent(timing.limiter_busy);
 }
 
 void print_layers(const RunReport& report, std::ostream& out) {
@@ -88,6 +114,35 @@ void print_where_the_cycles_went(const RunReport& report, std::ostream& out) {
   }
 }
 
+void print_energy(const RunReport& report, std::ostream& out) {
+  if (!report.energy || !report.total.energy) return;
+  const Energy& energy = report.total.energy->energy;
+  const bool picojoules = report.energy->unit == kPicojoules;
+  const auto amount = [&](double value) {
+    return picojoules ? joules_text(value * 1e-12)
+                      : with_thousands(static_cast<std::uint64_t>(std::llround(value)));
+  };
+  out << "energy by " << echoed(report.energy->table) << ": " << amount(energy.total());
+  if (!picojoules) out << " times " << echoed(report.energy->unit);
+  if (const std::optional<double>& tops = report.energy->tops_per_watt) {
+    out << ", " << hundredths_text(*tops) << " TOPS/W";
+  }
+  out << '\n';
+  std::string missing;
+  for (std::size_t p = 0; p < kEnergyParts; ++p) {
+    const std::optional<double>& part = energy.parts[p];
+    const std::string label = spaced(kEnergyPartNames[p]);
+    if (!part) {
+      missing += (missing.empty() ? "" : ", ") + label;
+      continue;
+    }
+    const std::string share = percent(energy.total() > 0 ? *part / energy.total() : 0);
+    out << std::string(8 - share.size(), ' ') << share << "  " << label << ": " << amount(*part)
+        << '\n';
+  }
+  if (!missing.empty()) out << "not in the table, so not counted: " << missing << '\n';
+}
+
 void print_classes(const RunReport& report, std::ostream& out) {
   if (report.top.empty()) return;
   out << (report.provenance.input.empty() ? "output" : echoed(report.provenance.input)) << ':';
@@ -124,6 +179,8 @@ void print_run(const RunReport& report, std::ostream& out) {
   print_costs(report, out);
   out << '\n';
   print_where_the_cycles_went(report, out);
+  if (report.energy) out << '\n';
+  print_energy(report, out);
   if (report.total.timing) {
     out << "\nsimulated time " << seconds_text(report.simulated_seconds) << " at "
         << config.clock_mhz << " MHz; the simulation took " << seconds_text(report.wall_seconds)

@@ -8,7 +8,7 @@
 
 namespace qsim {
 
-// The five parts below, in this order, with a heading.
+// The parts below, in this order, with a heading.
 void print_run(const RunReport& report, std::ostream& out);
 
 // Per layer: operation (short_operation), mapping, MACs; totals last. Only names of layers are cut
@@ -26,6 +26,10 @@ std::string limited_by_text(const LayerTiming& timing);
 // The array's time over the whole run, in percent that add up to 100.0. Prints nothing for an
 // engine without time.
 void print_where_the_cycles_went(const RunReport& report, std::ostream& out);
+
+// The energy of the whole run by part, in percent and in the table's unit; TOPS/W for a table in
+// pJ; the parts that the table has no number for. Prints nothing without an energy table.
+void print_energy(const RunReport& report, std::ostream& out);
 
 // "chelsea-32x32: cat 97.3%, dog 1.2%"; without a scale the raw values, "workload: class 3: 255,
 // class 7: 12"; nothing when the output has no classes.

@@ -52,6 +52,7 @@ ExitCode run_command(Context& context) {
 
   GoldenSelection golden = golden_of(context);
   const ArchConfig config = load_config(options);
+  const std::optional<EnergyTable> energy_table = load_energy_table(options);
   Network network =
       timed(phases.import, [&] { return import_network(context.argv(), options, config, golden); });
   require_dump_fits(context, network.graph);
@@ -70,6 +71,7 @@ ExitCode run_command(Context& context) {
 
   add_layers(report, program, result);
   add_mappings(report, mappings);
+  if (energy_table) add_energy(report, program, *energy_table);
   report.provenance = network.provenance;
   report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
   return finish_run(context, report, {network, compilation.graph(), sink, golden.name(), expected});

@@ -5,6 +5,7 @@
 #include "compiler/importer/onnx_importer.h"
 #include "compiler/workload/workload.h"
 #include "files/arch_config_file.h"
+#include "files/energy_table_file.h"
 #include "files/layer_trace.h"
 
 namespace qsim {
@@ -89,6 +90,13 @@ ArchConfig load_config(const Options& options) {
   const fs::path path = find_config(options.config);
   require_not_written(options, path, "the configuration");
   return load_arch_config(path);
+}
+
+std::optional<EnergyTable> load_energy_table(const Options& options) {
+  if (options.energy.empty()) return std::nullopt;
+  const fs::path path = find_energy_table(options.energy);
+  require_not_written(options, path, "the energy table");
+  return load_energy_table(path);
 }
 
 void check_unused_config(const Options& options) {

@@ -9,6 +9,7 @@
 
 #include "cli/terminal/options.h"
 #include "core/arch_config.h"
+#include "core/energy_table.h"
 #include "core/graph.h"
 #include "files/held_file.h"
 #include "files/sidecar.h"
@@ -38,6 +39,9 @@ void set_batch(Graph& graph, std::int64_t batch);
 
 // The config that --config names. Throws Error.
 ArchConfig load_config(const Options& options);
+
+// The energy table that --energy names; absent without the option. Throws Error.
+std::optional<EnergyTable> load_energy_table(const Options& options);
 
 // For a command that needs no config: one that --config names must be right all the same.
 void check_unused_config(const Options& options);

@@ -55,6 +55,7 @@ void add_stems(std::set<std::string>& names, const fs::path& folder,
 
 const std::vector<std::string> kYaml = {".yaml"};
 const std::vector<std::string> kPictures = {".png", ".jpg"};
+constexpr const char* kEnergyTables = "configs/energy";
 
 // A path that the user gave. A folder counts only as a layer trace, so that a folder that happens
 // to be called like a shipped model does not hide it.
@@ -129,6 +130,15 @@ fs::path find_input(const std::string& name, const std::string& kind) {
   not_found(kind, name, "models/pictures", shipped_inputs());
 }
 
+fs::path find_energy_table(const std::string& name) {
+  if (is_path(name)) return name;
+  for (const fs::path& root : shipped_roots()) {
+    const fs::path path = file_named(root / kEnergyTables, name, kYaml);
+    if (!path.empty()) return path;
+  }
+  not_found("energy table", name, kEnergyTables, shipped_energy_tables());
+}
+
 fs::path find_config_or_model(const std::string& name) {
   const std::vector<std::string> configs = shipped_configs();
   if (is_path(name)) return name;
@@ -142,6 +152,12 @@ fs::path find_config_or_model(const std::string& name) {
 std::vector<std::string> shipped_configs() {
   std::set<std::string> names;
   for (const fs::path& root : shipped_roots()) add_stems(names, root / "configs", kYaml);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> shipped_energy_tables() {
+  std::set<std::string> names;
+  for (const fs::path& root : shipped_roots()) add_stems(names, root / kEnergyTables, kYaml);
   return {names.begin(), names.end()};
 }
 

@@ -135,6 +135,9 @@ void add_run_options(CLI::App& app, Options& options) {
          "write a layer trace to this folder: the engine's ofmaps, and golden's for graph layers "
          "that run fused inside another")
       ->type_name("DIR");
+  app.add_option("--energy", options.energy,
+                 "also report energy, by a table of energies: a YAML file, or a shipped name")
+      ->type_name("FILE|NAME");
 }
 
 void add_verify_options(CLI::App& app, Options& options) {

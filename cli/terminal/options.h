@@ -52,6 +52,7 @@ struct Options {
   bool no_verify = false;
   std::string out;
   std::string dump_layers;
+  std::string energy;  // a table of energies; "" for none
 
   // explain
   std::string layer;  // "": the whole network

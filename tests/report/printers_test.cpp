@@ -140,6 +140,30 @@ TEST(TablePrinter, WhereTheCyclesWentAddsUpInEveryRow) {
   EXPECT_NE(text.find("33.2%  waiting for the latency of DRAM\n"), std::string::npos) << text;
 }
 
+TEST(TablePrinter, EnergyHasItsPartsAndNamesWhatIsNotCounted) {
+  const EnergyTable table = {.name = "mine",
+                             .unit = "pJ",
+                             .mac = 0.5,
+                             .add = std::nullopt,
+                             .hop = std::nullopt,
+                             .sram = {{8, 1, 8}},
+                             .dram = 2,
+                             .operations = {}};
+  RunReport report = sample_report();
+  EXPECT_EQ(printed(print_energy, report), "");
+  add_energy(report, sample_program(), table);
+  // 640 MACs of 0.5; 48 bytes each way of 2 pJ a bit.
+  const std::string text = printed(print_energy, report);
+  EXPECT_NE(text.find("  macs: 320.00 pJ\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  dram read: 768.00 pJ\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  dram write: 768.00 pJ\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("not in the table, so not counted: array registers, adds\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.rfind("energy by mine: ", 0), 0u) << text;
+  EXPECT_NE(text.find(" nJ, "), std::string::npos) << text;
+}
+
 TEST(TablePrinter, ClassesAndVerifyLineReadAsSentences) {
   RunReport report = sample_report();
   EXPECT_EQ(printed(print_classes, report), "chelsea-32x32: cat 84.4%, dog 11.4%\n");

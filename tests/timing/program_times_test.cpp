@@ -41,6 +41,7 @@ TEST(ProgramTimes, OfEveryShippedWorkloadOnEveryShippedConfigAreThoseOfSystemc) 
   for (const auto& file : std::filesystem::directory_iterator("models/workloads")) {
     const Workload workload = load_workload(file.path());
     for (const auto& config : std::filesystem::directory_iterator("configs")) {
+      if (!config.is_regular_file()) continue;
       const Program program = compile(workload.graph, load_arch_config(config.path()));
       expect_systemc_times(*systemc, program, program.name + " on " + program.arch.name);
       if (HasFatalFailure()) return;

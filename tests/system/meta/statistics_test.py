@@ -53,6 +53,7 @@ layers:
 """
 FAST = "dram_latency_cycles: 1\nbus_bytes: 256\noutput_scratchpad_kib: 1\naccumulator_kib: 2\n"
 RUNS = (
+    ["run", "--no-data", "--energy", "horowitz-45nm"], ["run", "--no-data", "--energy", "eyeriss-65nm"],
     ["run", "--out", "out"], ["run", "--engine", "interpreter", "--model", "n.yaml"],
     ["run", "--model", "n.yaml", "--config", "starved.yaml"],
     ["run", "--model", "n.yaml", "--config", "fast.yaml"],
@@ -73,7 +74,7 @@ OTHERS = (
 # Maps whose keys are names of semaphores, units, parts or fields, which have tables of their own.
 NAMED = {"mapping_fields", "stalls", "array_time_pe_cycles", "units", "config"}
 # What stands before such a name in a column of layers.csv.
-PREFIXES = "^(stall|busy|read_bus|path)_"
+PREFIXES = "^(stall|busy|read_bus|path|energy)_"
 # What only a broken engine makes other than zero.
 ZERO_HERE = {"run.verify.mismatches"}  # tests/report has it
 
