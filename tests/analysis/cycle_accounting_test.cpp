@@ -138,8 +138,7 @@ TEST(CycleAccounting, BubblesOfFoldsWithFewerPixelsThanRowsAreCountedToTheCycle)
 TEST(CycleAccounting, AWaitForAnotherDataflowIsChargedToTheSwitch) {
   ProgramDraft draft(two_layer_program());
   draft.command(Unit::kExecute, 1).wait_mask = 0;
-  draft.fields<Execute>(1).dataflow =
-      static_cast<std::uint32_t>(Dataflow::kOutputStationary);
+  draft.fields<Execute>(1).dataflow = static_cast<std::uint32_t>(Dataflow::kOutputStationary);
   const Program program = draft.program();
   Times times = two_rounds(114);
   times[kExecuteUnit][1] = {66, 82, 132};
@@ -154,8 +153,7 @@ TEST(CycleAccounting, AWaitForAnotherDataflowIsChargedToTheSwitch) {
 // Its weights come at 98, after the array is empty.
 TEST(CycleAccounting, ATokenThatComesAfterTheSwitchIsCharged) {
   ProgramDraft draft(two_layer_program());
-  draft.fields<Execute>(1).dataflow =
-      static_cast<std::uint32_t>(Dataflow::kInputStationary);
+  draft.fields<Execute>(1).dataflow = static_cast<std::uint32_t>(Dataflow::kInputStationary);
   const RunAccount run = account(draft.program(), two_rounds(114));
   EXPECT_EQ(run.units[kExecuteUnit].stall_cycles[kSwitchStall], 0u);
   EXPECT_EQ(run.units[kExecuteUnit].stall_cycles[kWeightReady], 32u + 50u);

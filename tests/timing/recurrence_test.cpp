@@ -78,8 +78,10 @@ TEST(Recurrence, AnotherDataflowStartsOnAnEmptyArray) {
 }
 
 TEST(Recurrence, ASwitchAndATokenAreWaitedForTogether) {
-  for (const std::uint32_t run_bytes : {160u, 16000u}) {
-    Recurrence recurrence = pe16x16();
+  ArchConfig arch;
+  arch.dram_latency_cycles = 1;
+  for (const std::uint32_t run_bytes : {160u, 16000u}) {  // loaded at 11, and at 1001
+    Recurrence recurrence(arch, {});
     Execute e = convolution(1, 1, 4, 4);
     EXPECT_EQ(recurrence.add(e, kNone).done, 70u);  // 16 + 16 + 38
     const std::uint64_t loaded =

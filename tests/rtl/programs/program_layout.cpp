@@ -15,26 +15,6 @@ using verifier::Memory;
 std::size_t number(Memory memory) { return static_cast<std::size_t>(memory); }
 std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
-std::int64_t group_pixels(const Execute& e, const ArchConfig& arch) {
-  const std::int64_t pixels = std::int64_t{e.out_rows} * e.out_cols;
-  return std::min(pixels, arch.array_rows);
-}
-
-bool drains_backwards(const Execute& e) {
-  return static_cast<Dataflow>(e.dataflow) == Dataflow::kOutputStationary;
-}
-
-// Of an EXECUTE's psum words the one that the accumulator sees first, and last: output_stationary
-// drains a group of pixels from its last to its first.
-std::int64_t first_psum(const Execute& e, const ArchConfig& arch) {
-  return drains_backwards(e) ? group_pixels(e, arch) - 1 : 0;
-}
-
-std::int64_t last_psum(const Execute& e, const ArchConfig& arch) {
-  const std::int64_t words = std::int64_t{e.blocks} * e.out_rows * e.out_cols;
-  return drains_backwards(e) ? (words - 1) / arch.array_rows * arch.array_rows : words - 1;
-}
-
 class Placement {
  public:
   explicit Placement(const ProgramPlan& plan) : plan_(plan), arch_(plan.arch) {}

@@ -40,4 +40,18 @@ WordSpan span_of(const std::vector<WordSpan>& spans) {
   return all;
 }
 
+bool drains_backwards(const Execute& e) {
+  return static_cast<Dataflow>(e.dataflow) == Dataflow::kOutputStationary;
+}
+
+std::int64_t first_psum(const Execute& e, const ArchConfig& arch) {
+  const std::int64_t pixels = std::int64_t{e.out_rows} * e.out_cols;
+  return drains_backwards(e) ? std::min(pixels, arch.array_rows) - 1 : 0;
+}
+
+std::int64_t last_psum(const Execute& e, const ArchConfig& arch) {
+  const std::int64_t words = std::int64_t{e.blocks} * e.out_rows * e.out_cols;
+  return drains_backwards(e) ? (words - 1) / arch.array_rows * arch.array_rows : words - 1;
+}
+
 }  // namespace qsim
