@@ -211,8 +211,8 @@ Execute random_execute(Random& random) {
   e.origin_col = static_cast<std::int32_t>(random.uniform(-4, 4));
   e.kernel_h = draw(random, 1, 3);
   e.kernel_w = draw(random, 1, 3);
-  e.stride_h = draw(random, 1, 3);
-  e.stride_w = draw(random, 1, 3);
+  e.stride_h = draw(random, 0, 3);
+  e.stride_w = draw(random, 0, 3);
   e.planes = draw(random, 1, 3);
   e.out_rows = draw(random, 1, 5);
   e.out_cols = draw(random, 1, 5);
@@ -231,8 +231,8 @@ Post random_post(Random& random) {
   p.out_cols = draw(random, 1, 5);
   p.pool_h = draw(random, 1, 4);
   p.pool_w = draw(random, 1, 4);
-  p.pool_stride_h = draw(random, 1, 4);
-  p.pool_stride_w = draw(random, 1, 4);
+  p.pool_stride_h = draw(random, 0, 4);
+  p.pool_stride_w = draw(random, 0, 4);
   p.origin_row = static_cast<std::int32_t>(random.uniform(-4, 4));
   p.origin_col = static_cast<std::int32_t>(random.uniform(-4, 4));
   return p;
@@ -266,6 +266,10 @@ TEST(EnergyEvents, OfATransferAreItsBytesOnceAtEitherEnd) {
   expected.activation = {};
   expected.weight = {0, 30, 0, 1920};
   EXPECT_EQ(events_of(load, arch), expected);
+
+  // More rows than columns: a weight word is R bytes.
+  expected.weight = {0, 15, 0, 1920};
+  EXPECT_EQ(events_of(load, array_of(16, 8)), expected);
 
   load.memory = static_cast<std::uint32_t>(LoadMemory::kParameter);
   load.groups = load.runs = 1;
