@@ -29,6 +29,7 @@ std::uint64_t sum(const auto& cycles) {
 std::vector<ArchConfig> shipped_configs() {
   std::vector<ArchConfig> configs;
   for (const auto& entry : std::filesystem::directory_iterator("configs")) {
+    if (!entry.is_regular_file()) continue;
     configs.push_back(load_arch_config(entry.path()));
   }
   std::sort(configs.begin(), configs.end(), [](auto& a, auto& b) { return a.name < b.name; });
