@@ -6,19 +6,12 @@
 namespace qsim {
 namespace {
 
-// The weight of row r and column c of a fold: weights[r * row_pitch + c * column_pitch].
-struct FoldWeights {
-  const std::int8_t* weights;
-  std::int64_t row_pitch;
-  std::int64_t column_pitch;
-};
-
-// One pixel under one fold: psums[c] += sum over r of x[r] * w[r][c], mod 2^32.
-void add_products(const std::int8_t* x, const FoldWeights& w, std::int64_t rows,
+// One pixel under one fold: psums[c] += sum over r of x[r] * weights[r][c], mod 2^32.
+void add_products(const std::int8_t* x, const std::int8_t* weights, std::int64_t rows,
                   std::int64_t columns, std::int32_t* psums) {
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
-      const int product = x[r] * w.weights[r * w.row_pitch + c * w.column_pitch];
+      const int product = x[r] * weights[r * columns + c];
       psums[c] = static_cast<std::int32_t>(static_cast<std::uint32_t>(psums[c]) +
                                            static_cast<std::uint32_t>(product));
     }
@@ -32,9 +25,16 @@ struct FoldPosition {
   std::int64_t kx;
 };
 
-// One fold of one block; psums of `pixels` pixels from `psums` on.
+// Weights [columns][rows] as [rows][columns].
+void transpose(const std::int8_t* from, std::int64_t rows, std::int64_t columns, std::int8_t* to) {
+  for (std::int64_t c = 0; c < columns; ++c) {
+    for (std::int64_t r = 0; r < rows; ++r) to[r * columns + c] = from[c * rows + r];
+  }
+}
+
+// One fold of one block, weights [rows][columns]; psums of `pixels` pixels from `psums` on.
 void run_fold(const Execute& execute, const ArchConfig& arch, const FoldPosition& fold,
-              const FoldWeights& weights, const Scratchpads& scratchpads, std::int32_t* psums) {
+              const std::int8_t* weights, const Scratchpads& scratchpads, std::int32_t* psums) {
   const std::int64_t pixels = std::int64_t{execute.out_rows} * execute.out_cols;
   const std::vector<std::int8_t> pad(static_cast<std::size_t>(arch.array_rows),
                                      static_cast<std::int8_t>(execute.pad_value));
@@ -53,8 +53,7 @@ void run_fold(const Execute& execute, const ArchConfig& arch, const FoldPosition
 void run_array_portable(const Execute& execute, const ArchConfig& arch, Scratchpads& scratchpads) {
   const bool by_channel =
       execute.dataflow == static_cast<std::uint32_t>(Dataflow::kInputStationary);
-  const std::int64_t row_pitch = by_channel ? 1 : arch.array_cols;
-  const std::int64_t column_pitch = by_channel ? arch.array_rows : 1;
+  std::vector<std::int8_t> by_element(static_cast<std::size_t>(arch.array_rows * arch.array_cols));
   const std::int64_t pixels = std::int64_t{execute.out_rows} * execute.out_cols;
   const std::span<std::int32_t> psums =
       scratchpads.psums(execute.acc_half, execute.acc_addr, execute.blocks * pixels);
@@ -65,7 +64,11 @@ void run_array_portable(const Execute& execute, const ArchConfig& arch, Scratchp
       for (std::uint32_t kx = 0; kx < execute.kernel_w; ++kx) {
         for (std::uint32_t b = 0; b < execute.blocks; ++b, weight_word += arch.fold_words()) {
           const std::int8_t* weights = scratchpads.weights(weight_word, arch.fold_words()).data();
-          run_fold(execute, arch, {p, ky, kx}, {weights, row_pitch, column_pitch}, scratchpads,
+          if (by_channel) {
+            transpose(weights, arch.array_rows, arch.array_cols, by_element.data());
+            weights = by_element.data();
+          }
+          run_fold(execute, arch, {p, ky, kx}, weights, scratchpads,
                    psums.data() + b * pixels * arch.array_cols);
         }
       }

@@ -11,9 +11,9 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = (("vgg8-cifar10", "pe16x16"), ("vgg8-cifar10", "pe4x4"), ("vgg8-cifar10", "pe16x32"),
+PROGRAMS = (("vgg8-cifar10", "pe16x16"), ("vgg8-cifar10", "pe16x16", "--dataflow", "is"), ("vgg8-cifar10", "pe4x4"), ("vgg8-cifar10", "pe16x32"),
             ("alexnet", "pe16x16"), ("conv_odd", "pe8x8"), ("maxpool_alone", "pe4x4"),
-            ("odd.yaml", "pe8x8"), ("odd.yaml", "small.yaml"))
+            ("odd.yaml", "pe8x8", "--mapping", "mapping.yaml"), ("odd.yaml", "small.yaml"))
 # What no shipped network has: strides of two kinds, rounding modes, batch, uint8 with odd pads.
 ODD = """name: odd
 seed: 4
@@ -25,6 +25,14 @@ layers:
   - {op: flatten}
   - {op: fully_connected, name: c, out_features: 9, relu: true}
 """
+# Several column blocks for an EXECUTE, which the compiler does not choose by itself.
+MAPPING = """qsim_mapping: 1
+model: odd
+array_rows: 8
+array_cols: 8
+layers:
+  - {name: b, dataflow: input_stationary, tile_rows: 1, tile_cols: 2, act_planes: 1, act_kernel_rows: 1, weight_folds: 1, blocks: 2}
+"""
 SMALL = """array_rows: 4
 array_cols: 16
 act_scratchpad_kib: 8
@@ -34,7 +42,7 @@ output_scratchpad_kib: 1
 """
 # What the compiler has no use for yet: one value here, all of them in the random programs
 # (tests/rtl/programs/generator_test.cpp).
-OF_RANDOM_PROGRAMS = {("execute", "acc_addr"), ("post", "acc_addr"), ("post", "hi"),
+OF_RANDOM_PROGRAMS = {("execute", "acc_addr"), ("post", "hi"),
                       ("store", "groups"), ("store", "group_stride")}
 
 
@@ -61,9 +69,10 @@ def main():
         folder = pathlib.Path(name)
         (folder / "odd.yaml").write_text(ODD)
         (folder / "small.yaml").write_text(SMALL)
-        for model, config in PROGRAMS:
+        (folder / "mapping.yaml").write_text(MAPPING)
+        for model, config, *options in PROGRAMS:
             text = subprocess.run([qsim, "compile", "--model", model, "--config", config, "--out", "-",
-                                   "--quiet"], cwd=folder, capture_output=True, text=True,
+                                   "--quiet", *options], cwd=folder, capture_output=True, text=True,
                                   check=True).stdout
             for line in text.splitlines():
                 word = line.split(" ", 1)[0]
