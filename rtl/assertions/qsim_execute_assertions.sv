@@ -9,6 +9,7 @@ module qsim_execute_assertions #(
   input logic                rst_ni,
   input logic                start_i,
   input logic                may_start_i,
+  input logic                has_blocks_i,  // the command does: it is legal
   input logic                under_way_i,  // a command is
   input logic                output_stationary_i,
   input logic                input_stationary_i,
@@ -20,6 +21,13 @@ module qsim_execute_assertions #(
   input logic [Rows-1:0]     swap_i,
   input logic                psum_read_i   // a psum word leaves the array with this cycle
 );
+  // No command without blocks has started: such a one has psum addresses and no stream.
+  logic all_have_blocks_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) all_have_blocks_q <= 1'b1;
+    else if (start_i && !has_blocks_i) all_have_blocks_q <= 1'b0;
+  end
+
   one_dataflow: assert property (@(posedge clk_i) disable iff (!rst_ni)
       !(output_stationary_i && input_stationary_i))
     else $error("%m: the array has two dataflows");
@@ -39,7 +47,8 @@ module qsim_execute_assertions #(
   drain_before_capture: assert property (@(posedge clk_i) disable iff (!rst_ni)
       output_stationary_i |-> (shift_i & swap_i) == '0)
     else $error("%m: finished sums meet the psums of the group before");
-  psum_moves: assert property (@(posedge clk_i) disable iff (!rst_ni) psum_read_i |-> flow_i)
+  psum_moves: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      psum_read_i && all_have_blocks_q |-> flow_i)
     else $error("%m: a psum word leaves an array that stands still");
 endmodule
 
@@ -52,6 +61,7 @@ bind qsim_execute_unit qsim_execute_assertions #(
   .rst_ni(rst_ni),
   .start_i(start_i),
   .may_start_i(may_start_o),
+  .has_blocks_i(command_i.blocks != '0),
   .under_way_i(masks_valid),
   .output_stationary_i(output_stationary_q),
   .input_stationary_i(input_stationary_q),
