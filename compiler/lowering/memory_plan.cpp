@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/lowering/tiling.h"
+#include "compiler/lowering/mapper.h"
 #include "core/checked_math.h"
 #include "core/limits.h"
 #include "core/nearest_name.h"
@@ -47,11 +47,12 @@ void require_layers(const std::vector<LayerMapping>& mappings,
 }
 
 // The mapping that the user gives for a layer, or the chosen one.
-Mapping mapping_for(const FusedLayer& layer, const LayerGeometry& geometry, const ArchConfig& arch,
+Mapping mapping_for(const PlannedLayer& planned, const ArchConfig& arch,
                     const CompileOptions& options) {
+  const FusedLayer& layer = *planned.layer;
   for (const LayerMapping& given : options.mappings) {
     if (given.layer != layer.name) continue;
-    const std::optional<MappingFault> fault = find_fault(geometry, given.mapping, arch);
+    const std::optional<MappingFault> fault = find_fault(planned.geometry, given.mapping, arch);
     if (!fault) return given.mapping;
     std::string place = given.place;
     for (std::size_t i = 0; i < given.field_places.size(); ++i) {
@@ -60,9 +61,9 @@ Mapping mapping_for(const FusedLayer& layer, const LayerGeometry& geometry, cons
     throw_bad_input(in_front(place) + "the mapping does not fit layer '" + echoed(layer.name) +
                     "': " + fault_text(*fault));
   }
-  Mapping mapping = mapping_of(geometry, choose_tiling(layer, geometry, arch), arch);
-  mapping.dataflow = options.dataflow.value_or(mapping.dataflow);
-  return mapping;
+  MapperOptions mapper;
+  mapper.dataflow = options.dataflow.value_or(mapper.dataflow);
+  return map_layer(planned, arch, mapper).mapping;
 }
 
 }  // namespace
@@ -87,11 +88,11 @@ MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& 
     PlannedLayer planned;
     planned.layer = &layer;
     planned.geometry = layer_geometry(layer, arch);
-    planned.mapping = mapping_for(layer, planned.geometry, arch, options);
     planned.ifmap = plan.layers.empty() ? plan.input.tensor : plan.layers.back().ofmap;
     planned.ofmap = {0, layer.output, arch.block_channels()};
     planned.ofmap.address =
         allocator.take(planned.ofmap.size_bytes(), layer_place(layer.name, layer.source));
+    planned.mapping = mapping_for(planned, arch, options);
     plan.layers.push_back(planned);
   }
   plan.writable_bytes = allocator.end();

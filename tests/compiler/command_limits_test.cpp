@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "compiler/lowering/loop_nest.h"
-#include "compiler/lowering/tiling.h"
 #include "compiler/passes/passes.h"
 #include "core/isa/command_fields.h"
 #include "tests/compiler/graph_builder.h"
@@ -65,7 +64,8 @@ LayerGeometry planes_of_one_pixel(std::int64_t planes) {
 
 std::size_t weight_chunks(std::int64_t planes) {
   const LayerGeometry g = planes_of_one_pixel(planes);
-  const Mapping mapping = mapping_of(g, {.act_planes = planes}, roomy_arch());
+  Mapping mapping;
+  mapping.act_planes = mapping.weight_folds = mapping.first_weight_folds = planes;
   return LoopNest(g, mapping, roomy_arch()).reduction_of_group(0).weights.size();
 }
 
@@ -74,9 +74,20 @@ TEST(CommandLimits, AnExecuteHasAsManyPlanesAsItsFieldHolds) {
   EXPECT_EQ(weight_chunks(max_of<Execute>("planes") + 1), 2u);
 }
 
+// The field that is at fault; "" for a valid mapping.
+std::string fault_in(const LayerGeometry& g, const Mapping& mapping, const ArchConfig& arch) {
+  const auto fault = find_fault(g, mapping, arch);
+  return fault ? std::string(fault->field) : "";
+}
+
 TEST(CommandLimits, ALoadHasAsManyChannelBlocksAsItsGroups) {
   const std::int64_t groups = max_of<Load>("groups");
-  EXPECT_EQ(choose_tiling({}, planes_of_one_pixel(2 * groups), roomy_arch()).act_planes, groups);
+  const LayerGeometry g = planes_of_one_pixel(2 * groups);
+  Mapping mapping;
+  mapping.act_planes = groups;
+  EXPECT_EQ(fault_in(g, mapping, roomy_arch()), "");
+  mapping.act_planes = groups + 1;
+  EXPECT_EQ(fault_in(g, mapping, roomy_arch()), "act_planes");
 }
 
 TEST(CommandLimits, ARunHasAsManyBytesAsItsFieldHolds) {
@@ -89,16 +100,26 @@ TEST(CommandLimits, ARunHasAsManyBytesAsItsFieldHolds) {
   LayerGeometry g = planes_of_one_pixel(600);
   g.in_rows = g.in_cols = 15;
   g.window = Window{15, 15};
-  EXPECT_EQ(choose_tiling({}, g, arch).act_planes, words / (15 * 15));
+  Mapping mapping;
+  mapping.act_kernel_rows = 15;
+  mapping.act_planes = words / (15 * 15);
+  EXPECT_EQ(fault_in(g, mapping, arch), "");
+  ++mapping.act_planes;
+  EXPECT_EQ(fault_in(g, mapping, arch), "act_planes");
 }
 
-// A picture of one column, twice as long as a tile can be, is two tiles.
+// A picture of one column, twice as long as a tile can be.
 TEST(CommandLimits, ATileIsAsLongAsTheFieldsOfItsCommandsHold) {
   const std::int64_t rows = max_of<Execute>("out_rows");
   const Graph graph = GraphBuilder(1, picture(1, 2 * rows, 1, 4)).conv(160, {}).build();
-  const FusedLayer layer = fuse_layers(graph)[0];
   const ArchConfig arch = roomy_arch();
-  EXPECT_EQ(choose_tiling(layer, layer_geometry(layer, arch), arch).out_rows, rows);
+  const LayerGeometry g = layer_geometry(fuse_layers(graph)[0], arch);
+  Mapping mapping;
+  mapping.act_planes = g.granule_planes;
+  mapping.tile_rows = rows;
+  EXPECT_EQ(fault_in(g, mapping, arch), "");
+  ++mapping.tile_rows;
+  EXPECT_EQ(fault_in(g, mapping, arch), "tile_rows");
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ TEST(Mutation, EveryAddressShiftedIsRefusedOrGivesWrongBytes) {
 // run, plane_words where R >= C, resident rows and columns that no window reaches, psums that no
 // POST takes, pooling windows that grow over the tile's edge, pad_value where no pad is read,
 // clamps that no value reaches, rounding without a tie, output_stationary for weight_stationary,
-// which sets the time alone.
+// which sets the time alone, and one more run of a LOAD, whose words nobody reads.
 TEST(Mutation, EveryCountChangedIsRefusedOrGivesWrongBytesOrIsNotUsed) {
   for_each_subject([](const Subject& subject) {
     const Tally tally = mutate_all(
@@ -224,6 +224,8 @@ TEST(Mutation, EveryCountChangedIsRefusedOrGivesWrongBytesOrIsNotUsed) {
     for (const std::string& what : tally.harmless) {
       const std::string mutation = what.substr(0, what.find('\n'));
       bool explained = mutation.starts_with("execute") && mutation.find("out_") < mutation.size();
+      explained = explained ||
+                  (mutation.starts_with("load") && mutation.find(": runs is") < mutation.size());
       for (const char* field : kExplained) {
         explained = explained || mutation.find(field) != std::string::npos;
       }

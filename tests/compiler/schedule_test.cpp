@@ -34,11 +34,19 @@ TEST(Schedule, SlotsAndHalvesGoRound) {
   const Graph graph = GraphBuilder(15, picture(1, 40, 40, 16)).conv(64, window(3, 1, 1)).build();
   const ArchConfig arch;
   const std::vector<FusedLayer> layers = fuse_layers(graph);
-  const PlannedLayer planned = plan_memory(layers, arch).layers[0];
+  Mapping mapping;
+  mapping.tile_rows = 10;
+  mapping.tile_cols = 40;
+  mapping.act_kernel_rows = 3;
+  mapping.weight_folds = mapping.first_weight_folds = 9;
+  mapping.acts_resident = true;
+  CompileOptions options;
+  options.mappings.push_back({layers[0].name, mapping, {}, {}});
+  const PlannedLayer planned = plan_memory(layers, arch, options).layers[0];
   const MemoryParts parts = memory_parts(planned.geometry, planned.mapping, arch);
   EXPECT_EQ(parts.output_words, planned.mapping.tile_rows * planned.mapping.tile_cols);
   EXPECT_EQ(parts.weight_slot_words, 9 * 16);
-  const Program program = compile(graph, arch);
+  const Program program = compile(graph, arch, options);
   const CommandStream posts = program.stream(Unit::kPost);
   ASSERT_GE(posts.size(), 4u);
   for (std::size_t i = 0; i < posts.size(); ++i) {

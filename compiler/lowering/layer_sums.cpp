@@ -1,0 +1,211 @@
+#include "compiler/lowering/layer_sums.h"
+
+#include <algorithm>
+
+#include "core/checked_math.h"
+
+namespace qsim {
+namespace {
+
+Range conv_under(const LayerGeometry& g, Axis axis, Range out) {
+  return axis == Axis::kRows
+             ? conv_range(out, g.pool.kernel_h, g.pool.stride_h, g.pool.pad_top, g.conv_rows)
+             : conv_range(out, g.pool.kernel_w, g.pool.stride_w, g.pool.pad_left, g.conv_cols);
+}
+
+Range inputs_range(const LayerGeometry& g, Axis axis, Range conv, Range kernel) {
+  return axis == Axis::kRows
+             ? input_range(conv, kernel, g.window.stride_h, g.window.pad_top, g.in_rows)
+             : input_range(conv, kernel, g.window.stride_w, g.window.pad_left, g.in_cols);
+}
+
+std::int64_t inputs_of(const LayerGeometry& g, Axis axis, Range conv, Range kernel) {
+  return inputs_range(g, axis, conv, kernel).size();
+}
+
+Range whole_kernel(const LayerGeometry& g, Axis axis) {
+  return {0, axis == Axis::kRows ? g.window.kernel_h : g.window.kernel_w};
+}
+
+std::int64_t outputs_along(const LayerGeometry& g, Axis axis) {
+  return axis == Axis::kRows ? g.out_rows : g.out_cols;
+}
+
+}  // namespace
+
+AxisCut cut_axis(const LayerGeometry& g, Axis axis, std::int64_t size) {
+  AxisCut cut;
+  cut.size = size;
+  const std::int64_t whole = outputs_along(g, axis);
+  for (std::int64_t begin = 0; begin < whole; begin += size) {
+    const Range out{begin, std::min(whole, begin + size)};
+    const Range conv = conv_under(g, axis, out);
+    const std::int64_t inputs = inputs_of(g, axis, conv, whole_kernel(g, axis));
+    cut.whole_kernel_inputs += inputs;
+    if (begin == 0) cut.first_inputs = inputs;
+    cut.last_outputs = out.size();
+    const auto same = std::find_if(cut.parts.begin(), cut.parts.end(),
+                                   [&](const AxisCut::Parts& p) { return p.psums == conv.size(); });
+    if (same == cut.parts.end()) {
+      cut.parts.push_back({conv.size(), 1});
+    } else {
+      ++same->count;
+    }
+  }
+  return cut;
+}
+
+std::int64_t inputs_under(const LayerGeometry& g, Axis axis, std::int64_t size, Range kernel) {
+  const std::int64_t whole = outputs_along(g, axis);
+  std::int64_t inputs = 0;
+  for (std::int64_t begin = 0; begin < whole; begin += size) {
+    const Range conv = conv_under(g, axis, {begin, std::min(whole, begin + size)});
+    inputs += inputs_of(g, axis, conv, kernel);
+  }
+  return inputs;
+}
+
+std::int64_t used_inputs(const LayerGeometry& g, Axis axis) {
+  std::int64_t used = 0;
+  std::int64_t end = 0;  // positions before it are counted
+  for (std::int64_t out = 0; out < outputs_along(g, axis); ++out) {
+    const Range conv = conv_under(g, axis, {out, out + 1});
+    for (std::int64_t position = conv.begin; position < conv.end; ++position) {
+      const Range in = inputs_range(g, axis, {position, position + 1}, whole_kernel(g, axis));
+      used += std::max<std::int64_t>(0, in.end - std::max(in.begin, end));
+      end = std::max(end, in.end);
+    }
+  }
+  return used;
+}
+
+std::int64_t LayerSums::folds() const {
+  std::int64_t planes = 0;
+  if (g_.is_identity) {
+    for (std::int64_t block = 0; block < g_.column_blocks; ++block) {
+      planes += g_.planes_of(block, arch_).size();
+    }
+  } else {
+    planes = g_.column_blocks * g_.planes;
+  }
+  return planes * g_.window.kernel_h * g_.window.kernel_w;
+}
+
+// Of all psum tiles, each chunk loaded once for each tile; of kIdentity, whose column blocks have
+// channels of their own, over all blocks.
+std::int64_t LayerSums::act_bytes_once(const Mapping& m, const AxisCut& rows,
+                                       const AxisCut& cols) const {
+  const std::int64_t granule = g_.granule_planes;
+  std::int64_t granules = 0;  // over all activation chunks along the planes
+  if (g_.is_vector) return g_.pictures * g_.out_rows * g_.planes * arch_.array_rows;
+  for (std::int64_t block = 0; block < (g_.is_identity ? g_.column_blocks : 1); ++block) {
+    const Range planes = g_.planes_of(block, arch_);
+    for (std::int64_t p = planes.begin; p < planes.end; p += m.act_planes) {
+      const std::int64_t end = std::min(planes.end, p + m.act_planes);
+      granules += ceil_div(end, granule) - p / granule;
+    }
+  }
+  std::int64_t in_rows = 0;
+  if (m.act_kernel_rows == g_.window.kernel_h) {
+    in_rows = rows.whole_kernel_inputs;
+  } else {
+    for (std::int64_t ky = 0; ky < g_.window.kernel_h; ky += m.act_kernel_rows) {
+      const Range kernel{ky, std::min(g_.window.kernel_h, ky + m.act_kernel_rows)};
+      in_rows += inputs_under(g_, Axis::kRows, m.tile_rows, kernel);
+    }
+  }
+  return g_.pictures * granules * in_rows * cols.whole_kernel_inputs * granule * arch_.array_rows;
+}
+
+LayerBytes LayerSums::bytes(const Mapping& m, const AxisCut& rows, const AxisCut& cols) const {
+  std::int64_t tiles = g_.pictures;
+  tiles *= ceil_div(g_.out_rows, m.tile_rows) * ceil_div(g_.out_cols, m.tile_cols);
+  const std::int64_t sets = ceil_div(tiles, m.tiles_per_half * m.halves_per_pass);
+  const std::int64_t groups = ceil_div(g_.column_blocks, m.blocks);
+  LayerBytes bytes;
+  bytes.acts = act_bytes_once(m, rows, cols);
+  if (!m.acts_resident && !g_.is_identity) bytes.acts *= groups;
+  bytes.weights = folds() * arch_.array_rows * arch_.array_cols * (m.weights_resident ? 1 : sets);
+  bytes.params = param_loads(m) * arch_.param_block_bytes();
+  bytes.writes = g_.pictures * g_.out_rows * g_.out_cols * g_.column_blocks * arch_.array_cols;
+  return bytes;
+}
+
+ExecuteTerms LayerSums::terms_of(Dataflow dataflow, std::int64_t psums, std::int64_t blocks) const {
+  Execute execute;
+  execute.dataflow = static_cast<std::uint32_t>(dataflow);
+  execute.blocks = static_cast<std::uint32_t>(blocks);
+  execute.planes = execute.kernel_h = execute.kernel_w = execute.out_rows = 1;
+  execute.out_cols = static_cast<std::uint32_t>(psums);
+  return execute_terms(execute, arch_);
+}
+
+std::int64_t LayerSums::fold_cycles(Dataflow dataflow, std::int64_t blocks, const AxisCut& rows,
+                                    const AxisCut& cols) const {
+  std::int64_t cycles = 0;
+  for (const AxisCut::Parts& y : rows.parts) {
+    for (const AxisCut::Parts& x : cols.parts) {
+      const ExecuteTerms terms = terms_of(dataflow, y.psums * x.psums, blocks);
+      cycles += static_cast<std::int64_t>(terms.stream()) * y.count * x.count;
+    }
+  }
+  return cycles;
+}
+
+std::int64_t LayerSums::array_cycles(const Mapping& m, const AxisCut& rows,
+                                     const AxisCut& cols) const {
+  if (m.blocks == 1) return fold_cycles(m.dataflow, 1, rows, cols) * g_.pictures * folds();
+  const std::int64_t rest = g_.column_blocks % m.blocks;
+  std::int64_t cycles = g_.column_blocks / m.blocks * fold_cycles(m.dataflow, m.blocks, rows, cols);
+  if (rest > 0) cycles += fold_cycles(m.dataflow, rest, rows, cols);
+  return cycles * g_.pictures * folds() / g_.column_blocks;
+}
+
+// As the loop nest counts them: one block's parameters serve all uses of accumulator halves that
+// follow one another; those of few blocks stay for the layer.
+std::int64_t LayerSums::param_loads(const Mapping& m) const {
+  if (g_.column_blocks <= kParamSlots) return g_.column_blocks;
+  const std::int64_t tiles =
+      g_.pictures * ceil_div(g_.out_rows, m.tile_rows) * ceil_div(g_.out_cols, m.tile_cols);
+  const std::int64_t set = m.tiles_per_half * m.halves_per_pass;
+  const std::int64_t turns =
+      tiles / set * m.halves_per_pass + ceil_div(tiles % set, m.tiles_per_half);
+  const std::int64_t once = m.order == LoopOrder::kTilesOuter ? ceil_div(tiles, set) : 1;
+  // Of a group of several blocks each use of a half loads the parameters of all.
+  const std::int64_t rest = g_.column_blocks % m.blocks;
+  if (m.blocks == 1) return g_.column_blocks * once;
+  return (g_.column_blocks - rest) * turns + (rest == 1 ? once : rest * turns);
+}
+
+std::int64_t LayerSums::least_cycles(const Mapping& m, const AxisCut& rows, const AxisCut& cols,
+                                     const LayerBytes& bytes) const {
+  const std::int64_t R = arch_.array_rows;
+  const std::int64_t C = arch_.array_cols;
+  const std::int64_t array = array_cycles(m, rows, cols);
+  const std::int64_t latency = arch_.dram_latency_cycles;
+  const std::int64_t act_beat = std::min(arch_.bus_bytes, R);
+  const std::int64_t weight_beat = std::min(arch_.bus_bytes, arch_.weight_word_bytes());
+  const std::int64_t output_beat = std::min(arch_.bus_bytes, C);
+  const std::int64_t planes = std::min(m.act_planes, g_.planes_of(0, arch_).size());
+  const std::int64_t first_act =
+      g_.is_vector ? std::min(m.tile_rows, g_.out_rows) * planes
+                   : inputs_of(g_, Axis::kRows, conv_under(g_, Axis::kRows, {0, m.tile_rows}),
+                               {0, m.act_kernel_rows}) *
+                         cols.first_inputs * planes;
+  const std::int64_t fold_beats = ceil_div(R * C, weight_beat);
+  const std::int64_t last_out = rows.last_outputs * cols.last_outputs;
+  const std::int64_t store = ceil_div(last_out * C, output_beat);
+  const std::int64_t post =
+      rows.last_outputs * cols.last_outputs * g_.pool.kernel_h * g_.pool.kernel_w +
+      static_cast<std::int64_t>(kPostPipelineCycles);
+  const std::int64_t end = post + store + latency;
+  const ExecuteTerms terms = terms_of(m.dataflow, 1, m.blocks);
+  const auto around = static_cast<std::int64_t>(terms.fill + terms.drain);
+  const std::int64_t begin = latency + ceil_div(first_act * R, act_beat) + fold_beats;
+  const std::int64_t reads = ceil_div(bytes.acts, act_beat) + ceil_div(bytes.weights, weight_beat) +
+                             ceil_div(bytes.params, arch_.bus_bytes);
+  const std::int64_t writes = ceil_div(bytes.writes, output_beat);
+  return std::max({begin + array + around + end, latency + reads + end, begin + writes + latency});
+}
+
+}  // namespace qsim

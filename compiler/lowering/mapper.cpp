@@ -1,0 +1,440 @@
+#include "compiler/lowering/mapper.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include "compiler/lowering/layer_sums.h"
+#include "compiler/lowering/mapping_space.h"
+#include "core/checked_math.h"
+
+namespace qsim {
+namespace {
+
+// The fast search looks into this many sizes of psum tiles. It times mappings until they have so
+// many commands together or are so many, and so many of each count of bytes.
+constexpr std::size_t kFastTileSizes = 10;
+constexpr std::size_t kFastLargeTiles = 6;
+constexpr std::uint64_t kFastCommands = 40'000;
+constexpr std::int64_t kFastTimed = 24;
+constexpr int kFastEqualBytes = 8;
+// A layer that is within this part of its bound waits for nothing that other mappings avoid.
+constexpr std::int64_t kFastNear = 100;
+
+// A size of psum tiles, with what no mapping of this size does better.
+struct TileSizes {
+  const AxisCut* rows;
+  const AxisCut* cols;
+  std::int64_t cycles;
+  std::int64_t bytes;
+};
+
+// A mapping that is not timed yet.
+struct Candidate {
+  Mapping mapping;
+  std::int64_t bytes = 0;     // exact
+  std::int64_t cycles = 0;    // at least so many; exact when timed
+  std::int64_t executes = 0;  // about so many
+  bool is_timed = false;
+};
+
+std::int64_t all_bytes(const LayerCost& cost) {
+  return static_cast<std::int64_t>(cost.read_bytes() + cost.write_bytes);
+}
+
+// With the least of every memory.
+Mapping smallest_mapping(const LayerGeometry& g) {
+  Mapping mapping;
+  mapping.act_planes = g.granule_planes;
+  mapping.act_slots = mapping.weight_slots = 1;
+  return mapping;
+}
+
+class Search {
+ public:
+  Search(const PlannedLayer& planned, const ArchConfig& arch, const MapperOptions& options)
+      : planned_(planned),
+        g_(planned.geometry),
+        arch_(arch),
+        options_(options),
+        sums_(planned, arch) {
+    cut_axes();
+  }
+
+  std::optional<MappedLayer> run() {
+    order_tile_sizes();
+    if (options_.search == MappingSearch::kFast) {
+      run_fast();
+    } else {
+      run_full();
+    }
+    if (timed_.empty()) return std::nullopt;
+    MappedLayer best = chosen();
+    best.candidates = candidates_;
+    best.timed = static_cast<std::int64_t>(timed_.size());
+    return best;
+  }
+
+ private:
+  struct Timed {
+    Mapping mapping;
+    LayerCost cost;
+  };
+
+  void cut_axes() {
+    for (const std::int64_t size : equal_cuts(g_.out_rows)) {
+      row_cuts_.push_back(cut_axis(g_, Axis::kRows, size));
+    }
+    for (const std::int64_t size : equal_cuts(g_.out_cols)) {
+      col_cuts_.push_back(cut_axis(g_, Axis::kCols, size));
+    }
+  }
+
+  // Psum tiles that fit the accumulator and the output scratchpad, the fewest cycles first; of
+  // equal ones the fewest bytes.
+  void order_tile_sizes() {
+    Mapping mapping = smallest_mapping(g_);
+    mapping.dataflow = options_.dataflow;
+    for (const AxisCut& cols : col_cuts_) {
+      for (const AxisCut& rows : row_cuts_) {
+        mapping.tile_rows = rows.size;
+        mapping.tile_cols = cols.size;
+        if (find_fault(g_, mapping, arch_)) continue;
+        const MemoryParts parts = memory_parts(g_, mapping, arch_);
+        const std::int64_t bytes = least_bytes(mapping, parts, rows, cols);
+        tile_sizes_.push_back({&rows, &cols, least_cycles(mapping, rows, cols, bytes), bytes});
+      }
+    }
+    const auto key = [this](const TileSizes& t) {
+      return options_.objective == Objective::kCycles ? std::tuple(t.cycles, t.bytes)
+                                                      : std::tuple(t.bytes, t.cycles);
+    };
+    std::stable_sort(tile_sizes_.begin(), tile_sizes_.end(),
+                     [&](const TileSizes& a, const TileSizes& b) { return key(a) < key(b); });
+  }
+
+  // Of any mapping with these psum tiles: each operand once, or again for the other operand's parts
+  // where neither stays.
+  std::int64_t least_bytes(Mapping mapping, const MemoryParts& parts, const AxisCut& rows,
+                           const AxisCut& cols) const {
+    mapping.act_planes = round_up(g_.planes_of(0, arch_).size(), g_.granule_planes);
+    mapping.act_kernel_rows = g_.window.kernel_h;
+    mapping.acts_resident = mapping.weights_resident = true;
+    mapping.tiles_per_half = arch_.accumulator_half_words() / parts.psum_words;
+    mapping.halves_per_pass = kAccumulatorHalves;
+    mapping.order = LoopOrder::kBlocksOuter;
+    const LayerBytes once = sums_.bytes(mapping, rows, cols);
+    mapping.order = LoopOrder::kTilesOuter;
+    mapping.weights_resident = false;
+    const LayerBytes again = sums_.bytes(mapping, rows, cols);
+    const bool weights_stay =
+        sums_.folds() / g_.column_blocks * arch_.fold_words() <= arch_.weight_words();
+    return weights_stay ? once.all() : again.all();
+  }
+
+  std::int64_t least_cycles(Mapping mapping, const AxisCut& rows, const AxisCut& cols,
+                            std::int64_t bytes) const {
+    // More blocks of an EXECUTE leave no more of the array idle.
+    if (mapping.dataflow == Dataflow::kInputStationary) mapping.blocks = g_.column_blocks;
+    const std::int64_t writes =
+        g_.pictures * g_.out_rows * g_.out_cols * g_.column_blocks * arch_.array_cols;
+    return std::max({sums_.array_cycles(mapping, rows, cols),
+                     ceil_div(bytes - writes, arch_.bus_bytes),
+                     ceil_div(writes, std::min(arch_.bus_bytes, arch_.array_cols))});
+  }
+
+  void collect(const TileSizes& tile, std::vector<Candidate>& candidates) {
+    for_each_mapping(
+        g_, arch_, options_, tile.rows->size, tile.cols->size, [&](const Mapping& mapping) {
+          ++candidates_;
+          const LayerBytes bytes = sums_.bytes(mapping, *tile.rows, *tile.cols);
+          candidates.push_back({mapping, bytes.all(),
+                                sums_.least_cycles(mapping, *tile.rows, *tile.cols, bytes),
+                                executes(mapping), false});
+        });
+  }
+
+  // A partial chunk counts as a whole one.
+  std::int64_t executes(const Mapping& m) const {
+    const std::int64_t planes = g_.planes_of(0, arch_).size();
+    const std::int64_t folds =
+        std::min(m.act_planes, planes) * m.act_kernel_rows * g_.window.kernel_w;
+    return g_.pictures * ceil_div(g_.out_rows, m.tile_rows) * ceil_div(g_.out_cols, m.tile_cols) *
+           ceil_div(g_.column_blocks, m.blocks) * ceil_div(planes, m.act_planes) *
+           ceil_div(g_.window.kernel_h, m.act_kernel_rows) * ceil_div(folds, m.weight_folds);
+  }
+
+  std::int64_t within_slack(std::int64_t cycles) const {
+    return cycles + static_cast<std::int64_t>(static_cast<double>(cycles) * options_.slack);
+  }
+
+  // Makes the candidate's cycles exact. Null, and cycles that no mapping has, for a mapping that is
+  // not valid: the space has some that are refused for a limit of a command, or for one weight
+  // chunk more than slots.
+  const LayerCost* time(Candidate& candidate) {
+    if (find_fault(g_, candidate.mapping, arch_)) {
+      candidate.cycles = std::numeric_limits<std::int64_t>::max();
+      return nullptr;
+    }
+    timed_.push_back({candidate.mapping, cost_of(planned_, candidate.mapping, arch_)});
+    const LayerCost& cost = timed_.back().cost;
+    const auto cycles = static_cast<std::int64_t>(cost.cycles);
+    QSIM_CHECK(all_bytes(cost) == candidate.bytes && cycles >= candidate.cycles,
+               planned_.layer->name + ": a mapping's bytes and cycles are not as its sums say: " +
+                   mapping_text(candidate.mapping));
+    candidate.cycles = cycles;
+    candidate.is_timed = true;
+    return &cost;
+  }
+
+  void run_fast();
+  bool time_fast(std::vector<Candidate>& candidates);
+  void time_some(std::vector<Candidate>& candidates);
+  void run_full();
+
+  // Of the timed mappings, by the objective.
+  MappedLayer chosen() const {
+    const Timed* best = &timed_.front();
+    const auto cycles = [](const Timed& t) { return static_cast<std::int64_t>(t.cost.cycles); };
+    for (const Timed& t : timed_) {
+      if (cycles(t) < cycles(*best)) best = &t;
+    }
+    const std::int64_t most = within_slack(cycles(*best));
+    for (const Timed& t : timed_) {
+      const bool allowed = options_.objective != Objective::kCycles || cycles(t) <= most;
+      if (allowed &&
+          std::tuple(all_bytes(t.cost), t.cost.commands, t.cost.cycles) <
+              std::tuple(all_bytes(best->cost), best->cost.commands, best->cost.cycles)) {
+        best = &t;
+      }
+    }
+    return {best->mapping, best->cost, 0, 0};
+  }
+
+  const PlannedLayer& planned_;
+  const LayerGeometry& g_;
+  const ArchConfig& arch_;
+  const MapperOptions& options_;
+  LayerSums sums_;
+  std::vector<AxisCut> row_cuts_;
+  std::vector<AxisCut> col_cuts_;
+  std::vector<TileSizes> tile_sizes_;
+  std::vector<Timed> timed_;
+  std::int64_t candidates_ = 0;
+};
+
+// Of equal bytes, fewer commands: engines and the RTL's test benches work on each.
+bool fewer_bytes(const Candidate& a, const Candidate& b) {
+  return std::tuple(a.bytes, a.executes, a.cycles) < std::tuple(b.bytes, b.executes, b.cycles);
+}
+
+// Takes the tile sizes whose bound is within the slack of the least, those with the fewest bytes
+// first; where no mapping of them is valid, the next ones. Then times mappings, the fewest bytes
+// first, until one is within the slack of what none can beat.
+void Search::run_fast() {
+  auto next = tile_sizes_.begin();
+  while (timed_.empty() && next != tile_sizes_.end()) {
+    const std::int64_t most = within_slack(next->cycles);
+    const auto end = std::find_if(next, tile_sizes_.end(), [&](const TileSizes& tile) {
+      return options_.objective == Objective::kCycles && tile.cycles > most;
+    });
+    std::stable_sort(next, end,
+                     [](const TileSizes& a, const TileSizes& b) { return a.bytes < b.bytes; });
+    std::vector<Candidate> candidates;
+    std::size_t taken = 0;
+    for (; next != end && taken < kFastTileSizes; ++next) {
+      const std::size_t before = candidates.size();
+      collect(*next, candidates);
+      if (candidates.size() > before) ++taken;
+    }
+    if (time_fast(candidates)) return;
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) {
+                       return std::tuple(a.cycles, a.bytes) < std::tuple(b.cycles, b.bytes);
+                     });
+    time_some(candidates);
+  }
+  // Small layers wait for more than the bounds see. Large psum tiles and few commands wait least.
+  std::stable_sort(tile_sizes_.begin(), tile_sizes_.end(),
+                   [](const TileSizes& a, const TileSizes& b) {
+                     return a.rows->size * a.cols->size > b.rows->size * b.cols->size;
+                   });
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < std::min(kFastLargeTiles, tile_sizes_.size()); ++i) {
+    collect(tile_sizes_[i], candidates);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) {
+                     return std::tuple(a.executes, a.bytes) < std::tuple(b.executes, b.bytes);
+                   });
+  time_some(candidates);
+}
+
+// The first kFastTimed that are valid and not timed yet.
+void Search::time_some(std::vector<Candidate>& candidates) {
+  std::int64_t times = 0;
+  for (Candidate& c : candidates) {
+    if (times == kFastTimed) return;
+    if (!c.is_timed && time(c) != nullptr) ++times;
+  }
+}
+
+// True where a mapping is within the slack, or nearly, of what none of the candidates can beat.
+bool Search::time_fast(std::vector<Candidate>& candidates) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Candidate& c : candidates) least = std::min(least, c.cycles);
+  std::stable_sort(candidates.begin(), candidates.end(), fewer_bytes);
+  const std::int64_t most = within_slack(least);
+  std::uint64_t commands = 0;
+  std::int64_t bytes = -1;
+  int equal = 0;
+  for (Candidate& c : candidates) {
+    if (commands > kFastCommands || std::ssize(timed_) >= kFastTimed) break;
+    if (c.bytes == bytes && equal >= kFastEqualBytes) continue;
+    const LayerCost* cost = time(c);
+    if (cost == nullptr) continue;
+    equal = c.bytes == bytes ? equal + 1 : 1;
+    bytes = c.bytes;
+    commands += cost->commands;
+    if (static_cast<std::int64_t>(cost->cycles) <= most) return true;
+  }
+  const auto fewest = std::min_element(
+      timed_.begin(), timed_.end(),
+      [](const Timed& a, const Timed& b) { return a.cost.cycles < b.cost.cycles; });
+  return fewest != timed_.end() &&
+         static_cast<std::int64_t>(fewest->cost.cycles) <= least + least / kFastNear;
+}
+
+// First the fewest cycles: mappings whose bound is not below the fewest so far are not timed. Then,
+// of those whose bound is within the slack, the fewest bytes first until one is within it.
+void Search::run_full() {
+  const bool by_cycles = options_.objective == Objective::kCycles;
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max() / 2;
+  std::vector<Candidate> kept;
+  for (const TileSizes& tile : tile_sizes_) {
+    if (by_cycles && tile.cycles > within_slack(fewest)) break;
+    std::vector<Candidate> candidates;
+    collect(tile, candidates);
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) {
+                       return std::tuple(a.cycles, a.executes) < std::tuple(b.cycles, b.executes);
+                     });
+    for (Candidate& c : candidates) {
+      if (by_cycles && c.cycles < fewest) time(c);
+      if (c.is_timed && c.cycles < fewest) fewest = c.cycles;
+      if (!by_cycles || c.cycles <= within_slack(fewest)) kept.push_back(c);
+    }
+  }
+  std::stable_sort(kept.begin(), kept.end(), fewer_bytes);
+  std::int64_t best_bytes = std::numeric_limits<std::int64_t>::max();
+  for (Candidate& c : kept) {
+    if (c.bytes > best_bytes) break;
+    if (by_cycles && c.cycles > within_slack(fewest)) continue;
+    if (!c.is_timed && time(c) == nullptr) continue;
+    if (!by_cycles || c.cycles <= within_slack(fewest)) best_bytes = c.bytes;
+  }
+}
+
+// Networks have equal layers, and a network is planned more than once: what a layer's mapping
+// depends on.
+constexpr std::size_t kMostKnownLayers = 4096;
+
+std::vector<std::int64_t> layer_key(const PlannedLayer& planned, const ArchConfig& arch,
+                                    const MapperOptions& options) {
+  const LayerGeometry& g = planned.geometry;
+  std::vector<std::int64_t> key = {
+      static_cast<std::int64_t>(fingerprint(arch)),
+      static_cast<std::int64_t>(options.objective),
+      static_cast<std::int64_t>(options.search),
+      static_cast<std::int64_t>(options.dataflow),
+      std::bit_cast<std::int64_t>(options.slack),
+      g.is_vector,
+      g.is_identity,
+      g.pictures,
+      g.in_rows,
+      g.in_cols,
+      g.conv_rows,
+      g.conv_cols,
+      g.out_rows,
+      g.out_cols,
+      g.planes,
+      g.granule_planes,
+      g.column_blocks,
+  };
+  for (const Window& w : {g.window, g.pool}) {
+    for (const std::int64_t n : {w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.pad_top,
+                                 w.pad_left, w.pad_bottom, w.pad_right}) {
+      key.push_back(n);
+    }
+  }
+  for (const DramTensor& tensor : {planned.ifmap, planned.ofmap}) {
+    const ImageShape& shape = tensor.value.shape;
+    for (const std::int64_t n :
+         {tensor.block, shape.batch, shape.height, shape.width, shape.channels}) {
+      key.push_back(n);
+    }
+  }
+  return key;
+}
+
+[[noreturn]] void refuse(const PlannedLayer& planned, const ArchConfig& arch) {
+  const MemoryParts parts =
+      memory_parts(planned.geometry, smallest_mapping(planned.geometry), arch);
+  throw_unsupported(layer_place(planned.layer->name, planned.layer->source) +
+                    ": its smallest tile does not fit config '" + arch.name + "': it needs " +
+                    std::to_string(parts.act_slot_words) + " words of activations (" +
+                    std::to_string(arch.act_words()) + " available), " +
+                    std::to_string(parts.psum_words) + " of an accumulator half (" +
+                    std::to_string(arch.accumulator_half_words()) +
+                    " available) and 1 of an output half (" +
+                    std::to_string(arch.output_half_words()) + " available)");
+}
+
+}  // namespace
+
+MappedLayer map_layer(const PlannedLayer& planned, const ArchConfig& arch,
+                      const MapperOptions& options) {
+  static std::mutex mutex;
+  static std::map<std::vector<std::int64_t>, MappedLayer> known;
+  const std::vector<std::int64_t> key = layer_key(planned, arch, options);
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+  }
+  const std::optional<MappedLayer> mapped = Search(planned, arch, options).run();
+  if (!mapped) refuse(planned, arch);
+  const std::lock_guard lock(mutex);
+  if (known.size() >= kMostKnownLayers) known.clear();
+  known.emplace(key, *mapped);
+  return *mapped;
+}
+
+LayerBounds layer_bounds(const PlannedLayer& planned, const ArchConfig& arch) {
+  const LayerGeometry& g = planned.geometry;
+  Mapping whole;
+  whole.tile_rows = g.out_rows;
+  whole.tile_cols = g.out_cols;
+  whole.act_planes = round_up(g.planes_of(0, arch).size(), g.granule_planes);
+  whole.act_kernel_rows = g.window.kernel_h;
+  whole.acts_resident = whole.weights_resident = true;
+  whole.order = LoopOrder::kBlocksOuter;
+  // A stride beyond the kernel leaves positions out, which a tile of them all loads nevertheless.
+  AxisCut rows = cut_axis(g, Axis::kRows, g.out_rows);
+  AxisCut cols = cut_axis(g, Axis::kCols, g.out_cols);
+  rows.whole_kernel_inputs = used_inputs(g, Axis::kRows);
+  cols.whole_kernel_inputs = used_inputs(g, Axis::kCols);
+  const LayerBytes bytes = LayerSums(planned, arch).bytes(whole, rows, cols);
+  LayerBounds bounds;
+  bounds.array_cycles = ceil_div(planned.layer->macs, arch.array_rows * arch.array_cols);
+  bounds.dram_bytes = bytes.all();
+  bounds.read_bus_cycles = ceil_div(bytes.all() - bytes.writes, arch.bus_bytes);
+  bounds.write_bus_cycles = ceil_div(bytes.writes, arch.bus_bytes);
+  return bounds;
+}
+
+}  // namespace qsim

@@ -1,0 +1,251 @@
+// The mapper: its sums are those of the commands, its bounds hold, and its choice is the best of
+// the space that it searches.
+#include "compiler/lowering/mapper.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "compiler/lowering/layer_sums.h"
+#include "compiler/lowering/mapping_space.h"
+#include "compiler/passes/passes.h"
+#include "compiler/workload/random_layer.h"
+#include "compiler/workload/workload.h"
+#include "files/arch_config_file.h"
+#include "tests/compiler/graph_builder.h"
+
+namespace qsim {
+namespace {
+
+using testing::GraphBuilder;
+using testing::picture;
+using testing::small_arch;
+using testing::window;
+
+// A network's first layer, planned.
+class Planned {
+ public:
+  Planned(Graph graph, const ArchConfig& arch)
+      : graph_(std::move(graph)), layers_(fuse_layers(graph_)), plan_(plan_memory(layers_, arch)) {}
+  const PlannedLayer& operator*() const { return plan_.layers[0]; }
+
+ private:
+  Graph graph_;
+  std::vector<FusedLayer> layers_;
+  MemoryPlan plan_;
+};
+
+ArchConfig random_arch(Random& random) {
+  const std::int64_t sizes[] = {4, 8, 16};
+  ArchConfig arch = small_arch(sizes[random.uniform(0, 2)], sizes[random.uniform(0, 2)]);
+  arch.bus_bytes = sizes[random.uniform(0, 2)];
+  if (random.chance(0.3)) arch.accumulator_kib *= 4;
+  if (random.chance(0.3)) arch.weight_scratchpad_kib *= 4;
+  if (random.chance(0.3)) arch.act_scratchpad_kib *= 4;
+  if (random.chance(0.3)) arch.outstanding_bursts = 1;
+  return arch;
+}
+
+// A convolution, a pool by itself or a fully connected layer.
+Graph random_graph(std::uint64_t seed, Random& random, std::int64_t most) {
+  GraphBuilder builder(seed, picture(random.chance(0.3) ? 3 : 1, random.uniform(3, most),
+                                     random.uniform(3, most), random.uniform(1, 24)));
+  if (random.chance(0.15)) return builder.max_pool(window(2)).build();
+  if (random.chance(0.15)) return builder.flatten().fully_connected(random.uniform(1, 30)).build();
+  builder.conv(random.uniform(1, 30), {random.uniform(1, 3), random.uniform(1, 3),
+                                       random.uniform(1, 2), random.uniform(1, 2), 0, 0, 1, 1});
+  const ImageShape conv = builder.build().layers.back().output.shape;
+  if (conv.height > 1 && conv.width > 1 && random.chance(0.4)) {
+    builder.max_pool({2, 2, random.uniform(1, 2), 2, 0, 0, 0, 0});
+  }
+  return builder.build();
+}
+
+std::int64_t all_bytes(const LayerCost& cost) {
+  return static_cast<std::int64_t>(cost.read_bytes() + cost.write_bytes);
+}
+
+struct Costed {
+  std::int64_t cycles;
+  std::int64_t bytes;
+  std::int64_t commands;
+};
+
+// Every valid mapping of the space, timed.
+std::vector<Costed> all_costs(const PlannedLayer& layer, const ArchConfig& arch,
+                              const MapperOptions& options) {
+  std::vector<Costed> costs;
+  for (const std::int64_t rows : equal_cuts(layer.geometry.out_rows)) {
+    for (const std::int64_t cols : equal_cuts(layer.geometry.out_cols)) {
+      for_each_mapping(layer.geometry, arch, options, rows, cols, [&](const Mapping& mapping) {
+        if (find_fault(layer.geometry, mapping, arch)) return;
+        const LayerCost cost = cost_of(layer, mapping, arch);
+        costs.push_back({static_cast<std::int64_t>(cost.cycles), all_bytes(cost),
+                         static_cast<std::int64_t>(cost.commands)});
+      });
+    }
+  }
+  return costs;
+}
+
+// By the objective's own words, with no bound.
+Costed best_of(const std::vector<Costed>& costs, const MapperOptions& options) {
+  std::int64_t fewest = costs.front().cycles;
+  for (const Costed& c : costs) fewest = std::min(fewest, c.cycles);
+  const double most = static_cast<double>(fewest) * (1 + options.slack);
+  const Costed* best = nullptr;
+  for (const Costed& c : costs) {
+    if (options.objective == Objective::kCycles && static_cast<double>(c.cycles) > most) continue;
+    if (best == nullptr ||
+        std::tuple(c.bytes, c.commands) < std::tuple(best->bytes, best->commands)) {
+      best = &c;
+    }
+  }
+  return *best;
+}
+
+TEST(Mapper, TheFullSearchFindsWhatBruteForceFinds) {
+  std::int64_t timed = 0;
+  std::int64_t brute = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig arch = random_arch(random);
+    const Planned layer(random_graph(seed, random, 5), arch);
+    MapperOptions options;
+    options.search = MappingSearch::kFull;
+    options.objective = seed % 3 == 0 ? Objective::kDramBytes : Objective::kCycles;
+    options.slack = seed % 4 == 0 ? 0 : seed % 4 == 1 ? 0.02 : 0.0005;
+    options.dataflow = static_cast<Dataflow>(random.uniform(0, 2));
+    const MappedLayer mapped = map_layer(*layer, arch, options);
+    const std::vector<Costed> costs = all_costs(*layer, arch, options);
+    const Costed best = best_of(costs, options);
+    EXPECT_EQ(all_bytes(mapped.cost), best.bytes);
+    EXPECT_EQ(static_cast<std::int64_t>(mapped.cost.commands), best.commands);
+    timed += mapped.timed;
+    brute += std::ssize(costs);
+  }
+  EXPECT_LT(timed, brute);  // bounds leave mappings out
+  RecordProperty("timed", std::to_string(timed));
+  RecordProperty("brute_force", std::to_string(brute));
+}
+
+TEST(Mapper, SumsAreThoseOfTheCommandsAndBoundsHold) {
+  std::int64_t checked = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig arch = random_arch(random);
+    const Planned layer(random_graph(seed, random, 14), arch);
+    const LayerGeometry& g = (*layer).geometry;
+    const LayerSums sums(*layer, arch);
+    MapperOptions options;
+    options.search = MappingSearch::kFull;
+    options.dataflow = static_cast<Dataflow>(random.uniform(0, 2));
+    for (const std::int64_t rows : equal_cuts(g.out_rows)) {
+      for (const std::int64_t cols : equal_cuts(g.out_cols)) {
+        const AxisCut row_cut = cut_axis(g, Axis::kRows, rows);
+        const AxisCut col_cut = cut_axis(g, Axis::kCols, cols);
+        for_each_mapping(g, arch, options, rows, cols, [&](const Mapping& m) {
+          if (!random.chance(0.02) || find_fault(g, m, arch)) return;
+          SCOPED_TRACE(mapping_text(m));
+          const LayerCost cost = cost_of(*layer, m, arch);
+          const LayerBytes bytes = sums.bytes(m, row_cut, col_cut);
+          EXPECT_EQ(static_cast<std::uint64_t>(bytes.acts), cost.act_read_bytes);
+          EXPECT_EQ(static_cast<std::uint64_t>(bytes.weights), cost.weight_read_bytes);
+          EXPECT_EQ(static_cast<std::uint64_t>(bytes.params), cost.param_read_bytes);
+          EXPECT_EQ(static_cast<std::uint64_t>(bytes.writes), cost.write_bytes);
+          EXPECT_LE(sums.least_cycles(m, row_cut, col_cut, bytes),
+                    static_cast<std::int64_t>(cost.cycles));
+          EXPECT_GE(bytes.all(), layer_bounds(*layer, arch).dram_bytes);
+          ++checked;
+        });
+      }
+    }
+  }
+  EXPECT_GT(checked, 2000);
+}
+
+// The fast search times a few mappings alone. Layers as small as these are its hardest: they wait
+// for latencies, which the bounds do not see.
+TEST(Mapper, TheFastSearchIsNearTheBest) {
+  std::uint64_t fast_cycles = 0;
+  std::uint64_t best_cycles = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig arch = random_arch(random);
+    const Planned layer(random_graph(seed, random, 7), arch);
+    MapperOptions full;
+    full.search = MappingSearch::kFull;
+    best_cycles += map_layer(*layer, arch, full).cost.cycles;
+    fast_cycles += map_layer(*layer, arch).cost.cycles;
+  }
+  EXPECT_LE(10 * fast_cycles, 11 * best_cycles);
+  RecordProperty("fast", std::to_string(fast_cycles));
+  RecordProperty("best", std::to_string(best_cycles));
+}
+
+TEST(Mapper, Vgg16sConvolutionsMoveAtMostFiftyMegabytes) {
+  const ArchConfig arch = load_arch_config("configs/pe16x16.yaml");
+  const Graph graph = load_workload("models/workloads/vgg16.yaml").graph;
+  std::vector<FusedLayer> layers = fuse_layers(graph);
+  fold_first_layer_taps(layers, arch);
+  std::int64_t bytes = 0;
+  std::uint64_t cycles = 0;
+  for (const PlannedLayer& planned : plan_memory(layers, arch).layers) {
+    if (planned.geometry.is_vector) continue;
+    const LayerCost cost = cost_of(planned, planned.mapping, arch);
+    bytes += all_bytes(cost);
+    cycles += cost.cycles;
+  }
+  EXPECT_LE(bytes, 50'000'000);
+  EXPECT_LE(cycles, 60'081'035u);
+}
+
+TEST(Mapper, ALayerWhoseSmallestTileDoesNotFitIsRefusedByName) {
+  ArchConfig arch = small_arch(16, 16);
+  arch.act_scratchpad_kib = 1;
+  arch.accumulator_kib = 1;
+  const Graph graph = GraphBuilder(1, picture(1, 50, 50, 16))
+                          .conv(5, window(2))
+                          .max_pool({4, 4, 4, 4, 0, 0, 0, 0})
+                          .build();
+  FusedLayer layer = fuse_layers(graph)[0];
+  layer.source = "net.onnx: node 'conv0' (QLinearConv)";
+  try {
+    plan_memory({layer}, arch);
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUnsupportedModel);
+    EXPECT_STREQ(error.what(),
+                 "net.onnx: node 'conv0' (QLinearConv): its smallest tile does not fit config "
+                 "'small': it needs 20 words of activations (64 available), 16 of an "
+                 "accumulator half (8 available) and 1 of an output half (32 available)");
+  }
+}
+
+TEST(EqualCuts, GiveOneTwoThreePartsAsEqualAsTheirUnitAllows) {
+  EXPECT_EQ(equal_cuts(9), (std::vector<std::int64_t>{9, 5, 3, 2, 1}));
+  EXPECT_EQ(equal_cuts(18, 2), (std::vector<std::int64_t>{18, 10, 6, 4, 2}));
+  EXPECT_EQ(equal_cuts(1), (std::vector<std::int64_t>{1}));
+}
+
+// Halves that take 8192 psums; a command counts at most 4095 rows.
+TEST(Mapper, SidesOfATileStayWithinTheFieldsOfItsCommands) {
+  ArchConfig arch;
+  arch.act_scratchpad_kib = 4096;
+  arch.accumulator_kib = 1024;
+  arch.output_scratchpad_kib = 256;
+  arch.dram_latency_cycles = 10000;  // asks for large tiles
+  const Planned tall(GraphBuilder(1, picture(1, 7000, 1, 16)).conv(160, {}).build(), arch);
+  EXPECT_LE((*tall).mapping.tile_rows, 4095);
+  EXPECT_EQ(find_fault((*tall).geometry, (*tall).mapping, arch), std::nullopt);
+  const Planned wide(GraphBuilder(1, picture(1, 1, 7000, 16)).conv(160, {}).build(), arch);
+  EXPECT_LE((*wide).mapping.tile_cols, 4095);
+  EXPECT_EQ(find_fault((*wide).geometry, (*wide).mapping, arch), std::nullopt);
+}
+
+}  // namespace
+}  // namespace qsim
