@@ -177,6 +177,39 @@ std::int64_t LayerSums::param_loads(const Mapping& m) const {
   return (g_.column_blocks - rest) * turns + (rest == 1 ? once : rest * turns);
 }
 
+LayerSums::Chunks LayerSums::chunks(const Mapping& m, std::int64_t planes) const {
+  Chunks all;
+  const std::int64_t kernel_w = g_.window.kernel_w;
+  for (std::int64_t ky = 0; ky < g_.window.kernel_h; ky += m.act_kernel_rows) {
+    const std::int64_t rows = std::min(m.act_kernel_rows, g_.window.kernel_h - ky);
+    for (std::int64_t p = 0; p < planes; p += m.act_planes) {
+      const std::int64_t part = std::min(m.act_planes, planes - p);
+      ++all.acts;
+      if (m.weight_folds >= rows * kernel_w) {
+        all.weights += ceil_div(part, m.weight_folds / (rows * kernel_w));
+      } else if (m.weight_folds >= kernel_w) {
+        all.weights += part * ceil_div(rows, m.weight_folds / kernel_w);
+      } else {
+        all.weights += part * rows * ceil_div(kernel_w, m.weight_folds);
+      }
+    }
+  }
+  return all;
+}
+
+std::int64_t LayerSums::least_commands(const Mapping& m) const {
+  const std::int64_t tiles =
+      g_.pictures * ceil_div(g_.out_rows, m.tile_rows) * ceil_div(g_.out_cols, m.tile_cols);
+  const std::int64_t sets = ceil_div(tiles, m.tiles_per_half * m.halves_per_pass);
+  const std::int64_t groups = ceil_div(g_.column_blocks, m.blocks);
+  const Chunks each = chunks(m, g_.planes_of(0, arch_).size());
+  const Chunks last = chunks(m, g_.planes_of(g_.column_blocks - 1, arch_).size());
+  const std::int64_t weights = (groups - 1) * each.weights + last.weights;
+  const std::int64_t acts = m.acts_resident ? each.acts : (groups - 1) * each.acts + last.acts;
+  return tiles * weights + (m.weights_resident ? 1 : sets) * weights + tiles * acts +
+         param_loads(m) + 2 * tiles * g_.column_blocks;
+}
+
 std::int64_t LayerSums::least_cycles(const Mapping& m, const AxisCut& rows, const AxisCut& cols,
                                      const LayerBytes& bytes) const {
   const std::int64_t R = arch_.array_rows;

@@ -58,6 +58,8 @@ class LayerSums {
   // Cycles in which EXECUTEs occupy the array: the same for all mappings with this cut, dataflow
   // and number of blocks.
   std::int64_t array_cycles(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols) const;
+  // The layer's commands, or a few less: a smaller first weight chunk may add some.
+  std::int64_t least_commands(const Mapping& mapping) const;
   // At most the cycles of the layer's commands.
   std::int64_t least_cycles(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols,
                             const LayerBytes& bytes) const;
@@ -68,6 +70,12 @@ class LayerSums {
                            const AxisCut& cols) const;
   ExecuteTerms terms_of(Dataflow dataflow, std::int64_t psums, std::int64_t blocks) const;
   std::int64_t param_loads(const Mapping& mapping) const;
+  // Activation chunks and weight chunks of a reduction over so many planes.
+  struct Chunks {
+    std::int64_t acts = 0;
+    std::int64_t weights = 0;
+  };
+  Chunks chunks(const Mapping& mapping, std::int64_t planes) const;
   std::int64_t act_bytes_once(const Mapping& mapping, const AxisCut& rows,
                               const AxisCut& cols) const;
 

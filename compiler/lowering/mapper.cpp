@@ -16,12 +16,11 @@ namespace qsim {
 namespace {
 
 // The fast search looks into this many sizes of psum tiles. It times mappings until they have so
-// many commands together or are so many, and so many of each count of bytes.
+// many commands together or are so many.
 constexpr std::size_t kFastTileSizes = 10;
 constexpr std::size_t kFastLargeTiles = 6;
 constexpr std::uint64_t kFastCommands = 40'000;
 constexpr std::int64_t kFastTimed = 24;
-constexpr int kFastEqualBytes = 8;
 // A layer that is within this part of its bound waits for nothing that other mappings avoid.
 constexpr std::int64_t kFastNear = 100;
 
@@ -36,14 +35,18 @@ struct TileSizes {
 // A mapping that is not timed yet.
 struct Candidate {
   Mapping mapping;
-  std::int64_t bytes = 0;     // exact
-  std::int64_t cycles = 0;    // at least so many; exact when timed
-  std::int64_t executes = 0;  // about so many
+  std::int64_t dram_bytes = 0;
+  std::int64_t bytes = 0;   // with commands; at least so many; exact when timed
+  std::int64_t cycles = 0;  // at least so many; exact when timed
   bool is_timed = false;
 };
 
-std::int64_t all_bytes(const LayerCost& cost) {
+std::int64_t dram_bytes(const LayerCost& cost) {
   return static_cast<std::int64_t>(cost.read_bytes() + cost.write_bytes);
+}
+
+std::int64_t all_bytes(const LayerCost& cost) {
+  return dram_bytes(cost) + kCommandBytes * static_cast<std::int64_t>(cost.commands);
 }
 
 // With the least of every memory.
@@ -104,9 +107,12 @@ class Search {
         mapping.tile_rows = rows.size;
         mapping.tile_cols = cols.size;
         if (find_fault(g_, mapping, arch_)) continue;
-        const MemoryParts parts = memory_parts(g_, mapping, arch_);
-        const std::int64_t bytes = least_bytes(mapping, parts, rows, cols);
-        tile_sizes_.push_back({&rows, &cols, least_cycles(mapping, rows, cols, bytes), bytes});
+        const std::int64_t bytes = least_bytes(mapping, rows, cols);
+        // Each psum tile has a POST and a STORE for each column block.
+        const std::int64_t tiles =
+            g_.pictures * ceil_div(g_.out_rows, rows.size) * ceil_div(g_.out_cols, cols.size);
+        tile_sizes_.push_back({&rows, &cols, least_cycles(mapping, rows, cols, bytes),
+                               bytes + kCommandBytes * 2 * tiles * g_.column_blocks});
       }
     }
     const auto key = [this](const TileSizes& t) {
@@ -117,23 +123,35 @@ class Search {
                      [&](const TileSizes& a, const TileSizes& b) { return key(a) < key(b); });
   }
 
-  // Of any mapping with these psum tiles: each operand once, or again for the other operand's parts
-  // where neither stays.
-  std::int64_t least_bytes(Mapping mapping, const MemoryParts& parts, const AxisCut& rows,
-                           const AxisCut& cols) const {
+  // Of any mapping with these psum tiles. What stays must fit its scratchpad whole; what does not
+  // is moved again for each tile set or each block group.
+  std::int64_t least_bytes(Mapping mapping, const AxisCut& rows, const AxisCut& cols) const {
     mapping.act_planes = round_up(g_.planes_of(0, arch_).size(), g_.granule_planes);
     mapping.act_kernel_rows = g_.window.kernel_h;
-    mapping.acts_resident = mapping.weights_resident = true;
-    mapping.tiles_per_half = arch_.accumulator_half_words() / parts.psum_words;
-    mapping.halves_per_pass = kAccumulatorHalves;
-    mapping.order = LoopOrder::kBlocksOuter;
-    const LayerBytes once = sums_.bytes(mapping, rows, cols);
-    mapping.order = LoopOrder::kTilesOuter;
-    mapping.weights_resident = false;
-    const LayerBytes again = sums_.bytes(mapping, rows, cols);
-    const bool weights_stay =
-        sums_.folds() / g_.column_blocks * arch_.fold_words() <= arch_.weight_words();
-    return weights_stay ? once.all() : again.all();
+    const std::int64_t tiles = g_.pictures * ceil_div(g_.out_rows, mapping.tile_rows) *
+                               ceil_div(g_.out_cols, mapping.tile_cols);
+    const MemoryParts parts = memory_parts(g_, mapping, arch_);
+    const std::int64_t most = arch_.accumulator_half_words() / parts.psum_words;
+    const std::int64_t layer_words = sums_.folds() * arch_.fold_words();
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    const auto take = [&](LoopOrder order, bool acts, bool weights) {
+      mapping.order = order;
+      mapping.acts_resident = acts;
+      mapping.weights_resident = weights;
+      least = std::min(least, sums_.bytes(mapping, rows, cols).all());
+    };
+    for (std::int64_t m = 1; m <= std::min(most, tiles); m *= 2) {
+      for (std::int64_t h = 1; h <= kAccumulatorHalves && m * h <= tiles; ++h) {
+        mapping.tiles_per_half = m;
+        mapping.halves_per_pass = h;
+        const bool acts = m * h * parts.act_slot_words <= arch_.act_words();
+        take(LoopOrder::kTilesOuter, acts, layer_words <= arch_.weight_words());
+      }
+    }
+    if (layer_words / g_.column_blocks <= arch_.weight_words()) {
+      take(LoopOrder::kBlocksOuter, tiles * parts.act_slot_words <= arch_.act_words(), true);
+    }
+    return least;
   }
 
   std::int64_t least_cycles(Mapping mapping, const AxisCut& rows, const AxisCut& cols,
@@ -153,19 +171,9 @@ class Search {
           ++candidates_;
           const LayerBytes bytes = sums_.bytes(mapping, *tile.rows, *tile.cols);
           candidates.push_back({mapping, bytes.all(),
-                                sums_.least_cycles(mapping, *tile.rows, *tile.cols, bytes),
-                                executes(mapping), false});
+                                bytes.all() + kCommandBytes * sums_.least_commands(mapping),
+                                sums_.least_cycles(mapping, *tile.rows, *tile.cols, bytes), false});
         });
-  }
-
-  // A partial chunk counts as a whole one.
-  std::int64_t executes(const Mapping& m) const {
-    const std::int64_t planes = g_.planes_of(0, arch_).size();
-    const std::int64_t folds =
-        std::min(m.act_planes, planes) * m.act_kernel_rows * g_.window.kernel_w;
-    return g_.pictures * ceil_div(g_.out_rows, m.tile_rows) * ceil_div(g_.out_cols, m.tile_cols) *
-           ceil_div(g_.column_blocks, m.blocks) * ceil_div(planes, m.act_planes) *
-           ceil_div(g_.window.kernel_h, m.act_kernel_rows) * ceil_div(folds, m.weight_folds);
   }
 
   std::int64_t within_slack(std::int64_t cycles) const {
@@ -183,10 +191,12 @@ class Search {
     timed_.push_back({candidate.mapping, cost_of(planned_, candidate.mapping, arch_)});
     const LayerCost& cost = timed_.back().cost;
     const auto cycles = static_cast<std::int64_t>(cost.cycles);
-    QSIM_CHECK(all_bytes(cost) == candidate.bytes && cycles >= candidate.cycles,
+    QSIM_CHECK(dram_bytes(cost) == candidate.dram_bytes && all_bytes(cost) >= candidate.bytes &&
+                   cycles >= candidate.cycles,
                planned_.layer->name + ": a mapping's bytes and cycles are not as its sums say: " +
                    mapping_text(candidate.mapping));
     candidate.cycles = cycles;
+    candidate.bytes = all_bytes(cost);
     candidate.is_timed = true;
     return &cost;
   }
@@ -206,9 +216,8 @@ class Search {
     const std::int64_t most = within_slack(cycles(*best));
     for (const Timed& t : timed_) {
       const bool allowed = options_.objective != Objective::kCycles || cycles(t) <= most;
-      if (allowed &&
-          std::tuple(all_bytes(t.cost), t.cost.commands, t.cost.cycles) <
-              std::tuple(all_bytes(best->cost), best->cost.commands, best->cost.cycles)) {
+      if (allowed && std::tuple(all_bytes(t.cost), t.cost.cycles) <
+                         std::tuple(all_bytes(best->cost), best->cost.cycles)) {
         best = &t;
       }
     }
@@ -227,9 +236,8 @@ class Search {
   std::int64_t candidates_ = 0;
 };
 
-// Of equal bytes, fewer commands: engines and the RTL's test benches work on each.
 bool fewer_bytes(const Candidate& a, const Candidate& b) {
-  return std::tuple(a.bytes, a.executes, a.cycles) < std::tuple(b.bytes, b.executes, b.cycles);
+  return std::tuple(a.bytes, a.cycles) < std::tuple(b.bytes, b.cycles);
 }
 
 // Takes the tile sizes whose bound is within the slack of the least, those with the fewest bytes
@@ -269,7 +277,8 @@ void Search::run_fast() {
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) {
-                     return std::tuple(a.executes, a.bytes) < std::tuple(b.executes, b.bytes);
+                     return std::tuple(a.bytes - a.dram_bytes, a.bytes) <
+                            std::tuple(b.bytes - b.dram_bytes, b.bytes);
                    });
   time_some(candidates);
 }
@@ -290,15 +299,10 @@ bool Search::time_fast(std::vector<Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(), fewer_bytes);
   const std::int64_t most = within_slack(least);
   std::uint64_t commands = 0;
-  std::int64_t bytes = -1;
-  int equal = 0;
   for (Candidate& c : candidates) {
     if (commands > kFastCommands || std::ssize(timed_) >= kFastTimed) break;
-    if (c.bytes == bytes && equal >= kFastEqualBytes) continue;
     const LayerCost* cost = time(c);
     if (cost == nullptr) continue;
-    equal = c.bytes == bytes ? equal + 1 : 1;
-    bytes = c.bytes;
     commands += cost->commands;
     if (static_cast<std::int64_t>(cost->cycles) <= most) return true;
   }
@@ -321,7 +325,7 @@ void Search::run_full() {
     collect(tile, candidates);
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) {
-                       return std::tuple(a.cycles, a.executes) < std::tuple(b.cycles, b.executes);
+                       return std::tuple(a.cycles, a.bytes) < std::tuple(b.cycles, b.bytes);
                      });
     for (Candidate& c : candidates) {
       if (by_cycles && c.cycles < fewest) time(c);
@@ -335,7 +339,7 @@ void Search::run_full() {
     if (c.bytes > best_bytes) break;
     if (by_cycles && c.cycles > within_slack(fewest)) continue;
     if (!c.is_timed && time(c) == nullptr) continue;
-    if (!by_cycles || c.cycles <= within_slack(fewest)) best_bytes = c.bytes;
+    if (!by_cycles || c.cycles <= within_slack(fewest)) best_bytes = std::min(best_bytes, c.bytes);
   }
 }
 

@@ -10,11 +10,14 @@
 
 namespace qsim {
 
+// Bytes of a mapping are those that move between DRAM and the scratchpads, and those of its
+// commands: kCommandBytes each. Engines and test benches work on every command, too.
+inline constexpr std::int64_t kCommandBytes = 32;
+
 enum class Objective : std::uint8_t {
-  // Of the mappings within the slack of the fewest cycles: the least DRAM bytes, of equal ones the
-  // fewest commands.
+  // Of the mappings within the slack of the fewest cycles: the least bytes.
   kCycles,
-  kDramBytes,  // the least DRAM bytes, of equal ones the fewest commands
+  kBytes,  // the least bytes
 };
 
 enum class MappingSearch : std::uint8_t {
