@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <tuple>
 
@@ -15,11 +13,11 @@
 namespace qsim {
 namespace {
 
-// The fast search looks into this many sizes of psum tiles. It times mappings until they have so
-// many commands together or are so many.
+// The fast search looks into this many sizes of psum tiles. It times mappings while they have no
+// more than so many commands together, and so many of each kind that it looks for.
 constexpr std::size_t kFastTileSizes = 10;
 constexpr std::size_t kFastLargeTiles = 6;
-constexpr std::uint64_t kFastCommands = 40'000;
+constexpr std::int64_t kFastCommands = 80'000;
 constexpr std::int64_t kFastTimed = 24;
 // A layer that is within this part of its bound waits for nothing that other mappings avoid.
 constexpr std::int64_t kFastNear = 100;
@@ -204,6 +202,8 @@ class Search {
   void run_fast();
   bool time_fast(std::vector<Candidate>& candidates);
   void time_some(std::vector<Candidate>& candidates);
+  bool is_timed(const Mapping& mapping) const;
+  const LayerCost* time_within_budget(Candidate& candidate);
   void run_full();
 
   // Of the timed mappings, by the objective.
@@ -234,6 +234,7 @@ class Search {
   std::vector<TileSizes> tile_sizes_;
   std::vector<Timed> timed_;
   std::int64_t candidates_ = 0;
+  std::int64_t commands_left_ = kFastCommands;
 };
 
 bool fewer_bytes(const Candidate& a, const Candidate& b) {
@@ -283,27 +284,40 @@ void Search::run_fast() {
   time_some(candidates);
 }
 
-// The first kFastTimed that are valid and not timed yet.
+// The first kFastTimed that are valid and not timed yet, as far as the budget goes.
 void Search::time_some(std::vector<Candidate>& candidates) {
   std::int64_t times = 0;
   for (Candidate& c : candidates) {
     if (times == kFastTimed) return;
-    if (!c.is_timed && time(c) != nullptr) ++times;
+    if (!is_timed(c.mapping) && time_within_budget(c) != nullptr) ++times;
   }
+}
+
+bool Search::is_timed(const Mapping& mapping) const {
+  return std::any_of(timed_.begin(), timed_.end(),
+                     [&](const Timed& t) { return t.mapping == mapping; });
+}
+
+// Null also where the commands of the mapping exceed what is left; but the first is always timed.
+const LayerCost* Search::time_within_budget(Candidate& candidate) {
+  const std::int64_t commands = (candidate.bytes - candidate.dram_bytes) / kCommandBytes;
+  if (!timed_.empty() && commands > commands_left_) return nullptr;
+  const LayerCost* cost = time(candidate);
+  if (cost != nullptr) commands_left_ -= static_cast<std::int64_t>(cost->commands);
+  return cost;
 }
 
 // True where a mapping is within the slack, or nearly, of what none of the candidates can beat.
 bool Search::time_fast(std::vector<Candidate>& candidates) {
+  if (candidates.empty()) return false;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Candidate& c : candidates) least = std::min(least, c.cycles);
   std::stable_sort(candidates.begin(), candidates.end(), fewer_bytes);
   const std::int64_t most = within_slack(least);
-  std::uint64_t commands = 0;
   for (Candidate& c : candidates) {
-    if (commands > kFastCommands || std::ssize(timed_) >= kFastTimed) break;
-    const LayerCost* cost = time(c);
+    if (std::ssize(timed_) >= kFastTimed) break;
+    const LayerCost* cost = time_within_budget(c);
     if (cost == nullptr) continue;
-    commands += cost->commands;
     if (static_cast<std::int64_t>(cost->cycles) <= most) return true;
   }
   const auto fewest = std::min_element(
@@ -343,9 +357,27 @@ void Search::run_full() {
   }
 }
 
-// Networks have equal layers, and a network is planned more than once: what a layer's mapping
-// depends on.
-constexpr std::size_t kMostKnownLayers = 4096;
+[[noreturn]] void does_not_fit(const PlannedLayer& planned, const ArchConfig& arch) {
+  const MemoryParts parts =
+      memory_parts(planned.geometry, smallest_mapping(planned.geometry), arch);
+  throw_unsupported(layer_place(planned.layer->name, planned.layer->source) +
+                    ": its smallest tile does not fit config '" + arch.name + "': it needs " +
+                    std::to_string(parts.act_slot_words) + " words of activations (" +
+                    std::to_string(arch.act_words()) + " available), " +
+                    std::to_string(parts.psum_words) + " of an accumulator half (" +
+                    std::to_string(arch.accumulator_half_words()) +
+                    " available) and 1 of an output half (" +
+                    std::to_string(arch.output_half_words()) + " available)");
+}
+
+}  // namespace
+
+MappedLayer map_layer(const PlannedLayer& planned, const ArchConfig& arch,
+                      const MapperOptions& options) {
+  const std::optional<MappedLayer> mapped = Search(planned, arch, options).run();
+  if (!mapped) does_not_fit(planned, arch);
+  return *mapped;
+}
 
 std::vector<std::int64_t> layer_key(const PlannedLayer& planned, const ArchConfig& arch,
                                     const MapperOptions& options) {
@@ -383,39 +415,6 @@ std::vector<std::int64_t> layer_key(const PlannedLayer& planned, const ArchConfi
     }
   }
   return key;
-}
-
-[[noreturn]] void refuse(const PlannedLayer& planned, const ArchConfig& arch) {
-  const MemoryParts parts =
-      memory_parts(planned.geometry, smallest_mapping(planned.geometry), arch);
-  throw_unsupported(layer_place(planned.layer->name, planned.layer->source) +
-                    ": its smallest tile does not fit config '" + arch.name + "': it needs " +
-                    std::to_string(parts.act_slot_words) + " words of activations (" +
-                    std::to_string(arch.act_words()) + " available), " +
-                    std::to_string(parts.psum_words) + " of an accumulator half (" +
-                    std::to_string(arch.accumulator_half_words()) +
-                    " available) and 1 of an output half (" +
-                    std::to_string(arch.output_half_words()) + " available)");
-}
-
-}  // namespace
-
-MappedLayer map_layer(const PlannedLayer& planned, const ArchConfig& arch,
-                      const MapperOptions& options) {
-  static std::mutex mutex;
-  static std::map<std::vector<std::int64_t>, MappedLayer> known;
-  const std::vector<std::int64_t> key = layer_key(planned, arch, options);
-  {
-    const std::lock_guard lock(mutex);
-    const auto found = known.find(key);
-    if (found != known.end()) return found->second;
-  }
-  const std::optional<MappedLayer> mapped = Search(planned, arch, options).run();
-  if (!mapped) refuse(planned, arch);
-  const std::lock_guard lock(mutex);
-  if (known.size() >= kMostKnownLayers) known.clear();
-  known.emplace(key, *mapped);
-  return *mapped;
 }
 
 LayerBounds layer_bounds(const PlannedLayer& planned, const ArchConfig& arch) {

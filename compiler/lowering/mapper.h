@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <vector>
 
 #include "compiler/lowering/layer_timing.h"
 
@@ -43,7 +43,7 @@ struct LayerBounds {
 struct MappedLayer {
   Mapping mapping;
   LayerCost cost;
-  std::int64_t candidates = 0;  // valid mappings that were looked at
+  std::int64_t candidates = 0;  // mappings that were looked at; a few are not valid
   std::int64_t timed = 0;       // of these, timed by cost_of
 };
 
@@ -52,6 +52,10 @@ struct MappedLayer {
 // there is. The result depends on the arguments alone.
 MappedLayer map_layer(const PlannedLayer& planned, const ArchConfig& arch,
                       const MapperOptions& options = {});
+
+// Equal for layers, machines and options with equal mappings.
+std::vector<std::int64_t> layer_key(const PlannedLayer& planned, const ArchConfig& arch,
+                                    const MapperOptions& options);
 
 LayerBounds layer_bounds(const PlannedLayer& planned, const ArchConfig& arch);
 

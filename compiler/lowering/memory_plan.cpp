@@ -63,7 +63,10 @@ Mapping mapping_for(const PlannedLayer& planned, const ArchConfig& arch,
   }
   MapperOptions mapper;
   mapper.dataflow = options.dataflow.value_or(mapper.dataflow);
-  return map_layer(planned, arch, mapper).mapping;
+  const std::vector<std::int64_t> key = layer_key(planned, arch, mapper);
+  const auto known = options.known->find(key);
+  if (known != options.known->end()) return known->second;
+  return options.known->emplace(key, map_layer(planned, arch, mapper).mapping).first->second;
 }
 
 }  // namespace

@@ -18,14 +18,21 @@ ROW = re.compile(r"^\| `(\w+)` \| (\S+) \| (text|(?:a power of two, )?(\d+) to (
 OTHER = {"name": "another", "model": "conv_odd", "input": "dark.png", "outstanding_bursts": "1",
          "output_scratchpad_kib": "1", "burst_beats": "1", "act_scratchpad_kib": "4",
          "accumulator_kib": "4"}
-# Some matter only beside another field's value.
-BESIDE = {"act_slots": "act_scratchpad_kib: 8\n"}
+# These matter to a mapping file that leaves them out.
+OF_MAPPINGS = {"act_slots", "weight_slots"}
+MAPPING = """qsim_mapping: 1
+array_rows: 16
+array_cols: 16
+layers:
+  - {name: conv3, tile_rows: 2, tile_cols: 8, act_planes: 2, act_kernel_rows: 3, weight_folds: 18}
+  - {name: conv4, tile_rows: 2, tile_cols: 8, act_planes: 8, act_kernel_rows: 3, weight_folds: 3}
+"""
 
 
-def run(qsim, folder, text):
+def run(qsim, folder, text, *options):
     """(exit code, report without what names the configuration, stderr)"""
     (folder / "c.yaml").write_text(text)
-    done = subprocess.run([qsim, "--config", "c.yaml", "--json", "-", "--quiet"], cwd=folder,
+    done = subprocess.run([qsim, "--config", "c.yaml", "--json", "-", "--quiet", *options], cwd=folder,
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return done.returncode, None, done.stderr
@@ -53,14 +60,15 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "dark.png").write_bytes(black_picture())
+        (folder / "m.yaml").write_text(MAPPING)
         for key, default, kind, least, most in rows:
             value = OTHER.get(key) or str(int(default) * 2)
-            beside = BESIDE.get(key, "")
-            status, plain, error = run(qsim, folder, f"{key}: {default}\n{beside}")
+            options = ("--mapping", "m.yaml") if key in OF_MAPPINGS else ()
+            status, plain, error = run(qsim, folder, f"{key}: {default}\n", *options)
             if status != 0:
                 faults.append(f"{key}: its default {default} is refused: {error}")
                 continue
-            status, report, error = run(qsim, folder, f"{key}: {value}\n{beside}")
+            status, report, error = run(qsim, folder, f"{key}: {value}\n", *options)
             if status != 0:
                 faults.append(f"{key}: {value} is refused: {error}")
             elif report == plain:

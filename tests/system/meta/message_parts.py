@@ -28,7 +28,6 @@ PARTS = {
         ("cli/terminal/trace_window.cpp", "{kUsage} | {message}"): 1,
     },
     "The cause alone; the function has the words.": {
-        ("compiler/lowering/tiling.cpp", "{layer} | {geometry} | {arch}"): 1,
         ("files/file_replacement.cpp", "{errno}"): 7,
         ("files/files.cpp", "{path} | {errno}"): 2,
         ("files/jpeg_decoder.cpp", ""): 2,
