@@ -39,12 +39,21 @@ double energy_of(const YamlNode& map, bool per_bit) {
   return per_bit ? energy / positive(map, "bits") : energy;
 }
 
+// A rule of energy by size is fitted to the points. Sizes that are nearly equal would say nothing
+// about it, and their rounding everything.
+constexpr double kLeastRatio = 1.1;
+
 std::vector<SramPoint> sram_points(const YamlNode& list) {
   std::vector<SramPoint> points;
   for (const YamlNode& point : list.items()) {
     point.require_keys({"kib", "energy", "bits", "source"});
     words(point, "source");
-    points.push_back({positive(point, "kib"), positive(point, "energy"), positive(point, "bits")});
+    const double kib = positive(point, "kib");
+    if (!points.empty() && kib < kLeastRatio * points.back().kib) {
+      point.at("kib").fail("found " + point.at("kib").text() +
+                           "; expected at least 1.1 times the size before it");
+    }
+    points.push_back({kib, positive(point, "energy"), positive(point, "bits")});
   }
   if (points.empty()) list.fail("the list is empty; give at least one size");
   return points;

@@ -68,6 +68,9 @@ TEST(EnergyTableFile, MistakesSayWhereAndWhatIsAllowed) {
   expect(message(", source: c", ""), "4:6", "hop: the key 'source' is missing");
   expect(message("  - {kib: 8, energy: 10, bits: 64, source: d}", "  []"), "6:3",
          "sram: the list is empty; give at least one size");
+  expect(
+      message("source: d}\n", "source: d}\n  - {kib: 8.0001, energy: 20, bits: 64, source: g}\n"),
+      "7:11", "found 8.0001; expected at least 1.1 times the size before it");
   expect(message("hop:", "jump:"), "4:1", "unknown key 'jump'");
   expect(message("dram:", "# dram:"), "1:1", "the key 'dram' is missing");
 }
