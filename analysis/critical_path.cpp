@@ -12,7 +12,6 @@
 namespace qsim {
 namespace {
 
-constexpr auto kLoad = static_cast<std::size_t>(Unit::kLoad);
 constexpr auto kExecute = static_cast<std::size_t>(Unit::kExecute);
 constexpr auto kStore = static_cast<std::size_t>(Unit::kStore);
 

@@ -50,7 +50,7 @@ class LayerSums {
  public:
   // Both must outlive it. The functions take the cuts into the mapping's psum tiles.
   LayerSums(const PlannedLayer& planned, const ArchConfig& arch)
-      : planned_(planned), g_(planned.geometry), arch_(arch) {}
+      : g_(planned.geometry), arch_(arch) {}
 
   // Of a valid mapping.
   LayerBytes bytes(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols) const;
@@ -79,7 +79,6 @@ class LayerSums {
   std::int64_t act_bytes_once(const Mapping& mapping, const AxisCut& rows,
                               const AxisCut& cols) const;
 
-  const PlannedLayer& planned_;
   const LayerGeometry& g_;
   const ArchConfig& arch_;
 };
