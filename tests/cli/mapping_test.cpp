@@ -115,5 +115,19 @@ TEST_F(MappingOption, TheFileIsNotOverwrittenAndRandomLayersHaveNone) {
                "--seeds makes its own layers; leave out --mapping");
 }
 
+TEST_F(MappingOption, EveryCommandThatTakesTheOptionsRefusesTheirValues) {
+  const std::string small = " --config pe4x4 --model small.yaml";
+  for (const std::string command : {"run", "export-vectors --out v"}) {
+    expect_error(folder_, command + small + " --mapping none.yaml", 3,
+                 "none.yaml: cannot be read: no such file");
+  }
+  expect_error(folder_, "run" + small + " --write-mapping none/w.yaml", 3,
+               "none/w.yaml: cannot be written: no such folder");
+  for (const std::string command : {"compile", "export-vectors --out v"}) {
+    expect_error(folder_, command + small + " --dataflow sw", 2, "--dataflow: found 'sw'; allowed");
+  }
+  EXPECT_EQ(run("export-vectors --out v --dataflow os").exit_code, 0);
+}
+
 }  // namespace
 }  // namespace qsim

@@ -68,6 +68,7 @@ TEST_F(EveryOption, OfCompileExplainAndInspectIsTaken) {
 
 TEST_F(EveryOption, OfExportVectorsIsTaken) {
   expect_taken("export-vectors --version");
+  expect_taken("explain --version");
   expect_taken(
       "export-vectors --config pe4x4 --model n.yaml --batch 2 --seed 9 --layers last "
       "--json e.json --quiet --out v");
