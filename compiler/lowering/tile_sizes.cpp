@@ -1,0 +1,104 @@
+#include "compiler/lowering/tile_sizes.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "compiler/lowering/mapping_space.h"
+#include "core/checked_math.h"
+
+namespace qsim {
+
+TileSizes::TileSizes(const PlannedLayer& planned, const ArchConfig& arch,
+                     const MapperOptions& options)
+    : g_(planned.geometry), arch_(arch), options_(options), sums_(planned, arch) {
+  for (const std::int64_t size : equal_cuts(g_.out_rows)) {
+    rows_.push_back(cut_axis(g_, Axis::kRows, size));
+  }
+  for (const std::int64_t size : equal_cuts(g_.out_cols)) {
+    cols_.push_back(cut_axis(g_, Axis::kCols, size));
+  }
+}
+
+std::vector<TileSize> TileSizes::in_order() const {
+  std::vector<TileSize> sizes;
+  Mapping mapping = smallest_mapping(g_);
+  mapping.dataflow = options_.dataflow;
+  for (const AxisCut& cols : cols_) {
+    for (const AxisCut& rows : rows_) {
+      mapping.tile_rows = rows.size;
+      mapping.tile_cols = cols.size;
+      if (find_fault(g_, mapping, arch_)) continue;
+      const std::int64_t bytes = least_bytes(mapping, rows, cols);
+      // Each psum tile has a POST and a STORE for each column block.
+      const std::int64_t commands = 2 * tiles(rows, cols) * g_.column_blocks;
+      sizes.push_back({&rows, &cols, least_cycles(mapping, rows, cols, bytes),
+                       bytes + kCommandBytes * commands});
+    }
+  }
+  const auto key = [this](const TileSize& t) {
+    return options_.objective == Objective::kCycles ? std::tuple(t.cycles, t.bytes)
+                                                    : std::tuple(t.bytes, t.cycles);
+  };
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [&](const TileSize& a, const TileSize& b) { return key(a) < key(b); });
+  return sizes;
+}
+
+std::int64_t TileSizes::tiles(const AxisCut& rows, const AxisCut& cols) const {
+  return g_.pictures * ceil_div(g_.out_rows, rows.size) * ceil_div(g_.out_cols, cols.size);
+}
+
+// Of any mapping with these psum tiles. What stays must fit its scratchpad whole; what does not
+// is moved again for each tile set or each block group.
+std::int64_t TileSizes::least_bytes(Mapping mapping, const AxisCut& rows,
+                                    const AxisCut& cols) const {
+  mapping.act_planes = round_up(g_.planes_of(0, arch_).size(), g_.granule_planes);
+  mapping.act_kernel_rows = g_.window.kernel_h;
+  const std::int64_t all_tiles = tiles(rows, cols);
+  const MemoryParts parts = memory_parts(g_, mapping, arch_);
+  const std::int64_t most = arch_.accumulator_half_words() / parts.psum_words;
+  const std::int64_t layer_words = sums_.folds() * arch_.fold_words();
+  // One EXECUTE may take all blocks, so that activations are moved once without staying.
+  const bool all_blocks = mapping.dataflow == Dataflow::kInputStationary;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  const auto take = [&](LoopOrder order, bool acts, bool weights) {
+    mapping.order = order;
+    mapping.acts_resident = acts;
+    mapping.weights_resident = weights;
+    least = std::min(least, sums_.bytes(mapping, rows, cols).all());
+  };
+  for (std::int64_t m = 1; m <= std::min(most, all_tiles); m *= 2) {
+    for (std::int64_t h = 1; h <= kAccumulatorHalves && m * h <= all_tiles; ++h) {
+      mapping.tiles_per_half = m;
+      mapping.halves_per_pass = h;
+      const bool acts = all_blocks || m * h * parts.act_slot_words <= arch_.act_words();
+      take(LoopOrder::kTilesOuter, acts, layer_words <= arch_.weight_words());
+    }
+  }
+  if (layer_words / g_.column_blocks <= arch_.weight_words()) {
+    take(LoopOrder::kBlocksOuter,
+         all_blocks || all_tiles * parts.act_slot_words <= arch_.act_words(), true);
+  }
+  return least;
+}
+
+std::int64_t TileSizes::least_cycles(Mapping mapping, const AxisCut& rows, const AxisCut& cols,
+                                     std::int64_t dram_bytes) const {
+  // More blocks of an EXECUTE leave no more of the array idle.
+  if (mapping.dataflow == Dataflow::kInputStationary) mapping.blocks = g_.column_blocks;
+  const std::int64_t writes =
+      g_.pictures * g_.out_rows * g_.out_cols * g_.column_blocks * arch_.array_cols;
+  return std::max({sums_.array_cycles(mapping, rows, cols),
+                   ceil_div(dram_bytes - writes, arch_.bus_bytes),
+                   ceil_div(writes, std::min(arch_.bus_bytes, arch_.array_cols))});
+}
+
+Mapping smallest_mapping(const LayerGeometry& geometry) {
+  Mapping mapping;
+  mapping.act_planes = geometry.granule_planes;
+  mapping.act_slots = mapping.weight_slots = 1;
+  return mapping;
+}
+
+}  // namespace qsim
