@@ -90,7 +90,16 @@ void FileReplacement::unlock() {
 }
 
 void FileReplacement::write(std::string_view content) {
-  if (!write_all(file_.get(), content) || !sync_to_disk(file_.get())) fail(errno);
+  append(content);
+  sync();
+}
+
+void FileReplacement::append(std::string_view part) {
+  if (!write_all(file_.get(), part)) fail(errno);
+}
+
+void FileReplacement::sync() {
+  if (!sync_to_disk(file_.get())) fail(errno);
 }
 
 void FileReplacement::sync_written() {

@@ -30,8 +30,11 @@ class FileReplacement {
   // The path to write to, for callers that write a file by its name. Empty after rename().
   const std::filesystem::path& temporary() const { return temporary_; }
 
-  // Writer::kOwn: writes the content and has it on the disk.
+  // Writer::kOwn: writes the content and has it on the disk; or in parts, with sync() after the
+  // last one.
   void write(std::string_view content);
+  void append(std::string_view part);
+  void sync();
   // Writer::kAnother, once it has made and closed the file of that name: has it on the disk.
   void sync_written();
 

@@ -5,9 +5,9 @@
 #include "cli/commands/commands.h"
 #include "cli/session/engines.h"
 #include "cli/session/model_source.h"
+#include "cli/session/named_layer.h"
 #include "cli/session/what_if.h"
 #include "core/printable.h"
-#include "files/yaml.h"
 #include "report/limit_words.h"
 #include "report/run_report.h"
 
@@ -26,34 +26,12 @@ struct Subject {
   }
 };
 
-[[noreturn]] void unknown_layer(const std::string& name, const std::string& model,
-                                const Graph& graph) {
-  std::vector<std::string_view> names;
-  std::string list;
-  for (const Layer& layer : graph.layers) {
-    names.push_back(layer.name);
-    list += (list.empty() ? "" : ", ") + echoed(layer.name);
-  }
-  const std::string nearest(nearest_name(name, names));
-  const std::string hint = nearest.empty() ? "." : "; did you mean '" + echoed(nearest) + "'?";
-  throw_bad_input("--layer '" + name + "' is not a layer of '" + echoed(model) + "'" + hint +
-                  " Its layers: " + list);
-}
-
 // The program layer that a graph layer of this name runs in.
 Subject subject_of(const std::string& name, const std::string& model, const Graph& graph,
                    const Program& program) {
   if (name.empty()) return {};
-  const auto found = std::find_if(graph.layers.begin(), graph.layers.end(),
-                                  [&](const Layer& layer) { return layer.name == name; });
-  if (found == graph.layers.end()) unknown_layer(name, model, graph);
-  const auto index = static_cast<std::int32_t>(found - graph.layers.begin());
-  // The ofmap of a program layer is the output of the last graph layer that runs in it.
-  const auto runs_in =
-      std::find_if(program.layers.begin(), program.layers.end(),
-                   [&](const ProgramLayer& layer) { return layer.graph_layer >= index; });
-  QSIM_CHECK(runs_in != program.layers.end(), "layer '" + name + "' runs in no program layer");
-  return {static_cast<std::size_t>(runs_in - program.layers.begin()), runs_in->name};
+  const std::size_t layer = program_layer_of(layer_named(name, "--layer", model, graph), program);
+  return {layer, program.layers[layer].name};
 }
 
 SheetTable path_table(const LayerTiming& timing) {

@@ -1,5 +1,6 @@
 // `qsim run`: a model and an input, through compiler and engine, compared with golden.
 #include "cli/commands/commands.h"
+#include "cli/session/command_trace.h"
 #include "cli/session/engines.h"
 #include "cli/session/golden_backend.h"
 #include "cli/session/mapping_option.h"
@@ -61,6 +62,8 @@ ExitCode run_command(Context& context) {
       timed(phases.compile, [&] { return Compilation(std::move(network.graph), config, asked); });
   const std::vector<LayerMapping> mappings = compilation.mappings();
   write_mappings(context, network.model, config, mappings);
+  const std::optional<LayerRange> traced =
+      trace_layers(options, network.model, compilation.graph());
   // What cannot run is an error before golden works for it.
   timed(phases.simulate, [&] { prepare_engine(options.engine, config, engine_settings(context)); });
   std::vector<Tensor> expected = timed(
@@ -74,6 +77,7 @@ ExitCode run_command(Context& context) {
   if (energy_table) add_energy(report, program, *energy_table);
   report.provenance = network.provenance;
   report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
+  write_command_trace(context, program.name, program, result, traced);
   return finish_run(context, report, {network, compilation.graph(), sink, golden.name(), expected});
 }
 

@@ -10,7 +10,7 @@
 
 namespace qsim {
 
-// Absent without --trace. Throws as trace_window() does.
+// Absent without a --trace of signals. Throws as trace_window() does.
 std::optional<RtlTrace> rtl_trace_option(const Options& options);
 
 // For the end of a run that took `cycles`: throws Error (exit code 3) when the window that was

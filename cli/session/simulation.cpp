@@ -24,7 +24,7 @@ RunResult set_up_and_run(const Program& program, const Tensor& input, OfmapSink&
   std::unique_ptr<FileReplacement> trace;
   std::optional<TraceGuard> guard;
   if (settings.trace) {
-    trace = context.begin_file(options.trace);
+    trace = context.begin_file(options.trace, FileReplacement::Writer::kAnother);
     guard.emplace(*trace);
     settings.trace->path = trace->temporary();
   }

@@ -60,8 +60,9 @@ void Context::write_file(const std::filesystem::path& path, std::string_view con
   interrupt_.write_file(path, content);
 }
 
-std::unique_ptr<FileReplacement> Context::begin_file(const std::filesystem::path& path) {
-  return interrupt_.begin_file(path);
+std::unique_ptr<FileReplacement> Context::begin_file(const std::filesystem::path& path,
+                                                     FileReplacement::Writer writer) {
+  return interrupt_.begin_file(path, writer);
 }
 
 void Context::keep_file(FileReplacement& file) { interrupt_.keep_file(file); }

@@ -38,8 +38,10 @@ class Context {
   // A line on stderr that the user should see: "qsim: note: ...".
   void note(const std::string& line);
   void write_file(const std::filesystem::path& path, std::string_view content);
-  // A file that another writer makes under its temporary() name, before keep_file gives it its own.
-  std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path);
+  // A file that comes in parts: `writer` writes it under its temporary() name, before keep_file
+  // gives it its own.
+  std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path,
+                                              FileReplacement::Writer writer);
   void keep_file(FileReplacement& file);
   // A folder that the options name for output: tried before the work, so that one that cannot be
   // made, or that another process writes into, is an error before a long run and not after it.

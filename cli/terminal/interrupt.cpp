@@ -97,12 +97,8 @@ InterruptWatch::InterruptWatch() {
   throw_bad_input("no thread can be started here: " + error_reason(error));
 }
 
-std::unique_ptr<FileReplacement> InterruptWatch::begin_file(const std::filesystem::path& path) {
-  return begin(path, FileReplacement::Writer::kAnother);
-}
-
-std::unique_ptr<FileReplacement> InterruptWatch::begin(const std::filesystem::path& path,
-                                                       FileReplacement::Writer writer) {
+std::unique_ptr<FileReplacement> InterruptWatch::begin_file(const std::filesystem::path& path,
+                                                            FileReplacement::Writer writer) {
   const std::lock_guard lock(mutex_);
   auto file = std::make_unique<FileReplacement>(path, writer);
   temporaries_.push_back(file->temporary());
@@ -124,13 +120,13 @@ void InterruptWatch::keep_file(FileReplacement& file) {
 
 void InterruptWatch::write_file(const std::filesystem::path& path, std::string_view content) {
   if (is_written_in_place(path)) return write_file_atomically(path, content);
-  const std::unique_ptr<FileReplacement> file = begin(path, FileReplacement::Writer::kOwn);
+  const std::unique_ptr<FileReplacement> file = begin_file(path, FileReplacement::Writer::kOwn);
   file->write(content);
   keep_file(*file);
 }
 
 void InterruptWatch::require_writable(const std::filesystem::path& path) {
-  if (!is_written_in_place(path)) begin(path, FileReplacement::Writer::kOwn);
+  if (!is_written_in_place(path)) begin_file(path, FileReplacement::Writer::kOwn);
 }
 
 bool InterruptWatch::make_folder(const std::filesystem::path& path) {

@@ -30,8 +30,10 @@ class InterruptWatch {
 
   // Writes a file (files/files.h); an interrupt in between removes what is there of it.
   void write_file(const std::filesystem::path& path, std::string_view content);
-  // The same in two steps, for a file that another writer makes under the name temporary().
-  std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path);
+  // The same in two steps, for a file that comes in parts, or that another writer makes, under the
+  // name temporary().
+  std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path,
+                                              FileReplacement::Writer writer);
   void keep_file(FileReplacement& file);
 
   // Throws the Error that write_file would throw for the path's folder or kind, so that it comes
@@ -50,8 +52,6 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
  private:
-  std::unique_ptr<FileReplacement> begin(const std::filesystem::path& path,
-                                         FileReplacement::Writer writer);
   static void* wait_for_signal(void* watch);
   void leave();
   std::string kept_text() const;

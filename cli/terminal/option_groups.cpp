@@ -7,7 +7,7 @@
 
 #include "cli/build_info.h"
 #include "cli/terminal/number_option.h"
-#include "cli/terminal/trace_window.h"
+#include "cli/terminal/trace_options.h"
 #include "core/error.h"
 #include "core/limits.h"
 
@@ -118,11 +118,16 @@ void add_run_options(CLI::App& app, Options& options) {
       ->check(one_of({"systemc", "interpreter", "rtl", "recurrence"}))
       ->capture_default_str();
   app.add_option("--trace", options.trace,
-                 "with --engine rtl: write the core's signals to FILE, as FST")
+                 "write when each command ran to FILE.perfetto-trace, for ui.perfetto.dev; with "
+                 "--engine rtl and any other FILE, the core's signals as FST")
       ->type_name("FILE");
   app.add_option("--trace-window", options.trace_window,
                  "record cycles A to B - 1 only (default: the whole run)")
       ->type_name("A:B");
+  app.add_option("--trace-layers", options.trace_layers,
+                 "record only the cycles in which commands of these layers run: one layer, or from "
+                 "the first to the last")
+      ->type_name("FIRST..LAST");
   app.add_flag("--no-data", options.no_data,
                "compute the cycles only: move no data, compare nothing");
   app.add_flag("--no-verify", options.no_verify, "do not compare with golden");
@@ -286,7 +291,7 @@ void check_together(const Options& options, const CLI::App& app) {
   }
   refuse_stdout_as_folder("--out", options.out);
   refuse_stdout_as_folder("--dump-layers", options.dump_layers);
-  trace_window(options);
+  check_trace_options(options);
   if (options.no_data && options.engine == "rtl") {
     usage_error("--no-data does not work with --engine rtl, which always computes the data");
   }

@@ -46,8 +46,9 @@ struct Options {
 
   // run
   std::string engine = "systemc";
-  std::string trace;         // of the rtl engine: an FST file; "" for none
+  std::string trace;         // a file of commands or signals (trace_options.h); "" for none
   std::string trace_window;  // "A:B"; "" for the whole run
+  std::string trace_layers;  // "FIRST..LAST" or one name; "" for the whole run
   bool no_data = false;
   bool no_verify = false;
   std::string out;

@@ -98,6 +98,25 @@ TEST(RtlTraceCommandLine, AWindowBehindTheRunsEndIsAnErrorWhichSaysHowLongTheRun
   expect_contains(late.err, " is empty");
 }
 
+// The trace of commands has the times of the hardware, which are those of the recurrence.
+TEST(RtlTraceCommandLine, ATraceOfCommandsIsThatOfTheRecurrence) {
+  QSIM_NEEDS_RTL_MODELS();
+  const TestFolder folder;
+  folder.write("small.yaml", kSmall);
+  const auto bytes_of = [&](const std::string& engine, const std::string& options) {
+    const Outcome outcome = run_qsim(folder, kHand + "run --engine " + engine + options +
+                                                 " --model small.yaml --trace t.perfetto-trace");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const std::string bytes = read_file(folder / "t.perfetto-trace");
+    const std::size_t name = bytes.find(", " + engine);
+    EXPECT_NE(name, std::string::npos);
+    return bytes.substr(name + 2 + engine.size());
+  };
+  const std::string measured = bytes_of("rtl", "");
+  EXPECT_GT(measured.size(), 1000u);
+  EXPECT_EQ(measured, bytes_of("recurrence", " --no-data"));
+}
+
 TEST(RtlTraceCommandLine, OptionsThatDoNotGoTogetherAreRefused) {
   expect_usage_error("run --trace out.fst", "--trace needs --engine rtl");
   expect_usage_error("run --engine rtl --trace-window 1:2", "--trace-window needs --trace");

@@ -25,10 +25,10 @@ PARTS = {
         ("cli/terminal/command_table.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/option_groups.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/options.cpp", "{kUsage} | {message}"): 1,
-        ("cli/terminal/trace_window.cpp", "{kUsage} | {message}"): 1,
+        ("cli/terminal/trace_options.cpp", "{kUsage} | {message}"): 1,
     },
     "The cause alone; the function has the words.": {
-        ("files/file_replacement.cpp", "{errno}"): 7,
+        ("files/file_replacement.cpp", "{errno}"): 8,
         ("files/files.cpp", "{path} | {errno}"): 2,
         ("files/jpeg_decoder.cpp", ""): 2,
         ("golden/cuda/no_cuda.cpp", ""): 3,

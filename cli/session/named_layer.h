@@ -1,0 +1,19 @@
+// Layers that an option names: `explain --layer`, `run --trace-layers`.
+#pragma once
+
+#include <string>
+
+#include "core/graph.h"
+#include "core/program.h"
+
+namespace qsim {
+
+// The number of the graph layer of that name. `option` ("--layer") and `model` are for the message.
+// Throws Error (exit code 3) with the names that there are.
+std::size_t layer_named(const std::string& name, const std::string& option,
+                        const std::string& model, const Graph& graph);
+
+// The program layer that a graph layer runs in.
+std::size_t program_layer_of(std::size_t graph_layer, const Program& program);
+
+}  // namespace qsim

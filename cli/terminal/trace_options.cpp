@@ -1,0 +1,68 @@
+#include "cli/terminal/trace_options.h"
+
+#include <string_view>
+
+#include "cli/terminal/decimal_number.h"
+#include "core/error.h"
+
+namespace qsim {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::kUsage, message); }
+
+bool parse_cycle(std::string_view text, std::uint64_t& cycle) {
+  const std::optional<std::uint64_t> number = decimal_number(text);
+  cycle = number.value_or(0);
+  return number.has_value();
+}
+
+}  // namespace
+
+std::optional<TraceKind> trace_kind(const Options& options) {
+  if (options.trace.empty()) return std::nullopt;
+  const std::string_view name = options.trace;
+  const bool is_of_commands = name.ends_with(".perfetto-trace") || name.ends_with(".pftrace");
+  return is_of_commands ? TraceKind::kCommands : TraceKind::kSignals;
+}
+
+TraceWindow trace_window(const Options& options) {
+  TraceWindow window;
+  const std::string_view text = options.trace_window;
+  if (text.empty()) return window;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || !parse_cycle(text.substr(0, colon), window.first) ||
+      !parse_cycle(text.substr(colon + 1), window.last) || window.first >= window.last) {
+    refuse("--trace-window: found '" + options.trace_window +
+           "'; allowed: A:B, the first cycle and the one after the last, A below B");
+  }
+  return window;
+}
+
+void check_trace_options(const Options& options) {
+  const std::optional<TraceKind> kind = trace_kind(options);
+  if (!kind && !options.trace_window.empty()) refuse("--trace-window needs --trace");
+  if (!kind && !options.trace_layers.empty()) refuse("--trace-layers needs --trace");
+  if (!kind) return;
+  if (*kind == TraceKind::kSignals && options.engine != "rtl") {
+    refuse(
+        "--trace needs --engine rtl for signals, or a FILE that ends in .perfetto-trace or "
+        ".pftrace "
+        "for commands");
+  }
+  if (*kind == TraceKind::kSignals && !options.trace_layers.empty()) {
+    refuse(
+        "--trace-layers needs a --trace of the commands: a FILE that ends in .perfetto-trace or "
+        ".pftrace; take --trace-window for the signals");
+  }
+  if (options.engine == "interpreter") {
+    refuse(
+        "--trace does not work with --engine interpreter, which computes data and no times; take "
+        "systemc, rtl or recurrence");
+  }
+  if (!options.trace_layers.empty() && !options.trace_window.empty()) {
+    refuse("--trace-layers and --trace-window both give a window; leave one of them out");
+  }
+  trace_window(options);
+}
+
+}  // namespace qsim
