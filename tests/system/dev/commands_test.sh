@@ -87,12 +87,14 @@ rm "$release/CMakeCache.txt"
 fake ctest <<'FAKE'
 exit 0
 FAKE
-mkdir -p "$scratch/repository"/{build/release/record,tests/system/meta,tools/ort}
+mkdir -p "$scratch/repository"/{build/release/record,tests/system/meta,tools/ort,tools/perfetto}
 : >"$scratch/repository/build/release/record/libqsim_test_record.so"
 printf '%s\n' 'import sys' 'print("provoked", *sys.argv[1:])' >"$scratch/repository/tests/system/meta/provoked.py"
 # shellcheck disable=SC2016  # the fake's own variable
 printf '%s\n' '#!/bin/sh' 'exit ${ORT_FAILS:-0}' >"$scratch/repository/tools/ort/install.sh"
 chmod +x "$scratch/repository/tools/ort/install.sh"
+printf '#!/bin/sh\n' >"$scratch/repository/tools/perfetto/install.sh"
+chmod +x "$scratch/repository/tools/perfetto/install.sh"
 for all in data,onnxruntime,nvcc,verilator verilator,nvcc,data,onnxruntime,torch; do
   expect "test with QSIM_REQUIRE=$all asks for everything" 0 '^provoked \. build/release$' \
     on_fake_machine env QSIM_REQUIRE="$all" "$dev" test

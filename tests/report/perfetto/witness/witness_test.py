@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Perfetto's own trace processor reads a trace of qsim without a complaint, and adds it up to the JSON.
+
+usage: witness_test.py QSIM UI_FOLDER
+UI_FOLDER has the trace processor of ui.perfetto.dev (tools/perfetto/install.sh). Skipped (77) without it
+or without node.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+LOADS = ("load activations", "load weights", "load parameters")
+
+
+class Witness:
+    def __init__(self, qsim, ui, folder):
+        self.qsim, self.ui, self.folder = qsim, ui, folder
+
+    def run(self, *options):
+        """The run's JSON; the trace is in t.perfetto-trace."""
+        done = subprocess.run(
+            [self.qsim, "run", "--no-data", "--quiet", "--json", "-", "--trace", "t.perfetto-trace", *options],
+            check=True, capture_output=True, text=True, cwd=self.folder)
+        return json.loads(done.stdout)
+
+    def query(self, *queries):
+        """The rows of each query."""
+        done = subprocess.run(
+            ["node", HERE / "trace_processor.js", self.ui, self.folder / "t.perfetto-trace"],
+            input="\n".join(" ".join(query.split()) for query in queries), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        assert len(answers) == len(queries), done.stdout
+        for query, rows in zip(queries, answers):
+            assert isinstance(rows, list), f"{query}: {rows}"
+        return answers
+
+    def check(self, *options):
+        run = self.run(*options)
+        complaints, sums, layers, waits, read, arrows, late, args, process = self.query(
+            "SELECT name, value FROM stats WHERE severity IN ('error', 'data_loss') AND value > 0",
+            "SELECT t.name, COUNT(*), SUM(s.dur), MIN(s.dur) FROM slice s JOIN track t ON s.track_id = t.id"
+            " GROUP BY t.name",
+            "SELECT s.name, s.ts, s.dur FROM slice s JOIN track t ON s.track_id = t.id"
+            " WHERE t.name = 'layers' ORDER BY s.ts",
+            "SELECT t.name, s.name, SUM(s.dur) FROM slice s JOIN track t ON s.track_id = t.id"
+            " WHERE s.category = 'wait' GROUP BY 1, 2",
+            "SELECT t.name, CAST(SUM(c.value) AS INT), MAX(c.value) FROM counter c JOIN counter_track t"
+            " ON c.track_id = t.id GROUP BY t.name",
+            "SELECT COUNT(*) FROM flow",
+            # An arrow leads from the command that ended the wait, which is done at the other's start.
+            "SELECT COUNT(*) FROM flow f JOIN slice a ON f.slice_out = a.id JOIN slice b ON f.slice_in = b.id"
+            " WHERE EXTRACT_ARG(a.arg_set_id, 'debug.done') != b.ts",
+            "SELECT COUNT(*) FROM slice WHERE category NOT IN ('wait', 'layer')"
+            " AND EXTRACT_ARG(arg_set_id, 'debug.free') - EXTRACT_ARG(arg_set_id, 'debug.start') = dur"
+            " AND EXTRACT_ARG(arg_set_id, 'debug.origin') LIKE name || ' tile %'",
+            "SELECT name FROM process WHERE name IS NOT NULL")
+        assert complaints == [], complaints
+        cycles = {name: total for name, _, total, _ in sums}
+        counts = {name: count for name, count, _, _ in sums}
+        total = run["total"]["cycles"]
+        commands = 0
+        waiting = 0
+        for name, unit in run["total"]["units"].items():
+            tracks = LOADS if name == "load" else (name,)
+            busy = sum(cycles.get(track, 0) for track in tracks)
+            commands += sum(counts.get(track, 0) for track in tracks)
+            waiting += counts.get(f"{name} waits", 0)
+            assert busy == unit["busy_cycles"], (name, busy)
+            if name == "execute":  # its stalls at the edges of layers have names of their own there
+                assert busy + cycles.get(f"{name} waits", 0) <= total
+                continue
+            stalls = {s: c for t, s, c in waits if t == f"{name} waits"}
+            assert stalls == {s: c for s, c in unit["stalls"].items() if c > 0}, (name, stalls)
+            assert busy + sum(stalls.values()) + unit["idle_cycles"] == total, name
+        begin = 0
+        assert len(layers) == len(run["layers"])
+        for (name, start, duration), layer in zip(layers, run["layers"]):
+            assert (name, start, duration) == (layer["name"], begin, layer["cycles"]), layer["name"]
+            begin += duration
+        counters = {name: value for name, value, _ in read}
+        assert counters["DRAM read"] == run["total"]["dram_read_bytes"]
+        assert counters["DRAM written"] == run["total"]["dram_write_bytes"]
+        most = {name: value for name, _, value in read}
+        assert 0 < most["activation scratchpad"] <= run["config"]["act_scratchpad_kib"] * 1024
+        assert arrows == [[waiting]] and waiting > 0, (arrows, waiting)
+        assert late == [[0]], late
+        assert args == [[commands]], (args, commands)
+        assert process == [[f"{run['provenance']['model']} on {run['config']['name']}, {run['engine']}"]], process
+        size = (self.folder / "t.perfetto-trace").stat().st_size
+        print(f"{' '.join(options)}: {commands} commands, {waiting} waits, {size} bytes: as the JSON says")
+
+
+def main():
+    qsim, ui = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
+    missing = [] if shutil.which("node") else ["node (Debian: nodejs)"]
+    if not (ui / "installed.sha256").is_file():
+        missing.append(f"Perfetto's trace processor (tools/perfetto/install.sh {ui})")
+    if missing:
+        print("skipped: no " + ", no ".join(missing))
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        witness = Witness(qsim, ui.resolve(), pathlib.Path(folder))
+        for config, dataflow in (("pe16x16", "ws"), ("pe8x8", "os"), ("pe16x32", "is")):
+            witness.check("--model", "vgg8", "--config", config, "--dataflow", dataflow)
+        witness.check("--model", "vgg16", "--engine", "recurrence")
+    return 0
+
+
+sys.exit(main())
