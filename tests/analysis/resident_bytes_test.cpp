@@ -163,6 +163,44 @@ std::vector<Memory> memories_of(const ArchConfig& arch) {
           {OnChipMemory::kOutput, arch.array_cols, arch.output_scratchpad_kib * 1024}};
 }
 
+// One LOAD of six pixels of a block, starting at 0 and free at 10; one EXECUTE from 100 to 200 that
+// reads `cols` of `resident` columns of one plane, from word `act_addr` on.
+std::vector<ResidentLevel> one_of_each(std::uint32_t act_addr, std::uint32_t cols,
+                                       std::uint32_t resident) {
+  Program program;
+  program.arch.array_rows = 4;
+  program.arch.array_cols = 8;
+  Load load;
+  load.groups = load.runs = 1;
+  load.run_bytes = 6 * 8;  // two words of 4 bytes a pixel
+  load.plane_words = 10;
+  program.streams.append({0, 0, load}, {});
+  Execute execute;
+  execute.act_addr = act_addr;
+  execute.act_row_words = resident;
+  execute.in_rows = execute.out_rows = 1;
+  execute.in_cols = resident;
+  execute.out_cols = cols;
+  execute.kernel_h = execute.kernel_w = execute.stride_h = execute.stride_w = 1;
+  execute.planes = execute.blocks = 1;
+  program.streams.append({0, 0, execute}, {});
+  CommandTimes times;
+  times[0] = {{0, 10, 30}};
+  times[1] = {{100, 200, 220}};
+  return resident_bytes(program, times, OnChipMemory::kActivation);
+}
+
+// The block's first four channels are in words 0 to 5, the others in words 10 to 15.
+TEST(ResidentBytes, OfALoadThatFillsNoPlaneAreInOnePieceAPlane) {
+  EXPECT_EQ(one_of_each(0, 6, 6), (std::vector<ResidentLevel>{{0, 48}, {10, 24}, {200, 0}}));
+  EXPECT_EQ(one_of_each(10, 6, 6), (std::vector<ResidentLevel>{{0, 48}, {10, 24}, {200, 0}}));
+  EXPECT_EQ(one_of_each(6, 4, 4), (std::vector<ResidentLevel>{{0, 48}, {10, 0}}));
+}
+
+TEST(ResidentBytes, OfColumnsThatNoOutputNeedsAreNotRead) {
+  EXPECT_EQ(one_of_each(0, 2, 6), (std::vector<ResidentLevel>{{0, 48}, {10, 8}, {200, 0}}));
+}
+
 TEST(ResidentBytes, AreThoseThatACountOfEachWordGives) {
   const char* configs[] = {"configs/pe4x4.yaml", "configs/pe8x8.yaml", "configs/pe16x32.yaml"};
   std::array<std::uint64_t, kOnChipMemories> changes{};
