@@ -9,9 +9,8 @@
 //   s + 2R + C + 5   its psums leave the array; + 6 their sums are written
 //
 // In an input_stationary command activations and weights change places, in the same cycles. In an
-// output_stationary one weight addresses begin in s + 1, activation addresses in s + 2, and both words
-// enter in s + 4 and s + 5. A command of another dataflow than the one before waits until that is done:
-// `may_start_o`.
+// output_stationary one weight addresses begin in s + 1, activation addresses in s + 2, and both words enter in
+// s + 4 and s + 5. A command of another dataflow waits until the one before is done: `may_start_o`.
 module qsim_execute_unit #(
   parameter int unsigned Rows = 16,
   parameter int unsigned Cols = 16,
@@ -53,20 +52,16 @@ module qsim_execute_unit #(
   localparam int unsigned PsumBits = Os ? 32 : 16 + $clog2(Rows);
   localparam int unsigned LaneBits = $clog2(Rows > Cols ? Rows : Cols);
   // Commands between their start and their done: each but the last streams for R cycles at least.
-  localparam int unsigned CommandsInFlight =
-      3 + (Cols + qsim_pkg::OutputStationaryPipelineCycles) / Rows + 1;
-  localparam int unsigned FlowBits = $clog2(Rows + Cols + 1);
+  localparam int unsigned CommandsInFlight = 3 + (Cols + qsim_pkg::OutputStationaryPipelineCycles) / Rows + 1;
 
   // The dataflow of all commands under way.
   qsim_pkg::execute_t command_q;
-  logic output_stationary_q, input_stationary_q, starts_os, starts_is, start_q;
+  logic output_stationary_q, input_stationary_q, starts_os, starts_is, start_q, masks_valid;
   logic loaded, weights_ready, weights_loaded, weights_busy, pixels_ready, pixels_loaded, pixels_busy;
-  logic masks_valid;
 
   assign starts_os = Os && command_i.dataflow == qsim_pkg::DataflowOutputStationary;
   assign starts_is = Is && command_i.dataflow == qsim_pkg::DataflowInputStationary;
-  assign may_start_o =
-      !masks_valid || (starts_os == output_stationary_q && starts_is == input_stationary_q);
+  assign may_start_o = !masks_valid || (starts_os == output_stationary_q && starts_is == input_stationary_q);
 
   always_ff @(posedge clk_i) begin
     if (start_i) command_q <= command_i;
@@ -99,12 +94,9 @@ module qsim_execute_unit #(
                         (!input_stationary_q && !output_stationary_q && loaded);
   assign pixels_command = start_i && starts_is ? command_i : command_q;
 
-  // Weights: address, scratchpad, output register.
-  logic fold_begin, first_fold, group_end, weights_last;
-  logic row_valid, row_first, group_last, load_q, first_q;
-  logic [LaneBits-1:0] part, part_q;
-  logic [8*Cols-1:0] weight_row, weight_word_q;
-  logic [8*Rows-1:0] weight_channel;
+  // Addresses of weights.
+  logic fold_begin, first_fold, group_end, weights_last, row_valid, row_first, group_last;
+  logic [LaneBits-1:0] part;
 
   qsim_weight_sequencer #(
     .Rows(Rows),
@@ -131,64 +123,11 @@ module qsim_execute_unit #(
     .part_o(part)
   );
 
-  generate
-    if (Rows > Cols) begin : gen_rows_in_word
-      assign weight_row = weight_read_data_i[8*Cols*32'(part_q) +: 8*Cols];
-      assign weight_channel = weight_read_data_i;
-    end else if (Cols > Rows) begin : gen_channels_in_word
-      assign weight_row = weight_read_data_i;
-      assign weight_channel = weight_read_data_i[8*Rows*32'(part_q) +: 8*Rows];
-    end else begin : gen_square
-      assign weight_row = weight_read_data_i;
-      assign weight_channel = weight_read_data_i;
-    end
-  endgenerate
-
-  always_ff @(posedge clk_i) begin
-    if (row_valid) part_q <= part;
-    if (load_q && !input_stationary_q) weight_word_q <= weight_row;
-  end
-
-  logic load_valid, load_first, wave;
-  logic [Rows-1:0] shift, swap;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      load_q <= 1'b0;
-      first_q <= 1'b0;
-    end else begin
-      load_q <= input_stationary_q ? load_valid : row_valid;
-      first_q <= input_stationary_q ? load_first : row_valid && row_first;
-    end
-  end
-
-  qsim_array_flags #(
-    .Rows(Rows),
-    .Cols(Cols),
-    .Dataflows(Dataflows)
-  ) u_flags (
-    .clk_i,
-    .rst_ni,
-    .output_stationary_i(output_stationary_q),
-    .load_i(load_q),
-    .first_i(first_q),
-    .start_clear_i(start_i && starts_os && !masks_valid),
-    .group_last_i(group_last),
-    .wave_o(wave),
-    .shift_o(shift),
-    .swap_o(swap)
-  );
-
-  // Activations: address, scratchpad, padding and output register. What streams goes to that register,
-  // or to a lane.
-  logic pixel_valid, pixel_pad, stream_last, overwrite, half;
-  logic [7:0] pad_value, pad_value_q;
-  logic [AccAddrBits-1:0] acc_addr;
-  logic [LaneBits-1:0] lane, lane_q;
-  logic pixel_q, read_q, pad_q, flow_q;
-  logic [8*Rows-1:0] act_word, act_word_q;
-  logic [FlowBits-1:0] flow_left_q;
-  logic flow;
+  // Addresses of activations, and of weight_stationary's psums.
+  logic pixel_valid, pixel_pad, load_valid, load_first, stream_last, overwrite, half;
+  logic [7:0] pad_value;
+  logic [AccAddrBits-1:0] acc_addr, psum_addr;
+  logic [LaneBits-1:0] pixel_lane, lane, psum_lane, column;
 
   qsim_pixel_sequencer #(
     .Rows(Rows),
@@ -208,7 +147,7 @@ module qsim_execute_unit #(
     .pixel_pad_o(pixel_pad),
     .pad_value_o(pad_value),
     .act_addr_o(act_read_addr_o),
-    .lane_o(lane),
+    .lane_o(pixel_lane),
     .load_valid_o(load_valid),
     .load_first_o(load_first),
     .last_o(stream_last),
@@ -218,46 +157,48 @@ module qsim_execute_unit #(
   );
 
   assign act_read_o = pixel_valid && !pixel_pad;
-  assign act_word = pad_q ? {Rows{pad_value_q}} : act_read_data_i;
-  assign flow = flow_q || flow_left_q != '0;
 
-  always_ff @(posedge clk_i) begin
-    if (pixel_valid) begin
-      pad_q <= pixel_pad;
-      pad_value_q <= pad_value;
-      lane_q <= lane;
-    end
-    if (read_q) act_word_q <= input_stationary_q ? weight_channel : act_word;
-  end
+  // The operands and their flags.
+  logic flow, wave, lane_load;
+  logic [8*Cols-1:0] weight_word;
+  logic [8*Rows-1:0] act_word, lane_word;
+  logic [Rows-1:0] shift, swap;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      pixel_q <= 1'b0;
-      read_q <= 1'b0;
-      flow_q <= 1'b0;
-      flow_left_q <= '0;
-    end else begin
-      pixel_q <= pixel_valid;
-      read_q <= input_stationary_q ? row_valid : pixel_valid && !output_stationary_q;
-      flow_q <= read_q;
-      if (flow) flow_left_q <= flow_q ? FlowBits'(Rows + Cols) : flow_left_q - FlowBits'(1);
-    end
-  end
-
-  // An activation word goes to a lane as it is (output_stationary) or row R-1 first.
-  logic [8*Rows-1:0] lane_word;
-
-  always_comb begin
-    for (int r = 0; r < Rows; r++) begin
-      lane_word[8*r +: 8] = input_stationary_q ? act_word[8*(Rows-1-r) +: 8] : act_word[8*r +: 8];
-    end
-  end
+  qsim_array_operands #(
+    .Rows(Rows),
+    .Cols(Cols),
+    .Dataflows(Dataflows)
+  ) u_operands (
+    .clk_i,
+    .rst_ni,
+    .output_stationary_i(output_stationary_q),
+    .input_stationary_i(input_stationary_q),
+    .start_clear_i(start_i && starts_os && !masks_valid),
+    .row_valid_i(row_valid),
+    .row_first_i(row_first),
+    .part_i(part),
+    .group_last_i(group_last),
+    .weight_read_data_i,
+    .load_valid_i(load_valid),
+    .load_first_i(load_first),
+    .pixel_valid_i(pixel_valid),
+    .pixel_pad_i(pixel_pad),
+    .pad_value_i(pad_value),
+    .lane_i(pixel_lane),
+    .act_read_data_i,
+    .weight_word_o(weight_word),
+    .act_word_o(act_word),
+    .flow_o(flow),
+    .wave_o(wave),
+    .shift_o(shift),
+    .swap_o(swap),
+    .lane_load_o(lane_load),
+    .lane_o(lane),
+    .lane_word_o(lane_word)
+  );
 
   // Psums: their addresses travel beside the array.
-  logic by_group;
-  logic psum_valid, psum_last, psum_overwrite, psum_half;
-  logic [LaneBits-1:0] psum_lane, column;
-  logic [AccAddrBits-1:0] psum_addr;
+  logic by_group, psum_valid, psum_last, psum_overwrite, psum_half;
   logic [PsumBits*Cols-1:0] psum;
 
   assign by_group = output_stationary_q || input_stationary_q;
@@ -286,16 +227,7 @@ module qsim_execute_unit #(
         .addr_o(psum_addr)
       );
     end else begin : gen_no_psum_sequencer
-      assign psum_valid = 1'b0;
-      assign psum_last = 1'b0;
-      assign psum_overwrite = 1'b0;
-      assign psum_half = 1'b0;
-      assign psum_lane = '0;
-      assign psum_addr = '0;
-      // verilator lint_off UNUSEDSIGNAL
-      logic unused;
-      assign unused = fold_begin ^ first_fold ^ group_end ^ weights_last;
-      // verilator lint_on UNUSEDSIGNAL
+      assign {psum_valid, psum_last, psum_overwrite, psum_half, psum_lane, psum_addr} = '0;
     end
   endgenerate
 
@@ -309,15 +241,15 @@ module qsim_execute_unit #(
     .output_stationary_i(output_stationary_q),
     .input_stationary_i(input_stationary_q),
     .flow_i(output_stationary_q ? wave : flow),
-    .act_i(act_word_q),
+    .act_i(act_word),
     .column_i(column),
     .psum_o(psum),
     .wave_i(wave),
-    .weight_i(weight_word_q),
+    .weight_i(weight_word),
     .shift_i(shift),
     .swap_i(swap),
-    .lane_load_i(pixel_q),
-    .lane_i(lane_q),
+    .lane_load_i(lane_load),
+    .lane_i(lane),
     .lane_word_i(lane_word)
   );
 
