@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Proves the cells of rtl/src with yosys-smtbmc and z3, for every input and state.
 # usage: prove.sh [--quick] [NAME...]
-# NAME: fifo semaphore_bank burst_splitter requantize (default: all)
-# --quick leaves out the covers of fifos with more than 8 entries, which take a minute.
+# NAME: fifo semaphore_bank burst_splitter requantize psum_sequencer array_flags (default: all)
+# --quick leaves out the covers of fifos with more than 8 entries, and all shapes of the psum sequencer and
+# the array flags but 4x4 with all dataflows, which take minutes.
 #
 # A proof is: no assertion fails in the first cycles, none can fail after cycles in which all hold
 # (induction), and every cover is reached, so that nothing is proven of nothing. Then each broken
@@ -157,13 +158,46 @@ prove_requantize() {
   twin "Shift=0" 's/requantize_clamp = lo;/requantize_clamp = q[7:0];/'
 }
 
+prove_psum_sequencer() {
+  local files=("$src/qsim_pkg.sv" "$src/qsim_psum_sequencer.sv") shape
+  for shape in "${shapes[@]}"; do
+    proof psum_sequencer qsim_psum_sequencer.sv qsim_psum_sequencer 22 1 "AccAddrBits=5 $shape" "${files[@]}"
+  done
+  shape="AccAddrBits=5 Rows=4 Cols=4"
+  twin "$shape" "s/draining_q && PixelBits'(drain_lane_q) < drain_pixels_q/draining_q/"
+  twin "$shape" 's/drain_pixels_q <= left_q/drain_pixels_q <= left_q - group_pixels/'
+  twin "$shape" 's/drain_half_q <= half_q/drain_half_q <= command_i.acc_half/'
+  twin "$shape" 's/block_addr + pixels_q/block_addr + group_addr_q/'
+  twin "$shape" "s/PixelBits'(lane) < left_q/PixelBits'(lane) <= left_q/"
+  twin "$shape" 's/overwrite_o <= first_fold_i && !accumulate_q/overwrite_o <= !accumulate_q/'
+  twin "$shape" "s/ && blocks_left == '0);/);/"
+}
+
+prove_array_flags() {
+  local files=("$src/qsim_array_flags.sv") shape
+  for shape in "${shapes[@]}"; do
+    proof array_flags qsim_array_flags.sv qsim_array_flags 22 1 "$shape" "${files[@]}"
+  done
+  shape="Rows=4 Cols=4"
+  twin "$shape" "s/{{(Rows-1){1'b1}}, 1'b0}/{{(Rows-2){1'b1}}, 2'b0}/"
+  twin "$shape" 's/os ? swap_delay_q\[Rows:1\]/os ? swap_delay_q[Rows-1:0]/'
+  twin "$shape" 's/clear_q || group_last_q/group_last_q/'
+  twin "$shape" 's/os \&\& load_i ? WaveBits/os \&\& first_i ? WaveBits/'
+  twin "$shape" 's/load_i ? rows_loading :/load_i ? rows_loading_q :/'
+  twin "$shape" 's/if (load_i) rows_loading_q/if (first_i) rows_loading_q/'
+}
+
 require_tools
 quick=no
 if [ "${1:-}" = --quick ]; then
   quick=yes
   shift
 fi
-[ $# -gt 0 ] || set -- fifo semaphore_bank burst_splitter requantize
+# Of the two units of the execute unit that are proven.
+shapes=("Rows=4 Cols=4 Dataflows=7")
+[ "$quick" = yes ] || shapes+=("Rows=4 Cols=4 Dataflows=3" "Rows=4 Cols=4 Dataflows=5" "Rows=4 Cols=8 Dataflows=7"
+  "Rows=8 Cols=4 Dataflows=7")
+[ $# -gt 0 ] || set -- fifo semaphore_bank burst_splitter requantize psum_sequencer array_flags
 for chosen in "$@"; do
   declare -F "prove_$chosen" >/dev/null || fail "no proof '$chosen'"
   "prove_$chosen"

@@ -44,7 +44,7 @@ BUGS = (
         "up = halves[0] && (halves[1] || (halves <<< shift) != doubled);",
         "up = halves[0] && (halves <<< shift) != doubled;"),
     Bug("output_stationary: row 1 does not move while a column drains", "qsim_array_flags.sv",
-        "swap_delay_q[Rows] ? ~Rows'(1)", "swap_delay_q[Rows] ? ~Rows'(3)"),
+        "{{(Rows-1){1'b1}}, 1'b0}", "{{(Rows-2){1'b1}}, 2'b0}"),
     Bug("input_stationary: the registers that realign psums are read a column late",
         "qsim_systolic_array.sv", "psum_skew_q[(Cols-2-c)*Cols+32'(column_i)]",
         "psum_skew_q[(Cols-2-c)*Cols+(32'(column_i)+1)%Cols]"),

@@ -49,7 +49,8 @@ module qsim_array_flags #(
       wave_left_q <= '0;
     end else if (wave_o) begin
       swap_delay_q <= {swap_delay_q[2*Rows-3:0], os ? boundary_q : first_i};
-      rows_draining_q <= swap_delay_q[Rows] ? ~Rows'(1) : rows_draining_q << 1;
+      // All rows but row 0; Yosys 0.23 reads ~Rows'(1) as (~Rows)'(1).
+      rows_draining_q <= swap_delay_q[Rows] ? {{(Rows-1){1'b1}}, 1'b0} : rows_draining_q << 1;
       wave_left_q <= os && load_i ? WaveBits'(2 * Rows + Cols + 2) :
                      first_i ? WaveBits'(2 * Rows + Cols) : wave_left_q - WaveBits'(1);
     end
