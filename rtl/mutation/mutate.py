@@ -29,6 +29,8 @@ def parse_arguments():
     parser.add_argument("--count", type=int, default=100, help="mutants (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default %(default)s)")
     parser.add_argument("--programs", type=int, default=300, help="a stage (default %(default)s)")
+    parser.add_argument("--finders", type=int, default=0, metavar="K",
+                        help="count the programs that find each mutant, up to K")
     parser.add_argument("--work", type=Path, default=RTL.parent / "build/mutation",
                         help="folder of mutants and results (default build/mutation)")
     parser.add_argument("--report", type=Path, help="write the Markdown report there as well")
@@ -157,6 +159,29 @@ def grouped(records, field):
     return groups
 
 
+def rarity(killed):
+    """One program in how many finds a mutant: how many mutants of each class, and the rarest. Of those that
+    no random program finds, or that make a run too long, there is no count."""
+    rated = sorted(((r["rate"][1] / r["rate"][0], r) for r in killed if "rate" in r),
+                   key=lambda pair: -pair[0])
+    if not rated:
+        return []
+    lines = ["| one program finds it in | mutants |", "|---|---|"]
+    above = 0
+    for most in (10, 100, 1000):
+        lines.append(f"| {above + 1:,} to {most:,} | {sum(above < needed <= most for needed, _ in rated)} |")
+        above = most
+    lines += [f"| more | {sum(needed > above for needed, _ in rated)} |",
+              f"| not counted | {len(killed) - len(rated)} |", "",
+              "| the rarest | programs that find it | of |", "|---|---|---|"]
+    for _, r in rated[:10]:
+        cell = f"`{r['file']}:{r['line']}`: `{r['before']}` -> `{r['after']}`".replace("|", "\\|")
+        lines.append(f"| {cell} | {r['rate'][0]} | {r['rate'][1]}, {r['by']} |")
+    uncounted = [r for r in killed if "rate" not in r]
+    lines += ["", *(f"Not counted: `{r['file']}:{r['line']}`, found by {r['by']}: {r['why']}" for r in uncounted)]
+    return lines + [""]
+
+
 def report(sample, passed_over, arguments):
     killed = [r for r in sample if r["status"] == "killed"]
     survived = [r for r in sample if r["status"] == "survived"]
@@ -164,7 +189,8 @@ def report(sample, passed_over, arguments):
     count = lambda status: sum(r["status"] == status for r in passed_over)
     lines = ["# Mutants of the RTL", "",
              f"Written by `rtl/mutation/mutate.py --count {arguments.count} --seed {arguments.seed} "
-             f"--programs {arguments.programs}`.", "",
+             f"--programs {arguments.programs}"
+             f"{f' --finders {arguments.finders}' if arguments.finders else ''}`.", "",
              f"**{len(killed)} of {len(sample)} killed.** Drawn besides, and passed over: "
              f"{len(proven)} that survived and are proven equivalent (equivalent.md), "
              f"{count('equivalent')} of which Verilator makes the same C++ in every shape, "
@@ -173,6 +199,7 @@ def report(sample, passed_over, arguments):
     lines += table("module", grouped(sample, "file")) + [""]
     lines += table("fault", grouped(sample, "operator")) + [""]
     lines += table("found by", grouped(killed, "by")) + [""]
+    lines += rarity(killed)
     for title, records in (("Survivors", survived), ("Survivors proven equivalent", proven)):
         lines += [f"## {title}", ""]
         for r in records:
@@ -186,10 +213,10 @@ def main():
     arguments = parse_arguments()
     arguments.work.mkdir(parents=True, exist_ok=True)
     sources = {p.name: p.read_text() for p in sorted((RTL / "src").glob("*.sv"))}
-    state = json.dumps([sources, arguments.programs,
+    state = json.dumps([sources, arguments.programs, arguments.finders,
                         {p.name: p.read_text() for p in sorted((RTL / "assertions").glob("*.sv"))}])
     results = Results(arguments.work / "results.json", hashlib.sha256(state.encode()).hexdigest())
-    suite = Suite(arguments.verify_rtl, arguments.work, arguments.programs, sources)
+    suite = Suite(arguments.verify_rtl, arguments.work, arguments.programs, sources, arguments.finders)
     suite.measure()
     sample, passed_over, _ = run_mutants(suite, results, sources, arguments)
     text, killed = report(sample, passed_over, arguments)

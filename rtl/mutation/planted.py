@@ -56,6 +56,8 @@ BUGS = (
     Bug("accumulator: the sum of two cycles before is taken from the other half too",
         "qsim_accumulate.sv", "assign clash = write_valid_q && write_half_q == acc_read_half_o && ",
         "assign clash = write_valid_q && "),
+    Bug("output_stationary: the pixels that a partial group lacks are written too",
+        "qsim_psum_sequencer.sv", "draining_q && PixelBits'(drain_lane_q) < drain_pixels_q", "draining_q"),
     Bug("token count: unit 3's signals are not counted", "qsim_semaphore_bank.sv",
         "Bits'(raised[2]) + Bits'(raised[3]) -", "Bits'(raised[2]) -"),
 )
@@ -125,6 +127,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--verify-rtl", default=ROOT / "build/release/bin/verify_rtl", type=Path)
     parser.add_argument("--programs", type=int, default=300, help="a stage (default %(default)s)")
+    parser.add_argument("--finders", type=int, default=0, metavar="K",
+                        help="count the programs of the stage that find the bug, up to K")
     parser.add_argument("--work", type=Path, default=ROOT / "build/planted")
     parser.add_argument("--systemc", action="store_true", help="the bug in the SystemC model instead")
     arguments = parser.parse_args()
@@ -133,13 +137,15 @@ def main():
     if not arguments.verify_rtl.exists():
         parser.error(f"{arguments.verify_rtl} is not there; build the target verify_rtl")
     sources = {p.name: p.read_text() for p in sorted((RTL / "src").glob("*.sv"))}
-    suite = Suite(arguments.verify_rtl, arguments.work, arguments.programs, sources)
+    suite = Suite(arguments.verify_rtl, arguments.work, arguments.programs, sources, arguments.finders)
     print("| planted | found | how |\n|---|---|---|", flush=True)
     missed = 0
     for bug in BUGS:
         outcome = suite.judge(bug)
         missed += outcome["status"] != "killed"
-        print(f"| {bug.what} | {outcome['status'] == 'killed'} ({outcome.get('by', '')}) | "
+        programs = "{}: {} of {} programs".format(outcome.get("by"), *outcome["rate"]) \
+            if "rate" in outcome else outcome.get("by", "")
+        print(f"| {bug.what} | {outcome['status'] == 'killed'} ({programs}) | "
               f"{outcome.get('why', '')} |", flush=True)
     sys.exit(6 if missed else 0)
 

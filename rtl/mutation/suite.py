@@ -24,7 +24,9 @@ NOT_AGAIN = "the plan to shrink does not fail"
 # What ends a run that is over its limit of processor time; any other signal is a fault of verify_rtl.
 TOO_LONG = (-signal.SIGXCPU, -signal.SIGKILL)
 PROOFS = {"qsim_fifo.sv": "fifo", "qsim_semaphore_bank.sv": "semaphore_bank",
-          "qsim_burst_splitter.sv": "burst_splitter", "qsim_requantize_pkg.sv": "requantize"}
+          "qsim_burst_splitter.sv": "burst_splitter", "qsim_requantize_pkg.sv": "requantize",
+          "qsim_psum_sequencer.sv": "psum_sequencer", "qsim_array_flags.sv": "array_flags"}
+FOUND = re.compile(r"^found by (\d+) of (\d+) programs(?:, first by program (\d+))?$", re.M)
 
 
 @dataclass(frozen=True)
@@ -41,20 +43,25 @@ def shape(rows, cols, act, weight, acc, out, bus, beats, bursts):
             f"-GBusBytes={bus}", f"-GBurstBeats={beats}", f"-GOutstandingBursts={bursts}")
 
 
-def stages(programs):
+def stages(programs, finders=0):
+    """With `finders` each stage of random programs counts those that find the fault, up to so many; what
+    is not random comes after them."""
     square = shape(4, 4, 16384, 8192, 512, 1024, 4, 64, 16)
     narrow = shape(4, 8, 4096, 2048, 128, 512, 4, 6, 3)
     wide = shape(8, 4, 4096, 2048, 256, 512, 16, 16, 1)
-    count, any_timing = ("--programs", str(programs)), ("--random-dram", "--init-seeds", "10")
+    counted = ("--finders", str(finders)) if finders else ()
+    count, any_timing = ("--programs", str(programs), *counted), ("--random-dram", "--init-seeds", "10")
     own = HERE / "configs"
     directed = sorted((RTL.parent / "tests/rtl/coverage/directed").glob("*.repro"))
+    by_hand = [Stage(f"4x4, {path.stem}", "pe4x4", square, ("--replay", str(path))) for path in directed]
     return [
         Stage("4x4", "pe4x4", square, count),
         Stage("4x4, any timing", "pe4x4", square,
-              ("--programs", str(programs // 2), "--seed", "100000", *any_timing)),
-        *(Stage(f"4x4, {path.stem}", "pe4x4", square, ("--replay", str(path))) for path in directed),
+              ("--programs", str(programs // 2), "--seed", "100000", *counted, *any_timing)),
+        *([] if finders else by_hand),
         Stage("4x8, narrow bus", str(own / "bus_narrow_4x8.yaml"), narrow, count),
         Stage("8x4, wide bus", str(own / "bus_wide_8x4.yaml"), wide, count),
+        *(by_hand if finders else []),
     ]
 
 
@@ -84,10 +91,11 @@ def run(command, seconds, **options):
 
 
 class Suite:
-    def __init__(self, verify_rtl, work, programs, sources):
+    def __init__(self, verify_rtl, work, programs, sources, finders=0):
         """`sources`: file name -> text, of rtl/src. All that is used is copied, so that work on the
         RTL may go on meanwhile."""
-        self.work, self.sources, self.stages = Path(work).resolve(), sources, stages(programs)
+        self.work, self.sources = Path(work).resolve(), sources
+        self.stages = stages(programs, finders)
         self.original = self.work / "original"
         self.tree = self.work / "mutant" / "share" / "qsim" / "rtl"
         self.verify_rtl = self.work / "mutant" / "bin" / "verify_rtl"
@@ -149,8 +157,9 @@ class Suite:
         return run(command, self.limits[stage.name], env=self.environment)
 
     def judge(self, mutation):
-        """The outcome of a mutant: {"status": killed|survived|equivalent|uncompiled, "by", "why"}.
-        Equivalent: Verilator makes the same C++ of it, for every shape."""
+        """The outcome of a mutant: {"status": killed|survived|equivalent|uncompiled, "by", "why", "rate"}.
+        Equivalent: Verilator makes the same C++ of it, for every shape. Rate: of the programs of the stage that
+        kills it, where they are counted: [how many find it, of how many]."""
         begin = time.monotonic()
         self.plant(mutation)
         outcome = self._judge(mutation)
@@ -176,7 +185,7 @@ class Suite:
             if NOT_AGAIN in output:
                 return {"status": "killed", "by": stage.name,
                         "why": "a mismatch that hangs on earlier programs: not on a fresh core"}
-            return {"status": "killed", "by": stage.name, "why": why_killed(code, output)}
+            return {"status": "killed", "by": stage.name, "why": why_killed(code, output), **rate(output)}
         return self._prove(mutation)
 
     def _prove(self, mutation):
@@ -187,6 +196,11 @@ class Suite:
         if refuted:
             return {"status": "killed", "by": "formal proof", "why": refuted[0]}
         return {"status": "survived"}
+
+
+def rate(output):
+    match = FOUND.search(output)
+    return {"rate": [int(match[1]), int(match[2])]} if match else {}
 
 
 def why_killed(code, output):

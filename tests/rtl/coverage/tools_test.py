@@ -199,6 +199,25 @@ class Verdicts(unittest.TestCase):
         code, _ = suite.run([sys.executable, "-c", "while True: pass"], 1)
         self.assertIn(code, suite.TOO_LONG)
 
+    def test_the_programs_that_find_a_fault_are_read_and_put_into_classes(self):
+        output = "12 programs\nfound by 3 of 57 programs, first by program 2\nmismatches: 1\n"
+        self.assertEqual(suite.rate(output), {"rate": [3, 57]})
+        self.assertEqual(suite.rate("mismatches: 1\n"), {})
+        record = {"file": "a.sv", "line": 1, "before": "a | b", "after": "a", "by": "4x4", "why": "late"}
+        rates = ([10, 10], [10, 100], [10, 101], [1, 100], [1, 1000], [1, 1001])
+        lines = mutate.rarity([{**record, "rate": rate} for rate in rates] + [record])
+        self.assertEqual(lines[2:7], ["| 1 to 10 | 2 |", "| 11 to 100 | 2 |", "| 101 to 1,000 | 1 |",
+                                      "| more | 1 |", "| not counted | 1 |"])
+        self.assertEqual(lines[10], "| `a.sv:1`: `a \\| b` -> `a` | 1 | 1001, 4x4 |")
+        self.assertEqual(mutate.rarity([record]), [])
+
+    def test_random_programs_come_before_directed_ones_where_they_are_counted(self):
+        names = [stage.name for stage in suite.stages(100, 5)]
+        self.assertEqual(names[:4], ["4x4", "4x4, any timing", "4x8, narrow bus", "8x4, wide bus"])
+        for stage in suite.stages(100, 5)[:4]:
+            self.assertIn("--finders", stage.arguments)
+        self.assertEqual({s.name for s in suite.stages(100)}, set(names))
+
     def test_the_planted_bugs_have_their_place(self):
         for bug in (*planted.BUGS, planted.SYSTEMC_BUG):
             folder = RTL.parent if bug is planted.SYSTEMC_BUG else RTL / "src"

@@ -1,5 +1,6 @@
 #include "tests/rtl/programs/campaign.h"
 
+#include <algorithm>
 #include <istream>
 #include <ostream>
 
@@ -45,12 +46,18 @@ void Tally::add(const Tally& other) {
   programs += other.programs;
   cycles += other.cycles;
   commands += other.commands;
+  finders += other.finders;
+  if (other.first_finder != 0) {
+    first_finder =
+        first_finder == 0 ? other.first_finder : std::min(first_finder, other.first_finder);
+  }
   mismatches.insert(mismatches.end(), other.mismatches.begin(), other.mismatches.end());
   coverage.add(other.coverage.counts());
 }
 
 void print_tally(const Tally& tally, std::ostream& out) {
-  out << tally.programs << " " << tally.cycles << " " << tally.commands << "\n";
+  out << tally.programs << " " << tally.cycles << " " << tally.commands << " " << tally.finders
+      << " " << tally.first_finder << "\n";
   for (const std::uint64_t count : tally.coverage.counts()) out << count << " ";
   out << "\n";
   for (const std::string& mismatch : tally.mismatches) out << mismatch << std::string(1, '\0');
@@ -58,7 +65,7 @@ void print_tally(const Tally& tally, std::ostream& out) {
 
 Tally read_tally(std::istream& in) {
   Tally tally;
-  in >> tally.programs >> tally.cycles >> tally.commands;
+  in >> tally.programs >> tally.cycles >> tally.commands >> tally.finders >> tally.first_finder;
   std::vector<std::uint64_t> counts(kCoverageBins);
   for (std::uint64_t& count : counts) in >> count;
   if (!in) throw InternalError("a job of verify_rtl ended without its counts");
@@ -80,6 +87,14 @@ Tally run_campaign(const CampaignOptions& options, Differential& differential) {
     ++tally.programs;
     tally.commands += made.program.command_count();
     tally.cycles += result.cycles;
+    if (result.difference && options.finders > 0) {
+      if (tally.finders++ == 0) {
+        tally.first_finder = static_cast<std::uint64_t>(i) + 1;
+        tally.mismatches.push_back(made.name + ": " + result.difference->text);
+      }
+      if (tally.finders == static_cast<std::uint64_t>(options.finders)) return tally;
+      continue;
+    }
     if (result.difference) {
       tally.mismatches.push_back(reproduce(draw_plan(arch, seed), made, *result.difference,
                                            options.reproducer_folder, differential));

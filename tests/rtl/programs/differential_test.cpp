@@ -186,6 +186,48 @@ TEST_F(DifferentialTest, DifferenceThatDoesNotRepeatIsReportedAsItIs) {
   EXPECT_TRUE(read_reproducer(file).program == make_random_case(options.configs[0], 9).program);
 }
 
+// Of 30 programs the last of each five differ.
+TEST_F(DifferentialTest, FindersAreCountedAndNoneIsMadeSmall) {
+  CampaignOptions options;
+  options.configs = {named_config("pe4x4")};
+  options.programs = 30;
+  options.reproducer_folder = folder_.string();
+  const auto count = [&](std::int64_t finders) {
+    int runs = 0;
+    Differential broken = differential(
+        nullptr,
+        [&runs](const Program&, RunResult& result) {
+          if (++runs % 5 == 0) result.ofmaps[0].bytes[0] ^= std::byte{1};
+        },
+        false);
+    options.finders = finders;
+    return run_campaign(options, broken);
+  };
+  const Tally all = count(100);
+  EXPECT_EQ(all.programs, 30u);
+  EXPECT_EQ(all.finders, 6u);
+  EXPECT_EQ(all.first_finder, 5u);
+  ASSERT_EQ(all.mismatches.size(), 1u);
+  EXPECT_NE(all.mismatches[0].find("random pe4x4 seed 4: broken: store"), std::string::npos)
+      << all.mismatches[0];
+  EXPECT_TRUE(fs::is_empty(folder_));
+  const Tally three = count(3);
+  EXPECT_EQ(three.programs, 15u);
+  EXPECT_EQ(three.finders, 3u);
+
+  std::stringstream text;
+  print_tally(three, text);
+  Tally both = read_tally(text);
+  Tally earlier;
+  earlier.programs = 7;
+  earlier.finders = 1;
+  earlier.first_finder = 2;
+  both.add(earlier);
+  EXPECT_EQ(both.finders, 4u);
+  EXPECT_EQ(both.first_finder, 2u);
+  EXPECT_EQ(both.programs, 22u);
+}
+
 TEST_F(DifferentialTest, ReproducerKeepsEveryByte) {
   const RandomCase made = make_random_case(named_config("pe8x8"), 4);
   const fs::path file = folder_ / "a.repro";

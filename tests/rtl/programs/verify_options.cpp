@@ -57,6 +57,8 @@ std::map<std::string, Setter> valued_options() {
        [](O& o, S name, S v) {
          o.init_seeds = static_cast<std::uint32_t>(number(name, v, 0, 1000));
        }},
+      {"--finders",
+       [](O& o, S name, S v) { o.finders = static_cast<std::int64_t>(number(name, v, 1, kMost)); }},
       {"--replay", [](O& o, S, S v) { o.replay = v; }},
       {"--reproducer", [](O& o, S, S v) { o.reproducer_folder = v; }},
   };
@@ -80,6 +82,7 @@ Random programs through the interpreter (bytes), the SystemC model (bytes, cycle
   --random-dram     run each program also with random DRAM delays: same bytes
   --init-seeds K    run each program also with random registers and memories, from K seeds in turn
   --require-coverage  fail unless the functional cross is filled
+  --finders K       count the programs that differ, up to K of a job, and make none small
   --replay FILE     run the reproducer FILE instead
   --reproducer DIR  where a failing program goes, made as small as possible (default .)
 

@@ -20,6 +20,7 @@ struct VerifyOptions {
   std::string replay;
   std::string reproducer_folder = ".";
   bool require_coverage = false;
+  std::int64_t finders = 0;  // 0: the first program that differs is made small, and ends the run
   bool help = false;
 };
 

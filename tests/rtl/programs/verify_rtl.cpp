@@ -185,6 +185,11 @@ ExitCode report(const VerifyOptions& options, const Tally& tally, double seconds
   for (std::size_t i = 0; i < empty.size() && i < 20; ++i)
     std::cout << "  empty: " << empty[i] << "\n";
   if (empty.size() > 20) std::cout << "  and " << empty.size() - 20 << " more\n";
+  if (options.finders > 0) {
+    std::cout << "found by " << tally.finders << " of " << tally.programs << " programs";
+    if (tally.finders > 0) std::cout << ", first by program " << tally.first_finder;
+    std::cout << "\n";
+  }
   for (const std::string& mismatch : tally.mismatches)
     std::cout << "mismatch: " << mismatch << "\n";
   std::cout << "mismatches: " << tally.mismatches.size() << std::endl;
@@ -219,6 +224,7 @@ ExitCode verify_rtl(const std::vector<std::string>& arguments) {
   campaign.programs = options.programs;
   campaign.jobs = options.jobs;
   campaign.reproducer_folder = options.reproducer_folder;
+  campaign.finders = options.finders;
   make_folder(options.reproducer_folder);
   prepare_models(options, campaign.configs);
   const Clock::time_point begin = Clock::now();

@@ -30,6 +30,8 @@ expect 3 "pe4x5" --configs pe4x5 --no-rtl
 expect 3 "missing.repro" --replay "$folder/missing.repro" --no-rtl
 expect 6 "empty: kernel" --no-rtl --programs 3 --configs pe4x4 --require-coverage \
   --reproducer "$folder"
+expect 2 "--finders is '0'; allowed: 1 to" --finders 0
+expect 0 "found by 0 of 12 programs" --no-rtl --programs 12 --finders 3 --reproducer "$folder"
 expect 0 "12 programs" --no-rtl --programs 12 --jobs 3 --reproducer "$folder"
 expect 0 "mismatches: 0" --no-rtl --programs 12 --seed 99 --reproducer "$folder"
 
