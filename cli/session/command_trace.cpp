@@ -69,13 +69,13 @@ void write_command_trace(Context& context, const std::string& model, const Progr
   if (trace_kind(options) != TraceKind::kCommands) return;
   const RunAccount run = account(program, result.times);
   const std::string name = printable(model + " on " + program.arch.name + ", " + options.engine);
-  const std::vector<std::string> labels = {with_thousands(run.total_cycles) +
-                                           " cycles; 1 ns here is 1 cycle of " +
-                                           std::to_string(program.arch.clock_mhz) + " MHz"};
+  const std::string description = with_thousands(run.total_cycles) +
+                                  " cycles; 1 ns of the trace is 1 cycle, of " +
+                                  std::to_string(program.arch.clock_mhz) + " MHz";
   const std::unique_ptr<FileReplacement> file =
       context.begin_file(options.trace, FileReplacement::Writer::kOwn);
   TraceWriter writer([&file](std::string_view bytes) { file->append(bytes); });
-  trace_run({name, labels, program, result.times, run},
+  trace_run({name, description, program, result.times, run},
             asked_window(options, program, result.times, layers), writer);
   writer.finish();
   file->sync();

@@ -25,9 +25,9 @@ struct Arrow {
 
 class CommandTracer {
  public:
-  CommandTracer(const TracedRun& run, const CycleWindow& window, TraceTrack process,
+  CommandTracer(const TracedRun& run, const CycleWindow& window, TraceTrack group,
                 TraceWriter& writer)
-      : run_(run), window_(window), process_(process), writer_(writer) {
+      : run_(run), window_(window), group_(group), writer_(writer) {
     for (const ProgramLayer& layer : run.program.layers) layers_.push_back(printable(layer.name));
     find_arrows();
   }
@@ -62,7 +62,7 @@ class CommandTracer {
 
   // Unlike within the run, an arrow's number is used once in the whole file.
   std::uint64_t arrow_id(const Arrow& arrow) const {
-    return static_cast<std::uint64_t>(process_) << 32 | arrow.to;
+    return static_cast<std::uint64_t>(group_) << 32 | arrow.to;
   }
 
   TraceFlows flows_of(std::size_t unit, std::size_t index) const {
@@ -86,14 +86,14 @@ class CommandTracer {
       for (std::size_t m = 0; m < kLoadMemories; ++m) {
         static constexpr std::array<std::string_view, kLoadMemories> kContents = {
             "activations", "weights", "parameters"};
-        command_tracks_[m] = writer_.track(process_, name + " " + std::string(kContents[m]),
+        command_tracks_[m] = writer_.track(group_, name + " " + std::string(kContents[m]),
                                            "LOADs of this kind, from start to free; the unit "
                                            "executes one LOAD at a time");
       }
     } else {
-      command_tracks_[0] = writer_.track(process_, name, "commands, from start to free");
+      command_tracks_[0] = writer_.track(group_, name, "commands, from start to free");
     }
-    wait_track_ = writer_.track(process_, name + " waits",
+    wait_track_ = writer_.track(group_, name + " waits",
                                 "the unit is free, and its next command waits for this");
   }
 
@@ -160,7 +160,7 @@ class CommandTracer {
 
   const TracedRun& run_;
   const CycleWindow& window_;
-  TraceTrack process_;
+  TraceTrack group_;
   TraceWriter& writer_;
   std::vector<std::string> layers_;  // printable names
   std::vector<Arrow> arrows_;        // ascending
@@ -175,9 +175,9 @@ std::optional<CycleInterval> part_in(const CycleWindow& window, CycleInterval cy
   return part.begin < part.end ? std::optional(part) : std::nullopt;
 }
 
-void trace_commands(const TracedRun& run, const CycleWindow& window, TraceTrack process,
+void trace_commands(const TracedRun& run, const CycleWindow& window, TraceTrack group,
                     TraceWriter& writer) {
-  CommandTracer tracer(run, window, process, writer);
+  CommandTracer tracer(run, window, group, writer);
   for (std::size_t unit = 0; unit < kUnits; ++unit) tracer.trace_unit(unit);
 }
 

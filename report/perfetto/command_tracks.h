@@ -14,7 +14,7 @@ std::optional<CycleInterval> part_in(const CycleWindow& window, CycleInterval cy
 // A slice for each command from its start to its free, with the command's fields, and one for each
 // wait before it. A flow arrow leads from the command that ended a wait to the one that waited, if
 // both have a slice in `window`.
-void trace_commands(const TracedRun& run, const CycleWindow& window, TraceTrack process,
+void trace_commands(const TracedRun& run, const CycleWindow& window, TraceTrack group,
                     TraceWriter& writer);
 
 }  // namespace qsim

@@ -51,7 +51,7 @@ std::vector<std::uint64_t> bytes_by_interval(const TracedRun& run, Unit unit, Cy
 
 }  // namespace
 
-void trace_dram_bytes(const TracedRun& run, const CycleWindow& window, TraceTrack process,
+void trace_dram_bytes(const TracedRun& run, const CycleWindow& window, TraceTrack group,
                       TraceWriter& writer) {
   const std::optional<CycleInterval> cycles = part_in(window, {0, run.account.total_cycles});
   if (!cycles) return;
@@ -62,8 +62,7 @@ void trace_dram_bytes(const TracedRun& run, const CycleWindow& window, TraceTrac
     const std::string name = unit == Unit::kLoad ? "DRAM read" : "DRAM written";
     const std::string unit_name = "bytes in " + std::to_string(interval) + " cycles";
     const TraceTrack track = writer.counter_track(
-        process, name, "the bytes of a command, spread evenly from its start to its free",
-        unit_name);
+        group, name, "the bytes of a command, spread evenly from its start to its free", unit_name);
     const std::vector<std::uint64_t> sums = bytes_by_interval(run, unit, *cycles, interval);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       writer.count(track, cycles->begin + i * interval, static_cast<std::int64_t>(sums[i]));
@@ -72,13 +71,13 @@ void trace_dram_bytes(const TracedRun& run, const CycleWindow& window, TraceTrac
   }
 }
 
-void trace_resident_bytes(const TracedRun& run, const CycleWindow& window, TraceTrack process,
+void trace_resident_bytes(const TracedRun& run, const CycleWindow& window, TraceTrack group,
                           TraceWriter& writer) {
   const std::optional<CycleInterval> cycles = part_in(window, {0, run.account.total_cycles});
   if (!cycles) return;
   for (std::size_t m = 0; m < kOnChipMemories; ++m) {
     const TraceTrack track = writer.counter_track(
-        process, kOnChipMemoryNames[m],
+        group, kOnChipMemoryNames[m],
         "bytes that are being written or are still to be read by a command", "bytes");
     std::uint64_t level = 0;  // before the next change
     bool is_open = false;

@@ -26,10 +26,10 @@ std::vector<std::string_view> layer_dataflows(const Program& program) {
   return dataflows;
 }
 
-void trace_layers(const TracedRun& run, const CycleWindow& window, TraceTrack process,
+void trace_layers(const TracedRun& run, const CycleWindow& window, TraceTrack group,
                   TraceWriter& writer) {
   const TraceTrack track = writer.track(
-      process, "layers", "from the end of the layer before to the done of the layer's last STORE");
+      group, "layers", "from the end of the layer before to the done of the layer's last STORE");
   const std::vector<std::string_view> dataflows = layer_dataflows(run.program);
   for (std::size_t i = 0; i < run.account.layers.size(); ++i) {
     const LayerAccount& layer = run.account.layers[i];
@@ -68,11 +68,11 @@ CycleWindow window_of_layers(const Program& program, const CommandTimes& times, 
 }
 
 void trace_run(const TracedRun& run, const CycleWindow& window, TraceWriter& writer) {
-  const TraceTrack process = writer.process(run.name, run.labels);
-  trace_layers(run, window, process, writer);
-  trace_commands(run, window, process, writer);
-  trace_dram_bytes(run, window, process, writer);
-  trace_resident_bytes(run, window, process, writer);
+  const TraceTrack group = writer.group(run.name, run.description);
+  trace_layers(run, window, group, writer);
+  trace_commands(run, window, group, writer);
+  trace_dram_bytes(run, window, group, writer);
+  trace_resident_bytes(run, window, group, writer);
 }
 
 }  // namespace qsim

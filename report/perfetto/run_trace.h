@@ -20,8 +20,8 @@ struct CycleWindow {
 };
 
 struct TracedRun {
-  std::string name;                 // "vgg8-cifar10 on pe16x16, systemc"
-  std::vector<std::string> labels;  // shown beside the name
+  std::string name;         // the heading: "vgg8-cifar10 on pe16x16, systemc"
+  std::string description;  // what the heading explains when it is asked
   const Program& program;
   const CommandTimes& times;
   const RunAccount& account;  // of the two
@@ -31,7 +31,7 @@ struct TracedRun {
 CycleWindow window_of_layers(const Program& program, const CommandTimes& times, std::size_t first,
                              std::size_t last);
 
-// Adds a process of tracks. What is partly in `window` is cut at its ends.
+// Adds a group of tracks. What is partly in `window` is cut at its ends.
 void trace_run(const TracedRun& run, const CycleWindow& window, TraceWriter& writer);
 
 }  // namespace qsim

@@ -20,7 +20,6 @@ constexpr std::uint32_t kTrackDescriptor = 60;
 namespace track_descriptor {
 constexpr std::uint32_t kUuid = 1;
 constexpr std::uint32_t kName = 2;
-constexpr std::uint32_t kProcess = 3;
 constexpr std::uint32_t kParentUuid = 5;
 constexpr std::uint32_t kCounter = 8;
 constexpr std::uint32_t kChildOrdering = 11;
@@ -28,11 +27,6 @@ constexpr std::uint32_t kSiblingOrderRank = 12;
 constexpr std::uint32_t kDescription = 14;
 constexpr std::uint64_t kExplicitOrder = 3;
 }  // namespace track_descriptor
-namespace process_descriptor {
-constexpr std::uint32_t kPid = 1;
-constexpr std::uint32_t kName = 6;
-constexpr std::uint32_t kLabels = 8;
-}  // namespace process_descriptor
 namespace counter_descriptor {
 constexpr std::uint32_t kUnitName = 6;
 }
@@ -135,43 +129,42 @@ void TraceWriter::finish() {
   buffer_.clear();
 }
 
-TraceTrack TraceWriter::process(std::string_view name, const std::vector<std::string>& labels) {
-  ProtoMessage process;
-  process.number(process_descriptor::kPid, ++processes_).text(process_descriptor::kName, name);
-  for (const std::string& label : labels) process.text(process_descriptor::kLabels, label);
+TraceTrack TraceWriter::group(std::string_view name, std::string_view description) {
+  ++tracks_;
   ProtoMessage descriptor;
-  descriptor.number(track_descriptor::kUuid, ++tracks_)
-      .message(track_descriptor::kProcess, process)
+  descriptor.number(track_descriptor::kUuid, tracks_)
+      .text(track_descriptor::kName, name)
+      .text(track_descriptor::kDescription, description)
       .number(track_descriptor::kChildOrdering, track_descriptor::kExplicitOrder);
   write(ProtoMessage().message(trace_packet::kTrackDescriptor, descriptor));
   return TraceTrack{tracks_};
 }
 
-// Of a track of a process: fills in what all of them have.
-TraceTrack TraceWriter::describe(ProtoMessage descriptor, TraceTrack process) {
+// Of a track of a group: fills in what all of them have.
+TraceTrack TraceWriter::describe(ProtoMessage descriptor, TraceTrack group) {
   ++tracks_;
   descriptor.number(track_descriptor::kUuid, tracks_)
-      .number(track_descriptor::kParentUuid, static_cast<std::uint64_t>(process))
+      .number(track_descriptor::kParentUuid, static_cast<std::uint64_t>(group))
       .number(track_descriptor::kSiblingOrderRank, tracks_);
   write(ProtoMessage().message(trace_packet::kTrackDescriptor, descriptor));
   return TraceTrack{tracks_};
 }
 
-TraceTrack TraceWriter::track(TraceTrack process, std::string_view name,
+TraceTrack TraceWriter::track(TraceTrack group, std::string_view name,
                               std::string_view description) {
   ProtoMessage descriptor;
   descriptor.text(track_descriptor::kName, name).text(track_descriptor::kDescription, description);
-  return describe(std::move(descriptor), process);
+  return describe(std::move(descriptor), group);
 }
 
-TraceTrack TraceWriter::counter_track(TraceTrack process, std::string_view name,
+TraceTrack TraceWriter::counter_track(TraceTrack group, std::string_view name,
                                       std::string_view description, std::string_view unit) {
   ProtoMessage descriptor;
   descriptor.text(track_descriptor::kName, name)
       .text(track_descriptor::kDescription, description)
       .message(track_descriptor::kCounter,
                ProtoMessage().text(counter_descriptor::kUnitName, unit));
-  return describe(std::move(descriptor), process);
+  return describe(std::move(descriptor), group);
 }
 
 ProtoMessage TraceWriter::event(std::uint64_t type, TraceTrack track) const {

@@ -1,5 +1,5 @@
-// Writes a trace that https://ui.perfetto.dev opens: processes, tracks, slices with arguments,
-// flow arrows and counters, as TrackEvents of Perfetto's protobuf format. It knows nothing of
+// Writes a trace that https://ui.perfetto.dev opens: groups of tracks, slices with arguments, flow
+// arrows and counters, as TrackEvents of Perfetto's protobuf format. It knows nothing of
 // accelerators. docs/reference/command_trace.md says which messages and fields it uses.
 #pragma once
 
@@ -56,11 +56,11 @@ class TraceWriter {
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // A group of tracks with a heading. `labels` are shown beside its name.
-  TraceTrack process(std::string_view name, const std::vector<std::string>& labels);
-  // The tracks of a process are shown in the order in which they are made.
-  TraceTrack track(TraceTrack process, std::string_view name, std::string_view description);
-  TraceTrack counter_track(TraceTrack process, std::string_view name, std::string_view description,
+  // A heading for tracks, which are shown in the order in which they are made. (Perfetto shows the
+  // tracks of a process in the order of their names, so this is none.)
+  TraceTrack group(std::string_view name, std::string_view description);
+  TraceTrack track(TraceTrack group, std::string_view name, std::string_view description);
+  TraceTrack counter_track(TraceTrack group, std::string_view name, std::string_view description,
                            std::string_view unit);
 
   // The slices of a track do not overlap and come in ascending order; `end` is after `begin`.
@@ -85,12 +85,11 @@ class TraceWriter {
   ProtoMessage event(std::uint64_t type, TraceTrack track) const;
   ProtoMessage packet_at(std::uint64_t time, const ProtoMessage& event);
   void write(ProtoMessage packet);
-  TraceTrack describe(ProtoMessage descriptor, TraceTrack process);
+  TraceTrack describe(ProtoMessage descriptor, TraceTrack group);
 
   Sink sink_;
   std::string buffer_;
   std::uint64_t tracks_ = 0;
-  std::uint64_t processes_ = 0;
   bool is_first_packet_ = true;
   std::array<std::map<std::string, std::uint64_t, std::less<>>, kTexts> numbers_;
   ProtoMessage new_texts_;  // InternedData that no packet has yet

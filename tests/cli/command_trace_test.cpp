@@ -54,7 +54,7 @@ TEST(CommandTrace, AddsUpToTheJson) {
     SCOPED_TRACE(dataflow);
     const ReadTrace trace = traced(folder, "--no-data --dataflow " + dataflow);
     const Json run = Json::parse(read_file(folder / "run.json"));
-    EXPECT_EQ(trace.process, "small on pe8x8, systemc");
+    EXPECT_EQ(trace.group, "small on pe8x8, systemc");
     for (const auto& [name, unit] : run["total"]["units"].items()) {
       const std::uint64_t busy = name != "load" ? trace.cycles_on(name)
                                                 : trace.cycles_on("load activations") +

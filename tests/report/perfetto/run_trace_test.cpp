@@ -24,7 +24,7 @@ struct Case {
   ReadTrace trace(const CycleWindow& window = {}) const {
     std::string bytes;
     TraceWriter writer([&](std::string_view part) { bytes += part; });
-    trace_run({"a run", {}, program, times, run}, window, writer);
+    trace_run({"a run", "", program, times, run}, window, writer);
     writer.finish();
     return read_trace(bytes);
   }

@@ -138,11 +138,16 @@ class TraceDecoder {
   void descriptor(std::string_view message) {
     std::uint64_t uuid = 0;
     std::uint64_t parent = 0;
+    std::uint64_t rank = 0;
+    bool is_ordered = false;
     std::string name;
+    std::string description;
     for_each_field(message, [&](const Field& field) {
       if (field.number == 1) uuid = field.value;
       if (field.number == 2) name = field.bytes;
-      if (field.number == 3) process(field.bytes);
+      if (field.number == 11) is_ordered = field.value == 3;
+      if (field.number == 12) rank = field.value;
+      if (field.number == 14) description = field.bytes;
       if (field.number == 5) parent = field.value;
       if (field.number == 8) {
         for_each_field(field.bytes, [&](const Field& unit) {
@@ -152,16 +157,16 @@ class TraceDecoder {
     });
     require(!names_.contains(uuid), "a track number twice");
     names_[uuid] = name;
-    if (parent == 0) return;
-    require(names_.contains(parent), "a track of no process");
+    if (parent == 0) {
+      require(is_ordered, "a group that does not order its tracks");
+      trace_.group = name;
+      trace_.description = description;
+      return;
+    }
+    require(names_.contains(parent), "a track of no group");
+    require(rank > last_rank_, "a track out of its order");
+    last_rank_ = rank;
     trace_.tracks.push_back(name);
-  }
-
-  void process(std::string_view message) {
-    for_each_field(message, [&](const Field& field) {
-      if (field.number == 6) trace_.process = field.bytes;
-      if (field.number == 8) trace_.labels.emplace_back(field.bytes);
-    });
   }
 
   Event event_of(std::string_view message) {
@@ -231,6 +236,7 @@ class TraceDecoder {
 
   ReadTrace trace_;
   bool is_first_ = true;
+  std::uint64_t last_rank_ = 0;
   std::map<std::uint32_t, std::map<std::uint64_t, std::string>> texts_;
   std::map<std::uint64_t, std::string> names_;  // of tracks
   std::map<std::uint64_t, ReadSlice> open_;

@@ -29,10 +29,10 @@ struct ReadCount {
   bool operator==(const ReadCount&) const = default;
 };
 
-// Of the one process in a file.
+// Of the one group in a file.
 struct ReadTrace {
-  std::string process;
-  std::vector<std::string> labels;
+  std::string group;
+  std::string description;          // of the group
   std::vector<std::string> tracks;  // by rank
   std::vector<ReadSlice> slices;    // in the order of their ends in the file
   std::map<std::string, std::vector<ReadCount>> counters;

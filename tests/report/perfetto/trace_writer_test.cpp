@@ -35,9 +35,9 @@ TEST(ProtoMessage, HasTheBytesOfTheEncodingGuide) {
 TEST(TraceWriter, WritesWhatIsReadBack) {
   std::string bytes;
   TraceWriter writer([&](std::string_view part) { bytes += part; });
-  const TraceTrack process = writer.process("a run", {"first label", "second"});
-  const TraceTrack unit = writer.track(process, "execute", "what it does");
-  const TraceTrack level = writer.counter_track(process, "level", "how full", "bytes");
+  const TraceTrack group = writer.group("a run", "of a network");
+  const TraceTrack unit = writer.track(group, "execute", "what it does");
+  const TraceTrack level = writer.counter_track(group, "level", "how full", "bytes");
   const TraceArgs args = TraceArgs(writer)
                              .number("bytes", 1ULL << 40)
                              .signed_number("origin_row", -1)
@@ -51,8 +51,8 @@ TEST(TraceWriter, WritesWhatIsReadBack) {
   writer.finish();
 
   const ReadTrace trace = read_trace(bytes);
-  EXPECT_EQ(trace.process, "a run");
-  EXPECT_EQ(trace.labels, (std::vector<std::string>{"first label", "second"}));
+  EXPECT_EQ(trace.group, "a run");
+  EXPECT_EQ(trace.description, "of a network");
   EXPECT_EQ(trace.tracks, (std::vector<std::string>{"execute", "level"}));
   EXPECT_EQ(trace.counter_units.at("level"), "bytes");
   EXPECT_EQ(trace.counters.at("level"), (std::vector<ReadCount>{{4, 1000}, {6, -1}}));
@@ -76,7 +76,7 @@ TEST(TraceWriter, WritesWhatIsReadBack) {
 
 TEST(TraceWriter, RefusesAnEmptySlice) {
   TraceWriter writer([](std::string_view) {});
-  const TraceTrack unit = writer.track(writer.process("a run", {}), "execute", "");
+  const TraceTrack unit = writer.track(writer.group("a run", ""), "execute", "");
   EXPECT_THROW(writer.slice(unit, 5, 5, "execute", "conv1", TraceArgs(writer)), InternalError);
 }
 
@@ -90,7 +90,7 @@ TEST(TraceWriter, HandsOutBytesWhileItWrites) {
     largest = std::max(largest, part.size());
     bytes += part;
   });
-  const TraceTrack unit = writer.track(writer.process("a run", {}), "execute", "");
+  const TraceTrack unit = writer.track(writer.group("a run", ""), "execute", "");
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     TraceArgs args(writer);
     args.word("waited_for", "a text of some length").number("command", i);
