@@ -9,12 +9,13 @@
 namespace qsim {
 namespace {
 
-std::vector<FusedLayer> fused_layers(const Graph& graph, const ArchConfig& arch) {
+std::vector<FusedLayer> fused_layers(const Graph& graph, const ArchConfig& arch,
+                                     const CompileOptions& options) {
   validate(graph);
   validate(arch);
   std::vector<FusedLayer> layers = fuse_layers(graph);
   fold_zero_points(layers);
-  fold_first_layer_taps(layers, arch);
+  if (options.host_packs_taps) fold_first_layer_taps(layers, arch);
   return layers;
 }
 
@@ -37,7 +38,7 @@ void check_result(const Program& program, const Graph& graph, const ArchConfig& 
 }  // namespace
 
 Program compile(const Graph& graph, const ArchConfig& arch, const CompileOptions& options) {
-  const std::vector<FusedLayer> layers = fused_layers(graph, arch);
+  const std::vector<FusedLayer> layers = fused_layers(graph, arch, options);
   Program program = lower(graph.name, plan_memory(layers, arch, options), arch, keep_weights);
   check_result(program, graph, arch);
   return program;
@@ -46,7 +47,7 @@ Program compile(const Graph& graph, const ArchConfig& arch, const CompileOptions
 Compilation::Compilation(Graph graph, const ArchConfig& arch, const CompileOptions& options)
     : graph_(std::move(graph)),
       arch_(arch),
-      layers_(fused_layers(graph_, arch_)),
+      layers_(fused_layers(graph_, arch_, options)),
       plan_(plan_memory(layers_, arch_, options)) {}
 
 std::vector<bool> Compilation::ofmap_layers() const {

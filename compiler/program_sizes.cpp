@@ -12,7 +12,7 @@ namespace qsim {
 ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch,
                            const CompileOptions& options) {
   std::vector<FusedLayer> layers = fuse_layers(graph);
-  fold_first_layer_taps(layers, arch);
+  if (options.host_packs_taps) fold_first_layer_taps(layers, arch);
   const MemoryPlan plan = plan_memory(layers, arch, options);
   ProgramSizes sizes;
   sizes.writable_bytes = plan.writable_bytes;

@@ -4,6 +4,7 @@
 
 #include "core/checked_math.h"
 #include "core/printable.h"
+#include "files/scale_sim_config.h"
 #include "files/yaml.h"
 
 namespace qsim {
@@ -22,6 +23,7 @@ std::int64_t number_field(const YamlNode& node, const ArchConfigField& field) {
 }  // namespace
 
 ArchConfig load_arch_config(const std::filesystem::path& path) {
+  if (is_scale_sim_config(path)) return load_scale_sim_config(path).config;
   const YamlNode root = load_yaml(path);
   std::vector<std::string_view> names;
   for (const ArchConfigField& field : arch_config_fields()) names.push_back(field.name);

@@ -1,12 +1,14 @@
 // `qsim compile`: a model lowered to a program, kept as text, with what the compiler chose.
 #include "compiler/compile.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "cli/commands/commands.h"
 #include "cli/session/mapping_option.h"
 #include "cli/session/memory_need.h"
 #include "cli/session/model_source.h"
+#include "cli/session/topology_run.h"
 #include "core/program_text.h"
 #include "report/program_sheet.h"
 
@@ -25,11 +27,49 @@ Model model_of(const Options& options, const ArchConfig& config) {
   return model;
 }
 
+// One program a layer, so no --out. The bytes of DRAM are those of the program that needs most.
+ExitCode compile_topology(Context& context, const TopologySource& source,
+                          const ArchConfig& config) {
+  const Options& options = context.options();
+  require_options_of_several(source, options);
+  const auto known = std::make_shared<KnownMappings>();
+  std::vector<LayerMapping> mappings;
+  std::int64_t commands = 0;
+  std::int64_t dram_bytes = 0;
+  Sheet sheet;
+  for (std::size_t i = 0; i < source.topology.layers.size(); ++i) {
+    Model model = layer_model(source, i, options);
+    require_memory_for(model.name, model.graph, config, options);
+    CompileOptions asked = compile_options(options, config, model.graph);
+    asked.known = known;
+    Compilation compilation(std::move(model.graph), config, asked);
+    for (LayerMapping& mapping : compilation.mappings()) mappings.push_back(std::move(mapping));
+    const Program program = std::move(compilation).program();
+    SheetTable layers = program_sheet(program).tables.front();
+    if (sheet.tables.empty()) sheet.tables.push_back({layers.name, layers.columns, {}});
+    for (auto& row : layers.rows) sheet.tables.front().rows.push_back(std::move(row));
+    commands += static_cast<std::int64_t>(program.command_count());
+    dram_bytes = std::max(dram_bytes, program.dram_bytes());
+  }
+  write_mappings(context, source.name, config, mappings);
+  sheet.schema = "qsim.compile/1";
+  sheet.add("program", source.topology.name);
+  sheet.add("config", config.name);
+  sheet.add("commands", commands);
+  sheet.add("dram_bytes", dram_bytes);
+  context.print(sheet);
+  return ExitCode::kOk;
+}
+
 }  // namespace
 
 ExitCode compile_command(Context& context) {
   const Options& options = context.options();
-  const ArchConfig config = load_config(options);
+  const ArchConfig config = load_config(context);
+  const std::optional<TopologySource> topology = find_topology(options, config);
+  if (topology && topology->topology.layers.size() > 1) {
+    return compile_topology(context, *topology, config);
+  }
   Model model = model_of(options, config);
   const CompileOptions asked = compile_options(options, config, model.graph);
   Compilation compilation(std::move(model.graph), config, asked);

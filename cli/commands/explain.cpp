@@ -117,7 +117,7 @@ Now run_now(Engine& engine, const Model& model, const ArchConfig& config, const 
 
 ExitCode explain_command(Context& context) {
   const Options& options = context.options();
-  const ArchConfig config = load_config(options);
+  const ArchConfig config = load_config(context);
   const Model model = load_model(options, config);
   const std::unique_ptr<Engine> engine = make_engine(kTimeEngine);
   const auto [subject, timing, total_cycles] = run_now(*engine, model, config, options);

@@ -75,7 +75,7 @@ ExitCode export_vectors_command(Context& context) {
   context.make_folder(options.out);
   require_only_vectors(options.out);
   GoldenSelection golden("", "auto", [&](const std::string& line) { context.note(line); });
-  const ArchConfig config = load_config(options);
+  const ArchConfig config = load_config(context);
   const Network network = import_network(context.argv(), options, config, golden);
   const Program program =
       compile(network.graph, config, compile_options(options, config, network.graph));

@@ -3,11 +3,13 @@
 #include "cli/commands/commands.h"
 #include "cli/session/model_source.h"
 #include "cli/session/shipped_files.h"
+#include "cli/session/topology_source.h"
 #include "cli/terminal/output_files.h"
 #include "compiler/verifier/verify.h"
 #include "core/program_text.h"
 #include "files/arch_config_file.h"
 #include "files/files.h"
+#include "files/scale_sim_config.h"
 #include "files/yaml.h"
 #include "report/graph_sheet.h"
 #include "report/program_sheet.h"
@@ -20,6 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* kSchema = "qsim.inspect/1";
 
 bool is_config_file(const fs::path& path) {
+  if (is_scale_sim_config(path)) return true;
   if (path.extension() != ".yaml" && path.extension() != ".yml") return false;
   const YamlNode root = load_yaml(path);
   return root.kind() != YamlNode::Kind::kMap || root.find("layers") == nullptr;
@@ -28,7 +31,7 @@ bool is_config_file(const fs::path& path) {
 bool is_program_file(const fs::path& path) {
   std::error_code error;
   return path.extension() != ".onnx" && path.extension() != ".yaml" && path.extension() != ".yml" &&
-         !fs::is_directory(path, error);
+         !is_scale_sim_config(path) && !is_topology_file(path) && !fs::is_directory(path, error);
 }
 
 Sheet config_sheet(const ArchConfig& config) {
@@ -52,6 +55,24 @@ Sheet model_sheet(const fs::path& path, const Options& options) {
   if (model.sidecar) {
     sheet.add("labels", static_cast<std::int64_t>(model.sidecar->labels.size()));
   }
+  return sheet;
+}
+
+// The layers of a topology as the convolutions that compute them.
+Sheet topology_sheet(const fs::path& path) {
+  const Topology topology = read_topology(path);
+  Sheet sheet;
+  sheet.add("kind", std::string(model_kind_name(ModelKind::kTopology)));
+  sheet.add("name", topology.name);
+  sheet.add("layers", static_cast<std::int64_t>(topology.layers.size()));
+  SheetTable table{"layers", {"layer", "ifmap", "kernel", "strides", "out_channels", "place"}, {}};
+  for (const TopologyLayer& layer : topology.layers) {
+    const Window& w = layer.window;
+    table.rows.push_back({layer.name, shape_text(layer.input.nhwc()),
+                          shape_text({w.kernel_h, w.kernel_w}),
+                          shape_text({w.stride_h, w.stride_w}), layer.out_channels, layer.place});
+  }
+  sheet.tables.push_back(std::move(table));
   return sheet;
 }
 
@@ -108,8 +129,9 @@ ExitCode inspect_command(Context& context) {
     require_not_written(context.options(), path, "the inspected file");
   }
   if (is_program_file(path)) return inspect_program(context, path);
-  Sheet sheet = is_config_file(path) ? config_sheet(load_arch_config(path))
-                                     : model_sheet(path, context.options());
+  Sheet sheet = is_topology_file(path) ? topology_sheet(path)
+                : is_config_file(path) ? config_sheet(load_arch_config(path))
+                                       : model_sheet(path, context.options());
   sheet.schema = kSchema;
   context.print(sheet);
   return ExitCode::kOk;

@@ -10,6 +10,7 @@
 #include "cli/session/run_folder.h"
 #include "cli/session/run_verdict.h"
 #include "cli/session/simulation.h"
+#include "cli/session/topology_run.h"
 #include "compiler/compile.h"
 
 namespace qsim {
@@ -52,7 +53,11 @@ ExitCode run_command(Context& context) {
   make_output_folders(context);
 
   GoldenSelection golden = golden_of(context);
-  const ArchConfig config = load_config(options);
+  const ArchConfig config = load_config(context);
+  const std::optional<TopologySource> topology = find_topology(options, config);
+  if (topology && topology->topology.layers.size() > 1) {
+    return run_topology(context, *topology, config, golden);
+  }
   const std::optional<EnergyTable> energy_table = load_energy_table(options);
   Network network =
       timed(phases.import, [&] { return import_network(context.argv(), options, config, golden); });

@@ -11,6 +11,7 @@
 #include "cli/session/memory_need.h"
 #include "cli/session/model_source.h"
 #include "cli/session/random_layers.h"
+#include "cli/session/topology_run.h"
 #include "cli/session/verification.h"
 #include "compiler/compile.h"
 #include "report/text_table.h"
@@ -137,9 +138,45 @@ void cut(Model& model, const InputSource& source, const Options& options, const 
   require_memory_for(model.name, model.graph, config, options);
 }
 
+// The layers of a topology, each a network of its own.
+Sheet verify_topology(Context& context, Verification& verification, GoldenSelection& golden,
+                      const TopologySource& source, const ArchConfig& config) {
+  const Options& options = context.options();
+  require_options_of_several(source, options);
+  for (const std::string& name : options.engines) {
+    prepare_engine(name, config, settings_of(context));
+  }
+  const auto known = std::make_shared<KnownMappings>();
+  const auto layers = static_cast<std::int64_t>(source.topology.layers.size());
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    const Model model = layer_model(source, index, options);
+    require_memory_for(model.name, model.graph, config, options);
+    CompileOptions asked = compile_options(options, config, model.graph);
+    asked.known = known;
+    const Program program = compile(model.graph, config, asked);
+    std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
+    const std::string& what = source.topology.layers[index].name;
+    const std::vector<Tensor> expected =
+        verification.run_golden(what, model.graph, *model.own_input, backends);
+    verification.check(what, program, *model.own_input, expected, {});
+    context.progress(so_far(i + 1, layers, "layers", verification));
+  }
+  Sheet sheet;
+  sheet.add("model", source.name);
+  sheet.add("config", config.name);
+  sheet.add("layers", layers);
+  add_result(sheet, verification);
+  return sheet;
+}
+
 Sheet verify_model(Context& context, Verification& verification, GoldenSelection& golden) {
   const Options& options = context.options();
-  const ArchConfig config = load_config(options);
+  const ArchConfig config = load_config(context);
+  const std::optional<TopologySource> topology = find_topology(options, config);
+  if (topology && topology->topology.layers.size() > 1) {
+    return verify_topology(context, verification, golden, *topology, config);
+  }
   Model model = load_for_series(options, config);
   if (options.layers.empty()) {
     require_memory_for(model.name, model.graph, config, options);

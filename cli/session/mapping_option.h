@@ -9,8 +9,9 @@
 
 namespace qsim {
 
-// What the options ask of the compiler. Of a network cut by --layers, the file may name layers that
-// are cut off. Throws Error for a file that is not as it should be.
+// What the options ask of the compiler. Of a network cut by --layers, and of a layer of a SCALE-Sim
+// topology, the file may name layers that are not in `graph`. Throws Error for a file that is not
+// as it should be.
 CompileOptions compile_options(const Options& options, const ArchConfig& arch, const Graph& graph);
 
 // Writes the file that --write-mapping names, if there is one.

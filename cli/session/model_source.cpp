@@ -1,12 +1,14 @@
 #include "cli/session/model_source.h"
 
 #include "cli/session/shipped_files.h"
+#include "cli/session/topology_source.h"
 #include "cli/terminal/output_files.h"
 #include "compiler/importer/onnx_importer.h"
 #include "compiler/workload/workload.h"
 #include "files/arch_config_file.h"
 #include "files/energy_table_file.h"
 #include "files/layer_trace.h"
+#include "files/scale_sim_config.h"
 
 namespace qsim {
 namespace {
@@ -66,6 +68,8 @@ std::string_view model_kind_name(ModelKind kind) {
       return "workload";
     case ModelKind::kLayerTrace:
       return "layer trace";
+    case ModelKind::kTopology:
+      return "topology";
   }
   return "?";
 }
@@ -75,10 +79,11 @@ ModelKind model_kind(const fs::path& path) {
   if (fs::is_directory(path, error)) return ModelKind::kLayerTrace;
   if (path.extension() == ".onnx") return ModelKind::kOnnx;
   if (path.extension() == ".yaml" || path.extension() == ".yml") return ModelKind::kWorkload;
-  throw_bad_input(
-      path.string() +
-      ": is not the name of a model; expected an ONNX file (.onnx), a workload (.yaml) or "
-      "a layer-trace folder");
+  if (is_topology_file(path)) return ModelKind::kTopology;
+  throw_bad_input(path.string() +
+                  ": is not the name of a model; expected an ONNX file (.onnx), a workload "
+                  "(.yaml), a SCALE-Sim "
+                  "topology (.csv) or a layer-trace folder");
 }
 
 void set_batch(Graph& graph, std::int64_t batch) {
@@ -90,6 +95,16 @@ ArchConfig load_config(const Options& options) {
   const fs::path path = find_config(options.config);
   require_not_written(options, path, "the configuration");
   return load_arch_config(path);
+}
+
+ArchConfig load_config(Context& context) {
+  const Options& options = context.options();
+  const fs::path path = find_config(options.config);
+  if (!is_scale_sim_config(path)) return load_config(options);
+  require_not_written(options, path, "the configuration");
+  ScaleSimConfig loaded = load_scale_sim_config(path);
+  for (const std::string& note : loaded.notes) context.note(path.string() + ": " + note);
+  return std::move(loaded.config);
 }
 
 std::optional<EnergyTable> load_energy_table(const Options& options) {
@@ -118,6 +133,9 @@ Model load_model_file(const fs::path& path, const std::string& name,
       break;
     case ModelKind::kLayerTrace:
       load_trace(model, batch, options);
+      break;
+    case ModelKind::kTopology:
+      load_only_layer(model, batch, options);
       break;
   }
   return model;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/terminal/context.h"
 #include "cli/terminal/options.h"
 #include "core/arch_config.h"
 #include "core/energy_table.h"
@@ -16,9 +17,10 @@
 
 namespace qsim {
 
-enum class ModelKind : std::uint8_t { kOnnx, kWorkload, kLayerTrace };
+enum class ModelKind : std::uint8_t { kOnnx, kWorkload, kLayerTrace, kTopology };
 
-std::string_view model_kind_name(ModelKind kind);  // "ONNX model", "workload", "layer trace"
+std::string_view model_kind_name(
+    ModelKind kind);  // "ONNX model", "workload", "layer trace", "topology"
 
 // By the file's name; throws Error for one that is none of them.
 ModelKind model_kind(const std::filesystem::path& path);
@@ -29,7 +31,7 @@ struct Model {
   std::filesystem::path path;
   std::shared_ptr<const HeldFile> file;  // an ONNX model's, as it was imported
   Graph graph;
-  std::optional<Tensor> own_input;  // a workload's or trace's
+  std::optional<Tensor> own_input;  // a workload's, a trace's or a topology's layer's
   std::vector<Tensor> recorded;     // a trace's ofmaps, one per graph layer
   std::optional<Sidecar> sidecar;   // an ONNX model's
 };
@@ -39,6 +41,8 @@ void set_batch(Graph& graph, std::int64_t batch);
 
 // The config that --config names. Throws Error.
 ArchConfig load_config(const Options& options);
+// The same, with a note of each size that is not as the file says (files/scale_sim_config.h).
+ArchConfig load_config(Context& context);
 
 // The energy table that --energy names; absent without the option. Throws Error.
 std::optional<EnergyTable> load_energy_table(const Options& options);
@@ -47,7 +51,8 @@ std::optional<EnergyTable> load_energy_table(const Options& options);
 void check_unused_config(const Options& options);
 
 // The model that --model or else the config names, or that of a file. Throws Error, also where an
-// output of the options would replace a file of the model.
+// output of the options would replace a file of the model, and for a topology of several layers
+// (topology_source.h).
 Model load_model(const Options& options, const ArchConfig& config);
 Model load_model_file(const std::filesystem::path& path, const std::string& name,
                       std::optional<std::int64_t> batch, const Options& options);

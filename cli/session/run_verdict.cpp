@@ -36,6 +36,13 @@ void print(const RunReport& report, Context& context) {
 
 }  // namespace
 
+ExitCode finish_report(Context& context, const RunReport& report) {
+  keep_run(context, report, {}, std::nullopt);
+  print(report, context);
+  const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
+  return differs ? ExitCode::kMismatch : ExitCode::kOk;
+}
+
 ExitCode finish_run(Context& context, RunReport& report, const FinishedRun& run) {
   const std::optional<Tensor>& last = run.sink.last();
   report.verify = summary_of(run);

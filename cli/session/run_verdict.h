@@ -25,4 +25,8 @@ struct FinishedRun {
 // otherwise. Throws Error when something cannot be written, and for a trace window after the run.
 ExitCode finish_run(Context& context, RunReport& report, const FinishedRun& run);
 
+// The same of a report that has everything, of networks without one output: writes --out, --json
+// and the tables.
+ExitCode finish_report(Context& context, const RunReport& report);
+
 }  // namespace qsim

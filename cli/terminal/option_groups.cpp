@@ -75,7 +75,8 @@ void add_global_options(CLI::App& app, Options& options) {
 
 void add_model_options(CLI::App& app, Options& options) {
   app.add_option("--model", options.model,
-                 "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
+                 "an ONNX file, a workload YAML, a SCALE-Sim topology, a layer-trace folder, or a "
+                 "shipped name "
                  "(default: the config's)");
   add_batch_option(app, options, "number of pictures at a time");
 }
@@ -207,7 +208,8 @@ void add_backend_option(CLI::App& app, Options& options) {
 
 void add_golden_model_options(CLI::App& app, Options& options) {
   app.add_option("--model", options.model,
-                 "an ONNX file, a workload YAML, a layer-trace folder, or a shipped name "
+                 "an ONNX file, a workload YAML, a SCALE-Sim topology, a layer-trace folder, or a "
+                 "shipped name "
                  "(default: the config's)");
   add_batch_option(app, options, "number of pictures at a time (default: 32)");
   add_backend_option(app, options);

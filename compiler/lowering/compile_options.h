@@ -20,6 +20,9 @@ struct CompileOptions {
   std::vector<LayerMapping> mappings;
   // Of every layer whose mapping the compiler chooses.
   std::optional<Dataflow> dataflow;
+  // Whether the host may lay the taps of the first layer's window side by side as channels; not
+  // where the graph's input is the ofmap of a layer that is not in the graph.
+  bool host_packs_taps = true;
   // Shared by copies of these options, so that a network's layers are searched once.
   std::shared_ptr<KnownMappings> known = std::make_shared<KnownMappings>();
 };
