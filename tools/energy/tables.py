@@ -66,12 +66,15 @@ def sram():
 
 def area():
     """The rows of rtl.md's area table."""
-    print("| config | gates, mm2 | flip-flops, mm2 | SRAM cells, mm2 | sum, mm2 |\n|---|---|---|---|---|")
-    row = re.compile(r"^\| (\w+) \| ([\d,]+) \| [\d,]+ \| ([\d,]+) \| (\d+) KiB \|$", re.M)
-    for name, gates, flops, kib in row.findall((ROOT / "docs/reference/rtl.md").read_text()):
+    print("| config | dataflows | gates, mm2 | flip-flops, mm2 | SRAM cells, mm2 | sum, mm2 |\n|---|---|---|---|---|---|")
+    row = re.compile(r"^\| (\w+) \| (\w[\w ]*) \| ([\d,]+) \| [\d,]+ \| ([\d,]+) \| (\d+) KiB \|$", re.M)
+    rows = row.findall((ROOT / "docs/reference/rtl.md").read_text())
+    if not rows:
+        sys.exit("tables.py: docs/reference/rtl.md has no row of an area table")
+    for name, dataflows, gates, flops, kib in rows:
         parts = (int(gates.replace(",", "")) * NAND2 / 1e6, int(flops.replace(",", "")) * FLIP_FLOP / 1e6,
                  int(kib) * 8192 * SRAM_CELL / 1e6)
-        print(f"| {name} | " + " | ".join(f"{part:.3f}" for part in (*parts, sum(parts))) + " |")
+        print(f"| {name} | {dataflows} | " + " | ".join(f"{part:.3f}" for part in (*parts, sum(parts))) + " |")
 
 
 def main():

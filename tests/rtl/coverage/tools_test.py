@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The tools that judge the tests: the coverage report and its exclusions, and the planting of faults.
+"""The tools that judge the tests: the coverage report and its exclusions, and the planting of faults; and the
+area of what Yosys counts.
 usage: tools_test.py RTL_FOLDER"""
 
 import signal
@@ -181,6 +182,16 @@ class Mutations(unittest.TestCase):
         for name, before, _ in mutate.proofs():
             text = " ".join((RTL / "src" / name).read_text().split())
             self.assertIn(before, text, f"equivalent.md, {name}")
+
+
+class AreaTable(unittest.TestCase):
+    def test_every_row_of_the_page_has_its_area(self):
+        page = (RTL.parent / "docs/reference/rtl.md").read_text()
+        rows = [line.split(" | ")[:2] for line in page.splitlines() if line.endswith(" KiB |")]
+        printed = subprocess.run([sys.executable, RTL.parent / "tools/energy/tables.py", "area"],
+                                 capture_output=True, text=True, check=True).stdout.splitlines()
+        self.assertGreater(len(rows), 0)
+        self.assertEqual([line.split(" | ")[:2] for line in printed[2:]], rows)
 
 
 class Verdicts(unittest.TestCase):
