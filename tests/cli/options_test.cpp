@@ -128,7 +128,7 @@ TEST_F(EveryOption, AModelThatHasNoKnownNameIsRefused) {
   folder_.write("model.txt", "x");
   expect_error(folder_, "run --model ./model.txt", 3,
                "./model.txt: is not the name of a model; expected an ONNX file (.onnx), a workload "
-               "(.yaml) or a layer-trace folder");
+               "(.yaml), a SCALE-Sim topology (.csv) or a layer-trace folder");
 }
 
 TEST_F(EveryOption, AnArrayThatDoesNotFitTheModelSaysWhichDoes) {
