@@ -12,5 +12,7 @@ install(FILES rtl/engine/core_abi.h rtl/engine/verilated_core.cpp
   rtl/engine/verilated_print.h DESTINATION ${CMAKE_INSTALL_DATADIR}/qsim/rtl/engine)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/rtl/ DESTINATION lib/qsim/rtl
   FILES_MATCHING PATTERN "*-plain-*.so" PATTERN "CMakeFiles" EXCLUDE)
+# The chart library of --report, where ./dev has installed it.
+install(FILES ${CMAKE_BINARY_DIR}/charts/vega.js DESTINATION ${CMAKE_INSTALL_DATADIR}/qsim/charts OPTIONAL)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

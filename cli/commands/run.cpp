@@ -7,6 +7,7 @@
 #include "cli/session/model_source.h"
 #include "cli/session/network.h"
 #include "cli/session/ofmap_sink.h"
+#include "cli/session/report_page_option.h"
 #include "cli/session/run_folder.h"
 #include "cli/session/run_verdict.h"
 #include "cli/session/simulation.h"
@@ -51,6 +52,7 @@ ExitCode run_command(Context& context) {
   report.engine = options.engine;
   PhaseSeconds& phases = report.phases;
   make_output_folders(context);
+  require_report_can_be_made(options);
 
   GoldenSelection golden = golden_of(context);
   const ArchConfig config = load_config(context);
@@ -83,7 +85,9 @@ ExitCode run_command(Context& context) {
   report.provenance = network.provenance;
   report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
   write_command_trace(context, program.name, program, result, traced);
-  return finish_run(context, report, {network, compilation.graph(), sink, golden.name(), expected});
+  return finish_run(
+      context, report,
+      {network, compilation.graph(), sink, golden.name(), expected, program, result.times});
 }
 
 }  // namespace qsim

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "cli/host_tensors/classes.h"
+#include "cli/session/report_page_option.h"
 #include "cli/session/rtl_trace_option.h"
 #include "cli/session/run_folder.h"
 #include "report/json_printer.h"
@@ -49,6 +50,7 @@ ExitCode finish_run(Context& context, RunReport& report, const FinishedRun& run)
   if (last) report.top = classes_of(*last, run.network);
   keep_run(context, report, run.network.output, last);
   dump_layers(context, run.graph, run.network.input, run.tensors);
+  write_report(context, report, run.program, run.times);
   print(report, context);
   const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
   if (differs) return ExitCode::kMismatch;

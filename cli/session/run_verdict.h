@@ -18,11 +18,14 @@ struct FinishedRun {
   const OfmapSink& sink;               // every ofmap has been handed over
   std::string golden;                  // "cpu" or "cuda": what `sink` compared with
   const std::vector<Tensor>& tensors;  // for --dump-layers, as `sink` has left them
+  const Program& program;              // for --report
+  const CommandTimes& times;           // the same
 };
 
 // Adds `verify` and `top` to `report`, which has everything else, and writes what the options name:
-// --out, --dump-layers, --json, the tables. kMismatch when a value of an ofmap differs, kOk
-// otherwise. Throws Error when something cannot be written, and for a trace window after the run.
+// --out, --dump-layers, --report, --json, the tables. kMismatch when a value of an ofmap differs,
+// kOk otherwise. Throws Error when something cannot be written, and for a trace window after the
+// run.
 ExitCode finish_run(Context& context, RunReport& report, const FinishedRun& run);
 
 // The same of a report that has everything, of networks without one output: writes --out, --json

@@ -73,7 +73,8 @@ void Context::make_folder(const std::filesystem::path& path) {
 }
 
 void Context::require_outputs() const {
-  for (const std::string& file : {options_.json, options_.program_out, options_.trace}) {
+  for (const std::string& file :
+       {options_.json, options_.program_out, options_.trace, options_.report}) {
     if (!file.empty() && file != "-") interrupt_.require_writable(file);
   }
 }

@@ -24,6 +24,11 @@ void refuse_stdout_as_folder(const std::string& option, const std::string& folde
               ": expected a folder; - is not stdout here, and a folder of that name is ./-");
 }
 
+void refuse_stdout_as_file(const std::string& option, const std::string& file) {
+  if (file != "-") return;
+  usage_error(option + ": expected a file; - is not stdout here, and a file of that name is ./-");
+}
+
 // A number of std::int64_t, as limits are.
 NumberRange range(std::int64_t least, std::int64_t most) {
   return {static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most)};
@@ -144,6 +149,9 @@ void add_run_options(CLI::App& app, Options& options) {
   app.add_option("--energy", options.energy,
                  "also report energy, by a table of energies: a YAML file, or a shipped name")
       ->type_name("FILE|NAME");
+  app.add_option("--report", options.report,
+                 "also write the result as a page of charts and tables, one HTML file")
+      ->type_name("FILE");
 }
 
 void add_verify_options(CLI::App& app, Options& options) {
@@ -294,6 +302,7 @@ void check_together(const Options& options, const CLI::App& app) {
   refuse_stdout_as_folder("--out", options.out);
   refuse_stdout_as_folder("--dump-layers", options.dump_layers);
   check_trace_options(options);
+  refuse_stdout_as_file("--report", options.report);
   if (options.no_data && options.engine == "rtl") {
     usage_error("--no-data does not work with --engine rtl, which always computes the data");
   }

@@ -54,6 +54,7 @@ struct Options {
   std::string out;
   std::string dump_layers;
   std::string energy;  // a table of energies; "" for none
+  std::string report;  // an HTML file; "" for none
 
   // explain
   std::string layer;  // "": the whole network

@@ -31,6 +31,7 @@ std::vector<Output> outputs_of(const Options& options) {
   add("--out", options.program_out);
   add("--trace", options.trace);
   add("--write-mapping", options.write_mapping);
+  add("--report", options.report);
   const bool is_run = options.command == CommandName::kRun;
   const bool is_export = options.command == CommandName::kExportVectors;
   add("--out", options.out, is_run ? is_run_file : is_export ? is_vector_file : is_golden_file);

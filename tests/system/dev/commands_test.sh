@@ -95,7 +95,7 @@ printf '%s\n' '#!/bin/sh' 'exit ${ORT_FAILS:-0}' >"$scratch/repository/tools/ort
 chmod +x "$scratch/repository/tools/ort/install.sh"
 printf '#!/bin/sh\n' >"$scratch/repository/tools/perfetto/install.sh"
 chmod +x "$scratch/repository/tools/perfetto/install.sh"
-for all in data,onnxruntime,nvcc,verilator verilator,nvcc,data,onnxruntime,torch; do
+for all in charts,data,onnxruntime,nvcc,verilator verilator,nvcc,data,onnxruntime,torch; do
   expect "test with QSIM_REQUIRE=$all asks for everything" 0 '^provoked \. build/release$' \
     on_fake_machine env QSIM_REQUIRE="$all" "$dev" test
 done
@@ -111,6 +111,18 @@ if grep -qE 'skipped|tests$' "$scratch/output"; then
   echo "FAILED: test went on without the ONNX Runtime that QSIM_REQUIRE lists"
   failures=$((failures + 1))
 fi
+
+# The chart library: what needs it is skipped where it cannot be had, and never where it is required.
+expect "build without the chart library" 0 '^  not installed: --report says so; everything else works$' \
+  on_fake_machine env CHARTS_FAIL=1 QSIM_REQUIRE= "$dev" build
+expect "and where it is required" 1 'the chart library of --report' \
+  on_fake_machine env CHARTS_FAIL=1 QSIM_REQUIRE=charts "$dev" test
+if grep -qE 'skipped|tests$' "$scratch/output"; then
+  echo "FAILED: test went on without the chart library that QSIM_REQUIRE lists"
+  failures=$((failures + 1))
+fi
+expect "demo needs no chart library" 0 'run: the shipped network' \
+  on_fake_machine env CHARTS_FAIL=1 QSIM_REQUIRE=charts "$dev" demo
 
 # fuzz: a seed says what libFuzzer tries and on which vector path; without one it is drawn and told.
 mkdir -p "$scratch/fuzz/bin"

@@ -1,0 +1,27 @@
+// `--report FILE`: the page of a run (report/html/report_page.h), and the chart library that it
+// needs.
+#pragma once
+
+#include <string>
+
+#include "cli/terminal/context.h"
+#include "core/engine.h"
+#include "report/run_report.h"
+
+namespace qsim {
+
+// The JavaScript that draws a page's charts: charts/vega.js beside the executable, or in share/qsim
+// of an installation. `./dev build` puts it there (tools/charts/install.sh). Throws Error when it
+// is not there, or is not such a library.
+std::string chart_library();
+
+// Before the work: the engine that the options name has times, and the library is there. Does
+// nothing without --report.
+void require_report_can_be_made(const Options& options);
+
+// Writes the page of one run. `report` is complete; `times` are those of `program`. Does nothing
+// without --report.
+void write_report(Context& context, const RunReport& report, const Program& program,
+                  const CommandTimes& times);
+
+}  // namespace qsim
