@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kLoad = static_cast<std::size_t>(Unit::kLoad);
 
-// A command of a run in 32 bits, as StartCauses count them.
+// A command of a run: its number within the unit, and the unit in the low bits.
 using CommandNumber = std::uint64_t;
 CommandNumber number_of(std::size_t unit, std::size_t index) { return index << 2 | unit; }
 
@@ -20,7 +20,8 @@ CommandNumber number_of(std::size_t unit, std::size_t index) { return index << 2
 struct Arrow {
   CommandNumber from = 0;
   CommandNumber to = 0;
-  auto operator<=>(const Arrow&) const = default;
+  // clang-tidy 14 takes the 0 that a defaulted <=> is compared with for a pointer.
+  auto operator<=>(const Arrow&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 class CommandTracer {

@@ -1,8 +1,9 @@
 // Writes a trace that https://ui.perfetto.dev opens: groups of tracks, slices with arguments, flow
 // arrows and counters, as TrackEvents of Perfetto's protobuf format. It knows nothing of
-// accelerators. docs/reference/command_trace.md says which messages and fields it uses.
+// accelerators. docs/reference/command_trace.md says what a trace of commands holds.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
