@@ -50,10 +50,14 @@ void require_report_can_be_made(const Options& options) {
 
 void write_report(Context& context, const RunReport& report, const Program& program,
                   const CommandTimes& times) {
+  if (context.options().report.empty()) return;
+  write_report(context, report, timeline_of(program, times));
+}
+
+void write_report(Context& context, const RunReport& report, const Timeline& timeline) {
   const std::string& path = context.options().report;
   if (path.empty()) return;
   context.progress("writing the report");
-  const Timeline timeline = timeline_of(program, times);
   const PageRun run{.label = report.provenance.model, .report = &report, .timeline = &timeline};
   context.write_file(path, report_page(std::span(&run, 1), chart_library()));
 }

@@ -6,6 +6,7 @@
 
 #include "cli/terminal/context.h"
 #include "core/engine.h"
+#include "report/html/timeline.h"
 #include "report/run_report.h"
 
 namespace qsim {
@@ -23,5 +24,7 @@ void require_report_can_be_made(const Options& options);
 // without --report.
 void write_report(Context& context, const RunReport& report, const Program& program,
                   const CommandTimes& times);
+// The same of a run whose timeline was put together by the caller.
+void write_report(Context& context, const RunReport& report, const Timeline& timeline);
 
 }  // namespace qsim

@@ -6,6 +6,7 @@
 #include "cli/session/memory_need.h"
 #include "cli/session/ofmap_sink.h"
 #include "cli/session/provenance.h"
+#include "cli/session/report_page_option.h"
 #include "cli/session/run_folder.h"
 #include "cli/session/run_verdict.h"
 #include "cli/session/simulation.h"
@@ -49,12 +50,20 @@ class LayerRunner {
     OfmapSink sink(program, expected, options_);
     RunReport part;
     part.engine = options_.engine;
-    add_layers(part, program, simulate_layer(program, *model.own_input, sink, phases));
+    const RunResult result = simulate_layer(program, *model.own_input, sink, phases);
+    add_layers(part, program, result);
+    if (!options_.report.empty()) {
+      append(timeline_, timeline_of(program, result.times),
+             static_cast<std::uint32_t>(sum.layers.size()));
+    }
     add_mappings(part, chosen);
     if (energy_table) add_energy(part, program, *energy_table);
     add_run(sum, part);
     add_comparison(sum, sink);
   }
+
+  // Of the layers that have run, one after the other; empty without --report.
+  const Timeline& timeline() const { return timeline_; }
 
  private:
   std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor& input) {
@@ -92,13 +101,15 @@ class LayerRunner {
   EngineSettings settings_;
   GoldenSelection& golden_;
   std::unique_ptr<Engine> engine_;
+  Timeline timeline_;
   std::shared_ptr<KnownMappings> known_ = std::make_shared<KnownMappings>();
 };
 
 }  // namespace
 
 RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& energy_table,
-                     GoldenSelection& golden, std::vector<LayerMapping>& mappings) {
+                     GoldenSelection& golden, std::vector<LayerMapping>& mappings,
+                     Timeline& timeline) {
   RunReport sum;
   LayerRunner runner(run, golden);
   const std::size_t layers = run.source.topology.layers.size();
@@ -108,6 +119,7 @@ RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& e
     runner.run(i, energy_table, sum, mappings);
   }
   if (energy_table) sum_energy(sum, *energy_table);
+  timeline = runner.timeline();
   return sum;
 }
 
@@ -121,10 +133,13 @@ ExitCode run_topology(Context& context, const TopologySource& source, const Arch
   named.path = source.path;
   const Provenance provenance = provenance_of(context.argv(), options, named, {});
   std::vector<LayerMapping> mappings;
-  RunReport report = run_layers({context, source, config}, energy_table, golden, mappings);
+  Timeline timeline;
+  RunReport report =
+      run_layers({context, source, config}, energy_table, golden, mappings, timeline);
   report.provenance = provenance;
   report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
   write_mappings(context, source.name, config, mappings);
+  write_report(context, report, timeline);
   return finish_report(context, report);
 }
 

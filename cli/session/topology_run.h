@@ -7,6 +7,7 @@
 #include "cli/terminal/context.h"
 #include "compiler/compile.h"
 #include "core/energy_table.h"
+#include "report/html/timeline.h"
 #include "report/run_report.h"
 
 namespace qsim {
@@ -23,7 +24,9 @@ ExitCode run_topology(Context& context, const TopologySource& source, const Arch
                       GoldenSelection& golden);
 
 // Runs every layer on the engine that the options name. The report has everything but provenance.
+// `timeline` becomes that of all layers, with --report.
 RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& energy_table,
-                     GoldenSelection& golden, std::vector<LayerMapping>& mappings);
+                     GoldenSelection& golden, std::vector<LayerMapping>& mappings,
+                     Timeline& timeline);
 
 }  // namespace qsim

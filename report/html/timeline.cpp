@@ -70,6 +70,19 @@ Timeline timeline_of(const Program& program, const CommandTimes& times) {
   return timeline;
 }
 
+void append(Timeline& timeline, const Timeline& next, std::uint32_t layers) {
+  const std::uint64_t start = timeline.cycles;
+  for (std::size_t l = 0; l < kTimelineLanes; ++l) {
+    for (TimelineSpan span : next.lanes[l]) {
+      span.begin += start;
+      span.end += start;
+      span.layer += layers;
+      timeline.lanes[l].push_back(span);
+    }
+  }
+  timeline.cycles += next.cycles;
+}
+
 Timeline joined(const Timeline& timeline, std::uint64_t gap) {
   Timeline result;
   result.cycles = timeline.cycles;

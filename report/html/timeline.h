@@ -42,6 +42,9 @@ struct Timeline {
 // A span a command. `times` are those of a run of `program`.
 Timeline timeline_of(const Program& program, const CommandTimes& times);
 
+// Adds a run that begins when `timeline` ends, and whose layers come after the first `layers`.
+void append(Timeline& timeline, const Timeline& next, std::uint32_t layers);
+
 // Joins neighbours of one layer that are at most `gap` cycles apart.
 Timeline joined(const Timeline& timeline, std::uint64_t gap);
 

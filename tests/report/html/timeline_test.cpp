@@ -116,6 +116,16 @@ TEST(Timeline, LoadsAreInTheLaneOfTheirMemory) {
   EXPECT_EQ(timeline_of(program, result.times).lanes[1], (TimelineLane{{110, 111, 1, 1, 1}}));
 }
 
+TEST(Timeline, AnotherRunBeginsWhereTheLastOneEnds) {
+  Timeline timeline = timeline_of(sample_program(), sample_result().times);
+  append(timeline, timeline_of(sample_program(), sample_result().times), 2);
+  EXPECT_EQ(timeline.cycles, 380U);
+  EXPECT_EQ(
+      timeline.lanes[kExecuteLane],
+      (TimelineLane{
+          {30, 60, 30, 1, 0}, {122, 142, 20, 1, 1}, {220, 250, 30, 1, 2}, {312, 332, 20, 1, 3}}));
+}
+
 TEST(Timeline, JoinsNeighboursOfOneLayerUpToTheGap) {
   Timeline timeline;
   timeline.lanes[0] = {

@@ -30,12 +30,18 @@ layers:
   - {{op: flatten, name: flat}}
   - {{op: fully_connected, name: last, out_features: 7}}
 """
+TOPOLOGY = """Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,
+first, 18, 14, 3, 3, 20, 24, 1,
+second, 9, 9, 3, 3, 4, 40, 2,
+gemm, 30, 50, 1, 50, 1, 10, 1,
+"""
 CHARTS = ("roofline", "cycles", "utilization", "dram", "energy")
 PAGES = {  # name: arguments of qsim
     "vgg8": ["--config", "pe16x16", "run", "--energy", "horowitz-45nm"],
     "vgg16": ["--config", "pe16x16", "run", "--model", "vgg16", "--no-data", "--engine", "recurrence",
               "--energy", "horowitz-45nm"],
     "fc": ["--config", "pe4x4", "run", "--model", "vgg8-cifar10", "--no-data", "--dataflow", "os"],
+    "topology": ["--config", "pe8x8", "run", "--model", "net.csv", "--no-data", "--energy", "horowitz-45nm"],
     "hostile": ["run", "--model", "small.yaml", "--energy", "eyeriss-65nm"],
 }
 
@@ -50,6 +56,7 @@ DATA = re.compile(r'(<script type="application/json" id="page-data">)(.*?)(</scr
 
 def make_pages(qsim, folder):
     (folder / "small.yaml").write_text(SMALL, encoding="utf-8")
+    (folder / "net.csv").write_text(TOPOLOGY, encoding="utf-8")
 
     def make(name, words):
         subprocess.run([qsim, *words, "--quiet", "--report", f"{name}.html", "--json", f"{name}.json"], cwd=folder,
