@@ -1,9 +1,11 @@
 #include "compiler/compile.h"
 
+#include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/lower.h"
 #include "compiler/passes/passes.h"
 #include "compiler/useful_macs.h"
 #include "compiler/verifier/verify.h"
+#include "core/graph_shapes.h"
 #include "core/page_release.h"
 
 namespace qsim {
@@ -14,7 +16,7 @@ std::vector<FusedLayer> fused_layers(const Graph& graph, const ArchConfig& arch,
   validate(graph);
   validate(arch);
   std::vector<FusedLayer> layers = fuse_layers(graph);
-  fold_zero_points(layers);
+  if (has_tensors(graph)) fold_zero_points(layers);
   if (options.host_packs_taps) fold_first_layer_taps(layers, arch);
   return layers;
 }
@@ -65,13 +67,25 @@ std::vector<LayerMapping> Compilation::mappings() const {
   return mappings;
 }
 
+Program Compilation::commands() const { return lower_commands(graph_.name, plan_, arch_); }
+
+std::int64_t Compilation::command_count() const {
+  std::int64_t count = 0;
+  for (const PlannedLayer& planned : plan_.layers) {
+    count += LoopNest(planned.geometry, planned.mapping, arch_).counts().all();
+  }
+  return count;
+}
+
 Program Compilation::program() const& {
+  QSIM_CHECK(has_tensors(graph_), "a program needs the bytes of its weights");
   Program program = lower(graph_.name, plan_, arch_, keep_weights);
   check_result(program, graph_, arch_);
   return program;
 }
 
 Program Compilation::program() && {
+  QSIM_CHECK(has_tensors(graph_), "a program needs the bytes of its weights");
   Program program = lower(graph_.name, plan_, arch_, [this](const SpentWeights& spent) {
     Layer& layer = graph_.layers[static_cast<std::size_t>(spent.layer.weights_layer)];
     release_pages(std::span(weights_of(layer).bytes).subspan(spent.begin, spent.end - spent.begin));
@@ -81,6 +95,11 @@ Program Compilation::program() && {
   layers_.clear();
   plan_ = {};
   return program;
+}
+
+void check_tensors(const Graph& graph) {
+  std::vector<FusedLayer> layers = fuse_layers(graph);
+  fold_zero_points(layers);
 }
 
 }  // namespace qsim

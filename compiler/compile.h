@@ -23,6 +23,7 @@ Program compile(const Graph& graph, const ArchConfig& arch, const CompileOptions
 // (docs/adr/0007-the-compilation-owns-the-graph.md).
 class Compilation {
  public:
+  // Of a graph without tensors (core/graph_shapes.h), commands() alone works.
   // Step 1: the passes, the tiling, the memory plan. Throws as compile().
   Compilation(Graph graph, const ArchConfig& arch, const CompileOptions& options = {});
   Compilation(const Compilation&) = delete;
@@ -37,6 +38,13 @@ class Compilation {
   // Of each program layer, in order; empty after `program() &&`.
   std::vector<LayerMapping> mappings() const;
 
+  // The program without weights and parameters: all that its times, DRAM bytes and energy depend
+  // on. Throws Error (exit code 4) for commands that do not fit 256 bits. The verifier does not see
+  // it: program() makes the same commands.
+  Program commands() const;
+  // How many they are.
+  std::int64_t command_count() const;
+
   // Step 2. Throws Error (exit code 4) for commands that do not fit 256 bits. The second form frees
   // each part of the graph's weights as soon as that part is packed, so the weights are in memory
   // once; the first form keeps the graph.
@@ -49,5 +57,9 @@ class Compilation {
   std::vector<FusedLayer> layers_;  // point into graph_
   MemoryPlan plan_;                 // points into layers_
 };
+
+// Throws Error (exit code 4), naming the layer, where compile() refuses the graph's weights and
+// biases for their values, whatever the accelerator.
+void check_tensors(const Graph& graph);
 
 }  // namespace qsim

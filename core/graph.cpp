@@ -1,8 +1,7 @@
-#include "core/graph.h"
-
 #include <set>
 
 #include "core/checked_math.h"
+#include "core/graph_shapes.h"
 #include "core/limits.h"
 #include "core/printable.h"
 
@@ -40,9 +39,9 @@ void check_tensor(const Layer& layer, const Tensor& tensor, const char* what, DT
                     shape_text(tensor.shape) + "; expected " + std::string(dtype_name(dtype)) +
                     " " + shape_text(shape));
   }
-  QSIM_CHECK(
-      tensor.bytes.size() == static_cast<std::size_t>(tensor.elems()) * dtype_bytes(tensor.dtype),
-      layer.name + ": " + what + " is not as long as its shape says");
+  const std::size_t bytes = static_cast<std::size_t>(tensor.elems()) * dtype_bytes(tensor.dtype);
+  QSIM_CHECK(tensor.bytes.empty() || tensor.bytes.size() == bytes,
+             layer.name + ": " + what + " is not as long as its shape says");
 }
 
 void check_requantization(const Layer& layer, const Requantization& requantization) {
@@ -202,6 +201,7 @@ void validate(const Graph& graph) {
                  layer.operation);
     });
   }
+  has_tensors(graph);  // all or none
 }
 
 }  // namespace qsim

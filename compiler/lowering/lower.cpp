@@ -80,8 +80,7 @@ class ProgramSink final : public CommandSink {
 
 }  // namespace
 
-Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig& arch,
-              const OnSpentWeights& on_spent) {
+Program lower_commands(const std::string& name, const MemoryPlan& plan, const ArchConfig& arch) {
   Program program;
   program.name = name;
   program.arch = arch;
@@ -92,11 +91,19 @@ Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig&
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     const PlannedLayer& planned = plan.layers[i];
     program.layers.push_back(program_layer(planned, arch));
-    program.segments.push_back(pack_weights(planned, arch, on_spent));
-    program.segments.push_back(pack_params(planned, arch));
     ProgramSink sink(program, planned, i);
     const Boundary boundary = {.waits = i > 0, .announces = i + 1 < plan.layers.size()};
     Schedule(planned, planned.mapping, arch, boundary, sink).run();
+  }
+  return program;
+}
+
+Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig& arch,
+              const OnSpentWeights& on_spent) {
+  Program program = lower_commands(name, plan, arch);
+  for (const PlannedLayer& planned : plan.layers) {
+    program.segments.push_back(pack_weights(planned, arch, on_spent));
+    program.segments.push_back(pack_params(planned, arch));
   }
   return program;
 }

@@ -1,4 +1,4 @@
-// From a memory plan to a Program: constants and schedule.
+// From a memory plan to a Program: schedule and constants.
 #pragma once
 
 #include <string>
@@ -9,8 +9,12 @@
 
 namespace qsim {
 
-// Throws Error (exit code 4) naming the layer when a command does not fit its 256 bits. `on_spent`
-// may free the weights that it is given.
+// The program without its segments, which are weights and parameters: all commands are there.
+// Throws Error (exit code 4) naming the layer when a command does not fit its 256 bits.
+Program lower_commands(const std::string& name, const MemoryPlan& plan, const ArchConfig& arch);
+
+// The whole program. Throws Error (exit code 4) naming the layer when a command does not fit its
+// 256 bits. `on_spent` may free the weights that it is given.
 Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig& arch,
               const OnSpentWeights& on_spent);
 

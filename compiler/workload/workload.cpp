@@ -2,21 +2,26 @@
 
 #include "compiler/workload/synthetic_tensors.h"
 #include "compiler/workload/workload_shapes.h"
+#include "core/graph_shapes.h"
 #include "core/printable.h"
 
 namespace qsim {
 namespace {
 
+// Whether tensors are drawn, or have their shapes alone.
+enum class Tensors : std::uint8_t { kDrawn, kShapes };
+
 // Appends one layer after another to a graph, and follows the distribution of the values.
 class WorkloadBuilder {
  public:
-  explicit WorkloadBuilder(const WorkloadSpec& spec)
-      : random_(spec.seed), values_(triangular(spec.input)) {
+  WorkloadBuilder(const WorkloadSpec& spec, Tensors tensors)
+      : tensors_(tensors), random_(spec.seed), values_(triangular(spec.input)) {
     workload_.graph.name = spec.name;
     workload_.graph.input = spec.input;
+    last_ = spec.input;
+    if (tensors == Tensors::kShapes) return;
     Random input_random(random_.next());  // so that the batch does not change the weights
     workload_.input = synthetic_input(spec.input, input_random);
-    last_ = spec.input;
   }
 
   void add(const LayerSpec& spec, const LayerShapes& shapes) {
@@ -26,7 +31,9 @@ class WorkloadBuilder {
       case LayerKind::kFullyConnected:
         return add_fully_connected(spec, shapes);
       case LayerKind::kMaxPool:
-        values_ = largest(values_, spec.window.kernel_h * spec.window.kernel_w);
+        if (tensors_ == Tensors::kDrawn) {
+          values_ = largest(values_, spec.window.kernel_h * spec.window.kernel_w);
+        }
         return append(spec, MaxPool{spec.window}, shapes.output);
       case LayerKind::kRelu:
         return add_relu(spec, spec.name);
@@ -62,7 +69,19 @@ class WorkloadBuilder {
     return target;
   }
 
+  // What drawn tensors would decide is as it is by default: times do not depend on it.
+  LayerParameters shapes_alone(const LayerSpec& spec, const LayerShapes& shapes) const {
+    return {shape_alone(DType::kInt8, shapes.weights),
+            shape_alone(DType::kInt32, {shapes.weights[0]}),
+            {.rounding = spec.rounding,
+             .shifts = {0},
+             .lo = shapes.output.min(),
+             .hi = shapes.output.max()},
+            values_};
+  }
+
   LayerParameters parameters(const LayerSpec& spec, const LayerShapes& shapes, double inside) {
+    if (tensors_ == Tensors::kShapes) return shapes_alone(spec, shapes);
     Random random(random_.next());  // a layer's tensors do not depend on the others' sizes
     try {
       return synthetic_parameters(shapes.weights, {values_, last_.zero_point, inside},
@@ -94,24 +113,26 @@ class WorkloadBuilder {
   }
 
   void add_relu(const LayerSpec& spec, const std::string& name) {
-    values_ = rectified(values_, last_.zero_point);
+    if (tensors_ == Tensors::kDrawn) values_ = rectified(values_, last_.zero_point);
     append(spec, name, Relu{}, last_);
   }
 
+  Tensors tensors_;
   Workload workload_;
   Random random_;
   Value last_;           // what the next layer reads
   Distribution values_;  // and its predicted values
 };
 
-}  // namespace
-
-Workload load_workload(const std::filesystem::path& path, std::optional<std::int64_t> batch) {
+// With the file's name in every error.
+Workload load(const std::filesystem::path& path, std::optional<std::int64_t> batch,
+              Tensors tensors) {
   WorkloadSpec spec = read_workload_file(path);
   if (batch) spec.input.shape.batch = *batch;
   try {
-    const std::vector<LayerShapes> shapes = workload_shapes(spec, path.string());
-    WorkloadBuilder builder(spec);
+    const std::vector<LayerShapes> shapes = workload_shapes(spec);
+    if (tensors == Tensors::kDrawn) require_memory_for_tensors(spec, shapes, path.string());
+    WorkloadBuilder builder(spec, tensors);
     for (std::size_t i = 0; i < shapes.size(); ++i) builder.add(spec.layers[i], shapes[i]);
     return builder.take();
   } catch (const Error& error) {
@@ -119,6 +140,16 @@ Workload load_workload(const std::filesystem::path& path, std::optional<std::int
     if (message.starts_with(printable(path.string()))) throw;
     throw Error(error.code(), path.string() + ": " + message);
   }
+}
+
+}  // namespace
+
+Workload load_workload(const std::filesystem::path& path, std::optional<std::int64_t> batch) {
+  return load(path, batch, Tensors::kDrawn);
+}
+
+Graph load_workload_shapes(const std::filesystem::path& path, std::optional<std::int64_t> batch) {
+  return load(path, batch, Tensors::kShapes).graph;
 }
 
 }  // namespace qsim

@@ -21,4 +21,9 @@ struct Workload {
 // Error with file:line:column for a malformed file or a shape that does not work out.
 Workload load_workload(const std::filesystem::path& path, std::optional<std::int64_t> batch = {});
 
+// The graph alone, without tensors (core/graph_shapes.h): of any size at once. Throws as
+// load_workload(), but for what only drawn tensors show.
+Graph load_workload_shapes(const std::filesystem::path& path,
+                           std::optional<std::int64_t> batch = {});
+
 }  // namespace qsim

@@ -80,25 +80,29 @@ LayerShapes shapes_of(const LayerSpec& spec, const Value& input) {
 
 // A bias, of 4 bytes, for each output channel's weights.
 std::int64_t parameter_bytes(const Shape& weights) {
-  if (weights.empty()) return 0;
-  const std::int64_t count = element_count(weights);
-  check_synthetic_elems(count, "weights");
-  return count + 4 * weights[0];
+  return weights.empty() ? 0 : element_count(weights) + 4 * weights[0];
 }
 
 }  // namespace
 
-std::vector<LayerShapes> workload_shapes(const WorkloadSpec& spec, const std::string& source) {
-  const std::int64_t input = element_count(spec.input.shape.nhwc());
-  check_synthetic_elems(input, "input elements");
-  std::int64_t bytes = checked_mul(kSyntheticInputCopies, input);
+std::vector<LayerShapes> workload_shapes(const WorkloadSpec& spec) {
+  check_synthetic_elems(element_count(spec.input.shape.nhwc()), "input elements");
   std::vector<LayerShapes> layers;
   for (const LayerSpec& layer : spec.layers) {
     layers.push_back(shapes_of(layer, layers.empty() ? spec.input : layers.back().output));
-    bytes = checked_add(bytes, parameter_bytes(layers.back().weights));
+    const Shape& weights = layers.back().weights;
+    if (!weights.empty()) check_synthetic_elems(element_count(weights), "weights");
+  }
+  return layers;
+}
+
+void require_memory_for_tensors(const WorkloadSpec& spec, const std::vector<LayerShapes>& layers,
+                                const std::string& source) {
+  std::int64_t bytes = checked_mul(kSyntheticInputCopies, element_count(spec.input.shape.nhwc()));
+  for (const LayerShapes& layer : layers) {
+    bytes = checked_add(bytes, parameter_bytes(layer.weights));
   }
   require_memory(bytes, source);
-  return layers;
 }
 
 }  // namespace qsim

@@ -13,8 +13,12 @@ struct LayerShapes {
   Shape weights;  // [Cout, kernel_h, kernel_w, Cin] or [Cout, Cin]; empty for other layers
 };
 
-// One entry a layer of `spec`. Throws Error: with file:line:column for a shape that does not work
-// out or a zero point beyond its dtype; naming `source` where memory for the tensors is not there.
-std::vector<LayerShapes> workload_shapes(const WorkloadSpec& spec, const std::string& source);
+// One entry a layer of `spec`. Throws Error with file:line:column for a shape that does not work
+// out or a zero point beyond its dtype, and for tensors that are too large.
+std::vector<LayerShapes> workload_shapes(const WorkloadSpec& spec);
+
+// Throws Error naming `source` where memory for the tensors of these layers is not there.
+void require_memory_for_tensors(const WorkloadSpec& spec, const std::vector<LayerShapes>& layers,
+                                const std::string& source);
 
 }  // namespace qsim
