@@ -18,6 +18,11 @@ CASES = {
     "vgg16/no_data": ["--model", "vgg16", "--no-data"],
     "vgg16/recurrence": ["--model", "vgg16", "--no-data", "--engine", "recurrence"],
     "vgg16/verified": ["--model", "vgg16"],
+    "vgg8-cifar10/profile_all_dataflows": ["profile", "--dataflow", "all"],
+    "vgg16/profile_all_dataflows": ["profile", "--model", "vgg16", "--dataflow", "all"],
+    "vgg16/profile_100_configs": ["profile", "--model", "vgg16", "--dataflow", "ws",
+                                  "--set", "array_rows=8,16,32,64", "--set", "array_cols=8,16,32,64,128",
+                                  "--set", "bus_bytes=8,16,32,64,128"],
 }
 
 

@@ -69,6 +69,22 @@ void append_derived(std::ostringstream& out) {
   row("bytes of a parameter slot", "5 * array_cols", d.param_block_bytes());
 }
 
+constexpr std::string_view kWhyPowers = R"(
+## Why sizes are powers of two
+
+An array of 12 x 14 PEs cannot be configured: the next power of two is the nearest that can. Three rules, which the RTL
+and every model share, hold for powers of two alone:
+
+- **Beats.** A beat moves min(bus_bytes, bytes of a word) bytes, so that a word is a whole number of beats or a beat of
+  one word. The DRAM port says the size of a beat as a power of two (`size`, as AXI's AxSIZE), and counts beats by a shift
+  (`rtl/src/qsim_burst_walker.sv`). A word of 12 bytes has no such beat on a bus of more than 4 bytes.
+- **Blocks of channels.** The ofmap is stored in words of `array_cols` channels, and the next layer loads it in words of
+  `array_rows` channels. A DRAM block has max(array_rows, array_cols) channels, which is a whole number of both. For 12 x
+  14 it would be 84, the least common multiple: a layer of 14 channels would move six times its bytes.
+- **Words of weights.** A word has max(array_rows, array_cols) bytes: a row or column of a fold, or several, found by a
+  shift of the address (`rtl/src/qsim_weight_sequencer.sv`). With 12 x 14 a row would begin inside a word.
+)";
+
 }  // namespace
 
 std::string config_page() {
@@ -77,6 +93,7 @@ std::string config_page() {
   for (const ArchConfigField& field : arch_config_fields()) append_field(out, field);
   out << kDerivedIntroduction;
   append_derived(out);
+  out << kWhyPowers;
   return out.str();
 }
 
