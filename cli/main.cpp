@@ -30,6 +30,10 @@ ExitCode run(Context& context) {
       return verify_command(context);
     case CommandName::kExplain:
       return explain_command(context);
+    case CommandName::kProfile:
+      return profile_command(context);
+    case CommandName::kCompare:
+      return compare_command(context);
     case CommandName::kCompile:
       return compile_command(context);
     case CommandName::kInspect:

@@ -1,26 +1,9 @@
 #include "report/layers_csv.h"
 
-#include <cstdio>
-
-#include "core/printable.h"
+#include "report/csv_text.h"
 
 namespace qsim {
 namespace {
-
-// A name on one line, quoted where CSV wants it.
-std::string csv_field(const std::string& name) {
-  const std::string text = printable(name);
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
-}
-
-std::string exact(double value) {
-  char buffer[320];  // any double
-  std::snprintf(buffer, sizeof buffer, "%.6f", value);
-  return buffer;
-}
 
 constexpr std::array<std::string_view, kLoadMemories> kDestinations = {"activations", "weights",
                                                                        "parameters"};
@@ -40,7 +23,7 @@ std::string timing_cells(const LayerTiming& timing) {
   std::string cells;
   const auto add = [&](std::uint64_t cycles) { cells += "," + std::to_string(cycles); };
   for (const Stall& stall : timing.stalls) add(stall.cycles);
-  cells += "," + std::string(timing.limited_by.name) + "," + exact(timing.limiter_busy);
+  cells += "," + std::string(timing.limited_by.name) + "," + csv_number(timing.limiter_busy);
   for (const std::uint64_t cycles : timing.busy.units) add(cycles);
   for (const std::uint64_t cycles : timing.busy.loads) add(cycles);
   for (const std::uint64_t cycles : timing.critical_path) add(cycles);
@@ -55,8 +38,9 @@ std::string energy_titles() {
 }
 
 std::string energy_cells(const Energy& energy) {
-  std::string cells = "," + exact(energy.total());
-  for (const std::optional<double>& part : energy.parts) cells += "," + (part ? exact(*part) : "");
+  std::string cells = "," + csv_number(energy.total());
+  for (const std::optional<double>& part : energy.parts)
+    cells += "," + (part ? csv_number(*part) : "");
   return cells;
 }
 
@@ -73,7 +57,7 @@ std::string layers_csv(const RunReport& report) {
     csv += csv_field(layer.name) + "," + csv_field(layer.operation) + "," + layer.dataflow + "," +
            csv_field(layer.mapping) + "," + std::to_string(layer.macs) + ",";
     if (layer.timing) {
-      csv += std::to_string(layer.timing->cycles) + "," + exact(layer.timing->utilization);
+      csv += std::to_string(layer.timing->cycles) + "," + csv_number(layer.timing->utilization);
     } else {
       csv += ",";
     }

@@ -3,6 +3,7 @@
 #include "cli/session/command_trace.h"
 #include "cli/session/engines.h"
 #include "cli/session/golden_backend.h"
+#include "cli/session/limit_option.h"
 #include "cli/session/mapping_option.h"
 #include "cli/session/model_source.h"
 #include "cli/session/network.h"
@@ -54,11 +55,12 @@ ExitCode run_command(Context& context) {
   make_output_folders(context);
   require_report_can_be_made(options);
 
+  const Limits limits = load_limits(options);
   GoldenSelection golden = golden_of(context);
   const ArchConfig config = load_config(context);
   const std::optional<TopologySource> topology = find_topology(options, config);
   if (topology && topology->topology.layers.size() > 1) {
-    return run_topology(context, *topology, config, golden);
+    return run_topology(context, *topology, config, golden, limits);
   }
   const std::optional<EnergyTable> energy_table = load_energy_table(options);
   Network network =
@@ -85,9 +87,11 @@ ExitCode run_command(Context& context) {
   report.provenance = network.provenance;
   report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
   write_command_trace(context, program.name, program, result, traced);
-  return finish_run(
+  const ExitCode code = finish_run(
       context, report,
       {network, compilation.graph(), sink, golden.name(), expected, program, result.times});
+  if (code == ExitCode::kOk) require_limits(limits, report);
+  return code;
 }
 
 }  // namespace qsim

@@ -64,6 +64,12 @@ std::string file_hash(const fs::path& path) {
   return hash.text();
 }
 
+std::string text_hash(std::string_view text) {
+  Fnv1a hash;
+  hash.add(text);
+  return hash.text();
+}
+
 std::string file_hash(const HeldFile& file) {
   Fnv1a hash;
   std::vector<char> piece(kPieceBytes);

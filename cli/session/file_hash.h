@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "files/held_file.h"
 
@@ -14,5 +15,8 @@ std::string file_hash(const std::filesystem::path& path);
 
 // Of what was read of it. Throws Error when it was written to since.
 std::string file_hash(const HeldFile& file);
+
+// Of a text.
+std::string text_hash(std::string_view text);
 
 }  // namespace qsim

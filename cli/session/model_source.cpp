@@ -97,8 +97,9 @@ ArchConfig load_config(const Options& options) {
   return load_arch_config(path);
 }
 
-ArchConfig load_config(Context& context) {
-  const Options& options = context.options();
+ArchConfig load_config(Context& context) { return load_config(context, context.options()); }
+
+ArchConfig load_config(Context& context, const Options& options) {
   const fs::path path = find_config(options.config);
   if (!is_scale_sim_config(path)) return load_config(options);
   require_not_written(options, path, "the configuration");

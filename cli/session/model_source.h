@@ -43,6 +43,8 @@ void set_batch(Graph& graph, std::int64_t batch);
 ArchConfig load_config(const Options& options);
 // The same, with a note of each size that is not as the file says (files/scale_sim_config.h).
 ArchConfig load_config(Context& context);
+// The same of other options than those of the command.
+ArchConfig load_config(Context& context, const Options& options);
 
 // The energy table that --energy names; absent without the option. Throws Error.
 std::optional<EnergyTable> load_energy_table(const Options& options);

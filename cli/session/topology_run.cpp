@@ -124,7 +124,7 @@ RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& e
 }
 
 ExitCode run_topology(Context& context, const TopologySource& source, const ArchConfig& config,
-                      GoldenSelection& golden) {
+                      GoldenSelection& golden, const Limits& limits) {
   const Options& options = context.options();
   require_options_of_several(source, options);
   const std::optional<EnergyTable> energy_table = load_energy_table(options);
@@ -140,7 +140,9 @@ ExitCode run_topology(Context& context, const TopologySource& source, const Arch
   report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
   write_mappings(context, source.name, config, mappings);
   write_report(context, report, timeline);
-  return finish_report(context, report);
+  const ExitCode code = finish_report(context, report);
+  if (code == ExitCode::kOk) require_limits(limits, report);
+  return code;
 }
 
 }  // namespace qsim

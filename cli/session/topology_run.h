@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/session/golden_backend.h"
+#include "cli/session/limit_option.h"
 #include "cli/session/topology_source.h"
 #include "cli/terminal/context.h"
 #include "compiler/compile.h"
@@ -21,7 +22,7 @@ struct TopologyRun {
 
 // `qsim run` of a topology of several layers.
 ExitCode run_topology(Context& context, const TopologySource& source, const ArchConfig& config,
-                      GoldenSelection& golden);
+                      GoldenSelection& golden, const Limits& limits);
 
 // Runs every layer on the engine that the options name. The report has everything but provenance.
 // `timeline` becomes that of all layers, with --report.

@@ -9,12 +9,16 @@
 namespace qsim {
 namespace {
 
-constexpr std::array<CommandRow, 10> kCommands = {{
+constexpr std::array<CommandRow, 12> kCommands = {{
     {CommandName::kRun, "run", "simulate a model on an input and compare it with golden"},
     {CommandName::kVerify, "verify",
      "compare engines with golden, layer by layer and byte by byte"},
     {CommandName::kExplain, "explain",
      "say what limits a layer, and what doubling each resource gains"},
+    {CommandName::kProfile, "profile",
+     "compare dataflows, configurations and models in time, and say which is best and why"},
+    {CommandName::kCompare, "compare",
+     "say what changed between two results of run or profile, and why"},
     {CommandName::kCompile, "compile", "translate a model to a program and write it as text"},
     {CommandName::kInspect, "inspect",
      "show what a program, model, workload, trace or config contains"},

@@ -25,7 +25,7 @@ void write_stdout(const std::string& text) {
 Context::~Context() { interrupt_.remove_empty_folders(); }
 
 void Context::print(const std::string& text) {
-  if (options_.json == "-") return;
+  if (options_.json == "-" || options_.csv == "-") return;
   // A program's text has hundreds of megabytes; it is not copied where nothing is to be escaped.
   const bool is_printable = unprintable_at(text, "\n") == std::string::npos;
   if (is_printable) return write_stdout(text);
@@ -37,6 +37,14 @@ void Context::print_json(const std::string& json) {
     write_stdout(json);
   } else if (!options_.json.empty()) {
     write_file(options_.json, json);
+  }
+}
+
+void Context::print_csv(const std::string& csv) {
+  if (options_.csv == "-") {
+    write_stdout(csv);
+  } else if (!options_.csv.empty()) {
+    write_file(options_.csv, csv);
   }
 }
 
@@ -74,7 +82,7 @@ void Context::make_folder(const std::filesystem::path& path) {
 
 void Context::require_outputs() const {
   for (const std::string& file :
-       {options_.json, options_.program_out, options_.trace, options_.report}) {
+       {options_.json, options_.program_out, options_.trace, options_.report, options_.csv}) {
     if (!file.empty() && file != "-") interrupt_.require_writable(file);
   }
 }

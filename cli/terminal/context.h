@@ -25,11 +25,13 @@ class Context {
   const Options& options() const { return options_; }
   const std::vector<std::string>& argv() const { return argv_; }
 
-  // Text for people on stdout; dropped when `--json -` has stdout. What a line cannot show is
-  // escaped (core/printable.h); the words of a name are the caller's to keep on one line.
+  // Text for people on stdout; dropped when `--json -` or `--csv -` has stdout. What a line cannot
+  // show is escaped (core/printable.h); the words of a name are the caller's to keep on one line.
   void print(const std::string& text);
   // The `--json` document to its file or to stdout; does nothing without --json.
   void print_json(const std::string& json);
+  // The table of --csv to its file or to stdout; does nothing without --csv.
+  void print_csv(const std::string& csv);
   // Both, of a sheet; the file first, so that it is there when nobody reads stdout to its end.
   void print(const Sheet& sheet);
   // A line on stderr, unless --quiet; nothing in the first second, so that short runs stay silent,
@@ -43,6 +45,8 @@ class Context {
   std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path,
                                               FileReplacement::Writer writer);
   void keep_file(FileReplacement& file);
+  // A file that grows while the command works: an interrupt's line names it.
+  void count_as_kept(const std::filesystem::path& path) { interrupt_.count_as_kept(path); }
   // A folder that the options name for output: tried before the work, so that one that cannot be
   // made, or that another process writes into, is an error before a long run and not after it.
   void make_folder(const std::filesystem::path& path);

@@ -154,6 +154,12 @@ void InterruptWatch::remove_temporaries() {
   for (const std::filesystem::path& file : temporaries_) remove_temporary(file);
 }
 
+void InterruptWatch::count_as_kept(const std::filesystem::path& path) {
+  const std::lock_guard lock(mutex_);
+  ++kept_;
+  last_kept_ = path.string();
+}
+
 void InterruptWatch::set_progress(std::string text) {
   const std::lock_guard lock(mutex_);
   progress_ = std::move(text);

@@ -45,6 +45,8 @@ class InterruptWatch {
   bool make_folder(const std::filesystem::path& path);
   // Removes those that it made, and their parents that it made, where they are still empty.
   void remove_empty_folders();
+  // A file that grows while the program works, and that an interrupt leaves as it is.
+  void count_as_kept(const std::filesystem::path& path);
   // What to add to the interrupt's line: "120 of 2,000 layers, 0 mismatches so far".
   void set_progress(std::string text);
 

@@ -1,12 +1,13 @@
 #include "cli/terminal/option_groups.h"
 
-#include <algorithm>
 #include <set>
 
 #include <CLI/CLI.hpp>
 
 #include "cli/build_info.h"
 #include "cli/terminal/number_option.h"
+#include "cli/terminal/one_of.h"
+#include "cli/terminal/profile_options.h"
 #include "cli/terminal/trace_options.h"
 #include "core/error.h"
 #include "core/limits.h"
@@ -50,17 +51,6 @@ void add_seed_option(CLI::App& app, Options& options, const std::string& descrip
       ->default_str(std::to_string(options.seed));
 }
 
-// One of these words, or of the words between commas.
-CLI::Validator one_of(const std::vector<std::string>& words) {
-  std::string names;
-  for (const std::string& word : words) names += (names.empty() ? "" : ", ") + word;
-  const auto error = [words, names](const std::string& found) -> std::string {
-    if (std::find(words.begin(), words.end(), found) != words.end()) return "";
-    return "found '" + found + "'; allowed: " + names;
-  };
-  return {error, "{" + CLI::detail::join(words) + "}"};
-}
-
 std::string golden_error(const std::string& text) {
   for (const char* allowed : {"auto", "cpu", "cuda", "cpu,cuda", "cuda,cpu"}) {
     if (text == allowed) return "";
@@ -69,9 +59,13 @@ std::string golden_error(const std::string& text) {
 }
 
 void add_global_options(CLI::App& app, Options& options) {
-  app.add_option("--config", options.config, "accelerator: a YAML file, or a shipped name")
-      ->type_name("FILE|NAME")
-      ->capture_default_str();
+  if (options.command == CommandName::kProfile) {
+    add_configs_option(app, options);
+  } else {
+    app.add_option("--config", options.config, "accelerator: a YAML file, or a shipped name")
+        ->type_name("FILE|NAME")
+        ->capture_default_str();
+  }
   app.add_option("--json", options.json, "also write the result as JSON; - is stdout")
       ->type_name("FILE|-");
   app.add_flag("--quiet", options.quiet, "write no progress and no notes to stderr");
@@ -152,6 +146,7 @@ void add_run_options(CLI::App& app, Options& options) {
   app.add_option("--report", options.report,
                  "also write the result as a page of charts and tables, one HTML file")
       ->type_name("FILE");
+  add_fail_if_option(app, options);
 }
 
 void add_verify_options(CLI::App& app, Options& options) {
@@ -258,6 +253,10 @@ void add_options(CLI::App& app, Options& options) {
       return add_verify_options(app, options);
     case CommandName::kExplain:
       return add_explain_options(app, options);
+    case CommandName::kProfile:
+      return add_profile_options(app, options);
+    case CommandName::kCompare:
+      return add_compare_options(app, options);
     case CommandName::kCompile:
       return add_compile_options(app, options);
     case CommandName::kInspect:
@@ -299,6 +298,7 @@ void check_together(const Options& options, const CLI::App& app) {
   if (options.all_configs && options.config_given) {
     usage_error("--all-configs takes every shipped configuration; leave out --config");
   }
+  check_profile_options(options, app);
   refuse_stdout_as_folder("--out", options.out);
   refuse_stdout_as_folder("--dump-layers", options.dump_layers);
   check_trace_options(options);

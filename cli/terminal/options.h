@@ -15,6 +15,8 @@ enum class CommandName : std::uint8_t {
   kRun,
   kVerify,
   kExplain,
+  kProfile,
+  kCompare,
   kCompile,
   kInspect,
   kExportVectors,
@@ -58,6 +60,20 @@ struct Options {
 
   // explain
   std::string layer;  // "": the whole network
+
+  // profile; run also fail_if
+  std::vector<std::string> models;  // empty: the configuration's
+  std::vector<std::string> configs = {kDefaultConfig};
+  std::vector<std::string> dataflows = {"all"};  // short or long names, or "all"
+  std::vector<std::string> set;                  // "array_rows=8,16"
+  std::vector<std::string> fail_if;              // conditions
+  std::string csv;                               // a file, "-" for stdout, "" for none
+  std::string csv_columns = "qsim";
+  std::string resume;                // a file; "" for none
+  std::optional<std::int64_t> jobs;  // absent: as many as processors
+
+  // compare
+  std::vector<std::string> results;  // two files
 
   // verify
   std::vector<std::string> engines = {"interpreter", "systemc"};

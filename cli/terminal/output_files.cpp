@@ -32,6 +32,8 @@ std::vector<Output> outputs_of(const Options& options) {
   add("--trace", options.trace);
   add("--write-mapping", options.write_mapping);
   add("--report", options.report);
+  add("--csv", options.csv);
+  add("--resume", options.resume);
   const bool is_run = options.command == CommandName::kRun;
   const bool is_export = options.command == CommandName::kExportVectors;
   add("--out", options.out, is_run ? is_run_file : is_export ? is_vector_file : is_golden_file);

@@ -1,0 +1,81 @@
+// `qsim profile`: models on configurations with dataflows, in time alone; which is best and why.
+#include "cli/build_info.h"
+#include "cli/commands/commands.h"
+#include "cli/session/file_hash.h"
+#include "cli/session/limit_option.h"
+#include "cli/session/profile_run.h"
+#include "cli/session/shipped_files.h"
+#include "report/profile_csv.h"
+
+namespace qsim {
+namespace {
+
+ProfileColumns columns_of(const Options& options) {
+  if (options.csv_columns == "scalesim-compute") return ProfileColumns::kScaleSimCompute;
+  if (options.csv_columns == "scalesim-bandwidth") return ProfileColumns::kScaleSimBandwidth;
+  if (options.csv_columns == "scalesim-access") return ProfileColumns::kScaleSimAccess;
+  return ProfileColumns::kQsim;
+}
+
+// With a hash of each file in the profile's provenance.
+std::vector<ArchConfig> load_configs(Context& context, Profile& profile) {
+  const Options& options = context.options();
+  std::vector<ArchConfig> configs;
+  for (const std::string& name : options.configs) {
+    Options one = options;
+    one.config = name;
+    configs.push_back(load_config(context, one));
+    profile.configs.emplace_back(name, file_hash(find_config(name)));
+  }
+  return configs;
+}
+
+std::vector<ModelShapes> load_models(const Options& options, const ArchConfig& config,
+                                     Profile& profile) {
+  std::vector<ModelShapes> models;
+  const bool is_given = !options.models.empty();
+  const std::vector<std::string> names =
+      is_given ? options.models : std::vector<std::string>{config.model};
+  const std::string kind = is_given ? "model" : "config '" + config.name + "': model";
+  for (const std::string& name : names) {
+    models.push_back(load_shapes(name, kind, options, config));
+    profile.models.emplace_back(name, models.back().hash);
+  }
+  return models;
+}
+
+// Where no point ran, the first one's error is that of the command.
+void require_one_that_ran(const Profile& profile) {
+  for (const NetworkResult& point : profile.points) {
+    if (point.ran()) return;
+  }
+  const NetworkResult& first = profile.points.front();
+  throw_unsupported("none of " + std::to_string(profile.points.size()) +
+                    " points can run; the first: " + full_label(first) + ": " + first.error);
+}
+
+}  // namespace
+
+ExitCode profile_command(Context& context) {
+  const Options& options = context.options();
+  Profile profile;
+  profile.version = build_version();
+  profile.commit = build_commit();
+  profile.argv = context.argv();
+  const std::vector<FieldValues> fields = field_values(options.set);
+  const Limits limits = load_limits(options);
+  const std::vector<ArchConfig> configs = load_configs(context, profile);
+  const std::vector<ModelShapes> models = load_models(options, configs.front(), profile);
+  const std::vector<ProfilePoint> points =
+      profile_points(models.size(), configs, fields, asked_dataflows(options));
+  profile.points = run_points(context, models, points);
+  choose_winners(profile);
+  context.print_csv(profile_csv(profile, columns_of(options)));
+  context.print_json(profile_json(profile));
+  context.print(profile_text(profile));
+  require_one_that_ran(profile);
+  require_limits(limits.conditions, profile.points, limits.base);
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim

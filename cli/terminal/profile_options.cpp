@@ -1,0 +1,103 @@
+#include "cli/terminal/profile_options.h"
+
+#include "cli/terminal/number_option.h"
+#include "cli/terminal/one_of.h"
+#include "core/error.h"
+#include "core/limits.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::int64_t kMaxJobs = 1024;  // each is a thread with memory of its own
+
+// An option that is given once for each value, or once with commas between the values.
+CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                      const std::string& description) {
+  return app.add_option(name, values, description)->delimiter(',')->allow_extra_args(false);
+}
+
+// One that is given once for each value, whose commas belong to it.
+CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                          const std::string& description) {
+  return app.add_option(name, values, description)->allow_extra_args(false);
+}
+
+void add_count(CLI::App& app, const std::string& name, std::int64_t most,
+               std::optional<std::int64_t>& count, const std::string& description) {
+  const auto set = [&count](std::uint64_t value) { count = static_cast<std::int64_t>(value); };
+  add_number(app, name, {1, static_cast<std::uint64_t>(most)}, set, description);
+}
+
+void add_output_options(CLI::App& app, Options& options) {
+  app.add_option("--csv", options.csv, "also write the layers as a table; - is stdout")
+      ->type_name("FILE|-");
+  app.add_option("--csv-columns", options.csv_columns, "the columns of --csv")
+      ->check(one_of({"qsim", "scalesim-compute", "scalesim-bandwidth", "scalesim-access"}))
+      ->capture_default_str();
+  add_fail_if_option(app, options);
+  app.add_option("--resume", options.resume,
+                 "keep finished points in this file, and take from it those that are there")
+      ->type_name("FILE");
+  add_count(app, "--jobs", kMaxJobs, options.jobs,
+            "points at a time (default: the number of processors)");
+}
+
+}  // namespace
+
+void add_configs_option(CLI::App& app, Options& options) {
+  add_list(app, "--config", options.configs, "accelerators: YAML files, or shipped names")
+      ->type_name("FILE|NAME,...")
+      ->default_str(kDefaultConfig);
+}
+
+void add_fail_if_option(CLI::App& app, Options& options) {
+  add_repeated(app, "--fail-if", options.fail_if,
+               "end with exit code 6 if this is true: 'cycles > 1.01 * base.json'; may be given "
+               "several times")
+      ->type_name("CONDITION");
+}
+
+void add_profile_options(CLI::App& app, Options& options) {
+  add_list(app, "--model", options.models,
+           "ONNX files, workload YAMLs, layer-trace folders, or shipped names (default: the "
+           "config's)")
+      ->type_name("FILE|DIR|NAME,...");
+  add_count(app, "--batch", kMaxBatch, options.batch, "number of pictures at a time");
+  add_list(app, "--dataflow", options.dataflows, "the dataflows of the layers: all, or some")
+      ->check(one_of(
+          {"all", "ws", "os", "is", "weight_stationary", "output_stationary", "input_stationary"}))
+      ->default_str("all");
+  add_repeated(app, "--set", options.set,
+               "give a field of the config these values in turn; of several such options, every "
+               "combination runs")
+      ->type_name("FIELD=N,N,...");
+  app.add_option("--energy", options.energy,
+                 "also report energy, by a table of energies: a YAML file, or a shipped name")
+      ->type_name("FILE|NAME");
+  add_output_options(app, options);
+}
+
+void add_compare_options(CLI::App& app, Options& options) {
+  app.add_option("results", options.results, "two files that --json of run or profile wrote")
+      ->type_name("FILE FILE")
+      ->expected(2)
+      ->required();
+}
+
+void check_profile_options(const Options& options, const CLI::App& app) {
+  if (!options.fail_if.empty() && options.engine == "interpreter") {
+    throw Error(ExitCode::kUsage,
+                "--fail-if needs times, which --engine interpreter does not have; take another "
+                "engine");
+  }
+  if (options.command != CommandName::kProfile) return;
+  if (options.json == "-" && options.csv == "-") {
+    throw Error(ExitCode::kUsage,
+                "--json - and --csv - cannot both write to stdout; give one of them a file");
+  }
+  if (app.count("--csv-columns") > 0 && options.csv.empty()) {
+    throw Error(ExitCode::kUsage, "--csv-columns needs --csv");
+  }
+}
+
+}  // namespace qsim

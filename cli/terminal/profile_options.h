@@ -1,0 +1,20 @@
+// The options of `qsim profile` and `qsim compare`, and --fail-if, which `run` has too.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/terminal/options.h"
+
+namespace qsim {
+
+// --config of `profile`, which takes several.
+void add_configs_option(CLI::App& app, Options& options);
+void add_fail_if_option(CLI::App& app, Options& options);
+void add_profile_options(CLI::App& app, Options& options);
+void add_compare_options(CLI::App& app, Options& options);
+
+// Throws Error (exit code 2) for options of `profile` that exclude each other, and for --fail-if of
+// a run without times.
+void check_profile_options(const Options& options, const CLI::App& app);
+
+}  // namespace qsim

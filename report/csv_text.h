@@ -1,0 +1,14 @@
+// Cells of CSV files (RFC 4180).
+#pragma once
+
+#include <string>
+
+namespace qsim {
+
+// A name on one line, quoted where CSV wants it.
+std::string csv_field(const std::string& name);
+
+// With six decimal places.
+std::string csv_number(double value);
+
+}  // namespace qsim

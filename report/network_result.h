@@ -1,0 +1,71 @@
+// What a network costs on one accelerator with one dataflow: a point of `qsim profile`, and what
+// `qsim compare` and --fail-if read of the JSON of a run or profile. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/operand_accesses.h"
+#include "report/run_report.h"
+
+namespace qsim {
+
+// A layer, or the total, whose name is "total". The fields are those of a run's JSON.
+struct ResultLayer {
+  std::string name;
+  std::string operation;
+  std::string dataflow;  // of the total: that of all layers, or "mixed"
+  std::string mapping;   // "" for a total
+  std::uint64_t macs = 0;
+  std::uint64_t cycles = 0;
+  double utilization = 0;
+  std::uint64_t dram_read_bytes = 0;
+  std::uint64_t dram_write_bytes = 0;
+  std::uint64_t stream_cycles = 0;
+  std::uint64_t start_cycles = 0;
+  std::uint64_t edge_lane_pe_cycles = 0;
+  std::string limited_by;
+  double limiter_busy = 0;
+  std::optional<double> energy;             // absent where no energy was asked for
+  std::optional<OperandAccesses> accesses;  // of a layer of a profile; absent for a total
+
+  std::uint64_t dram_bytes() const { return dram_read_bytes + dram_write_bytes; }
+};
+
+// A field of the configuration that `--set` gave, with its value.
+using FieldValue = std::pair<std::string, std::int64_t>;
+
+struct NetworkResult {
+  std::string model;
+  std::string config;           // its name, as its file has it
+  std::vector<FieldValue> set;  // in the order of the options; of a run none
+  std::string dataflow;         // that was asked for: "ws", "os", "is"; of a run "mixed" too
+  std::string error;            // why it cannot run, "" if it can; the rest is then empty
+  std::int64_t pes = 0;         // of the array
+  std::vector<ResultLayer> layers;
+  ResultLayer total;
+
+  bool ran() const { return error.empty(); }
+};
+
+// "pe16x16, array_rows 32, os": all but the model.
+std::string point_label(const NetworkResult& result);
+// "vgg16 on pe16x16, array_rows 32, os"
+std::string full_label(const NetworkResult& result);
+// Whether both are of the same model, configuration, set fields and dataflow.
+bool same_point(const NetworkResult& a, const NetworkResult& b);
+
+// "ws" for "weight_stationary", and so on; any other word as it is.
+std::string short_dataflow(const std::string& name);
+// The dataflow of all layers that have one; "mixed" where they differ.
+std::string common_dataflow(const std::vector<ResultLayer>& layers);
+
+// What `report` says, which has times; `accesses` are those of its layers, or none. The result's
+// names are left as they are.
+void fill_result(NetworkResult& result, const RunReport& report,
+                 const std::vector<OperandAccesses>& accesses);
+
+}  // namespace qsim

@@ -1,0 +1,300 @@
+// `qsim profile`: the costs of a run, for every point that the options ask for.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/random.h"
+#include "tests/cli/run_qsim.h"
+
+namespace qsim {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kSmall = R"(name: small
+seed: 11
+input: {shape: [1, 12, 10, 20], dtype: int8}
+layers:
+  - {op: conv2d, name: first, out_channels: 40, kernel: 3, pad: 1}
+  - {op: max_pool, name: pool, kernel: 2}
+  - {op: conv2d, name: wide, out_channels: 70, kernel: 1}
+)";
+
+Json json_of(const TestFolder& folder, const std::string& arguments) {
+  const Outcome outcome = run_qsim(folder, arguments + " --json - --quiet");
+  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  return Json::parse(outcome.out);
+}
+
+// Every number that both have; the profile's names are those of the run.
+void expect_same_costs(const Json& point, const Json& run) {
+  const auto expect_same = [](const Json& of_point, const Json& of_run) {
+    for (const auto& [name, value] : of_point.items()) {
+      if (!of_run.contains(name) || name == "dataflow") continue;
+      EXPECT_EQ(value, of_run[name]) << name;
+    }
+    for (const char* name : {"macs", "cycles", "utilization", "dram_read_bytes", "dram_write_bytes",
+                             "stream_cycles", "start_cycles", "limited_by", "limiter_busy"}) {
+      EXPECT_TRUE(of_point.contains(name) && of_run.contains(name)) << name;
+    }
+  };
+  expect_same(point["total"], run["total"]);
+  ASSERT_EQ(point["layers"].size(), run["layers"].size());
+  for (std::size_t i = 0; i < point["layers"].size(); ++i) {
+    expect_same(point["layers"][i], run["layers"][i]);
+    EXPECT_EQ(point["layers"][i]["dataflow"], run["layers"][i]["dataflow"]);
+    EXPECT_EQ(point["layers"][i]["name"], run["layers"][i]["name"]);
+    EXPECT_EQ(point["layers"][i]["mapping"], run["layers"][i]["mapping"]);
+  }
+}
+
+void expect_costs_of_runs(const TestFolder& folder, const Json& profile,
+                          const std::string& options = "") {
+  for (const Json& point : profile["points"]) {
+    const std::string what = point["model"].get<std::string>() + " on " +
+                             point["config"].get<std::string>() + ", " +
+                             point["dataflow"].get<std::string>();
+    SCOPED_TRACE(what);
+    if (!point["error"].is_null()) continue;
+    const Json run =
+        json_of(folder, "run --no-data --model " + point["model"].get<std::string>() +
+                            " --config " + point["config"].get<std::string>() + " --dataflow " +
+                            point["dataflow"].get<std::string>() + options);
+    expect_same_costs(point, run);
+  }
+}
+
+TEST(Profile, CostsAreThoseOfARunOfEveryShippedConfig) {
+  const TestFolder folder;
+  const Json profile =
+      json_of(folder,
+              "profile --model vgg8-cifar10 --config pe4x4,pe8x8,pe16x16,pe16x32 --config pe32x32 "
+              "--config tpu128x128 --energy eyeriss-65nm");
+  EXPECT_EQ(profile["schema"], "qsim.profile/1");
+  ASSERT_EQ(profile["points"].size(), 18u);
+  expect_costs_of_runs(folder, profile, " --energy eyeriss-65nm");
+}
+
+TEST(Profile, CostsAreThoseOfARunOfEveryShippedWorkload) {
+  const TestFolder folder;
+  const Json profile =
+      json_of(folder,
+              "profile --model vgg8,vgg16,alexnet,conv1x1,conv3x3,conv_odd,fc,fc_batch16,"
+              "maxpool_alone,relu_alone --dataflow os,weight_stationary");
+  ASSERT_EQ(profile["points"].size(), 20u);
+  EXPECT_EQ(profile["points"][1]["dataflow"], "ws");
+  expect_costs_of_runs(folder, profile);
+}
+
+// A chain of convolutions and pools of random sizes.
+std::string random_network(Random& random) {
+  const auto drawn = [&random](std::int64_t low, std::int64_t high) {
+    return std::to_string(random.uniform(low, high));
+  };
+  std::string text = "name: random\nseed: " + drawn(1, 1000) + "\ninput: {shape: [" + drawn(1, 2) +
+                     ", " + drawn(9, 30) + ", " + drawn(9, 30) + ", " + drawn(1, 40) +
+                     "], dtype: int8}\nlayers:\n";
+  for (std::int64_t i = random.uniform(1, 3); i > 0; --i) {
+    text += "  - {op: conv2d, name: c" + std::to_string(i) + ", out_channels: " + drawn(1, 90) +
+            ", kernel: " + (random.chance(0.5) ? "3" : "1") + ", pad: 1, stride: " + drawn(1, 2) +
+            "}\n";
+    if (random.chance(0.3)) {
+      text += "  - {op: max_pool, name: p" + std::to_string(i) + ", kernel: 2, stride: 1}\n";
+    }
+  }
+  return text;
+}
+
+std::string random_config(Random& random) {
+  const auto power = [&random](int low, int high) {
+    return std::to_string(std::int64_t{1} << random.uniform(low, high));
+  };
+  return "array_rows: " + power(2, 5) + "\narray_cols: " + power(2, 5) +
+         "\nbus_bytes: " + power(2, 6) + "\nact_scratchpad_kib: " + power(4, 9) +
+         "\nweight_scratchpad_kib: " + power(4, 8) + "\naccumulator_kib: " + power(3, 8) +
+         "\ndram_latency_cycles: " + std::to_string(random.uniform(1, 300)) + "\n";
+}
+
+TEST(Profile, CostsAreThoseOfARunOfRandomNetworksOnRandomConfigs) {
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const TestFolder folder;
+    folder.write("n.yaml", random_network(random));
+    folder.write("c.yaml", random_config(random));
+    Json profile = json_of(folder, "profile --model n.yaml --config c.yaml");
+    for (Json& point : profile["points"]) {
+      EXPECT_EQ(point["config"], "c");
+      point["config"] = "c.yaml";
+    }
+    expect_costs_of_runs(folder, profile);
+  }
+}
+
+TEST(Profile, CostsAreThoseOfARunOfScaleSimsFiles) {
+  const TestFolder folder;
+  folder.write(
+      "net.csv",
+      "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num "
+      "Filter, Strides,\nfirst, 18, 14, 3, 3, 20, 24, 1,\nsecond, 9, 9, 3, 3, 4, 40, 2,\n");
+  folder.write("mine.cfg",
+               "[general]\nrun_name = mine\n[architecture_presets]\nArrayHeight: 8\nArrayWidth: "
+               "8\nIfmapSramSzkB: 32\nFilterSramSzkB: 8\nOfmapSramSzkB: 4\nDataflow: "
+               "is\nBandwidth: 8\n[run_presets]\nInterfaceBandwidth: USER\n");
+  Json profile =
+      json_of(folder, "profile --model net.csv --config mine.cfg --energy eyeriss-65nm --batch 2");
+  ASSERT_EQ(profile["points"].size(), 3u);
+  for (Json& point : profile["points"]) {
+    EXPECT_EQ(point["layers"].size(), 2u);
+    point["config"] = "mine.cfg";
+  }
+  expect_costs_of_runs(folder, profile, " --energy eyeriss-65nm --batch 2");
+}
+
+TEST(Profile, EveryCombinationOfTheListsIsAPoint) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const Json profile =
+      json_of(folder,
+              "profile --model n.yaml --set array_rows=8,16 --set bus_bytes=4,8,16 --dataflow ws "
+              "--batch 2");
+  ASSERT_EQ(profile["points"].size(), 6u);
+  std::size_t at = 0;
+  for (const int rows : {8, 16}) {
+    for (const int bus : {4, 8, 16}) {
+      const Json& point = profile["points"][at++];
+      EXPECT_EQ(point["set"], Json({{"array_rows", rows}, {"bus_bytes", bus}}));
+      folder.write("c.yaml", "array_rows: " + std::to_string(rows) +
+                                 "\nbus_bytes: " + std::to_string(bus) + "\n");
+      expect_same_costs(point,
+                        json_of(folder, "run --no-data --model n.yaml --config c.yaml --batch 2"));
+    }
+  }
+}
+
+TEST(Profile, AConfigurationThatCannotRunIsARowWithItsReason) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const Outcome outcome =
+      run_qsim(folder, "profile --model n.yaml --set array_rows=12,16 --dataflow ws --json p.json");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\ndoes not run\n  n.yaml on pe16x16, array_rows 12, ws: config "
+                             "'pe16x16': array_rows is 12; allowed: a power of two from 4 to 256"),
+            std::string::npos)
+      << outcome.out;
+  const Json profile = Json::parse(read_file(folder / "p.json"));
+  EXPECT_EQ(profile["points"][0]["error"],
+            "config 'pe16x16': array_rows is 12; allowed: a power of two from 4 to 256");
+  EXPECT_TRUE(profile["points"][1]["error"].is_null());
+  EXPECT_EQ(profile["winners"][0]["point"], 1);
+}
+
+TEST(Profile, WhereNothingCanRunTheFirstReasonIsTheError) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const Outcome outcome = run_qsim(folder, "profile --model n.yaml --set array_rows=12 --quiet");
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_EQ(outcome.err.rfind("qsim: error: none of 3 points can run; the first: n.yaml on "
+                              "pe16x16, array_rows 12, ws: config 'pe16x16': array_rows is 12",
+                              0),
+            0u)
+      << outcome.err;
+}
+
+TEST(Profile, TheResultDoesNotDependOnTheNumberOfJobs) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const std::string arguments = "profile --model n.yaml --set bus_bytes=4,8,16,32 --jobs ";
+  Json one = json_of(folder, arguments + "1");
+  Json many = json_of(folder, arguments + "7");
+  one["provenance"].erase("argv");
+  many["provenance"].erase("argv");
+  EXPECT_EQ(one, many);
+}
+
+TEST(Profile, AModelWhoseValuesTheCompilerRefusesIsRefused) {
+  const TestFolder folder;
+  folder.write("n.yaml", std::string(kSmall).replace(std::string(kSmall).find("kernel: 1}"), 10,
+                                                     "kernel: 1, rounding: half_away}"));
+  const Outcome outcome = run_qsim(folder, "profile --model n.yaml --quiet");
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_NE(outcome.err.find("rounding mode half_away; the accelerator has"), std::string::npos)
+      << outcome.err;
+}
+
+TEST(Profile, CsvGoesToAFileOrToStdout) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const Outcome table = run_qsim(folder, "profile --model n.yaml --csv p.csv");
+  EXPECT_NE(table.out.find("winner for n.yaml"), std::string::npos) << table.out;
+  const Outcome csv = run_qsim(folder, "profile --model n.yaml --csv -");
+  EXPECT_EQ(csv.exit_code, 0) << csv.err;
+  EXPECT_EQ(csv.out, read_file(folder / "p.csv"));
+  EXPECT_EQ(csv.out.rfind("model,config,asked_dataflow,layer,", 0), 0u) << csv.out;
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 1 + 3 * 3);
+}
+
+TEST(Profile, CsvInScaleSimsColumnsAddsUpToTheRun) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const std::string arguments = "profile --model n.yaml --dataflow is --csv p.csv --csv-columns ";
+  const Json profile = json_of(folder, arguments + "scalesim-access");
+  const std::string text = read_file(folder / "p.csv");
+  EXPECT_EQ(text.rfind("LayerID, SRAM IFMAP Start Cycle, ", 0), 0u) << text;
+  std::uint64_t written = 0;
+  for (const Json& layer : profile["points"][0]["layers"]) {
+    const Json& accesses = layer["accesses"];
+    EXPECT_LT(accesses["dram_ofmap"]["last_cycle"], layer["cycles"]);
+    written += accesses["dram_ofmap"]["elems"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(written, profile["points"][0]["total"]["dram_write_bytes"]);
+  for (const char* columns : {"scalesim-compute", "scalesim-bandwidth"}) {
+    json_of(folder, arguments + columns);
+    EXPECT_EQ(read_file(folder / "p.csv").rfind("LayerID, ", 0), 0u);
+  }
+}
+
+TEST(Profile, OptionsThatMakeNoSenseAreRefused) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const std::string begin = "profile --model n.yaml ";
+  const std::string fields =
+      "Fields: array_rows, array_cols, act_scratchpad_kib, weight_scratchpad_kib, "
+      "accumulator_kib, output_scratchpad_kib, act_slots, weight_slots, bus_bytes, "
+      "dram_latency_cycles, burst_beats, outstanding_bursts, clock_mhz";
+  expect_error(folder, begin + "--set array_row=8", 2,
+               "--set 'array_row=8': no field 'array_row'; did you mean 'array_rows'? " + fields);
+  expect_error(folder, begin + "--set model=8", 2, "--set 'model=8': no field 'model' " + fields);
+  expect_error(folder, begin + "--set array_rows", 2,
+               "--set 'array_rows': expected FIELD=VALUE or FIELD=VALUE,VALUE,...");
+  expect_error(folder, begin + "--set array_rows=8,x", 2,
+               "--set 'array_rows=8,x': found 'x'; allowed: whole numbers in decimal digits, with "
+               "commas between them");
+  expect_error(folder, begin + "--set array_rows=8,", 2, "found ''; allowed: whole numbers");
+  expect_error(folder, begin + "--set array_rows=8,8", 2,
+               "--set 'array_rows=8,8': has 8 twice; name each value once");
+  expect_error(folder, begin + "--set array_rows=8 --set array_rows=16", 2,
+               "--set 'array_rows=16': the field is set twice; give one list of values");
+  expect_error(folder, begin + "--dataflow ws,xs", 2, "--dataflow: found 'xs'; allowed: all, ");
+  expect_error(folder, begin + "--jobs 0", 2, "--jobs: found '0'; allowed: 1 to 1024");
+  expect_error(folder, begin + "--csv-columns scalesim", 2,
+               "--csv-columns: found 'scalesim'; allowed: qsim, scalesim-compute");
+  expect_error(folder, begin + "--csv-columns qsim", 2, "--csv-columns needs --csv");
+  expect_error(folder, begin + "--csv - --json -", 2,
+               "--json - and --csv - cannot both write to stdout; give one of them a file");
+  expect_error(folder, begin + "--csv a --json a", 2, "--json and --csv would both write 'a'");
+  expect_error(folder, begin + "--csv n.yaml", 2, "--csv would overwrite");
+  expect_error(folder, begin + "--csv no/p.csv", 3, "no/p.csv");
+  expect_error(folder, begin + "--config no", 3, "no");
+  expect_error(folder, begin + "--energy no", 3, "no");
+  expect_error(folder, begin + "--batch 0", 2, "--batch: found '0'");
+  expect_error(folder, "profile --model no", 3, "no");
+  std::string values = "1";
+  for (int i = 2; i <= 400; ++i) values += "," + std::to_string(i);
+  expect_error(folder,
+               begin + "--set dram_latency_cycles=" + values + " --set burst_beats=" + values, 2,
+               "these options make more than 100000 points; give fewer values");
+}
+
+}  // namespace
+}  // namespace qsim
