@@ -25,7 +25,8 @@ const ArchConfigField& field_named(const std::string& name, const std::string& t
   }
   const std::string near(nearest_name(name, names));
   refuse_set(text, "no field '" + echoed(name) + "'" +
-                   (near.empty() ? "" : "; did you mean '" + near + "'?") + " Fields: " + list);
+                       (near.empty() ? "." : "; did you mean '" + near + "'?") +
+                       " Fields: " + list);
 }
 
 std::vector<std::int64_t> values_of(const std::string& list, const std::string& text) {
@@ -36,8 +37,8 @@ std::vector<std::int64_t> values_of(const std::string& list, const std::string& 
     const std::optional<std::uint64_t> value = decimal_number(word);
     if (!value || *value > INT64_MAX) {
       refuse_set(text, "found '" + echoed(word) +
-                       "'; allowed: whole numbers in decimal digits, with "
-                       "commas between them");
+                           "'; allowed: whole numbers in decimal digits, with "
+                           "commas between them");
     }
     values.push_back(static_cast<std::int64_t>(*value));
     if (std::count(values.begin(), values.end(), values.back()) > 1) {
@@ -59,7 +60,8 @@ std::vector<FieldValues> field_values(const std::vector<std::string>& texts) {
     }
     const ArchConfigField& field = field_named(text.substr(0, equals), text);
     for (const FieldValues& other : fields) {
-      if (other.field == &field) refuse_set(text, "the field is set twice; give one list of values");
+      if (other.field == &field)
+        refuse_set(text, "the field is set twice; give one list of values");
     }
     fields.push_back({&field, values_of(text.substr(equals + 1), text)});
   }

@@ -115,7 +115,7 @@ TEST_F(LimitsTest, CompareSaysWhatChanged) {
 
 TEST_F(LimitsTest, CompareTakesTwoFilesOfResults) {
   make_base("profile");
-  EXPECT_EQ(run_qsim(folder_, "compare base.json base.json --config pe8x8").exit_code, 0);
+  EXPECT_EQ(run_qsim(folder_, "compare base.json base.json --config pe8x8 --quiet").exit_code, 0);
   expect_error(folder_, "compare base.json", 2, "qsim compare");
   expect_error(folder_, "compare base.json n.yaml", 3, "n.yaml: is not JSON");
   expect_error(folder_, "compare base.json no.json", 3, "no.json: cannot be read: no such file");

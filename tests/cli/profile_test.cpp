@@ -264,7 +264,7 @@ TEST(Profile, OptionsThatMakeNoSenseAreRefused) {
       "dram_latency_cycles, burst_beats, outstanding_bursts, clock_mhz";
   expect_error(folder, begin + "--set array_row=8", 2,
                "--set 'array_row=8': no field 'array_row'; did you mean 'array_rows'? " + fields);
-  expect_error(folder, begin + "--set model=8", 2, "--set 'model=8': no field 'model' " + fields);
+  expect_error(folder, begin + "--set model=8", 2, "--set 'model=8': no field 'model'. " + fields);
   expect_error(folder, begin + "--set array_rows", 2,
                "--set 'array_rows': expected FIELD=VALUE or FIELD=VALUE,VALUE,...");
   expect_error(folder, begin + "--set array_rows=8,x", 2,
