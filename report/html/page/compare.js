@@ -8,7 +8,7 @@ function measures(runs) {
   const all = {
     cycles: [TERMS.cycles[0], (run) => run.run.total.cycles, count],
     dram: ["DRAM bytes", (run) => bytesOf(run.run.total), bytesText],
-    energy: [TERMS.energy[0], (run) => (sameTable ? run.run.total.energy : null), (value) => energyText(value, unit)],
+    energy: [TERMS.energy[0] + " in " + unit, (run) => (sameTable ? run.run.total.energy : null), (value) => energyText(value, unit)],
     area: ["Area in mm2", (run) => run.area_mm2, (value) => value.toPrecision(3)],
     pes: [TERMS.pes[0], pesOf, count],
     sram: [TERMS.sram[0] + " in KiB", sramKibOf, kibText],
@@ -59,7 +59,7 @@ function winnersList(runs, all) {
     const least = Math.min(...runs.map(value));
     const winners = runs.filter((run) => value(run) === least);
     const more = winners.length > 3 ? ` and ${winners.length - 3} more` : "";
-    return element("li", {}, `Least ${label.toLowerCase().replace("dram", "DRAM")}: ${winners.slice(0, 3).map((run) => run.label).join("; ")}${more} (${text(least)})`);
+    return element("li", {}, `Least ${/^[A-Z][a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label}: ${winners.slice(0, 3).map((run) => run.label).join("; ")}${more} (${text(least)})`);
   });
   return element("ul", {}, ...best);
 }

@@ -112,7 +112,7 @@ class Browser:
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not self.value(expression):
             if time.monotonic() > deadline:
-                raise RuntimeError(f"never true: {expression}")
+                raise AssertionError(f"never true: {expression}")
             time.sleep(0.05)
 
     def size(self, width, height=900, mobile=False):

@@ -41,6 +41,7 @@ PAGES = {  # name: arguments of qsim
     "vgg16": ["--config", "pe16x16", "run", "--model", "vgg16", "--no-data", "--engine", "recurrence",
               "--energy", "horowitz-45nm"],
     "fc": ["--config", "pe4x4", "run", "--model", "vgg8-cifar10", "--no-data", "--dataflow", "os"],
+    "joined": ["--config", "pe4x4", "run", "--model", "vgg16", "--batch", "3", "--no-data", "--engine", "recurrence"],
     "topology": ["--config", "pe8x8", "run", "--model", "net.csv", "--no-data", "--energy", "horowitz-45nm"],
     "hostile": ["run", "--model", "small.yaml", "--energy", "eyeriss-65nm"],
 }
@@ -285,7 +286,7 @@ class Pages(unittest.TestCase):
         self.assertIn("no room for the layers", page.value("document.getElementById('run').innerText"))
         self.assertEqual(page.value("document.querySelectorAll('#run svg').length"), 0)
         page.size(375, mobile=True)
-        self.assertLessEqual(page.value("document.documentElement.scrollWidth"), 375)
+        page.wait_for("document.documentElement.scrollWidth <= 375")
         self.assertEqual(page.value("document.querySelectorAll('img').length"), 0)
         self.no_complaint(page, "several")
 
