@@ -2,7 +2,7 @@
 // qsim_systolic_array asks for, said as distances in cycles of the clock from the events that cause it;
 // so the clock enable never stops a flag on its way. What is assumed of the execute unit: a fold's
 // words come in R cycles without a gap, and the dataflow changes on an empty array.
-localparam int unsigned Quiet = 2 * Rows + Cols + 4;  // the execute unit waits longer than this
+localparam int unsigned Quiet = 2 * Rows + Cols + 2;  // the execute unit waits longer than this
 localparam int unsigned Ages = 2 * Rows + Cols + 6;
 localparam int unsigned LoadingBits = Rows - 1;
 

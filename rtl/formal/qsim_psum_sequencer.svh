@@ -33,6 +33,7 @@ logic [AccAddrBits-1:0] stream_addr_q;
 
 wire starts_os = command_i.dataflow == qsim_pkg::DataflowOutputStationary;
 wire starts_is = command_i.dataflow == qsim_pkg::DataflowInputStationary;
+wire by_group = starts_os || starts_is;
 wire [PixelBits-1:0] command_pixels = PixelBits'(command_i.out_rows) * PixelBits'(command_i.out_cols);
 wire [PixelBits-1:0] spec_left = spec_pixels_q - spec_group_q;
 wire [PixelBits-1:0] spec_size = spec_os_q ? PixelBits'(Rows) : PixelBits'(Cols);
@@ -54,7 +55,7 @@ always_ff @(posedge clk_i or negedge rst_ni) begin
     stream_valid_q <= 1'b0;
     stream_last_q <= 1'b0;
   end else begin
-    active_q <= start_i || (active_q && !last_i);
+    active_q <= (start_i && by_group) || (active_q && !last_i);
     started_q <= started_q || start_i;
     ended_q <= {ended_q[Ages-2:0], os_group_end};
     stream_valid_q <= streams && PixelBits'(spec_lane) < spec_left;
@@ -118,7 +119,8 @@ end
 always_comb begin
   if (in_reset_q) assume (!rst_ni);
   if (start_i) begin
-    assume ((Os && starts_os) || (Is && starts_is));
+    // A weight_stationary command that follows one of input_stationary comes by, and has no stream here.
+    assume ((Os && starts_os) || (Is && !starts_os));
     assume (command_pixels != '0 && command_i.blocks != '0);
     assume (!active_q || last_i);
     // A switch finds the array empty.
@@ -224,6 +226,7 @@ always_comb begin
     end
     if (Os && Is) begin
       cover (start_i && started_q && starts_is && spec_os_q);
+      cover (start_i && started_q && !by_group);
       cover (start_i && started_q && starts_os && !spec_os_q);
     end
   end
