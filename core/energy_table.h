@@ -1,5 +1,5 @@
 // The energy of each kind of event, as read from configs/energy/*.yaml. Plain numbers; their
-// sources are in the files. analysis/energy.h multiplies them with counts of events.
+// sources are in the files. core/energy.h multiplies them with counts of events.
 #pragma once
 
 #include <optional>

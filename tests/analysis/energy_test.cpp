@@ -53,7 +53,7 @@ TEST(Energy, IsEachCountTimesItsNumber) {
   EXPECT_DOUBLE_EQ(part(e, EnergyPart::kDramRead), 48);
   EXPECT_DOUBLE_EQ(part(e, EnergyPart::kDramWrite), 80);
   EXPECT_DOUBLE_EQ(e.total(), 292);
-  EXPECT_DOUBLE_EQ(energy_pj(events, table, arch), 292);
+  EXPECT_DOUBLE_EQ(total_energy(events, table, arch), 292);
   EXPECT_DOUBLE_EQ(tops_per_watt(events, e, table).value(), 12.0 / 292);
 }
 

@@ -2,7 +2,7 @@
 """Prints the tables of docs/reference/energy.md from the numbers of configs/energy/ and the counts of rtl.md.
 
 usage: tables.py formats | sram | area
-formats: int8 against fp32.  sram: the rule of analysis/energy.cpp against its points.  area: gates,
+formats: int8 against fp32.  sram: the rule of core/energy.cpp against its points.  area: gates,
 flip-flops and SRAM cells of docs/reference/rtl.md times the areas below.
 """
 import math
