@@ -2,6 +2,7 @@
 
 #include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/lower.h"
+#include "compiler/lowering/mapper.h"
 #include "compiler/passes/passes.h"
 #include "compiler/useful_macs.h"
 #include "compiler/verifier/verify.h"
@@ -75,6 +76,12 @@ std::int64_t Compilation::command_count() const {
     count += LoopNest(planned.geometry, planned.mapping, arch_).counts().all();
   }
   return count;
+}
+
+std::vector<LayerBounds> Compilation::bounds() const {
+  std::vector<LayerBounds> bounds;
+  for (const PlannedLayer& planned : plan_.layers) bounds.push_back(layer_bounds(planned, arch_));
+  return bounds;
 }
 
 Program Compilation::program() const& {

@@ -6,6 +6,7 @@
 #include "compiler/lowering/memory_plan.h"
 #include "core/arch_config.h"
 #include "core/graph.h"
+#include "core/layer_bounds.h"
 #include "core/program.h"
 
 namespace qsim {
@@ -44,6 +45,9 @@ class Compilation {
   Program commands() const;
   // How many they are.
   std::int64_t command_count() const;
+
+  // Of each program layer: what no mapping of it does better; empty after `program() &&`.
+  std::vector<LayerBounds> bounds() const;
 
   // Step 2. Throws Error (exit code 4) for commands that do not fit 256 bits. The second form frees
   // each part of the graph's weights as soon as that part is packed, so the weights are in memory

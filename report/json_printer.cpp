@@ -1,5 +1,7 @@
 #include "report/json_printer.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "report/json_text.h"
@@ -135,6 +137,24 @@ void add_energy(Json& json, const ReportLayer& layer) {
   json["energy_events"] = events_json(layer.energy->events);
 }
 
+double ratio(std::uint64_t value, std::int64_t bound) {
+  return static_cast<double>(value) / static_cast<double>(bound);
+}
+
+// A layer has at least one MAC, and reads and writes at least one byte; so no bound is 0.
+void add_bounds(Json& json, const ReportLayer& layer) {
+  if (!layer.bounds) return;
+  const LayerBounds& bounds = *layer.bounds;
+  const std::uint64_t bytes = layer.dram_read_bytes + layer.dram_write_bytes;
+  json["bounds"] = {{"mac_cycles", bounds.mac_cycles},
+                    {"bus_cycles", std::max(bounds.read_bus_cycles, bounds.write_bus_cycles)},
+                    {"cycles", bounds.cycles},
+                    {"dram_bytes", bounds.dram_bytes},
+                    {"cycles_ratio", layer.timing ? Json(ratio(layer.timing->cycles, bounds.cycles))
+                                                  : Json(nullptr)},
+                    {"dram_bytes_ratio", ratio(bytes, bounds.dram_bytes)}};
+}
+
 Json layer_json(const ReportLayer& layer) {
   Json json = {{"name", layer.name},
                {"op", layer.operation},
@@ -144,6 +164,7 @@ Json layer_json(const ReportLayer& layer) {
   add_counts(json, layer);
   add_timing(json, layer);
   add_energy(json, layer);
+  add_bounds(json, layer);
   return json;
 }
 
@@ -165,6 +186,7 @@ Json total_json(const RunReport& report) {
   json["simulated_seconds"] = report.total.timing ? Json(report.simulated_seconds) : Json(nullptr);
   add_timing(json, report.total);
   add_energy(json, report.total);
+  add_bounds(json, report.total);
   for (const ReportUnit& unit : report.units) json["units"][unit.name] = unit_json(unit);
   return json;
 }

@@ -139,6 +139,16 @@ void add_mappings(RunReport& report, std::span<const LayerMapping> mappings) {
   }
 }
 
+void add_bounds(RunReport& report, std::span<const LayerBounds> bounds) {
+  QSIM_CHECK(report.layers.size() == bounds.size(), "each layer has bounds");
+  LayerBounds total;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    report.layers[i].bounds = bounds[i];
+    total += bounds[i];
+  }
+  report.total.bounds = total;
+}
+
 void add_energy(RunReport& report, const Program& program, const EnergyTable& table) {
   const std::vector<EnergyEvents> layers = energy_events(program);
   EnergyEvents total;

@@ -9,6 +9,7 @@
 #include "analysis/array_time.h"
 #include "analysis/cycle_accounting.h"
 #include "analysis/energy.h"
+#include "core/layer_bounds.h"
 #include "core/mapping.h"
 #include "report/compare.h"
 #include "report/output_class.h"
@@ -69,6 +70,7 @@ struct ReportLayer {
   std::optional<LayerTiming> timing;
   std::optional<Mapping> mapping_fields;  // of a layer; absent for a total
   std::optional<LayerEnergy> energy = std::nullopt;
+  std::optional<LayerBounds> bounds = std::nullopt;
 };
 
 // Over the run: busy_cycles + stalls + start_cycles + drain_cycles + idle_cycles = total cycles.
@@ -116,6 +118,7 @@ struct RunReport {
   PhaseSeconds phases;
   std::vector<OutputClass> top;         // best first
   std::optional<VerifySummary> verify;  // absent: not compared
+  bool prints_bounds = false;           // in the text for people; JSON has them always
 };
 
 // Fills config, layers, total, units, simulated_seconds and wall_seconds; without timing for an
@@ -125,6 +128,9 @@ void add_layers(RunReport& report, const Program& program, const RunResult& resu
 
 // Adds the mapping of each layer to what add_layers() has filled.
 void add_mappings(RunReport& report, std::span<const LayerMapping> mappings);
+
+// Adds the lower bounds of each layer, and their sums as the total's.
+void add_bounds(RunReport& report, std::span<const LayerBounds> bounds);
 
 // Fills energy, also of the layers and the total, which add_layers has made.
 void add_energy(RunReport& report, const Program& program, const EnergyTable& table);

@@ -74,6 +74,10 @@ void add_total(RunReport& sum, const ReportLayer& total) {
     add_timing(*sum.total.timing, *total.timing);
     judge(*sum.total.timing, sum.total.macs, sum.config);
   }
+  if (total.bounds) {
+    if (!sum.total.bounds) sum.total.bounds.emplace();
+    *sum.total.bounds += *total.bounds;
+  }
   if (total.energy) {
     if (!sum.total.energy) sum.total.energy.emplace();
     sum.total.energy->events += total.energy->events;

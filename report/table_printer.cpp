@@ -70,6 +70,22 @@ std::string joules_text(double joules) {
   return hundredths_text(joules / 1e-12) + " pJ";
 }
 
+std::vector<std::string> bound_cells(const ReportLayer& layer) {
+  const LayerBounds& bounds = *layer.bounds;
+  const std::uint64_t bytes = layer.dram_read_bytes + layer.dram_write_bytes;
+  const auto times = [](std::uint64_t value, std::int64_t bound) {
+    return hundredths_text(static_cast<double>(value) / static_cast<double>(bound));
+  };
+  return {layer.name,
+          layer.timing ? with_thousands(layer.timing->cycles) : "-",
+          with_thousands(bounds.mac_cycles),
+          with_thousands(std::max(bounds.read_bus_cycles, bounds.write_bus_cycles)),
+          layer.timing ? times(layer.timing->cycles, bounds.cycles) : "-",
+          megabytes(bytes),
+          megabytes(static_cast<std::uint64_t>(bounds.dram_bytes)),
+          times(bytes, bounds.dram_bytes)};
+}
+
 }  // namespace
 
 std::string limited_by_text(const LayerTiming& timing) {
@@ -99,6 +115,18 @@ void print_costs(const RunReport& report, std::ostream& out) {
   for (const ReportLayer& layer : report.layers) table.rows.push_back(cost_cells(report, layer));
   table.rows.push_back(cost_cells(report, report.total));
   out << layout(table);
+}
+
+void print_bounds(const RunReport& report, std::ostream& out) {
+  if (!report.total.bounds) return;
+  TextTable table;
+  table.columns = {{"layer"}};
+  for (const char* title : {"cycles", "MACs/PEs", "bus", "times", "MB", "MB once", "times"}) {
+    table.columns.push_back({title, true, false});
+  }
+  for (const ReportLayer& layer : report.layers) table.rows.push_back(bound_cells(layer));
+  table.rows.push_back(bound_cells(report.total));
+  out << "lower bounds, and how many times as much each layer takes\n" << layout(table);
 }
 
 void print_where_the_cycles_went(const RunReport& report, std::ostream& out) {
@@ -178,6 +206,10 @@ void print_run(const RunReport& report, std::ostream& out) {
   out << '\n';
   print_costs(report, out);
   out << '\n';
+  if (report.prints_bounds) {
+    print_bounds(report, out);
+    out << '\n';
+  }
   print_where_the_cycles_went(report, out);
   if (report.energy) out << '\n';
   print_energy(report, out);

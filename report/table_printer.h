@@ -8,7 +8,7 @@
 
 namespace qsim {
 
-// The parts below, in this order, with a heading.
+// The parts below, in this order, with a heading; print_bounds() where prints_bounds.
 void print_run(const RunReport& report, std::ostream& out);
 
 // Per layer: operation (short_operation), mapping, MACs; totals last. Only names of layers are cut
@@ -19,6 +19,10 @@ void print_layers(const RunReport& report, std::ostream& out);
 // the array's time, DRAM bytes, limited_by_text; totals last. "-" for what an engine without time
 // does not say.
 void print_costs(const RunReport& report, std::ostream& out);
+
+// Per layer: cycles and DRAM bytes, what no mapping does better (LayerBounds), and how many times
+// as much it is; totals last. Prints nothing without bounds.
+void print_bounds(const RunReport& report, std::ostream& out);
 
 // "write bus 99.6%": LayerTiming::limited_by and limiter_busy.
 std::string limited_by_text(const LayerTiming& timing);

@@ -21,12 +21,6 @@ std::string text_of(const Program& program) {
   return std::move(text).str();
 }
 
-Model model_of(const Options& options, const ArchConfig& config) {
-  Model model = load_model(options, config);
-  require_memory_for(model.name, model.graph, config, options);
-  return model;
-}
-
 // One program a layer, so no --out. The bytes of DRAM are those of the program that needs most.
 ExitCode compile_topology(Context& context, const TopologySource& source,
                           const ArchConfig& config) {
@@ -39,9 +33,9 @@ ExitCode compile_topology(Context& context, const TopologySource& source,
   Sheet sheet;
   for (std::size_t i = 0; i < source.topology.layers.size(); ++i) {
     Model model = layer_model(source, i, options);
-    require_memory_for(model.name, model.graph, config, options);
-    CompileOptions asked = compile_options(options, config, model.graph);
+    CompileOptions asked = compile_options(context, config, model.graph);
     asked.known = known;
+    require_memory_for(model.name, model.graph, config, options, asked);
     Compilation compilation(std::move(model.graph), config, asked);
     for (LayerMapping& mapping : compilation.mappings()) mappings.push_back(std::move(mapping));
     const Program program = std::move(compilation).program();
@@ -70,9 +64,11 @@ ExitCode compile_command(Context& context) {
   if (topology && topology->topology.layers.size() > 1) {
     return compile_topology(context, *topology, config);
   }
-  Model model = model_of(options, config);
-  const CompileOptions asked = compile_options(options, config, model.graph);
+  Model model = load_model(options, config);
+  const CompileOptions asked = compile_options(context, config, model.graph);
+  require_memory_for(model.name, model.graph, config, options, asked);
   Compilation compilation(std::move(model.graph), config, asked);
+  note_ended_searches(context, asked);
   write_mappings(context, model.name, config, compilation.mappings());
   const Program program = std::move(compilation).program();
   if (options.program_out == "-") {

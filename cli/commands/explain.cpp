@@ -19,7 +19,8 @@ constexpr const char* kTimeEngine = "recurrence";
 // What is explained: a program layer, or the whole run.
 struct Subject {
   std::optional<std::size_t> layer;
-  std::string name;  // "" for the run
+  std::string name;   // "" for the run
+  std::string asked;  // the graph layer that the user names, which runs in this one
 
   std::uint64_t cycles(const ResourceChange& change) const {
     return layer ? change.layer_cycles[*layer] : change.total_cycles;
@@ -30,8 +31,9 @@ struct Subject {
 Subject subject_of(const std::string& name, const std::string& model, const Graph& graph,
                    const Program& program) {
   if (name.empty()) return {};
-  const std::size_t layer = program_layer_of(layer_named(name, "--layer", model, graph), program);
-  return {layer, program.layers[layer].name};
+  const std::size_t graph_layer = layer_named(name, "--layer", model, graph, &program);
+  const std::size_t layer = program_layer_of(graph_layer, program);
+  return {layer, program.layers[layer].name, name};
 }
 
 SheetTable path_table(const LayerTiming& timing) {
@@ -81,6 +83,10 @@ SheetTable words_table(const Subject& subject, const LayerTiming& timing, const 
                        const std::vector<ResourceChange>& changes) {
   SheetTable table{"in_words", {"sentence"}, {}};
   const std::string name = subject.layer ? echoed(subject.name) : "The network";
+  if (subject.layer && subject.asked != subject.name) {
+    table.rows.push_back({echoed(subject.asked) + " runs in " + name +
+                          ", as one layer of the program. What follows is about both."});
+  }
   table.rows.push_back({limit_words(name, timing, config)});
   if (changes.empty()) return table;
   const std::int64_t saved = saved_cycles(timing.cycles, subject.cycles(changes.front()));
@@ -101,12 +107,12 @@ struct Now {
   std::uint64_t total_cycles = 0;
 };
 
-Now run_now(Engine& engine, const Model& model, const ArchConfig& config, const Options& options) {
-  const TimedRun run = run_in_time(engine, model.name, model.graph, config, options);
+Now run_now(Engine& engine, const Model& model, const ArchConfig& config, Context& context) {
+  const TimedRun run = run_in_time(engine, model.name, model.graph, config, context);
   RunReport report;
   add_layers(report, run.program, run.result);
   Now now;
-  now.subject = subject_of(options.layer, model.name, model.graph, run.program);
+  now.subject = subject_of(context.options().layer, model.name, model.graph, run.program);
   const std::optional<std::size_t> layer = now.subject.layer;
   now.timing = *(layer ? report.layers[*layer] : report.total).timing;
   now.total_cycles = report.total.timing->cycles;
@@ -120,7 +126,7 @@ ExitCode explain_command(Context& context) {
   const ArchConfig config = load_config(context);
   const Model model = load_model(options, config);
   const std::unique_ptr<Engine> engine = make_engine(kTimeEngine);
-  const auto [subject, timing, total_cycles] = run_now(*engine, model, config, options);
+  const auto [subject, timing, total_cycles] = run_now(*engine, model, config, context);
   const std::vector<ResourceChange> all =
       run_with_changes(*engine, model.name, model.graph, config, context);
   const std::vector<ResourceChange> changes = best_first(all, subject);

@@ -76,9 +76,9 @@ ExitCode export_vectors_command(Context& context) {
   require_only_vectors(options.out);
   GoldenSelection golden("", "auto", [&](const std::string& line) { context.note(line); });
   const ArchConfig config = load_config(context);
-  const Network network = import_network(context.argv(), options, config, golden);
-  const Program program =
-      compile(network.graph, config, compile_options(options, config, network.graph));
+  const Network network = import_network(context, config, golden);
+  const Program program = compile(network.graph, config, network.asked);
+  note_ended_searches(context, network.asked);
   context.progress("running " + with_thousands(program.command_count()) + " commands");
   const Vectors vectors = make_vectors(program, network.input);
   const std::int64_t wrong = mismatches(network, program, vectors, golden);

@@ -202,7 +202,7 @@ ExitCode golden_bench_command(Context& context) {
   load.batch.reset();
   Model model = load_model(load, config);
   set_batch(model.graph, options.batch.value_or(kGoldenBatch));
-  require_memory_for(model.name, model.graph, config, options);
+  require_memory_for(model.name, model.graph, config, options, {});
   const Tensor input = random_input(model.graph.input, options.seed);
   const Measurement measured = measure(model.graph, input, golden, context);
   context.print_json(sheet_json(sheet_of(model, measured, options.runs, true)));

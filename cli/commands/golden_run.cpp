@@ -146,7 +146,7 @@ ExitCode golden_run_command(Context& context) {
   const PictureSeries series(options, config, model);
   const std::int64_t batch = std::min(options.batch.value_or(kGoldenBatch), series.count());
   set_batch(model.graph, batch);
-  require_memory_for(model.name, model.graph, config, options,
+  require_memory_for(model.name, model.graph, config, options, {},
                      series_bytes(model.graph, series, options));
   const Classification result = classify(context, model.graph, series, golden);
   keep_output(context, output_form(model.graph), result);

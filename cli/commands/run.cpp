@@ -63,13 +63,13 @@ ExitCode run_command(Context& context) {
     return run_topology(context, *topology, config, golden, limits);
   }
   const std::optional<EnergyTable> energy_table = load_energy_table(options);
-  Network network =
-      timed(phases.import, [&] { return import_network(context.argv(), options, config, golden); });
+  Network network = timed(phases.import, [&] { return import_network(context, config, golden); });
   require_dump_fits(context, network.graph);
-  const CompileOptions asked = compile_options(options, config, network.graph);
-  Compilation compilation =
-      timed(phases.compile, [&] { return Compilation(std::move(network.graph), config, asked); });
+  Compilation compilation = timed(
+      phases.compile, [&] { return Compilation(std::move(network.graph), config, network.asked); });
+  note_ended_searches(context, network.asked);
   const std::vector<LayerMapping> mappings = compilation.mappings();
+  const std::vector<LayerBounds> bounds = compilation.bounds();
   write_mappings(context, network.model, config, mappings);
   const std::optional<LayerRange> traced =
       trace_layers(options, network.model, compilation.graph());
@@ -83,6 +83,8 @@ ExitCode run_command(Context& context) {
 
   add_layers(report, program, result);
   add_mappings(report, mappings);
+  add_bounds(report, bounds);
+  report.prints_bounds = options.bounds;
   if (energy_table) add_energy(report, program, *energy_table);
   report.provenance = network.provenance;
   report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));

@@ -96,11 +96,10 @@ std::string numbers_text(std::int64_t first, std::int64_t count) {
 
 // Compares pictures `first` to `end` - 1 of the series, a whole number of the graph's batches.
 void verify_pictures(Context& context, Verification& verification, GoldenSelection& golden,
-                     const ArchConfig& config, const Model& model, const InputSource& source,
-                     std::int64_t first, std::int64_t end) {
+                     const ArchConfig& config, const Model& model, const CompileOptions& asked,
+                     const InputSource& source, std::int64_t first, std::int64_t end) {
   const std::int64_t batch = model.graph.input.shape.batch;
-  const Program program =
-      compile(model.graph, config, compile_options(context.options(), config, model.graph));
+  const Program program = compile(model.graph, config, asked);
   std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
   for (std::int64_t at = first; at < end; at += batch) {
     const bool cut = !context.options().layers.empty();
@@ -126,8 +125,7 @@ Model load_for_series(const Options& options, const ArchConfig& config) {
 }
 
 // Leaves the layers of --layers in `model`, and their input as its own.
-void cut(Model& model, const InputSource& source, const Options& options, const ArchConfig& config,
-         GoldenSelection& golden) {
+void cut(Model& model, const InputSource& source, const Options& options, GoldenSelection& golden) {
   const std::int64_t batch = model.graph.input.shape.batch;
   if (source.pictures() > batch) {
     throw Error(ExitCode::kUsage, "--layers compares one batch; --images " +
@@ -135,7 +133,6 @@ void cut(Model& model, const InputSource& source, const Options& options, const 
                                       std::to_string(batch));
   }
   model.own_input = cut_layers(model, source.at(model, 0), options.layers, &golden);
-  require_memory_for(model.name, model.graph, config, options);
 }
 
 // The layers of a topology, each a network of its own.
@@ -151,9 +148,9 @@ Sheet verify_topology(Context& context, Verification& verification, GoldenSelect
   for (std::int64_t i = 0; i < layers; ++i) {
     const auto index = static_cast<std::size_t>(i);
     const Model model = layer_model(source, index, options);
-    require_memory_for(model.name, model.graph, config, options);
-    CompileOptions asked = compile_options(options, config, model.graph);
+    CompileOptions asked = compile_options(context, config, model.graph);
     asked.known = known;
+    require_memory_for(model.name, model.graph, config, options, asked);
     const Program program = compile(model.graph, config, asked);
     std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
     const std::string& what = source.topology.layers[index].name;
@@ -178,24 +175,34 @@ Sheet verify_model(Context& context, Verification& verification, GoldenSelection
     return verify_topology(context, verification, golden, *topology, config);
   }
   Model model = load_for_series(options, config);
+  CompileOptions asked;
+  const auto judge = [&] {
+    asked = compile_options(context, config, model.graph);
+    require_memory_for(model.name, model.graph, config, options, asked);
+  };
   if (options.layers.empty()) {
-    require_memory_for(model.name, model.graph, config, options);
+    judge();
   } else {
     require_memory_for_golden(model.name, model.graph, options);  // up to the cut
   }
   const InputSource source(options, config, model);
-  if (!options.layers.empty()) cut(model, source, options, config, golden);
+  if (!options.layers.empty()) {
+    cut(model, source, options, golden);
+    judge();
+  }
   for (const std::string& name : options.engines) {
     prepare_engine(name, config, settings_of(context));
   }
   const std::int64_t images = source.pictures();
   const std::int64_t rest = images % model.graph.input.shape.batch;
   context.progress(so_far(0, images, "images", verification));
-  verify_pictures(context, verification, golden, config, model, source, 0, images - rest);
+  verify_pictures(context, verification, golden, config, model, asked, source, 0, images - rest);
   if (rest > 0) {
     set_batch(model.graph, rest);
-    verify_pictures(context, verification, golden, config, model, source, images - rest, images);
+    verify_pictures(context, verification, golden, config, model, asked, source, images - rest,
+                    images);
   }
+  note_ended_searches(context, asked);
   Sheet sheet;
   sheet.add("model", model.name);
   sheet.add("config", config.name);

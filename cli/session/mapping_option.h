@@ -1,4 +1,5 @@
-// --mapping and --write-mapping: mappings that the user gives, and those of a program.
+// The mapping options (cli/terminal/mapping_options.h) as the compiler takes them, and the mappings
+// of a program as --write-mapping wants them.
 #pragma once
 
 #include <span>
@@ -10,11 +11,15 @@
 namespace qsim {
 
 // What the options ask of the compiler. Of a network cut by --layers, and of a layer of a SCALE-Sim
-// topology, the file may name layers that are not in `graph`. Throws Error for a file that is not
-// as it should be.
-CompileOptions compile_options(const Options& options, const ArchConfig& arch, const Graph& graph);
+// topology, the file may name layers that are not in `graph`. Throws Error for a mapping file or an
+// energy table that is not as it should be. The searches tell the context how far they are, so it
+// must outlive the result.
+CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph);
 
-// Writes the file that --write-mapping names, if there is one.
+// A note where --mapping-budget ended searches of a compilation with these options.
+void note_ended_searches(Context& context, const CompileOptions& compiled);
+
+// Writes the file that --write-mapping names, if there is one; - is stdout.
 void write_mappings(Context& context, const std::string& model, const ArchConfig& arch,
                     std::span<const LayerMapping> mappings);
 

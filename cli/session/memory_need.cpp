@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cli/session/mapping_option.h"
 #include "compiler/program_sizes.h"
 #include "core/checked_math.h"
 #include "core/command_streams.h"
@@ -88,9 +87,10 @@ void add_program_in_place(MemoryNeed& need, const Sizes& sizes, const ProgramSiz
   need.unbacked = std::min(sizes.weights, program.constant_bytes);
 }
 
-MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options& options) {
+MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options& options,
+                       const CompileOptions& asked) {
   const Sizes sizes = sizes_of(graph);
-  const ProgramSizes program = program_sizes(graph, arch, compile_options(options, arch, graph));
+  const ProgramSizes program = program_sizes(graph, arch, asked);
   const bool dumps = !options.dump_layers.empty();
   MemoryNeed need;
   need.tensors = 2 * sizes.input;
@@ -118,9 +118,10 @@ MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options
   return need;
 }
 
-MemoryNeed need_of_verify(const Graph& graph, const ArchConfig& arch, const Options& options) {
+MemoryNeed need_of_verify(const Graph& graph, const ArchConfig& arch, const Options& options,
+                          const CompileOptions& asked) {
   const Sizes sizes = sizes_of(graph);
-  const ProgramSizes program = program_sizes(graph, arch, compile_options(options, arch, graph));
+  const ProgramSizes program = program_sizes(graph, arch, asked);
   const std::int64_t goldens = 1 + std::count(options.golden.begin(), options.golden.end(), ',');
   MemoryNeed need;
   need.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work() + goldens * sizes.outputs +
@@ -131,8 +132,9 @@ MemoryNeed need_of_verify(const Graph& graph, const ArchConfig& arch, const Opti
   return need;
 }
 
-MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Options& options) {
-  const ProgramSizes program = program_sizes(graph, arch, compile_options(options, arch, graph));
+MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Options& options,
+                           const CompileOptions& asked) {
+  const ProgramSizes program = program_sizes(graph, arch, asked);
   MemoryNeed need;
   need.program = program.commands * (kCommandBytes + kVerifierBytes);
   add_program_in_place(need, sizes_of(graph), program);
@@ -143,8 +145,9 @@ MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Opt
 }
 
 // The graph is kept for the next change while a program is made and run.
-MemoryNeed need_of_explain(const Graph& graph, const ArchConfig& arch) {
-  const ProgramSizes program = program_sizes(graph, arch);
+MemoryNeed need_of_explain(const Graph& graph, const ArchConfig& arch,
+                           const CompileOptions& asked) {
+  const ProgramSizes program = program_sizes(graph, arch, asked);
   MemoryNeed need;
   need.program = program.constant_bytes +
                  program.commands * (kCommandBytes + std::max(kTimesBytes, kVerifierBytes));
@@ -154,9 +157,9 @@ MemoryNeed need_of_explain(const Graph& graph, const ArchConfig& arch) {
 // The interpreter and the SystemC engine have a DRAM each; the whole image is kept from before and
 // after the run.
 MemoryNeed need_of_export_vectors(const Graph& graph, const ArchConfig& arch,
-                                  const Options& options) {
+                                  const CompileOptions& asked) {
   const Sizes sizes = sizes_of(graph);
-  const ProgramSizes program = program_sizes(graph, arch, compile_options(options, arch, graph));
+  const ProgramSizes program = program_sizes(graph, arch, asked);
   const std::int64_t image = program.writable_bytes + program.constant_bytes;
   MemoryNeed need;
   need.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work() + sizes.outputs +
@@ -178,26 +181,28 @@ std::int64_t MemoryNeed::bytes() const {
   return kProcessBytes + checked_add(checked_add(tensors, program), checked_add(dram, files));
 }
 
-MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options& options) {
+MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options& options,
+                       const CompileOptions& asked) {
   switch (options.command) {
     case CommandName::kRun:
-      return need_of_run(graph, arch, options);
+      return need_of_run(graph, arch, options, asked);
     case CommandName::kVerify:
-      return need_of_verify(graph, arch, options);
+      return need_of_verify(graph, arch, options, asked);
     case CommandName::kExplain:
-      return need_of_explain(graph, arch);
+      return need_of_explain(graph, arch, asked);
     case CommandName::kCompile:
-      return need_of_compile(graph, arch, options);
+      return need_of_compile(graph, arch, options, asked);
     case CommandName::kExportVectors:
-      return need_of_export_vectors(graph, arch, options);
+      return need_of_export_vectors(graph, arch, asked);
     default:
       return need_of_golden(sizes_of(graph));
   }
 }
 
 void require_memory_for(const std::string& model, const Graph& graph, const ArchConfig& arch,
-                        const Options& options, std::int64_t more_bytes) {
-  require_for(model, memory_need(graph, arch, options), more_bytes);
+                        const Options& options, const CompileOptions& asked,
+                        std::int64_t more_bytes) {
+  require_for(model, memory_need(graph, arch, options, asked), more_bytes);
 }
 
 void require_memory_for_golden(const std::string& model, const Graph& graph,

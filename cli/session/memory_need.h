@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/terminal/options.h"
+#include "compiler/compile.h"
 #include "core/arch_config.h"
 #include "core/graph.h"
 
@@ -24,14 +25,17 @@ struct MemoryNeed {
   std::int64_t bytes() const;  // all but `unbacked`, and a little for the process itself
 };
 
-// `graph` is what will be compiled. Throws Error (exit code 4) where the command has a program and
+// `graph` is what will be compiled, and `asked` how; mappings that are chosen here are known to
+// that compilation. Throws Error (exit code 4) where the command has a program and
 // the accelerator cannot run it.
-MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options& options);
+MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options& options,
+                       const CompileOptions& asked);
 
 // Throws Error (exit code 3) naming the model when that is more than there is. `more_bytes` are
 // those of a series of pictures.
 void require_memory_for(const std::string& model, const Graph& graph, const ArchConfig& arch,
-                        const Options& options, std::int64_t more_bytes = 0);
+                        const Options& options, const CompileOptions& asked,
+                        std::int64_t more_bytes = 0);
 
 // The same for golden alone, which keeps the last layer: what runs before a cut by --layers.
 void require_memory_for_golden(const std::string& model, const Graph& graph,

@@ -9,9 +9,11 @@
 namespace qsim {
 
 // The number of the graph layer of that name. `option` ("--layer") and `model` are for the message.
-// Throws Error (exit code 3) with the names that there are.
+// Throws Error (exit code 3) with the names that there are; of those that run in the program layer
+// of another name, where there is a program, with that name too.
 std::size_t layer_named(const std::string& name, const std::string& option,
-                        const std::string& model, const Graph& graph);
+                        const std::string& model, const Graph& graph,
+                        const Program* program = nullptr);
 
 // The program layer that a graph layer runs in.
 std::size_t program_layer_of(std::size_t graph_layer, const Program& program);

@@ -2,21 +2,25 @@
 
 #include "cli/session/graph_cut.h"
 #include "cli/session/input_source.h"
+#include "cli/session/mapping_option.h"
 #include "cli/session/memory_need.h"
 #include "cli/session/model_source.h"
 #include "cli/session/provenance.h"
 
 namespace qsim {
 
-Network import_network(const std::vector<std::string>& argv, const Options& options,
-                       const ArchConfig& config, GoldenSelection& golden) {
+Network import_network(Context& context, const ArchConfig& config, GoldenSelection& golden) {
+  const Options& options = context.options();
   Model model = load_model(options, config);
-  const auto judge = [&] { require_memory_for(model.name, model.graph, config, options); };
+  Network network;
+  const auto judge = [&] {
+    network.asked = compile_options(context, config, model.graph);
+    require_memory_for(model.name, model.graph, config, options, network.asked);
+  };
   if (options.layers.empty()) judge();
   ModelInput input = read_input(options, config, model);
-  Network network;
   network.model = model.name;
-  network.provenance = provenance_of(argv, options, model, input);
+  network.provenance = provenance_of(context.argv(), options, model, input);
   if (!options.layers.empty()) {
     require_memory_for_golden(model.name, model.graph, options);
     input.tensor = cut_layers(model, std::move(input.tensor), options.layers,

@@ -6,7 +6,8 @@
 
 #include "cli/host_tensors/host_layout.h"
 #include "cli/session/golden_backend.h"
-#include "cli/terminal/options.h"
+#include "cli/terminal/context.h"
+#include "compiler/compile.h"
 #include "core/arch_config.h"
 #include "report/run_report.h"
 
@@ -15,6 +16,7 @@ namespace qsim {
 struct Network {
   std::string model;  // as the user named it
   Graph graph;
+  CompileOptions asked;             // how it is compiled
   OutputForm output;                // of the graph; stays when the compiler takes the graph
   Tensor input;                     // NHWC in the graph's input dtype; zeros when no data is wanted
   std::vector<std::string> labels;  // of the output's classes; may be empty
@@ -23,7 +25,6 @@ struct Network {
 
 // The import phase: the model, its input, and what the report says of both; cut to --layers, whose
 // input `golden` computes. Throws Error, also when a file was written to while it was read.
-Network import_network(const std::vector<std::string>& argv, const Options& options,
-                       const ArchConfig& config, GoldenSelection& golden);
+Network import_network(Context& context, const ArchConfig& config, GoldenSelection& golden);
 
 }  // namespace qsim

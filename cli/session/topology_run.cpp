@@ -37,12 +37,13 @@ class LayerRunner {
            std::vector<LayerMapping>& mappings) {
     PhaseSeconds& phases = sum.phases;
     Model model = timed(phases.import, [&] { return layer_model(run_.source, layer, options_); });
-    require_memory_for(model.name, model.graph, run_.config, options_);
-    CompileOptions asked = compile_options(options_, run_.config, model.graph);
+    CompileOptions asked = compile_options(run_.context, run_.config, model.graph);
     asked.known = known_;
+    require_memory_for(model.name, model.graph, run_.config, options_, asked);
     Compilation compilation = timed(
         phases.compile, [&] { return Compilation(std::move(model.graph), run_.config, asked); });
     const std::vector<LayerMapping> chosen = compilation.mappings();
+    const std::vector<LayerBounds> bounds = compilation.bounds();
     mappings.insert(mappings.end(), chosen.begin(), chosen.end());
     std::vector<Tensor> expected =
         timed(phases.golden, [&] { return golden_tensors(compilation, *model.own_input); });
@@ -57,6 +58,7 @@ class LayerRunner {
              static_cast<std::uint32_t>(sum.layers.size()));
     }
     add_mappings(part, chosen);
+    add_bounds(part, bounds);
     if (energy_table) add_energy(part, program, *energy_table);
     add_run(sum, part);
     add_comparison(sum, sink);
@@ -137,6 +139,7 @@ ExitCode run_topology(Context& context, const TopologySource& source, const Arch
   RunReport report =
       run_layers({context, source, config}, energy_table, golden, mappings, timeline);
   report.provenance = provenance;
+  report.prints_bounds = options.bounds;
   report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
   write_mappings(context, source.name, config, mappings);
   write_report(context, report, timeline);

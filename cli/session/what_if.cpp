@@ -3,6 +3,7 @@
 #include <array>
 
 #include "analysis/cycle_accounting.h"
+#include "cli/session/mapping_option.h"
 #include "cli/session/memory_need.h"
 #include "compiler/compile.h"
 
@@ -19,8 +20,8 @@ std::int64_t changed(const ArchConfigField& field, std::int64_t value) {
 }
 
 void run_change(ResourceChange& change, Engine& engine, const std::string& model,
-                const Graph& graph, const ArchConfig& config, const Options& options) {
-  const TimedRun run = run_in_time(engine, model, graph, config, options);
+                const Graph& graph, const ArchConfig& config, Context& context) {
+  const TimedRun run = run_in_time(engine, model, graph, config, context);
   const RunAccount cycles = account(run.program, run.result.times);
   for (const LayerAccount& layer : cycles.layers) change.layer_cycles.push_back(layer.cycles());
   change.total_cycles = cycles.total_cycles;
@@ -29,10 +30,12 @@ void run_change(ResourceChange& change, Engine& engine, const std::string& model
 }  // namespace
 
 TimedRun run_in_time(Engine& engine, const std::string& model, const Graph& graph,
-                     const ArchConfig& config, const Options& options) {
-  require_memory_for(model, graph, config, options);
+                     const ArchConfig& config, Context& context) {
+  const CompileOptions asked = compile_options(context, config, graph);
+  require_memory_for(model, graph, config, context.options(), asked);
   TimedRun run;
-  run.program = compile(graph, config);
+  run.program = compile(graph, config, asked);
+  note_ended_searches(context, asked);
   run.result = engine.run(run.program, {}, {.move_data = false});
   return run;
 }
@@ -51,7 +54,7 @@ std::vector<ResourceChange> run_with_changes(Engine& engine, const std::string& 
     other.*field.number = change.to;
     try {
       validate(other);
-      run_change(change, engine, model, graph, other, context.options());
+      run_change(change, engine, model, graph, other, context);
     } catch (const Error& error) {
       change.refusal = error.what();
     }

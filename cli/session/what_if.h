@@ -20,7 +20,7 @@ struct TimedRun {
 // `model` names the network in errors. Throws Error as compile() does, and where there is too
 // little memory.
 TimedRun run_in_time(Engine& engine, const std::string& model, const Graph& graph,
-                     const ArchConfig& config, const Options& options);
+                     const ArchConfig& config, Context& context);
 
 // One for each resource of the accelerator, in the order of its config: doubled, the latency of
 // DRAM halved. A change that leaves the config's ranges, or that the network cannot be compiled

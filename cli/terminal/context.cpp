@@ -25,7 +25,7 @@ void write_stdout(const std::string& text) {
 Context::~Context() { interrupt_.remove_empty_folders(); }
 
 void Context::print(const std::string& text) {
-  if (options_.json == "-" || options_.csv == "-") return;
+  if (options_.json == "-" || options_.csv == "-" || options_.write_mapping == "-") return;
   // A program's text has hundreds of megabytes; it is not copied where nothing is to be escaped.
   const bool is_printable = unprintable_at(text, "\n") == std::string::npos;
   if (is_printable) return write_stdout(text);
@@ -47,6 +47,8 @@ void Context::print_csv(const std::string& csv) {
     write_file(options_.csv, csv);
   }
 }
+
+void Context::print_alone(const std::string& text) { write_stdout(text); }
 
 void Context::print(const Sheet& sheet) {
   if (!options_.json.empty()) print_json(sheet_json(sheet));
@@ -81,8 +83,8 @@ void Context::make_folder(const std::filesystem::path& path) {
 }
 
 void Context::require_outputs() const {
-  for (const std::string& file :
-       {options_.json, options_.program_out, options_.trace, options_.report, options_.csv}) {
+  for (const std::string& file : {options_.json, options_.program_out, options_.trace,
+                                  options_.report, options_.csv, options_.write_mapping}) {
     if (!file.empty() && file != "-") interrupt_.require_writable(file);
   }
 }

@@ -25,13 +25,16 @@ class Context {
   const Options& options() const { return options_; }
   const std::vector<std::string>& argv() const { return argv_; }
 
-  // Text for people on stdout; dropped when `--json -` or `--csv -` has stdout. What a line cannot
-  // show is escaped (core/printable.h); the words of a name are the caller's to keep on one line.
+  // Text for people on stdout; dropped when `--json -`, `--csv -` or `--write-mapping -` has
+  // stdout. What a line cannot show is escaped (core/printable.h); the words of a name are the
+  // caller's to keep on one line.
   void print(const std::string& text);
   // The `--json` document to its file or to stdout; does nothing without --json.
   void print_json(const std::string& json);
   // The table of --csv to its file or to stdout; does nothing without --csv.
   void print_csv(const std::string& csv);
+  // What --write-mapping - has stdout for.
+  void print_alone(const std::string& text);
   // Both, of a sheet; the file first, so that it is there when nobody reads stdout to its end.
   void print(const Sheet& sheet);
   // A line on stderr, unless --quiet; nothing in the first second, so that short runs stay silent,
@@ -50,7 +53,8 @@ class Context {
   // A folder that the options name for output: tried before the work, so that one that cannot be
   // made, or that another process writes into, is an error before a long run and not after it.
   void make_folder(const std::filesystem::path& path);
-  // Throws Error when a file that the options name (--json, --out of compile, --trace) cannot be
+  // Throws Error when a file that the options name (--json, --out of compile, --trace,
+  // --write-mapping) cannot be
   // written: before the work, not after it.
   void require_outputs() const;
 

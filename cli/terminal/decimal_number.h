@@ -11,4 +11,8 @@ namespace qsim {
 // more than 2^64 - 1.
 std::optional<std::uint64_t> decimal_number(std::string_view text);
 
+// "0.05", "3": times 10^exponent, the nearest double to it. Absent for a sign, a blank, 1e3, ".5",
+// "5.", and an empty text.
+std::optional<double> decimal_fraction(std::string_view text, int exponent);
+
 }  // namespace qsim

@@ -1,8 +1,21 @@
 #include "cli/terminal/number_option.h"
 
+#include <iomanip>
+#include <sstream>
+
 #include "cli/terminal/decimal_number.h"
 
 namespace qsim {
+namespace {
+
+// "0.001", "1000000".
+std::string short_text(double number) {
+  std::ostringstream text;
+  text << std::setprecision(9) << number;
+  return text.str();
+}
+
+}  // namespace
 
 CLI::Option* add_number(CLI::App& app, const std::string& name, NumberRange range,
                         std::function<void(std::uint64_t)> set, const std::string& description) {
@@ -19,6 +32,21 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, NumberRange rang
   const std::string type =
       "N in " + std::to_string(range.least) + ".." + std::to_string(range.most);
   return app.add_option(name, read, description)->type_name(type);
+}
+
+CLI::Option* add_decimal(CLI::App& app, const std::string& name, const DecimalRange& range,
+                         std::optional<double>& value, const std::string& description) {
+  const auto read = [name, range, &value](const CLI::results_t& values) {
+    const std::optional<double> number = decimal_fraction(values.back(), 0);
+    if (!number || *number < range.least || *number > range.most) {
+      throw CLI::ValidationError(
+          name, "found '" + values.back() + "'; allowed: " + short_text(range.least) + " to " +
+                    short_text(range.most) + ", in decimal digits, with a point or without");
+    }
+    value = decimal_fraction(values.back(), range.exponent);
+    return true;
+  };
+  return app.add_option(name, read, description);
 }
 
 }  // namespace qsim

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -18,5 +19,16 @@ struct NumberRange {
 // CLI::ValidationError for any other value.
 CLI::Option* add_number(CLI::App& app, const std::string& name, NumberRange range,
                         std::function<void(std::uint64_t)> set, const std::string& description);
+
+// From `least` to `most` as written; the value is that times 10^exponent, the nearest double to it.
+struct DecimalRange {
+  double least = 0;
+  double most = 0;
+  int exponent = 0;
+};
+
+// Likewise for decimal digits with or without a point (decimal_fraction), and a range in them.
+CLI::Option* add_decimal(CLI::App& app, const std::string& name, const DecimalRange& range,
+                         std::optional<double>& value, const std::string& description);
 
 }  // namespace qsim

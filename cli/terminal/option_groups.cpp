@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/build_info.h"
+#include "cli/terminal/mapping_options.h"
 #include "cli/terminal/number_option.h"
 #include "cli/terminal/one_of.h"
 #include "cli/terminal/profile_options.h"
@@ -80,23 +81,6 @@ void add_model_options(CLI::App& app, Options& options) {
   add_batch_option(app, options, "number of pictures at a time");
 }
 
-void add_mapping_option(CLI::App& app, Options& options) {
-  app.add_option("--mapping", options.mapping,
-                 "a mapping file: how the layers that it names are cut and ordered; the compiler "
-                 "chooses for the others")
-      ->type_name("FILE");
-  app.add_option("--dataflow", options.dataflow,
-                 "the dataflow of every layer that the mapping file does not name")
-      ->check(
-          one_of({"ws", "os", "is", "weight_stationary", "output_stationary", "input_stationary"}));
-}
-
-void add_write_mapping_option(CLI::App& app, Options& options) {
-  app.add_option("--write-mapping", options.write_mapping,
-                 "write the mapping of every layer to a file that --mapping reads")
-      ->type_name("FILE");
-}
-
 void add_input_options(CLI::App& app, Options& options) {
   app.add_option("--input", options.input,
                  "an image, a .npy in the model's own layout, a CIFAR-10 binary batch (.bin), or a "
@@ -112,7 +96,7 @@ void add_input_options(CLI::App& app, Options& options) {
 void add_run_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
-  add_mapping_option(app, options);
+  add_mapping_options(app, options);
   add_write_mapping_option(app, options);
   app.add_option("--engine", options.engine, "the engine that executes the program")
       ->check(one_of({"systemc", "interpreter", "rtl", "recurrence"}))
@@ -140,19 +124,20 @@ void add_run_options(CLI::App& app, Options& options) {
          "write a layer trace to this folder: the engine's ofmaps, and golden's for graph layers "
          "that run fused inside another")
       ->type_name("DIR");
-  app.add_option("--energy", options.energy,
-                 "also report energy, by a table of energies: a YAML file, or a shipped name")
-      ->type_name("FILE|NAME");
+  add_energy_option(app, options);
   app.add_option("--report", options.report,
                  "also write the result as a page of charts and tables, one HTML file")
       ->type_name("FILE");
   add_fail_if_option(app, options);
+  app.add_flag("--bounds", options.bounds,
+               "also print what no mapping of each layer does better, and how near it is");
 }
 
 void add_verify_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
-  add_mapping_option(app, options);
+  add_mapping_options(app, options);
+  add_energy_option(app, options);
   app.add_option("--engines", options.engines, "engines to compare, with commas between them")
       ->delimiter(',')
       ->default_str("interpreter,systemc")
@@ -173,13 +158,16 @@ void add_verify_options(CLI::App& app, Options& options) {
 
 void add_explain_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
+  add_mapping_options(app, options);
+  add_energy_option(app, options);
   app.add_option("--layer", options.layer, "explain this layer (default: the whole network)")
       ->type_name("NAME");
 }
 
 void add_compile_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
-  add_mapping_option(app, options);
+  add_mapping_options(app, options);
+  add_energy_option(app, options);
   add_write_mapping_option(app, options);
   app.add_option("--out", options.program_out, "write the program's text; - is stdout")
       ->type_name("FILE|-");
@@ -195,7 +183,8 @@ void add_inspect_options(CLI::App& app, Options& options) {
 void add_export_options(CLI::App& app, Options& options) {
   add_model_options(app, options);
   add_input_options(app, options);
-  add_mapping_option(app, options);
+  add_mapping_options(app, options);
+  add_energy_option(app, options);
   app.add_option("--out", options.out, "write the files to this folder")
       ->type_name("DIR")
       ->required();
@@ -275,8 +264,11 @@ void add_options(CLI::App& app, Options& options) {
 
 void check_together(const Options& options, const CLI::App& app) {
   if (options.command == CommandName::kVerify && options.seeds > 0) {
-    for (const char* name : {"--model", "--input", "--index", "--batch", "--layers", "--images",
-                             "--mapping", "--dataflow"}) {
+    std::vector<const char*> others = {"--model",  "--input",  "--index", "--batch",
+                                       "--layers", "--images", "--energy"};
+    const std::span<const char* const> mapping = mapping_option_names();
+    others.insert(others.end(), mapping.begin(), mapping.end());
+    for (const char* name : others) {
       if (app.count(name) > 0) {
         usage_error("--seeds makes its own layers; leave out " + std::string(name));
       }
@@ -299,6 +291,7 @@ void check_together(const Options& options, const CLI::App& app) {
     usage_error("--all-configs takes every shipped configuration; leave out --config");
   }
   check_profile_options(options, app);
+  check_mapping_options(options);
   refuse_stdout_as_folder("--out", options.out);
   refuse_stdout_as_folder("--dump-layers", options.dump_layers);
   check_trace_options(options);

@@ -41,9 +41,17 @@ struct Options {
   std::string input;  // "": the config's, or the workload's or trace's own
   std::optional<std::int64_t> index;
   std::optional<std::int64_t> batch;
-  std::string layers;    // "": all
-  std::string dataflow;  // of the layers whose mapping is chosen; "": as the compiler chooses
-  std::string mapping;   // a file; "" for none; run, verify, compile, export-vectors
+  std::string layers;  // "": all
+
+  // How layers are mapped: of every command that compiles a network.
+  std::string mapping;   // a file; "" for none
+  std::string dataflow;  // of the layers that it does not name; "": the compiler's default
+  std::string objective = "cycles";
+  std::optional<double> slack;  // a fraction
+  std::string mapping_search = "fast";
+  std::optional<double> mapping_budget;  // seconds
+  std::string energy;                    // a table of energies; "" for none
+
   std::uint64_t seed = 0;
 
   // run
@@ -55,8 +63,8 @@ struct Options {
   bool no_verify = false;
   std::string out;
   std::string dump_layers;
-  std::string energy;  // a table of energies; "" for none
   std::string report;  // an HTML file; "" for none
+  bool bounds = false;
 
   // explain
   std::string layer;  // "": the whole network
@@ -89,7 +97,7 @@ struct Options {
   int runs = 21;
 
   // run, compile
-  std::string write_mapping;  // a file; "" for none
+  std::string write_mapping;  // a file, "-" for stdout, "" for none
 
   // compile
   std::string program_out;  // "-" for stdout, "" for none

@@ -27,6 +27,24 @@ Range whole_kernel(const LayerGeometry& g, Axis axis) {
   return {0, axis == Axis::kRows ? g.window.kernel_h : g.window.kernel_w};
 }
 
+// How many kernel positions of the psum positions are inside the ifmap, along an axis.
+std::int64_t inside(const LayerGeometry& g, Axis axis, Range conv) {
+  if (g.is_vector) return conv.size();
+  const bool is_rows = axis == Axis::kRows;
+  const std::int64_t stride = is_rows ? g.window.stride_h : g.window.stride_w;
+  const std::int64_t pad = is_rows ? g.window.pad_top : g.window.pad_left;
+  const std::int64_t size = is_rows ? g.in_rows : g.in_cols;
+  const Range kernel = whole_kernel(g, axis);
+  std::int64_t count = 0;
+  for (std::int64_t k = kernel.begin; k < kernel.end; ++k) {
+    // Positions p of which 0 <= p * stride + k - pad < size.
+    const std::int64_t first = k < pad ? ceil_div(pad - k, stride) : 0;
+    const std::int64_t end = size + pad <= k ? 0 : ceil_div(size + pad - k, stride);
+    count += std::max<std::int64_t>(0, std::min(conv.end, end) - std::max(conv.begin, first));
+  }
+  return count;
+}
+
 std::int64_t outputs_along(const LayerGeometry& g, Axis axis) {
   return axis == Axis::kRows ? g.out_rows : g.out_cols;
 }
@@ -44,6 +62,7 @@ AxisCut cut_axis(const LayerGeometry& g, Axis axis, std::int64_t size) {
     cut.whole_kernel_inputs += inputs;
     if (begin == 0) cut.first_inputs = inputs;
     cut.last_outputs = out.size();
+    cut.window_inputs += inside(g, axis, conv);
     const auto same = std::find_if(cut.parts.begin(), cut.parts.end(),
                                    [&](const AxisCut::Parts& p) { return p.psums == conv.size(); });
     if (same == cut.parts.end()) {

@@ -23,6 +23,8 @@ struct AxisCut {
   std::int64_t whole_kernel_inputs = 0;  // ifmap positions of all parts, under the whole kernel
   std::int64_t first_inputs = 0;         // of the first part, under the whole kernel
   std::int64_t last_outputs = 0;         // ofmap positions of the last part
+  // Over psum positions of all parts: kernel positions inside the ifmap.
+  std::int64_t window_inputs = 0;
 };
 
 // Along rows or columns.

@@ -1,5 +1,6 @@
 #include "compiler/lowering/mapper.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <string>
@@ -56,6 +57,18 @@ std::vector<std::int64_t> layer_key(const PlannedLayer& planned, const ArchConfi
       g.granule_planes,
       g.column_blocks,
   };
+  if (const EnergyTable* table = options.energy.get()) {
+    const auto add = [&](double number) { key.push_back(std::bit_cast<std::int64_t>(number)); };
+    for (const double number :
+         {table->mac, table->add.value_or(0), table->hop.value_or(0), table->dram}) {
+      add(number);
+    }
+    for (const SramPoint& point : table->sram) {
+      add(point.kib);
+      add(point.energy);
+      add(point.bits);
+    }
+  }
   for (const Window& w : {g.window, g.pool}) {
     for (const std::int64_t n : {w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.pad_top,
                                  w.pad_left, w.pad_bottom, w.pad_right}) {
@@ -88,10 +101,16 @@ LayerBounds layer_bounds(const PlannedLayer& planned, const ArchConfig& arch) {
   cols.whole_kernel_inputs = used_inputs(g, Axis::kCols);
   const LayerBytes bytes = LayerSums(planned, arch).bytes(whole, rows, cols);
   LayerBounds bounds;
-  bounds.array_cycles = ceil_div(planned.layer->macs, arch.array_rows * arch.array_cols);
+  const auto beats = [&](std::int64_t n, std::int64_t word_bytes) {
+    return ceil_div(n, std::min(arch.bus_bytes, word_bytes));
+  };
+  bounds.mac_cycles = ceil_div(planned.layer->macs, arch.array_rows * arch.array_cols);
+  bounds.read_bus_cycles = beats(bytes.acts, arch.array_rows) +
+                           beats(bytes.weights, arch.weight_word_bytes()) +
+                           beats(bytes.params, arch.bus_bytes);
+  bounds.write_bus_cycles = beats(bytes.writes, arch.array_cols);
+  bounds.cycles = std::max({bounds.mac_cycles, bounds.read_bus_cycles, bounds.write_bus_cycles});
   bounds.dram_bytes = bytes.all();
-  bounds.read_bus_cycles = ceil_div(bytes.all() - bytes.writes, arch.bus_bytes);
-  bounds.write_bus_cycles = ceil_div(bytes.writes, arch.bus_bytes);
   return bounds;
 }
 

@@ -192,9 +192,10 @@ std::string short_text(const LayerGeometry& g, const Mapping& m, const ArchConfi
   if (m.dataflow != Dataflow::kWeightStationary) {
     text = (m.dataflow == Dataflow::kOutputStationary ? "os " : "is ") + text;
   }
-  if (reduction.acts.size() > 1) text += ", " + std::to_string(reduction.acts.size()) + " acts";
+  if (reduction.acts.size() > 1)
+    text += ", " + std::to_string(reduction.acts.size()) + " act chunks";
   if (reduction.weights.size() > 1) {
-    text += ", " + std::to_string(reduction.weights.size()) + " weights";
+    text += ", " + std::to_string(reduction.weights.size()) + " weight chunks";
   }
   return text;
 }

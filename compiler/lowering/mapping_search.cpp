@@ -6,6 +6,7 @@
 
 #include "compiler/lowering/layer_sums.h"
 #include "compiler/lowering/mapping_space.h"
+#include "compiler/lowering/objective.h"
 #include "compiler/lowering/tile_sizes.h"
 #include "core/error.h"
 
@@ -25,17 +26,14 @@ constexpr std::int64_t kFastNear = 100;
 struct Candidate {
   Mapping mapping;
   std::int64_t dram_bytes = 0;
-  std::int64_t bytes = 0;   // with commands; at least so many; exact when timed
-  std::int64_t cycles = 0;  // at least so many; exact when timed
+  std::int64_t commands = 0;  // at least so many
+  double value = 0;           // at least so much; exact when timed
+  std::int64_t cycles = 0;    // likewise
   bool is_timed = false;
 };
 
 std::int64_t dram_bytes(const LayerCost& cost) {
   return static_cast<std::int64_t>(cost.read_bytes() + cost.write_bytes);
-}
-
-std::int64_t all_bytes(const LayerCost& cost) {
-  return dram_bytes(cost) + kCommandBytes * static_cast<std::int64_t>(cost.commands);
 }
 
 class Search {
@@ -46,6 +44,7 @@ class Search {
         arch_(arch),
         options_(options),
         sums_(planned, arch),
+        amount_(planned, arch, options),
         sizes_(planned, arch, options),
         tile_sizes_(sizes_.in_order()) {}
 
@@ -66,6 +65,7 @@ class Search {
   struct Timed {
     Mapping mapping;
     LayerCost cost;
+    Score score;
   };
 
   void collect(const TileSize& tile, std::vector<Candidate>& candidates) {
@@ -73,15 +73,15 @@ class Search {
         g_, arch_, options_, tile.rows->size, tile.cols->size, [&](const Mapping& mapping) {
           ++candidates_;
           const LayerBytes bytes = sums_.bytes(mapping, *tile.rows, *tile.cols);
-          candidates.push_back({mapping, bytes.all(),
-                                bytes.all() + kCommandBytes * sums_.least_commands(mapping),
-                                sums_.least_cycles(mapping, *tile.rows, *tile.cols, bytes), false});
+          const std::int64_t commands = sums_.least_commands(mapping);
+          const Score least = {sums_.least_cycles(mapping, *tile.rows, *tile.cols, bytes),
+                               amount_.least(mapping, *tile.rows, *tile.cols, bytes, commands)};
+          candidates.push_back({mapping, bytes.all(), commands, value_of(least, options_.objective),
+                                least.cycles, false});
         });
   }
 
-  std::int64_t within_slack(std::int64_t cycles) const {
-    return cycles + static_cast<std::int64_t>(static_cast<double>(cycles) * options_.slack);
-  }
+  std::int64_t within_slack(std::int64_t cycles) const { return most_cycles(cycles, options_); }
 
   // Makes the candidate's cycles exact. Null, and cycles that no mapping has, for a mapping that is
   // not valid: the space has some that are refused for a limit of a command, or for one weight
@@ -91,17 +91,23 @@ class Search {
       candidate.cycles = std::numeric_limits<std::int64_t>::max();
       return nullptr;
     }
-    timed_.push_back({candidate.mapping, cost_of(planned_, candidate.mapping, arch_)});
-    const LayerCost& cost = timed_.back().cost;
-    const auto cycles = static_cast<std::int64_t>(cost.cycles);
-    QSIM_CHECK(dram_bytes(cost) == candidate.dram_bytes && all_bytes(cost) >= candidate.bytes &&
-                   cycles >= candidate.cycles,
+    const LayerCost cost = cost_of(planned_, candidate.mapping, arch_);
+    const Score score = {static_cast<std::int64_t>(cost.cycles),
+                         amount_.exact(candidate.mapping, cost)};
+    timed_.push_back({candidate.mapping, cost, score});
+    constexpr std::size_t kTold = 256;
+    if (options_.on_progress && timed_.size() % kTold == 0) {
+      options_.on_progress(std::ssize(timed_));
+    }
+    const double value = value_of(score, options_.objective);
+    QSIM_CHECK(dram_bytes(cost) == candidate.dram_bytes && value >= candidate.value &&
+                   score.cycles >= candidate.cycles,
                planned_.layer->name + ": a mapping's bytes and cycles are not as its sums say: " +
                    mapping_text(candidate.mapping));
-    candidate.cycles = cycles;
-    candidate.bytes = all_bytes(cost);
+    candidate.cycles = score.cycles;
+    candidate.value = value;
     candidate.is_timed = true;
-    return &cost;
+    return &timed_.back().cost;
   }
 
   void run_fast();
@@ -113,20 +119,17 @@ class Search {
 
   // Of the timed mappings, by the objective.
   MappedLayer chosen() const {
-    const Timed* best = &timed_.front();
-    const auto cycles = [](const Timed& t) { return static_cast<std::int64_t>(t.cost.cycles); };
-    for (const Timed& t : timed_) {
-      if (cycles(t) < cycles(*best)) best = &t;
-    }
-    const std::int64_t most = within_slack(cycles(*best));
-    for (const Timed& t : timed_) {
-      const bool allowed = options_.objective != Objective::kCycles || cycles(t) <= most;
-      if (allowed && std::tuple(all_bytes(t.cost), t.cost.cycles) <
-                         std::tuple(all_bytes(best->cost), best->cost.cycles)) {
-        best = &t;
-      }
-    }
-    return {best->mapping, best->cost, 0, 0};
+    std::vector<Score> scores;
+    for (const Timed& t : timed_) scores.push_back(t.score);
+    const std::int64_t fewest = fewest_cycles();
+    const Timed& best = timed_[best_of(scores, fewest, options_)];
+    return {best.mapping, best.cost, best.score.amount, fewest, 0, 0, true};
+  }
+
+  std::int64_t fewest_cycles() const {
+    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+    for (const Timed& t : timed_) fewest = std::min(fewest, t.score.cycles);
+    return fewest;
   }
 
   const PlannedLayer& planned_;
@@ -134,6 +137,7 @@ class Search {
   const ArchConfig& arch_;
   const MapperOptions& options_;
   LayerSums sums_;
+  ObjectiveAmount amount_;
   TileSizes sizes_;
   std::vector<TileSize> tile_sizes_;
   std::vector<Timed> timed_;
@@ -141,8 +145,8 @@ class Search {
   std::int64_t commands_left_ = kFastCommands;
 };
 
-bool fewer_bytes(const Candidate& a, const Candidate& b) {
-  return std::tuple(a.bytes, a.cycles) < std::tuple(b.bytes, b.cycles);
+bool less_value(const Candidate& a, const Candidate& b) {
+  return std::tuple(a.value, a.cycles) < std::tuple(b.value, b.cycles);
 }
 
 // Takes the tile sizes whose bound is within the slack of the least, those with the fewest bytes
@@ -156,7 +160,7 @@ void Search::run_fast() {
       return options_.objective == Objective::kCycles && tile.cycles > most;
     });
     std::stable_sort(next, end,
-                     [](const TileSize& a, const TileSize& b) { return a.bytes < b.bytes; });
+                     [](const TileSize& a, const TileSize& b) { return a.value < b.value; });
     std::vector<Candidate> candidates;
     std::size_t taken = 0;
     for (; next != end && taken < kFastTileSizes; ++next) {
@@ -167,7 +171,7 @@ void Search::run_fast() {
     if (time_fast(candidates)) return;
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) {
-                       return std::tuple(a.cycles, a.bytes) < std::tuple(b.cycles, b.bytes);
+                       return std::tuple(a.cycles, a.value) < std::tuple(b.cycles, b.value);
                      });
     time_some(candidates);
   }
@@ -182,8 +186,7 @@ void Search::run_fast() {
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) {
-                     return std::tuple(a.bytes - a.dram_bytes, a.bytes) <
-                            std::tuple(b.bytes - b.dram_bytes, b.bytes);
+                     return std::tuple(a.commands, a.value) < std::tuple(b.commands, b.value);
                    });
   time_some(candidates);
 }
@@ -204,8 +207,7 @@ bool Search::is_timed(const Mapping& mapping) const {
 
 // Null also where the commands of the mapping exceed what is left; but the first is always timed.
 const LayerCost* Search::time_within_budget(Candidate& candidate) {
-  const std::int64_t commands = (candidate.bytes - candidate.dram_bytes) / kCommandBytes;
-  if (!timed_.empty() && commands > commands_left_) return nullptr;
+  if (!timed_.empty() && candidate.commands > commands_left_) return nullptr;
   const LayerCost* cost = time(candidate);
   if (cost != nullptr) commands_left_ -= static_cast<std::int64_t>(cost->commands);
   return cost;
@@ -216,14 +218,18 @@ bool Search::time_fast(std::vector<Candidate>& candidates) {
   if (candidates.empty()) return false;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Candidate& c : candidates) least = std::min(least, c.cycles);
-  std::stable_sort(candidates.begin(), candidates.end(), fewer_bytes);
+  std::stable_sort(candidates.begin(), candidates.end(), less_value);
+  const bool by_cycles = options_.objective == Objective::kCycles;
   const std::int64_t most = within_slack(least);
+  double best = std::numeric_limits<double>::infinity();
   for (Candidate& c : candidates) {
+    if (!by_cycles && c.value > best) return true;
     if (std::ssize(timed_) >= kFastTimed) break;
-    const LayerCost* cost = time_within_budget(c);
-    if (cost == nullptr) continue;
-    if (static_cast<std::int64_t>(cost->cycles) <= most) return true;
+    if (time_within_budget(c) == nullptr) continue;
+    if (by_cycles && c.cycles <= most) return true;
+    best = std::min(best, c.value);
   }
+  if (!by_cycles) return !timed_.empty();
   const auto fewest = std::min_element(
       timed_.begin(), timed_.end(),
       [](const Timed& a, const Timed& b) { return a.cost.cycles < b.cost.cycles; });
@@ -243,7 +249,7 @@ void Search::run_full() {
     collect(tile, candidates);
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) {
-                       return std::tuple(a.cycles, a.bytes) < std::tuple(b.cycles, b.bytes);
+                       return std::tuple(a.cycles, a.value) < std::tuple(b.cycles, b.value);
                      });
     for (Candidate& c : candidates) {
       if (by_cycles && c.cycles < fewest) time(c);
@@ -251,13 +257,13 @@ void Search::run_full() {
       if (!by_cycles || c.cycles <= within_slack(fewest)) kept.push_back(c);
     }
   }
-  std::stable_sort(kept.begin(), kept.end(), fewer_bytes);
-  std::int64_t best_bytes = std::numeric_limits<std::int64_t>::max();
+  std::stable_sort(kept.begin(), kept.end(), less_value);
+  double best = std::numeric_limits<double>::infinity();
   for (Candidate& c : kept) {
-    if (c.bytes > best_bytes) break;
+    if (c.value > best) break;
     if (by_cycles && c.cycles > within_slack(fewest)) continue;
     if (!c.is_timed && time(c) == nullptr) continue;
-    if (!by_cycles || c.cycles <= within_slack(fewest)) best_bytes = std::min(best_bytes, c.bytes);
+    if (!by_cycles || c.cycles <= within_slack(fewest)) best = std::min(best, c.value);
   }
 }
 

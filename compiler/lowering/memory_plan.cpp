@@ -1,12 +1,8 @@
 #include "compiler/lowering/memory_plan.h"
 
-#include <algorithm>
-
-#include "compiler/lowering/mapper.h"
+#include "compiler/lowering/network_mapping.h"
 #include "core/checked_math.h"
 #include "core/limits.h"
-#include "core/nearest_name.h"
-#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -31,44 +27,6 @@ class RegionAllocator {
   std::int64_t next_ = 0;
 };
 
-std::string in_front(const std::string& place) { return place.empty() ? "" : place + ": "; }
-
-// Every mapping is of a layer that there is.
-void require_layers(const std::vector<LayerMapping>& mappings,
-                    const std::vector<FusedLayer>& layers) {
-  std::vector<std::string_view> names;
-  for (const FusedLayer& layer : layers) names.push_back(layer.name);
-  for (const LayerMapping& given : mappings) {
-    if (std::find(names.begin(), names.end(), given.layer) != names.end()) continue;
-    const std::string_view near = nearest_name(given.layer, names);
-    throw_bad_input(in_front(given.place) + "the program has no layer '" + echoed(given.layer) +
-                    "'" + (near.empty() ? "" : "; did you mean '" + echoed(near) + "'?"));
-  }
-}
-
-// The mapping that the user gives for a layer, or the chosen one.
-Mapping mapping_for(const PlannedLayer& planned, const ArchConfig& arch,
-                    const CompileOptions& options) {
-  const FusedLayer& layer = *planned.layer;
-  for (const LayerMapping& given : options.mappings) {
-    if (given.layer != layer.name) continue;
-    const std::optional<MappingFault> fault = find_fault(planned.geometry, given.mapping, arch);
-    if (!fault) return given.mapping;
-    std::string place = given.place;
-    for (std::size_t i = 0; i < given.field_places.size(); ++i) {
-      if (mapping_fields()[i].name == fault->field) place = given.field_places[i];
-    }
-    throw_bad_input(in_front(place) + "the mapping does not fit layer '" + echoed(layer.name) +
-                    "': " + fault_text(*fault));
-  }
-  MapperOptions mapper;
-  mapper.dataflow = options.dataflow.value_or(mapper.dataflow);
-  const std::vector<std::int64_t> key = layer_key(planned, arch, mapper);
-  const auto known = options.known->find(key);
-  if (known != options.known->end()) return known->second;
-  return options.known->emplace(key, map_layer(planned, arch, mapper).mapping).first->second;
-}
-
 }  // namespace
 
 std::int64_t packed_weight_bytes(const LayerGeometry& g, const ArchConfig& arch) {
@@ -81,7 +39,6 @@ std::int64_t packed_weight_bytes(const LayerGeometry& g, const ArchConfig& arch)
 
 MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch,
                        const CompileOptions& options) {
-  require_layers(options.mappings, layers);
   MemoryPlan plan;
   RegionAllocator allocator;
   plan.input.tensor = {0, layers.front().input, arch.block_channels()};
@@ -95,9 +52,9 @@ MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& 
     planned.ofmap = {0, layer.output, arch.block_channels()};
     planned.ofmap.address =
         allocator.take(planned.ofmap.size_bytes(), layer_place(layer.name, layer.source));
-    planned.mapping = mapping_for(planned, arch, options);
     plan.layers.push_back(planned);
   }
+  choose_mappings(plan.layers, arch, options);
   plan.writable_bytes = allocator.end();
   for (PlannedLayer& planned : plan.layers) {
     const std::string what = layer_place(planned.layer->name, planned.layer->source);

@@ -11,7 +11,11 @@ namespace qsim {
 
 TileSizes::TileSizes(const PlannedLayer& planned, const ArchConfig& arch,
                      const MapperOptions& options)
-    : g_(planned.geometry), arch_(arch), options_(options), sums_(planned, arch) {
+    : g_(planned.geometry),
+      arch_(arch),
+      options_(options),
+      sums_(planned, arch),
+      amount_(planned, arch, options_) {
   for (const std::int64_t size : equal_cuts(g_.out_rows)) {
     rows_.push_back(cut_axis(g_, Axis::kRows, size));
   }
@@ -29,16 +33,16 @@ std::vector<TileSize> TileSizes::in_order() const {
       mapping.tile_rows = rows.size;
       mapping.tile_cols = cols.size;
       if (find_fault(g_, mapping, arch_)) continue;
-      const std::int64_t bytes = least_bytes(mapping, rows, cols);
-      // Each psum tile has a POST and a STORE for each column block.
-      const std::int64_t commands = 2 * tiles(rows, cols) * g_.column_blocks;
-      sizes.push_back({&rows, &cols, least_cycles(mapping, rows, cols, bytes),
-                       bytes + kCommandBytes * commands});
+      const Least least_of = least(mapping, rows, cols);
+      const std::int64_t cycles = least_cycles(mapping, rows, cols, least_of.bytes);
+      sizes.push_back(
+          {&rows, &cols, cycles, value_of({cycles, least_of.amount}, options_.objective)});
     }
   }
   const auto key = [this](const TileSize& t) {
-    return options_.objective == Objective::kCycles ? std::tuple(t.cycles, t.bytes)
-                                                    : std::tuple(t.bytes, t.cycles);
+    const auto cycles = static_cast<double>(t.cycles);
+    return options_.objective == Objective::kCycles ? std::tuple(cycles, t.value)
+                                                    : std::tuple(t.value, cycles);
   };
   std::stable_sort(sizes.begin(), sizes.end(),
                    [&](const TileSize& a, const TileSize& b) { return key(a) < key(b); });
@@ -51,8 +55,7 @@ std::int64_t TileSizes::tiles(const AxisCut& rows, const AxisCut& cols) const {
 
 // Of any mapping with these psum tiles. What stays must fit its scratchpad whole; what does not
 // is moved again for each tile set or each block group.
-std::int64_t TileSizes::least_bytes(Mapping mapping, const AxisCut& rows,
-                                    const AxisCut& cols) const {
+TileSizes::Least TileSizes::least(Mapping mapping, const AxisCut& rows, const AxisCut& cols) const {
   mapping.act_planes = round_up(g_.planes_of(0, arch_).size(), g_.granule_planes);
   mapping.act_kernel_rows = g_.window.kernel_h;
   const std::int64_t all_tiles = tiles(rows, cols);
@@ -61,12 +64,18 @@ std::int64_t TileSizes::least_bytes(Mapping mapping, const AxisCut& rows,
   const std::int64_t layer_words = sums_.folds() * arch_.fold_words();
   // One EXECUTE may take all blocks, so that activations are moved once without staying.
   const bool all_blocks = mapping.dataflow == Dataflow::kInputStationary;
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  Mapping events = mapping;  // of the fewest events: one EXECUTE takes as much as can be
+  if (all_blocks && !g_.is_identity) events.blocks = g_.column_blocks;
+  // Each psum tile has a POST and a STORE for each column block.
+  const std::int64_t commands = 2 * all_tiles * g_.column_blocks;
+  Least least = {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<double>::infinity()};
   const auto take = [&](LoopOrder order, bool acts, bool weights) {
     mapping.order = order;
     mapping.acts_resident = acts;
     mapping.weights_resident = weights;
-    least = std::min(least, sums_.bytes(mapping, rows, cols).all());
+    const LayerBytes bytes = sums_.bytes(mapping, rows, cols);
+    least.bytes = std::min(least.bytes, bytes.all());
+    least.amount = std::min(least.amount, amount_.least(events, rows, cols, bytes, commands));
   };
   for (std::int64_t m = 1; m <= std::min(most, all_tiles); m *= 2) {
     for (std::int64_t h = 1; h <= kAccumulatorHalves && m * h <= all_tiles; ++h) {

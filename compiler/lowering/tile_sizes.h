@@ -7,6 +7,7 @@
 
 #include "compiler/lowering/layer_sums.h"
 #include "compiler/lowering/mapper.h"
+#include "compiler/lowering/objective.h"
 
 namespace qsim {
 
@@ -15,7 +16,7 @@ struct TileSize {
   const AxisCut* rows;
   const AxisCut* cols;
   std::int64_t cycles;  // at least
-  std::int64_t bytes;   // at least; of DRAM and of commands
+  double value;         // at least; of the objective
 };
 
 class TileSizes {
@@ -25,12 +26,16 @@ class TileSizes {
   TileSizes(const TileSizes&) = delete;
   TileSizes& operator=(const TileSizes&) = delete;
 
-  // Those that fit the accumulator and the output scratchpad. The best bounds come first, by the
-  // objective: the fewest cycles, of equal ones the fewest bytes, or the other way round.
+  // Those that fit the accumulator and the output scratchpad. The best bounds come first: for
+  // Objective::kCycles the fewest cycles, of equal ones the least value; else the other way round.
   std::vector<TileSize> in_order() const;
 
  private:
-  std::int64_t least_bytes(Mapping mapping, const AxisCut& rows, const AxisCut& cols) const;
+  struct Least {
+    std::int64_t bytes = 0;  // of DRAM
+    double amount = 0;
+  };
+  Least least(Mapping mapping, const AxisCut& rows, const AxisCut& cols) const;
   std::int64_t least_cycles(Mapping mapping, const AxisCut& rows, const AxisCut& cols,
                             std::int64_t dram_bytes) const;
   std::int64_t tiles(const AxisCut& rows, const AxisCut& cols) const;
@@ -39,6 +44,7 @@ class TileSizes {
   const ArchConfig& arch_;
   MapperOptions options_;
   LayerSums sums_;
+  ObjectiveAmount amount_;
   std::vector<AxisCut> rows_;
   std::vector<AxisCut> cols_;
 };

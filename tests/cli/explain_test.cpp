@@ -115,7 +115,12 @@ TEST(Explain, LayerThatRunsInAnotherIsExplainedAsThatOne) {
   folder.write("n.yaml", kSmall);
   const Json json = json_of(folder, "explain --model n.yaml --layer pool");
   EXPECT_EQ(json["layer"], "first");
-  EXPECT_EQ(json, json_of(folder, "explain --model n.yaml --layer first"));
+  const Json& words = json["in_words"];
+  EXPECT_EQ(words[0]["sentence"],
+            "pool runs in first, as one layer of the program. What follows is about both.");
+  Json first = json_of(folder, "explain --model n.yaml --layer first");
+  first["in_words"].insert(first["in_words"].begin(), words[0]);
+  EXPECT_EQ(json, first);
 }
 
 TEST(Explain, LayerThatIsNotThereIsRefusedWithTheNearestName) {
@@ -123,7 +128,7 @@ TEST(Explain, LayerThatIsNotThereIsRefusedWithTheNearestName) {
   folder.write("n.yaml", kSmall);
   expect_error(folder, "explain --model n.yaml --layer frist", 3,
                "--layer 'frist' is not a layer of 'n.yaml'; did you mean 'first'? Its layers: "
-               "first, positive, pool, wide");
+               "first, positive (in first), pool (in first), wide");
   expect_error(folder, "explain --model n.yaml --layer 'conv*'", 3,
                "--layer 'conv*' is not a layer of 'n.yaml'. Its layers: first, ");
 }
@@ -144,6 +149,25 @@ TEST(Explain, ChangeThatLeavesTheRangeIsListedWithTheLimit) {
   EXPECT_EQ(json["not_possible"][2]["reason"],
             "config 'edge': dram_latency_cycles is 0; allowed: 1 to 10000");
   EXPECT_EQ(json["changes"].size(), 9u);
+}
+
+// Savings below 0 are explained where there is one, and only there.
+TEST(Explain, WordsOnNegativeSavingsNeedANegativeSaving) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  std::int64_t with = 0;
+  for (const char* layer : {"", " --layer first", " --layer wide"}) {
+    for (const char* config : {"pe4x4", "pe8x8", "pe16x16", "pe16x32"}) {
+      const Json json =
+          json_of(folder, std::string("explain --model n.yaml --config ") + config + layer);
+      const bool is_negative = json["changes"].back()["saved_cycles"] < 0;
+      const std::string last = json["in_words"].back()["sentence"];
+      EXPECT_EQ(last.starts_with("A negative saving means"), is_negative) << json;
+      with += is_negative ? 1 : 0;
+    }
+  }
+  EXPECT_GT(with, 0);
+  EXPECT_LT(with, 12);
 }
 
 TEST(Explain, TextHasTheSentenceAndTheTables) {

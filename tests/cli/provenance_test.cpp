@@ -32,7 +32,9 @@ struct Files {
 
   Provenance read() const {
     GoldenSelection golden("", "cpu", [](const std::string&) {});
-    return import_network({"qsim"}, options, load_config(options), golden).provenance;
+    static InterruptWatch& watch = *new InterruptWatch;  // its thread outlives every test
+    Context context(options, {"qsim"}, watch);
+    return import_network(context, load_config(options), golden).provenance;
   }
 };
 

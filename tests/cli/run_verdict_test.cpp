@@ -41,7 +41,8 @@ class OneRun {
     options_.engine = "interpreter";
     const ArchConfig config = load_config(options_);
     GoldenSelection golden("", "cpu", [](const std::string&) {});
-    network_ = import_network({"qsim"}, options_, config, golden);
+    Context context(options_, {"qsim"}, watch());
+    network_ = import_network(context, config, golden);
     Compilation compilation(std::move(network_.graph), config);
     expected_ = golden.run_once(compilation.graph(), network_.input, compilation.ofmap_layers());
     program_ = std::move(compilation).program();

@@ -98,7 +98,7 @@ TEST(Compile, ReductionsThatNeedSeveralLoadsAgree) {
     GraphBuilder builder(9, picture(1, 11, 12, 5 * rows + 1, -9));
     const Graph graph = builder.conv(2 * cols + 1, {11, 7, 1, 2, 5, 3, 5, 3}, 13).build();
     expect_agreement(graph, builder.random_input(), arch, 5);
-    EXPECT_NE(compile(graph, arch).layers[0].mapping.find(" acts"), std::string::npos);
+    EXPECT_NE(compile(graph, arch).layers[0].mapping.find(" act chunks"), std::string::npos);
   }
 }
 
@@ -148,8 +148,8 @@ TEST(Compile, TheMappingCountsLoadsOfActivationsAndWeightsWhereThereAreSeveral) 
     options.mappings.push_back({"conv0", mapping, {}, {}});
     return compile(graph, arch, options).layers[0].mapping;
   };
-  EXPECT_EQ(text(16, 60), "14x14 x3 blocks, 3 weights");
-  EXPECT_EQ(text(8, 45), "14x14 x3 blocks, 2 acts, 4 weights");
+  EXPECT_EQ(text(16, 60), "14x14 x3 blocks, 3 weight chunks");
+  EXPECT_EQ(text(8, 45), "14x14 x3 blocks, 2 act chunks, 4 weight chunks");
 }
 
 // What names the layer, tile and coordinates of a wrong byte: together a layer's STOREs cover its

@@ -114,11 +114,12 @@ TEST(TablePrinter, OperationsAreShortAndMappingsWholeHoweverLongANameIs) {
   RunReport report = sample_report();
   report.layers[0].name = std::string(90, 'n');
   report.layers[0].operation = "conv2d+relu+max_pool";
-  report.layers[0].mapping = "14x28 x32 blocks, 2 acts, 6 weights";
+  report.layers[0].mapping = "14x28 x32 blocks, 2 act chunks, 6 weight chunks";
   report.layers[1].operation = "flatten+fully_connected+relu";
   const std::string text = printed(print_layers, report);
   EXPECT_NE(text.find("nn..  conv+relu+pool "), std::string::npos) << text;
-  EXPECT_NE(text.find(" 14x28 x32 blocks, 2 acts, 6 weights "), std::string::npos) << text;
+  EXPECT_NE(text.find(" 14x28 x32 blocks, 2 act chunks, 6 weight chunks "), std::string::npos)
+      << text;
   EXPECT_NE(text.find(" flatten+fc+relu "), std::string::npos) << text;
   for (const std::string& line : lines_of(text)) EXPECT_LE(line.size(), kTableColumns) << line;
 }

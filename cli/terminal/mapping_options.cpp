@@ -1,0 +1,95 @@
+#include "cli/terminal/mapping_options.h"
+
+#include "cli/terminal/number_option.h"
+#include "cli/terminal/one_of.h"
+#include "core/error.h"
+
+namespace qsim {
+namespace {
+
+constexpr const char* kNames[] = {"--mapping", "--dataflow",       "--objective",
+                                  "--slack",   "--mapping-search", "--mapping-budget"};
+
+[[noreturn]] void usage_error(const std::string& message) {
+  throw Error(ExitCode::kUsage, message);
+}
+
+bool takes_energy(const Options& options) {
+  return options.objective == "energy" || options.objective == "edp";
+}
+
+}  // namespace
+
+void add_mapping_options(CLI::App& app, Options& options) {
+  app.add_option("--mapping", options.mapping,
+                 "a mapping file: how the layers that it names are cut and ordered; the compiler "
+                 "chooses for the others")
+      ->type_name("FILE");
+  app.add_option("--dataflow", options.dataflow,
+                 "the dataflow of every layer that the mapping file does not name; auto: the best "
+                 "one of each layer, or of all")
+      ->check(one_of({kAutoDataflow, "ws", "os", "is", "weight_stationary", "output_stationary",
+                      "input_stationary"}));
+  app.add_option("--objective", options.objective,
+                 "what a mapping makes least; edp is energy x cycles; energy and edp need --energy")
+      ->check(one_of({"cycles", "bytes", "energy", "edp"}))
+      ->capture_default_str();
+  add_decimal(app, "--slack", {0, 100, -2}, options.slack,
+              "of --objective cycles: how many percent more than the fewest cycles a mapping may "
+              "take that moves fewer bytes (default: 0.05)")
+      ->type_name("PERCENT");
+  app.add_option("--mapping-search", options.mapping_search,
+                 "how mappings are searched: fast, or full, which finds the best of the space and "
+                 "takes long")
+      ->check(one_of({"fast", "full"}))
+      ->capture_default_str();
+  add_decimal(app, "--mapping-budget", {0.001, 1e6, 0}, options.mapping_budget,
+              "end the searches of a network after so long, with the best that they have found")
+      ->type_name("SECONDS");
+}
+
+void add_write_mapping_option(CLI::App& app, Options& options) {
+  app.add_option("--write-mapping", options.write_mapping,
+                 "write the mapping of every layer to a file that --mapping reads; - is stdout")
+      ->type_name("FILE|-");
+}
+
+void add_energy_option(CLI::App& app, Options& options) {
+  const bool reports = options.command == CommandName::kRun;
+  app.add_option("--energy", options.energy,
+                 reports ? "also report energy, by a table of energies: a YAML file, or a shipped "
+                           "name; --objective energy and edp take the same table"
+                         : "the table of energies for --objective energy and edp: a YAML file, or "
+                           "a shipped name")
+      ->type_name("FILE|NAME");
+}
+
+std::span<const char* const> mapping_option_names() { return kNames; }
+
+void check_mapping_options(const Options& options) {
+  if (takes_energy(options) && options.energy.empty()) {
+    usage_error("--objective " + options.objective +
+                " needs a table of energies; add --energy horowitz-45nm, or one of your own");
+  }
+  const bool reports =
+      options.command == CommandName::kRun || options.command == CommandName::kProfile;
+  if (!options.energy.empty() && !reports && !takes_energy(options)) {
+    usage_error("--energy serves --objective energy and edp alone here; add one of them");
+  }
+  if (options.slack && options.objective != "cycles") {
+    usage_error("--slack belongs to --objective cycles; leave it out");
+  }
+  const bool prints_mapping = options.write_mapping == "-";
+  if (prints_mapping && options.json == "-") {
+    usage_error(
+        "--json - and --write-mapping - cannot both write to stdout; give one of them a "
+        "file");
+  }
+  if (prints_mapping && options.program_out == "-") {
+    usage_error(
+        "--out - and --write-mapping - cannot both write to stdout; give one of them a "
+        "file");
+  }
+}
+
+}  // namespace qsim

@@ -1,0 +1,52 @@
+// What is asked of the mapper, and what it answers for a layer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "compiler/lowering/layer_cost.h"
+#include "core/energy_table.h"
+#include "core/mapping.h"
+
+namespace qsim {
+
+// docs/reference/mapper.md#what-is-best defines each.
+enum class Objective : std::uint8_t {
+  // Of the mappings within the slack of the fewest cycles: the least bytes.
+  kCycles,
+  kBytes,   // the least bytes
+  kEnergy,  // the least energy
+  kEdp,     // the least product of energy and cycles
+};
+
+enum class MappingSearch : std::uint8_t {
+  kFast,  // a bounded number of timings, of the mappings that the bounds rank first
+  kFull,  // the best of the whole space
+};
+
+struct MapperOptions {
+  Objective objective = Objective::kCycles;
+  MappingSearch search = MappingSearch::kFast;
+  double slack = 0.0005;  // of Objective::kCycles, a fraction; at least 0
+  Dataflow dataflow = Dataflow::kWeightStationary;
+  // Of kEnergy and kEdp, which need one.
+  std::shared_ptr<const EnergyTable> energy = nullptr;
+  // Of the search of one layer, which times one mapping in any case; 0: as many as it takes.
+  double budget_seconds = 0;
+  // Called now and then with the number of mappings that were timed. May be empty.
+  std::function<void(std::int64_t timed)> on_progress = nullptr;
+};
+
+struct MappedLayer {
+  Mapping mapping;
+  LayerCost cost;
+  double amount = 0;               // MappingValue::amount of it
+  std::int64_t fewest_cycles = 0;  // of all mappings that were timed
+  std::int64_t candidates = 0;     // mappings that were looked at; a few are not valid
+  std::int64_t timed = 0;          // of these, timed by cost_of
+  // Whether the search came to its end, and not to that of its budget.
+  bool is_complete = true;
+};
+
+}  // namespace qsim

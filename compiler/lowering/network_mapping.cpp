@@ -1,0 +1,170 @@
+#include "compiler/lowering/network_mapping.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "compiler/lowering/mapper.h"
+#include "compiler/lowering/objective.h"
+#include "core/nearest_name.h"
+#include "core/printable.h"
+
+namespace qsim {
+namespace {
+
+std::string in_front(const std::string& place) { return place.empty() ? "" : place + ": "; }
+
+// Every mapping is of a layer that there is.
+void require_layers(const std::vector<LayerMapping>& mappings,
+                    std::span<const PlannedLayer> layers) {
+  std::vector<std::string_view> names;
+  for (const PlannedLayer& planned : layers) names.push_back(planned.layer->name);
+  for (const LayerMapping& given : mappings) {
+    if (std::find(names.begin(), names.end(), given.layer) != names.end()) continue;
+    const std::string_view near = nearest_name(given.layer, names);
+    throw_bad_input(in_front(given.place) + "the program has no layer '" + echoed(given.layer) +
+                    "'" + (near.empty() ? "" : "; did you mean '" + echoed(near) + "'?"));
+  }
+}
+
+// The mapping that the user gives for a layer, or null.
+const Mapping* given_mapping(const PlannedLayer& planned, const ArchConfig& arch,
+                             const CompileOptions& options) {
+  const FusedLayer& layer = *planned.layer;
+  for (const LayerMapping& given : options.mappings) {
+    if (given.layer != layer.name) continue;
+    const std::optional<MappingFault> fault = find_fault(planned.geometry, given.mapping, arch);
+    if (!fault) return &given.mapping;
+    std::string place = given.place;
+    for (std::size_t i = 0; i < given.field_places.size(); ++i) {
+      if (mapping_fields()[i].name == fault->field) place = given.field_places[i];
+    }
+    throw_bad_input(in_front(place) + "the mapping does not fit layer '" + echoed(layer.name) +
+                    "': " + fault_text(*fault));
+  }
+  return nullptr;
+}
+
+class NetworkMapper {
+ public:
+  NetworkMapper(std::span<PlannedLayer> layers, const ArchConfig& arch,
+                const CompileOptions& options)
+      : layers_(layers), arch_(arch), options_(options) {
+    for (const PlannedLayer& planned : layers) {
+      given_.push_back(given_mapping(planned, arch, options));
+    }
+    const std::int64_t searches = options.mixes_dataflows ? kDataflows : 1;
+    searches_left_ = searches * std::count(given_.begin(), given_.end(), nullptr);
+  }
+
+  void run() {
+    if (options_.mixes_dataflows) return mix();
+    const Dataflow dataflow = options_.dataflow.value_or(options_.mapper.dataflow);
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      layers_[i].mapping = given_[i] != nullptr ? *given_[i] : search(i, dataflow).mapping;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kPure = kDataflows;  // programs of one dataflow
+  // By dataflow; of a layer with a given mapping, that mapping each time.
+  using Choices = std::array<MappedLayer, kPure>;
+
+  // The mapper's choice for a layer; equal layers are searched once. Each search has an equal part
+  // of what is left of the budget.
+  const MappedLayer& search(std::size_t layer, Dataflow dataflow) {
+    MapperOptions mapper = options_.mapper;
+    mapper.dataflow = dataflow;
+    const std::vector<std::int64_t> key = layer_key(layers_[layer], arch_, mapper);
+    const std::int64_t left = searches_left_--;
+    const auto known = options_.known->find(key);
+    if (known != options_.known->end()) return known->second;
+    if (options_.budget_seconds > 0) {
+      const std::chrono::duration<double> taken = Clock::now() - begin_;
+      const double rest = options_.budget_seconds - taken.count();
+      constexpr double kLeastSeconds = 1e-9;  // 0 would be no budget
+      mapper.budget_seconds = std::max(kLeastSeconds, rest / static_cast<double>(left));
+    }
+    if (options_.on_progress) {
+      MappingProgress progress{layers_[layer].layer->name, static_cast<std::int64_t>(layer),
+                               std::ssize(layers_), 0};
+      options_.on_progress(progress);
+      mapper.on_progress = [this, progress](std::int64_t timed) mutable {
+        progress.timed = timed;
+        options_.on_progress(progress);
+      };
+    }
+    return options_.known->emplace(key, map_layer(layers_[layer], arch_, mapper)).first->second;
+  }
+
+  MappedLayer cost_of_given(std::size_t layer) const {
+    MappedLayer given;
+    given.mapping = *given_[layer];
+    given.cost = cost_of(layers_[layer], given.mapping, arch_);
+    given.amount =
+        ObjectiveAmount(layers_[layer], arch_, options_.mapper).exact(given.mapping, given.cost);
+    given.fewest_cycles = static_cast<std::int64_t>(given.cost.cycles);
+    return given;
+  }
+
+  Choices choices_of(std::size_t layer) {
+    Choices choices;
+    for (std::size_t d = 0; d < kPure; ++d) {
+      choices[d] =
+          given_[layer] != nullptr ? cost_of_given(layer) : search(layer, static_cast<Dataflow>(d));
+    }
+    return choices;
+  }
+
+  static Score score_of(const MappedLayer& mapped) {
+    return {static_cast<std::int64_t>(mapped.cost.cycles), mapped.amount};
+  }
+
+  std::size_t best_choice(const Choices& choices) const {
+    std::array<Score, kPure> scores;
+    std::int64_t fewest = choices[0].fewest_cycles;
+    for (std::size_t d = 0; d < kPure; ++d) {
+      scores[d] = score_of(choices[d]);
+      fewest = std::min(fewest, choices[d].fewest_cycles);
+    }
+    return best_of(scores, fewest, options_.mapper);
+  }
+
+  // Program kPure has the best dataflow of each layer, the others the same one in all layers.
+  void mix() {
+    std::vector<Choices> choices;
+    std::vector<std::size_t> best;
+    std::array<Score, kPure + 1> programs{};
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      choices.push_back(choices_of(i));
+      best.push_back(best_choice(choices.back()));
+      for (std::size_t d = 0; d < kPure; ++d) programs[d] += score_of(choices[i][d]);
+      programs[kPure] += score_of(choices[i][best[i]]);
+    }
+    std::int64_t fewest = programs[0].cycles;
+    for (const Score& program : programs) fewest = std::min(fewest, program.cycles);
+    const std::size_t program = best_of(programs, fewest, options_.mapper);
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      layers_[i].mapping = choices[i][program == kPure ? best[i] : program].mapping;
+    }
+  }
+
+  using Clock = std::chrono::steady_clock;
+
+  std::span<PlannedLayer> layers_;
+  const ArchConfig& arch_;
+  const CompileOptions& options_;
+  std::vector<const Mapping*> given_;  // by layer; null where the mapper chooses
+  std::int64_t searches_left_ = 0;
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace
+
+void choose_mappings(std::span<PlannedLayer> layers, const ArchConfig& arch,
+                     const CompileOptions& options) {
+  require_layers(options.mappings, layers);
+  NetworkMapper(layers, arch, options).run();
+}
+
+}  // namespace qsim

@@ -1,0 +1,59 @@
+// What an objective makes least, of a layer under a mapping: exact where it was timed, a lower
+// bound where it was not. docs/reference/mapper.md#what-is-best defines the objectives.
+#pragma once
+
+#include <span>
+
+#include "compiler/lowering/layer_events.h"
+#include "compiler/lowering/mapper_options.h"
+
+namespace qsim {
+
+// Bytes of a mapping are those that move between DRAM and the scratchpads, and those of its
+// commands: kCommandBytes each. Engines and test benches work on every command, too.
+inline constexpr std::int64_t kCommandBytes = 32;
+
+// Of a mapping, a layer or a network. Amounts and cycles of layers add up.
+struct Score {
+  std::int64_t cycles = 0;
+  double amount = 0;  // bytes, or energy in the table's unit
+
+  Score& operator+=(const Score& other) {
+    cycles += other.cycles;
+    amount += other.amount;
+    return *this;
+  }
+};
+
+// What the objective makes least; of kCycles among those within the slack of the fewest cycles.
+double value_of(const Score& score, Objective objective);
+
+// `cycles` and the slack of kCycles; no limit for another objective.
+std::int64_t most_cycles(std::int64_t fewest_cycles, const MapperOptions& options);
+
+// Which of the scores is best. `fewest_cycles` of kCycles: at least one score is within the slack
+// of it. Of equal values the fewest cycles count, then the first.
+std::size_t best_of(std::span<const Score> scores, std::int64_t fewest_cycles,
+                    const MapperOptions& options);
+
+class ObjectiveAmount {
+ public:
+  // All must outlive it; options.energy is there for an objective that needs it.
+  ObjectiveAmount(const PlannedLayer& planned, const ArchConfig& arch,
+                  const MapperOptions& options);
+
+  // Of a valid mapping with this cost.
+  double exact(const Mapping& mapping, const LayerCost& cost) const;
+  // At most what exact() gives for the mapping, of its bytes and at most its number of commands.
+  double least(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols,
+               const LayerBytes& bytes, std::int64_t commands) const;
+
+ private:
+  bool takes_energy() const;
+
+  const ArchConfig& arch_;
+  const MapperOptions& options_;
+  LayerEvents events_;
+};
+
+}  // namespace qsim

@@ -1,0 +1,128 @@
+// --dataflow auto: the best dataflow of each layer, and never worse than one dataflow for all.
+#include "compiler/lowering/network_mapping.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/energy.h"
+#include "compiler/compile.h"
+#include "compiler/lowering/objective.h"
+#include "tests/compiler/random_network.h"
+#include "timing/program_times.h"
+
+namespace qsim {
+namespace {
+
+// Of a whole program, from its commands: its last STORE's done, and its bytes or its energy.
+Score score_of(const Program& program, const MapperOptions& options) {
+  Score score;
+  for (const std::vector<CommandTime>& unit : command_times(program)) {
+    for (const CommandTime& time : unit) {
+      score.cycles = std::max(score.cycles, static_cast<std::int64_t>(time.done));
+    }
+  }
+  EnergyEvents events;
+  for (const EnergyEvents& layer : energy_events(program)) events += layer;
+  if (options.objective == Objective::kEnergy || options.objective == Objective::kEdp) {
+    score.amount = total_energy(events, *options.energy, program.arch);
+  } else {
+    const std::uint64_t bytes = (events.dram_read_bits + events.dram_write_bits) / 8;
+    score.amount = static_cast<double>(bytes + 32 * program.command_count());
+  }
+  return score;
+}
+
+std::size_t dataflows_in(const Program& program) {
+  std::array<bool, kDataflows> found{};
+  const CommandStream executes = program.stream(Unit::kExecute);
+  for (std::size_t i = 0; i < executes.size(); ++i) {
+    found[executes.fields<Execute>(i).dataflow] = true;
+  }
+  return static_cast<std::size_t>(std::count(found.begin(), found.end(), true));
+}
+
+CompileOptions options_of(Random& random, Objective objective) {
+  CompileOptions options;
+  options.mapper.objective = objective;
+  const double slacks[] = {0, 0.0005, 0.05};
+  options.mapper.slack = slacks[random.uniform(0, 2)];
+  options.mapper.energy = std::make_shared<const EnergyTable>(testing::random_energy_table(random));
+  return options;
+}
+
+TEST(NetworkMapping, AutoIsNeverWorseThanOneDataflowForAllLayers) {
+  std::int64_t compared = 0;
+  std::int64_t mixed = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig arch = testing::random_machine(random);
+    const Graph graph = testing::random_network(seed, random, random.uniform(1, 4), 10);
+    CompileOptions options = options_of(random, static_cast<Objective>(seed % 4));
+    const MapperOptions& mapper = options.mapper;
+    std::vector<Score> pure;
+    for (std::size_t d = 0; d < kDataflows; ++d) {
+      options.dataflow = static_cast<Dataflow>(d);
+      pure.push_back(score_of(compile(graph, arch, options), mapper));
+    }
+    options.dataflow.reset();
+    options.mixes_dataflows = true;
+    const Program program = compile(graph, arch, options);
+    const Score best = score_of(program, mapper);
+    if (dataflows_in(program) > 1) ++mixed;
+    for (const Score& other : pure) {
+      ++compared;
+      // Its cycles are within the slack of what any of them takes, and of those that are within
+      // the slack of it, none moves less.
+      EXPECT_LE(best.cycles, most_cycles(other.cycles, mapper));
+      const bool is_rival = other.cycles <= best.cycles || mapper.objective != Objective::kCycles;
+      // A sum over commands rounds otherwise than a sum over layers does.
+      if (is_rival) {
+        EXPECT_LE(value_of(best, mapper.objective),
+                  value_of(other, mapper.objective) * (1 + 1e-12));
+      }
+    }
+  }
+  EXPECT_EQ(compared, 1200);
+  EXPECT_GT(mixed, 40);
+  RecordProperty("mixed_programs", std::to_string(mixed));
+}
+
+// A given mapping stays, whatever the others become.
+TEST(NetworkMapping, AutoLeavesGivenMappingsAlone) {
+  Random random(3);
+  const ArchConfig arch = testing::small_arch(8, 8);
+  const Graph graph = testing::random_network(3, random, 3, 9);
+  CompileOptions options;
+  const std::vector<LayerMapping> chosen = Compilation(graph, arch, options).mappings();
+  options.mixes_dataflows = true;
+  options.mapper.objective = Objective::kBytes;
+  options.mappings = {chosen[1]};
+  const std::vector<LayerMapping> mixed = Compilation(graph, arch, options).mappings();
+  ASSERT_EQ(mixed.size(), chosen.size());
+  EXPECT_EQ(mixed[1].mapping, chosen[1].mapping);
+}
+
+TEST(NetworkMapping, EachSearchIsToldBeforeItBeginsAndEqualLayersAreSearchedOnce) {
+  const ArchConfig arch = testing::small_arch(8, 8);
+  const Graph graph = testing::GraphBuilder(1, testing::picture(1, 6, 6, 8))
+                          .conv(8, testing::window(3, 1, 1))
+                          .conv(8, testing::window(3, 1, 1))
+                          .conv(16, testing::window(3, 1, 1))
+                          .build();
+  CompileOptions options;
+  std::vector<std::int64_t> told;
+  options.on_progress = [&](const MappingProgress& progress) {
+    EXPECT_EQ(progress.layers, 3);
+    EXPECT_EQ(progress.layer, graph.layers[static_cast<std::size_t>(progress.index)].name);
+    told.push_back(progress.index);
+  };
+  compile(graph, arch, options);
+  EXPECT_EQ(told, (std::vector<std::int64_t>{0, 2}));
+  options.mixes_dataflows = true;
+  told.clear();
+  compile(graph, arch, options);
+  EXPECT_EQ(told, (std::vector<std::int64_t>{0, 0, 2, 2}));  // weight_stationary is known
+}
+
+}  // namespace
+}  // namespace qsim

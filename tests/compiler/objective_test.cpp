@@ -1,0 +1,189 @@
+// The mapper under each objective: its amounts are those that a report counts, and its full search
+// finds what timing every mapping of the space finds.
+#include "compiler/lowering/objective.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/energy.h"
+#include "compiler/compile.h"
+#include "compiler/lowering/mapper.h"
+#include "compiler/lowering/mapping_space.h"
+#include "compiler/lowering/schedule.h"
+#include "tests/compiler/random_network.h"
+
+namespace qsim {
+namespace {
+
+using testing::PlannedNetwork;
+
+constexpr Objective kObjectives[] = {Objective::kCycles, Objective::kBytes, Objective::kEnergy,
+                                     Objective::kEdp};
+
+MapperOptions random_options(Random& random, Objective objective) {
+  MapperOptions options;
+  options.objective = objective;
+  options.dataflow = static_cast<Dataflow>(random.uniform(0, 2));
+  const double slacks[] = {0, 0.0005, 0.02};
+  options.slack = slacks[random.uniform(0, 2)];
+  options.energy = std::make_shared<const EnergyTable>(testing::random_energy_table(random));
+  return options;
+}
+
+// Adds up the energy of a layer's commands.
+class EnergySink final : public CommandSink {
+ public:
+  explicit EnergySink(const ArchConfig& arch) : arch_(arch) {}
+  void add(const Load& load, const Tokens&, const CommandPlace&) override { take(load); }
+  void add(const Execute& execute, const Tokens&, const CommandPlace&) override { take(execute); }
+  void add(const Post& post, const Tokens&, const CommandPlace&) override { take(post); }
+  void add(const Store& store, const Tokens&, const CommandPlace&) override { take(store); }
+  const EnergyEvents& events() const { return events_; }
+
+ private:
+  template <typename Fields>
+  void take(const Fields& fields) {
+    events_ += events_of(fields, arch_);
+  }
+  const ArchConfig& arch_;
+  EnergyEvents events_;
+};
+
+struct Costed {
+  std::int64_t cycles = 0;
+  double value = 0;
+};
+
+// A mapping's cost from its commands alone, in the objective's own words.
+Costed cost_by_commands(const PlannedLayer& layer, const Mapping& mapping, const ArchConfig& arch,
+                        const MapperOptions& options) {
+  const LayerCost cost = cost_of(layer, mapping, arch);
+  Costed costed{static_cast<std::int64_t>(cost.cycles), 0};
+  if (options.objective == Objective::kCycles || options.objective == Objective::kBytes) {
+    costed.value = static_cast<double>(cost.read_bytes() + cost.write_bytes + 32 * cost.commands);
+    return costed;
+  }
+  EnergySink sink(arch);
+  Schedule(layer, mapping, arch, {}, sink).run();
+  costed.value = total_energy(sink.events(), *options.energy, arch);
+  if (options.objective == Objective::kEdp) costed.value *= static_cast<double>(costed.cycles);
+  return costed;
+}
+
+std::vector<Costed> all_costs(const PlannedLayer& layer, const ArchConfig& arch,
+                              const MapperOptions& options) {
+  std::vector<Costed> costs;
+  for (const std::int64_t rows : equal_cuts(layer.geometry.out_rows)) {
+    for (const std::int64_t cols : equal_cuts(layer.geometry.out_cols)) {
+      for_each_mapping(layer.geometry, arch, options, rows, cols, [&](const Mapping& mapping) {
+        if (find_fault(layer.geometry, mapping, arch)) return;
+        costs.push_back(cost_by_commands(layer, mapping, arch, options));
+      });
+    }
+  }
+  return costs;
+}
+
+double best_value(const std::vector<Costed>& costs, const MapperOptions& options) {
+  std::int64_t fewest = costs.front().cycles;
+  for (const Costed& c : costs) fewest = std::min(fewest, c.cycles);
+  const double most = static_cast<double>(fewest) * (1 + options.slack);
+  double best = std::numeric_limits<double>::infinity();
+  for (const Costed& c : costs) {
+    if (options.objective == Objective::kCycles && static_cast<double>(c.cycles) > most) continue;
+    best = std::min(best, c.value);
+  }
+  return best;
+}
+
+TEST(Objective, TheFullSearchFindsTheLeastOfEveryObjective) {
+  std::int64_t brute = 0;
+  for (std::uint64_t seed = 1; seed <= 520; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig arch = testing::random_machine(random);
+    const PlannedNetwork network(testing::random_network(seed, random, 1, seed % 8 < 4 ? 2 : 3, 10),
+                                 arch);
+    const PlannedLayer& layer = network.layers().front();
+    MapperOptions options = random_options(random, kObjectives[seed % 4]);
+    options.search = MappingSearch::kFull;
+    const MappedLayer mapped = map_layer(layer, arch, options);
+    const std::vector<Costed> costs = all_costs(layer, arch, options);
+    const Costed found = cost_by_commands(layer, mapped.mapping, arch, options);
+    EXPECT_EQ(found.value, best_value(costs, options));
+    EXPECT_TRUE(mapped.is_complete);
+    brute += std::ssize(costs);
+  }
+  RecordProperty("brute_force", std::to_string(brute));
+}
+
+// What the mapper predicts of its choice is what a report says of the compiled program.
+TEST(Objective, EnergyIsThatOfTheReportToTheLastBit) {
+  std::int64_t layers = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig arch = testing::random_machine(random);
+    const Graph graph = testing::random_network(seed, random, 2, 12);
+    CompileOptions options;
+    options.mapper = random_options(random, seed % 2 == 0 ? Objective::kEnergy : Objective::kEdp);
+    const Program program = compile(graph, arch, options);
+    const std::vector<EnergyEvents> events = energy_events(program);
+    const PlannedNetwork network(graph, arch);
+    ASSERT_EQ(events.size(), network.layers().size());
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      const MappedLayer& mapped =
+          options.known->at(layer_key(network.layers()[i], arch, options.mapper));
+      EXPECT_EQ(mapped.amount, energy(events[i], *options.mapper.energy, arch).total());
+      ++layers;
+    }
+  }
+  EXPECT_GE(layers, 200);
+}
+
+// Each objective is at least as good at its own aim as the others are.
+TEST(Objective, EachIsBestAtItsOwnAim) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig arch = testing::random_machine(random);
+    const PlannedNetwork network(testing::random_network(seed, random, 1, 4, 14), arch);
+    const PlannedLayer& layer = network.layers().front();
+    MapperOptions options = random_options(random, Objective::kCycles);
+    options.search = MappingSearch::kFull;
+    options.slack = 0;
+    std::vector<Mapping> mappings;
+    for (const Objective objective : kObjectives) {
+      options.objective = objective;
+      mappings.push_back(map_layer(layer, arch, options).mapping);
+    }
+    for (std::size_t own = 0; own < std::size(kObjectives); ++own) {
+      options.objective = kObjectives[own];
+      const Costed best = cost_by_commands(layer, mappings[own], arch, options);
+      for (const Mapping& other : mappings) {
+        const Costed cost = cost_by_commands(layer, other, arch, options);
+        if (options.objective == Objective::kCycles) {
+          EXPECT_LE(best.cycles, cost.cycles);
+        } else {
+          EXPECT_LE(best.value, cost.value);
+        }
+      }
+    }
+  }
+}
+
+TEST(Objective, OfEqualValuesTheFewestCyclesAreBest) {
+  MapperOptions options;
+  options.objective = Objective::kBytes;
+  const std::vector<Score> scores = {{90, 7}, {80, 5}, {70, 5}, {60, 6}};
+  EXPECT_EQ(best_of(scores, 60, options), 2u);
+  options.objective = Objective::kCycles;
+  options.slack = 0.2;  // 72 cycles are allowed
+  EXPECT_EQ(best_of(scores, 60, options), 2u);
+  options.slack = 0.1;  // 66
+  EXPECT_EQ(best_of(scores, 60, options), 3u);
+  options.objective = Objective::kEdp;  // 630, 400, 350, 360
+  EXPECT_EQ(best_of(scores, 60, options), 2u);
+}
+
+}  // namespace
+}  // namespace qsim

@@ -1,0 +1,90 @@
+// Small random networks on small random machines, for tests of what the mapper chooses.
+#pragma once
+
+#include <algorithm>
+
+#include "compiler/lowering/memory_plan.h"
+#include "compiler/passes/passes.h"
+#include "core/energy_table.h"
+#include "core/random.h"
+#include "tests/compiler/graph_builder.h"
+
+namespace qsim::testing {
+
+inline ArchConfig random_machine(Random& random) {
+  const std::int64_t sizes[] = {4, 8, 16};
+  const auto size = [&] { return sizes[random.uniform(0, 2)]; };
+  ArchConfig arch = small_arch(size(), size());
+  arch.bus_bytes = size();
+  for (std::int64_t ArchConfig::*memory :
+       {&ArchConfig::accumulator_kib, &ArchConfig::weight_scratchpad_kib,
+        &ArchConfig::act_scratchpad_kib}) {
+    if (random.chance(0.3)) arch.*memory *= 4;
+  }
+  if (random.chance(0.3)) arch.outstanding_bursts = 1;
+  return arch;
+}
+
+// So many convolutions, some pooled, pools by themselves, and at the end at times a fully connected
+// layer; of at most `most` rows and columns, and `channels` output channels.
+inline Graph random_network(std::uint64_t seed, Random& random, std::int64_t layers,
+                            std::int64_t most, std::int64_t channels = 40) {
+  GraphBuilder builder(seed, picture(random.chance(0.3) ? 3 : 1,
+                                     random.uniform(std::min<std::int64_t>(3, most), most),
+                                     random.uniform(std::min<std::int64_t>(3, most), most),
+                                     random.uniform(1, std::min<std::int64_t>(24, channels))));
+  bool has_layer = false;
+  const auto shape = [&] { return builder.build().layers.back().output.shape; };
+  for (std::int64_t i = 0; i < layers; ++i) {
+    if (!has_layer && random.chance(0.1)) {
+      builder.max_pool(window(2));
+    } else if (i + 1 == layers && random.chance(0.2)) {
+      builder.flatten().fully_connected(random.uniform(1, channels));
+    } else {
+      builder.conv(random.uniform(1, channels),
+                   {random.uniform(1, 3), random.uniform(1, 3), random.uniform(1, 2),
+                    random.uniform(1, 2), 1, 1, 1, 1});
+      if (shape().height > 2 && shape().width > 2 && random.chance(0.3)) {
+        builder.max_pool({2, 2, random.uniform(1, 2), 2, 0, 0, 0, 0});
+      }
+    }
+    has_layer = true;
+  }
+  return builder.build();
+}
+
+// Numbers that are far apart, so that each event counts at least once in some table.
+inline EnergyTable random_energy_table(Random& random) {
+  const auto number = [&] { return static_cast<double>(random.uniform(1, 4000)) / 100; };
+  EnergyTable table;
+  table.name = "random";
+  table.unit = kPicojoules;
+  table.mac = number();
+  if (random.chance(0.8)) table.add = number();
+  if (random.chance(0.8)) table.hop = number() / 100;
+  table.sram = {{8, number(), 32}};
+  if (random.chance(0.5)) table.sram.push_back({32, number(), 64});
+  table.dram = number();
+  return table;
+}
+
+// A network's layers, planned; it has mappings of the compiler's choice.
+class PlannedNetwork {
+ public:
+  PlannedNetwork(Graph graph, const ArchConfig& arch)
+      : graph_(std::move(graph)), layers_(fuse_layers(graph_)) {
+    fold_first_layer_taps(layers_, arch);
+    plan_ = plan_memory(layers_, arch);
+  }
+  PlannedNetwork(const PlannedNetwork&) = delete;
+  PlannedNetwork& operator=(const PlannedNetwork&) = delete;
+
+  const std::vector<PlannedLayer>& layers() const { return plan_.layers; }
+
+ private:
+  Graph graph_;
+  std::vector<FusedLayer> layers_;
+  MemoryPlan plan_;
+};
+
+}  // namespace qsim::testing
