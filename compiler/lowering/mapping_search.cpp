@@ -1,6 +1,7 @@
 #include "compiler/lowering/mapping_search.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <tuple>
 
@@ -81,6 +82,14 @@ class Search {
         });
   }
 
+  // The budget is over, and there is a mapping to answer with.
+  bool has_ended() {
+    if (options_.budget_seconds <= 0 || timed_.empty()) return false;
+    const std::chrono::duration<double> taken = Clock::now() - begin_;
+    if (taken.count() >= options_.budget_seconds) is_complete_ = false;
+    return !is_complete_;
+  }
+
   std::int64_t within_slack(std::int64_t cycles) const { return most_cycles(cycles, options_); }
 
   // Makes the candidate's cycles exact. Null, and cycles that no mapping has, for a mapping that is
@@ -123,7 +132,7 @@ class Search {
     for (const Timed& t : timed_) scores.push_back(t.score);
     const std::int64_t fewest = fewest_cycles();
     const Timed& best = timed_[best_of(scores, fewest, options_)];
-    return {best.mapping, best.cost, best.score.amount, fewest, 0, 0, true};
+    return {best.mapping, best.cost, best.score.amount, fewest, 0, 0, is_complete_};
   }
 
   std::int64_t fewest_cycles() const {
@@ -142,6 +151,9 @@ class Search {
   std::vector<TileSize> tile_sizes_;
   std::vector<Timed> timed_;
   std::int64_t candidates_ = 0;
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now();
+  bool is_complete_ = true;
   std::int64_t commands_left_ = kFastCommands;
 };
 
@@ -207,7 +219,7 @@ bool Search::is_timed(const Mapping& mapping) const {
 
 // Null also where the commands of the mapping exceed what is left; but the first is always timed.
 const LayerCost* Search::time_within_budget(Candidate& candidate) {
-  if (!timed_.empty() && candidate.commands > commands_left_) return nullptr;
+  if (has_ended() || (!timed_.empty() && candidate.commands > commands_left_)) return nullptr;
   const LayerCost* cost = time(candidate);
   if (cost != nullptr) commands_left_ -= static_cast<std::int64_t>(cost->commands);
   return cost;
@@ -244,7 +256,7 @@ void Search::run_full() {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max() / 2;
   std::vector<Candidate> kept;
   for (const TileSize& tile : tile_sizes_) {
-    if (by_cycles && tile.cycles > within_slack(fewest)) break;
+    if (has_ended() || (by_cycles && tile.cycles > within_slack(fewest))) break;
     std::vector<Candidate> candidates;
     collect(tile, candidates);
     std::stable_sort(candidates.begin(), candidates.end(),
@@ -252,6 +264,7 @@ void Search::run_full() {
                        return std::tuple(a.cycles, a.value) < std::tuple(b.cycles, b.value);
                      });
     for (Candidate& c : candidates) {
+      if (has_ended()) break;
       if (by_cycles && c.cycles < fewest) time(c);
       if (c.is_timed && c.cycles < fewest) fewest = c.cycles;
       if (!by_cycles || c.cycles <= within_slack(fewest)) kept.push_back(c);
@@ -260,7 +273,7 @@ void Search::run_full() {
   std::stable_sort(kept.begin(), kept.end(), less_value);
   double best = std::numeric_limits<double>::infinity();
   for (Candidate& c : kept) {
-    if (c.value > best) break;
+    if (c.value > best || has_ended()) break;
     if (by_cycles && c.cycles > within_slack(fewest)) continue;
     if (!c.is_timed && time(c) == nullptr) continue;
     if (!by_cycles || c.cycles <= within_slack(fewest)) best = std::min(best, c.value);

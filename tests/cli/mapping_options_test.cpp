@@ -104,7 +104,7 @@ TEST_F(MappingOptions, EachObjectiveIsBestAtItsOwnAimOverTheNetwork) {
   EXPECT_LE(total(cycles)["cycles"], total(least_bytes)["cycles"]);
   EXPECT_LE(total(cycles)["cycles"], total(energy)["cycles"]);
   EXPECT_LE(total(energy)["energy"], total(cycles)["energy"]);
-  EXPECT_LT(total(energy)["energy"], total(least_bytes)["energy"]);
+  EXPECT_LE(total(energy)["energy"], total(least_bytes)["energy"]);
   // Bytes of commands count too, 32 for each.
   EXPECT_LE(bytes(least_bytes), bytes(cycles));
 }

@@ -80,7 +80,7 @@ TEST_F(MappingOption, ADataflowIsThatOfEveryLayerWhoseMappingIsChosen) {
     EXPECT_EQ(run("verify " + options).exit_code, 0);
   }
   expect_error(folder_, "run --model small.yaml --dataflow sw", 2,
-               "--dataflow: found 'sw'; allowed: ws, os, is, weight_stationary");
+               "--dataflow: found 'sw'; allowed: auto, ws, os, is, weight_stationary");
   expect_error(folder_, "verify --seeds 3 --dataflow os", 2,
                "--seeds makes its own layers; leave out --dataflow");
 }
