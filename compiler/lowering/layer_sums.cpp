@@ -60,7 +60,11 @@ AxisCut cut_axis(const LayerGeometry& g, Axis axis, std::int64_t size) {
     const Range conv = conv_under(g, axis, out);
     const std::int64_t inputs = inputs_of(g, axis, conv, whole_kernel(g, axis));
     cut.whole_kernel_inputs += inputs;
-    if (begin == 0) cut.first_inputs = inputs;
+    if (begin == 0) {
+      cut.first_inputs = inputs;
+      cut.first_psums = conv.size();
+    }
+    cut.last_psums = conv.size();
     cut.last_outputs = out.size();
     cut.window_inputs += inside(g, axis, conv);
     const auto same = std::find_if(cut.parts.begin(), cut.parts.end(),
@@ -110,39 +114,42 @@ std::int64_t LayerSums::folds() const {
   return planes * g_.window.kernel_h * g_.window.kernel_w;
 }
 
-// Of all psum tiles, each chunk loaded once for each tile; of kIdentity, whose column blocks have
-// channels of their own, over all blocks.
-std::int64_t LayerSums::act_bytes_once(const Mapping& m, const AxisCut& rows,
-                                       const AxisCut& cols) const {
+// Channel blocks of DRAM that the activation chunks of a position load, over all chunks along the
+// planes; of kIdentity, whose column blocks have channels of their own, over all blocks.
+std::int64_t LayerSums::act_granules(const Mapping& m) const {
   const std::int64_t granule = g_.granule_planes;
-  std::int64_t granules = 0;  // over all activation chunks along the planes
-  if (g_.is_vector) return g_.pictures * g_.out_rows * g_.planes * arch_.array_rows;
-  for (std::int64_t block = 0; block < (g_.is_identity ? g_.column_blocks : 1); ++block) {
+  if (!g_.is_identity) return ceil_div(g_.planes, granule);  // a chunk begins with one
+  std::int64_t granules = 0;
+  for (std::int64_t block = 0; block < g_.column_blocks; ++block) {
     const Range planes = g_.planes_of(block, arch_);
     for (std::int64_t p = planes.begin; p < planes.end; p += m.act_planes) {
       const std::int64_t end = std::min(planes.end, p + m.act_planes);
       granules += ceil_div(end, granule) - p / granule;
     }
   }
-  std::int64_t in_rows = 0;
-  if (m.act_kernel_rows == g_.window.kernel_h) {
-    in_rows = rows.whole_kernel_inputs;
-  } else {
-    for (std::int64_t ky = 0; ky < g_.window.kernel_h; ky += m.act_kernel_rows) {
-      const Range kernel{ky, std::min(g_.window.kernel_h, ky + m.act_kernel_rows)};
-      in_rows += inputs_under(g_, Axis::kRows, m.tile_rows, kernel);
-    }
-  }
-  return g_.pictures * granules * in_rows * cols.whole_kernel_inputs * granule * arch_.array_rows;
+  return granules;
 }
 
-LayerBytes LayerSums::bytes(const Mapping& m, const AxisCut& rows, const AxisCut& cols) const {
-  std::int64_t tiles = g_.pictures;
-  tiles *= ceil_div(g_.out_rows, m.tile_rows) * ceil_div(g_.out_cols, m.tile_cols);
-  const std::int64_t sets = ceil_div(tiles, m.tiles_per_half * m.halves_per_pass);
+std::int64_t LayerSums::input_rows(const Mapping& m, const AxisCut& rows) const {
+  if (m.act_kernel_rows == g_.window.kernel_h) return rows.whole_kernel_inputs;
+  std::int64_t in_rows = 0;
+  for (std::int64_t ky = 0; ky < g_.window.kernel_h; ky += m.act_kernel_rows) {
+    const Range kernel{ky, std::min(g_.window.kernel_h, ky + m.act_kernel_rows)};
+    in_rows += inputs_under(g_, Axis::kRows, m.tile_rows, kernel);
+  }
+  return in_rows;
+}
+
+// Activations once for all psum tiles; then again for each block group, if they do not stay.
+LayerBytes LayerSums::bytes(const Mapping& m, std::int64_t input_rows,
+                            std::int64_t input_cols) const {
+  const std::int64_t sets = ceil_div(tiles(m), m.tiles_per_half * m.halves_per_pass);
   const std::int64_t groups = ceil_div(g_.column_blocks, m.blocks);
   LayerBytes bytes;
-  bytes.acts = act_bytes_once(m, rows, cols);
+  const std::int64_t words = g_.is_vector
+                                 ? g_.out_rows * g_.planes
+                                 : act_granules(m) * g_.granule_planes * input_rows * input_cols;
+  bytes.acts = g_.pictures * words * arch_.array_rows;
   if (!m.acts_resident && !g_.is_identity) bytes.acts *= groups;
   bytes.weights = folds() * arch_.array_rows * arch_.array_cols * (m.weights_resident ? 1 : sets);
   bytes.params = param_loads(m) * arch_.param_block_bytes();
@@ -164,8 +171,7 @@ std::int64_t LayerSums::fold_cycles(Dataflow dataflow, std::int64_t blocks, cons
   std::int64_t cycles = 0;
   for (const AxisCut::Parts& y : rows.parts) {
     for (const AxisCut::Parts& x : cols.parts) {
-      const ExecuteTerms terms = terms_of(dataflow, y.psums * x.psums, blocks);
-      cycles += static_cast<std::int64_t>(terms.stream()) * y.count * x.count;
+      cycles += stream(dataflow, y.psums * x.psums, blocks) * y.count * x.count;
     }
   }
   return cycles;
@@ -184,49 +190,55 @@ std::int64_t LayerSums::array_cycles(const Mapping& m, const AxisCut& rows,
 // follow one another; those of few blocks stay for the layer.
 std::int64_t LayerSums::param_loads(const Mapping& m) const {
   if (g_.column_blocks <= kParamSlots) return g_.column_blocks;
-  const std::int64_t tiles =
-      g_.pictures * ceil_div(g_.out_rows, m.tile_rows) * ceil_div(g_.out_cols, m.tile_cols);
+  const std::int64_t all_tiles = tiles(m);
   const std::int64_t set = m.tiles_per_half * m.halves_per_pass;
   const std::int64_t turns =
-      tiles / set * m.halves_per_pass + ceil_div(tiles % set, m.tiles_per_half);
-  const std::int64_t once = m.order == LoopOrder::kTilesOuter ? ceil_div(tiles, set) : 1;
+      all_tiles / set * m.halves_per_pass + ceil_div(all_tiles % set, m.tiles_per_half);
+  const std::int64_t once = m.order == LoopOrder::kTilesOuter ? ceil_div(all_tiles, set) : 1;
   // Of a group of several blocks each use of a half loads the parameters of all.
   const std::int64_t rest = g_.column_blocks % m.blocks;
   if (m.blocks == 1) return g_.column_blocks * once;
   return (g_.column_blocks - rest) * turns + (rest == 1 ? once : rest * turns);
 }
 
-LayerSums::Chunks LayerSums::chunks(const Mapping& m, std::int64_t planes) const {
-  Chunks all;
-  const std::int64_t kernel_w = g_.window.kernel_w;
-  for (std::int64_t ky = 0; ky < g_.window.kernel_h; ky += m.act_kernel_rows) {
-    const std::int64_t rows = std::min(m.act_kernel_rows, g_.window.kernel_h - ky);
-    for (std::int64_t p = 0; p < planes; p += m.act_planes) {
-      const std::int64_t part = std::min(m.act_planes, planes - p);
-      ++all.acts;
-      if (m.weight_folds >= rows * kernel_w) {
-        all.weights += ceil_div(part, m.weight_folds / (rows * kernel_w));
-      } else if (m.weight_folds >= kernel_w) {
-        all.weights += part * ceil_div(rows, m.weight_folds / kernel_w);
-      } else {
-        all.weights += part * rows * ceil_div(kernel_w, m.weight_folds);
-      }
-    }
-  }
-  return all;
+std::int64_t LayerSums::tiles(const Mapping& m) const {
+  return g_.pictures * ceil_div(g_.out_rows, m.tile_rows) * ceil_div(g_.out_cols, m.tile_cols);
 }
 
-std::int64_t LayerSums::least_commands(const Mapping& m) const {
-  const std::int64_t tiles =
-      g_.pictures * ceil_div(g_.out_rows, m.tile_rows) * ceil_div(g_.out_cols, m.tile_cols);
-  const std::int64_t sets = ceil_div(tiles, m.tiles_per_half * m.halves_per_pass);
+CommandCounts LayerSums::counts(const Mapping& m, const ChunkCounts& chunks) const {
+  const std::int64_t all_tiles = tiles(m);
+  const std::int64_t set = m.tiles_per_half * m.halves_per_pass;
+  const std::int64_t sets = ceil_div(all_tiles, set);
   const std::int64_t groups = ceil_div(g_.column_blocks, m.blocks);
-  const Chunks each = chunks(m, g_.planes_of(0, arch_).size());
-  const Chunks last = chunks(m, g_.planes_of(g_.column_blocks - 1, arch_).size());
-  const std::int64_t weights = (groups - 1) * each.weights + last.weights;
-  const std::int64_t acts = m.acts_resident ? each.acts : (groups - 1) * each.acts + last.acts;
-  return tiles * weights + (m.weights_resident ? 1 : sets) * weights + tiles * acts +
-         param_loads(m) + 2 * tiles * g_.column_blocks;
+  std::int64_t acts = groups * chunks.acts;
+  std::int64_t weights = groups * chunks.weights;
+  // kIdentity's last column block may have fewer planes.
+  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1, arch_).size();
+  if (last_planes != g_.planes_of(0, arch_).size()) {
+    const ChunkCounts last = count_chunks(g_.window, last_planes, m);
+    acts += last.acts - chunks.acts;
+    weights += last.weights - chunks.weights;
+  }
+  CommandCounts counts;
+  counts.executes =
+      all_tiles * weights +
+      chunks.more_weights * (m.weights_resident ? all_tiles : std::min(all_tiles, set));
+  counts.weight_loads = (m.weights_resident ? 1 : sets) * weights + chunks.more_weights;
+  counts.act_loads = all_tiles * (m.acts_resident ? chunks.acts : acts);
+  counts.turns =
+      groups * (all_tiles / set * m.halves_per_pass + ceil_div(all_tiles % set, m.tiles_per_half));
+  counts.posts = all_tiles * g_.column_blocks;
+  counts.param_loads = param_loads(m);
+  return counts;
+}
+
+std::int64_t LayerSums::stream(Dataflow dataflow, std::int64_t psums, std::int64_t blocks) const {
+  return static_cast<std::int64_t>(terms_of(dataflow, psums, blocks).stream());
+}
+
+std::int64_t LayerSums::fill_and_drain(Dataflow dataflow) const {
+  const ExecuteTerms terms = terms_of(dataflow, 1, 1);
+  return static_cast<std::int64_t>(terms.fill + terms.drain);
 }
 
 std::int64_t LayerSums::least_cycles(const Mapping& m, const AxisCut& rows, const AxisCut& cols,

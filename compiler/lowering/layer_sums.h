@@ -1,11 +1,12 @@
 // What a mapping moves and works, summed over a layer's tiles in closed form: no command is made.
-// DRAM bytes are those that the commands move; cycles are a lower bound. docs/reference/mapper.md
-// proves the bounds.
+// Bytes, commands and streams are those of the commands.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "compiler/lowering/chunk_counts.h"
+#include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/memory_plan.h"
 #include "core/timing_model.h"
 
@@ -22,7 +23,9 @@ struct AxisCut {
   std::vector<Parts> parts;
   std::int64_t whole_kernel_inputs = 0;  // ifmap positions of all parts, under the whole kernel
   std::int64_t first_inputs = 0;         // of the first part, under the whole kernel
-  std::int64_t last_outputs = 0;         // ofmap positions of the last part
+  std::int64_t first_psums = 0;          // of the first part; and of the last
+  std::int64_t last_psums = 0;
+  std::int64_t last_outputs = 0;  // ofmap positions of the last part
   // Over psum positions of all parts: kernel positions inside the ifmap.
   std::int64_t window_inputs = 0;
 };
@@ -54,15 +57,28 @@ class LayerSums {
   LayerSums(const PlannedLayer& planned, const ArchConfig& arch)
       : g_(planned.geometry), arch_(arch) {}
 
-  // Of a valid mapping.
-  LayerBytes bytes(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols) const;
+  // Of a valid mapping. `input_rows` and `input_cols` are the sums of input_rows() and of the cut.
+  LayerBytes bytes(const Mapping& mapping, std::int64_t input_rows, std::int64_t input_cols) const;
+  LayerBytes bytes(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols) const {
+    return bytes(mapping, input_rows(mapping, rows), cols.whole_kernel_inputs);
+  }
+  // Ifmap rows that activation chunks of all psum tiles load, over all parts of the kernel's rows.
+  std::int64_t input_rows(const Mapping& mapping, const AxisCut& rows) const;
   std::int64_t folds() const;  // of all column blocks
   // Cycles in which EXECUTEs occupy the array: the same for all mappings with this cut, dataflow
   // and number of blocks.
   std::int64_t array_cycles(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols) const;
-  // The layer's commands, or a few less: a smaller first weight chunk may add some.
-  std::int64_t least_commands(const Mapping& mapping) const;
-  // At most the cycles of the layer's commands.
+  // The layer's commands. `chunks` is count_chunks() of the mapping for column block 0.
+  CommandCounts counts(const Mapping& mapping, const ChunkCounts& chunks) const;
+  ChunkCounts chunks(const Mapping& mapping) const {
+    return count_chunks(g_.window, g_.planes_of(0, arch_).size(), mapping);
+  }
+  std::int64_t tiles(const Mapping& mapping) const;
+  // Cycles in which an EXECUTE of one fold, of so many psums and blocks, occupies the array; and
+  // those before and after its stream, which depend on the dataflow alone.
+  std::int64_t stream(Dataflow dataflow, std::int64_t psums, std::int64_t blocks) const;
+  std::int64_t fill_and_drain(Dataflow dataflow) const;
+  // At most the cycles of the layer's commands; a simpler bound than MappingBounds.
   std::int64_t least_cycles(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols,
                             const LayerBytes& bytes) const;
 
@@ -72,14 +88,7 @@ class LayerSums {
                            const AxisCut& cols) const;
   ExecuteTerms terms_of(Dataflow dataflow, std::int64_t psums, std::int64_t blocks) const;
   std::int64_t param_loads(const Mapping& mapping) const;
-  // Activation chunks and weight chunks of a reduction over so many planes.
-  struct Chunks {
-    std::int64_t acts = 0;
-    std::int64_t weights = 0;
-  };
-  Chunks chunks(const Mapping& mapping, std::int64_t planes) const;
-  std::int64_t act_bytes_once(const Mapping& mapping, const AxisCut& rows,
-                              const AxisCut& cols) const;
+  std::int64_t act_granules(const Mapping& mapping) const;
 
   const LayerGeometry& g_;
   const ArchConfig& arch_;

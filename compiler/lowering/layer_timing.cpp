@@ -1,33 +1,32 @@
 #include "compiler/lowering/layer_timing.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "compiler/lowering/schedule.h"
 #include "timing/recurrence.h"
 
 namespace qsim {
 namespace {
 
-class CostSink final : public CommandSink {
+class CostSink : public CommandSink {
  public:
   explicit CostSink(const ArchConfig& arch) : recurrence_(arch, TokenCounts{}) {}
 
   void add(const Load& load, const Tokens& tokens, const CommandPlace&) override {
-    recurrence_.add(load, {tokens.wait, tokens.signal});
-    read_bytes_[load.memory] += bytes_of(load);
-    ++commands_;
+    time(load, tokens);
   }
   void add(const Execute& execute, const Tokens& tokens, const CommandPlace&) override {
-    recurrence_.add(execute, {tokens.wait, tokens.signal});
-    ++commands_;
+    time(execute, tokens);
   }
   void add(const Post& post, const Tokens& tokens, const CommandPlace&) override {
-    recurrence_.add(post, {tokens.wait, tokens.signal});
-    ++commands_;
+    time(post, tokens);
   }
   void add(const Store& store, const Tokens& tokens, const CommandPlace&) override {
-    recurrence_.add(store, {tokens.wait, tokens.signal});
-    write_bytes_ += bytes_of(store);
-    ++commands_;
+    time(store, tokens);
   }
+
+  std::int64_t commands() const { return static_cast<std::int64_t>(commands_); }
 
   LayerCost cost() const {
     return {recurrence_.done_cycle(Unit::kStore),
@@ -38,10 +37,30 @@ class CostSink final : public CommandSink {
             commands_};
   }
 
- private:
+ protected:
   template <typename Transfer>
   static std::uint64_t bytes_of(const Transfer& transfer) {
     return std::uint64_t{transfer.groups} * transfer.runs * transfer.run_bytes;
+  }
+
+  CommandTime time(const Load& load, const Tokens& tokens) {
+    read_bytes_[load.memory] += bytes_of(load);
+    return count(load, tokens);
+  }
+  CommandTime time(const Store& store, const Tokens& tokens) {
+    write_bytes_ += bytes_of(store);
+    return count(store, tokens);
+  }
+  template <typename Compute>
+  CommandTime time(const Compute& command, const Tokens& tokens) {
+    return count(command, tokens);
+  }
+
+ private:
+  template <typename Fields>
+  CommandTime count(const Fields& fields, const Tokens& tokens) {
+    ++commands_;
+    return recurrence_.add(fields, {tokens.wait, tokens.signal});
   }
 
   Recurrence recurrence_;
@@ -50,12 +69,74 @@ class CostSink final : public CommandSink {
   std::uint64_t commands_ = 0;
 };
 
+// Compares, after every command, the work that is left to its unit with the cycles that are left.
+class LimitedSink final : public CostSink {
+ public:
+  LimitedSink(const ArchConfig& arch, const LayerWork& work, std::int64_t most_cycles)
+      : CostSink(arch),
+        left_(work),
+        most_cycles_(most_cycles),
+        load_beats_{std::min(arch.bus_bytes, arch.array_rows),
+                    std::min(arch.bus_bytes, arch.weight_word_bytes()), arch.bus_bytes,
+                    arch.bus_bytes},
+        store_beat_(std::min(arch.bus_bytes, arch.array_cols)) {}
+
+  void add(const Load& load, const Tokens& tokens, const CommandPlace&) override {
+    spend(left_.reads, beats(load, load_beats_[load.memory & 3]), left_.after_reads,
+          time(load, tokens));
+  }
+  void add(const Execute& execute, const Tokens& tokens, const CommandPlace&) override {
+    const CommandTime times = time(execute, tokens);
+    spend(left_.array, static_cast<std::int64_t>(times.free - times.start), left_.after_array,
+          times);
+  }
+  void add(const Post& post, const Tokens& tokens, const CommandPlace&) override {
+    const CommandTime times = time(post, tokens);
+    spend(left_.posts, static_cast<std::int64_t>(times.free - times.start), left_.after_posts,
+          times);
+  }
+  void add(const Store& store, const Tokens& tokens, const CommandPlace&) override {
+    spend(left_.writes, beats(store, store_beat_), left_.after_writes, time(store, tokens));
+  }
+  bool is_full() const override { return is_full_; }
+
+ private:
+  template <typename Transfer>
+  static std::int64_t beats(const Transfer& transfer, std::int64_t beat_bytes) {
+    return ceil_div(static_cast<std::int64_t>(bytes_of(transfer)), beat_bytes);
+  }
+
+  void spend(std::int64_t& left, std::int64_t cycles, std::int64_t after,
+             const CommandTime& times) {
+    left -= cycles;
+    is_full_ |= static_cast<std::int64_t>(times.free) + std::max<std::int64_t>(0, left) + after >
+                most_cycles_;
+  }
+
+  LayerWork left_;
+  std::int64_t most_cycles_;
+  std::array<std::int64_t, 4> load_beats_;  // bytes, by LOAD's `memory`
+  std::int64_t store_beat_;
+  bool is_full_ = false;
+};
+
 }  // namespace
 
 LayerCost cost_of(const PlannedLayer& planned, const Mapping& mapping, const ArchConfig& arch) {
   CostSink sink(arch);
   Schedule(planned, mapping, arch, {}, sink).run();
   return sink.cost();
+}
+
+std::optional<LayerCost> cost_within(const PlannedLayer& planned, const Mapping& mapping,
+                                     const ArchConfig& arch, const LayerWork& work,
+                                     std::int64_t most_cycles, std::int64_t& commands) {
+  LimitedSink sink(arch, work, most_cycles);
+  const bool is_whole = Schedule(planned, mapping, arch, {}, sink).run();
+  commands += sink.commands();
+  const LayerCost cost = sink.cost();
+  if (!is_whole || static_cast<std::int64_t>(cost.cycles) > most_cycles) return std::nullopt;
+  return cost;
 }
 
 }  // namespace qsim

@@ -12,6 +12,7 @@
 //               for each psum tile of the set                         -> a step: one EXECUTE
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "compiler/lowering/mapping.h"
@@ -144,9 +145,10 @@ class LoopNest {
   // Makes `pass` the pass after it; false after the last.
   bool next(Pass& pass) const;
 
-  // Calls visit(const Step&) for every step, in order.
+  // Calls visit(const Step&) for every step, in order. It returns nothing, or whether to go on;
+  // false when it has stopped.
   template <typename Visit>
-  void for_each_step(Visit&& visit) const;
+  bool for_each_step(Visit&& visit) const;
 
  private:
   void enter(Pass& pass) const;
@@ -158,7 +160,7 @@ class LoopNest {
   // set; see Schedule.
   std::int64_t param_loads() const;
   template <typename Visit>
-  void visit_pass(const Pass& pass, Visit& visit) const;
+  bool visit_pass(const Pass& pass, Visit& visit) const;
 
   LayerGeometry g_;
   Mapping mapping_;
@@ -217,15 +219,16 @@ class WeightLoads {
 };
 
 template <typename Visit>
-void LoopNest::for_each_step(Visit&& visit) const {
+bool LoopNest::for_each_step(Visit&& visit) const {
   Pass pass = first_pass();
   do {
-    visit_pass(pass, visit);
+    if (!visit_pass(pass, visit)) return false;
   } while (next(pass));
+  return true;
 }
 
 template <typename Visit>
-void LoopNest::visit_pass(const Pass& pass, Visit& visit) const {
+bool LoopNest::visit_pass(const Pass& pass, Visit& visit) const {
   const std::vector<ActChunk>& acts = pass.reduction->acts;
   const std::int64_t m = mapping_.tiles_per_half;
   std::int64_t index = pass.first_step;
@@ -238,13 +241,27 @@ void LoopNest::visit_pass(const Pass& pass, Visit& visit) const {
       std::int64_t tile_of_half = 0;
       for (std::int64_t t = 0; t < pass.tiles; ++t) {
         const bool last_tile = t + 1 == pass.tiles;
-        visit(Step{pass, index++, t, act, pass.reduction->weights[w],
-                   pass.first_act + static_cast<std::int64_t>(a) * pass.tiles + t,
-                   pass.first_weight + static_cast<std::int64_t>(w), turn, tile_of_half,
-                   pass.loads_acts && w == act.first_weight,
-                   pass.releases_acts && w + 1 == act.end_weight, pass.loads_weights && t == 0,
-                   pass.releases_weights && last_tile, is_first, is_first && tile_of_half == 0,
-                   is_last && (last_tile || tile_of_half + 1 == m)});
+        const Step step{pass,
+                        index++,
+                        t,
+                        act,
+                        pass.reduction->weights[w],
+                        pass.first_act + static_cast<std::int64_t>(a) * pass.tiles + t,
+                        pass.first_weight + static_cast<std::int64_t>(w),
+                        turn,
+                        tile_of_half,
+                        pass.loads_acts && w == act.first_weight,
+                        pass.releases_acts && w + 1 == act.end_weight,
+                        pass.loads_weights && t == 0,
+                        pass.releases_weights && last_tile,
+                        is_first,
+                        is_first && tile_of_half == 0,
+                        is_last && (last_tile || tile_of_half + 1 == m)};
+        if constexpr (std::is_void_v<decltype(visit(step))>) {
+          visit(step);
+        } else if (!visit(step)) {
+          return false;
+        }
         if (++tile_of_half == m) {
           tile_of_half = 0;
           ++turn;
@@ -252,6 +269,7 @@ void LoopNest::visit_pass(const Pass& pass, Visit& visit) const {
       }
     }
   }
+  return true;
 }
 
 }  // namespace qsim

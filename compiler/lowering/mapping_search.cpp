@@ -5,10 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "compiler/lowering/layer_sums.h"
-#include "compiler/lowering/mapping_space.h"
-#include "compiler/lowering/objective.h"
-#include "compiler/lowering/tile_sizes.h"
+#include "compiler/lowering/full_search.h"
 #include "core/error.h"
 
 namespace qsim {
@@ -37,6 +34,7 @@ std::int64_t dram_bytes(const LayerCost& cost) {
   return static_cast<std::int64_t>(cost.read_bytes() + cost.write_bytes);
 }
 
+// The fast search.
 class Search {
  public:
   Search(const PlannedLayer& planned, const ArchConfig& arch, const MapperOptions& options)
@@ -50,11 +48,7 @@ class Search {
         tile_sizes_(sizes_.in_order()) {}
 
   std::optional<MappedLayer> run() {
-    if (options_.search == MappingSearch::kFast) {
-      run_fast();
-    } else {
-      run_full();
-    }
+    run_fast();
     if (timed_.empty()) return std::nullopt;
     MappedLayer best = chosen();
     best.candidates = candidates_;
@@ -74,12 +68,19 @@ class Search {
         g_, arch_, options_, tile.rows->size, tile.cols->size, [&](const Mapping& mapping) {
           ++candidates_;
           const LayerBytes bytes = sums_.bytes(mapping, *tile.rows, *tile.cols);
-          const std::int64_t commands = sums_.least_commands(mapping);
+          const std::int64_t commands = least_commands(mapping);
           const Score least = {sums_.least_cycles(mapping, *tile.rows, *tile.cols, bytes),
                                amount_.least(mapping, *tile.rows, *tile.cols, bytes, commands)};
           candidates.push_back({mapping, bytes.all(), commands, value_of(least, options_.objective),
                                 least.cycles, false});
         });
+  }
+
+  // The mapping's commands but for those that a smaller first weight chunk adds.
+  std::int64_t least_commands(const Mapping& mapping) const {
+    ChunkCounts chunks = sums_.chunks(mapping);
+    chunks.more_weights = 0;
+    return sums_.counts(mapping, chunks).all();
   }
 
   // The budget is over, and there is a mapping to answer with.
@@ -124,7 +125,6 @@ class Search {
   void time_some(std::vector<Candidate>& candidates);
   bool is_timed(const Mapping& mapping) const;
   const LayerCost* time_within_budget(Candidate& candidate);
-  void run_full();
 
   // Of the timed mappings, by the objective.
   MappedLayer chosen() const {
@@ -249,42 +249,25 @@ bool Search::time_fast(std::vector<Candidate>& candidates) {
          static_cast<std::int64_t>(fewest->cost.cycles) <= least + least / kFastNear;
 }
 
-// First the fewest cycles: mappings whose bound is not below the fewest so far are not timed. Then,
-// of those whose bound is within the slack, the fewest bytes first until one is within it.
-void Search::run_full() {
-  const bool by_cycles = options_.objective == Objective::kCycles;
-  std::int64_t fewest = std::numeric_limits<std::int64_t>::max() / 2;
-  std::vector<Candidate> kept;
-  for (const TileSize& tile : tile_sizes_) {
-    if (has_ended() || (by_cycles && tile.cycles > within_slack(fewest))) break;
-    std::vector<Candidate> candidates;
-    collect(tile, candidates);
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& a, const Candidate& b) {
-                       return std::tuple(a.cycles, a.value) < std::tuple(b.cycles, b.value);
-                     });
-    for (Candidate& c : candidates) {
-      if (has_ended()) break;
-      if (by_cycles && c.cycles < fewest) time(c);
-      if (c.is_timed && c.cycles < fewest) fewest = c.cycles;
-      if (!by_cycles || c.cycles <= within_slack(fewest)) kept.push_back(c);
-    }
-  }
-  std::stable_sort(kept.begin(), kept.end(), less_value);
-  double best = std::numeric_limits<double>::infinity();
-  for (Candidate& c : kept) {
-    if (c.value > best || has_ended()) break;
-    if (by_cycles && c.cycles > within_slack(fewest)) continue;
-    if (!c.is_timed && time(c) == nullptr) continue;
-    if (!by_cycles || c.cycles <= within_slack(fewest)) best = std::min(best, c.value);
-  }
-}
-
 }  // namespace
 
+// The full search begins with what the fast one finds, which lets its bounds leave more out.
 std::optional<MappedLayer> search_mappings(const PlannedLayer& planned, const ArchConfig& arch,
                                            const MapperOptions& options) {
-  return Search(planned, arch, options).run();
+  MapperOptions fast = options;
+  fast.search = MappingSearch::kFast;
+  MappingTimings timings(planned, arch, options);
+  std::optional<MappedLayer> quick = Search(planned, arch, fast).run();
+  if (options.search == MappingSearch::kFast) return quick;
+  if (quick) timings.add(quick->mapping, quick->cost);
+  const TileSizes sizes(planned, arch, options);
+  CandidateSource source(planned, arch, options);
+  const bool is_complete = run_full_search(sizes.in_order(), options, source, timings);
+  std::optional<MappedLayer> best = timings.best();
+  if (!best) return std::nullopt;
+  best->candidates = source.seen();
+  best->is_complete = is_complete;
+  return best;
 }
 
 }  // namespace qsim

@@ -8,12 +8,22 @@
 namespace qsim {
 namespace {
 
+// The layer's first weights are not hidden: a small chunk lets the array begin.
+constexpr std::int64_t kFirstWeightFolds = 4;
+// The fast search looks at weight chunks that leave room to load ahead a little, and more.
+constexpr std::int64_t kFastWeightSlots = 3;
+
 // Walks the fields from the outermost on.
 class SpaceWalk {
  public:
   SpaceWalk(const LayerGeometry& geometry, const ArchConfig& arch, const MapperOptions& options,
-            const std::function<void(const Mapping&)>& visit)
-      : g_(geometry), arch_(arch), is_full_(options.search == MappingSearch::kFull), visit_(visit) {
+            const std::function<void(const Chunking&)>& visit)
+      : g_(geometry),
+        arch_(arch),
+        is_full_(options.search == MappingSearch::kFull),
+        visit_(visit),
+        mapping_(chunking_.mapping),
+        chunks_(chunking_.chunks) {
     mapping_.dataflow = options.dataflow;
   }
 
@@ -22,23 +32,13 @@ class SpaceWalk {
     mapping_.tile_cols = tile_cols;
     mapping_.act_planes = g_.granule_planes;
     tiles_ = g_.pictures * ceil_div(g_.out_rows, tile_rows) * ceil_div(g_.out_cols, tile_cols);
-    for (const std::int64_t blocks : block_counts()) {
+    for (const std::int64_t blocks : block_counts(g_, mapping_.dataflow)) {
       mapping_.blocks = blocks;
       walk_tiles();
     }
   }
 
  private:
-  // Of one EXECUTE: 1, 2, 4, ... and all.
-  std::vector<std::int64_t> block_counts() const {
-    std::vector<std::int64_t> counts{1};
-    if (mapping_.dataflow != Dataflow::kInputStationary || g_.is_identity) return counts;
-    const std::int64_t most = std::min(g_.column_blocks, max_of<Execute>("blocks"));
-    for (std::int64_t blocks = 2; blocks < most; blocks *= 2) counts.push_back(blocks);
-    if (most > 1) counts.push_back(most);
-    return counts;
-  }
-
   void walk_tiles() {
     const MemoryParts parts = memory_parts(g_, mapping_, arch_);
     const std::int64_t most = std::min(tiles_, arch_.accumulator_half_words() / parts.psum_words);
@@ -70,10 +70,9 @@ class SpaceWalk {
            equal_cuts(round_up(planes_, g_.granule_planes), g_.granule_planes)) {
         mapping_.act_planes = planes;
         const MemoryParts parts = memory_parts(g_, mapping_, arch_);
-        most_act_slots_ = std::min(kMostSlots, arch_.act_words() / parts.act_slot_words);
-        if (most_act_slots_ < 1) continue;
+        chunking_.slots.most_acts = arch_.act_words() / parts.act_slot_words;
+        if (chunking_.slots.most_acts < 1) continue;
         fits = true;
-        act_chunks_ = ceil_div(planes_, planes) * ceil_div(g_.window.kernel_h, rows);
         walk_weights();
       }
       if (fits && !is_full_) return;
@@ -93,81 +92,96 @@ class SpaceWalk {
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
     // The fast search takes few sizes: the largest with enough slots to load ahead a little, more,
     // and as far as tokens can count.
-    std::int64_t least_slots = is_full_ ? 1 : 3;
+    std::int64_t least_slots = is_full_ ? 1 : kFastWeightSlots;
     for (const std::int64_t folds : sizes) {
-      most_weight_slots_ = std::min(
-          kMostSlots, arch_.weight_words() / (folds * mapping_.blocks * arch_.fold_words()));
-      const bool is_last = folds == sizes.back();
-      if (most_weight_slots_ < (is_last ? 1 : least_slots)) continue;
-      if (!is_full_) least_slots = std::max(2 * least_slots, most_weight_slots_ + 1);
+      std::int64_t& slots = chunking_.slots.most_weights;
+      slots = arch_.weight_words() / (folds * mapping_.blocks * arch_.fold_words());
+      if (std::min(slots, kMostSlots) < (folds == sizes.back() ? 1 : least_slots)) continue;
+      if (!is_full_) least_slots = std::max(2 * least_slots, std::min(slots, kMostSlots) + 1);
       mapping_.weight_folds = folds;
-      block_weights_ = act_chunks_ * ceil_div(planes * plane_folds, folds);
-      mapping_.first_weight_folds = std::min(kFirstWeightFolds, folds);
-      walk_order();
+      walk_first_weights();
     }
+  }
+
+  // A first chunk that is smaller splits an activation chunk, which then needs a slot for each psum
+  // tile of the set.
+  void walk_first_weights() {
+    mapping_.first_weight_folds = std::min(kFirstWeightFolds, mapping_.weight_folds);
+    chunks_ = count_chunks(g_.window, planes_, mapping_);
+    walk_order();
+    if (!is_full_ || set_tiles_ == 1 || !chunks_.splits_acts() || chunks_.weights > chunks_.acts)
+      return;
+    mapping_.first_weight_folds = mapping_.weight_folds;
+    chunks_ = count_chunks(g_.window, planes_, mapping_);
+    walk_order();
   }
 
   // With column blocks outermost the weights stay for all tile sets; where they do not, tile sets
   // outermost move no more.
   void walk_order() {
+    const std::int64_t groups = ceil_div(g_.column_blocks, mapping_.blocks);
     mapping_.order = LoopOrder::kTilesOuter;
     mapping_.weights_resident = false;
     walk_weight_slots(1);
     mapping_.weights_resident = true;
-    walk_weight_slots(block_weights_ * ceil_div(g_.column_blocks, mapping_.blocks));
+    walk_weight_slots(block_weights() * groups + more_weights());
     if (g_.column_blocks == 1) return;
     mapping_.order = LoopOrder::kBlocksOuter;
-    walk_weight_slots(block_weights_);
+    walk_weight_slots(block_weights() + more_weights());
   }
+
+  // Weight chunks of a column block. The fast search takes all activation chunks for equal, and
+  // leaves out what a smaller first chunk adds: a few of its mappings are not valid.
+  std::int64_t block_weights() const {
+    if (is_full_) return chunks_.weights;
+    const std::int64_t folds =
+        std::min(mapping_.act_planes, planes_) * mapping_.act_kernel_rows * g_.window.kernel_w;
+    return chunks_.acts * ceil_div(folds, mapping_.weight_folds);
+  }
+  std::int64_t more_weights() const { return is_full_ ? chunks_.more_weights : 0; }
 
   void walk_weight_slots(std::int64_t least) {
-    if (least > most_weight_slots_) return;
-    mapping_.weight_slots = most_weight_slots_;
-    for (const LoadOrder order : {LoadOrder::kNeed, LoadOrder::kRelease}) {
-      mapping_.load_order = order;
-      walk_residency();
-    }
-  }
-
-  void walk_residency() {
+    chunking_.slots.least_weights = least;
+    if (least > std::min(kMostSlots, chunking_.slots.most_weights)) return;
     const bool tiles_outer = mapping_.order == LoopOrder::kTilesOuter;
     mapping_.acts_resident = false;
-    walk_act_slots(set_tiles_);
+    visit(!is_full_ || chunks_.splits_acts() ? set_tiles_ : 1);
     if (g_.is_identity || g_.column_blocks == 1) return;
     mapping_.acts_resident = true;
-    walk_act_slots((tiles_outer ? set_tiles_ : tiles_) * act_chunks_);
+    visit((tiles_outer ? std::min(set_tiles_, tiles_) : tiles_) * chunks_.acts);
   }
 
-  void walk_act_slots(std::int64_t least) {
-    if (least > most_act_slots_) return;
-    visit(most_act_slots_);
-    if (!is_full_) return;
-    for (const std::int64_t slots : {2 * least, least}) {
-      if (slots < most_act_slots_) visit(slots);
-    }
+  void visit(std::int64_t least_act_slots) {
+    SlotLimits& slots = chunking_.slots;
+    slots.least_acts = least_act_slots;
+    if (least_act_slots > std::min(kMostSlots, slots.most_acts)) return;
+    mapping_.act_slots = std::min(kMostSlots, slots.most_acts);
+    mapping_.weight_slots = std::min(kMostSlots, slots.most_weights);
+    visit_(chunking_);
   }
-
-  void visit(std::int64_t act_slots) {
-    mapping_.act_slots = act_slots;
-    visit_(mapping_);
-  }
-
-  // The layer's first weights are not hidden: a small chunk lets the array begin.
-  static constexpr std::int64_t kFirstWeightFolds = 4;
 
   const LayerGeometry& g_;
   const ArchConfig& arch_;
   bool is_full_;
-  const std::function<void(const Mapping&)>& visit_;
-  Mapping mapping_;
+  const std::function<void(const Chunking&)>& visit_;
+  Chunking chunking_;
+  Mapping& mapping_;
+  ChunkCounts& chunks_;  // of a column block
   std::int64_t tiles_ = 1;
   std::int64_t set_tiles_ = 1;
   std::int64_t planes_ = 1;
-  std::int64_t act_chunks_ = 1;
-  std::int64_t most_act_slots_ = 1;
-  std::int64_t block_weights_ = 1;  // weight chunks of a column block
-  std::int64_t most_weight_slots_ = 1;
 };
+
+// As many as the scratchpad holds, half of it, a quarter, ...: what the same scratchpad of half the
+// size holds is among them.
+std::vector<std::int64_t> slot_counts(std::int64_t least, std::int64_t most) {
+  std::vector<std::int64_t> counts;
+  for (; most >= least && most > 0; most /= 2) {
+    const std::int64_t slots = std::min(kMostSlots, most);
+    if (counts.empty() || slots < counts.back()) counts.push_back(slots);
+  }
+  return counts;
+}
 
 }  // namespace
 
@@ -180,10 +194,45 @@ std::vector<std::int64_t> equal_cuts(std::int64_t whole, std::int64_t unit) {
   return sizes;
 }
 
+std::vector<std::int64_t> block_counts(const LayerGeometry& g, Dataflow dataflow) {
+  std::vector<std::int64_t> counts{1};
+  if (dataflow != Dataflow::kInputStationary || g.is_identity) return counts;
+  const std::int64_t most = std::min(g.column_blocks, max_of<Execute>("blocks"));
+  for (std::int64_t blocks = 2; blocks < most; blocks *= 2) counts.push_back(blocks);
+  if (most > 1) counts.push_back(most);
+  return counts;
+}
+
+void for_each_chunking(const LayerGeometry& geometry, const ArchConfig& arch,
+                       const MapperOptions& options, std::int64_t tile_rows, std::int64_t tile_cols,
+                       const std::function<void(const Chunking&)>& visit) {
+  SpaceWalk(geometry, arch, options, visit).walk(tile_rows, tile_cols);
+}
+
+// In the order of need more slots only lead LOADs to wait less, so fewer are not in the space.
+std::vector<Mapping> mappings_of(const Chunking& chunking, MappingSearch search) {
+  std::vector<Mapping> mappings{chunking.mapping};
+  Mapping mapping = chunking.mapping;
+  mapping.load_order = LoadOrder::kRelease;
+  mappings.push_back(mapping);
+  if (search == MappingSearch::kFast) return mappings;
+  const SlotLimits& limits = chunking.slots;
+  for (const std::int64_t acts : slot_counts(limits.least_acts, limits.most_acts)) {
+    for (const std::int64_t weights : slot_counts(limits.least_weights, limits.most_weights)) {
+      mapping.act_slots = acts;
+      mapping.weight_slots = weights;
+      if (mapping != mappings[1]) mappings.push_back(mapping);
+    }
+  }
+  return mappings;
+}
+
 void for_each_mapping(const LayerGeometry& geometry, const ArchConfig& arch,
                       const MapperOptions& options, std::int64_t tile_rows, std::int64_t tile_cols,
                       const std::function<void(const Mapping&)>& visit) {
-  SpaceWalk(geometry, arch, options, visit).walk(tile_rows, tile_cols);
+  for_each_chunking(geometry, arch, options, tile_rows, tile_cols, [&](const Chunking& chunking) {
+    for (const Mapping& mapping : mappings_of(chunking, options.search)) visit(mapping);
+  });
 }
 
 }  // namespace qsim

@@ -74,13 +74,18 @@ Schedule::Schedule(const PlannedLayer& planned, const Mapping& mapping, const Ar
   ended_.reserve(kAccumulatorHalves);
 }
 
-void Schedule::run() {
+bool Schedule::run() {
   if (nest_.mapping().load_order == LoadOrder::kRelease) add_first_loads();
-  nest_.for_each_step([this](const Step& step) { add_step(step); });
+  const bool is_whole = nest_.for_each_step([this](const Step& step) {
+    add_step(step);
+    return !sink_.is_full();
+  });
+  if (!is_whole) return false;
   add_ended_turns();
   QSIM_CHECK(acts_.at_end() && weights_.at_end() && posts_ == counts_.posts &&
                  params_ == counts_.param_loads,
              planned_.layer->name + ": the schedule's commands are not those that were counted");
+  return true;
 }
 
 void Schedule::add_step(const Step& step) {

@@ -54,6 +54,8 @@ class CommandSink {
   virtual void add(const Execute& execute, const Tokens& tokens, const CommandPlace& place) = 0;
   virtual void add(const Post& post, const Tokens& tokens, const CommandPlace& place) = 0;
   virtual void add(const Store& store, const Tokens& tokens, const CommandPlace& place) = 0;
+  // Whether it needs no more commands.
+  virtual bool is_full() const { return false; }
 };
 
 // Where a layer is in its network.
@@ -68,8 +70,9 @@ class Schedule {
   Schedule(const PlannedLayer& planned, const Mapping& mapping, const ArchConfig& arch,
            const Boundary& boundary, CommandSink& sink);
 
-  // Hands all commands of the layer to the sink.
-  void run();
+  // Hands all commands of the layer to the sink, or the first of them when it is full before; then
+  // false.
+  bool run();
 
  private:
   // A use of an accumulator half whose psums are complete: its POSTs and STOREs come next.

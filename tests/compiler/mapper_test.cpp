@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/lowering/layer_sums.h"
+#include "compiler/lowering/mapping_bounds.h"
 #include "compiler/lowering/mapping_space.h"
 #include "compiler/passes/passes.h"
 #include "compiler/workload/random_layer.h"
@@ -118,7 +118,7 @@ Costed best_of(const std::vector<Costed>& costs, const MapperOptions& options) {
 TEST(Mapper, TheFullSearchFindsWhatBruteForceFinds) {
   std::int64_t timed = 0;
   std::int64_t brute = 0;
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Case c(seed, 4);
     MapperOptions options;
@@ -138,48 +138,78 @@ TEST(Mapper, TheFullSearchFindsWhatBruteForceFinds) {
   RecordProperty("brute_force", std::to_string(brute));
 }
 
-TEST(Mapper, SumsAreThoseOfTheCommandsAndBoundsHold) {
-  std::int64_t checked = 0;
-  std::int64_t exact = 0;  // counts of commands
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Case c(seed, 14);
-    const ArchConfig& arch = c.arch;
-    const PlannedLayer& layer = *c.layer;
-    const LayerGeometry& g = layer.geometry;
-    const LayerSums sums(layer, arch);
-    MapperOptions options;
-    options.search = MappingSearch::kFull;
-    options.dataflow = static_cast<Dataflow>(c.random.uniform(0, 2));
-    for (const std::int64_t rows : equal_cuts(g.out_rows)) {
-      for (const std::int64_t cols : equal_cuts(g.out_cols)) {
-        const AxisCut row_cut = cut_axis(g, Axis::kRows, rows);
-        const AxisCut col_cut = cut_axis(g, Axis::kCols, cols);
-        for_each_mapping(g, arch, options, rows, cols, [&](const Mapping& m) {
-          if (!c.random.chance(0.02) || find_fault(g, m, arch)) return;
-          SCOPED_TRACE(mapping_text(m));
-          const LayerCost cost = cost_of(layer, m, arch);
-          const LayerBytes bytes = sums.bytes(m, row_cut, col_cut);
-          EXPECT_EQ(static_cast<std::uint64_t>(bytes.acts), cost.act_read_bytes);
-          EXPECT_EQ(static_cast<std::uint64_t>(bytes.weights), cost.weight_read_bytes);
-          EXPECT_EQ(static_cast<std::uint64_t>(bytes.params), cost.param_read_bytes);
-          EXPECT_EQ(static_cast<std::uint64_t>(bytes.writes), cost.write_bytes);
-          EXPECT_LE(sums.least_cycles(m, row_cut, col_cut, bytes),
-                    static_cast<std::int64_t>(cost.cycles));
-          EXPECT_GE(bytes.all(), layer_bounds(layer, arch).dram_bytes);
-          const auto commands = static_cast<std::int64_t>(cost.commands);
-          EXPECT_LE(sums.least_commands(m), commands);
-          if (m.first_weight_folds == m.weight_folds) {
-            EXPECT_EQ(sums.least_commands(m), commands);
-            ++exact;
-          }
-          ++checked;
-        });
-      }
+// Calls visit(mapping, sums, bounds) for a few random mappings of the layer's whole space.
+template <typename Visit>
+void for_some_mappings(Case& c, double chance, Visit visit) {
+  const PlannedLayer& layer = *c.layer;
+  const LayerGeometry& g = layer.geometry;
+  MapperOptions options;
+  options.search = MappingSearch::kFull;
+  options.dataflow = static_cast<Dataflow>(c.random.uniform(0, 2));
+  for (const std::int64_t rows : equal_cuts(g.out_rows)) {
+    for (const std::int64_t cols : equal_cuts(g.out_cols)) {
+      const AxisCut row_cut = cut_axis(g, Axis::kRows, rows);
+      const AxisCut col_cut = cut_axis(g, Axis::kCols, cols);
+      MappingBounds bounds(layer, c.arch, row_cut, col_cut);
+      for_each_chunking(g, c.arch, options, rows, cols, [&](const Chunking& chunking) {
+        for (const Mapping& mapping : mappings_of(chunking, options.search)) {
+          if (!c.random.chance(chance) || find_fault(g, mapping, c.arch)) continue;
+          SCOPED_TRACE(mapping_text(mapping));
+          visit(mapping, bounds.sums(mapping, chunking.chunks), bounds);
+        }
+      });
     }
   }
+}
+
+TEST(Mapper, SumsAreThoseOfTheCommandsAndBoundsHold) {
+  std::int64_t checked = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Case c(seed, 14);
+    for_some_mappings(
+        c, 0.01, [&](const Mapping& m, const MappingSums& sums, const MappingBounds& bounds) {
+          const LayerCost cost = cost_of(*c.layer, m, c.arch);
+          EXPECT_EQ(static_cast<std::uint64_t>(sums.bytes.acts), cost.act_read_bytes);
+          EXPECT_EQ(static_cast<std::uint64_t>(sums.bytes.weights), cost.weight_read_bytes);
+          EXPECT_EQ(static_cast<std::uint64_t>(sums.bytes.params), cost.param_read_bytes);
+          EXPECT_EQ(static_cast<std::uint64_t>(sums.bytes.writes), cost.write_bytes);
+          EXPECT_EQ(static_cast<std::uint64_t>(sums.counts.all()), cost.commands);
+          const auto cycles = static_cast<std::int64_t>(cost.cycles);
+          EXPECT_LE(bounds.least_cycles(m, sums), cycles);
+          EXPECT_LE(sums.least_slot_cycles(m), cycles);
+          EXPECT_GE(sums.bytes.all(), layer_bounds(*c.layer, c.arch).dram_bytes);
+          ++checked;
+        });
+  }
+  EXPECT_GT(checked, 4000);
+}
+
+// A limit of the exact cycles gives the cost, one less gives nothing.
+TEST(Mapper, ATimingWithALimitStopsOnlyBeyondIt) {
+  std::int64_t checked = 0;
+  std::int64_t saved = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Case c(seed, 10);
+    for_some_mappings(
+        c, 0.01, [&](const Mapping& m, const MappingSums& sums, const MappingBounds&) {
+          const LayerCost cost = cost_of(*c.layer, m, c.arch);
+          const auto cycles = static_cast<std::int64_t>(cost.cycles);
+          std::int64_t commands = 0;
+          EXPECT_EQ(cost_within(*c.layer, m, c.arch, sums.work, cycles, commands), cost);
+          EXPECT_EQ(commands, static_cast<std::int64_t>(cost.commands));
+          EXPECT_EQ(cost_within(*c.layer, m, c.arch, sums.work, cycles - 1, commands),
+                    std::nullopt);
+          commands = 0;
+          EXPECT_EQ(cost_within(*c.layer, m, c.arch, sums.work, cycles / 2, commands),
+                    std::nullopt);
+          saved += static_cast<std::int64_t>(cost.commands) - commands;
+          ++checked;
+        });
+  }
   EXPECT_GT(checked, 2000);
-  EXPECT_GT(exact, 1000);
+  EXPECT_GT(saved, 10 * checked);
 }
 
 // The fast search times a few mappings alone. Layers as small as these are its hardest: they wait

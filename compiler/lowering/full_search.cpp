@@ -1,0 +1,104 @@
+#include "compiler/lowering/full_search.h"
+
+#include <limits>
+
+namespace qsim {
+namespace {
+
+class FullSearch {
+ public:
+  FullSearch(const std::vector<TileSize>& tiles, const MapperOptions& options,
+             CandidateSource& source, MappingTimings& timings)
+      : tiles_(tiles), options_(options), source_(source), timings_(timings) {}
+
+  bool run() {
+    if (options_.objective == Objective::kCycles) find_fewest_cycles();
+    if (!is_over_) find_least_value();
+    return !is_over_;
+  }
+
+ private:
+  bool check_budget() {
+    is_over_ = is_over_ || timings_.is_over();
+    return is_over_;
+  }
+
+  // A mapping is not timed when its bound is not below the fewest cycles so far, and a tile size is
+  // left out likewise.
+  void find_fewest_cycles() {
+    for (const TileSize& tile : tiles_) {
+      if (tile.cycles >= timings_.fewest_cycles() || check_budget()) return;
+      std::vector<Candidate> candidates;
+      source_.collect(
+          tile, [&](const Candidate& c) { return c.cycles < timings_.fewest_cycles(); },
+          candidates);
+      for (Candidate* c : in_order_of_cycles(candidates)) {
+        if (c->cycles >= timings_.fewest_cycles() || check_budget()) break;
+        for (const Mapping& mapping : mappings_of(c->chunking, MappingSearch::kFull)) {
+          const std::int64_t most = timings_.fewest_cycles() - 1;
+          if (c->sums.least_slot_cycles(mapping) <= most) timings_.time(mapping, c->sums, most);
+        }
+      }
+    }
+  }
+
+  // Of the mappings whose bounds allow the least value, the least bound first, until no other one
+  // can be better.
+  void find_least_value() {
+    best_ = timings_.best_value();
+    most_cycles_ = most_cycles(timings_.fewest_cycles(), options_);
+    std::vector<Candidate> candidates;
+    for (const TileSize& tile : tiles_) {
+      if (tile.cycles > most_cycles_ || tile.value >= best_) continue;
+      if (check_budget()) return;
+      source_.collect(
+          tile, [&](const Candidate& c) { return c.cycles <= most_cycles_ && c.value < best_; },
+          candidates);
+      // One that is timed early bounds what has to be kept.
+      if (candidates.size() > kKept) {
+        time_in_order(candidates);
+        candidates.clear();
+      }
+    }
+    time_in_order(candidates);
+  }
+
+  void time_in_order(std::vector<Candidate>& candidates) {
+    for (Candidate* c : in_order_of_value(candidates)) {
+      if (c->value >= best_ || check_budget()) return;
+      time_all(*c);
+    }
+  }
+
+  // All mappings of a chunking have about the same value but for Objective::kEdp, which needs few
+  // cycles; of equal ones the fewest cycles count.
+  void time_all(const Candidate& c) {
+    std::int64_t most = most_cycles_;
+    for (const Mapping& mapping : mappings_of(c.chunking, MappingSearch::kFull)) {
+      if (c.sums.least_slot_cycles(mapping) > most) continue;
+      const MappingTimings::Timed* timed = timings_.time(mapping, c.sums, most);
+      if (timed == nullptr) continue;
+      best_ = std::min(best_, value_of(timed->score, options_.objective));
+      most = timed->score.cycles - 1;
+    }
+  }
+
+  static constexpr std::size_t kKept = 200'000;
+
+  const std::vector<TileSize>& tiles_;
+  const MapperOptions& options_;
+  CandidateSource& source_;
+  MappingTimings& timings_;
+  bool is_over_ = false;
+  double best_ = 0;
+  std::int64_t most_cycles_ = 0;
+};
+
+}  // namespace
+
+bool run_full_search(const std::vector<TileSize>& tiles, const MapperOptions& options,
+                     CandidateSource& source, MappingTimings& timings) {
+  return FullSearch(tiles, options, source, timings).run();
+}
+
+}  // namespace qsim

@@ -1,0 +1,81 @@
+// Sums and lower bounds of a mapping, in closed form: its bytes and commands exactly, its cycles
+// from below. docs/reference/mapper.md proves each bound.
+#pragma once
+
+#include <algorithm>
+
+#include "compiler/lowering/layer_sums.h"
+#include "compiler/lowering/layer_timing.h"
+
+namespace qsim {
+
+struct MappingSums {
+  LayerBytes bytes;
+  ChunkCounts chunks;
+  CommandCounts counts;
+  LayerWork work;
+  std::int64_t begin = 0;  // before the first EXECUTE starts, at least
+  // Each chunk occupies a slot from its LOAD to its last use: cycles of all chunks together, and
+  // those after the last one.
+  std::int64_t act_uses = 0;
+  std::int64_t weight_uses = 0;
+  std::int64_t after_uses = 0;
+
+  // At most the cycles of a mapping with so many slots: one of them is occupied for the mean.
+  std::int64_t least_slot_cycles(const Mapping& mapping) const {
+    return std::max(act_uses / mapping.act_slots, weight_uses / mapping.weight_slots) + after_uses;
+  }
+};
+
+// Of the mappings of a layer with psum tiles of one size. Remembers what mappings that come one
+// after the other have in common.
+class MappingBounds {
+ public:
+  // All must outlive it.
+  MappingBounds(const PlannedLayer& planned, const ArchConfig& arch, const AxisCut& rows,
+                const AxisCut& cols);
+
+  // Of a mapping that may have any slots and any order of LOADs.
+  MappingSums sums(const Mapping& mapping, const ChunkCounts& chunks);
+
+  // At most the cycles of the mapping, whatever its slots and the order of its LOADs: the largest
+  // of the bounds of array, POST, buses and accumulator halves.
+  std::int64_t least_cycles(const Mapping& mapping, const MappingSums& sums) const;
+
+ private:
+  void remember(const Mapping& mapping);
+  std::int64_t first_loads(const Mapping& mapping, const ChunkCounts& chunks) const;
+  std::int64_t after_last_turn(const Mapping& mapping) const;
+  std::int64_t last_outputs(const Mapping& mapping, std::int64_t tiles) const;
+  std::int64_t last_execute_cycles(const Mapping& mapping, const MappingSums& sums) const;
+  std::int64_t half_cycles(const Mapping& mapping, const MappingSums& sums) const;
+  std::int64_t act_use_cycles(const Mapping& mapping, const ChunkCounts& chunks) const;
+  std::int64_t tiles_of_last_set(const Mapping& mapping) const;
+  std::int64_t store_cycles(std::int64_t outputs) const {
+    return ceil_div(outputs * arch_.array_cols, output_beat_);
+  }
+
+  const LayerGeometry& g_;
+  const ArchConfig& arch_;
+  const AxisCut& rows_;
+  const AxisCut& cols_;
+  LayerSums sums_;
+  std::int64_t latency_;
+  std::int64_t act_beat_;  // bytes
+  std::int64_t weight_beat_;
+  std::int64_t output_beat_;
+  std::int64_t pool_;       // psums that a POST reads for an output
+  std::int64_t last_tile_;  // outputs of the last psum tile, which is the smallest
+  std::int64_t folds_;      // of a column block; the fewest
+  // Of `last_`, and of all mappings that have the same fields before the chunks.
+  Mapping last_;
+  bool has_last_ = false;
+  std::int64_t array_ = 0;         // streams of all EXECUTEs
+  std::int64_t around_ = 0;        // fill and drain
+  std::int64_t first_stream_ = 0;  // of the first psum tile, in the first block group
+  std::int64_t turn_end_ = 0;      // after_last_turn()
+  std::int64_t rows_of_ = 0;       // act_kernel_rows of input_rows_
+  std::int64_t input_rows_ = 0;
+};
+
+}  // namespace qsim

@@ -1,0 +1,175 @@
+// More of a resource never makes a layer slower: not a mapping, and not the mapper's choice beyond
+// its slack. docs/reference/mapper.md#never-worse-with-more has the proof.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "compiler/lowering/mapper.h"
+#include "compiler/lowering/mapping_space.h"
+#include "tests/compiler/graph_builder.h"
+#include "tests/compiler/random_mapping.h"
+#include "tests/compiler/shape_layer.h"
+
+namespace qsim {
+namespace {
+
+struct Resource {
+  const char* name;
+  std::int64_t ArchConfig::*field;
+};
+constexpr Resource kResources[] = {
+    {"bus_bytes", &ArchConfig::bus_bytes},
+    {"act_scratchpad_kib", &ArchConfig::act_scratchpad_kib},
+    {"weight_scratchpad_kib", &ArchConfig::weight_scratchpad_kib},
+    {"accumulator_kib", &ArchConfig::accumulator_kib},
+    {"output_scratchpad_kib", &ArchConfig::output_scratchpad_kib},
+};
+
+ArchConfig random_machine(Random& random) {
+  const std::int64_t sizes[] = {4, 8, 16, 32};
+  const auto one_of = [&](std::int64_t first, std::int64_t last) {
+    return sizes[random.uniform(first, last)];
+  };
+  ArchConfig arch = testing::small_arch(one_of(0, 2), one_of(0, 2));
+  arch.bus_bytes = one_of(0, 3);
+  arch.act_scratchpad_kib = 1 << random.uniform(0, 4);
+  arch.weight_scratchpad_kib = 1 << random.uniform(0, 4);
+  arch.accumulator_kib = 1 << random.uniform(0, 4);
+  arch.burst_beats = one_of(0, 3);
+  arch.outstanding_bursts = random.uniform(1, 8);
+  arch.dram_latency_cycles = random.chance(0.3) ? random.uniform(0, 20) : 100;
+  return arch;
+}
+
+testing::LayerShape random_shape(Random& random, std::int64_t most_side) {
+  testing::LayerShape shape;
+  shape.channels = random.uniform(1, 40);
+  shape.out_channels = random.uniform(1, 50);
+  if (random.chance(0.15)) {
+    shape.is_vector = true;
+    shape.pictures = random.uniform(1, 20);
+    return shape;
+  }
+  shape.pictures = random.chance(0.2) ? 2 : 1;
+  shape.rows = random.uniform(3, most_side);
+  shape.cols = random.uniform(3, most_side);
+  const std::int64_t kernel_h = random.uniform(1, 3);
+  const std::int64_t kernel_w = random.uniform(1, 3);
+  const std::int64_t pad = random.uniform(0, 1);
+  shape.window = {kernel_h, kernel_w, random.uniform(1, 2), random.uniform(1, 2), pad, pad,
+                  pad,      pad};
+  if (random.chance(0.2) && shape.window.stride_h == 1 && shape.window.stride_w == 1 &&
+      shape.rows > 3 && shape.cols > 3) {
+    shape.pool = {2, 2, 2, 2, 0, 0, 0, 0};
+  }
+  return shape;
+}
+
+Mapping smallest(const LayerGeometry& g) {
+  Mapping mapping;
+  mapping.act_planes = g.granule_planes;
+  mapping.act_slots = mapping.weight_slots = 1;
+  return mapping;
+}
+
+TEST(NeverWorse, NoMappingIsSlowerOrMovesMoreOnALargerMachine) {
+  std::int64_t cases = 0;
+  std::int64_t faster = 0;
+  for (std::uint64_t seed = 1; seed <= 800; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig small = random_machine(random);
+    const testing::LayerShape shape = random_shape(random, 20);
+    const testing::ShapeLayer on_small(shape, small);
+    const LayerGeometry& g = (*on_small).geometry;
+    if (find_fault(g, smallest(g), small)) continue;
+    Mapping mapping = testing::random_mapping(g, small, smallest(g), random);
+    if (mapping.act_slots == 0) mapping.act_slots = small.act_slots;
+    if (mapping.weight_slots == 0) mapping.weight_slots = small.weight_slots;
+    SCOPED_TRACE(shape.text() + ": " + mapping_text(mapping));
+    const LayerCost cost = cost_of(*on_small, mapping, small);
+    for (const Resource& resource : kResources) {
+      SCOPED_TRACE(resource.name);
+      ArchConfig large = small;
+      large.*resource.field *= 2;
+      const testing::ShapeLayer on_large(shape, large);
+      ASSERT_EQ(find_fault((*on_large).geometry, mapping, large), std::nullopt);
+      LayerCost more = cost_of(*on_large, mapping, large);
+      EXPECT_LE(more.cycles, cost.cycles);
+      faster += more.cycles < cost.cycles ? 1 : 0;
+      more.cycles = cost.cycles;
+      EXPECT_EQ(more, cost);  // the same bytes and commands
+      ++cases;
+    }
+  }
+  EXPECT_GT(cases, 3000);
+  EXPECT_GT(faster, 300);
+  RecordProperty("cases", std::to_string(cases));
+}
+
+// Of LOADs in the order of need, more slots make none later.
+TEST(NeverWorse, MoreSlotsInTheOrderOfNeedMakeNoMappingSlower) {
+  std::int64_t cases = 0;
+  for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    ArchConfig arch = random_machine(random);
+    arch.act_scratchpad_kib = arch.weight_scratchpad_kib = 64;
+    const testing::LayerShape shape = random_shape(random, 20);
+    const testing::ShapeLayer layer(shape, arch);
+    const LayerGeometry& g = (*layer).geometry;
+    if (find_fault(g, smallest(g), arch)) continue;
+    Mapping mapping = testing::random_mapping(g, arch, smallest(g), random);
+    mapping.load_order = LoadOrder::kNeed;
+    if (mapping.act_slots == 0) mapping.act_slots = arch.act_slots;
+    if (mapping.weight_slots == 0) mapping.weight_slots = arch.weight_slots;
+    Mapping more = mapping;
+    more.act_slots = random.uniform(mapping.act_slots, kMostSlots);
+    more.weight_slots = random.uniform(mapping.weight_slots, kMostSlots);
+    if (find_fault(g, mapping, arch) || find_fault(g, more, arch)) continue;
+    SCOPED_TRACE(shape.text() + ": " + mapping_text(mapping) + "; " + mapping_text(more));
+    EXPECT_LE(cost_of(*layer, more, arch).cycles, cost_of(*layer, mapping, arch).cycles);
+    ++cases;
+  }
+  EXPECT_GT(cases, 500);
+  RecordProperty("cases", std::to_string(cases));
+}
+
+// What the full search finds: the fewest cycles are no more, and those of the choice are within the
+// slack of them.
+TEST(NeverWorse, TheFullSearchIsNeverWorseWithMore) {
+  std::int64_t cases = 0;
+  std::int64_t better = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const ArchConfig small = random_machine(random);
+    const testing::LayerShape shape = random_shape(random, 7);
+    SCOPED_TRACE(shape.text());
+    const testing::ShapeLayer on_small(shape, small);
+    if (find_fault((*on_small).geometry, smallest((*on_small).geometry), small)) continue;
+    MapperOptions options;
+    options.search = MappingSearch::kFull;
+    options.slack = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 0.02 : 0.0005;
+    options.dataflow = static_cast<Dataflow>(random.uniform(0, 2));
+    const MappedLayer with_less = map_layer(*on_small, small, options);
+    for (const Resource& resource : kResources) {
+      SCOPED_TRACE(resource.name);
+      ArchConfig large = small;
+      large.*resource.field *= 2;
+      const testing::ShapeLayer on_large(shape, large);
+      const MappedLayer with_more = map_layer(*on_large, large, options);
+      EXPECT_LE(with_more.fewest_cycles, with_less.fewest_cycles);
+      EXPECT_LE(static_cast<double>(with_more.cost.cycles),
+                static_cast<double>(with_less.cost.cycles) * (1 + options.slack));
+      better += with_more.fewest_cycles < with_less.fewest_cycles ? 1 : 0;
+      ++cases;
+    }
+  }
+  EXPECT_GT(cases, 400);
+  EXPECT_GT(better, 40);
+  RecordProperty("cases", std::to_string(cases));
+}
+
+}  // namespace
+}  // namespace qsim
