@@ -59,6 +59,8 @@ BENCHES = (
           lambda build: [[build / "bin/systemc_network_bench", "--figures", config("pe16x16"), *NETWORKS]]),
     Bench("recurrence", "times by recurrence beside the SystemC engine without data, pe16x16, one thread", 1,
           lambda build: [[build / "bin/recurrence_bench", "--figures", config("pe16x16"), *NETWORKS]]),
+    Bench("mapper", "the mapper's fast search on every distinct layer, pe16x16, one thread", 1,
+          lambda build: [[build / "bin/mapper_bench", "--figures", config("pe16x16"), *NETWORKS]]),
     Bench("process", "the qsim process from start to end: wall time and peak memory", 11,
           lambda build: [python("whole_process/processes.py", build)]),
     Bench("golden_cpu", "the golden on the CPU, one thread", 1,

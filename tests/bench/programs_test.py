@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real benchmark programs print figures that bench/run.py takes.
 
-usage: programs_test.py PROCESS_COST SYSTEMC_NETWORK_BENCH QSIM LIMITS_BENCH RECURRENCE_BENCH
+usage: programs_test.py PROCESS_COST SYSTEMC_NETWORK_BENCH QSIM LIMITS_BENCH RECURRENCE_BENCH MAPPER_BENCH
 """
 import json
 import subprocess
@@ -13,7 +13,7 @@ from samples import ROOT
 import machine
 from figure import figure_of
 
-PROCESS_COST, NETWORK_BENCH, QSIM, LIMITS_BENCH, RECURRENCE_BENCH = sys.argv[1:6]
+PROCESS_COST, NETWORK_BENCH, QSIM, LIMITS_BENCH, RECURRENCE_BENCH, MAPPER_BENCH = sys.argv[1:7]
 
 
 def run(*command):
@@ -66,6 +66,14 @@ class Programs(unittest.TestCase):
         name = "recurrence/fc_batch16/pe16x16"
         self.assertEqual({key.removeprefix(name): figure.kind for key, figure in found.items()},
                          {"/add": "time", "/program": "time", "/systemc": "time", "/program_over_systemc": "ratio"})
+
+    def test_both_searches_of_the_mapper_have_a_time_and_what_they_chose(self):
+        inputs = (ROOT / "configs/pe16x16.yaml", ROOT / "models/workloads/conv1x1.yaml")
+        found = figures(MAPPER_BENCH, "--full", "5", "--figures", *inputs)
+        kinds = {"": "time", "/cycles": "count", "/dram": "count"}
+        self.assertEqual({key: figure.kind for key, figure in found.items()},
+                         {f"mapper/conv1x1/pe16x16/{search}{end}": kind for search in ("fast", "full")
+                          for end, kind in kinds.items()})
 
 
 class Limits(unittest.TestCase):

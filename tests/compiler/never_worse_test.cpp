@@ -140,7 +140,7 @@ TEST(NeverWorse, MoreSlotsInTheOrderOfNeedMakeNoMappingSlower) {
 TEST(NeverWorse, TheFullSearchIsNeverWorseWithMore) {
   std::int64_t cases = 0;
   std::int64_t better = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const ArchConfig small = random_machine(random);
@@ -166,8 +166,8 @@ TEST(NeverWorse, TheFullSearchIsNeverWorseWithMore) {
       ++cases;
     }
   }
-  EXPECT_GT(cases, 400);
-  EXPECT_GT(better, 40);
+  EXPECT_GT(cases, 150);
+  EXPECT_GT(better, 15);
   RecordProperty("cases", std::to_string(cases));
 }
 
