@@ -53,6 +53,9 @@ function(qsim_add_executable name)
   qsim_use_precompiled(${name} qsim_precompiled)
 endfunction()
 
+# Tests' own sources: what they test is optimized whole. -O1 takes two thirds of the time of -O3.
+set(QSIM_TEST_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+
 # qsim_add_test(NAME SOURCES a_test.cpp ... LINK lib ... [TIMEOUT seconds] [ENVIRONMENT NAME=VALUE])
 # One GoogleTest executable with the project's own main (tests/test_main.cpp); each TEST runs as a
 # process of its own, which SystemC needs.
@@ -64,6 +67,7 @@ function(qsim_add_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE qsim_options qsim_test_main ${arg_LINK})
   qsim_use_precompiled(${name} qsim_precompiled_for_tests)
+  target_compile_options(${name} PRIVATE ${QSIM_TEST_OPTIONS})
   set(properties TIMEOUT ${arg_TIMEOUT})
   if(arg_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT ${arg_ENVIRONMENT})

@@ -8,6 +8,7 @@ set -euo pipefail
 
 [ $# -ge 1 ] || { sed -n '3s/^# //p' "$0" >&2; exit 2; }
 folder=$1
+mkdir -p "$(dirname "$folder")"
 shift
 [ ! -e "$folder" ] || { echo "measure.sh: $folder exists" >&2; exit 2; }
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)

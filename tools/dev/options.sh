@@ -21,6 +21,7 @@ bench_run=()
 only=()
 fresh_commands=(demo test)
 lint_fast=no
+tier=(-LE long) # of ctest
 fuzz_run=()
 
 usage() {
@@ -28,7 +29,7 @@ usage() {
 usage: ./dev COMMAND [options]
 
   demo        set up, build, and run the shipped network on the shipped picture
-  test        set up, build, and run every test
+  test        set up, build, and run the tests; --full: every test
   test-fresh  demo and test on a fresh Debian 12, made with debootstrap in build/fresh (as root)
   build       set up and build; the executable is build/release/qsim
   verify-rtl  lint, proofs and random programs on the RTL, more than the tests run
@@ -50,6 +51,9 @@ usage: ./dev COMMAND [options]
   --cxx NAME      compiler of the Verilated models: clang++ (default) or g++
   --coverage      line and toggle coverage as well
   --mutants N     N single-token faults planted in the RTL as well; slow, some 15 s each
+
+  test takes:
+  --full          the long tests too (CONTRIBUTING.md lists them); continuous integration leaves them out
 
   lint takes:
   --fast          without clang-tidy, which takes many minutes
@@ -131,6 +135,7 @@ parse_arguments() {
       --coverage) verify_option coverage yes ;;
       --demo) fresh_commands=(demo) ;;
       --fast) lint_fast=yes ;;
+      --full) tier=() ;;
       --seconds | --target | --jobs)
         [ $# -ge 2 ] || fail_usage "$1 needs a value"
         fuzz_option "$1" "$2"
@@ -175,6 +180,9 @@ parse_arguments() {
   fi
   if [ "$lint_fast" = yes ] && [ "$command" != lint ]; then
     fail_usage "--fast is for lint, not for $command"
+  fi
+  if [ ${#tier[@]} -eq 0 ] && [ "$command" != test ]; then
+    fail_usage "--full is for test, not for $command"
   fi
   if [ "$seed_given" = yes ]; then
     case $command in

@@ -12,6 +12,7 @@ commands='demo, test, test-fresh, build, verify-rtl, fuzz, gpu-test, bench, fmt,
 expect_usage "no command" "no command; allowed: $commands" "$dev"
 expect_usage "unknown command" "unknown command 'gpu'; allowed: $commands" "$dev" gpu
 expect_usage "unknown option" "unknown option '--faster'" "$dev" build --faster
+expect_usage "--full elsewhere" '--full is for test, not for build' "$dev" build --full
 expect_usage "--fast elsewhere" '--fast is for lint, not for build' "$dev" build --fast
 while read -r command presets; do
   expect_usage "unknown preset of $command" "unknown preset 'nightly'; allowed: $presets" \
