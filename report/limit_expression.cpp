@@ -161,18 +161,23 @@ void require_limits(const std::vector<LimitExpression>& limits,
                     const std::vector<ResultsFile>& base) {
   std::string first;
   std::string details;
+  const auto add = [&](const std::string& line) {
+    if (first.empty()) {
+      first = line;
+    } else {
+      details += (details.empty() ? "" : "\n") + line;
+    }
+  };
   for (const LimitExpression& limit : limits) {
+    const std::string start = "--fail-if '" + echoed(limit.text()) + "' ";
     for (const NetworkResult& result : results) {
-      if (!result.ran()) continue;
-      const std::string sides = limit.violation(result, base);
-      if (sides.empty()) continue;
-      const std::string line = "--fail-if '" + echoed(limit.text()) + "' is true for " +
-                               echoed(full_label(result)) + ": " + sides;
-      if (first.empty()) {
-        first = line;
-      } else {
-        details += (details.empty() ? "" : "\n") + line;
+      const std::string label = echoed(full_label(result));
+      if (!result.ran()) {
+        add(start + "has no value for " + label + ", which does not run");
+        continue;
       }
+      const std::string sides = limit.violation(result, base);
+      if (!sides.empty()) add(start + "is true for " + label + ": " + sides);
     }
   }
   if (!first.empty()) throw Error(ExitCode::kLimitMissed, first, details);

@@ -41,6 +41,7 @@ struct Sum {
   std::int64_t candidates = 0;
   std::int64_t timed = 0;
   double seconds = 0;
+  std::vector<double> round_seconds;  // of each round, if there are as many as a figure needs
 };
 
 Searched search(const PlannedLayer& planned, const ArchConfig& arch, const MapperOptions& options,
@@ -61,6 +62,10 @@ void add(Sum& sum, const Searched& searched) {
   sum.bytes += bytes_of(searched.mapped.cost);
   sum.candidates += searched.mapped.candidates;
   sum.timed += searched.mapped.timed;
+  if (searched.seconds.size() == kRounds) {
+    sum.round_seconds.resize(kRounds);
+    for (int i = 0; i < kRounds; ++i) sum.round_seconds[i] += searched.seconds[i];
+  }
   sum.seconds += bench::median_figure("seconds", searched.seconds, "s", bench::Kind::kTime).value;
 }
 
@@ -77,7 +82,9 @@ void print(const char* search, const Searched& s) {
 void print_sum(const std::string& name, const char* search, const Sum& sum, bool figures) {
   if (figures) {
     const std::string prefix = "mapper/" + name + "/" + search;
-    bench::print_figure(bench::time_figure(prefix, {sum.seconds}));
+    if (!sum.round_seconds.empty()) {
+      bench::print_figure(bench::time_figure(prefix, sum.round_seconds));
+    }
     bench::print_figure(
         bench::count_figure(prefix + "/cycles", static_cast<double>(sum.cycles), "cycles"));
     bench::print_figure(

@@ -72,6 +72,15 @@ TEST_F(LimitsTest, EveryPointOverTheLimitIsNamed) {
   }
 }
 
+TEST_F(LimitsTest, APointThatDoesNotRunIsNotWithinTheLimit) {
+  const Outcome outcome = with("profile --dataflow ws --set array_rows=12,16", "cycles > 1e12");
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_NE(outcome.err.find("--fail-if 'cycles > 1e12' has no value for n.yaml on pe16x16, "
+                             "array_rows 12, ws, which does not run\n"),
+            std::string::npos)
+      << outcome.err;
+}
+
 TEST_F(LimitsTest, WrongConditionsAndFilesAreErrorsBeforeTheWork) {
   const std::string command = "profile --model n.yaml --fail-if ";
   expect_error(folder_, command + "'cycles >'", 2,

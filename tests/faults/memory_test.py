@@ -14,7 +14,7 @@ from common import SMALL, check, check_error, work_folder
 MB = 1_000_000
 # From where on qsim must answer (docs/reference/limits.md, with some room). Below, its shared libraries
 # cannot be mapped (127), or the constructors of libsystemc and libprotobuf end it before its main begins.
-STARTS_FROM_MB = {resource.RLIMIT_AS: 22, resource.RLIMIT_DATA: 5}
+STARTS_FROM_MB = {resource.RLIMIT_AS: 24, resource.RLIMIT_DATA: 5}
 ENDS_BEFORE_MAIN = (127, -signal.SIGABRT, -signal.SIGSEGV)
 LIMITS_MB = {resource.RLIMIT_AS: [*range(14, 30), *range(30, 160, 8), 200, 300],
              resource.RLIMIT_DATA: [1, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64, 100, 160]}

@@ -200,13 +200,14 @@ TEST(LimitExpression, EveryResultThatViolatesIsNamed) {
   other.dataflow = "os";
   try {
     require_limits({LimitExpression("cycles > 299")}, {network(100), refused, other}, {});
-    FAIL() << "both are over the limit";
+    FAIL() << "two are over the limit, one does not run";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kLimitMissed);
     EXPECT_STREQ(error.what(),
                  "--fail-if 'cycles > 299' is true for net on pe4x4, ws: cycles = "
                  "300, compared with 299");
     EXPECT_EQ(error.details(),
+              "--fail-if 'cycles > 299' has no value for net on pe4x4, ws, which does not run\n"
               "--fail-if 'cycles > 299' is true for net on pe4x4, os: cycles = "
               "700, compared with 299");
   }

@@ -22,6 +22,7 @@ expect() {
 }
 
 expect 0 "usage: verify_rtl" --help
+expect 0 "mismatches: 0" --no-rtl --cxx g++ --programs 1
 expect 2 "unknown option '--program'" --program 3
 expect 2 "--programs is '0'; allowed: 1 to" --programs 0
 expect 2 "--seed needs a value" --seed

@@ -30,6 +30,7 @@ PARTS = {
         ("report/limit_scanner.h", "{at_} | {expected}"): 1,
         ("cli/session/profile_points.cpp", "{kUsage} | --set '{text}': {message}"): 1,
         ("cli/terminal/command_table.cpp", "{kUsage} | {message}"): 1,
+        ("cli/terminal/mapping_options.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/option_groups.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/options.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/trace_options.cpp", "{kUsage} | {message}"): 1,
