@@ -193,8 +193,10 @@ class Parser {
     const std::string name = scanner_.quoted();
     scanner_.skip_blanks();
     if (scanner_.next() == '.') return value(begin, name);
-    if (std::string_view(name).ends_with(".json")) return of_file(begin, name);
-    scanner_.fail("expected .FIELD after the name of a layer; a file's name ends in .json");
+    if (!std::string_view(name).ends_with(".json")) {
+      scanner_.fail("expected .FIELD after the name of a layer; a file's name ends in .json");
+    }
+    return of_file(begin, name);
   }
 
   // The name of a layer, if there is one before a field, with or without quotes.

@@ -15,10 +15,9 @@ enum class Tensors : std::uint8_t { kDrawn, kShapes };
 class WorkloadBuilder {
  public:
   WorkloadBuilder(const WorkloadSpec& spec, Tensors tensors)
-      : tensors_(tensors), random_(spec.seed), values_(triangular(spec.input)) {
+      : tensors_(tensors), random_(spec.seed), last_(spec.input), values_(triangular(spec.input)) {
     workload_.graph.name = spec.name;
     workload_.graph.input = spec.input;
-    last_ = spec.input;
     if (tensors == Tensors::kShapes) return;
     Random input_random(random_.next());  // so that the batch does not change the weights
     workload_.input = synthetic_input(spec.input, input_random);
