@@ -1,4 +1,4 @@
-// Which options each command takes, and which of them may be given together.
+// Which options may be given together.
 #pragma once
 
 #include <string>
@@ -8,9 +8,6 @@
 #include "cli/terminal/options.h"
 
 namespace qsim {
-
-// Declares the options of `options.command`; parsing fills `options`.
-void add_options(CLI::App& app, Options& options);
 
 // Throws Error (exit code 2) for options that exclude each other or miss one another; `app` has
 // parsed them.

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/terminal/command_options.h"
 #include "cli/terminal/command_table.h"
 #include "cli/terminal/option_groups.h"
 #include "core/error.h"

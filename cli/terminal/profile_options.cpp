@@ -1,5 +1,8 @@
 #include "cli/terminal/profile_options.h"
 
+#include <algorithm>
+
+#include "cli/terminal/list_option.h"
 #include "cli/terminal/number_option.h"
 #include "cli/terminal/one_of.h"
 #include "core/error.h"
@@ -9,18 +12,6 @@ namespace qsim {
 namespace {
 
 constexpr std::int64_t kMaxJobs = 1024;  // each is a thread with memory of its own
-
-// An option that is given once for each value, or once with commas between the values.
-CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
-                      const std::string& description) {
-  return app.add_option(name, values, description)->delimiter(',')->allow_extra_args(false);
-}
-
-// One that is given once for each value, whose commas belong to it.
-CLI::Option* add_repeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
-                          const std::string& description) {
-  return app.add_option(name, values, description)->allow_extra_args(false);
-}
 
 void add_count(CLI::App& app, const std::string& name, std::int64_t most,
                std::optional<std::int64_t>& count, const std::string& description) {
@@ -40,6 +31,14 @@ void add_output_options(CLI::App& app, Options& options) {
       ->type_name("FILE");
   add_count(app, "--jobs", kMaxJobs, options.jobs,
             "points at a time (default: the number of processors)");
+}
+
+// Of two equal points none could be told from the other.
+void require_each_once(const std::string& option, const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::count(names.begin(), names.begin() + std::ptrdiff_t(i), names[i]) == 0) continue;
+    throw Error(ExitCode::kUsage, option + ": names '" + names[i] + "' twice; name each one once");
+  }
 }
 
 }  // namespace
@@ -63,9 +62,8 @@ void add_profile_options(CLI::App& app, Options& options) {
            "config's)")
       ->type_name("FILE|DIR|NAME,...");
   add_count(app, "--batch", kMaxBatch, options.batch, "number of pictures at a time");
-  add_list(app, "--dataflow", options.dataflows, "the dataflows of the layers: all, or some")
-      ->check(one_of(
-          {"all", "ws", "os", "is", "weight_stationary", "output_stationary", "input_stationary"}))
+  add_list(app, "--dataflow", options.dataflows, "the dataflows of the layers: all, or some",
+           {"all", "ws", "os", "is", "weight_stationary", "output_stationary", "input_stationary"})
       ->default_str("all");
   add_repeated(app, "--set", options.set,
                "give a field of the config these values in turn; of several such options, every "
@@ -91,6 +89,8 @@ void check_profile_options(const Options& options, const CLI::App& app) {
                 "engine");
   }
   if (options.command != CommandName::kProfile) return;
+  require_each_once("--model", options.models);
+  require_each_once("--config", options.configs);
   if (options.json == "-" && options.csv == "-") {
     throw Error(ExitCode::kUsage,
                 "--json - and --csv - cannot both write to stdout; give one of them a file");

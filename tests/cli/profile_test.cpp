@@ -254,47 +254,5 @@ TEST(Profile, CsvInScaleSimsColumnsAddsUpToTheRun) {
   }
 }
 
-TEST(Profile, OptionsThatMakeNoSenseAreRefused) {
-  const TestFolder folder;
-  folder.write("n.yaml", kSmall);
-  const std::string begin = "profile --model n.yaml ";
-  const std::string fields =
-      "Fields: array_rows, array_cols, act_scratchpad_kib, weight_scratchpad_kib, "
-      "accumulator_kib, output_scratchpad_kib, act_slots, weight_slots, bus_bytes, "
-      "dram_latency_cycles, burst_beats, outstanding_bursts, clock_mhz";
-  expect_error(folder, begin + "--set array_row=8", 2,
-               "--set 'array_row=8': no field 'array_row'; did you mean 'array_rows'? " + fields);
-  expect_error(folder, begin + "--set model=8", 2, "--set 'model=8': no field 'model'. " + fields);
-  expect_error(folder, begin + "--set array_rows", 2,
-               "--set 'array_rows': expected FIELD=VALUE or FIELD=VALUE,VALUE,...");
-  expect_error(folder, begin + "--set array_rows=8,x", 2,
-               "--set 'array_rows=8,x': found 'x'; allowed: whole numbers in decimal digits, with "
-               "commas between them");
-  expect_error(folder, begin + "--set array_rows=8,", 2, "found ''; allowed: whole numbers");
-  expect_error(folder, begin + "--set array_rows=8,8", 2,
-               "--set 'array_rows=8,8': has 8 twice; name each value once");
-  expect_error(folder, begin + "--set array_rows=8 --set array_rows=16", 2,
-               "--set 'array_rows=16': the field is set twice; give one list of values");
-  expect_error(folder, begin + "--dataflow ws,xs", 2, "--dataflow: found 'xs'; allowed: all, ");
-  expect_error(folder, begin + "--jobs 0", 2, "--jobs: found '0'; allowed: 1 to 1024");
-  expect_error(folder, begin + "--csv-columns scalesim", 2,
-               "--csv-columns: found 'scalesim'; allowed: qsim, scalesim-compute");
-  expect_error(folder, begin + "--csv-columns qsim", 2, "--csv-columns needs --csv");
-  expect_error(folder, begin + "--csv - --json -", 2,
-               "--json - and --csv - cannot both write to stdout; give one of them a file");
-  expect_error(folder, begin + "--csv a --json a", 2, "--json and --csv would both write 'a'");
-  expect_error(folder, begin + "--csv n.yaml", 2, "--csv would overwrite");
-  expect_error(folder, begin + "--csv no/p.csv", 3, "no/p.csv");
-  expect_error(folder, begin + "--config no", 3, "no");
-  expect_error(folder, begin + "--energy no", 3, "no");
-  expect_error(folder, begin + "--batch 0", 2, "--batch: found '0'");
-  expect_error(folder, "profile --model no", 3, "no");
-  std::string values = "1";
-  for (int i = 2; i <= 400; ++i) values += "," + std::to_string(i);
-  expect_error(folder,
-               begin + "--set dram_latency_cycles=" + values + " --set burst_beats=" + values, 2,
-               "these options make more than 100000 points; give fewer values");
-}
-
 }  // namespace
 }  // namespace qsim
