@@ -28,8 +28,9 @@ inline constexpr int kAcceleratorRoundingModes = 3;
 inline constexpr int kMaxShift = 31;
 
 // The value r such that (t + r) >> shift is t / 2^shift rounded by `mode`. Int is std::int64_t, or
-// std::int32_t where |t| + 2^shift fits it. |t| <= 2^32, 0 <= shift <= 31; 0 <= r < 2^31, so t + r
-// needs 34 bits.
+// std::int32_t where |t| + 2^shift fits it. With |t| <= 2^32 and 0 <= shift <= 31, 0 <= r < 2^31,
+// so that t + r needs 34 bits. The first three modes also take |t| < 2^62 and a shift up to 63: r
+// <= 2^62.
 template <typename Int>
 QSIM_HOST_DEVICE constexpr Int rounding_addend(Int t, int shift, RoundingMode mode) {
   if (shift == 0) return 0;

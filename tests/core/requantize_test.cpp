@@ -1,4 +1,4 @@
-// Holds core/requantize.h against an oracle that shares nothing with it: exact integer division
+// Compares core/requantize.h with an oracle that shares nothing with it: exact integer division
 // with remainder on 128 bits, and the definition of each rounding mode in words.
 #include "core/requantize.h"
 
@@ -11,35 +11,19 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "tests/core/rounding_oracle.h"
 
 namespace qsim {
 namespace {
 
-__extension__ typedef __int128 Wide;
+using test::oracle_divide;
+using test::Wide;
 
 constexpr std::int32_t kMin32 = std::numeric_limits<std::int32_t>::min();
 constexpr std::int32_t kMax32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::array<RoundingMode, kRoundingModes> kModes = {
     RoundingMode::kFloor, RoundingMode::kHalfEven, RoundingMode::kHalfUp, RoundingMode::kHalfAway,
     RoundingMode::kTowardZero};
-
-// t / 2^shift: the two integers around it and the mode's choice between them.
-Wide oracle_divide(Wide t, int shift, RoundingMode mode) {
-  Wide divisor = 1;
-  for (int i = 0; i < shift; ++i) divisor *= 2;
-  Wide below = t / divisor;
-  if (below * divisor > t) below -= 1;
-  if (below * divisor == t) return below;
-  const Wide above = below + 1;
-  if (mode == RoundingMode::kFloor) return below;
-  if (mode == RoundingMode::kTowardZero) return t < 0 ? above : below;
-  const Wide to_below = t - below * divisor;
-  const Wide to_above = above * divisor - t;
-  if (to_below != to_above) return to_below < to_above ? below : above;
-  if (mode == RoundingMode::kHalfUp) return above;
-  if (mode == RoundingMode::kHalfAway) return t < 0 ? below : above;
-  return below % 2 == 0 ? below : above;
-}
 
 Wide oracle_requantize(std::int32_t acc, std::int32_t bias, int shift, RoundingMode mode,
                        std::int32_t zero_point, std::int32_t lo, std::int32_t hi) {

@@ -1,0 +1,123 @@
+// The dyadic requantizer: an int32 psum times any positive float32 scale, rounded to an integer.
+// Host and device use this one definition, which is integer arithmetic alone. core/requantize.h has
+// the case of scales that are powers of two. docs/reference/numerics.md derives each formula and
+// width.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "core/requantize.h"
+#include "core/scale.h"
+
+namespace qsim {
+
+// How the product of psum and scale becomes an integer. The first three are RoundingMode's, on the
+// exact product; the last one rounds as ONNX Runtime does.
+enum class RequantizerRounding : std::uint8_t {
+  kFloor = 0,
+  kHalfEven = 1,
+  kHalfUp = 2,
+  kFloat32 = 3,  // psum to float32, product to float32, then to nearest with ties to even
+};
+
+inline constexpr int kRequantizerRoundings = 4;
+inline constexpr int kMultiplierBits = 24;  // of a float32
+inline constexpr std::uint32_t kLeastMultiplier = std::uint32_t{1} << (kMultiplierBits - 1);
+inline constexpr std::uint32_t kMostMultiplier = 2 * kLeastMultiplier - 1;
+inline constexpr int kMostRequantizerShift = 63;
+// A normal float32 is (2^23 + fraction) * 2^(biased exponent - 150).
+inline constexpr int kBiasedExponentOfShift0 = 150;
+
+// The scale multiplier / 2^shift, with kLeastMultiplier <= multiplier <= kMostMultiplier and
+// 0 <= shift <= kMostRequantizerShift. As it is: the scale 1.
+struct Requantizer {
+  std::uint32_t multiplier = kLeastMultiplier;
+  int shift = kMultiplierBits - 1;
+  RequantizerRounding rounding = RequantizerRounding::kHalfEven;
+
+  friend bool operator==(const Requantizer&, const Requantizer&) = default;
+};
+
+// The requantizer that gives every psum the level that `scale` gives it. It is `scale` itself from
+// 2^-40 up to 2^24. A smaller scale gives what 2^-40 gives, since |t| <= 2^32 stays below half a
+// level either way. From 2^24 on, each t other than 0 saturates every 8-bit type, as it does with
+// 2^24 - 1.
+constexpr Requantizer requantizer_of(const Scale& scale, RequantizerRounding rounding) {
+  const int shift = -scale.exponent();
+  if (shift > kMostRequantizerShift) {
+    return {kLeastMultiplier, kMostRequantizerShift, rounding};
+  }
+  if (shift < 0) return {kMostMultiplier, 0, rounding};
+  return {scale.multiplier(), shift, rounding};
+}
+
+// multiplier / 2^shift, which is a float32.
+constexpr float real_scale(const Requantizer& requantizer) {
+  const auto exponent = static_cast<std::uint32_t>(kBiasedExponentOfShift0 - requantizer.shift);
+  return std::bit_cast<float>((exponent << (kMultiplierBits - 1)) |
+                              (requantizer.multiplier & (kLeastMultiplier - 1)));
+}
+
+// What core/requantize.h does with `shift`: the scale 2^-shift, 0 <= shift <= kMaxShift.
+constexpr Requantizer requantizer_of_shift(int shift, RequantizerRounding rounding) {
+  return {kLeastMultiplier, kMultiplierBits - 1 + shift, rounding};
+}
+
+// The number of significant bits of `value`.
+QSIM_HOST_DEVICE constexpr int significant_bits(std::uint64_t value) {
+#if defined(__CUDA_ARCH__)
+  return 64 - __clzll(static_cast<long long>(value));
+#else
+  return static_cast<int>(std::bit_width(value));
+#endif
+}
+
+// The float32 nearest to an integer, ties to the even significand (IEEE 754 roundTiesToEven);
+// value <= 2^56. The result may have one bit more than `value`.
+QSIM_HOST_DEVICE constexpr std::int64_t nearest_float32(std::int64_t value) {
+  const int dropped = significant_bits(static_cast<std::uint64_t>(value)) - kMultiplierBits;
+  if (dropped <= 0) return value;
+  return rounding_shift(value, dropped, RoundingMode::kHalfEven) << dropped;
+}
+
+// t * scale rounded to an integer. |t| <= 2^32. |t * multiplier| < 2^56 and the rounding addend is
+// at most 2^62, so that 64 bits are enough; the result needs 57.
+QSIM_HOST_DEVICE constexpr std::int64_t rounded_product(std::int64_t t,
+                                                        const Requantizer& requantizer) {
+  const std::int64_t multiplier = requantizer.multiplier;
+  if (requantizer.rounding != RequantizerRounding::kFloat32) {
+    return rounding_shift(t * multiplier, requantizer.shift,
+                          static_cast<RoundingMode>(requantizer.rounding));
+  }
+  // float32 rounds a number and its negative alike. No product is subnormal: it is 0 or >= 2^-40.
+  const std::int64_t product = nearest_float32(nearest_float32(t < 0 ? -t : t) * multiplier);
+  const std::int64_t level = rounding_shift(product, requantizer.shift, RoundingMode::kHalfEven);
+  return t < 0 ? -level : level;
+}
+
+// clamp(round((acc + bias) * scale) + zero_point, lo, hi), computed without overflow for every
+// int32 acc and bias. lo <= hi; both within the 8-bit type of the ofmap. The zero_point is added
+// after rounding, as ONNX's QLinearConv does.
+QSIM_HOST_DEVICE constexpr std::int32_t requantize(std::int32_t acc, std::int32_t bias,
+                                                   const Requantizer& requantizer,
+                                                   std::int32_t zero_point, std::int32_t lo,
+                                                   std::int32_t hi) {
+  const std::int64_t t = static_cast<std::int64_t>(acc) + bias;
+  return clamp_to(rounded_product(t, requantizer) + zero_point, lo, hi);
+}
+
+static_assert(static_cast<int>(RequantizerRounding::kFloor) ==
+              static_cast<int>(RoundingMode::kFloor));
+static_assert(static_cast<int>(RequantizerRounding::kHalfEven) ==
+              static_cast<int>(RoundingMode::kHalfEven));
+static_assert(static_cast<int>(RequantizerRounding::kHalfUp) ==
+              static_cast<int>(RoundingMode::kHalfUp));
+static_assert(requantizer_of(Scale::power_of_two(0), RequantizerRounding::kHalfEven) ==
+              Requantizer{});
+static_assert(requantizer_of(*Scale::of(0.001F), RequantizerRounding::kFloor).shift == 33);
+static_assert(nearest_float32((1 << 24) + 1) == 1 << 24);
+static_assert(nearest_float32((1 << 24) + 3) == (1 << 24) + 4);
+static_assert(nearest_float32((1 << 25) - 1) == 1 << 25);
+
+}  // namespace qsim
