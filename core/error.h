@@ -15,7 +15,7 @@ enum class ExitCode : int {
   kBadInput = 3,
   kUnsupportedModel = 4,
   kMismatch = 5,
-  kLimitMissed = 6,
+  kRequirementMissed = 6,  // a condition of --fail-if is true
   kPartial = 7,
   kInterrupted = 130,
 };

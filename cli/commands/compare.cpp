@@ -1,8 +1,8 @@
 // `qsim compare`: two files that --json of `run` or `profile` wrote, side by side.
 #include "cli/commands/commands.h"
-#include "cli/session/model_source.h"
+#include "cli/session/inputs/model_source.h"
 #include "cli/terminal/output_files.h"
-#include "report/result_comparison.h"
+#include "report/results/result_comparison.h"
 
 namespace qsim {
 

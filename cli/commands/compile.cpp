@@ -5,10 +5,10 @@
 #include <sstream>
 
 #include "cli/commands/commands.h"
-#include "cli/session/mapping_option.h"
-#include "cli/session/memory_need.h"
-#include "cli/session/model_source.h"
-#include "cli/session/topology_run.h"
+#include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/mapping_option.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/run/topology_run.h"
 #include "core/program_text.h"
 #include "report/program_sheet.h"
 

@@ -7,10 +7,10 @@
 
 #include "cli/build_info.h"
 #include "cli/commands/commands.h"
-#include "cli/session/engines.h"
-#include "cli/session/golden_backend.h"
-#include "cli/session/model_source.h"
-#include "cli/session/shipped_files.h"
+#include "cli/session/engines/engines.h"
+#include "cli/session/engines/golden_backend.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/inputs/shipped_files.h"
 #include "golden/cpu/graph_executor.h"
 
 namespace qsim {

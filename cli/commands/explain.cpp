@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "cli/commands/commands.h"
-#include "cli/session/engines.h"
-#include "cli/session/model_source.h"
-#include "cli/session/named_layer.h"
-#include "cli/session/what_if.h"
+#include "cli/session/engines/engines.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/inputs/named_layer.h"
+#include "cli/session/profile/what_if.h"
 #include "core/printable.h"
-#include "report/limit_words.h"
+#include "report/limiter_words.h"
 #include "report/run_report.h"
 
 namespace qsim {
@@ -87,7 +87,7 @@ SheetTable words_table(const Subject& subject, const LayerTiming& timing, const 
     table.rows.push_back({echoed(subject.asked) + " runs in " + name +
                           ", as one layer of the program. What follows is about both."});
   }
-  table.rows.push_back({limit_words(name, timing, config)});
+  table.rows.push_back({limiter_words(name, timing, config)});
   if (changes.empty()) return table;
   const std::int64_t saved = saved_cycles(timing.cycles, subject.cycles(changes.front()));
   table.rows.push_back({gain_words(changes.front(), saved, timing.cycles)});

@@ -4,11 +4,11 @@
 #include <sstream>
 
 #include "cli/commands/commands.h"
-#include "cli/session/golden_backend.h"
-#include "cli/session/mapping_option.h"
-#include "cli/session/model_source.h"
-#include "cli/session/network.h"
-#include "cli/session/vector_manifest.h"
+#include "cli/session/engines/golden_backend.h"
+#include "cli/session/inputs/mapping_option.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/run/network.h"
+#include "cli/session/vectors/vector_manifest.h"
 #include "cli/terminal/output_folders.h"
 #include "compiler/compile.h"
 #include "core/program_text.h"

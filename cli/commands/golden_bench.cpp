@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "cli/commands/commands.h"
-#include "cli/session/golden_backend.h"
-#include "cli/session/memory_need.h"
-#include "cli/session/model_source.h"
+#include "cli/session/engines/golden_backend.h"
+#include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/model_source.h"
 #include "core/random.h"
 #include "golden/cpu/graph_executor.h"
 #include "golden/cuda/graph_executor.h"

@@ -1,7 +1,7 @@
 // `qsim golden info`: what golden can run on here. Exit code 0 also where there is no GPU.
 #include "cli/build_info.h"
 #include "cli/commands/commands.h"
-#include "cli/session/model_source.h"
+#include "cli/session/inputs/model_source.h"
 #include "golden/cpu/graph_executor.h"
 #include "golden/cuda/devices.h"
 #include "golden/cuda/graph_executor.h"

@@ -4,9 +4,9 @@
 
 #include "cli/commands/commands.h"
 #include "cli/host_tensors/classes.h"
-#include "cli/session/golden_backend.h"
-#include "cli/session/memory_need.h"
-#include "cli/session/picture_series.h"
+#include "cli/session/engines/golden_backend.h"
+#include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/picture_series.h"
 #include "cli/terminal/output_folders.h"
 #include "core/checked_math.h"
 #include "files/files.h"

@@ -1,9 +1,9 @@
 // `qsim inspect FILE`: what a program, model, workload, trace or config holds. A program is also
 // checked by compiler/verifier: exit code 3 when it breaks one.
 #include "cli/commands/commands.h"
-#include "cli/session/model_source.h"
-#include "cli/session/shipped_files.h"
-#include "cli/session/topology_source.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/inputs/shipped_files.h"
+#include "cli/session/inputs/topology_source.h"
 #include "cli/terminal/output_files.h"
 #include "compiler/verifier/verify.h"
 #include "core/program_text.h"

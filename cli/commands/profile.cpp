@@ -1,11 +1,11 @@
 // `qsim profile`: models on configurations with dataflows, in time alone; which is best and why.
 #include "cli/build_info.h"
 #include "cli/commands/commands.h"
-#include "cli/session/file_hash.h"
-#include "cli/session/limit_option.h"
-#include "cli/session/profile_run.h"
-#include "cli/session/shipped_files.h"
-#include "report/profile_csv.h"
+#include "cli/session/inputs/file_hash.h"
+#include "cli/session/inputs/shipped_files.h"
+#include "cli/session/profile/profile_run.h"
+#include "cli/session/run/condition_option.h"
+#include "report/results/profile_csv.h"
 
 namespace qsim {
 namespace {
@@ -63,7 +63,7 @@ ExitCode profile_command(Context& context) {
   profile.commit = build_commit();
   profile.argv = context.argv();
   const std::vector<FieldValues> fields = field_values(options.set);
-  const Limits limits = load_limits(options);
+  const Conditions conditions = load_conditions(options);
   const std::vector<ArchConfig> configs = load_configs(context, profile);
   const std::vector<ModelShapes> models = load_models(options, configs.front(), profile);
   const std::vector<ProfilePoint> points =
@@ -74,7 +74,7 @@ ExitCode profile_command(Context& context) {
   context.print_json(profile_json(profile));
   context.print(profile_text(profile));
   require_one_that_ran(profile);
-  require_limits(limits.conditions, profile.points, limits.base);
+  require_conditions(conditions.list, profile.points, conditions.base);
   return ExitCode::kOk;
 }
 

@@ -1,18 +1,18 @@
 // `qsim run`: a model and an input, through compiler and engine, compared with golden.
 #include "cli/commands/commands.h"
-#include "cli/session/command_trace.h"
-#include "cli/session/engines.h"
-#include "cli/session/golden_backend.h"
-#include "cli/session/limit_option.h"
-#include "cli/session/mapping_option.h"
-#include "cli/session/model_source.h"
-#include "cli/session/network.h"
-#include "cli/session/ofmap_sink.h"
-#include "cli/session/report_page_option.h"
-#include "cli/session/run_folder.h"
-#include "cli/session/run_verdict.h"
-#include "cli/session/simulation.h"
-#include "cli/session/topology_run.h"
+#include "cli/session/engines/engines.h"
+#include "cli/session/engines/golden_backend.h"
+#include "cli/session/inputs/mapping_option.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/run/condition_option.h"
+#include "cli/session/run/network.h"
+#include "cli/session/run/ofmap_sink.h"
+#include "cli/session/run/report_page_option.h"
+#include "cli/session/run/run_folder.h"
+#include "cli/session/run/run_verdict.h"
+#include "cli/session/run/simulation.h"
+#include "cli/session/run/topology_run.h"
+#include "cli/session/traces/command_trace.h"
 #include "compiler/compile.h"
 
 namespace qsim {
@@ -55,12 +55,12 @@ ExitCode run_command(Context& context) {
   make_output_folders(context);
   require_report_can_be_made(options);
 
-  const Limits limits = load_limits(options);
+  const Conditions conditions = load_conditions(options);
   GoldenSelection golden = golden_of(context);
   const ArchConfig config = load_config(context);
   const std::optional<TopologySource> topology = find_topology(options, config);
   if (topology && topology->topology.layers.size() > 1) {
-    return run_topology(context, *topology, config, golden, limits);
+    return run_topology(context, *topology, config, golden, conditions);
   }
   const std::optional<EnergyTable> energy_table = load_energy_table(options);
   Network network = timed(phases.import, [&] { return import_network(context, config, golden); });
@@ -92,7 +92,7 @@ ExitCode run_command(Context& context) {
   const ExitCode code = finish_run(
       context, report,
       {network, compilation.graph(), sink, golden.name(), expected, program, result.times});
-  if (code == ExitCode::kOk) require_limits(limits, report);
+  if (code == ExitCode::kOk) require_conditions(conditions, report);
   return code;
 }
 

@@ -114,7 +114,7 @@ std::string top_help() {
          "  --help, --version\n\n"
          "`qsim COMMAND --help` lists the options of a command.\n"
          "Exit codes: 0 ok, 1 internal, 2 usage, 3 bad input or config, 4 unsupported model,\n"
-         "5 mismatch, 6 limit missed, 7 partial, 130 interrupted.\n";
+         "5 mismatch, 6 condition of --fail-if true, 7 partial, 130 interrupted.\n";
 }
 
 std::string golden_help() {

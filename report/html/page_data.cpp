@@ -8,7 +8,7 @@
 
 #include "core/printable.h"
 #include "report/json_printer.h"
-#include "report/limit_words.h"
+#include "report/limiter_words.h"
 #include "report/text_table.h"
 
 namespace qsim {
@@ -45,7 +45,7 @@ std::vector<std::size_t> fewest_cycles_first(std::span<const PageRun> runs) {
 
 // "The network takes ... cycles and is limited by ..."
 std::string network_words(const RunReport& report) {
-  return limit_words("The network", *report.total.timing, report.config);
+  return limiter_words("The network", *report.total.timing, report.config);
 }
 
 const ReportLayer* longest_layer(const RunReport& report) {
@@ -63,7 +63,7 @@ std::string longest_layer_words(const RunReport& report) {
   const double share =
       static_cast<double>(layer->timing->cycles) / static_cast<double>(report.total.timing->cycles);
   return " Its longest layer has " + percent(share) +
-         " of the cycles: " + limit_words(echoed(layer->name), *layer->timing, report.config);
+         " of the cycles: " + limiter_words(echoed(layer->name), *layer->timing, report.config);
 }
 
 // What each part of array_time_pe_cycles is, in words; a layer need not have each part.
@@ -86,7 +86,7 @@ std::string dataflow_of(const RunReport& report) {
 Json layer_words(const RunReport& report) {
   Json words = Json::array();
   for (const ReportLayer& layer : report.layers) {
-    words.push_back(limit_words(echoed(layer.name), *layer.timing, report.config));
+    words.push_back(limiter_words(echoed(layer.name), *layer.timing, report.config));
   }
   return words;
 }

@@ -1,5 +1,5 @@
 // The hash of provenance: of the file that was opened, and of no pipe.
-#include "cli/session/file_hash.h"
+#include "cli/session/inputs/file_hash.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/session/input_source.h"
+#include "cli/session/inputs/input_source.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

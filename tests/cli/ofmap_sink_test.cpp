@@ -1,5 +1,5 @@
-// cli/session/ofmap_sink.h: what stays of golden and of the ofmaps, by option.
-#include "cli/session/ofmap_sink.h"
+// cli/session/run/ofmap_sink.h: what stays of golden and of the ofmaps, by option.
+#include "cli/session/run/ofmap_sink.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Provenance has the hashes of the files as they were read in the import phase.
 #include <gtest/gtest.h>
 
-#include "cli/session/file_hash.h"
-#include "cli/session/model_source.h"
-#include "cli/session/network.h"
+#include "cli/session/inputs/file_hash.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/run/network.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

@@ -1,15 +1,15 @@
 // The middle and the end of `qsim run` in this process, where golden can be made wrong: its exit
 // code, what it says and keeps of a wrong ofmap, and which phase the comparing counts as.
-#include "cli/session/run_verdict.h"
+#include "cli/session/run/run_verdict.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/session/model_source.h"
-#include "cli/session/run_folder.h"
-#include "cli/session/simulation.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/run/run_folder.h"
+#include "cli/session/run/simulation.h"
 #include "compiler/compile.h"
 #include "tests/cli/run_qsim.h"
 

@@ -180,9 +180,10 @@ TEST(IncludeLayers, AStageThatSeesAnotherStageIsSeen) {
   EXPECT_EQ(count("compiler/verifier/a.cpp", "#include \"compiler/lowering/tiling.h\"\n"), 1u);
   EXPECT_EQ(count("core/a.h", "  #  include \"files/npy.h\"  // x\n"), 1u);
   EXPECT_EQ(count("core/a.h", "#include \"graph.h\"\n"), 1u);
-  EXPECT_EQ(count("cli/terminal/a.cpp", "#include \"cli/session/network.h\"\n"), 1u);
-  EXPECT_EQ(count("cli/host_tensors/a.cpp", "#include \"cli/session/network.h\"\n"), 1u);
-  EXPECT_EQ(count("cli/session/a.cpp", "#include \"golden/cpu/graph_executor.h\"\n"), 0u);
+  EXPECT_EQ(count("cli/terminal/a.cpp", "#include \"cli/session/run/network.h\"\n"), 1u);
+  EXPECT_EQ(count("cli/host_tensors/a.cpp", "#include \"cli/session/run/network.h\"\n"), 1u);
+  EXPECT_EQ(count("cli/session/inputs/a.cpp", "#include \"cli/session/run/network.h\"\n"), 1u);
+  EXPECT_EQ(count("cli/session/engines/a.cpp", "#include \"golden/cpu/graph_executor.h\"\n"), 0u);
   EXPECT_EQ(count("golden/cpu/a.cpp", "#include \"core/graph.h\"\n#include <vector>\n"), 0u);
 }
 

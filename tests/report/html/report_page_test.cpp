@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/json_printer.h"
-#include "report/limit_words.h"
+#include "report/limiter_words.h"
 #include "tests/report/sample_run.h"
 
 namespace qsim {
@@ -43,10 +43,10 @@ TEST(PageData, IsTheJsonOfTheRunWithWordsBesideIt) {
   const Json& json = data["runs"][0];
   EXPECT_EQ(json["label"], "the run");
   EXPECT_EQ(json["run"], Json::parse(run_json(report)));
-  EXPECT_EQ(json["words"], limit_words("The network", *report.total.timing, report.config));
+  EXPECT_EQ(json["words"], limiter_words("The network", *report.total.timing, report.config));
   EXPECT_EQ(json["layer_words"],
-            Json::array({limit_words("conv1", *report.layers[0].timing, report.config),
-                         limit_words("fc, last", *report.layers[1].timing, report.config)}));
+            Json::array({limiter_words("conv1", *report.layers[0].timing, report.config),
+                         limiter_words("fc, last", *report.layers[1].timing, report.config)}));
   EXPECT_EQ(json["detail"], true);
   EXPECT_EQ(json["dataflow"], "weight_stationary");
   EXPECT_EQ(json["area_mm2"], nullptr);
@@ -118,9 +118,9 @@ TEST(PageSummary, SaysWhatLimitsTheRunAndItsLongestLayer) {
   const PageRun run = run_of(report);
   EXPECT_EQ(page_title(std::span(&run, 1)), "sample on pe4x4");
   EXPECT_EQ(page_summary(std::span(&run, 1)),
-            limit_words("The network", *report.total.timing, report.config) +
+            limiter_words("The network", *report.total.timing, report.config) +
                 " Its longest layer has 52.6% of the cycles: " +
-                limit_words("conv1", *report.layers[0].timing, report.config));
+                limiter_words("conv1", *report.layers[0].timing, report.config));
 }
 
 TEST(PageSummary, OfSeveralRunsNamesTheOneOfFewestCycles) {

@@ -1,5 +1,5 @@
 // Command times of two engines, compared with each other.
-#include "cli/session/time_comparison.h"
+#include "cli/session/verification/time_comparison.h"
 
 #include <gtest/gtest.h>
 

@@ -194,7 +194,7 @@ ExitCode report(const VerifyOptions& options, const Tally& tally, double seconds
     std::cout << "mismatch: " << mismatch << "\n";
   std::cout << "mismatches: " << tally.mismatches.size() << std::endl;
   if (!tally.mismatches.empty()) return ExitCode::kMismatch;
-  return options.require_coverage && !empty.empty() ? ExitCode::kLimitMissed : ExitCode::kOk;
+  return options.require_coverage && !empty.empty() ? ExitCode::kRequirementMissed : ExitCode::kOk;
 }
 
 ExitCode replay(const VerifyOptions& options) {

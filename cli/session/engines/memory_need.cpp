@@ -1,0 +1,213 @@
+#include "cli/session/engines/memory_need.h"
+
+#include <algorithm>
+
+#include "compiler/program_sizes.h"
+#include "core/checked_math.h"
+#include "core/command_streams.h"
+#include "core/engine.h"
+#include "files/memory.h"
+
+namespace qsim {
+namespace {
+
+// For code and tables that are touched only when they are used, stacks, and the rest of pages.
+constexpr std::int64_t kProcessBytes = 16'000'000;
+// A command with an origin of its own; its times, also as tokens and stalls.
+constexpr std::int64_t kCommandBytes = sizeof(EncodedCommand) + sizeof(Origin);
+constexpr std::int64_t kTimesBytes = 2 * sizeof(CommandTime);
+// What the verifier knows of a command: four numbers of other commands, a unit, its signals. Taken
+// before a run takes the commands' times, which are more.
+constexpr std::int64_t kVerifierBytes = 32;
+// Bytes as hexadecimal digits with line ends, and a line for each command.
+constexpr std::int64_t text_bytes(std::int64_t bytes, std::int64_t commands) {
+  return bytes * 9 / 4 + commands * 256;
+}
+
+// Bytes of a network.
+struct Sizes {
+  std::int64_t input = 0;
+  std::int64_t weights = 0;
+  std::int64_t largest_weights = 0;
+  std::int64_t conv_weights = 0;  // golden packs them
+  std::int64_t largest_conv_weights = 0;
+  std::int64_t outputs = 0;  // of all layers
+  std::int64_t largest_output = 0;
+  std::int64_t last_output = 0;
+  std::int64_t scores = 0;  // of the classes of one picture
+
+  // A layer's output while the next layer's is computed.
+  std::int64_t in_work() const { return 2 * largest_output; }
+};
+
+Sizes sizes_of(const Graph& graph) {
+  Sizes sizes;
+  sizes.input = element_count(graph.input.shape.nhwc());
+  for (const Layer& layer : graph.layers) {
+    sizes.last_output = element_count(layer.output.shape.nhwc());
+    sizes.outputs = checked_add(sizes.outputs, sizes.last_output);
+    sizes.largest_output = std::max(sizes.largest_output, sizes.last_output);
+    if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
+      sizes.weights += fc->weights.elems();
+      sizes.largest_weights = std::max(sizes.largest_weights, fc->weights.elems());
+    } else if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
+      sizes.weights += conv->weights.elems();
+      sizes.conv_weights += conv->weights.elems();
+      sizes.largest_conv_weights = std::max(sizes.largest_conv_weights, conv->weights.elems());
+    }
+  }
+  sizes.largest_weights = std::max(sizes.largest_weights, sizes.largest_conv_weights);
+  if (graph.layers.empty()) return sizes;
+  const ImageShape& last = graph.layers.back().output.shape;
+  if (last.height == 1 && last.width == 1)
+    sizes.scores = 2 * std::int64_t{sizeof(double)} * last.channels;
+  return sizes;
+}
+
+MemoryNeed need_of_golden(const Sizes& sizes) {
+  return {.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work()};
+}
+
+std::int64_t scratchpad_bytes(const ArchConfig& arch) {
+  return 1024 * (arch.act_scratchpad_kib + arch.weight_scratchpad_kib + arch.accumulator_kib +
+                 arch.output_scratchpad_kib);
+}
+
+// A text grows by copying itself to twice its room: the old one, and as much of the new as is
+// written.
+void add_text(MemoryNeed& need, std::int64_t bytes) {
+  need.files += 2 * bytes;
+  need.unbacked += bytes;
+}
+
+// The program's weights take the place of the graph's, block by block.
+void add_program_in_place(MemoryNeed& need, const Sizes& sizes, const ProgramSizes& program) {
+  need.program += std::max<std::int64_t>(0, program.constant_bytes - sizes.weights) +
+                  program.largest_block_bytes;
+  need.unbacked = std::min(sizes.weights, program.constant_bytes);
+}
+
+MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options& options,
+                       const CompileOptions& asked) {
+  const Sizes sizes = sizes_of(graph);
+  const ProgramSizes program = program_sizes(graph, arch, asked);
+  const bool dumps = !options.dump_layers.empty();
+  MemoryNeed need;
+  need.tensors = 2 * sizes.input;
+  need.program = program.commands * (kCommandBytes + kTimesBytes);
+  if (dumps) {
+    need.program += program.constant_bytes;
+    need.files = sizes.largest_weights + sizes.largest_output;  // one file of the trace at a time
+  } else {
+    add_program_in_place(need, sizes, program);
+  }
+  if (options.no_data) return need;
+  if (dumps || !options.no_verify) {
+    need.tensors += sizes.largest_conv_weights + sizes.in_work() +
+                    (dumps ? sizes.outputs : program.ofmap_elems);
+  }
+  need.tensors += sizes.last_output + sizes.scores;
+  // The SystemC engine hands each ofmap over as soon as it is complete; then its pages are freed.
+  const bool frees = options.engine == "systemc";
+  need.dram =
+      scratchpad_bytes(arch) + (frees ? program.largest_layer_bytes : program.writable_bytes);
+  if (frees)
+    need.unbacked = std::max(need.unbacked, program.writable_bytes - program.largest_layer_bytes);
+  // Once as 8-bit values or float32, and once as the bytes of the file.
+  if (!options.out.empty()) need.files += (graph.host.float_output ? 8 : 2) * sizes.last_output;
+  return need;
+}
+
+MemoryNeed need_of_verify(const Graph& graph, const ArchConfig& arch, const Options& options,
+                          const CompileOptions& asked) {
+  const Sizes sizes = sizes_of(graph);
+  const ProgramSizes program = program_sizes(graph, arch, asked);
+  const std::int64_t goldens = 1 + std::count(options.golden.begin(), options.golden.end(), ',');
+  MemoryNeed need;
+  need.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work() + goldens * sizes.outputs +
+                 program.ofmap_elems;
+  need.program = program.constant_bytes +
+                 program.commands * (kCommandBytes + std::ssize(options.engines) * kTimesBytes);
+  need.dram = scratchpad_bytes(arch) + program.writable_bytes;
+  return need;
+}
+
+MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Options& options,
+                           const CompileOptions& asked) {
+  const ProgramSizes program = program_sizes(graph, arch, asked);
+  MemoryNeed need;
+  need.program = program.commands * (kCommandBytes + kVerifierBytes);
+  add_program_in_place(need, sizes_of(graph), program);
+  if (!options.program_out.empty()) {
+    add_text(need, text_bytes(program.constant_bytes, program.commands));
+  }
+  return need;
+}
+
+// The graph is kept for the next change while a program is made and run.
+MemoryNeed need_of_explain(const Graph& graph, const ArchConfig& arch,
+                           const CompileOptions& asked) {
+  const ProgramSizes program = program_sizes(graph, arch, asked);
+  MemoryNeed need;
+  need.program = program.constant_bytes +
+                 program.commands * (kCommandBytes + std::max(kTimesBytes, kVerifierBytes));
+  return need;
+}
+
+// The interpreter and the SystemC engine have a DRAM each; the whole image is kept from before and
+// after the run.
+MemoryNeed need_of_export_vectors(const Graph& graph, const ArchConfig& arch,
+                                  const CompileOptions& asked) {
+  const Sizes sizes = sizes_of(graph);
+  const ProgramSizes program = program_sizes(graph, arch, asked);
+  const std::int64_t image = program.writable_bytes + program.constant_bytes;
+  MemoryNeed need;
+  need.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work() + sizes.outputs +
+                 2 * program.ofmap_elems;
+  need.program = program.constant_bytes + program.commands * (kCommandBytes + kTimesBytes);
+  need.dram = 2 * (scratchpad_bytes(arch) + program.writable_bytes);
+  need.files = 2 * image;
+  add_text(need, text_bytes(image, program.commands));
+  return need;
+}
+
+void require_for(const std::string& model, const MemoryNeed& need, std::int64_t more_bytes) {
+  require_memory(checked_add(need.bytes(), more_bytes), "model '" + model + "'", need.unbacked);
+}
+
+}  // namespace
+
+std::int64_t MemoryNeed::bytes() const {
+  return kProcessBytes + checked_add(checked_add(tensors, program), checked_add(dram, files));
+}
+
+MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options& options,
+                       const CompileOptions& asked) {
+  switch (options.command) {
+    case CommandName::kRun:
+      return need_of_run(graph, arch, options, asked);
+    case CommandName::kVerify:
+      return need_of_verify(graph, arch, options, asked);
+    case CommandName::kExplain:
+      return need_of_explain(graph, arch, asked);
+    case CommandName::kCompile:
+      return need_of_compile(graph, arch, options, asked);
+    case CommandName::kExportVectors:
+      return need_of_export_vectors(graph, arch, asked);
+    default:
+      return need_of_golden(sizes_of(graph));
+  }
+}
+
+void require_memory_for(const std::string& model, const Graph& graph, const ArchConfig& arch,
+                        const Options& options, const CompileOptions& asked,
+                        std::int64_t more_bytes) {
+  require_for(model, memory_need(graph, arch, options, asked), more_bytes);
+}
+
+void require_memory_for_golden(const std::string& model, const Graph& graph,
+                               const Options& options) {
+  if (!options.no_data) require_for(model, need_of_golden(sizes_of(graph)), 0);
+}
+
+}  // namespace qsim

@@ -1,0 +1,86 @@
+#include "cli/session/inputs/file_hash.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Fnv1a {
+ public:
+  void add(std::string_view bytes) {
+    for (const char c : bytes) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  }
+  std::string text() const {
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "fnv1a64:%016llx", static_cast<unsigned long long>(hash_));
+    return buffer;
+  }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325ull;
+};
+
+// A model of any size costs no memory.
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 18;
+
+void add_file(Fnv1a& hash, const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> piece(kPieceBytes);
+  while (file) {
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    hash.add({piece.data(), static_cast<std::size_t>(file.gcount())});
+  }
+  if (!file.eof()) throw_bad_input(path.string() + ": cannot be read");
+}
+
+}  // namespace
+
+std::string file_hash(const fs::path& path) {
+  if (fs::is_fifo(path)) return "";
+  Fnv1a hash;
+  if (!fs::is_directory(path)) {
+    add_file(hash, path);
+    return hash.text();
+  }
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) {
+    hash.add(file.filename().string() + '\0');
+    add_file(hash, file);
+  }
+  return hash.text();
+}
+
+std::string text_hash(std::string_view text) {
+  Fnv1a hash;
+  hash.add(text);
+  return hash.text();
+}
+
+std::string file_hash(const HeldFile& file) {
+  Fnv1a hash;
+  std::vector<char> piece(kPieceBytes);
+  for (std::int64_t offset = 0; offset < file.bytes(); offset += kPieceBytes) {
+    const auto count = static_cast<std::size_t>(std::min(kPieceBytes, file.bytes() - offset));
+    const auto part = std::span(piece).first(count);
+    file.read(offset, std::as_writable_bytes(part));
+    hash.add({part.data(), part.size()});
+  }
+  file.require_unchanged();
+  return hash.text();
+}
+
+}  // namespace qsim

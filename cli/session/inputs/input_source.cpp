@@ -1,0 +1,116 @@
+#include "cli/session/inputs/input_source.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/host_tensors/preprocess.h"
+#include "cli/session/inputs/shipped_files.h"
+#include "cli/terminal/output_files.h"
+#include "files/cifar.h"
+#include "files/npy.h"
+
+namespace qsim {
+namespace {
+
+std::string given_name(const Options& options, const ArchConfig& config, const Model& model) {
+  if (!options.input.empty()) return options.input;
+  if (model.own_input) return "";
+  if (options.model.empty() || options.model == config.model) return config.input;
+  throw Error(ExitCode::kUsage,
+              "model '" + model.name + "' needs an --input: an image, a .npy or a CIFAR-10 batch");
+}
+
+// By the file's name, in capital letters too.
+InputKind kind_of(const std::filesystem::path& path) {
+  std::string extension = path.extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (extension == ".npy") return InputKind::kNpy;
+  return extension == ".bin" ? InputKind::kCifar : InputKind::kPicture;
+}
+
+}  // namespace
+
+InputFile find_input_file(const Options& options, const ArchConfig& config, const Model& model) {
+  InputFile file;
+  file.name = given_name(options, config, model);
+  if (file.name.empty()) return file;
+  file.path = options.input.empty() ? find_input(file.name, "config '" + config.name + "': input")
+                                    : find_input(file.name);
+  require_not_written(options, file.path, "the input");
+  file.kind = kind_of(file.path);
+  return file;
+}
+
+void require_preprocessing(const InputFile& file, const Model& model) {
+  if (model.sidecar) return;
+  const bool cifar = file.kind == InputKind::kCifar;
+  std::filesystem::path expected = model.path;
+  expected.replace_extension(".yaml");
+  throw_bad_input(file.path.string() + ": is read as " +
+                  (cifar ? "a CIFAR-10 batch (.bin)" : "a picture (neither .npy nor .bin)") +
+                  ", but model '" + model.name + "' does not say how to preprocess a picture" +
+                  "; expected " +
+                  (model.kind == ModelKind::kOnnx ? expected.string() + " beside it, or " : "") +
+                  "a .npy as --input");
+}
+
+InputSource::InputSource(const Options& options, const ArchConfig& config, const Model& model)
+    : file_(find_input_file(options, config, model)),
+      first_(options.index.value_or(0)),
+      pictures_(options.images.value_or(model.graph.input.shape.batch)) {
+  if (file_.kind == InputKind::kCifar) {
+    require_records();
+    file_.name += "[" + std::to_string(first_) + "]";
+    return;
+  }
+  if (options.index) {
+    throw Error(ExitCode::kUsage, "--index needs a CIFAR-10 batch (.bin) as --input");
+  }
+  if (options.images) {
+    throw Error(ExitCode::kUsage, "--images needs a CIFAR-10 batch (.bin) as --input");
+  }
+}
+
+// All at once, so that a series does not end with an error half way.
+void InputSource::require_records() const {
+  const std::int64_t records = cifar_count(file_.path);
+  if (first_ <= records - pictures_) return;
+  throw_bad_input(file_.path.string() + ": records " + std::to_string(first_) + " to " +
+                  std::to_string(first_ + pictures_ - 1) + " are wanted; the batch has " +
+                  std::to_string(records) + ", allowed: 0 to " + std::to_string(records - 1));
+}
+
+Tensor InputSource::at(const Model& model, std::int64_t picture) const {
+  if (file_.kind == InputKind::kOwn) return *model.own_input;
+  if (file_.kind != InputKind::kNpy) return pictures_from(model, picture);
+  return input_from_host(read_npy(file_.path), input_form(model.graph), file_.path.string());
+}
+
+Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) const {
+  require_preprocessing(file_, model);
+  const InputForm one = one_picture(input_form(model.graph));
+  const std::int64_t batch = model.graph.input.shape.batch;
+  Tensor input(model.graph.input.dtype, model.graph.input.shape.nhwc());
+  std::size_t filled = 0;
+  for (std::int64_t n = 0; n < batch; ++n) {
+    const Image image = file_.kind == InputKind::kCifar
+                            ? read_cifar(file_.path, first_ + picture + n).image
+                            : read_image(file_.path);
+    const Tensor tensor = preprocess(image, *model.sidecar, one);
+    std::copy(tensor.bytes.begin(), tensor.bytes.end(),
+              input.bytes.begin() + static_cast<std::ptrdiff_t>(filled));
+    filled += tensor.bytes.size();
+  }
+  return input;
+}
+
+ModelInput read_input(const Options& options, const ArchConfig& config, const Model& model) {
+  if (options.no_data && options.input.empty()) {
+    const Value& value = model.graph.input;
+    return {"", "", Tensor(value.dtype, value.shape.nhwc())};
+  }
+  const InputSource source(options, config, model);
+  return {source.name(), source.path(), source.at(model, 0)};
+}
+
+}  // namespace qsim

@@ -1,0 +1,115 @@
+#include "cli/session/inputs/mapping_option.h"
+
+#include <algorithm>
+
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/inputs/shipped_files.h"
+#include "cli/terminal/mapping_options.h"
+#include "cli/terminal/output_files.h"
+#include "compiler/workload/topology_file.h"
+#include "core/printable.h"
+#include "files/mapping_file.h"
+#include "files/scale_sim_config.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+// --dataflow, else the dataflow of a configuration of SCALE-Sim.
+std::optional<Dataflow> dataflow_of(const Options& options) {
+  if (!options.dataflow.empty()) return dataflow_named(options.dataflow);
+  const std::filesystem::path config = find_config(options.config);
+  if (!is_scale_sim_config(config)) return std::nullopt;
+  return load_scale_sim_config(config).dataflow;
+}
+
+bool has_layer(const Graph& graph, const std::string& name) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(),
+                     [&](const Layer& layer) { return layer.name == name; });
+}
+
+// The graph is one layer of the topology, which has an equal part of the budget. The mapping file
+// may have the mappings of others, and only the topology's first layer reads what the host wrote.
+void limit_to_layer(CompileOptions& result, const Topology& topology, const Graph& graph) {
+  result.budget_seconds /= static_cast<double>(topology.layers.size());
+  for (const TopologyLayer& layer : topology.layers) {
+    if (layer.name == graph.layers.front().name) {
+      result.host_packs_taps = layer.is_first;
+      continue;
+    }
+    std::erase_if(result.mappings,
+                  [&](const LayerMapping& given) { return given.layer == layer.name; });
+  }
+}
+
+Objective objective_of(const std::string& word) {
+  if (word == "bytes") return Objective::kBytes;
+  if (word == "energy") return Objective::kEnergy;
+  if (word == "edp") return Objective::kEdp;
+  return Objective::kCycles;
+}
+
+std::string progress_text(const MappingProgress& progress) {
+  std::string text = "choosing mappings: layer " + std::to_string(progress.index + 1) + " of " +
+                     std::to_string(progress.layers) + " (" + echoed(std::string(progress.layer)) +
+                     ")";
+  if (progress.timed > 0) {
+    text += ", " + with_thousands(static_cast<std::uint64_t>(progress.timed)) + " mappings timed";
+  }
+  return text;
+}
+
+// The mappings of the file, but those of layers that are cut off.
+std::vector<LayerMapping> given_mappings(const Options& options, const ArchConfig& arch,
+                                         const Graph& graph) {
+  require_not_written(options, options.mapping, "the mapping file");
+  std::vector<LayerMapping> mappings = load_mapping_file(options.mapping, arch);
+  if (options.layers.empty()) return mappings;
+  std::erase_if(mappings,
+                [&](const LayerMapping& given) { return !has_layer(graph, given.layer); });
+  return mappings;
+}
+
+}  // namespace
+
+CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph) {
+  const Options& options = context.options();
+  CompileOptions result;
+  result.mixes_dataflows = options.dataflow == kAutoDataflow;
+  result.dataflow = dataflow_of(options);
+  result.mapper.objective = objective_of(options.objective);
+  result.mapper.slack = options.slack.value_or(result.mapper.slack);
+  if (options.mapping_search == "full") result.mapper.search = MappingSearch::kFull;
+  result.budget_seconds = options.mapping_budget.value_or(0);
+  if (std::optional<EnergyTable> table = load_energy_table(options)) {
+    result.mapper.energy = std::make_shared<const EnergyTable>(*std::move(table));
+  }
+  result.on_progress = [&context](const MappingProgress& progress) {
+    context.progress(progress_text(progress));
+  };
+  if (!options.mapping.empty()) result.mappings = given_mappings(options, arch, graph);
+  const std::filesystem::path model =
+      find_model(options.model.empty() ? arch.model : options.model);
+  if (is_topology_file(model)) limit_to_layer(result, read_topology(model), graph);
+  return result;
+}
+
+void note_ended_searches(Context& context, const CompileOptions& compiled) {
+  const auto ended = std::count_if(compiled.known->begin(), compiled.known->end(),
+                                   [](const auto& known) { return !known.second.is_complete; });
+  if (ended == 0) return;
+  context.note("--mapping-budget ended " + std::to_string(ended) + " of " +
+               std::to_string(compiled.known->size()) +
+               " searches: their mappings are the best that was found");
+}
+
+void write_mappings(Context& context, const std::string& model, const ArchConfig& arch,
+                    std::span<const LayerMapping> mappings) {
+  const std::string& path = context.options().write_mapping;
+  if (path.empty()) return;
+  const std::string yaml = mapping_file_yaml(model, arch, mappings);
+  if (path == "-") return context.print_alone(yaml);
+  context.write_file(path, yaml);
+}
+
+}  // namespace qsim

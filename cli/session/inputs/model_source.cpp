@@ -1,0 +1,153 @@
+#include "cli/session/inputs/model_source.h"
+
+#include "cli/session/inputs/shipped_files.h"
+#include "cli/session/inputs/topology_source.h"
+#include "cli/terminal/output_files.h"
+#include "compiler/importer/onnx_importer.h"
+#include "compiler/workload/workload.h"
+#include "files/arch_config_file.h"
+#include "files/energy_table_file.h"
+#include "files/layer_trace.h"
+#include "files/scale_sim_config.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// No output may take the place of what is read here.
+void load_onnx(Model& model, std::optional<std::int64_t> batch, const Options& options) {
+  require_not_written(options, model.path, "the model");
+  fs::path sidecar_path = model.path;
+  sidecar_path.replace_extension(".yaml");
+  std::error_code unknown;
+  if (fs::exists(sidecar_path, unknown)) {
+    require_not_written(options, sidecar_path, "the model's sidecar");
+  }
+  model.file = std::make_shared<const HeldFile>(model.path);
+  model.graph = import_onnx(model.file, batch.value_or(1), [&options](const fs::path& file) {
+    require_not_written(options, file, "the model's external data");
+  });
+  model.sidecar = load_sidecar_of(model.path);
+  if (!model.sidecar || model.sidecar->labels.empty()) return;
+  const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());
+  const std::int64_t outputs = model.graph.layers.back().output.shape.channels;
+  if (labels == outputs) return;
+  throw_bad_input(sidecar_path.string() + ": " + std::to_string(labels) + " labels; expected " +
+                  std::to_string(outputs) + ", one for each output of the model");
+}
+
+void load_workload_file(Model& model, std::optional<std::int64_t> batch, const Options& options) {
+  require_not_written(options, model.path, "the workload");
+  Workload workload = load_workload(model.path, batch);
+  model.graph = std::move(workload.graph);
+  model.own_input = std::move(workload.input);
+}
+
+void load_trace(Model& model, std::optional<std::int64_t> batch, const Options& options) {
+  require_trace_not_written(options, model.path);
+  LayerTrace trace = read_layer_trace(model.path);
+  if (batch && *batch != trace.graph.input.shape.batch) {
+    throw Error(ExitCode::kUsage, "--batch " + std::to_string(*batch) + ": the layer trace " +
+                                      model.path.string() + " has batch " +
+                                      std::to_string(trace.graph.input.shape.batch) +
+                                      "; leave --batch out");
+  }
+  model.graph = std::move(trace.graph);
+  model.own_input = std::move(trace.input);
+  model.recorded = std::move(trace.ofmaps);
+}
+
+}  // namespace
+
+std::string_view model_kind_name(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::kOnnx:
+      return "ONNX model";
+    case ModelKind::kWorkload:
+      return "workload";
+    case ModelKind::kLayerTrace:
+      return "layer trace";
+    case ModelKind::kTopology:
+      return "topology";
+  }
+  return "?";
+}
+
+ModelKind model_kind(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return ModelKind::kLayerTrace;
+  if (path.extension() == ".onnx") return ModelKind::kOnnx;
+  if (path.extension() == ".yaml" || path.extension() == ".yml") return ModelKind::kWorkload;
+  if (is_topology_file(path)) return ModelKind::kTopology;
+  throw_bad_input(path.string() +
+                  ": is not the name of a model; expected an ONNX file (.onnx), a workload "
+                  "(.yaml), a SCALE-Sim "
+                  "topology (.csv) or a layer-trace folder");
+}
+
+void set_batch(Graph& graph, std::int64_t batch) {
+  graph.input.shape.batch = batch;
+  for (Layer& layer : graph.layers) layer.output.shape.batch = batch;
+}
+
+ArchConfig load_config(const Options& options) {
+  const fs::path path = find_config(options.config);
+  require_not_written(options, path, "the configuration");
+  return load_arch_config(path);
+}
+
+ArchConfig load_config(Context& context) { return load_config(context, context.options()); }
+
+ArchConfig load_config(Context& context, const Options& options) {
+  const fs::path path = find_config(options.config);
+  if (!is_scale_sim_config(path)) return load_config(options);
+  require_not_written(options, path, "the configuration");
+  ScaleSimConfig loaded = load_scale_sim_config(path);
+  for (const std::string& note : loaded.notes) context.note(path.string() + ": " + note);
+  return std::move(loaded.config);
+}
+
+std::optional<EnergyTable> load_energy_table(const Options& options) {
+  if (options.energy.empty()) return std::nullopt;
+  const fs::path path = find_energy_table(options.energy);
+  require_not_written(options, path, "the energy table");
+  return load_energy_table(path);
+}
+
+void check_unused_config(const Options& options) {
+  if (options.config_given) load_config(options);
+}
+
+Model load_model_file(const fs::path& path, const std::string& name,
+                      std::optional<std::int64_t> batch, const Options& options) {
+  Model model;
+  model.kind = model_kind(path);
+  model.name = name;
+  model.path = path;
+  switch (model.kind) {
+    case ModelKind::kOnnx:
+      load_onnx(model, batch, options);
+      break;
+    case ModelKind::kWorkload:
+      load_workload_file(model, batch, options);
+      break;
+    case ModelKind::kLayerTrace:
+      load_trace(model, batch, options);
+      break;
+    case ModelKind::kTopology:
+      load_only_layer(model, batch, options);
+      break;
+  }
+  return model;
+}
+
+Model load_model(const Options& options, const ArchConfig& config) {
+  if (!options.model.empty()) {
+    return load_model_file(find_model(options.model), options.model, options.batch, options);
+  }
+  const std::string kind = "config '" + config.name + "': model";
+  return load_model_file(find_model(config.model, kind), config.model, options.batch, options);
+}
+
+}  // namespace qsim

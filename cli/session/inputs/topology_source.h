@@ -1,0 +1,37 @@
+// SCALE-Sim topologies on the command line: a list of layers, each a network of its own. A command
+// that takes one network takes a topology of which the options leave one layer.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "cli/session/inputs/model_source.h"
+#include "compiler/workload/topology.h"
+
+namespace qsim {
+
+// A topology cut to the layers that --layers, or --layer of explain, names.
+struct TopologySource {
+  std::string name;  // as the user gave it
+  std::filesystem::path path;
+  Topology topology;
+  std::vector<std::string> all_names;  // of the file's layers, those that are cut off too
+};
+
+// Absent where the model that the options or the config name is no topology. Throws Error.
+std::optional<TopologySource> find_topology(const Options& options, const ArchConfig& config);
+
+// Layer `layer` as a model: `batch` pictures at a time where the options say so, values only where
+// the command computes with them. Throws Error.
+Model layer_model(const TopologySource& source, std::size_t layer, const Options& options);
+
+// Of load_model_file(): fills `model`, which has its kind, name and path. Throws Error unless the
+// options leave one layer.
+void load_only_layer(Model& model, std::optional<std::int64_t> batch, const Options& options);
+
+// Throws Error (exit code 2) for options that work on one network alone, where `source` has
+// several.
+void require_options_of_several(const TopologySource& source, const Options& options);
+
+}  // namespace qsim

@@ -1,0 +1,93 @@
+#include "cli/session/profile/network_time.h"
+
+#include "cli/session/inputs/file_hash.h"
+#include "cli/session/inputs/shipped_files.h"
+#include "cli/session/inputs/topology_source.h"
+#include "cli/terminal/output_files.h"
+#include "compiler/workload/workload.h"
+#include "core/command_streams.h"
+#include "core/graph_shapes.h"
+#include "files/memory.h"
+#include "report/run_sum.h"
+#include "timing/program_times.h"
+
+namespace qsim {
+namespace {
+
+std::vector<ModelShapes::Part> parts_of_topology(const std::string& name, const Options& options,
+                                                 const ArchConfig& config) {
+  Options one = options;
+  one.model = name;
+  one.no_data = true;  // draws nothing
+  const std::optional<TopologySource> source = find_topology(one, config);
+  QSIM_CHECK(source.has_value(), name + " is a topology");
+  std::vector<ModelShapes::Part> parts;
+  for (std::size_t i = 0; i < source->topology.layers.size(); ++i) {
+    parts.push_back(
+        {without_tensors(layer_model(*source, i, one).graph), source->topology.layers[i].is_first});
+  }
+  return parts;
+}
+
+}  // namespace
+
+ModelShapes load_shapes(const std::string& name, const std::string& kind, const Options& options,
+                        const ArchConfig& config) {
+  const std::filesystem::path path = find_model(name, kind);
+  ModelShapes shapes;
+  shapes.name = name;
+  if (model_kind(path) == ModelKind::kWorkload) {
+    require_not_written(options, path, "the workload");
+    shapes.hash = file_hash(path);
+    shapes.parts.push_back({load_workload_shapes(path, options.batch)});
+    return shapes;
+  }
+  if (model_kind(path) == ModelKind::kTopology) {
+    shapes.hash = file_hash(path);
+    shapes.parts = parts_of_topology(name, options, config);
+    return shapes;
+  }
+  const Model model = load_model_file(path, name, options.batch, options);
+  check_tensors(model.graph);
+  shapes.hash = model.file ? file_hash(*model.file) : file_hash(path);
+  shapes.parts.push_back({without_tensors(model.graph)});
+  return shapes;
+}
+
+// A command with its origin; its times, also as tokens, stalls and accounts.
+std::int64_t memory_of_timing(std::int64_t commands) {
+  constexpr std::int64_t kBytes = sizeof(EncodedCommand) + sizeof(Origin) + 3 * sizeof(CommandTime);
+  return commands * kBytes;
+}
+
+NetworkTime time_network(const ModelShapes& model, const ArchConfig& arch,
+                         const CompileOptions& options, const EnergyTable* energy,
+                         std::int64_t at_once) {
+  NetworkTime time;
+  for (const ModelShapes::Part& part : model.parts) {
+    CompileOptions asked = options;
+    asked.host_packs_taps = part.host_packs_taps;
+    const Compilation compilation(part.graph, arch, asked);
+    require_memory(at_once * memory_of_timing(compilation.command_count()),
+                   "model '" + model.name + "'");
+    const Program program = compilation.commands();
+    RunResult result;
+    result.times = command_times(program);
+    RunReport report;
+    report.engine = "recurrence";
+    add_layers(report, program, result);
+    add_mappings(report, compilation.mappings());
+    if (energy != nullptr) add_energy(report, program, *energy);
+    if (model.parts.size() == 1) {
+      time.report = std::move(report);
+    } else {
+      add_run(time.report, report);
+    }
+    const std::vector<OperandAccesses> accesses = operand_accesses(program, result.times);
+    time.accesses.insert(time.accesses.end(), accesses.begin(), accesses.end());
+  }
+  if (energy != nullptr && model.parts.size() > 1) sum_energy(time.report, *energy);
+  return time;
+}
+
+}  // namespace qsim

@@ -1,0 +1,45 @@
+// What a network costs in time, DRAM bytes and energy, from its shapes alone: no weights, no data,
+// no simulation. The commands are those of a run, and their times those of the recurrence, so that
+// cycles and bytes are those of `qsim run --no-data`.
+#pragma once
+
+#include "analysis/operand_accesses.h"
+#include "cli/session/inputs/model_source.h"
+#include "compiler/compile.h"
+#include "report/run_report.h"
+
+namespace qsim {
+
+// A network without its tensors, for any number of accelerators; a topology of SCALE-Sim is a
+// network for each layer, which run one after the other.
+struct ModelShapes {
+  struct Part {
+    Graph graph;  // without tensors
+    bool host_packs_taps = true;
+  };
+  std::string name;  // as the user gave it
+  std::string hash;  // of its file or folder; "" for what is none
+  std::vector<Part> parts;
+};
+
+// Of the model of that name: a path, or a shipped name. `kind` is what errors call it. Weights that
+// a file has are read and checked (check_tensors), and those of a workload or topology are not
+// drawn. Throws Error.
+ModelShapes load_shapes(const std::string& name, const std::string& kind, const Options& options,
+                        const ArchConfig& config);
+
+struct NetworkTime {
+  RunReport report;  // engine "recurrence"; provenance is left empty
+  std::vector<OperandAccesses> accesses;
+};
+
+// Bytes of memory that time_network takes for so many commands.
+std::int64_t memory_of_timing(std::int64_t commands);
+
+// Throws Error (exit code 4) where the accelerator cannot run the network, and (exit code 3) where
+// there is too little memory for `at_once` of them at a time. It has no state: threads may call it.
+NetworkTime time_network(const ModelShapes& model, const ArchConfig& arch,
+                         const CompileOptions& options, const EnergyTable* energy,
+                         std::int64_t at_once = 1);
+
+}  // namespace qsim

@@ -1,0 +1,117 @@
+#include "cli/session/profile/profile_points.h"
+
+#include <algorithm>
+
+#include "cli/terminal/decimal_number.h"
+#include "core/error.h"
+#include "core/nearest_name.h"
+#include "core/printable.h"
+
+namespace qsim {
+namespace {
+
+[[noreturn]] void refuse_set(const std::string& text, const std::string& message) {
+  throw Error(ExitCode::kUsage, "--set '" + echoed(text) + "': " + message);
+}
+
+const ArchConfigField& field_named(const std::string& name, const std::string& text) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const ArchConfigField& field : arch_config_fields()) {
+    if (field.number == nullptr) continue;
+    if (field.name == name) return field;
+    names.push_back(field.name);
+    list += (list.empty() ? "" : ", ") + std::string(field.name);
+  }
+  const std::string near(nearest_name(name, names));
+  refuse_set(text, "no field '" + echoed(name) + "'" +
+                       (near.empty() ? "." : "; did you mean '" + near + "'?") +
+                       " Fields: " + list);
+}
+
+std::vector<std::int64_t> values_of(const std::string& list, const std::string& text) {
+  std::vector<std::int64_t> values;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string word = list.substr(begin, end - begin);
+    const std::optional<std::uint64_t> value = decimal_number(word);
+    if (!value || *value > INT64_MAX) {
+      refuse_set(text, "found '" + echoed(word) +
+                           "'; allowed: whole numbers in decimal digits, with "
+                           "commas between them");
+    }
+    values.push_back(static_cast<std::int64_t>(*value));
+    if (std::count(values.begin(), values.end(), values.back()) > 1) {
+      refuse_set(text, "has " + word + " twice; name each value once");
+    }
+    begin = end + 1;
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<FieldValues> field_values(const std::vector<std::string>& texts) {
+  std::vector<FieldValues> fields;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      refuse_set(text, "expected FIELD=VALUE or FIELD=VALUE,VALUE,...");
+    }
+    const ArchConfigField& field = field_named(text.substr(0, equals), text);
+    for (const FieldValues& other : fields) {
+      if (other.field == &field)
+        refuse_set(text, "the field is set twice; give one list of values");
+    }
+    fields.push_back({&field, values_of(text.substr(equals + 1), text)});
+  }
+  return fields;
+}
+
+std::vector<std::string> asked_dataflows(const Options& options) {
+  std::vector<std::string> dataflows;
+  for (const std::string& word : options.dataflows) {
+    const std::vector<std::string> named = word == "all"
+                                               ? std::vector<std::string>{"ws", "os", "is"}
+                                               : std::vector<std::string>{short_dataflow(word)};
+    for (const std::string& name : named) {
+      if (std::find(dataflows.begin(), dataflows.end(), name) == dataflows.end()) {
+        dataflows.push_back(name);
+      }
+    }
+  }
+  return dataflows;
+}
+
+std::vector<ProfilePoint> profile_points(std::size_t models, const std::vector<ArchConfig>& configs,
+                                         const std::vector<FieldValues>& fields,
+                                         const std::vector<std::string>& dataflows) {
+  std::vector<ProfilePoint> points;
+  for (std::size_t model = 0; model < models; ++model) {
+    for (const ArchConfig& config : configs) points.push_back({model, config, {}, ""});
+  }
+  // Each point becomes one for each of `count` values, before the next point.
+  const auto multiply = [&points](std::size_t count, auto give) {
+    if (points.size() * count > kMaxProfilePoints) {
+      throw Error(ExitCode::kUsage, "these options make more than " +
+                                        std::to_string(kMaxProfilePoints) +
+                                        " points; give fewer values");
+    }
+    std::vector<ProfilePoint> more;
+    for (const ProfilePoint& point : points) {
+      for (std::size_t i = 0; i < count; ++i) give(more.emplace_back(point), i);
+    }
+    points = std::move(more);
+  };
+  for (const FieldValues& field : fields) {
+    multiply(field.values.size(), [&](ProfilePoint& point, std::size_t i) {
+      point.arch.*field.field->number = field.values[i];
+      point.set.emplace_back(field.field->name, field.values[i]);
+    });
+  }
+  multiply(dataflows.size(),
+           [&](ProfilePoint& point, std::size_t i) { point.dataflow = dataflows[i]; });
+  return points;
+}
+
+}  // namespace qsim

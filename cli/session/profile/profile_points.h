@@ -1,0 +1,45 @@
+// What `qsim profile` runs: each of its models on each of its configurations, with each combination
+// of the values of --set, and with each dataflow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/terminal/options.h"
+#include "core/arch_config.h"
+#include "core/mapping.h"
+#include "report/results/network_result.h"
+
+namespace qsim {
+
+inline constexpr std::int64_t kMaxProfilePoints = 100'000;
+
+// A field of the configuration with the values that it takes in turn.
+struct FieldValues {
+  const ArchConfigField* field = nullptr;
+  std::vector<std::int64_t> values;
+};
+
+// One entry for each --set, "array_rows=8,16,32". Throws Error (exit code 2) for a text that is not
+// of this form, an unknown field or one that is not a number, a value that is no number or there
+// twice, and a field that is set twice.
+std::vector<FieldValues> field_values(const std::vector<std::string>& texts);
+
+// The dataflows in the order of --dataflow, "all" meaning every one: short names.
+std::vector<std::string> asked_dataflows(const Options& options);
+
+struct ProfilePoint {
+  std::size_t model = 0;  // of the models in their order
+  ArchConfig arch;        // not validated: what it refuses is the point's error
+  std::vector<FieldValue> set;
+  std::string dataflow;
+};
+
+// Models outermost, then configurations, the values of --set (the last field fastest), dataflows.
+// Throws Error (exit code 2) for more than kMaxProfilePoints.
+std::vector<ProfilePoint> profile_points(std::size_t models, const std::vector<ArchConfig>& configs,
+                                         const std::vector<FieldValues>& fields,
+                                         const std::vector<std::string>& dataflows);
+
+}  // namespace qsim

@@ -1,0 +1,19 @@
+// Runs the points of a profile on several threads, and keeps what is finished.
+#pragma once
+
+#include <vector>
+
+#include "cli/session/profile/network_time.h"
+#include "cli/session/profile/profile_points.h"
+#include "cli/terminal/context.h"
+
+namespace qsim {
+
+// One result a point, in their order. A point that cannot run has an error; it is not kept, so that
+// it is tried again. An error of the file of --resume, or a bug, ends the profile. Threads and not
+// processes: nothing in the timing has state, the models are in memory once, and a point takes
+// milliseconds.
+std::vector<NetworkResult> run_points(Context& context, const std::vector<ModelShapes>& models,
+                                      const std::vector<ProfilePoint>& points);
+
+}  // namespace qsim

@@ -1,0 +1,66 @@
+#include "cli/session/profile/what_if.h"
+
+#include <array>
+
+#include "analysis/cycle_accounting.h"
+#include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/mapping_option.h"
+#include "compiler/compile.h"
+
+namespace qsim {
+namespace {
+
+// Fields that are no resource: texts, and the clock, which changes no cycle.
+bool is_resource(const ArchConfigField& field) {
+  return field.number != nullptr && field.name != "clock_mhz";
+}
+
+std::int64_t changed(const ArchConfigField& field, std::int64_t value) {
+  return field.name == "dram_latency_cycles" ? value / 2 : 2 * value;
+}
+
+void run_change(ResourceChange& change, Engine& engine, const std::string& model,
+                const Graph& graph, const ArchConfig& config, Context& context) {
+  const TimedRun run = run_in_time(engine, model, graph, config, context);
+  const RunAccount cycles = account(run.program, run.result.times);
+  for (const LayerAccount& layer : cycles.layers) change.layer_cycles.push_back(layer.cycles());
+  change.total_cycles = cycles.total_cycles;
+}
+
+}  // namespace
+
+TimedRun run_in_time(Engine& engine, const std::string& model, const Graph& graph,
+                     const ArchConfig& config, Context& context) {
+  const CompileOptions asked = compile_options(context, config, graph);
+  require_memory_for(model, graph, config, context.options(), asked);
+  TimedRun run;
+  run.program = compile(graph, config, asked);
+  note_ended_searches(context, asked);
+  run.result = engine.run(run.program, {}, {.move_data = false});
+  return run;
+}
+
+std::vector<ResourceChange> run_with_changes(Engine& engine, const std::string& model,
+                                             const Graph& graph, const ArchConfig& config,
+                                             Context& context) {
+  std::vector<ResourceChange> changes;
+  for (const ArchConfigField& field : arch_config_fields()) {
+    if (!is_resource(field)) continue;
+    const std::int64_t value = config.*field.number;
+    ResourceChange change{std::string(field.name), value, changed(field, value), "", {}, 0};
+    context.progress("change " + std::to_string(changes.size() + 1) + ": running with " +
+                     change.field + " " + std::to_string(change.to));
+    ArchConfig other = config;
+    other.*field.number = change.to;
+    try {
+      validate(other);
+      run_change(change, engine, model, graph, other, context);
+    } catch (const Error& error) {
+      change.refusal = error.what();
+    }
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+}  // namespace qsim

@@ -1,0 +1,32 @@
+// The network on accelerators that differ in one resource, each compiled and run in time alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal/context.h"
+#include "core/engine.h"
+#include "core/graph.h"
+#include "report/limiter_words.h"
+
+namespace qsim {
+
+// A program and the times of its commands.
+struct TimedRun {
+  Program program;
+  RunResult result;
+};
+
+// `model` names the network in errors. Throws Error as compile() does, and where there is too
+// little memory.
+TimedRun run_in_time(Engine& engine, const std::string& model, const Graph& graph,
+                     const ArchConfig& config, Context& context);
+
+// One for each resource of the accelerator, in the order of its config: doubled, the latency of
+// DRAM halved. A change that leaves the config's ranges, or that the network cannot be compiled
+// for, has a refusal. Each change is a line of progress.
+std::vector<ResourceChange> run_with_changes(Engine& engine, const std::string& model,
+                                             const Graph& graph, const ArchConfig& config,
+                                             Context& context);
+
+}  // namespace qsim

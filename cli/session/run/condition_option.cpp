@@ -1,0 +1,35 @@
+#include "cli/session/run/condition_option.h"
+
+#include <algorithm>
+
+#include "cli/terminal/output_files.h"
+
+namespace qsim {
+
+Conditions load_conditions(const Options& options) {
+  Conditions conditions;
+  for (const std::string& text : options.fail_if) conditions.list.emplace_back(text);
+  for (const Condition& condition : conditions.list) {
+    for (const std::string& file : condition.files()) {
+      const bool is_loaded =
+          std::any_of(conditions.base.begin(), conditions.base.end(),
+                      [&](const ResultsFile& other) { return other.name == file; });
+      if (is_loaded) continue;
+      require_not_written(options, file, "the results of --fail-if");
+      conditions.base.push_back(load_results(file));
+    }
+  }
+  return conditions;
+}
+
+void require_conditions(const Conditions& conditions, const RunReport& report) {
+  if (conditions.list.empty()) return;
+  NetworkResult result;
+  fill_result(result, report, {});
+  result.model = report.provenance.model;
+  result.config = report.config.name;
+  result.dataflow = short_dataflow(result.total.dataflow);
+  require_conditions(conditions.list, {result}, conditions.base);
+}
+
+}  // namespace qsim

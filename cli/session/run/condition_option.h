@@ -1,0 +1,25 @@
+// --fail-if of `run` and `profile`.
+#pragma once
+
+#include <vector>
+
+#include "cli/terminal/options.h"
+#include "report/conditions/condition.h"
+
+namespace qsim {
+
+// The conditions, with the results that they compare with: read before the work, so that a wrong
+// condition or file is an error before a long run.
+struct Conditions {
+  std::vector<Condition> list;
+  std::vector<ResultsFile> base;
+};
+
+// Throws Error: exit code 2 for a text that is no condition and for a file that an output of the
+// options would replace, 3 for a file that cannot be read.
+Conditions load_conditions(const Options& options);
+
+// Of a run that has times. Throws Error (exit code 6) where a condition is true.
+void require_conditions(const Conditions& conditions, const RunReport& report);
+
+}  // namespace qsim

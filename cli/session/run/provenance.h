@@ -1,0 +1,20 @@
+// What a run's report says of its origin, so that it can be run again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/session/inputs/input_source.h"
+#include "cli/session/inputs/model_source.h"
+#include "report/run_report.h"
+
+namespace qsim {
+
+// Version, commit and names; where --json or --out wants them, also hashes of the files that were
+// read (file_hash.h; "" for what is not a file). Made in the import phase, so that a change to a
+// file during a long run neither ends the run nor changes what the run says of itself. Throws Error
+// when a file was written to while it was read.
+Provenance provenance_of(const std::vector<std::string>& argv, const Options& options,
+                         const Model& model, const ModelInput& input);
+
+}  // namespace qsim

@@ -1,0 +1,65 @@
+#include "cli/session/run/report_page_option.h"
+
+#include "core/error.h"
+#include "files/files.h"
+#include "report/html/report_page.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostLibraryBytes = 1'500'000;
+
+fs::path library_path() {
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  fs::path beside = folder / "charts" / "vega.js";
+  const fs::path installed = folder.parent_path() / "share" / "qsim" / "charts" / "vega.js";
+  return fs::exists(installed, error) ? installed : beside;
+}
+
+}  // namespace
+
+std::string chart_library() {
+  const fs::path path = library_path();
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    throw_bad_input("--report: the chart library " + path.string() +
+                    " is not there; `./dev build` gets it from PyPI");
+  }
+  std::string library = read_text_file(path);
+  const bool is_library = library.find("vegaEmbed") != std::string::npos &&
+                          library.find("</script") == std::string::npos &&
+                          library.find("<!--") == std::string::npos;
+  if (!is_library || library.size() > kMostLibraryBytes) {
+    throw_bad_input("--report: " + path.string() +
+                    " is not the chart library; remove it, and `./dev build` gets it again");
+  }
+  return library;
+}
+
+void require_report_can_be_made(const Options& options) {
+  if (options.report.empty()) return;
+  if (options.engine == "interpreter") {
+    throw Error(ExitCode::kUsage,
+                "--report needs an engine with times; allowed: systemc, rtl, recurrence");
+  }
+  chart_library();
+}
+
+void write_report(Context& context, const RunReport& report, const Program& program,
+                  const CommandTimes& times) {
+  if (context.options().report.empty()) return;
+  write_report(context, report, timeline_of(program, times));
+}
+
+void write_report(Context& context, const RunReport& report, const Timeline& timeline) {
+  const std::string& path = context.options().report;
+  if (path.empty()) return;
+  context.progress("writing the report");
+  const PageRun run{.label = report.provenance.model, .report = &report, .timeline = &timeline};
+  context.write_file(path, report_page(std::span(&run, 1), chart_library()));
+}
+
+}  // namespace qsim

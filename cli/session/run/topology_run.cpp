@@ -1,0 +1,151 @@
+#include "cli/session/run/topology_run.h"
+
+#include <algorithm>
+
+#include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/mapping_option.h"
+#include "cli/session/run/ofmap_sink.h"
+#include "cli/session/run/provenance.h"
+#include "cli/session/run/report_page_option.h"
+#include "cli/session/run/run_folder.h"
+#include "cli/session/run/run_verdict.h"
+#include "cli/session/run/simulation.h"
+#include "report/run_sum.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+// One engine for all layers: SystemC elaborates once a process.
+class LayerRunner {
+ public:
+  LayerRunner(const TopologyRun& run, GoldenSelection& golden)
+      : run_(run),
+        options_(run.context.options()),
+        settings_(engine_settings(run.context)),
+        golden_(golden),
+        engine_(make_engine(options_.engine, settings_)) {
+    if (options_.no_data && !engine_->has_time()) {
+      throw Error(ExitCode::kUsage, "--no-data does not work with --engine " + options_.engine +
+                                        ", which computes data and no times");
+    }
+    prepare_engine(options_.engine, run.config, settings_);
+  }
+
+  // Adds the layer's run to `sum`, its mapping to `mappings`.
+  void run(std::size_t layer, const std::optional<EnergyTable>& energy_table, RunReport& sum,
+           std::vector<LayerMapping>& mappings) {
+    PhaseSeconds& phases = sum.phases;
+    Model model = timed(phases.import, [&] { return layer_model(run_.source, layer, options_); });
+    CompileOptions asked = compile_options(run_.context, run_.config, model.graph);
+    asked.known = known_;
+    require_memory_for(model.name, model.graph, run_.config, options_, asked);
+    Compilation compilation = timed(
+        phases.compile, [&] { return Compilation(std::move(model.graph), run_.config, asked); });
+    const std::vector<LayerMapping> chosen = compilation.mappings();
+    const std::vector<LayerBounds> bounds = compilation.bounds();
+    mappings.insert(mappings.end(), chosen.begin(), chosen.end());
+    std::vector<Tensor> expected =
+        timed(phases.golden, [&] { return golden_tensors(compilation, *model.own_input); });
+    const Program program = timed(phases.compile, [&] { return std::move(compilation).program(); });
+    OfmapSink sink(program, expected, options_);
+    RunReport part;
+    part.engine = options_.engine;
+    const RunResult result = simulate_layer(program, *model.own_input, sink, phases);
+    add_layers(part, program, result);
+    if (!options_.report.empty()) {
+      append(timeline_, timeline_of(program, result.times),
+             static_cast<std::uint32_t>(sum.layers.size()));
+    }
+    add_mappings(part, chosen);
+    add_bounds(part, bounds);
+    if (energy_table) add_energy(part, program, *energy_table);
+    add_run(sum, part);
+    add_comparison(sum, sink);
+  }
+
+  // Of the layers that have run, one after the other; empty without --report.
+  const Timeline& timeline() const { return timeline_; }
+
+ private:
+  std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor& input) {
+    if (options_.no_data || options_.no_verify) return {};
+    return golden_.run_once(compilation.graph(), input, compilation.ofmap_layers());
+  }
+
+  RunResult simulate_layer(const Program& program, const Tensor& input, OfmapSink& sink,
+                           PhaseSeconds& phases) {
+    const auto take = [&sink](std::size_t layer, std::span<const std::byte> dram) {
+      sink.take(layer, dram);
+    };
+    RunResult result = timed(phases.simulate, [&] {
+      return engine_->run(
+          program, input,
+          {.move_data = !options_.no_data, .seed = options_.seed, .take_ofmap = take});
+    });
+    phases.simulate -= sink.seconds();
+    phases.compare += sink.seconds();
+    return result;
+  }
+
+  void add_comparison(RunReport& sum, const OfmapSink& sink) const {
+    const std::optional<Comparison> comparison = sink.comparison();
+    if (!comparison) return;
+    if (!sum.verify) sum.verify = VerifySummary{golden_.name(), {}};
+    Comparison& all = sum.verify->comparison;
+    all.layers.insert(all.layers.end(), comparison->layers.begin(), comparison->layers.end());
+    if (!all.first) all.first = comparison->first;
+    sum.verify->golden = golden_.name();
+  }
+
+  const TopologyRun& run_;
+  const Options& options_;
+  EngineSettings settings_;
+  GoldenSelection& golden_;
+  std::unique_ptr<Engine> engine_;
+  Timeline timeline_;
+  std::shared_ptr<KnownMappings> known_ = std::make_shared<KnownMappings>();
+};
+
+}  // namespace
+
+RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& energy_table,
+                     GoldenSelection& golden, std::vector<LayerMapping>& mappings,
+                     Timeline& timeline) {
+  RunReport sum;
+  LayerRunner runner(run, golden);
+  const std::size_t layers = run.source.topology.layers.size();
+  for (std::size_t i = 0; i < layers; ++i) {
+    run.context.progress("layer " + with_thousands(i + 1) + " of " + with_thousands(layers) +
+                         ", '" + run.source.topology.layers[i].name + "'");
+    runner.run(i, energy_table, sum, mappings);
+  }
+  if (energy_table) sum_energy(sum, *energy_table);
+  timeline = runner.timeline();
+  return sum;
+}
+
+ExitCode run_topology(Context& context, const TopologySource& source, const ArchConfig& config,
+                      GoldenSelection& golden, const Conditions& conditions) {
+  const Options& options = context.options();
+  require_options_of_several(source, options);
+  const std::optional<EnergyTable> energy_table = load_energy_table(options);
+  Model named;  // what provenance says of the model
+  named.name = source.name;
+  named.path = source.path;
+  const Provenance provenance = provenance_of(context.argv(), options, named, {});
+  std::vector<LayerMapping> mappings;
+  Timeline timeline;
+  RunReport report =
+      run_layers({context, source, config}, energy_table, golden, mappings, timeline);
+  report.provenance = provenance;
+  report.prints_bounds = options.bounds;
+  report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
+  write_mappings(context, source.name, config, mappings);
+  write_report(context, report, timeline);
+  const ExitCode code = finish_report(context, report);
+  if (code == ExitCode::kOk) require_conditions(conditions, report);
+  return code;
+}
+
+}  // namespace qsim

@@ -1,0 +1,43 @@
+// The random layers of `verify --seeds`: draws them, has them verified, and counts what they were.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/session/verification/verification.h"
+#include "cli/terminal/options.h"
+#include "compiler/workload/random_layer.h"
+#include "report/sheet.h"
+
+namespace qsim {
+
+class RandomLayers {
+ public:
+  // --config, or with --all-configs every shipped one.
+  explicit RandomLayers(const Options& options);
+
+  // Layer number `number`: seed --seed + number, on config number mod the number of configs. Seven
+  // of eight run with memories shrunk at random, so that a modest layer needs many tiles; none
+  // where the rtl engine takes part, since each size is hardware of its own. An error names seed
+  // and config.
+  void check(std::int64_t number, Verification& verification, GoldenSelection& golden);
+
+  std::string config_names() const;
+  // One row a bucket that random layers can fall into, the empty ones too: feature, value, layers,
+  // share of all layers.
+  SheetTable histogram() const;
+  // "kernel_h 9", ...: the buckets of the histogram that no layer fell into.
+  std::vector<std::string> empty_buckets() const;
+
+ private:
+  void count(const RandomLayer& layer);
+
+  std::vector<ArchConfig> configs_;
+  std::uint64_t first_seed_;
+  bool shrinks_;
+  std::map<Bucket, std::int64_t> layers_of_;
+  std::int64_t layers_ = 0;
+};
+
+}  // namespace qsim

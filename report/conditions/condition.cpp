@@ -1,0 +1,186 @@
+#include "report/conditions/condition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+#include "core/printable.h"
+#include "report/conditions/condition_parser.h"
+
+namespace qsim {
+namespace {
+
+// As few digits as say what it is: counts as they are.
+std::string number_text(double value) {
+  char buffer[64];
+  const bool is_count = std::abs(value) < 0x1p53 && value == std::floor(value);
+  std::snprintf(buffer, sizeof buffer, is_count ? "%.0f" : "%.9g", value);
+  return buffer;
+}
+
+bool compares(const std::string& op, double left, double right) {
+  if (op == "<") return left < right;
+  if (op == "<=") return left <= right;
+  if (op == ">") return left > right;
+  if (op == ">=") return left >= right;
+  return (left == right) == (op == "==");
+}
+
+// The value of a condition for one result.
+class Evaluation {
+ public:
+  Evaluation(const std::string& text, const NetworkResult& result,
+             const std::vector<ResultsFile>& base)
+      : text_(text), result_(result), base_(base) {}
+
+  bool holds(const ConditionNode& node) {
+    switch (node.kind) {
+      case ConditionKind::kNot:
+        return !holds(*node.parts[0]);
+      case ConditionKind::kAnd:
+        return holds(*node.parts[0]) && holds(*node.parts[1]);
+      case ConditionKind::kOr:
+        return holds(*node.parts[0]) || holds(*node.parts[1]);
+      case ConditionKind::kAny:
+      case ConditionKind::kAll:
+        return over_layers(node);
+      default:
+        return comparison(node);
+    }
+  }
+
+  // Of the comparison that was made last: what its sides are, and of which layer.
+  const std::string& sides() const { return sides_; }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) const {
+    throw_bad_input("--fail-if '" + echoed(text_) + "': " + message);
+  }
+
+  bool over_layers(const ConditionNode& node) {
+    const bool is_any = node.kind == ConditionKind::kAny;
+    for (const ResultLayer& layer : result_.layers) {
+      of_layer_ = layer.name;
+      const bool is_true = holds(*node.parts[0]);
+      of_layer_.clear();
+      if (is_true == is_any) return is_any;
+    }
+    return !is_any;
+  }
+
+  bool comparison(const ConditionNode& node) {
+    const double left = number(*node.parts[0]);
+    const double right = number(*node.parts[1]);
+    sides_ = (of_layer_.empty() ? "" : "in " + echoed(of_layer_) + " ") +
+             side(*node.parts[0], left) + ", compared with " + side(*node.parts[1], right);
+    return compares(node.op, left, right);
+  }
+
+  std::string side(const ConditionNode& node, double value) const {
+    std::string words = echoed(std::string_view(text_).substr(node.begin, node.end - node.begin));
+    while (words.ends_with(' ')) words.pop_back();
+    return node.kind == ConditionKind::kNumber ? words : words + " = " + number_text(value);
+  }
+
+  double number(const ConditionNode& node) const {
+    if (node.kind == ConditionKind::kNumber) return node.number;
+    if (node.kind == ConditionKind::kValue) return value(node);
+    const double left = number(*node.parts[0]);
+    if (node.kind == ConditionKind::kNegate) return -left;
+    const double right = number(*node.parts[1]);
+    if (node.op == "+") return left + right;
+    if (node.op == "-") return left - right;
+    if (node.op == "*") return left * right;
+    if (right == 0) fail("column " + std::to_string(node.begin + 1) + " divides by 0");
+    return left / right;
+  }
+
+  double value(const ConditionNode& node) const {
+    const NetworkResult& result = node.file.empty() ? result_ : result_of(node.file);
+    const std::string& name = of_layer_.empty() ? node.layer : of_layer_;
+    const std::string whose = node.file.empty() ? full_label(result) : node.file;
+    const std::optional<double> number =
+        condition_value(name.empty() ? result.total : layer_of(result, name, whose), node.field);
+    if (!number) fail(echoed(whose) + " has no energy; give --energy");
+    return *number;
+  }
+
+  const ResultLayer& layer_of(const NetworkResult& result, const std::string& name,
+                              const std::string& whose) const {
+    for (const ResultLayer& layer : result.layers) {
+      if (layer.name == name) return layer;
+    }
+    fail(echoed(whose) + " has no layer '" + echoed(name) + "'");
+  }
+
+  const NetworkResult& result_of(const std::string& name) const {
+    const auto file = std::find_if(base_.begin(), base_.end(),
+                                   [&](const ResultsFile& other) { return other.name == name; });
+    QSIM_CHECK(file != base_.end(), "file '" + name + "' is not loaded");
+    if (file->is_run) return file->results.front();
+    const auto point = std::find_if(
+        file->results.begin(), file->results.end(),
+        [&](const NetworkResult& other) { return other.ran() && same_point(other, result_); });
+    if (point == file->results.end()) {
+      fail(echoed(name) + " has no result of " + echoed(full_label(result_)));
+    }
+    return *point;
+  }
+
+  const std::string& text_;
+  const NetworkResult& result_;
+  const std::vector<ResultsFile>& base_;
+  std::string of_layer_;  // inside any() and all()
+  std::string sides_;
+};
+
+}  // namespace
+
+Condition::Condition(const std::string& text) : text_(text), root_(parse_condition(text)) {}
+
+std::vector<std::string> Condition::files() const {
+  std::vector<std::string> names;
+  const std::function<void(const ConditionNode&)> visit = [&](const ConditionNode& node) {
+    const bool is_new = std::find(names.begin(), names.end(), node.file) == names.end();
+    if (!node.file.empty() && is_new) names.push_back(node.file);
+    for (const auto& part : node.parts) visit(*part);
+  };
+  visit(*root_);
+  return names;
+}
+
+std::string Condition::violation(const NetworkResult& result,
+                                 const std::vector<ResultsFile>& base) const {
+  Evaluation evaluation(text_, result, base);
+  return evaluation.holds(*root_) ? evaluation.sides() : "";
+}
+
+void require_conditions(const std::vector<Condition>& conditions,
+                        const std::vector<NetworkResult>& results,
+                        const std::vector<ResultsFile>& base) {
+  std::string first;
+  std::string details;
+  const auto add = [&](const std::string& line) {
+    if (first.empty()) {
+      first = line;
+    } else {
+      details += (details.empty() ? "" : "\n") + line;
+    }
+  };
+  for (const Condition& condition : conditions) {
+    const std::string start = "--fail-if '" + echoed(condition.text()) + "' ";
+    for (const NetworkResult& result : results) {
+      const std::string label = echoed(full_label(result));
+      if (!result.ran()) {
+        add(start + "has no value for " + label + ", which does not run");
+        continue;
+      }
+      const std::string sides = condition.violation(result, base);
+      if (!sides.empty()) add(start + "is true for " + label + ": " + sides);
+    }
+  }
+  if (!first.empty()) throw Error(ExitCode::kRequirementMissed, first, details);
+}
+
+}  // namespace qsim

@@ -1,0 +1,42 @@
+// --fail-if: conditions on results, for people's own CI: `cycles > 1.01 * base.json`.
+// docs/reference/cli.md has the grammar.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/results/result_json.h"
+
+namespace qsim {
+
+struct ConditionNode;  // report/conditions/condition_parser.h
+
+// A condition that is parsed. A copy shares it.
+class Condition {
+ public:
+  // Throws Error (exit code 2) with the column for what is no condition.
+  explicit Condition(const std::string& text);
+
+  const std::string& text() const { return text_; }
+  // Of results that it compares with, each once.
+  std::vector<std::string> files() const;
+
+  // What makes the condition true for `result`: "cycles is 67799403; 1.01 * base.json is 66000000".
+  // "" where it is false. `base` has a file of each name of files(); of a profile, its point that
+  // is the same as `result` counts (same_point), of a run the run. Throws Error (exit code 3) for a
+  // layer, point or energy that is not there, and for 0 / 0.
+  std::string violation(const NetworkResult& result, const std::vector<ResultsFile>& base) const;
+
+ private:
+  std::string text_;
+  std::shared_ptr<const ConditionNode> root_;
+};
+
+// Throws Error (exit code 6) naming every result that makes a condition true.
+void require_conditions(const std::vector<Condition>& conditions,
+                        const std::vector<NetworkResult>& results,
+                        const std::vector<ResultsFile>& base);
+
+}  // namespace qsim

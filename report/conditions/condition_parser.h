@@ -1,0 +1,56 @@
+// The grammar of --fail-if. A condition compares numbers; numbers are fields of the total, of a
+// layer, or of a results file.
+//
+//   condition  = both { "||" both }
+//   both       = one { "&&" one }
+//   one        = "!" one | ("any" | "all") "(" condition ")" | "(" condition ")" | comparison
+//   comparison = sum ("<" | "<=" | ">" | ">=" | "==" | "!=") sum
+//   sum        = product { ("+" | "-") product }
+//   product    = factor { ("*" | "/") factor }
+//   factor     = NUMBER | "-" factor | "(" sum ")" | value | FILE [ ":" value ]
+//   value      = FIELD | LAYER "." FIELD
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "report/results/network_result.h"
+
+namespace qsim {
+
+enum class ConditionKind : std::uint8_t {
+  kNumber,
+  kValue,    // a field of a layer or of the total; of `file`, if that is not empty
+  kNegate,   // of numbers
+  kSum,      // `op` + or -
+  kProduct,  // `op` * or /
+  kComparison,
+  kNot,  // of conditions, as all that follow
+  kAnd,
+  kOr,
+  kAny,  // over layers
+  kAll,
+};
+
+struct ConditionNode {
+  ConditionKind kind = ConditionKind::kNumber;
+  std::string op;
+  double number = 0;
+  std::string field;
+  std::string layer;  // "": the total, or inside any() and all() each layer
+  std::string file;
+  std::vector<std::unique_ptr<ConditionNode>> parts;
+  std::size_t begin = 0;  // in the text
+  std::size_t end = 0;
+};
+
+// The fields that a condition can name: of a result's total and layers.
+std::vector<std::string> condition_fields();
+// Absent for `energy` and `energy_delay` where the result has no energy.
+std::optional<double> condition_value(const ResultLayer& layer, const std::string& field);
+
+// Throws Error (exit code 2): what is wrong, in which column of `text`, and what is expected.
+std::unique_ptr<ConditionNode> parse_condition(const std::string& text);
+
+}  // namespace qsim

@@ -1,0 +1,99 @@
+#include "report/limiter_words.h"
+
+#include <array>
+
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+constexpr double kSmallGain = 0.01;
+
+struct BusWord {
+  const char* field;
+  std::int64_t bytes;
+};
+
+// The word at the other end of the bus that limits; of no bytes where no bus does.
+BusWord word_of(const LayerTiming& timing, const ArchConfig& arch) {
+  if (timing.limited_by.name == "read_bus") return {"array_rows", arch.array_rows};
+  if (timing.limited_by.name == "weights") {
+    return {"the larger of array_rows and array_cols", arch.weight_word_bytes()};
+  }
+  if (timing.limited_by.limiter == Limiter::kWriteBus) return {"array_cols", arch.array_cols};
+  return {"", 0};
+}
+
+// After "is limited by ".
+std::string reason(const LayerTiming& timing) {
+  const std::string busy = percent(timing.limiter_busy) + " of these cycles";
+  const std::string& name = std::string(timing.limited_by.name);
+  if (name == "array") return "the array: EXECUTEs occupy it in " + busy;
+  if (name == "bubbles") {
+    return "fold bubbles: EXECUTEs occupy the array in " + busy +
+           ", but mostly no pixel streams, because a fold has fewer pixels than the array has rows";
+  }
+  if (name == "weights") {
+    return "the read bus, which mostly loads weights: LOADs occupy it in " + busy;
+  }
+  if (name == "read_bus") return "the read bus: LOADs occupy it in " + busy;
+  if (name == "write_bus") return "the write bus: STOREs occupy it in " + busy;
+  if (name == "post") return "POST, which requantizes the psums: it is busy in " + busy;
+  return "no unit: in " + busy +
+         " its commands wait for the latency of DRAM or of a pipeline, one after the other";
+}
+
+// Where another unit is busy in two thirds of the cycles, nothing that helps the limiter alone can
+// take a third off.
+std::string next_limit(const LayerTiming& timing) {
+  constexpr std::array<const char*, kUnits> kNames = {"the read bus", "the array", "POST",
+                                                      "the write bus"};
+  constexpr std::array<Unit, kLimiters> kUnitOf = {Unit::kExecute, Unit::kLoad, Unit::kStore,
+                                                   Unit::kPost, Unit::kPost};
+  const Limiter limiter = timing.limited_by.limiter;
+  std::size_t next = kUnits;
+  for (std::size_t u = 0; u < kUnits; ++u) {
+    const bool limits = limiter != Limiter::kDependence &&
+                        static_cast<Unit>(u) == kUnitOf[static_cast<std::size_t>(limiter)];
+    if (limits || 3 * timing.busy.units[u] <= 2 * timing.cycles) continue;
+    if (next == kUnits || timing.busy.units[u] > timing.busy.units[next]) next = u;
+  }
+  if (next == kUnits) return "";
+  return std::string(" Next comes ") + kNames[next] + ", occupied in " +
+         percent(static_cast<double>(timing.busy.units[next]) /
+                 static_cast<double>(timing.cycles)) +
+         " of these cycles.";
+}
+
+}  // namespace
+
+std::string limiter_words(const std::string& subject, const LayerTiming& timing,
+                          const ArchConfig& arch) {
+  std::string words = subject + " takes " + with_thousands(timing.cycles) +
+                      " cycles and is limited by " + reason(timing) + ".";
+  const BusWord word = word_of(timing, arch);
+  if (word.bytes > 0 && arch.bus_bytes >= word.bytes) {
+    words += " Each beat moves one word of " + std::to_string(word.bytes) + " bytes (" +
+             word.field + "), so a wider bus alone moves no more.";
+  }
+  return words + next_limit(timing);
+}
+
+std::int64_t saved_cycles(std::uint64_t before, std::uint64_t after) {
+  return static_cast<std::int64_t>(before) - static_cast<std::int64_t>(after);
+}
+
+std::string gain_words(const ResourceChange& best, std::int64_t saved, std::uint64_t before) {
+  const double share = before == 0 ? 0 : static_cast<double>(saved) / static_cast<double>(before);
+  if (saved <= 0) return "None of the changes below saves a cycle.";
+  const std::string change =
+      best.field + " " + with_thousands(best.from) + " -> " + with_thousands(best.to);
+  const std::string gain = with_thousands(saved) + " cycles (" + percent(share) + ")";
+  if (share < kSmallGain) {
+    return "None of the changes below helps much by itself: the best, " + change + ", saves " +
+           gain + ".";
+  }
+  return "Of the changes below " + change + " saves most: " + gain + ".";
+}
+
+}  // namespace qsim

@@ -1,0 +1,185 @@
+#include "report/results/difference_words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/printable.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+// Below this part of both, a difference of bytes explains nothing.
+constexpr double kTellingShare = 0.01;
+
+struct UnitText {
+  Measure measure;
+  const char* text;
+};
+constexpr UnitText kMeasureUnits[] = {{Measure::kCycles, "cycles"},
+                                      {Measure::kDramBytes, "bytes of DRAM"},
+                                      {Measure::kEnergy, "of energy"},
+                                      {Measure::kEnergyDelay, "of energy x cycles"}};
+
+std::string limiter_words(const ResultLayer& layer) {
+  constexpr std::pair<std::string_view, const char*> kWords[] = {
+      {"array", "the array"},         {"bubbles", "bubbles of the array"},
+      {"read_bus", "the read bus"},   {"weights", "loads of weights"},
+      {"write_bus", "the write bus"}, {"dependence", "a dependence"}};
+  for (const auto& [name, words] : kWords) {
+    if (layer.limited_by == name) return words;
+  }
+  return layer.limited_by;
+}
+
+// What limiter_busy is a share of.
+std::string share_words(const ResultLayer& layer) {
+  return layer.limited_by == "dependence" ? "of its critical path" : "busy";
+}
+
+// Who differs by how much.
+struct Difference {
+  const ResultLayer* first = nullptr;
+  const ResultLayer* second = nullptr;
+  double amount = 0;  // of the measure, second - first
+};
+
+const ResultLayer* layer_named(const NetworkResult& result, const std::string& name) {
+  const auto found = std::find_if(result.layers.begin(), result.layers.end(),
+                                  [&](const ResultLayer& layer) { return layer.name == name; });
+  return found == result.layers.end() ? nullptr : &*found;
+}
+
+std::vector<Difference> differences(const NetworkResult& first, const NetworkResult& second,
+                                    Measure measure) {
+  std::vector<Difference> found;
+  for (const ResultLayer& layer : first.layers) {
+    const ResultLayer* other = layer_named(second, layer.name);
+    if (other == nullptr) continue;
+    const std::optional<double> a = measured(layer, measure);
+    const std::optional<double> b = measured(*other, measure);
+    if (a && b && *a != *b) found.push_back({&layer, other, *b - *a});
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Difference& a, const Difference& b) {
+    return std::abs(a.amount) > std::abs(b.amount);
+  });
+  return found;
+}
+
+bool differ_tellingly(std::uint64_t a, std::uint64_t b) {
+  const auto [less, more] = std::minmax({static_cast<double>(a), static_cast<double>(b)});
+  return more - less > kTellingShare * more;
+}
+
+// "limited by weights (busy in 98.3% and 75.0% of the cycles)", or each with its own limit.
+std::string limits_of_both(const ResultLayer& a, const ResultLayer& b, const PairNames& names) {
+  if (a.limited_by != b.limited_by) {
+    return names.first + " is " + limit_text(a) + ", " + names.second + " " + limit_text(b);
+  }
+  const std::string first = percent(a.limiter_busy);
+  const std::string second = percent(b.limiter_busy);
+  if (first == second) return "both are " + limit_text(a);
+  return "both are limited by " + limiter_words(a) + " (" + first + " and " + second + " " +
+         share_words(a) + ")";
+}
+
+// What is different of a layer besides the measure: the reason, as far as the results have it.
+std::string reasons(const Difference& difference, Measure measure, const PairNames& names) {
+  const ResultLayer& a = *difference.first;
+  const ResultLayer& b = *difference.second;
+  std::string text = limits_of_both(a, b, names);
+  if (differ_tellingly(a.stream_cycles, b.stream_cycles)) {
+    text += "; its folds occupy the array in " + with_thousands(a.stream_cycles) +
+            " cycles against " + with_thousands(b.stream_cycles);
+  }
+  if (measure != Measure::kDramBytes && differ_tellingly(a.dram_bytes(), b.dram_bytes())) {
+    text += "; " + megabytes(a.dram_bytes()) + " MB of DRAM against " + megabytes(b.dram_bytes());
+  }
+  if (measure != Measure::kCycles && a.cycles != b.cycles) {
+    text += "; " + with_thousands(a.cycles) + " cycles against " + with_thousands(b.cycles);
+  }
+  if (a.dataflow == b.dataflow && a.mapping != b.mapping) {
+    text += "; mapping '" + echoed(a.mapping) + "' against '" + echoed(b.mapping) + "'";
+  }
+  return text;
+}
+
+std::string sentence(const Difference& difference, Measure measure, const PairNames& names) {
+  const double a = *measured(*difference.first, measure);
+  const double b = *measured(*difference.second, measure);
+  return echoed(difference.first->name) + ": " + names.first + " takes " +
+         measure_text(a, measure) + ", " + compared_words(a, b, "", names.second) + " (" +
+         measure_text(b, measure) + "): " + reasons(difference, measure, names) + ".";
+}
+
+void add_missing(std::vector<std::string>& words, const NetworkResult& from,
+                 const NetworkResult& in, const std::string& name) {
+  std::string list;
+  for (const ResultLayer& layer : from.layers) {
+    if (layer_named(in, layer.name) != nullptr) continue;
+    list += (list.empty() ? "" : ", ") + echoed(layer.name);
+  }
+  if (!list.empty()) words.push_back("Only " + name + " has: " + list + ".");
+}
+
+}  // namespace
+
+std::optional<double> measured(const ResultLayer& layer, Measure measure) {
+  const auto cycles = static_cast<double>(layer.cycles);
+  if (measure == Measure::kCycles) return cycles;
+  if (measure == Measure::kDramBytes) return static_cast<double>(layer.dram_bytes());
+  if (!layer.energy) return std::nullopt;
+  return measure == Measure::kEnergy ? *layer.energy : *layer.energy * cycles;
+}
+
+std::string measure_unit(Measure measure) {
+  for (const UnitText& unit : kMeasureUnits) {
+    if (unit.measure == measure) return unit.text;
+  }
+  return "";
+}
+
+std::string measure_text(double value, Measure measure) {
+  if (measure == Measure::kCycles) {
+    return with_thousands(static_cast<std::uint64_t>(value)) + " cycles";
+  }
+  if (measure == Measure::kDramBytes) {
+    return megabytes(static_cast<std::uint64_t>(value)) + " MB of DRAM";
+  }
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.4g ", value);
+  return buffer + measure_unit(measure);
+}
+
+std::string compared_words(double value, double base, const std::string& what,
+                           const std::string& other) {
+  if (value == base) return "as many" + what + " as " + other;
+  const double share = base == 0 ? 1 : value / base - 1;
+  const std::string part = percent(std::abs(share));
+  return (part == "0.0%" ? "less than 0.1%" : part) + (share < 0 ? " fewer" : " more") + what +
+         " than " + other;
+}
+
+std::string limit_text(const ResultLayer& layer) {
+  return "limited by " + limiter_words(layer) + " (" + percent(layer.limiter_busy) + " " +
+         share_words(layer) + ")";
+}
+
+std::vector<std::string> difference_words(const NetworkResult& first, const NetworkResult& second,
+                                          Measure measure, const PairNames& names,
+                                          std::size_t most) {
+  std::vector<std::string> words;
+  const std::vector<Difference> found = differences(first, second, measure);
+  for (std::size_t i = 0; i < std::min(most, found.size()); ++i) {
+    words.push_back(sentence(found[i], measure, names));
+  }
+  if (found.size() > most) {
+    words.push_back(std::to_string(found.size() - most) + " more layers differ, each by less.");
+  }
+  add_missing(words, first, second, names.first);
+  add_missing(words, second, first, names.second);
+  return words;
+}
+
+}  // namespace qsim

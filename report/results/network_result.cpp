@@ -1,0 +1,84 @@
+#include "report/results/network_result.h"
+
+#include <algorithm>
+
+namespace qsim {
+namespace {
+
+std::uint64_t edge_lanes(const LayerTiming& timing) {
+  const auto found =
+      std::find_if(timing.array_time.begin(), timing.array_time.end(),
+                   [](const ArrayTimePart& part) { return part.id == "edge_lanes"; });
+  return found == timing.array_time.end() ? 0 : found->pe_cycles;
+}
+
+ResultLayer result_layer(const ReportLayer& layer) {
+  QSIM_CHECK(layer.timing.has_value(), layer.name + ": a result has times");
+  const LayerTiming& timing = *layer.timing;
+  ResultLayer result;
+  result.name = layer.name;
+  result.operation = layer.operation;
+  result.dataflow = layer.dataflow;
+  result.mapping = layer.mapping;
+  result.macs = layer.macs;
+  result.cycles = timing.cycles;
+  result.utilization = timing.utilization;
+  result.dram_read_bytes = layer.dram_read_bytes;
+  result.dram_write_bytes = layer.dram_write_bytes;
+  result.stream_cycles = timing.stream_cycles;
+  result.start_cycles = timing.start_cycles;
+  result.edge_lane_pe_cycles = edge_lanes(timing);
+  result.limited_by = timing.limited_by.name;
+  result.limiter_busy = timing.limiter_busy;
+  if (layer.energy) result.energy = layer.energy->energy.total();
+  return result;
+}
+
+}  // namespace
+
+std::string point_label(const NetworkResult& result) {
+  std::string label = result.config;
+  for (const auto& [field, value] : result.set) label += ", " + field + " " + std::to_string(value);
+  return label + ", " + result.dataflow;
+}
+
+std::string full_label(const NetworkResult& result) {
+  return result.model + " on " + point_label(result);
+}
+
+bool same_point(const NetworkResult& a, const NetworkResult& b) {
+  return a.model == b.model && a.config == b.config && a.set == b.set && a.dataflow == b.dataflow;
+}
+
+std::string short_dataflow(const std::string& name) {
+  constexpr std::pair<std::string_view, const char*> kShort[] = {
+      {"weight_stationary", "ws"}, {"output_stationary", "os"}, {"input_stationary", "is"}};
+  for (const auto& [dataflow, word] : kShort) {
+    if (name == dataflow) return word;
+  }
+  return name;
+}
+
+std::string common_dataflow(const std::vector<ResultLayer>& layers) {
+  std::string dataflow;
+  for (const ResultLayer& layer : layers) {
+    if (layer.dataflow.empty()) continue;
+    if (!dataflow.empty() && layer.dataflow != dataflow) return "mixed";
+    dataflow = layer.dataflow;
+  }
+  return dataflow;
+}
+
+void fill_result(NetworkResult& result, const RunReport& report,
+                 const std::vector<OperandAccesses>& accesses) {
+  QSIM_CHECK(accesses.empty() || accesses.size() == report.layers.size(),
+             "accesses are of other layers");
+  result.pes = report.config.array_rows * report.config.array_cols;
+  for (const ReportLayer& layer : report.layers) result.layers.push_back(result_layer(layer));
+  for (std::size_t i = 0; i < accesses.size(); ++i) result.layers[i].accesses = accesses[i];
+  result.total = result_layer(report.total);
+  result.total.name = "total";
+  result.total.dataflow = common_dataflow(result.layers);
+}
+
+}  // namespace qsim

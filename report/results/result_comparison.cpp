@@ -1,0 +1,169 @@
+#include "report/results/result_comparison.h"
+
+#include <algorithm>
+
+#include "core/printable.h"
+#include "report/results/difference_words.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::size_t kMostLayers = 5;  // in words, of one pair; of several only the first
+
+struct Pair {
+  const NetworkResult* first = nullptr;
+  const NetworkResult* second = nullptr;
+};
+
+const NetworkResult* partner_of(const NetworkResult& result, const ResultsFile& other) {
+  const auto found =
+      std::find_if(other.results.begin(), other.results.end(),
+                   [&](const NetworkResult& candidate) { return same_point(candidate, result); });
+  return found == other.results.end() ? nullptr : &*found;
+}
+
+std::vector<Pair> pairs_of(const ResultsFile& first, const ResultsFile& second) {
+  if (first.results.size() == 1 && second.results.size() == 1) {
+    return {{&first.results.front(), &second.results.front()}};
+  }
+  std::vector<Pair> pairs;
+  for (const NetworkResult& result : first.results) {
+    const NetworkResult* partner = partner_of(result, second);
+    if (partner != nullptr) pairs.push_back({&result, partner});
+  }
+  return pairs;
+}
+
+// Labels of the results of `file` that the other does not have.
+SheetTable only_table(const std::string& name, const ResultsFile& file, const ResultsFile& other) {
+  SheetTable table{name, {"result"}, {}};
+  for (const NetworkResult& result : file.results) {
+    if (partner_of(result, other) == nullptr) table.rows.push_back({full_label(result)});
+  }
+  return table;
+}
+
+std::int64_t cell(std::uint64_t count) { return static_cast<std::int64_t>(count); }
+
+// Of the second against the first: 0.02 is 2% more.
+double change(std::uint64_t before, std::uint64_t after) {
+  if (before == after) return 0;
+  if (before == 0) return 1;
+  return static_cast<double>(after) / static_cast<double>(before) - 1;
+}
+
+std::string spaced(std::string text) {
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+const std::vector<std::string> kColumns = {"cycles",     "cycles_after",     "change",
+                                           "dram_bytes", "dram_bytes_after", "change_of_bytes",
+                                           "limited_by", "limited_by_after"};
+
+std::vector<Cell> row_of(const std::string& name, const ResultLayer& a, const ResultLayer& b) {
+  return {name,
+          cell(a.cycles),
+          cell(b.cycles),
+          change(a.cycles, b.cycles),
+          cell(a.dram_bytes()),
+          cell(b.dram_bytes()),
+          change(a.dram_bytes(), b.dram_bytes()),
+          spaced(a.limited_by),
+          spaced(b.limited_by)};
+}
+
+SheetTable table_of(const std::string& name, const std::string& first_column) {
+  SheetTable table{name, {first_column}, {}};
+  table.columns.insert(table.columns.end(), kColumns.begin(), kColumns.end());
+  return table;
+}
+
+SheetTable totals_table(const std::vector<Pair>& pairs) {
+  SheetTable table = table_of("totals", "result");
+  for (const Pair& pair : pairs) {
+    if (!pair.first->ran() || !pair.second->ran()) continue;
+    table.rows.push_back(row_of(full_label(*pair.first), pair.first->total, pair.second->total));
+  }
+  return table;
+}
+
+SheetTable layers_table(const Pair& pair) {
+  SheetTable table = table_of("layers", "layer");
+  for (const ResultLayer& layer : pair.first->layers) {
+    for (const ResultLayer& other : pair.second->layers) {
+      if (other.name == layer.name) table.rows.push_back(row_of(layer.name, layer, other));
+    }
+  }
+  return table;
+}
+
+// "new.json takes 2.5% fewer cycles than old.json and moves 1.0% more bytes of DRAM."
+std::string total_sentence(const Pair& pair, const PairNames& names) {
+  const ResultLayer& a = pair.first->total;
+  const ResultLayer& b = pair.second->total;
+  const auto cycles = [](const ResultLayer& total) { return static_cast<double>(total.cycles); };
+  const auto bytes = [](const ResultLayer& total) {
+    return static_cast<double>(total.dram_bytes());
+  };
+  std::string text = names.second + " takes " +
+                     compared_words(cycles(b), cycles(a), " cycles", names.first) + " and moves " +
+                     compared_words(bytes(b), bytes(a), " bytes of DRAM", names.first) + ".";
+  if (a.limited_by != b.limited_by) {
+    text += " It is " + limit_text(b) + "; " + names.first + " is " + limit_text(a) + ".";
+  }
+  return text;
+}
+
+void add_words(SheetTable& table, const Pair& pair, const PairNames& names, bool is_only) {
+  const std::string subject = is_only ? "" : full_label(*pair.first) + ": ";
+  if (!pair.first->ran() || !pair.second->ran()) {
+    for (const auto& [result, name] :
+         {std::pair{pair.first, names.first}, std::pair{pair.second, names.second}}) {
+      if (!result->ran()) {
+        table.rows.push_back({subject + "in " + name + " it does not run: " + result->error});
+      }
+    }
+    return;
+  }
+  if (pair.first->total.cycles == pair.second->total.cycles &&
+      pair.first->total.dram_bytes() == pair.second->total.dram_bytes()) {
+    table.rows.push_back({subject + "cycles and bytes of DRAM are the same in both."});
+  } else {
+    table.rows.push_back({subject + total_sentence(pair, names)});
+  }
+  for (const std::string& sentence :
+       difference_words(*pair.second, *pair.first, Measure::kCycles, {names.second, names.first},
+                        is_only ? kMostLayers : 1)) {
+    table.rows.push_back({subject + sentence});
+  }
+}
+
+}  // namespace
+
+Sheet comparison_sheet(const ResultsFile& first, const ResultsFile& second) {
+  const std::vector<Pair> pairs = pairs_of(first, second);
+  if (pairs.empty()) {
+    throw_bad_input(first.name + " and " + second.name +
+                    " have no result of one model, configuration and dataflow in common");
+  }
+  const bool is_only = pairs.size() == 1;
+  const PairNames names{echoed(first.name), echoed(second.name)};
+  Sheet sheet;
+  sheet.schema = "qsim.compare/1";
+  sheet.add("first", first.name);
+  sheet.add("second", second.name);
+  SheetTable words{"in_words", {"sentence"}, {}};
+  for (const Pair& pair : pairs) add_words(words, pair, names, is_only);
+  sheet.tables = {words, totals_table(pairs)};
+  const bool has_layers = is_only && pairs[0].first->ran() && pairs[0].second->ran();
+  if (has_layers) sheet.tables.push_back(layers_table(pairs[0]));
+  const bool is_one_each = first.results.size() == 1 && second.results.size() == 1;
+  if (!is_one_each) {
+    sheet.tables.push_back(only_table("only_in_first", first, second));
+    sheet.tables.push_back(only_table("only_in_second", second, first));
+  }
+  return sheet;
+}
+
+}  // namespace qsim

@@ -1,0 +1,217 @@
+// report/conditions/condition.h: what conditions mean, and what is said of wrong ones.
+#include "report/conditions/condition.h"
+
+#include <gtest/gtest.h>
+
+namespace qsim {
+namespace {
+
+ResultLayer layer(const std::string& name, std::uint64_t cycles, std::uint64_t bytes) {
+  ResultLayer made;
+  made.name = name;
+  made.cycles = cycles;
+  made.macs = 64;
+  made.utilization = 0.5;
+  made.dram_read_bytes = bytes;
+  made.dram_write_bytes = 1;
+  return made;
+}
+
+NetworkResult network(std::uint64_t first_cycles) {
+  NetworkResult made;
+  made.model = "net";
+  made.config = "pe4x4";
+  made.dataflow = "ws";
+  made.layers = {layer("conv1", first_cycles, 10), layer("odd name", 200, 20)};
+  made.total = layer("total", first_cycles + 200, 30);
+  return made;
+}
+
+ResultsFile run_file(std::uint64_t first_cycles) {
+  return {"base.json", true, {network(first_cycles)}};
+}
+
+// "" where the condition is false of a network of 100 + 200 cycles; the base has 90 + 200.
+std::string violation(const std::string& text) {
+  return Condition(text).violation(network(100), {run_file(90)});
+}
+
+TEST(Condition, ComparesWithTheOperatorsOfArithmetic) {
+  for (const char* text : {"cycles > 299",
+                           "cycles >= 300",
+                           "cycles < 301",
+                           "cycles <= 300",
+                           "cycles == 300",
+                           "cycles != 299",
+                           "cycles == 100 + 2 * 100",
+                           "cycles == (100 + 50) * 2",
+                           "cycles / 3 == 100",
+                           "cycles - 1 - 1 == 298",
+                           "-cycles == -300",
+                           "300<=cycles",
+                           "cycles > 2.99e2",
+                           "utilization == .5",
+                           "macs == 64",
+                           "dram_bytes == 31",
+                           "dram_read_bytes == 30",
+                           "dram_write_bytes == 1",
+                           "limiter_busy == 0",
+                           "cycles==600/2/1"}) {
+    EXPECT_NE(violation(text), "") << text;
+    EXPECT_EQ(violation("!(" + std::string(text) + ")"), "") << text;
+  }
+}
+
+TEST(Condition, JoinsConditions) {
+  EXPECT_NE(violation("cycles > 1 && macs == 64"), "");
+  EXPECT_EQ(violation("cycles > 1 && macs == 65"), "");
+  EXPECT_NE(violation("cycles > 1000 || macs == 64"), "");
+  EXPECT_NE(violation("macs == 64 || macs == 1 && cycles > 1000"), "");  // && first
+  EXPECT_EQ(violation("(macs == 64 || macs == 1) && cycles > 1000"), "");
+  EXPECT_NE(violation("!(cycles > 1000) && ((cycles > 1))"), "");
+}
+
+TEST(Condition, NamesALayerOrAnyOrAll) {
+  EXPECT_NE(violation("conv1.cycles == 100"), "");
+  EXPECT_NE(violation("\"odd name\".cycles == 200"), "");
+  EXPECT_NE(violation("any(cycles == 200)"), "");
+  EXPECT_EQ(violation("all(cycles == 200)"), "");
+  EXPECT_NE(violation("all(cycles >= 100 && cycles <= 200)"), "");
+  EXPECT_EQ(violation("any(cycles == 300)"), "");  // the total is no layer
+}
+
+TEST(Condition, AFileHasTheFieldOfItsComparison) {
+  EXPECT_NE(violation("cycles > 1.01 * base.json"), "");  // 300 > 292.9
+  EXPECT_EQ(violation("cycles > 1.04*base.json"), "");    // 301.6
+  EXPECT_NE(violation("conv1.cycles == base.json + 10"), "");
+  EXPECT_NE(violation("any(cycles > base.json)"), "");  // conv1 alone
+  EXPECT_EQ(violation("all(cycles > base.json)"), "");
+  EXPECT_NE(violation("cycles == base.json:cycles + 10"), "");
+  EXPECT_NE(violation("cycles > base.json:conv1.cycles"), "");
+  EXPECT_NE(violation("cycles > \"base.json\":\"odd name\".cycles"), "");
+  EXPECT_NE(violation("cycles == \"base.json\" + 10"), "");
+}
+
+TEST(Condition, SaysWhatItsSidesAre) {
+  EXPECT_EQ(violation("cycles>1.01*base.json"),
+            "cycles = 300, compared with 1.01*base.json = 292.9");
+  EXPECT_EQ(violation("any(cycles > 150)"), "in odd name cycles = 200, compared with 150");
+}
+
+TEST(Condition, OfAProfileTheSamePointCounts) {
+  ResultsFile profile{"base.json", false, {network(1000), network(90)}};
+  profile.results[0].dataflow = "os";
+  const Condition condition("cycles > base.json");
+  EXPECT_NE(condition.violation(network(100), {profile}), "");
+  NetworkResult other = network(100);
+  other.dataflow = "os";
+  EXPECT_EQ(condition.violation(other, {profile}), "");
+  other.dataflow = "is";
+  try {
+    condition.violation(other, {profile});
+    FAIL() << "no result of is";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kBadInput);
+    EXPECT_STREQ(error.what(),
+                 "--fail-if 'cycles > base.json': base.json has no result of net on "
+                 "pe4x4, is");
+  }
+}
+
+TEST(Condition, ListsItsFilesOnce) {
+  const Condition condition("cycles > ./a-b.json && (macs > 2*\"c d.json\" || macs < ./a-b.json)");
+  EXPECT_EQ(condition.files(), (std::vector<std::string>{"./a-b.json", "c d.json"}));
+}
+
+void expect_refused(const std::string& text, const std::string& message) {
+  try {
+    const Condition condition(text);
+    ADD_FAILURE() << text << " is taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    EXPECT_EQ(error.what(), "--fail-if '" + text + "': column " + message);
+  }
+}
+
+const std::string kFields =
+    "cycles, macs, utilization, dram_read_bytes, dram_write_bytes, dram_bytes, limiter_busy, "
+    "energy, energy_delay";
+
+TEST(Condition, RefusesWhatIsNoConditionWithTheColumn) {
+  expect_refused("cycles", "7: found the end; expected one of < <= > >= == != and another number");
+  expect_refused("cycles >",
+                 "9: found the end; expected a number, a field, LAYER.FIELD or "
+                 "FILE.json; fields: " +
+                     kFields);
+  expect_refused("cycels > 1", "1: found 'cycels > 1'; did you mean 'cycles'? Fields: " + kFields);
+  expect_refused("cycles > 1 2", "12: found '2'; expected the end, or && or ||");
+  expect_refused("(cycles > 1", "12: found the end; expected )");
+  expect_refused("cycles > 3x", "10: found '3x'; expected a number");
+  expect_refused("cycles > 1e999", "10: found '1e999'; expected a number below 1e308");
+  expect_refused("any(all(cycles > 1))",
+                 "5: found 'all(cycles >'; any and all cannot be inside one another");
+  expect_refused("any(conv1.cycles > 1)",
+                 "5: found 'conv1.cycles'; inside any and all, fields are those of each layer");
+  expect_refused("cycles > \"conv1", "10: found '\"conv1'; expected a name and a second quote");
+  expect_refused("cycles > \"conv1\"",
+                 "17: found the end; expected .FIELD after the name of a "
+                 "layer; a file's name ends in .json");
+  expect_refused("1 > base.json",
+                 "5: found 'base.json'; the comparison names 0 fields, so say "
+                 "which one of the file: \"base.json\":cycles");
+  expect_refused("cycles > macs * base.json",
+                 "17: found 'base.json'; the comparison names 2 fields, so say which one of the "
+                 "file: \"base.json\":cycles");
+  expect_refused("base.json:\"conv1\" > 1",
+                 "19: found '> 1'; expected .FIELD after the name of a layer");
+}
+
+TEST(Condition, RefusesWhatWouldTakeTooLong) {
+  EXPECT_THROW(Condition(std::string(4001, '1')), Error);
+  EXPECT_THROW(Condition(std::string(200, '(') + "1" + std::string(200, ')') + "> 2"), Error);
+  EXPECT_THROW(Condition(std::string(200, '!') + "(cycles > 2)"), Error);
+  EXPECT_THROW(Condition(std::string(200, '-') + "1 > 2"), Error);
+}
+
+void expect_no_value(const std::string& text, const std::string& message) {
+  try {
+    violation(text);
+    ADD_FAILURE() << text << " has a value";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kBadInput);
+    EXPECT_EQ(error.what(), "--fail-if '" + text + "': " + message);
+  }
+}
+
+TEST(Condition, RefusesValuesThatAreNotThere) {
+  expect_no_value("conv9.cycles > 1", "net on pe4x4, ws has no layer 'conv9'");
+  expect_no_value("energy > 1", "net on pe4x4, ws has no energy; give --energy");
+  expect_no_value("energy_delay > base.json:cycles",
+                  "net on pe4x4, ws has no energy; give --energy");
+  expect_no_value("cycles / (macs - 64) > 1", "column 1 divides by 0");
+  expect_no_value("cycles > base.json:conv9.cycles", "base.json has no layer 'conv9'");
+}
+
+TEST(Condition, EveryResultThatViolatesIsNamed) {
+  NetworkResult refused = network(1);
+  refused.error = "does not fit";
+  NetworkResult other = network(500);
+  other.dataflow = "os";
+  try {
+    require_conditions({Condition("cycles > 299")}, {network(100), refused, other}, {});
+    FAIL() << "two are over the limit, one does not run";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kRequirementMissed);
+    EXPECT_STREQ(error.what(),
+                 "--fail-if 'cycles > 299' is true for net on pe4x4, ws: cycles = "
+                 "300, compared with 299");
+    EXPECT_EQ(error.details(),
+              "--fail-if 'cycles > 299' has no value for net on pe4x4, ws, which does not run\n"
+              "--fail-if 'cycles > 299' is true for net on pe4x4, os: cycles = "
+              "700, compared with 299");
+  }
+  EXPECT_NO_THROW(require_conditions({Condition("cycles > 700")}, {network(100), other}, {}));
+}
+
+}  // namespace
+}  // namespace qsim
