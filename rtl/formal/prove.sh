@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proves the cells of rtl/src with yosys-smtbmc and z3, for every input and state.
 # usage: prove.sh [--quick] [NAME...]
-# NAME: fifo semaphore_bank burst_splitter requantize psum_sequencer array_flags (default: all)
+# NAME: fifo semaphore_bank burst_splitter requantize requantizer psum_sequencer array_flags (default: all)
 # --quick leaves out the covers of fifos with more than 8 entries, and all shapes of the psum sequencer and
 # the array flags but 4x4 with all dataflows, which take minutes.
 #
@@ -158,6 +158,30 @@ prove_requantize() {
   twin "Shift=0" 's/requantize_clamp = lo;/requantize_clamp = q[7:0];/'
 }
 
+prove_requantizer() {
+  local files=("$src/qsim_pkg.sv" "$src/qsim_requantizer_pkg.sv" "$here/requantizer.sv") shift shifts=({0..63})
+  [ "$quick" = no ] || shifts=(0 8 25 33 40 56 63)
+  for shift in "${shifts[@]}"; do
+    proof requantizer qsim_requantizer_pkg.sv requantizer 1 0 "Shift=$shift" "${files[@]}"
+  done
+  twin "Shift=33" 's/(24 + i)/(25 + i)/'
+  twin "Shift=33" 's/{25.d0, dropped\[8:1\]}/{24'"'"'d0, dropped}/'
+  twin "Shift=33" 's/lowest_kept = dropped\[0\] && /lowest_kept = /'
+  twin "Shift=33" 's/t\[32\] ? -t : t/t[32] ? ~t : t/'
+  twin "Shift=40" 's/by_0\[31:25\]/by_0[31:26]/'
+  twin "Shift=8" 's/by_8\[39:36\] !=/by_8[39:37] !=/'
+  twin "Shift=33" 's/up = near ? units\[0\] : half/up = half/'
+  twin "Shift=33" 's/half_unit} \&\& !below/half_unit}/'
+  twin "Shift=33" "s/== {15'd0, half_unit}/== {16'd0, half_unit[8:1]}/"
+  twin "Shift=33" "s/near = (rest | {16'd0, unseen}) == '1/near = 1'b0/"
+  twin "Shift=33" 's/up = half \&\& (!negative || !tie)/up = half/'
+  twin "Shift=33" 's/up = negative \&\& (half || !tie)/up = negative \&\& half/'
+  twin "Shift=33" 's/up = half \&\& (units\[0\] || !tie)/up = half \&\& (!units[0] || !tie)/'
+  twin "Shift=33" "s/if (above) requantizer_round\[8\] = 1'b1/if (above) requantizer_round[8] = units[0]/"
+  twin "Shift=33" 's/logic signed \[10:0\] q;/logic signed [8:0] q;/'
+  twin "Shift=33" 's/requantizer_clamp = lo;/requantizer_clamp = hi;/'
+}
+
 prove_psum_sequencer() {
   local files=("$src/qsim_pkg.sv" "$src/qsim_psum_sequencer.sv") shape
   for shape in "${shapes[@]}"; do
@@ -197,7 +221,7 @@ fi
 shapes=("Rows=4 Cols=4 Dataflows=7")
 [ "$quick" = yes ] || shapes+=("Rows=4 Cols=4 Dataflows=3" "Rows=4 Cols=4 Dataflows=5" "Rows=4 Cols=8 Dataflows=7"
   "Rows=8 Cols=4 Dataflows=7")
-[ $# -gt 0 ] || set -- fifo semaphore_bank burst_splitter requantize psum_sequencer array_flags
+[ $# -gt 0 ] || set -- fifo semaphore_bank burst_splitter requantize requantizer psum_sequencer array_flags
 for chosen in "$@"; do
   declare -F "prove_$chosen" >/dev/null || fail "no proof '$chosen'"
   "prove_$chosen"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Verilator's lint, -Wall, on the whole accelerator for several shapes, with and without the
-# bound assertions, and on the AXI4 shim alone and with the core. Prints nothing when all is clean.
+# bound assertions, on the AXI4 shim alone and with the core, and on the requantizer. Prints nothing when all is clean.
 set -euo pipefail
 rtl=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 
@@ -24,5 +24,6 @@ done
 for dataflows in 1 3 5; do lint qsim_accelerator "-GDataflows=$dataflows"; done
 lint qsim_accelerator --assert "${assertions[@]}"
 lint qsim_axi4_shim
+lint qsim_requantizer
 lint qsim_accelerator_axi4
 lint qsim_accelerator_axi4 -GBusBytes=128

@@ -1,0 +1,103 @@
+// The requantizer of C columns: clamp(round((psum + bias) * multiplier / 2^shift) + zero_point), one
+// word of psums a cycle. No unit of the core has it yet. A word given in cycle s is in these stages:
+//
+//   s      bias                                   s + 3  shift and round
+//   s + 1  magnitude; its rounding to float32     s + 4  zero_point and clamp
+//   s + 2  product                                s + 5  levels_o
+module qsim_requantizer #(
+  parameter int unsigned Cols = 16
+) (
+  input  logic                                                       clk_i,
+  input  logic                                                       rst_ni,
+  input  logic                                                       valid_i,
+  input  logic [32*Cols-1:0]                                         psums_i,
+  input  logic [32*Cols-1:0]                                         biases_i,
+  input  logic [qsim_requantizer_pkg::MultiplierBits*Cols-1:0]       multipliers_i,
+  input  logic [qsim_requantizer_pkg::RequantizerShiftBits*Cols-1:0] shifts_i,
+  input  qsim_requantizer_pkg::requantizer_rounding_e                rounding_i,
+  input  qsim_requantize_pkg::levels_t                               range_i,
+  output logic                                                       valid_o,
+  output logic [8*Cols-1:0]                                          levels_o
+);
+  localparam int unsigned Multiplier = qsim_requantizer_pkg::MultiplierBits;
+  localparam int unsigned Shift = qsim_requantizer_pkg::RequantizerShiftBits;
+
+  // sum_q: the word's sums are there; magnitude_q: their magnitudes; and so on.
+  logic sum_q, magnitude_q, product_q, round_q, level_q;
+  qsim_requantizer_pkg::requantizer_rounding_e sum_rounding_q, magnitude_rounding_q, product_rounding_q;
+  qsim_requantize_pkg::levels_t sum_range_q, magnitude_range_q, product_range_q, round_range_q;
+  logic [Multiplier*Cols-1:0] sum_multipliers_q, magnitude_multipliers_q;
+  logic [Shift*Cols-1:0] sum_shifts_q, magnitude_shifts_q, product_shifts_q;
+  logic [Cols-1:0] magnitude_negative_q, product_negative_q, round_negative_q;
+  logic signed [32:0] sums_q [Cols];
+  logic [32:0] magnitudes_q [Cols];
+  logic [55:0] products_q [Cols];
+  logic [8:0] rounded_q [Cols];
+
+  always_ff @(posedge clk_i) begin
+    if (valid_i) begin
+      for (int c = 0; c < Cols; c++) begin
+        sums_q[c] <= qsim_requantize_pkg::requantize_add($signed(psums_i[32*c +: 32]),
+                                                         $signed(biases_i[32*c +: 32]));
+      end
+      sum_multipliers_q <= multipliers_i;
+      sum_shifts_q <= shifts_i;
+      sum_rounding_q <= rounding_i;
+      sum_range_q <= range_i;
+    end
+    if (sum_q) begin
+      for (int c = 0; c < Cols; c++) begin
+        magnitudes_q[c] <= qsim_requantizer_pkg::requantizer_magnitude(sums_q[c], sum_rounding_q);
+        magnitude_negative_q[c] <= sums_q[c][32];
+      end
+      magnitude_multipliers_q <= sum_multipliers_q;
+      magnitude_shifts_q <= sum_shifts_q;
+      magnitude_rounding_q <= sum_rounding_q;
+      magnitude_range_q <= sum_range_q;
+    end
+    if (magnitude_q) begin
+      for (int c = 0; c < Cols; c++) begin
+        products_q[c] <= qsim_requantizer_pkg::requantizer_product(
+            magnitudes_q[c], magnitude_multipliers_q[Multiplier*c +: Multiplier]);
+      end
+      product_negative_q <= magnitude_negative_q;
+      product_shifts_q <= magnitude_shifts_q;
+      product_rounding_q <= magnitude_rounding_q;
+      product_range_q <= magnitude_range_q;
+    end
+    if (product_q) begin
+      for (int c = 0; c < Cols; c++) begin
+        rounded_q[c] <= qsim_requantizer_pkg::requantizer_round(
+            products_q[c], product_negative_q[c], product_shifts_q[Shift*c +: Shift],
+            product_rounding_q);
+      end
+      round_negative_q <= product_negative_q;
+      round_range_q <= product_range_q;
+    end
+    if (round_q) begin
+      for (int c = 0; c < Cols; c++) begin
+        levels_o[8*c +: 8] <= qsim_requantizer_pkg::requantizer_clamp(
+            rounded_q[c], round_negative_q[c], round_range_q.zero_point, round_range_q.lo,
+            round_range_q.hi);
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      sum_q <= 1'b0;
+      magnitude_q <= 1'b0;
+      product_q <= 1'b0;
+      round_q <= 1'b0;
+      level_q <= 1'b0;
+    end else begin
+      sum_q <= valid_i;
+      magnitude_q <= sum_q;
+      product_q <= magnitude_q;
+      round_q <= product_q;
+      level_q <= round_q;
+    end
+  end
+
+  assign valid_o = level_q;
+endmodule
