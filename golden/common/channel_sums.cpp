@@ -20,4 +20,8 @@ bool psums_stay_narrow(const ChannelSums& sums, std::int32_t bias, int shift) {
          INT32_MAX;
 }
 
+bool products_stay_exact(const ChannelSums& sums, std::int32_t bias) {
+  return 255 * sums.magnitude + std::abs(std::int64_t{bias}) <= std::int64_t{1} << 29;
+}
+
 }  // namespace qsim::golden

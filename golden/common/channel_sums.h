@@ -18,4 +18,8 @@ ChannelSums sum_weights(const std::int8_t* weights, std::size_t depth);
 // `bias`: then core/requantize.h may be evaluated in 32 bits. (|x - zero_point| <= 255.)
 bool psums_stay_narrow(const ChannelSums& sums, std::int32_t bias, int shift);
 
+// Whether |t| <= 2^29 whatever the input is: then t times a 24-bit multiplier has at most 53 bits,
+// and a double holds the product exactly.
+bool products_stay_exact(const ChannelSums& sums, std::int32_t bias);
+
 }  // namespace qsim::golden

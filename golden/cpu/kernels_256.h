@@ -5,6 +5,7 @@
 
 #if defined(__x86_64__)
 #include <algorithm>
+#include <cstring>
 
 #include <immintrin.h>
 
@@ -36,6 +37,19 @@ QSIM_AVX2 inline std::int32_t sum_lanes(__m256i vector) {
   const __m256i quads = _mm256_hadd_epi32(pairs, pairs);
   return _mm_cvtsi128_si32(
       _mm_add_epi32(_mm256_castsi256_si128(quads), _mm256_extracti128_si256(quads, 1)));
+}
+
+// The lowest bytes of four times eight levels, which are 0..255, to `out`: the first `channels` of
+// them.
+QSIM_AVX2 inline void store_levels(const __m256i (&levels)[4], int channels, std::uint8_t* out) {
+  // Packing works within 128-bit halves; this order of 4-byte groups undoes it.
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  const __m256i low = _mm256_packus_epi32(levels[0], levels[1]);
+  const __m256i high = _mm256_packus_epi32(levels[2], levels[3]);
+  const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
+  alignas(32) std::uint8_t stored[kPanelChannels];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(stored), bytes);
+  std::memcpy(out, stored, static_cast<std::size_t>(channels));
 }
 
 // What a dot product has beyond its last whole vector of `step` depths, added to `sum`.
@@ -115,6 +129,11 @@ void dot_rows_256(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
 void requantize_tile_256(const std::int32_t* acc, int row_count, const RoundingPanel& rounding,
                          const OutputRange& range, int channels, std::uint8_t* out,
                          std::size_t out_stride);
+
+// kAvx2Kernels.requantize_scaled_tile
+void requantize_scaled_tile_256(const std::int32_t* acc, int row_count,
+                                const RequantizerPanel& panel, const OutputRange& range,
+                                int channels, std::uint8_t* out, std::size_t out_stride);
 
 }  // namespace qsim::golden
 #endif

@@ -133,24 +133,20 @@ struct Dot {
 QSIM_AVX2 void requantize_tile_256(const std::int32_t* acc, int row_count,
                                    const RoundingPanel& rounding, const OutputRange& range,
                                    int channels, std::uint8_t* out, std::size_t out_stride) {
-  // Packing works within 128-bit halves; this order of 4-byte groups undoes it.
-  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   for (int r = 0; r < row_count; ++r) {
-    const __m256i low = _mm256_packus_epi32(requantize_lanes(acc, rounding, range, 0),
-                                            requantize_lanes(acc, rounding, range, kLanes256));
-    const __m256i high = _mm256_packus_epi32(requantize_lanes(acc, rounding, range, 2 * kLanes256),
-                                             requantize_lanes(acc, rounding, range, 3 * kLanes256));
-    const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order);
-    alignas(32) std::uint8_t stored[kPanelChannels];
-    _mm256_store_si256(reinterpret_cast<__m256i*>(stored), bytes);
-    std::memcpy(out, stored, static_cast<std::size_t>(channels));
+    const __m256i levels[4] = {requantize_lanes(acc, rounding, range, 0),
+                               requantize_lanes(acc, rounding, range, kLanes256),
+                               requantize_lanes(acc, rounding, range, 2 * kLanes256),
+                               requantize_lanes(acc, rounding, range, 3 * kLanes256)};
+    store_levels(levels, channels, out);
     acc += kPanelChannels;
     out += out_stride;
   }
 }
 
-const VectorKernels kAvx2Kernels{kTileRows256, RowFormat::kWords, multiply_tile,
-                                 requantize_tile_256, dot_rows_256<Dot>};
+const VectorKernels kAvx2Kernels{
+    kTileRows256,        RowFormat::kWords,          multiply_tile,
+    requantize_tile_256, requantize_scaled_tile_256, dot_rows_256<Dot>};
 
 }  // namespace qsim::golden
 #endif

@@ -1,20 +1,16 @@
 // The kernels with AVX-512 VNNI: vpdpbusd adds four u8 x s8 products to an int32 lane, exactly
 // and wrapping. Each function carries its target, so that the rest of the program stays runnable
 // on processors without these instructions.
-#include "golden/cpu/vector_kernels.h"
+#include "golden/cpu/kernels_512.h"
 
 #if defined(__x86_64__)
 #include <cstring>
-
-#include <immintrin.h>
-
-#define QSIM_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
 namespace qsim::golden {
 namespace {
 
 constexpr int kTileRows = 14;
-constexpr int kLanes = 16;
+constexpr int kLanes = kLanes512;
 constexpr int kVectors = kPanelChannels / kLanes;
 static_assert(kVectors == 2 && kTileRows <= kMostTileRows);
 
@@ -173,8 +169,8 @@ QSIM_AVX512 void dot_rows(const std::uint8_t* x, int x_rows, std::int32_t zero_p
 
 }  // namespace
 
-const VectorKernels kAvx512VnniKernels{kTileRows, RowFormat::kBytes, multiply_tile, requantize_tile,
-                                       dot_rows};
+const VectorKernels kAvx512VnniKernels{kTileRows,       RowFormat::kBytes,          multiply_tile,
+                                       requantize_tile, requantize_scaled_tile_512, dot_rows};
 
 }  // namespace qsim::golden
 #endif

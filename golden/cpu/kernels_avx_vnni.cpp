@@ -99,8 +99,9 @@ struct Dot {
 
 }  // namespace
 
-const VectorKernels kAvxVnniKernels{kTileRows256, RowFormat::kBytes, multiply_tile,
-                                    requantize_tile_256, dot_rows_256<Dot>};
+const VectorKernels kAvxVnniKernels{
+    kTileRows256,        RowFormat::kBytes,          multiply_tile,
+    requantize_tile_256, requantize_scaled_tile_256, dot_rows_256<Dot>};
 
 }  // namespace qsim::golden
 #endif

@@ -43,6 +43,19 @@ void requantize_tile(const std::int32_t* acc, int row_count, const RoundingPanel
   }
 }
 
+void requantize_scaled_tile(const std::int32_t* acc, int row_count, const RequantizerPanel& panel,
+                            const OutputRange& range, int channels, std::uint8_t* out,
+                            std::size_t out_stride) {
+  for (int row = 0; row < row_count; ++row) {
+    for (int c = 0; c < channels; ++c) {
+      out[c] = static_cast<std::uint8_t>(requantize(acc[row * kPanelChannels + c], 0,
+                                                    panel.requantizers[c], range.zero_point,
+                                                    range.lo, range.hi));
+    }
+    out += out_stride;
+  }
+}
+
 void dot_rows(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
               const std::int8_t* const* weights, std::size_t depth, std::int32_t* products) {
   for (int j = 0; j < kDotRows; ++j) {
@@ -59,7 +72,7 @@ void dot_rows(const std::uint8_t* x, int x_rows, std::int32_t zero_point,
 
 }  // namespace
 
-const VectorKernels kPortableKernels{kMostTileRows, RowFormat::kBytes, multiply_tile,
-                                     requantize_tile, dot_rows};
+const VectorKernels kPortableKernels{kMostTileRows,   RowFormat::kBytes,      multiply_tile,
+                                     requantize_tile, requantize_scaled_tile, dot_rows};
 
 }  // namespace qsim::golden

@@ -7,6 +7,14 @@
 
 namespace qsim::golden {
 
+void RequantizerPanel::set(std::size_t channel, const Requantizer& requantizer) {
+  rounding = requantizer.rounding;
+  requantizers[channel] = requantizer;
+  float32_scale[channel] = real_scale(requantizer);
+  exact_scale[channel] = double{float32_scale[channel]} *
+                         (requantizer.rounding == RequantizerRounding::kHalfUp ? 2 : 1);
+}
+
 std::string_view vector_path_name(VectorPath path) {
   switch (path) {
     case VectorPath::kAuto:

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/requantizer.h"
 #include "golden/cpu/graph_executor.h"
 
 namespace qsim::golden {
@@ -32,6 +33,18 @@ struct OutputRange {
   std::int32_t zero_point;
   std::int32_t lo;
   std::int32_t hi;
+};
+
+// How one panel's psums are multiplied and rounded by a layer's requantizers, which have one
+// rounding for all channels. Psum times multiplier is exact in a double (products_stay_exact), and
+// a float32 is what the rounding of that name computes with.
+struct RequantizerPanel {
+  RequantizerRounding rounding = RequantizerRounding::kHalfEven;
+  alignas(64) float float32_scale[kPanelChannels] = {};
+  alignas(64) double exact_scale[kPanelChannels] = {};  // of half_up: twice the scale
+  Requantizer requantizers[kPanelChannels] = {};
+
+  void set(std::size_t channel, const Requantizer& requantizer);
 };
 
 // Activations of the rows of a tile: bytes, or the same numbers as 16-bit words, which AVX2
@@ -60,6 +73,13 @@ struct VectorKernels {
   void (*requantize_tile)(const std::int32_t* acc, int row_count, const RoundingPanel& rounding,
                           const OutputRange& range, int channels, std::uint8_t* out,
                           std::size_t out_stride);
+
+  // out[r * out_stride + c] = requantize(acc[r][c], 0, requantizers[c], ...) of core/requantizer.h,
+  // for r < row_count, c < channels <= kPanelChannels. |acc[r][c]| <= 2^29 there; other channels
+  // may have any psum. The processor rounds to nearest, ties to even, as every program starts.
+  void (*requantize_scaled_tile)(const std::int32_t* acc, int row_count,
+                                 const RequantizerPanel& panel, const OutputRange& range,
+                                 int channels, std::uint8_t* out, std::size_t out_stride);
 
   // products[i * kDotRows + j] = sum over k < depth of (x[i][k] - zero_point) * weights[j][k] for
   // i < x_rows. x is [x_rows][depth]; 1 <= x_rows <= kDotRows; weights are kDotRows pointers;

@@ -27,5 +27,16 @@ TEST(ChannelSums, NarrowEndsWhereInt32Does) {
   EXPECT_FALSE(psums_stay_narrow({.sum = 0, .magnitude = 9'000'000}, 0, 0));
 }
 
+TEST(ChannelSums, ProductsAreExactUpTo29Bits) {
+  constexpr ChannelSums kSums{.sum = 0, .magnitude = 1000};
+  constexpr std::int32_t kMost = (1 << 29) - 255 * 1000;
+  EXPECT_TRUE(products_stay_exact(kSums, kMost));
+  EXPECT_FALSE(products_stay_exact(kSums, kMost + 1));
+  EXPECT_TRUE(products_stay_exact(kSums, -kMost));
+  EXPECT_FALSE(products_stay_exact(kSums, -kMost - 1));
+  EXPECT_FALSE(products_stay_exact({.sum = 0, .magnitude = 1 << 24}, 0));
+  EXPECT_FALSE(products_stay_exact({}, INT32_MIN));
+}
+
 }  // namespace
 }  // namespace qsim::golden
