@@ -1,5 +1,6 @@
-// The energy of each kind of event, as read from configs/energy/*.yaml. Plain numbers; their
-// sources are in the files. core/energy.h multiplies them with counts of events.
+// The energy of each kind of event and the area of each kind of cell, as read from
+// configs/energy/*.yaml. Plain numbers; their sources are in the files. core/energy.h multiplies
+// them with counts of events, core/area.h with counts of cells.
 #pragma once
 
 #include <optional>
@@ -23,6 +24,14 @@ struct NamedEnergy {
   bool operator==(const NamedEnergy&) const = default;
 };
 
+// Areas of cells, in um2.
+struct AreaTable {
+  double gate = 0;  // of two inputs
+  double flip_flop = 0;
+  double sram_bit = 0;
+  bool operator==(const AreaTable&) const = default;
+};
+
 // Energies in `unit`. What is absent has no published number: it is left out of every sum.
 struct EnergyTable {
   std::string name;
@@ -33,6 +42,7 @@ struct EnergyTable {
   std::vector<SramPoint> sram;  // at least one
   double dram = 0;              // one bit read or written
   std::vector<NamedEnergy> operations;
+  std::optional<AreaTable> area = std::nullopt;
   bool operator==(const EnergyTable&) const = default;
 };
 

@@ -69,11 +69,23 @@ std::vector<NamedEnergy> operations(const YamlNode& list) {
   return all;
 }
 
+double um2(const YamlNode& map, std::string_view key) {
+  const YamlNode& cell = map.at(key);
+  cell.require_keys({"um2", "source"});
+  words(cell, "source");
+  return positive(cell, "um2");
+}
+
+AreaTable area(const YamlNode& map) {
+  map.require_keys({"gate", "flip_flop", "sram_bit"});
+  return {um2(map, "gate"), um2(map, "flip_flop"), um2(map, "sram_bit")};
+}
+
 }  // namespace
 
 EnergyTable load_energy_table(const std::filesystem::path& path) {
   const YamlNode root = load_yaml(path);
-  root.require_keys({"unit", "mac", "add", "hop", "sram", "dram", "operations"});
+  root.require_keys({"unit", "mac", "add", "hop", "sram", "dram", "operations", "area"});
   EnergyTable table;
   table.name = path.stem().string();
   table.unit = words(root, "unit");
@@ -83,6 +95,7 @@ EnergyTable load_energy_table(const std::filesystem::path& path) {
   table.sram = sram_points(root.at("sram"));
   table.dram = energy_of(root.at("dram"), true);
   if (const YamlNode* list = root.find("operations")) table.operations = operations(*list);
+  if (const YamlNode* cells = root.find("area")) table.area = area(*cells);
   return table;
 }
 

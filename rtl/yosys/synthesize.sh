@@ -3,13 +3,14 @@
 # configurations.
 #   synthesize.sh check CONFIG.yaml...   elaborates and checks for undriven wires and loops
 #   synthesize.sh area CONFIG.yaml...    maps to gates and prints the area table of docs/reference/rtl.md
+#   synthesize.sh parts CONFIG.yaml...   the same by part: lines of rtl/yosys/area.csv
 # With --dataflows MASK before the configurations: of the accelerator with these dataflows (1, 3, 5 or 7).
 # The memories stay memories: their bits are counted, not turned into gates.
 set -euo pipefail
 rtl=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 mode=${1:-}
-if ! [[ $mode =~ ^(check|area)$ ]] || [ $# -lt 2 ]; then
-  echo "usage: synthesize.sh check|area CONFIG.yaml..." >&2
+if ! [[ $mode =~ ^(check|area|parts)$ ]] || [ $# -lt 2 ]; then
+  echo "usage: synthesize.sh check|area|parts CONFIG.yaml..." >&2
   exit 2
 fi
 shift
@@ -55,7 +56,7 @@ count() {
     inside && $1 ~ cells { sum += $2 } END { print sum + 0 }' "$work/statistics"
 }
 
-[ "$mode" = check ] || echo "| config | dataflows | gates | of these in the array | flip-flops | memories |
+[ "$mode" != area ] || echo "| config | dataflows | gates | of these in the array | flip-flops | memories |
 |---|---|---|---|---|---|"
 for config in "$@"; do
   name=$(basename "$config" .yaml)
@@ -68,11 +69,21 @@ for config in "$@"; do
     echo "$name: elaborates"
     continue
   fi
-  yosys -q -l "$work/log" -p "$(read_design "$config"); opt; memory_dff; memory_collect; opt; alumacc; opt
+  yosys -q -l "$work/log" -p "$(read_design "$config"); opt; memory_dff; tee -q -o $work/memories stat
+    memory_collect; opt; alumacc; opt
     techmap; opt -fast; abc -fast -g AND,OR,XOR,MUX; opt_clean -purge; tee -q -o $work/statistics stat" >/dev/null 2>&1 || {
     tail -n 20 "$work/log" >&2
     exit 1
   }
+  if [ "$mode" = parts ]; then
+    values=$name,$dataflows
+    for key in array_rows array_cols {act_scratchpad,weight_scratchpad,accumulator,output_scratchpad}_kib \
+      bus_bytes burst_beats outstanding_bursts; do
+      values+=,$(value "$config" "$key")
+    done
+    /usr/bin/python3 -B "$rtl/yosys/area_parts.py" "$work/memories" "$work/statistics" "$values"
+    continue
+  fi
   built="weight_stationary alone"
   case $dataflows in
     3) built="without input_stationary" ;;

@@ -16,7 +16,11 @@ constexpr const char* kTable =
     "  - {kib: 8, energy: 10, bits: 64, source: d}\n"
     "dram: {energy: 1280, bits: 64, source: e}\n"
     "operations:\n"
-    "  - {name: fp32 add, energy: 0.9, source: f}\n";
+    "  - {name: fp32 add, energy: 0.9, source: f}\n"
+    "area:\n"
+    "  gate: {um2: 0.75, source: g}\n"
+    "  flip_flop: {um2: 5, source: h}\n"
+    "  sram_bit: {um2: 1.5, source: i}\n";
 
 TEST(EnergyTableFile, IsReadWithEnergiesOfOneBit) {
   const TemporaryFolder folder;
@@ -27,7 +31,8 @@ TEST(EnergyTableFile, IsReadWithEnergiesOfOneBit) {
                                 .hop = 0.125,
                                 .sram = {{8, 10, 64}},
                                 .dram = 20,
-                                .operations = {{"fp32 add", 0.9}}};
+                                .operations = {{"fp32 add", 0.9}},
+                                .area = AreaTable{.gate = 0.75, .flip_flop = 5, .sram_bit = 1.5}};
   EXPECT_EQ(load_energy_table(folder.file("mine.yaml", kTable)), expected);
 }
 
@@ -39,12 +44,14 @@ TEST(EnergyTableFile, ShippedTablesHaveTheNumbersOfTheirSources) {
   EXPECT_EQ(horowitz.hop, std::nullopt);
   EXPECT_EQ(horowitz.sram, (std::vector<SramPoint>{{8, 10, 64}, {32, 20, 64}, {1024, 100, 64}}));
   EXPECT_EQ(horowitz.dram, 1300.0 / 64);
+  EXPECT_EQ(horowitz.area, (AreaTable{.gate = 0.798, .flip_flop = 5.32, .sram_bit = 1.2107}));
   const EnergyTable eyeriss = load_energy_table("configs/energy/eyeriss-65nm.yaml");
   EXPECT_EQ(eyeriss.mac, 1.0);
   EXPECT_EQ(eyeriss.add, std::nullopt);
   EXPECT_EQ(eyeriss.hop, 2.0 / 16);
   EXPECT_EQ(eyeriss.sram, (std::vector<SramPoint>{{100, 6, 16}}));
   EXPECT_EQ(eyeriss.dram, 200.0 / 16);
+  EXPECT_EQ(eyeriss.area, std::nullopt);
 }
 
 TEST(EnergyTableFile, MistakesSayWhereAndWhatIsAllowed) {
@@ -71,6 +78,9 @@ TEST(EnergyTableFile, MistakesSayWhereAndWhatIsAllowed) {
   expect(
       message("source: d}\n", "source: d}\n  - {kib: 8.0001, energy: 20, bits: 64, source: g}\n"),
       "7:11", "found 8.0001; expected at least 1.1 times the size before it");
+  expect(message("um2: 5,", "um2: 0,"), "12:20", "found 0; expected a number from 1e-12 to 1e12");
+  expect(message(", source: i", ""), "13:13", "sram_bit: the key 'source' is missing");
+  expect(message("  gate:", "  port:"), "11:3", "unknown key 'port'");
   expect(message("hop:", "jump:"), "4:1", "unknown key 'jump'");
   expect(message("dram:", "# dram:"), "1:1", "the key 'dram' is missing");
 }

@@ -1,0 +1,37 @@
+// The law behind area_of(): gates and flip-flops of a part of the RTL as a sum of terms of the
+// configuration. core/area_law.cpp has the numbers, which `tools/energy/area_law.py --write` fits
+// to rtl/yosys/area.csv by least squares.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "core/arch_config.h"
+
+namespace qsim {
+
+// What is counted by modules: the parts of area.csv, in its order.
+inline constexpr std::size_t kLawParts = 6;  // array, operands, accumulate, post, dma, control
+
+// With R rows, C columns, a bus of B bytes, W = max(R, C):
+// 1, R, C, RC, R^2, C^2, RW, max(0, W - B), max(0, C - B).
+inline constexpr std::size_t kLawTerms = 9;
+inline constexpr std::size_t kPeTerm = 3;  // RC
+
+using LawTerms = std::array<double, kLawTerms>;
+
+LawTerms law_terms(const ArchConfig& arch);
+
+// Cells for one unit of each term.
+struct PartLaw {
+  LawTerms gates;
+  LawTerms flip_flops;
+};
+const std::array<PartLaw, kLawParts>& area_law();
+
+// What is beyond the configurations that were counted, such as "array_rows 32 (counted: 4 to 16)";
+// several are joined by ", ". Empty where nothing is.
+std::string beyond_counted(const ArchConfig& arch);
+
+}  // namespace qsim
