@@ -93,7 +93,8 @@ printf '%s\n' 'import sys' 'print("provoked", *sys.argv[1:])' >"$scratch/reposit
 # shellcheck disable=SC2016  # the fake's own variable
 printf '%s\n' '#!/bin/sh' 'exit ${ORT_FAILS:-0}' >"$scratch/repository/tools/ort/install.sh"
 chmod +x "$scratch/repository/tools/ort/install.sh"
-printf '#!/bin/sh\n' >"$scratch/repository/tools/perfetto/install.sh"
+# shellcheck disable=SC2016  # the fake's own variable
+printf '%s\n' '#!/bin/sh' 'exit ${PERFETTO_FAILS:-0}' >"$scratch/repository/tools/perfetto/install.sh"
 chmod +x "$scratch/repository/tools/perfetto/install.sh"
 for all in charts,data,onnxruntime,nvcc,verilator verilator,nvcc,data,onnxruntime,torch; do
   expect "test with QSIM_REQUIRE=$all asks for everything" 0 '^provoked \. build/release$' \
@@ -109,6 +110,15 @@ expect "and where it is required" 1 'ONNX Runtime, a witness' \
   on_fake_machine env ORT_FAILS=1 QSIM_REQUIRE=data,onnxruntime "$dev" test
 if grep -qE 'skipped|tests$' "$scratch/output"; then
   echo "FAILED: test went on without the ONNX Runtime that QSIM_REQUIRE lists"
+  failures=$((failures + 1))
+fi
+
+expect "test without Perfetto's trace processor" 0 '^  not installed: what needs it is skipped$' \
+  on_fake_machine env PERFETTO_FAILS=1 QSIM_REQUIRE=verilator "$dev" test
+expect "and where it is required" 1 "Perfetto's trace processor, a witness" \
+  on_fake_machine env PERFETTO_FAILS=1 QSIM_REQUIRE=data,perfetto "$dev" test
+if grep -qE 'skipped|tests$' "$scratch/output"; then
+  echo "FAILED: test went on without the trace processor that QSIM_REQUIRE lists"
   failures=$((failures + 1))
 fi
 

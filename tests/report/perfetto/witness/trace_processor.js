@@ -1,10 +1,8 @@
 // Runs SQL on a trace with Perfetto's own trace processor, the WebAssembly module of ui.perfetto.dev,
-// without a browser. usage: node trace_processor.js UI_FOLDER TRACE < QUERIES
-// QUERIES are the lines of stdin; for each, a line of JSON is printed: a list of rows, or
-// {"error": TEXT}. UI_FOLDER has engine_bundle.js and trace_processor.wasm.
+// in a worker of a browser. A message {bundle, wasm, trace} starts it: the text of engine_bundle.js, and the
+// bytes of trace_processor.wasm and of the trace; the answer is {ready: true}. Then each message
+// {query: TEXT} has {rows: [...]} as its answer. {error: TEXT} is the answer where something fails.
 'use strict';
-const fs = require('fs');
-const path = require('path');
 
 // Requests and fields of perfetto.protos.TraceProcessorRpc.
 const APPEND_TRACE_DATA = 1, FINALIZE_TRACE_DATA = 2, QUERY_STREAMING = 3;
@@ -14,10 +12,20 @@ function varint(value) {
   const bytes = [];
   for (; value >= 128; value = Math.floor(value / 128)) bytes.push(value % 128 + 128);
   bytes.push(value);
-  return Buffer.from(bytes);
+  return Uint8Array.from(bytes);
 }
-const number = (field, value) => Buffer.concat([varint(field * 8), varint(value)]);
-const bytes = (field, value) => Buffer.concat([varint(field * 8 + 2), varint(value.length), value]);
+function concat(parts) {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+const number = (field, value) => concat([varint(field * 8), varint(value)]);
+const bytes = (field, value) => concat([varint(field * 8 + 2), varint(value.length), value]);
+const text = (value) => new TextDecoder().decode(value);
 
 class Reader {
   constructor(buffer) { this.buffer = buffer; this.at = 0; }
@@ -31,7 +39,7 @@ class Reader {
     }
   }
   take(length) { return this.buffer.subarray(this.at, this.at += length); }
-  // [field, value]: a BigInt, or a Buffer.
+  // [field, value]: a BigInt, or bytes.
   next() {
     const tag = Number(this.varint());
     const type = tag & 7;
@@ -48,21 +56,21 @@ const of = (list, field) => list.filter(([f]) => f === field).map(([, value]) =>
 
 // perfetto.protos.QueryResult, of several messages.
 function rows(results) {
-  const columns = results.flatMap((r) => of(r, 1).map(String));
-  const error = results.flatMap((r) => of(r, 2).map(String)).join('');
-  if (error) return {error};
+  const columns = results.flatMap((r) => of(r, 1).map(text));
+  const error = results.flatMap((r) => of(r, 2).map(text)).join('');
+  if (error) throw new Error(error);
   const cells = [];
   for (const batch of results.flatMap((r) => of(r, 3)).map(fields)) {
-    const numbers = new Reader(Buffer.concat(of(batch, 2)));
-    const reals = Buffer.concat(of(batch, 3));
-    const texts = of(batch, 5).map(String).join('').split('\0');
-    let real = 0, text = 0;
-    for (const type of Buffer.concat(of(batch, 1))) {
+    const numbers = new Reader(concat(of(batch, 2)));
+    const reals = new DataView(concat(of(batch, 3)).buffer);
+    const texts = of(batch, 5).map(text).join('').split('\0');
+    let real = 0, nextText = 0;
+    for (const type of concat(of(batch, 1))) {
       if (type === 1) cells.push(null);
       else if (type === 2) cells.push(Number(numbers.varint()));
-      else if (type === 3) cells.push(reals.readDoubleLE(8 * real++));
-      else if (type === 4) cells.push(texts[text++]);
-      else return {error: `a cell of type ${type}`};
+      else if (type === 3) cells.push(reals.getFloat64(8 * real++, true));
+      else if (type === 4) cells.push(texts[nextText++]);
+      else throw new Error(`a cell of type ${type}`);
     }
   }
   const table = [];
@@ -70,25 +78,23 @@ function rows(results) {
   return table;
 }
 
-// The worker of ui.perfetto.dev, which is made to see one around it. `answer` gets each reply.
-function startEngine(folder, answer) {
-  const port = {postMessage: (reply) => answer(Buffer.from(reply)), onmessage: null};
-  // A worker may wait for a file.
+// The bundle is made to be a worker of ui.perfetto.dev. `answer` gets each reply.
+function startEngine(bundle, wasm, answer) {
+  const port = {postMessage: (reply) => answer(new Uint8Array(reply)), onmessage: null};
+  // It fetches one file, and waits for it.
   class XMLHttpRequest {
-    open(method, url) { this.file = path.join(folder, path.basename(url)); }
-    send() { this.response = new Uint8Array(fs.readFileSync(this.file)).buffer; }
+    open() {}
+    send() { this.response = wasm.slice().buffer; }
   }
   const worker = {location: {href: 'https://ui.perfetto.dev/'}};
-  // What a worker has and node has not, or the other way round.
+  // What is to be another in it than in this worker.
   const names = {
     self: worker, location: worker.location, XMLHttpRequest, WorkerGlobalScope: function () {},
-    importScripts: () => {}, process: undefined, console: {...console, warn: () => {}},
-    WebAssembly: wasmOf32Bits(),
+    importScripts: () => {}, console: {...console, warn: () => {}}, WebAssembly: wasmOf32Bits(),
   };
-  const bundle = fs.readFileSync(path.join(folder, 'engine_bundle.js'), 'utf8');
   new Function(...Object.keys(names), bundle)(...Object.values(names));
   worker.onmessage({data: port});
-  return (request) => port.onmessage({data: new Uint8Array(request)});
+  return (request) => port.onmessage({data: request});
 }
 
 // The bundle asks whether there is memory64 with a module that begins with its memory. The answer is no:
@@ -105,35 +111,37 @@ function wasmOf32Bits() {
   return wasm;
 }
 
-async function main() {
-  const [folder, trace] = process.argv.slice(2);
-  let replies = Buffer.alloc(0);
-  const ask = startEngine(folder, (reply) => { replies = Buffer.concat([replies, reply]); });
-  const call = (request) => {
-    replies = Buffer.alloc(0);
+let call = null;  // of a TraceProcessorRpc: the fields of each reply
+
+async function start({bundle, wasm, trace}) {
+  let replies = [];
+  const ask = startEngine(bundle, wasm, (reply) => { replies.push(reply.slice()); });
+  call = (request) => {
+    replies = [];
     ask(bytes(1, request));
-    return of(fields(replies), 1).map(fields);
+    return of(fields(concat(replies)), 1).map(fields);
   };
   await new Promise((done) => setTimeout(done, 0));  // the engine is set up in promises
-  const data = fs.readFileSync(trace);
-  for (let at = 0; at < data.length; at += 1 << 24) {
-    const reply = call(Buffer.concat([number(REQUEST, APPEND_TRACE_DATA),
-                                      bytes(APPEND, data.subarray(at, at + (1 << 24)))]));
-    const error = reply.flatMap((r) => of(r, APPEND_RESULT)).map(fields).flatMap((r) => of(r, 2)).join('');
+  for (let at = 0; at < trace.length; at += 1 << 24) {
+    const reply = call(concat([number(REQUEST, APPEND_TRACE_DATA), bytes(APPEND, trace.subarray(at, at + (1 << 24)))]));
+    const error = reply.flatMap((r) => of(r, APPEND_RESULT)).map(fields).flatMap((r) => of(r, 2)).map(text).join('');
     if (error) throw new Error(error);
   }
   call(number(REQUEST, FINALIZE_TRACE_DATA));
-  for (const query of fs.readFileSync(0, 'utf8').split('\n').filter((line) => line.trim())) {
-    const reply = call(Buffer.concat([number(REQUEST, QUERY_STREAMING), bytes(QUERY_ARGS, bytes(1, Buffer.from(query)))]));
-    console.log(JSON.stringify(rows(reply.flatMap((r) => of(r, QUERY_RESULT)).map(fields))));
-  }
+  return {ready: true};
 }
 
-// Not the way of node, which prints the line of the error: that is the whole bundle.
-function fail(error) {
-  console.error(String((error && error.message) || error).slice(0, 2000));
-  process.exit(1);
+function ask(query) {
+  const request = bytes(QUERY_ARGS, bytes(1, new TextEncoder().encode(query)));
+  const reply = call(concat([number(REQUEST, QUERY_STREAMING), request]));
+  return {rows: rows(reply.flatMap((r) => of(r, QUERY_RESULT)).map(fields))};
 }
-process.on('uncaughtException', fail);
-process.on('unhandledRejection', fail);
-main().then(() => process.exit(0), fail);
+
+self.onmessage = async ({data}) => {
+  try {
+    self.postMessage(data.query === undefined ? await start(data) : ask(data.query));
+  } catch (error) {
+    // Not more of it: an error may quote the whole bundle.
+    self.postMessage({error: String((error && error.message) || error).slice(0, 2000)});
+  }
+};

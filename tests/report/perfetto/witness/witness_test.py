@@ -2,24 +2,40 @@
 """Perfetto's own trace processor reads a trace of qsim without a complaint, and adds it up to the JSON.
 
 usage: witness_test.py QSIM UI_FOLDER
-UI_FOLDER has the trace processor of ui.perfetto.dev (tools/perfetto/install.sh). Skipped (77) without it
-or without node.
+UI_FOLDER has the trace processor of ui.perfetto.dev (tools/perfetto/install.sh). It runs in headless Chromium.
+Exit code 77: skipped, because one of them is not there; QSIM_REQUIRE=perfetto makes that a failure.
 """
+import base64
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[2] / "system" / "report"))
+import browser  # noqa: E402
+
+# Starts the worker; answer(message) is its answer to a message.
+PAGE = """<!doctype html><title>trace processor</title><script src="files.js"></script><script>
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const worker = new Worker(URL.createObjectURL(new Blob([files.worker])));
+const answer = (message) => new Promise((done, failed) => {
+  worker.onmessage = ({data}) => done(data);
+  worker.onerror = (event) => failed(new Error(event.message));
+  worker.postMessage(message);
+});
+const started = answer({bundle: files.bundle, wasm: bytes(files.wasm), trace: bytes(files.trace)});
+started.finally(() => { document.documentElement.dataset.ready = 'yes'; });
+</script>"""
 LOADS = ("load activations", "load weights", "load parameters")
 
 
 class Witness:
-    def __init__(self, qsim, ui, folder):
-        self.qsim, self.ui, self.folder = qsim, ui, folder
+    def __init__(self, qsim, ui, folder, chromium):
+        self.qsim, self.ui, self.folder, self.chromium = qsim, ui, folder, chromium
+        self.opened = 0
 
     def run(self, *options):
         """The run's JSON; the trace is in t.perfetto-trace."""
@@ -28,16 +44,32 @@ class Witness:
             check=True, capture_output=True, text=True, cwd=self.folder)
         return json.loads(done.stdout)
 
+    def open_trace(self):
+        """A page whose worker has read the trace."""
+        def base64_of(path):
+            return base64.b64encode(path.read_bytes()).decode()
+
+        files = {"worker": (HERE / "trace_processor.js").read_text(encoding="utf-8"),
+                 "bundle": (self.ui / "engine_bundle.js").read_text(encoding="utf-8"),
+                 "wasm": base64_of(self.ui / "trace_processor.wasm"),
+                 "trace": base64_of(self.folder / "t.perfetto-trace")}
+        (self.folder / "files.js").write_text(f"const files = {json.dumps(files)};", encoding="utf-8")
+        self.opened += 1
+        page = self.folder / f"{self.opened}.html"  # a new one: open() waits for its address
+        page.write_text(PAGE, encoding="utf-8")
+        self.chromium.open(page)
+        started = self.chromium.value("started")
+        assert started == {"ready": True}, started
+
     def query(self, *queries):
         """The rows of each query."""
-        done = subprocess.run(
-            ["node", HERE / "trace_processor.js", self.ui, self.folder / "t.perfetto-trace"],
-            input="\n".join(" ".join(query.split()) for query in queries), capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        answers = [json.loads(line) for line in done.stdout.splitlines()]
-        assert len(answers) == len(queries), done.stdout
-        for query, rows in zip(queries, answers):
-            assert isinstance(rows, list), f"{query}: {rows}"
+        self.open_trace()
+        answers = []
+        for query in queries:
+            answer = self.chromium.value(f"answer({{query: {json.dumps(' '.join(query.split()))}}})")
+            assert "rows" in answer, f"{query}: {answer}"
+            answers.append(answer["rows"])
+        assert self.chromium.errors == [] and self.chromium.requests == []
         return answers
 
     def check(self, *options):
@@ -98,14 +130,14 @@ class Witness:
 
 def main():
     qsim, ui = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
-    missing = [] if shutil.which("node") else ["node (Debian: nodejs)"]
+    missing = [] if browser.executable() else ["Chromium (Debian: chromium-headless-shell)"]
     if not (ui / "installed.sha256").is_file():
         missing.append(f"Perfetto's trace processor (tools/perfetto/install.sh {ui})")
     if missing:
-        print("skipped: no " + ", no ".join(missing))
-        return 77
-    with tempfile.TemporaryDirectory() as folder:
-        witness = Witness(qsim, ui.resolve(), pathlib.Path(folder))
+        print("no " + ", no ".join(missing))
+        return 1 if "perfetto" in os.environ.get("QSIM_REQUIRE", "").split(",") else 77
+    with tempfile.TemporaryDirectory() as folder, browser.Browser() as chromium:
+        witness = Witness(qsim, ui.resolve(), pathlib.Path(folder), chromium)
         for config, dataflow in (("pe16x16", "ws"), ("pe8x8", "os"), ("pe16x32", "is")):
             witness.check("--model", "vgg8", "--config", config, "--dataflow", dataflow)
     return 0
