@@ -10,9 +10,10 @@ namespace qsim::golden {
 void RequantizerPanel::set(std::size_t channel, const Requantizer& requantizer) {
   rounding = requantizer.rounding;
   requantizers[channel] = requantizer;
-  float32_scale[channel] = real_scale(requantizer);
-  exact_scale[channel] = double{float32_scale[channel]} *
-                         (requantizer.rounding == RequantizerRounding::kHalfUp ? 2 : 1);
+  const float scale = real_scale(requantizer);
+  const bool doubled = requantizer.rounding == RequantizerRounding::kHalfUp;
+  float32_scale[channel] = scale;
+  exact_scale[channel] = static_cast<double>(scale) * (doubled ? 2 : 1);
 }
 
 std::string_view vector_path_name(VectorPath path) {
