@@ -2,6 +2,7 @@
 #include "cli/build_info.h"
 #include "cli/commands/commands.h"
 #include "cli/session/inputs/file_hash.h"
+#include "cli/session/inputs/mapping_option.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/profile/profile_run.h"
 #include "cli/session/run/condition_option.h"
@@ -17,8 +18,28 @@ ProfileColumns columns_of(const Options& options) {
   return ProfileColumns::kQsim;
 }
 
+// What ranks the points: what the mapper makes least.
+Measure measure_of(const std::string& objective) {
+  if (objective == "bytes") return Measure::kDramBytes;
+  if (objective == "energy") return Measure::kEnergy;
+  if (objective == "edp") return Measure::kEnergyDelay;
+  return Measure::kCycles;
+}
+
+// What is asked, in words of the profile.
+void describe_search(Profile& profile, const Options& options) {
+  profile.measure = measure_of(options.objective);
+  const CompileOptions asked = search_options(options);
+  profile.search = {options.objective, std::nullopt, options.mapping_search,
+                    options.mapping_budget};
+  if (asked.mapper.objective == Objective::kCycles) profile.search.slack = asked.mapper.slack;
+  if (asked.mapper.energy == nullptr) return;
+  profile.energy_table = asked.mapper.energy->name;
+  profile.energy_unit = asked.mapper.energy->unit;
+}
+
 // With a hash of each file in the profile's provenance.
-std::vector<ArchConfig> load_configs(Context& context, Profile& profile) {
+std::vector<NamedConfig> load_configs(Context& context, Profile& profile) {
   const Options& options = context.options();
   std::vector<ArchConfig> configs;
   for (const std::string& name : options.configs) {
@@ -27,7 +48,7 @@ std::vector<ArchConfig> load_configs(Context& context, Profile& profile) {
     configs.push_back(load_config(context, one));
     profile.configs.emplace_back(name, file_hash(find_config(name)));
   }
-  return configs;
+  return named_configs(configs, options.configs);
 }
 
 std::vector<ModelShapes> load_models(const Options& options, const ArchConfig& config,
@@ -62,13 +83,15 @@ ExitCode profile_command(Context& context) {
   profile.version = build_version();
   profile.commit = build_commit();
   profile.argv = context.argv();
+  describe_search(profile, options);
   const std::vector<FieldValues> fields = field_values(options.set);
   const Conditions conditions = load_conditions(options);
-  const std::vector<ArchConfig> configs = load_configs(context, profile);
-  const std::vector<ModelShapes> models = load_models(options, configs.front(), profile);
+  const std::vector<NamedConfig> configs = load_configs(context, profile);
+  const std::vector<ModelShapes> models = load_models(options, configs.front().arch, profile);
   const std::vector<ProfilePoint> points =
       profile_points(models.size(), configs, fields, asked_dataflows(options));
   profile.points = run_points(context, models, points);
+  complete_points(profile);
   choose_winners(profile);
   context.print_csv(profile_csv(profile, columns_of(options)));
   context.print_json(profile_json(profile));

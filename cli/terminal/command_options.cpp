@@ -105,9 +105,7 @@ void add_run_options(CLI::App& app, Options& options) {
          "that run fused inside another")
       ->type_name("DIR");
   add_energy_option(app, options);
-  app.add_option("--report", options.report,
-                 "also write the result as a page of charts and tables, one HTML file")
-      ->type_name("FILE");
+  add_report_option(app, options);
   add_fail_if_option(app, options);
   app.add_flag("--bounds", options.bounds,
                "also print what no mapping of each layer does better, and how near it is");

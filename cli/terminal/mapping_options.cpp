@@ -18,6 +18,10 @@ bool takes_energy(const Options& options) {
   return options.objective == "energy" || options.objective == "edp";
 }
 
+bool reports_energy(const Options& options) {
+  return options.command == CommandName::kRun || options.command == CommandName::kProfile;
+}
+
 }  // namespace
 
 void add_mapping_options(CLI::App& app, Options& options) {
@@ -30,6 +34,10 @@ void add_mapping_options(CLI::App& app, Options& options) {
                  "one of each layer, or of all")
       ->check(one_of({kAutoDataflow, "ws", "os", "is", "weight_stationary", "output_stationary",
                       "input_stationary"}));
+  add_search_options(app, options);
+}
+
+void add_search_options(CLI::App& app, Options& options) {
   app.add_option("--objective", options.objective,
                  "what a mapping makes least; edp is energy x cycles; energy and edp need --energy")
       ->check(one_of({"cycles", "bytes", "energy", "edp"}))
@@ -55,7 +63,7 @@ void add_write_mapping_option(CLI::App& app, Options& options) {
 }
 
 void add_energy_option(CLI::App& app, Options& options) {
-  const bool reports = options.command == CommandName::kRun;
+  const bool reports = reports_energy(options);
   app.add_option("--energy", options.energy,
                  reports ? "also report energy, by a table of energies: a YAML file, or a shipped "
                            "name; --objective energy and edp take the same table"
@@ -71,9 +79,7 @@ void check_mapping_options(const Options& options) {
     usage_error("--objective " + options.objective +
                 " needs a table of energies; add --energy horowitz-45nm, or one of your own");
   }
-  const bool reports =
-      options.command == CommandName::kRun || options.command == CommandName::kProfile;
-  if (!options.energy.empty() && !reports && !takes_energy(options)) {
+  if (!options.energy.empty() && !reports_energy(options) && !takes_energy(options)) {
     usage_error("--energy serves --objective energy and edp alone here; add one of them");
   }
   if (options.slack && options.objective != "cycles") {

@@ -11,6 +11,8 @@ namespace qsim {
 inline constexpr const char* kAutoDataflow = "auto";
 
 void add_mapping_options(CLI::App& app, Options& options);
+// Those of them that say what the mapper looks for, and how.
+void add_search_options(CLI::App& app, Options& options);
 void add_write_mapping_option(CLI::App& app, Options& options);
 // The table of energies; of `run` it is also what the report takes.
 void add_energy_option(CLI::App& app, Options& options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/terminal/list_option.h"
+#include "cli/terminal/mapping_options.h"
 #include "cli/terminal/number_option.h"
 #include "cli/terminal/one_of.h"
 #include "core/error.h"
@@ -56,22 +57,29 @@ void add_fail_if_option(CLI::App& app, Options& options) {
       ->type_name("CONDITION");
 }
 
+void add_report_option(CLI::App& app, Options& options) {
+  app.add_option("--report", options.report,
+                 "also write the result as a page of charts and tables, one HTML file")
+      ->type_name("FILE");
+}
+
 void add_profile_options(CLI::App& app, Options& options) {
   add_list(app, "--model", options.models,
            "ONNX files, workload YAMLs, layer-trace folders, or shipped names (default: the "
            "config's)")
       ->type_name("FILE|DIR|NAME,...");
   add_count(app, "--batch", kMaxBatch, options.batch, "number of pictures at a time");
-  add_list(app, "--dataflow", options.dataflows, "the dataflows of the layers: all, or some",
-           {"all", "ws", "os", "is", "weight_stationary", "output_stationary", "input_stationary"})
+  add_list(app, "--dataflow", options.dataflows,
+           "the dataflows of the layers: some of them, or all; auto: the best one of each layer",
+           {"all", "ws", "os", "is", "auto", "weight_stationary", "output_stationary",
+            "input_stationary"})
       ->default_str("all");
+  add_search_options(app, options);
   add_repeated(app, "--set", options.set,
                "give a field of the config these values in turn; of several such options, every "
                "combination runs")
       ->type_name("FIELD=N,N,...");
-  app.add_option("--energy", options.energy,
-                 "also report energy, by a table of energies: a YAML file, or a shipped name")
-      ->type_name("FILE|NAME");
+  add_energy_option(app, options);
   add_output_options(app, options);
 }
 

@@ -1,4 +1,4 @@
-// The options of `qsim profile` and `qsim compare`, and --fail-if, which `run` has too.
+// The options of `qsim profile` and `qsim compare`; --fail-if and --report, which `run` has too.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@ namespace qsim {
 // --config of `profile`, which takes several.
 void add_configs_option(CLI::App& app, Options& options);
 void add_fail_if_option(CLI::App& app, Options& options);
+void add_report_option(CLI::App& app, Options& options);
 void add_profile_options(CLI::App& app, Options& options);
 void add_compare_options(CLI::App& app, Options& options);
 

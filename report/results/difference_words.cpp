@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "core/printable.h"
+#include "report/results/energy_text.h"
 #include "report/text_table.h"
 
 namespace qsim {
@@ -12,15 +12,6 @@ namespace {
 
 // Below this part of both, a difference of bytes explains nothing.
 constexpr double kTellingShare = 0.01;
-
-struct UnitText {
-  Measure measure;
-  const char* text;
-};
-constexpr UnitText kMeasureUnits[] = {{Measure::kCycles, "cycles"},
-                                      {Measure::kDramBytes, "bytes of DRAM"},
-                                      {Measure::kEnergy, "of energy"},
-                                      {Measure::kEnergyDelay, "of energy x cycles"}};
 
 std::string limiter_words(const ResultLayer& layer) {
   constexpr std::pair<std::string_view, const char*> kWords[] = {
@@ -105,12 +96,13 @@ std::string reasons(const Difference& difference, Measure measure, const PairNam
   return text;
 }
 
-std::string sentence(const Difference& difference, Measure measure, const PairNames& names) {
+std::string sentence(const Difference& difference, Measure measure, const PairNames& names,
+                     const std::string& unit) {
   const double a = *measured(*difference.first, measure);
   const double b = *measured(*difference.second, measure);
   return echoed(difference.first->name) + ": " + names.first + " takes " +
-         measure_text(a, measure) + ", " + compared_words(a, b, "", names.second) + " (" +
-         measure_text(b, measure) + "): " + reasons(difference, measure, names) + ".";
+         measure_text(a, measure, unit) + ", " + compared_words(a, b, "", names.second, measure) +
+         " (" + measure_text(b, measure, unit) + "): " + reasons(difference, measure, names) + ".";
 }
 
 void add_missing(std::vector<std::string>& words, const NetworkResult& from,
@@ -133,32 +125,24 @@ std::optional<double> measured(const ResultLayer& layer, Measure measure) {
   return measure == Measure::kEnergy ? *layer.energy : *layer.energy * cycles;
 }
 
-std::string measure_unit(Measure measure) {
-  for (const UnitText& unit : kMeasureUnits) {
-    if (unit.measure == measure) return unit.text;
-  }
-  return "";
-}
-
-std::string measure_text(double value, Measure measure) {
+std::string measure_text(double value, Measure measure, const std::string& unit) {
   if (measure == Measure::kCycles) {
     return with_thousands(static_cast<std::uint64_t>(value)) + " cycles";
   }
   if (measure == Measure::kDramBytes) {
     return megabytes(static_cast<std::uint64_t>(value)) + " MB of DRAM";
   }
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%.4g ", value);
-  return buffer + measure_unit(measure);
+  return measure == Measure::kEnergy ? energy_text(value, unit) : energy_delay_text(value, unit);
 }
 
 std::string compared_words(double value, double base, const std::string& what,
-                           const std::string& other) {
-  if (value == base) return "as many" + what + " as " + other;
+                           const std::string& other, Measure measure) {
+  const bool is_counted = measure == Measure::kCycles || measure == Measure::kDramBytes;
+  if (value == base) return (is_counted ? "as many" : "as much") + what + " as " + other;
   const double share = base == 0 ? 1 : value / base - 1;
   const std::string part = percent(std::abs(share));
-  return (part == "0.0%" ? "less than 0.1%" : part) + (share < 0 ? " fewer" : " more") + what +
-         " than " + other;
+  const std::string way = share > 0 ? " more" : is_counted ? " fewer" : " less";
+  return (part == "0.0%" ? "less than 0.1%" : part) + way + what + " than " + other;
 }
 
 std::string limit_text(const ResultLayer& layer) {
@@ -172,7 +156,7 @@ std::vector<std::string> difference_words(const NetworkResult& first, const Netw
   std::vector<std::string> words;
   const std::vector<Difference> found = differences(first, second, measure);
   for (std::size_t i = 0; i < std::min(most, found.size()); ++i) {
-    words.push_back(sentence(found[i], measure, names));
+    words.push_back(sentence(found[i], measure, names, first.energy_unit));
   }
   if (found.size() > most) {
     words.push_back(std::to_string(found.size() - most) + " more layers differ, each by less.");

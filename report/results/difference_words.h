@@ -14,13 +14,13 @@ enum class Measure : std::uint8_t { kCycles, kDramBytes, kEnergy, kEnergyDelay }
 
 // Absent for results without energy, where the measure needs it, and for those that did not run.
 std::optional<double> measured(const ResultLayer& layer, Measure measure);
-std::string measure_unit(Measure measure);                // "cycles", "bytes of DRAM"
-std::string measure_text(double value, Measure measure);  // "67,799,403 cycles"
+// "67,799,403 cycles", "123.4 uJ". `unit` is that of the energies.
+std::string measure_text(double value, Measure measure, const std::string& unit);
 
 // "2.5% fewer cycles than OTHER", "as many cycles as OTHER": `value` against the `base` of `other`.
-// `what` is " cycles", or "" to leave the unit out.
+// `what` is " cycles", or "" to leave the unit out. Energy is less, all else is fewer.
 std::string compared_words(double value, double base, const std::string& what,
-                           const std::string& other);
+                           const std::string& other, Measure measure = Measure::kCycles);
 
 // Names of the two results, as sentences call them.
 struct PairNames {

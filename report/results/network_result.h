@@ -40,13 +40,20 @@ using FieldValue = std::pair<std::string, std::int64_t>;
 
 struct NetworkResult {
   std::string model;
-  std::string config;           // its name, as its file has it
+  std::string config;           // its name, or what tells it from others of that name
   std::vector<FieldValue> set;  // in the order of the options; of a run none
-  std::string dataflow;         // that was asked for: "ws", "os", "is"; of a run "mixed" too
-  std::string error;            // why it cannot run, "" if it can; the rest is then empty
-  std::int64_t pes = 0;         // of the array
+  std::string dataflow;  // that was asked for: "ws", "os", "is", "auto"; of a run "mixed" too
+  std::string error;     // why it cannot run, "" if it can; the rest is then empty
+  std::int64_t pes = 0;  // of the array
   std::vector<ResultLayer> layers;
   ResultLayer total;
+
+  // Of a point of a profile, once all of its points are known (complete_points); no part of what
+  // --resume keeps.
+  std::string energy_unit;              // "" without energy
+  std::optional<double> area_mm2;       // absent: the table of energies has no areas
+  std::optional<double> tops_per_watt;  // absent: no energy, or one in another unit than pJ
+  bool is_on_front = false;             // pareto_front()
 
   bool ran() const { return error.empty(); }
 };

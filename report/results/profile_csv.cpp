@@ -28,6 +28,10 @@ std::string point_cells(const NetworkResult& point, const std::vector<std::strin
   return cells + point.dataflow + ",";
 }
 
+std::string optional_cell(const std::optional<double>& number) {
+  return number ? csv_number(*number) : "";
+}
+
 std::string layer_cells(const ResultLayer& layer) {
   std::string cells = csv_field(layer.name) + "," + csv_field(layer.operation) + "," +
                       layer.dataflow + "," + csv_field(layer.mapping);
@@ -38,13 +42,21 @@ std::string layer_cells(const ResultLayer& layer) {
     cells += "," + std::to_string(count);
   }
   return cells + "," + layer.limited_by + "," + csv_number(layer.limiter_busy) + "," +
-         (layer.energy ? csv_number(*layer.energy) : "") + ",";
+         optional_cell(layer.energy) + "," + optional_cell(measured(layer, Measure::kEnergyDelay));
+}
+
+// Of a point's total; empty for a layer.
+std::string standing_cells(const NetworkResult& point) {
+  return "," + optional_cell(point.tops_per_watt) + "," + optional_cell(point.area_mm2) + "," +
+         std::to_string(point.pes) + "," + (point.is_on_front ? "yes" : "no");
 }
 
 constexpr const char* kLayerTitles =
     "layer,op,dataflow,mapping,macs,cycles,utilization,dram_read_bytes,dram_write_bytes,"
-    "stream_cycles,start_cycles,limited_by,limiter_busy,energy,error";
-constexpr std::size_t kLayerColumns = 15;
+    "stream_cycles,start_cycles,limited_by,limiter_busy,energy,energy_delay,tops_per_watt,area_mm2,"
+    "pes,pareto_front,error";
+constexpr std::size_t kLayerColumns = 20;
+constexpr const char* kNoStanding = ",,,,";
 
 std::string qsim_csv(const Profile& profile) {
   const std::vector<std::string> fields = set_fields(profile);
@@ -57,8 +69,10 @@ std::string qsim_csv(const Profile& profile) {
       csv += begin + std::string(kLayerColumns - 1, ',') + csv_field(point.error) + "\n";
       continue;
     }
-    for (const ResultLayer& layer : point.layers) csv += begin + layer_cells(layer) + "\n";
-    csv += begin + layer_cells(point.total) + "\n";
+    for (const ResultLayer& layer : point.layers) {
+      csv += begin + layer_cells(layer) + kNoStanding + ",\n";
+    }
+    csv += begin + layer_cells(point.total) + standing_cells(point) + ",\n";
   }
   return csv;
 }

@@ -55,6 +55,25 @@ TEST(ProfileOptions, OptionsThatMakeNoSenseAreRefused) {
                "these options make more than 100000 points; give fewer values");
 }
 
+TEST(ProfileOptions, ThoseOfTheSearchAreCheckedAsOfARun) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const std::string begin = "profile --model n.yaml ";
+  expect_error(folder, begin + "--dataflow auto,both", 2,
+               "--dataflow: found 'both'; allowed: all, ws, os, is, auto, weight_stationary");
+  expect_error(folder, begin + "--objective time", 2,
+               "--objective: found 'time'; allowed: cycles, bytes, energy, edp");
+  expect_error(folder, begin + "--objective edp", 2,
+               "--objective edp needs a table of energies; add --energy horowitz-45nm");
+  expect_error(folder, begin + "--objective bytes --slack 1", 2,
+               "--slack belongs to --objective cycles; leave it out");
+  expect_error(folder, begin + "--slack -1", 2, "--slack: found '-1'; allowed: 0 to 100");
+  expect_error(folder, begin + "--mapping-search slow", 2,
+               "--mapping-search: found 'slow'; allowed: fast, full");
+  expect_error(folder, begin + "--mapping-budget 0", 2,
+               "--mapping-budget: found '0'; allowed: 0.001 to 1000000");
+}
+
 TEST(ProfileOptions, AListWithAnEmptyValueIsRefused) {
   const TestFolder folder;
   const std::string expected = "; expected values with one comma between them";

@@ -71,7 +71,7 @@ TEST(Profile, CostsAreThoseOfARunOfEveryShippedConfig) {
               "profile --model vgg8-cifar10 --config pe4x4,pe8x8,pe16x16,pe16x32 --config pe32x32 "
               "--config tpu128x128 --energy eyeriss-65nm");
   EXPECT_EQ(profile["schema"], "qsim.profile/1");
-  ASSERT_EQ(profile["points"].size(), 18u);
+  ASSERT_EQ(profile["points"].size(), 24u);
   expect_costs_of_runs(folder, profile, " --energy eyeriss-65nm");
 }
 
@@ -143,12 +143,72 @@ TEST(Profile, CostsAreThoseOfARunOfScaleSimsFiles) {
                "is\nBandwidth: 8\n[run_presets]\nInterfaceBandwidth: USER\n");
   Json profile =
       json_of(folder, "profile --model net.csv --config mine.cfg --energy eyeriss-65nm --batch 2");
-  ASSERT_EQ(profile["points"].size(), 3u);
+  ASSERT_EQ(profile["points"].size(), 4u);
   for (Json& point : profile["points"]) {
     EXPECT_EQ(point["layers"].size(), 2u);
     point["config"] = "mine.cfg";
   }
   expect_costs_of_runs(folder, profile, " --energy eyeriss-65nm --batch 2");
+}
+
+TEST(Profile, EveryObjectiveAndSearchIsThatOfARun) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  for (const char* options :
+       {" --objective bytes", " --energy eyeriss-65nm --objective energy",
+        " --energy eyeriss-65nm --objective edp", " --slack 30", " --mapping-search full",
+        " --mapping-search full --slack 0 --mapping-budget 1000"}) {
+    SCOPED_TRACE(options);
+    const std::string arguments = std::string("profile --model n.yaml --dataflow auto,ws,os,is");
+    const Json profile = json_of(folder, arguments + options);
+    ASSERT_EQ(profile["points"].size(), 4u);
+    EXPECT_EQ(profile["points"][0]["dataflow"], "auto");
+    expect_costs_of_runs(folder, profile, options);
+  }
+}
+
+TEST(Profile, JsonSaysHowMappingsWereSearched) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const std::string arguments = "profile --model n.yaml --dataflow ws";
+  EXPECT_EQ(json_of(folder, arguments)["search"],
+            Json::parse(R"({"objective": "cycles", "slack": 0.0005, "mapping_search": "fast",
+                            "mapping_budget": null})"));
+  const Json edp = json_of(folder, arguments +
+                                       " --objective edp --energy horowitz-45nm "
+                                       "--mapping-search full --mapping-budget 60");
+  EXPECT_EQ(edp["search"], Json::parse(R"({"objective": "edp", "slack": null,
+                                           "mapping_search": "full", "mapping_budget": 60.0})"));
+  EXPECT_EQ(edp["measure"], "energy_delay");
+  EXPECT_EQ(edp["energy"], Json::parse(R"({"table": "horowitz-45nm", "unit": "pJ"})"));
+}
+
+TEST(Profile, ASearchThatItsBudgetEndsIsTold) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  const Outcome outcome = run_qsim(
+      folder, "profile --model n.yaml --dataflow all --mapping-search full --mapping-budget 0.001");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("qsim: note: --mapping-budget ended "), std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find(" searches: their mappings are the best that was found"),
+            std::string::npos)
+      << outcome.err;
+}
+
+TEST(Profile, ConfigurationsOfOneNameAreToldApartByWhatTheUserWrote) {
+  const TestFolder folder;
+  folder.write("n.yaml", kSmall);
+  folder.write("a/pe.yaml", "array_rows: 8\n");
+  folder.write("b/pe.yaml", "array_rows: 16\n");
+  folder.write("other.yaml", "array_rows: 32\n");
+  const Json profile = json_of(folder,
+                               "profile --model n.yaml --config a/pe.yaml,b/pe.yaml,other.yaml "
+                               "--dataflow ws");
+  EXPECT_EQ(profile["points"][0]["config"], "a/pe.yaml");
+  EXPECT_EQ(profile["points"][1]["config"], "b/pe.yaml");
+  EXPECT_EQ(profile["points"][2]["config"], "other");
+  EXPECT_LT(profile["points"][1]["total"]["cycles"], profile["points"][0]["total"]["cycles"]);
 }
 
 TEST(Profile, EveryCombinationOfTheListsIsAPoint) {
@@ -169,88 +229,6 @@ TEST(Profile, EveryCombinationOfTheListsIsAPoint) {
       expect_same_costs(point,
                         json_of(folder, "run --no-data --model n.yaml --config c.yaml --batch 2"));
     }
-  }
-}
-
-TEST(Profile, AConfigurationThatCannotRunIsARowWithItsReason) {
-  const TestFolder folder;
-  folder.write("n.yaml", kSmall);
-  const Outcome outcome =
-      run_qsim(folder, "profile --model n.yaml --set array_rows=12,16 --dataflow ws --json p.json");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("\ndoes not run\n  n.yaml on pe16x16, array_rows 12, ws: config "
-                             "'pe16x16': array_rows is 12; allowed: a power of two from 4 to 256"),
-            std::string::npos)
-      << outcome.out;
-  const Json profile = Json::parse(read_file(folder / "p.json"));
-  EXPECT_EQ(profile["points"][0]["error"],
-            "config 'pe16x16': array_rows is 12; allowed: a power of two from 4 to 256");
-  EXPECT_TRUE(profile["points"][1]["error"].is_null());
-  EXPECT_EQ(profile["winners"][0]["point"], 1);
-}
-
-TEST(Profile, WhereNothingCanRunTheFirstReasonIsTheError) {
-  const TestFolder folder;
-  folder.write("n.yaml", kSmall);
-  const Outcome outcome = run_qsim(folder, "profile --model n.yaml --set array_rows=12 --quiet");
-  EXPECT_EQ(outcome.exit_code, 4);
-  EXPECT_EQ(outcome.err.rfind("qsim: error: none of 3 points can run; the first: n.yaml on "
-                              "pe16x16, array_rows 12, ws: config 'pe16x16': array_rows is 12",
-                              0),
-            0u)
-      << outcome.err;
-}
-
-TEST(Profile, TheResultDoesNotDependOnTheNumberOfJobs) {
-  const TestFolder folder;
-  folder.write("n.yaml", kSmall);
-  const std::string arguments = "profile --model n.yaml --set bus_bytes=4,8,16,32 --jobs ";
-  Json one = json_of(folder, arguments + "1");
-  Json many = json_of(folder, arguments + "7");
-  one["provenance"].erase("argv");
-  many["provenance"].erase("argv");
-  EXPECT_EQ(one, many);
-}
-
-TEST(Profile, AModelWhoseValuesTheCompilerRefusesIsRefused) {
-  const TestFolder folder;
-  folder.write("n.yaml", std::string(kSmall).replace(std::string(kSmall).find("kernel: 1}"), 10,
-                                                     "kernel: 1, rounding: half_away}"));
-  const Outcome outcome = run_qsim(folder, "profile --model n.yaml --quiet");
-  EXPECT_EQ(outcome.exit_code, 4);
-  EXPECT_NE(outcome.err.find("rounding mode half_away; the accelerator has"), std::string::npos)
-      << outcome.err;
-}
-
-TEST(Profile, CsvGoesToAFileOrToStdout) {
-  const TestFolder folder;
-  folder.write("n.yaml", kSmall);
-  const Outcome table = run_qsim(folder, "profile --model n.yaml --csv p.csv");
-  EXPECT_NE(table.out.find("winner for n.yaml"), std::string::npos) << table.out;
-  const Outcome csv = run_qsim(folder, "profile --model n.yaml --csv -");
-  EXPECT_EQ(csv.exit_code, 0) << csv.err;
-  EXPECT_EQ(csv.out, read_file(folder / "p.csv"));
-  EXPECT_EQ(csv.out.rfind("model,config,asked_dataflow,layer,", 0), 0u) << csv.out;
-  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 1 + 3 * 3);
-}
-
-TEST(Profile, CsvInScaleSimsColumnsAddsUpToTheRun) {
-  const TestFolder folder;
-  folder.write("n.yaml", kSmall);
-  const std::string arguments = "profile --model n.yaml --dataflow is --csv p.csv --csv-columns ";
-  const Json profile = json_of(folder, arguments + "scalesim-access");
-  const std::string text = read_file(folder / "p.csv");
-  EXPECT_EQ(text.rfind("LayerID, SRAM IFMAP Start Cycle, ", 0), 0u) << text;
-  std::uint64_t written = 0;
-  for (const Json& layer : profile["points"][0]["layers"]) {
-    const Json& accesses = layer["accesses"];
-    EXPECT_LT(accesses["dram_ofmap"]["last_cycle"], layer["cycles"]);
-    written += accesses["dram_ofmap"]["elems"].get<std::uint64_t>();
-  }
-  EXPECT_EQ(written, profile["points"][0]["total"]["dram_write_bytes"]);
-  for (const char* columns : {"scalesim-compute", "scalesim-bandwidth"}) {
-    json_of(folder, arguments + columns);
-    EXPECT_EQ(read_file(folder / "p.csv").rfind("LayerID, ", 0), 0u);
   }
 }
 

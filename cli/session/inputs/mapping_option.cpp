@@ -72,11 +72,8 @@ std::vector<LayerMapping> given_mappings(const Options& options, const ArchConfi
 
 }  // namespace
 
-CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph) {
-  const Options& options = context.options();
+CompileOptions search_options(const Options& options) {
   CompileOptions result;
-  result.mixes_dataflows = options.dataflow == kAutoDataflow;
-  result.dataflow = dataflow_of(options);
   result.mapper.objective = objective_of(options.objective);
   result.mapper.slack = options.slack.value_or(result.mapper.slack);
   if (options.mapping_search == "full") result.mapper.search = MappingSearch::kFull;
@@ -84,6 +81,20 @@ CompileOptions compile_options(Context& context, const ArchConfig& arch, const G
   if (std::optional<EnergyTable> table = load_energy_table(options)) {
     result.mapper.energy = std::make_shared<const EnergyTable>(*std::move(table));
   }
+  return result;
+}
+
+void set_dataflow(CompileOptions& options, const std::string& name) {
+  options.mixes_dataflows = name == kAutoDataflow;
+  options.dataflow.reset();
+  if (!options.mixes_dataflows) options.dataflow = dataflow_named(name);
+}
+
+CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph) {
+  const Options& options = context.options();
+  CompileOptions result = search_options(options);
+  result.mixes_dataflows = options.dataflow == kAutoDataflow;
+  result.dataflow = dataflow_of(options);
   result.on_progress = [&context](const MappingProgress& progress) {
     context.progress(progress_text(progress));
   };

@@ -16,6 +16,11 @@ namespace qsim {
 // must outlive the result.
 CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph);
 
+// What the options ask of the search alone: objective, slack, energies, kind and budget.
+CompileOptions search_options(const Options& options);
+// The dataflow of all layers: a name of --dataflow, or auto.
+void set_dataflow(CompileOptions& options, const std::string& name);
+
 // A note where --mapping-budget ended searches of a compilation with these options.
 void note_ended_searches(Context& context, const CompileOptions& compiled);
 

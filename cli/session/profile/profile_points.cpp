@@ -1,6 +1,7 @@
 #include "cli/session/profile/profile_points.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cli/terminal/decimal_number.h"
 #include "core/error.h"
@@ -72,7 +73,7 @@ std::vector<std::string> asked_dataflows(const Options& options) {
   std::vector<std::string> dataflows;
   for (const std::string& word : options.dataflows) {
     const std::vector<std::string> named = word == "all"
-                                               ? std::vector<std::string>{"ws", "os", "is"}
+                                               ? std::vector<std::string>{"ws", "os", "is", "auto"}
                                                : std::vector<std::string>{short_dataflow(word)};
     for (const std::string& name : named) {
       if (std::find(dataflows.begin(), dataflows.end(), name) == dataflows.end()) {
@@ -83,12 +84,33 @@ std::vector<std::string> asked_dataflows(const Options& options) {
   return dataflows;
 }
 
-std::vector<ProfilePoint> profile_points(std::size_t models, const std::vector<ArchConfig>& configs,
+std::vector<NamedConfig> named_configs(const std::vector<ArchConfig>& configs,
+                                       const std::vector<std::string>& given) {
+  const auto named = [&](const std::string& label) {
+    return std::count_if(configs.begin(), configs.end(),
+                         [&](const ArchConfig& config) { return config.name == label; });
+  };
+  std::vector<NamedConfig> result;
+  std::set<std::string> labels;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    result.push_back({named(configs[i].name) == 1 ? configs[i].name : given[i], configs[i]});
+    labels.insert(result.back().label);
+  }
+  if (labels.size() == configs.size()) return result;
+  // What the user wrote for one is the name of another.
+  for (std::size_t i = 0; i < configs.size(); ++i) result[i].label = given[i];
+  return result;
+}
+
+std::vector<ProfilePoint> profile_points(std::size_t models,
+                                         const std::vector<NamedConfig>& configs,
                                          const std::vector<FieldValues>& fields,
                                          const std::vector<std::string>& dataflows) {
   std::vector<ProfilePoint> points;
   for (std::size_t model = 0; model < models; ++model) {
-    for (const ArchConfig& config : configs) points.push_back({model, config, {}, ""});
+    for (const NamedConfig& config : configs) {
+      points.push_back({model, config.label, config.arch, {}, ""});
+    }
   }
   // Each point becomes one for each of `count` values, before the next point.
   const auto multiply = [&points](std::size_t count, auto give) {
@@ -109,6 +131,7 @@ std::vector<ProfilePoint> profile_points(std::size_t models, const std::vector<A
       point.set.emplace_back(field.field->name, field.values[i]);
     });
   }
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].group = i;
   multiply(dataflows.size(),
            [&](ProfilePoint& point, std::size_t i) { point.dataflow = dataflows[i]; });
   return points;

@@ -26,19 +26,33 @@ struct FieldValues {
 // twice, and a field that is set twice.
 std::vector<FieldValues> field_values(const std::vector<std::string>& texts);
 
-// The dataflows in the order of --dataflow, "all" meaning every one: short names.
+// The dataflows in the order of --dataflow, "all" meaning the three and then "auto": short names.
 std::vector<std::string> asked_dataflows(const Options& options);
+
+// What --config names, and what points call it.
+struct NamedConfig {
+  std::string label;
+  ArchConfig arch;
+};
+
+// The configurations, each called by its name; where two have the same name, those two by what the
+// user wrote, `given`, of which no two are equal.
+std::vector<NamedConfig> named_configs(const std::vector<ArchConfig>& configs,
+                                       const std::vector<std::string>& given);
 
 struct ProfilePoint {
   std::size_t model = 0;  // of the models in their order
+  std::string config;     // label
   ArchConfig arch;        // not validated: what it refuses is the point's error
   std::vector<FieldValue> set;
   std::string dataflow;
+  std::size_t group = 0;  // points of one model and `arch`, which differ in the dataflow alone
 };
 
 // Models outermost, then configurations, the values of --set (the last field fastest), dataflows.
 // Throws Error (exit code 2) for more than kMaxProfilePoints.
-std::vector<ProfilePoint> profile_points(std::size_t models, const std::vector<ArchConfig>& configs,
+std::vector<ProfilePoint> profile_points(std::size_t models,
+                                         const std::vector<NamedConfig>& configs,
                                          const std::vector<FieldValues>& fields,
                                          const std::vector<std::string>& dataflows);
 

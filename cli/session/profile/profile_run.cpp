@@ -1,5 +1,6 @@
 #include "cli/session/profile/profile_run.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -10,8 +11,10 @@
 #include <thread>
 
 #include "cli/session/inputs/file_hash.h"
+#include "cli/session/inputs/mapping_option.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/profile/kept_points.h"
+#include "cli/terminal/mapping_options.h"
 #include "core/printable.h"
 #include "files/arch_config_file.h"
 #include "report/text_table.h"
@@ -26,6 +29,14 @@ std::int64_t default_jobs() {
   return std::max<std::int64_t>(1, std::thread::hardware_concurrency());
 }
 
+// "" for none; no two numbers have one text.
+std::string exact_text(std::optional<double> number) {
+  if (!number) return "";
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%a", *number);
+  return buffer;
+}
+
 class ProfileRun {
  public:
   ProfileRun(Context& context, const std::vector<ModelShapes>& models,
@@ -35,19 +46,27 @@ class ProfileRun {
         models_(models),
         points_(points),
         energy_(load_energy_table(options_)),
+        asked_(search_options(options_)),
+        has_auto_(std::any_of(points.begin(), points.end(),
+                              [](const auto& point) { return point.dataflow == kAutoDataflow; })),
         results_(points.size()) {
     if (options_.resume.empty()) return;
     kept_.emplace(options_.resume);
     context_.count_as_kept(options_.resume);
-    common_parts_ = {file_hash("/proc/self/exe"), std::to_string(options_.batch.value_or(0)),
-                     energy_ ? file_hash(find_energy_table(options_.energy)) : ""};
+    common_parts_ = {file_hash("/proc/self/exe"),
+                     std::to_string(options_.batch.value_or(0)),
+                     energy_ ? file_hash(find_energy_table(options_.energy)) : "",
+                     options_.objective,
+                     exact_text(options_.slack),
+                     options_.mapping_search,
+                     exact_text(options_.mapping_budget)};
   }
 
   std::vector<NetworkResult> run() {
     take_kept();
     const auto jobs = static_cast<std::size_t>(options_.jobs.value_or(default_jobs()));
     std::vector<std::thread> threads;
-    at_once_ = static_cast<std::int64_t>(std::min(jobs, std::max<std::size_t>(1, open_.size())));
+    at_once_ = static_cast<std::int64_t>(std::min(jobs, std::max<std::size_t>(1, work_.size())));
     try {
       for (std::int64_t i = 0; i < at_once_; ++i) threads.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
@@ -56,6 +75,7 @@ class ProfileRun {
     watch();
     for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
+    note_ended_searches();
     return std::move(results_);
   }
 
@@ -69,13 +89,26 @@ class ProfileRun {
         results_[i] = std::move(*kept);
         name(results_[i], points_[i]);
       } else {
-        open_.push_back(i);
+        add_work(i);
+        ++open_;
       }
     }
-    taken_ = points_.size() - open_.size();
+    taken_ = points_.size() - open_;
     if (taken_ > 0) {
       context_.note(options_.resume + " has " + with_thousands(std::int64_t(taken_)) + " of " +
                     with_thousands(std::int64_t(points_.size())) + " points");
+    }
+  }
+
+  // A piece of work is one point. With a point of dataflow auto, which needs the searches of all
+  // others, it is a group: its points share their searches.
+  void add_work(std::size_t point) {
+    const bool joins =
+        has_auto_ && !work_.empty() && points_[work_.back().front()].group == points_[point].group;
+    if (joins) {
+      work_.back().push_back(point);
+    } else {
+      work_.push_back({point});
     }
   }
 
@@ -90,23 +123,20 @@ class ProfileRun {
 
   void name(NetworkResult& result, const ProfilePoint& point) const {
     result.model = models_[point.model].name;
-    result.config = point.arch.name;
+    result.config = point.config;
     result.set = point.set;
     result.dataflow = point.dataflow;
   }
 
-  // One thread's work: the next point until there is none.
+  // One thread's work: the next piece until there is none.
   void work() {
     try {
-      for (std::size_t i = next_++; i < open_.size() && !stops_; i = next_++) {
-        const ProfilePoint& point = points_[open_[i]];
-        NetworkResult result = result_of(point);
+      for (std::size_t i = next_++; i < work_.size() && !stops_; i = next_++) {
+        CompileOptions asked = asked_;
+        asked.known = std::make_shared<KnownMappings>();
+        for (std::size_t j = 0; j < work_[i].size() && !stops_; ++j) run_point(work_[i][j], asked);
         const std::lock_guard lock(mutex_);
-        const std::string key = key_of(point);
-        if (result.ran() && !key.empty()) kept_->keep(key, result);
-        results_[open_[i]] = std::move(result);
-        ++done_;
-        changed_.notify_one();
+        count_searches(*asked.known);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -118,13 +148,23 @@ class ProfileRun {
     changed_.notify_one();
   }
 
-  NetworkResult result_of(const ProfilePoint& point) const {
+  void run_point(std::size_t index, CompileOptions& asked) {
+    const ProfilePoint& point = points_[index];
+    NetworkResult result = result_of(point, asked);
+    const std::lock_guard lock(mutex_);
+    const std::string key = key_of(point);
+    if (result.ran() && !key.empty()) kept_->keep(key, result);
+    results_[index] = std::move(result);
+    ++done_;
+    changed_.notify_one();
+  }
+
+  NetworkResult result_of(const ProfilePoint& point, CompileOptions& asked) const {
     NetworkResult result;
     name(result, point);
     try {
       validate(point.arch);
-      CompileOptions asked;
-      asked.dataflow = dataflow_named(point.dataflow);
+      set_dataflow(asked, point.dataflow);
       const NetworkTime time = time_network(models_[point.model], point.arch, asked,
                                             energy_ ? &*energy_ : nullptr, at_once_);
       fill_result(result, time.report, time.accesses);
@@ -132,6 +172,18 @@ class ProfileRun {
       result.error = error.what();
     }
     return result;
+  }
+
+  void count_searches(const KnownMappings& known) {
+    searches_ += known.size();
+    for (const auto& [key, mapped] : known) ended_searches_ += mapped.is_complete ? 0 : 1;
+  }
+
+  void note_ended_searches() {
+    if (ended_searches_ == 0) return;
+    context_.note("--mapping-budget ended " + std::to_string(ended_searches_) + " of " +
+                  std::to_string(searches_) +
+                  " searches: their mappings are the best that was found");
   }
 
   // Until every thread has ended: a line of progress for each point.
@@ -150,7 +202,7 @@ class ProfileRun {
   std::string progress_line(Clock::time_point start) const {
     std::string line = with_thousands(std::int64_t(taken_ + done_)) + " of " +
                        with_thousands(std::int64_t(points_.size())) + " points";
-    const std::size_t left = open_.size() - done_;
+    const std::size_t left = open_ - done_;
     if (done_ == 0 || left == 0) return line;
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     char buffer[64];
@@ -164,9 +216,12 @@ class ProfileRun {
   const std::vector<ModelShapes>& models_;
   const std::vector<ProfilePoint>& points_;
   std::optional<EnergyTable> energy_;
+  CompileOptions asked_;  // but for the dataflow
+  bool has_auto_ = false;
   std::optional<KeptPoints> kept_;
-  std::vector<std::string> common_parts_;  // of every key
-  std::vector<std::size_t> open_;          // points that are not kept
+  std::vector<std::string> common_parts_;       // of every key
+  std::vector<std::vector<std::size_t>> work_;  // the points that are not kept
+  std::size_t open_ = 0;                        // how many these are
   std::size_t taken_ = 0;
   std::int64_t at_once_ = 1;
   std::atomic<std::size_t> next_ = 0;
@@ -176,7 +231,9 @@ class ProfileRun {
   std::condition_variable changed_;
   std::vector<NetworkResult> results_;
   std::size_t done_ = 0;
-  std::size_t ended_ = 0;
+  std::size_t ended_ = 0;  // threads
+  std::size_t searches_ = 0;
+  std::size_t ended_searches_ = 0;  // by --mapping-budget
   std::exception_ptr failure_;
 };
 

@@ -53,6 +53,7 @@ NetworkResult point(const std::string& dataflow, std::uint64_t conv, std::uint64
 Profile profile_of(std::vector<NetworkResult> points) {
   Profile profile;
   profile.points = std::move(points);
+  complete_points(profile);
   choose_winners(profile);
   return profile;
 }
@@ -130,9 +131,11 @@ TEST(Profile, EachModelHasItsWinnerUnlessItRanNowhere) {
 TEST(Profile, TheTableHasARowForEachPointAndSaysWhyOneDoesNotRun) {
   const std::string text = profile_text(profile_of({point("ws", 100, 1000), refused()}));
   for (const char* part :
-       {"config  array_rows  dataflow", "pe4x4            -  ws         1,100          best  25.0%",
+       {"config  array_rows  dataflow",
+        "pe4x4            -  ws         16   1,100          best  25.0%",
         "does not run\n  net on pe4x4, array_rows 3, os: config 'pe4x4': array_rows is 3; allowed",
-        "\nwinner for net: pe4x4, ws\n  It is the only one that ran: 1,100 cycles.\n"}) {
+        "\nwinner for net (fewest cycles): pe4x4, ws\n  It is the only one that ran: 1,100 "
+        "cycles.\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
@@ -195,18 +198,19 @@ TEST(Profile, AFileThatIsNoResultIsRefusedWithThePlace) {
 TEST(Profile, CsvHasALineForEachLayerAndTotalAndRefusal) {
   const std::string csv =
       profile_csv(profile_of({point("ws", 100, 1000), refused()}), ProfileColumns::kQsim);
-  EXPECT_EQ(csv,
-            "model,config,array_rows,asked_dataflow,layer,op,dataflow,mapping,macs,cycles,"
-            "utilization,dram_read_bytes,dram_write_bytes,stream_cycles,start_cycles,limited_by,"
-            "limiter_busy,energy,error\n"
-            "net,pe4x4,,ws,conv,conv2d,weight_stationary,1 tile,400,100,0.250000,500000,100,50,10,"
-            "array,0.750000,,\n"
-            "net,pe4x4,,ws,fc,conv2d,weight_stationary,1 tile,4000,1000,0.250000,500000,100,500,"
-            "100,weights,0.750000,,\n"
-            "net,pe4x4,,ws,total,conv2d,weight_stationary,1 tile,4400,1100,0.250000,1000000,100,"
-            "550,110,array,0.750000,,\n"
-            "net,pe4x4,3,os,,,,,,,,,,,,,,,config 'pe4x4': array_rows is 3; allowed: a power of "
-            "two from 4 to 256\n");
+  EXPECT_EQ(
+      csv,
+      "model,config,array_rows,asked_dataflow,layer,op,dataflow,mapping,macs,cycles,"
+      "utilization,dram_read_bytes,dram_write_bytes,stream_cycles,start_cycles,limited_by,"
+      "limiter_busy,energy,energy_delay,tops_per_watt,area_mm2,pes,pareto_front,error\n"
+      "net,pe4x4,,ws,conv,conv2d,weight_stationary,1 tile,400,100,0.250000,500000,100,50,10,"
+      "array,0.750000,,,,,,,\n"
+      "net,pe4x4,,ws,fc,conv2d,weight_stationary,1 tile,4000,1000,0.250000,500000,100,500,"
+      "100,weights,0.750000,,,,,,,\n"
+      "net,pe4x4,,ws,total,conv2d,weight_stationary,1 tile,4400,1100,0.250000,1000000,100,"
+      "550,110,array,0.750000,,,,,16,yes,\n"
+      "net,pe4x4,3,os,,,,,,,,,,,,,,,,,,,,config 'pe4x4': array_rows is 3; allowed: a power of "
+      "two from 4 to 256\n");
 }
 
 TEST(Profile, CsvInScaleSimsColumnsIsOfOneRun) {

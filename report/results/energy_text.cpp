@@ -1,0 +1,51 @@
+#include "report/results/energy_text.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "core/energy_table.h"
+#include "core/printable.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+constexpr double kEnergyScale = 1e6;    // pJ in a uJ
+constexpr double kProductScale = 1e12;  // and cycles in a Mcycle
+
+}  // namespace
+
+std::string four_digits(double number) {
+  constexpr double kMostDecimals = 999.95;  // from here on four digits have no decimal
+  if (number >= kMostDecimals) {
+    return with_thousands(static_cast<std::uint64_t>(std::llround(number)));
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.4g", number);
+  return buffer;
+}
+
+std::string energy_heading(const std::string& unit) {
+  return unit == kPicojoules ? "energy uJ" : "energy / 10^6";
+}
+
+std::string energy_number(double energy) { return four_digits(energy / kEnergyScale); }
+
+std::string energy_delay_heading(const std::string& unit) {
+  return unit == kPicojoules ? "EDP uJ x Mcycle" : "EDP / 10^12";
+}
+
+std::string energy_delay_number(double product) { return four_digits(product / kProductScale); }
+
+std::string energy_text(double energy, const std::string& unit) {
+  const std::string number = energy_number(energy);
+  return unit == kPicojoules ? number + " uJ" : number + " x 10^6 (" + echoed(unit) + ")";
+}
+
+std::string energy_delay_text(double product, const std::string& unit) {
+  const std::string number = energy_delay_number(product);
+  return unit == kPicojoules ? number + " uJ x Mcycle"
+                             : number + " x 10^12 (" + echoed(unit) + " x cycles)";
+}
+
+}  // namespace qsim

@@ -1,0 +1,191 @@
+// profile_text(): the profile as people read it.
+#include <algorithm>
+#include <functional>
+
+#include "core/printable.h"
+#include "report/results/energy_text.h"
+#include "report/results/profile.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::size_t kMostOfFront = 6;  // points by name
+
+struct Column {
+  TableColumn heading;
+  // Of a point that ran; the columns that say which point it is, of any.
+  std::function<std::string(const NetworkResult& point)> cell;
+};
+
+std::vector<std::string> set_fields(const Profile& profile) {
+  std::vector<std::string> fields;
+  for (const NetworkResult& point : profile.points) {
+    for (const auto& [field, value] : point.set) {
+      if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
+    }
+  }
+  return fields;
+}
+
+std::string set_value(const NetworkResult& point, const std::string& field) {
+  for (const auto& [name, value] : point.set) {
+    if (name == field) return std::to_string(value);
+  }
+  return "-";
+}
+
+template <typename Text>
+std::string text_if(const std::optional<double>& number, Text text) {
+  return number ? text(*number) : "-";
+}
+
+// How much more of the measure the point has than the winner of its model. A difference is never
+// shown as none.
+std::string against_best(const Profile& profile, const NetworkResult& point) {
+  for (const Winner& winner : profile.winners) {
+    if (winner.model != point.model) continue;
+    const NetworkResult& best = profile.points[winner.point];
+    const auto index = static_cast<std::size_t>(&point - profile.points.data());
+    const bool is_equal = std::binary_search(winner.equal.begin(), winner.equal.end(), index);
+    if (index == winner.point || is_equal) return "best";
+    const double base = *measured(best.total, profile.measure);
+    const double value = *measured(point.total, profile.measure);
+    if (value == base) return "equal";
+    if (base == 0) return "-";
+    const std::string more = percent(value / base - 1);
+    return more == "0.0%" ? "+<0.1%" : "+" + more;
+  }
+  return "-";
+}
+
+using Cell = std::function<std::string(const NetworkResult& point)>;
+
+void add(std::vector<Column>& columns, const std::string& title, Cell cell) {
+  columns.push_back({{title, true, false}, std::move(cell)});
+}
+
+// What tells a point from the others.
+std::vector<Column> name_columns(const Profile& profile) {
+  std::vector<Column> columns;
+  const auto add_text = [&columns](const char* title, bool shrinkable, Cell cell) {
+    columns.push_back({{title, false, shrinkable}, std::move(cell)});
+  };
+  if (models_of(profile).size() > 1) {
+    add_text("model", true, [](const NetworkResult& point) { return point.model; });
+  }
+  add_text("config", true, [](const NetworkResult& point) { return point.config; });
+  for (const std::string& field : set_fields(profile)) {
+    add(columns, field, [field](const NetworkResult& point) { return set_value(point, field); });
+  }
+  add_text("dataflow", false, [](const NetworkResult& point) { return point.dataflow; });
+  return columns;
+}
+
+void add_energy_columns(std::vector<Column>& columns, const Profile& profile) {
+  if (profile.energy_table.empty()) return;
+  add(columns, energy_heading(profile.energy_unit),
+      [](const NetworkResult& point) { return text_if(point.total.energy, energy_number); });
+  add(columns, energy_delay_heading(profile.energy_unit), [](const NetworkResult& point) {
+    return text_if(measured(point.total, Measure::kEnergyDelay), energy_delay_number);
+  });
+  add(columns, "TOPS/W",
+      [](const NetworkResult& point) { return text_if(point.tops_per_watt, four_digits); });
+  add(columns, "mm2",
+      [](const NetworkResult& point) { return text_if(point.area_mm2, four_digits); });
+}
+
+std::string limit_cell(const NetworkResult& point) {
+  std::string limit = point.total.limited_by;
+  std::replace(limit.begin(), limit.end(), '_', ' ');
+  return limit + " " + percent(point.total.limiter_busy);
+}
+
+std::vector<Column> cost_columns(const Profile& profile) {
+  std::vector<Column> columns;
+  add(columns, "PEs", [](const NetworkResult& point) { return with_thousands(point.pes); });
+  add(columns, "cycles",
+      [](const NetworkResult& point) { return with_thousands(point.total.cycles); });
+  add(columns, "against best",
+      [&profile](const NetworkResult& point) { return against_best(profile, point); });
+  add(columns, "util", [](const NetworkResult& point) { return percent(point.total.utilization); });
+  add(columns, "read MB",
+      [](const NetworkResult& point) { return megabytes(point.total.dram_read_bytes); });
+  add(columns, "write MB",
+      [](const NetworkResult& point) { return megabytes(point.total.dram_write_bytes); });
+  add_energy_columns(columns, profile);
+  columns.push_back({{"limited by", false, false}, limit_cell});
+  return columns;
+}
+
+std::string table_text(const Profile& profile) {
+  const std::vector<Column> names = name_columns(profile);
+  const std::vector<Column> costs = cost_columns(profile);
+  TextTable table;
+  for (const Column& column : names) table.columns.push_back(column.heading);
+  for (const Column& column : costs) table.columns.push_back(column.heading);
+  for (const NetworkResult& point : profile.points) {
+    std::vector<std::string> cells;
+    for (const Column& column : names) cells.push_back(column.cell(point));
+    if (point.ran()) {
+      for (const Column& column : costs) cells.push_back(column.cell(point));
+    } else {
+      cells.insert(cells.end(), costs.size() - 1, "-");
+      cells.push_back("does not run");
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return layout(table);
+}
+
+std::string winner_text(const Winner& winner, const Profile& profile) {
+  constexpr const char* kLeast[] = {"fewest cycles", "fewest bytes of DRAM", "least energy",
+                                    "least energy x cycles"};
+  std::string text = "\nwinner for " + echoed(winner.model) + " (" +
+                     kLeast[static_cast<std::size_t>(profile.measure)] +
+                     "): " + echoed(point_label(profile.points[winner.point])) + "\n";
+  for (const std::string& reason : winner.reasons) text += "  " + message_line(reason) + "\n";
+  return text;
+}
+
+// The points of a model that no other beats in all three costs at once; none for a single point.
+std::string front_text(const std::string& model, const Profile& profile) {
+  std::vector<const NetworkResult*> front;
+  std::size_t count = 0;
+  for (const NetworkResult& point : profile.points) {
+    if (point.model != model || !point.ran()) continue;
+    ++count;
+    if (point.is_on_front) front.push_back(&point);
+  }
+  if (count < 2) return "";
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kMostOfFront, front.size()); ++i) {
+    names += (i > 0 ? "; " : "") + point_label(*front[i]);
+  }
+  if (front.size() > kMostOfFront) {
+    names += "; and " + std::to_string(front.size() - kMostOfFront) + " more";
+  }
+  return "  " +
+         message_line("Pareto front in " + front_words(profile) + ", " +
+                      with_thousands(std::uint64_t{front.size()}) + " of " +
+                      with_thousands(std::uint64_t{count}) + " points: " + names + ".") +
+         "\n";
+}
+
+}  // namespace
+
+std::string profile_text(const Profile& profile) {
+  std::string text = table_text(profile);
+  for (const Winner& winner : profile.winners) {
+    text += winner_text(winner, profile) + front_text(winner.model, profile);
+  }
+  std::string refused;
+  for (const NetworkResult& point : profile.points) {
+    if (point.ran()) continue;
+    refused += "  " + message_line(full_label(point) + ": " + point.error) + "\n";
+  }
+  if (!refused.empty()) text += "\ndoes not run\n" + refused;
+  return text;
+}
+
+}  // namespace qsim
