@@ -129,7 +129,7 @@ build() {
 }
 
 install_ort() {
-  say "ONNX Runtime, a witness for tests and benchmarks (24 MB from PyPI the first time)"
+  say "ONNX Runtime, a witness for tests and benchmarks (42 MB from PyPI the first time)"
   tools/ort/install.sh "build/$preset/ort" >&2 || {
     [[ ",${QSIM_REQUIRE:-}," != *,onnxruntime,* ]] || exit 1
     echo "  not installed: what needs it is skipped" >&2

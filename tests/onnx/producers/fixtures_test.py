@@ -1,0 +1,106 @@
+"""The fixtures: made anew by ONNX Runtime's quantize_static, they contain what contents.json says, and
+tools/ort/quantized_graph.py gives ONNX Runtime's outputs; what it runs as float is what ONNX Runtime runs as float.
+
+usage: fixtures_test.py ORT_DIR FOLDER [TEST...]; FOLDER keeps the fixtures
+"""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+import onnx
+
+import contents
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[2] / "tools/ort"))
+import optimized  # noqa: E402
+import quantized_graph  # noqa: E402
+
+ORT_DIR, FOLDER = map(pathlib.Path, sys.argv[1:3])
+FMA = " fma " in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf8")
+
+
+def make():
+    environment = {**os.environ, "PYTHONPATH": str(ORT_DIR / "producers")}
+    done = subprocess.run([ORT_DIR / "bin/python", "-B", HERE / "quantize_ort.py", HERE / "torch", FOLDER],
+                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf8", check=False)
+    refused = [line for line in done.stdout.splitlines() if "refuses it" in line]
+    if done.returncode != 0 or refused:
+        sys.exit("\n".join(["quantize_ort.py failed", *refused, done.stdout[-2000:]]))
+
+
+def quantized():
+    """(network, form, file) of each quantized fixture."""
+    names = [(*file.name.split(".")[:2], file) for file in sorted(FOLDER.glob("*.onnx"))]
+    return [name for name in names if name[1] != "float"]
+
+
+def run_as_float(file):
+    """Names of the convolutions and fully connected layers that ONNX Runtime has not fused."""
+    return {f"{node.op_type} '{node.name}'" for node in optimized.optimized(file, "all").node
+            if node.op_type in ("Conv", "Gemm", "MatMul")}
+
+
+class Fixtures(unittest.TestCase):
+    def test_eight_networks_in_twelve_forms_and_more(self):
+        networks = {network for network, _, _ in quantized()}
+        self.assertEqual(len(networks), 8)
+        for network in networks:
+            forms = {form for each, form, _ in quantized() if each == network}
+            self.assertGreaterEqual(len(forms), 12)
+        self.assertEqual(sum(form.startswith("fx_") for _, form, _ in quantized()), 12)
+
+    def test_they_contain_what_the_list_says(self):
+        self.maxDiff = None
+        expected = json.loads(contents.FILE.read_text(encoding="utf8"))
+        self.assertEqual(json.loads(contents.lines_of(contents.described(FOLDER))), expected)
+
+    def test_no_scale_is_a_power_of_two_but_that_of_sigmoid_and_softmax(self):
+        count = 0
+        for _, _, file in quantized():
+            model = onnx.load(file)
+            scales = contents.scales(model)
+            operators = contents.operators_of(model)
+            fixed = sum(operators.get(f"com.microsoft.QLinear{name}", 0) for name in ("Sigmoid", "Softmax"))
+            powers = [scale for scale in scales if math.frexp(scale)[0] == 0.5]
+            self.assertEqual(powers, [1 / 256] * fixed, file.name)
+            count += len(scales)
+        self.assertGreater(count, 2000)
+
+    def test_the_rules_give_onnx_runtimes_outputs(self):
+        total = wrong = 0
+        for network, _, file in quantized():
+            model = onnx.load(file)
+            inputs = {model.graph.input[0].name: np.load(FOLDER / f"{network}.input.npy")}
+            found, as_float = quantized_graph.run(model, inputs, FMA)
+            expected = np.load(file.with_suffix(".output.npy"))
+            self.assertGreater(np.unique(expected).size, 5, file.name)
+            differ = int(np.count_nonzero(found != expected))
+            total, wrong = total + expected.size, wrong + differ
+            print(f"{file.name:42} {expected.size} values, {differ} differ; as float: {', '.join(as_float) or 'nothing'}")
+            if not as_float:
+                self.assertEqual(differ, 0, file.name)
+        print(f"{total} values, {wrong} differ")
+        # Sums of float32 in an order that is not known: nearly a tie at most.
+        self.assertLessEqual(wrong, total // 200)
+
+    def test_the_same_nodes_run_as_float(self):
+        found = 0
+        for network, _, file in quantized():
+            model = onnx.load(file)
+            inputs = {model.graph.input[0].name: np.load(FOLDER / f"{network}.input.npy")[:1]}
+            _, as_float = quantized_graph.run(model, inputs, FMA)
+            as_float = {name for name in as_float if name.split()[0] in ("Conv", "Gemm", "MatMul")}
+            self.assertEqual(as_float, run_as_float(file), file.name)
+            found += len(as_float)
+        self.assertGreater(found, 10)
+
+
+if __name__ == "__main__":
+    make()
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
