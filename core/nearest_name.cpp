@@ -1,8 +1,9 @@
 #include "core/nearest_name.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
+
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -39,6 +40,25 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
     }
   }
   return best;
+}
+
+std::string nearest_names(std::string_view word, std::span<const std::string_view> names) {
+  constexpr std::size_t kShown = 8;
+  constexpr std::size_t kCompared = 1000;  // of more the rest is counted
+  std::vector<std::pair<std::size_t, std::string_view>> sorted;
+  for (const std::string_view name : names.first(std::min(names.size(), kCompared))) {
+    sorted.emplace_back(edit_distance(word, name), name);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const std::size_t shown = std::min(sorted.size(), kShown);
+  std::string list;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const bool is_last = i > 0 && i + 1 == names.size();
+    list += (i == 0 ? "" : is_last ? " and " : ", ") + ("'" + echoed(sorted[i].second) + "'");
+  }
+  if (names.size() > shown) list += " and " + std::to_string(names.size() - shown) + " more";
+  return names.empty() ? "nothing" : list;
 }
 
 }  // namespace qsim

@@ -34,6 +34,15 @@ void add_output_options(CLI::App& app, Options& options) {
             "points at a time (default: the number of processors)");
 }
 
+void require_two_files(const std::vector<std::string>& files) {
+  if (files.size() == 2) return;
+  std::string list;
+  for (const std::string& file : files) list += (list.empty() ? ": " : ", ") + file;
+  throw Error(ExitCode::kUsage,
+              "qsim compare takes two files that --json of run or profile wrote; found " +
+                  std::to_string(files.size()) + list);
+}
+
 // Of two equal points none could be told from the other.
 void require_each_once(const std::string& option, const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -86,8 +95,7 @@ void add_profile_options(CLI::App& app, Options& options) {
 void add_compare_options(CLI::App& app, Options& options) {
   app.add_option("results", options.results, "two files that --json of run or profile wrote")
       ->type_name("FILE FILE")
-      ->expected(2)
-      ->required();
+      ->expected(0, -1);  // check_profile_options() counts them
 }
 
 void check_profile_options(const Options& options, const CLI::App& app) {
@@ -96,6 +104,7 @@ void check_profile_options(const Options& options, const CLI::App& app) {
                 "--fail-if needs times, which --engine interpreter does not have; take another "
                 "engine");
   }
+  if (options.command == CommandName::kCompare) return require_two_files(options.results);
   if (options.command != CommandName::kProfile) return;
   require_each_once("--model", options.models);
   require_each_once("--config", options.configs);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "core/nearest_name.h"
 #include "core/printable.h"
 #include "report/conditions/condition_parser.h"
 
@@ -111,7 +112,10 @@ class Evaluation {
     for (const ResultLayer& layer : result.layers) {
       if (layer.name == name) return layer;
     }
-    fail(echoed(whose) + " has no layer '" + echoed(name) + "'");
+    std::vector<std::string_view> names;
+    for (const ResultLayer& layer : result.layers) names.push_back(layer.name);
+    fail(echoed(whose) + " has no layer '" + echoed(name) + "'; it has " +
+         nearest_names(name, names));
   }
 
   const NetworkResult& result_of(const std::string& name) const {
@@ -123,7 +127,8 @@ class Evaluation {
         file->results.begin(), file->results.end(),
         [&](const NetworkResult& other) { return other.ran() && same_point(other, result_); });
     if (point == file->results.end()) {
-      fail(echoed(name) + " has no result of " + echoed(full_label(result_)));
+      fail(echoed(name) + " has no result of " + echoed(full_label(result_)) + "; it has " +
+           nearest_results(full_label(result_), file->results));
     }
     return *point;
   }
@@ -148,6 +153,17 @@ std::vector<std::string> Condition::files() const {
   };
   visit(*root_);
   return names;
+}
+
+bool Condition::uses_energy() const {
+  const std::function<bool(const ConditionNode&)> visit = [&](const ConditionNode& node) {
+    if (node.kind == ConditionKind::kValue && node.file.empty()) {
+      return node.field.starts_with("energy");
+    }
+    return std::any_of(node.parts.begin(), node.parts.end(),
+                       [&](const auto& part) { return visit(*part); });
+  };
+  return visit(*root_);
 }
 
 std::string Condition::violation(const NetworkResult& result,

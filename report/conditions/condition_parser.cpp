@@ -211,6 +211,7 @@ class Parser {
   }
 
   Node of_file(std::size_t begin, const std::string& file) {
+    if (scanner_.next() == '.') scanner_.fail("a field of a file comes after a colon: FILE:cycles");
     Node made = scanner_.take(":") ? value(begin, layer_before_point())
                                    : node(ConditionKind::kValue, begin);
     made->file = file;
@@ -241,7 +242,9 @@ class Parser {
     const std::vector<std::string_view> names(fields.begin(), fields.end());
     const std::string near(nearest_name(word, names));
     if (!near.empty()) scanner_.fail(at, "did you mean '" + near + "'? Fields: " + list);
-    scanner_.fail(at, "expected a number, a field, LAYER.FIELD or FILE.json; fields: " + list);
+    scanner_.fail(
+        at, "expected a number, a field, LAYER.FIELD, \"ODD NAME\".FIELD or FILE.json; fields: " +
+                list);
   }
 
   ConditionScanner scanner_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/nearest_name.h"
+
 namespace qsim {
 namespace {
 
@@ -44,6 +46,13 @@ std::string point_label(const NetworkResult& result) {
 
 std::string full_label(const NetworkResult& result) {
   return result.model + " on " + point_label(result);
+}
+
+std::string nearest_results(const std::string& label, const std::vector<NetworkResult>& results) {
+  std::vector<std::string> labels;
+  for (const NetworkResult& result : results) labels.push_back(full_label(result));
+  const std::vector<std::string_view> names(labels.begin(), labels.end());
+  return nearest_names(label, names);
 }
 
 bool same_point(const NetworkResult& a, const NetworkResult& b) {

@@ -62,6 +62,9 @@ struct NetworkResult {
 std::string point_label(const NetworkResult& result);
 // "vgg16 on pe16x16, array_rows 32, os"
 std::string full_label(const NetworkResult& result);
+// "'vgg16 on pe16x16, os' and 'vgg16 on pe16x16, ws'": the labels of `results` for a message, those
+// that are most like `label` first (nearest_names).
+std::string nearest_results(const std::string& label, const std::vector<NetworkResult>& results);
 // Whether both are of the same model, configuration, set fields and dataflow.
 bool same_point(const NetworkResult& a, const NetworkResult& b);
 

@@ -139,13 +139,20 @@ void add_words(SheetTable& table, const Pair& pair, const PairNames& names, bool
   }
 }
 
+// "base.json has 'vgg16 on pe16x16, ws'", those most like the other's first result first.
+std::string contents_of(const ResultsFile& file, const ResultsFile& other) {
+  const std::string label = other.results.empty() ? "" : full_label(other.results.front());
+  return file.name + " has " + nearest_results(label, file.results);
+}
+
 }  // namespace
 
 Sheet comparison_sheet(const ResultsFile& first, const ResultsFile& second) {
   const std::vector<Pair> pairs = pairs_of(first, second);
   if (pairs.empty()) {
     throw_bad_input(first.name + " and " + second.name +
-                    " have no result of one model, configuration and dataflow in common");
+                    " have no result of one model, configuration and dataflow in common; " +
+                    contents_of(first, second) + "; " + contents_of(second, first));
   }
   const bool is_only = pairs.size() == 1;
   const PairNames names{echoed(first.name), echoed(second.name)};

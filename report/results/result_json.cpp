@@ -1,5 +1,7 @@
 #include "report/results/result_json.h"
 
+#include <map>
+
 #include <nlohmann/json.hpp>
 
 #include "core/printable.h"
@@ -185,6 +187,20 @@ NetworkResult run_result(const Reader& json) {
   return result;
 }
 
+// Points are found by their labels.
+void require_labels_once(const ResultsFile& file) {
+  std::map<std::string, std::size_t> points;
+  for (std::size_t i = 0; i < file.results.size(); ++i) {
+    const std::string label = full_label(file.results[i]);
+    const auto [first, is_new] = points.emplace(label, i);
+    if (is_new) continue;
+    throw_bad_input(file.name + ": points[" + std::to_string(first->second) + "] and points[" +
+                    std::to_string(i) + "] are both '" + echoed(label) +
+                    "'; each point must differ from the others in its model, configuration, "
+                    "--set values or dataflow");
+  }
+}
+
 }  // namespace
 
 Json result_json(const NetworkResult& result) {
@@ -222,6 +238,7 @@ ResultsFile load_results(const std::filesystem::path& path) {
     reader.each("points", [&](const Reader& point) {
       file.results.push_back(profile_point(point, points[file.results.size()]));
     });
+    require_labels_once(file);
   } else {
     throw_bad_input(name + ": schema '" + echoed(schema) + "'; expected " +
                     std::string(kRunSchema) + " or " + std::string(kProfileSchema));

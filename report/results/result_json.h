@@ -26,8 +26,8 @@ struct ResultsFile {
 };
 
 // Reads a file that --json of `run` or `profile` wrote. Throws Error (exit code 3) naming the file
-// for one that cannot be read, is no JSON, has another schema, lacks a field, or is a run without
-// times.
+// for one that cannot be read, is no JSON, has another schema, lacks a field, is a run without
+// times, or is a profile with two points of one label (full_label).
 ResultsFile load_results(const std::filesystem::path& path);
 
 }  // namespace qsim

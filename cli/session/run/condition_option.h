@@ -13,13 +13,15 @@ namespace qsim {
 struct Conditions {
   std::vector<Condition> list;
   std::vector<ResultsFile> base;
+  bool is_auto = false;  // the run is of --dataflow auto
 };
 
-// Throws Error: exit code 2 for a text that is no condition and for a file that an output of the
-// options would replace, 3 for a file that cannot be read.
+// Throws Error: exit code 2 for a text that is no condition, for one about energy without --energy,
+// and for a file that an output of the options would replace, 3 for a file that cannot be read.
 Conditions load_conditions(const Options& options);
 
-// Of a run that has times. Throws Error (exit code 6) where a condition is true.
+// Of a run that has times: its point is that of a profile with the same options. Throws Error (exit
+// code 6) where a condition is true.
 void require_conditions(const Conditions& conditions, const RunReport& report);
 
 }  // namespace qsim

@@ -56,7 +56,9 @@ TEST(Condition, ComparesWithTheOperatorsOfArithmetic) {
                            "dram_read_bytes == 30",
                            "dram_write_bytes == 1",
                            "limiter_busy == 0",
-                           "cycles==600/2/1"}) {
+                           "cycles==600/2/1",
+                           "\n  cycles\t>\r\n299\n",
+                           " ( cycles>=300 ) "}) {
     EXPECT_NE(violation(text), "") << text;
     EXPECT_EQ(violation("!(" + std::string(text) + ")"), "") << text;
   }
@@ -114,8 +116,16 @@ TEST(Condition, OfAProfileTheSamePointCounts) {
     EXPECT_EQ(error.code(), ExitCode::kBadInput);
     EXPECT_STREQ(error.what(),
                  "--fail-if 'cycles > base.json': base.json has no result of net on "
-                 "pe4x4, is");
+                 "pe4x4, is; it has 'net on pe4x4, os' and 'net on pe4x4, ws'");
   }
+}
+
+TEST(Condition, KnowsWhetherItIsAboutTheEnergyOfTheResult) {
+  for (const char* text : {"energy > 1", "cycles > 1 || !(all(2 * energy_delay < 3))",
+                           "energy > base.json", "conv1.energy > 1"}) {
+    EXPECT_TRUE(Condition(text).uses_energy()) << text;
+  }
+  EXPECT_FALSE(Condition("cycles > base.json:energy").uses_energy());
 }
 
 TEST(Condition, ListsItsFilesOnce) {
@@ -140,13 +150,29 @@ const std::string kFields =
 TEST(Condition, RefusesWhatIsNoConditionWithTheColumn) {
   expect_refused("cycles", "7: found the end; expected one of < <= > >= == != and another number");
   expect_refused("cycles >",
-                 "9: found the end; expected a number, a field, LAYER.FIELD or "
+                 "9: found the end; expected a number, a field, LAYER.FIELD, \"ODD NAME\".FIELD or "
                  "FILE.json; fields: " +
                      kFields);
   expect_refused("cycels > 1", "1: found 'cycels > 1'; did you mean 'cycles'? Fields: " + kFields);
   expect_refused("cycles > 1 2", "12: found '2'; expected the end, or && or ||");
   expect_refused("(cycles > 1", "12: found the end; expected )");
-  expect_refused("cycles > 3x", "10: found '3x'; expected a number");
+  expect_refused("cycles > 3x",
+                 "10: found '3x'; expected a number, which has no unit; 50e6 is 50 million");
+  expect_refused("dram_bytes>..", "12: found '..'; expected a number");
+  expect_refused("cycles > 101% * base.json",
+                 "10: found '101% * base.'; a number has no %; 1.01 * base.json is 1% more than "
+                 "base.json");
+  expect_refused("cycles > 67,799", "10: found '67,799'; a number has no commas");
+  expect_refused("cycles => 300",
+                 "8: found '=> 300'; expected one of < <= > >= == != and another number");
+  expect_refused("cycles > base.json.cycles",
+                 "19: found '.cycles'; a field of a file comes after a colon: FILE:cycles");
+  expect_refused("conv1.cycels > 1",
+                 "7: found 'cycels > 1'; did you mean 'cycles'? Fields: " + kFields);
+  expect_refused("conv1-relu.cycles > 1",
+                 "1: found 'conv1-relu.c'; expected a number, a field, LAYER.FIELD, "
+                 "\"ODD NAME\".FIELD or FILE.json; fields: " +
+                     kFields);
   expect_refused("cycles > 1e999", "10: found '1e999'; expected a number below 1e308");
   expect_refused("any(all(cycles > 1))",
                  "5: found 'all(cycles >'; any and all cannot be inside one another");
@@ -184,12 +210,14 @@ void expect_no_value(const std::string& text, const std::string& message) {
 }
 
 TEST(Condition, RefusesValuesThatAreNotThere) {
-  expect_no_value("conv9.cycles > 1", "net on pe4x4, ws has no layer 'conv9'");
+  expect_no_value("conv9.cycles > 1",
+                  "net on pe4x4, ws has no layer 'conv9'; it has 'conv1' and 'odd name'");
   expect_no_value("energy > 1", "net on pe4x4, ws has no energy; give --energy");
   expect_no_value("energy_delay > base.json:cycles",
                   "net on pe4x4, ws has no energy; give --energy");
   expect_no_value("cycles / (macs - 64) > 1", "column 1 divides by 0");
-  expect_no_value("cycles > base.json:conv9.cycles", "base.json has no layer 'conv9'");
+  expect_no_value("cycles > base.json:conv9.cycles",
+                  "base.json has no layer 'conv9'; it has 'conv1' and 'odd name'");
 }
 
 TEST(Condition, EveryResultThatViolatesIsNamed) {
@@ -211,6 +239,21 @@ TEST(Condition, EveryResultThatViolatesIsNamed) {
               "700, compared with 299");
   }
   EXPECT_NO_THROW(require_conditions({Condition("cycles > 700")}, {network(100), other}, {}));
+}
+
+TEST(Condition, EveryConditionThatIsTrueIsNamed) {
+  try {
+    require_conditions({Condition("cycles > 299"), Condition("macs > 64"), Condition("macs > 63")},
+                       {network(100)}, {});
+    FAIL() << "two are true";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kRequirementMissed);
+    EXPECT_STREQ(error.what(),
+                 "--fail-if 'cycles > 299' is true for net on pe4x4, ws: cycles = 300, compared "
+                 "with 299");
+    EXPECT_EQ(error.details(),
+              "--fail-if 'macs > 63' is true for net on pe4x4, ws: macs = 64, compared with 63");
+  }
 }
 
 }  // namespace

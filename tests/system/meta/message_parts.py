@@ -64,7 +64,6 @@ PARTS = {
     },
     "Part of a message; the row has it, or stands for it with {hint} and the like.": {
         ("compiler/importer/model_parts.cpp", "{source}: {most}"): 1,
-        ("report/conditions/condition.cpp", "{whose} has no layer '{name}'"): 1,
         ("report/conditions/condition_parser.cpp", "expected )"): 1,
         ("report/results/result_json.cpp", "has no '{name}'"): 1,
         ("report/results/result_json.cpp", "'{name}' is not a text"): 1,
