@@ -54,13 +54,15 @@ constexpr std::array<ArchConfigField, 16> kFields = {{
 
 void check_range(const ArchConfig& config, const ArchConfigField& field) {
   const std::int64_t value = config.*field.number;
-  const bool ok =
-      value >= field.min && value <= field.max && (!field.power_of_two || is_power_of_two(value));
-  if (ok) return;
+  const bool is_in_range = value >= field.min && value <= field.max;
+  if (is_in_range && (!field.power_of_two || is_power_of_two(value))) return;
   throw_bad_input("config '" + echoed(config.name) + "': " + std::string(field.name) + " is " +
                   std::to_string(value) +
                   "; allowed: " + (field.power_of_two ? "a power of two from " : "") +
-                  std::to_string(field.min) + " to " + std::to_string(field.max));
+                  std::to_string(field.min) + " to " + std::to_string(field.max) +
+                  (is_in_range ? ", since words and bursts are cut by shifts "
+                                 "(docs/reference/config.md)"
+                               : ""));
 }
 
 // A memory of the accelerator, with the field that gives its size.

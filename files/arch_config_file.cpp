@@ -15,7 +15,8 @@ std::int64_t number_field(const YamlNode& node, const ArchConfigField& field) {
       node.integer(field.min, field.max, field.power_of_two ? "a power of two" : "");
   if (field.power_of_two && !is_power_of_two(value)) {
     node.fail(std::to_string(value) + " is not allowed; allowed: a power of two from " +
-              std::to_string(field.min) + " to " + std::to_string(field.max));
+              std::to_string(field.min) + " to " + std::to_string(field.max) +
+              ", since words and bursts are cut by shifts (docs/reference/config.md)");
   }
   return value;
 }

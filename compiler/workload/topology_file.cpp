@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 
@@ -241,19 +242,28 @@ class TopologyReader {
       throw_bad_input(source_ + ": has more than " + std::to_string(kMaxLayers) +
                       " layers; allowed: 1 to " + std::to_string(kMaxLayers));
     }
-    row.name = name.empty() ? "layer" + std::to_string(topology_.layers.size() + 1) : name;
-    const int count = ++times_[row.name];
-    if (count > 1) row.name += "#" + std::to_string(count);
+    row.name = unique(name.empty() ? "layer" + std::to_string(topology_.layers.size() + 1) : name);
     const std::string place = source_ + ":" + std::to_string(line_) + ":1";
     topology_.layers.push_back(with_place(place, [&] { return layer_of(row, place); }));
     topology_.layers.back().is_first = topology_.layers.size() == 1;
   }
 
+  // The name, or with #2, #3, ... the first that no row above has.
+  std::string unique(const std::string& name) {
+    std::string result = name;
+    int& count = times_[name];
+    do {
+      if (++count > 1) result = name + "#" + std::to_string(count);
+    } while (!names_.insert(result).second);
+    return result;
+  }
+
   std::string source_;
   std::int64_t line_ = 0;
   bool is_gemm_ = false;
-  std::string extra_;  // the header's word after the sizes, in small letters
-  std::map<std::string, int> times_;
+  std::string extra_;                 // the header's word after the sizes, in small letters
+  std::map<std::string, int> times_;  // how often a name was asked for
+  std::set<std::string> names_;       // of the layers
   Topology topology_;
 };
 

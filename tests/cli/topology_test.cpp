@@ -194,7 +194,9 @@ TEST(TopologyRefusals, SayWhichLayerToTake) {
   const std::string model = " --quiet --config mine.cfg --model net.csv";
   expect_error(files.folder, "explain" + model, 2,
                "'net.csv' is a topology of 4 layers, each a network of its own, and qsim takes one "
-               "of them here; name it, or take a topology of one layer. Its layers: first, second");
+               "of them here: name one with --layer. Its layers: first, second");
+  expect_error(files.folder, "export-vectors --out v" + model, 2,
+               "takes one of them here: name one with --layers. Its layers: first, second");
   expect_error(files.folder, "run --layers 'x*'" + model, 3,
                "--layers 'x*' matches no layer of 'net.csv'; its layers: first, second, gemm");
   expect_error(files.folder, "explain --layer gem" + model, 3,
@@ -205,7 +207,8 @@ TEST(TopologyRefusals, SayWhichLayerToTake) {
                      " works on one network; 'net.csv' is a topology of 4 layers, each a "
                      "network of its own: name one with --layers");
   }
-  expect_error(files.folder, "compile --out p.qprog" + model, 2, "--out works on one network");
+  expect_error(files.folder, "compile --out p.qprog" + model, 2,
+               "each a network of its own: take a topology of one layer");
   expect_error(files.folder, "run --no-data --engine interpreter" + model, 2,
                "--no-data does not work with --engine interpreter");
 }

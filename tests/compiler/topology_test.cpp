@@ -89,6 +89,28 @@ TEST(Topology, ReadsTheFilesThatPeopleHave) {
   EXPECT_EQ(topology.layers[2].name, "layer3");
 }
 
+TEST(Topology, NoTwoLayersHaveOneNameWhateverTheRowsAreCalled) {
+  const auto names_of = [](const std::string& names) {
+    std::string rows;
+    for (const char name : names) {
+      rows += (name == '2'   ? "a#2"
+               : name == 'L' ? "layer4"
+               : name == '-' ? ""
+                             : "a") +
+              std::string(", 5, 5, 3, 3, 2, 2, 1,\n");
+    }
+    std::vector<std::string> found;
+    for (const TopologyLayer& layer : conv_rows(rows).layers) found.push_back(layer.name);
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_of("aa2"), (Names{"a", "a#2", "a#2#2"}));
+  EXPECT_EQ(names_of("a2a"), (Names{"a", "a#2", "a#3"}));
+  EXPECT_EQ(names_of("aaaa"), (Names{"a", "a#2", "a#3", "a#4"}));
+  EXPECT_EQ(names_of("22a"), (Names{"a#2", "a#2#2", "a"}));
+  EXPECT_EQ(names_of("aLa-"), (Names{"a", "layer4", "a#2", "layer4#2"}));
+}
+
 TEST(Topology, TakesABatchSizeWhereTheHeaderSaysSo) {
   const Topology topology = topology_of(
       "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, "

@@ -27,6 +27,20 @@ bool is_chosen(const std::string& name, const Options& options) {
   return options.layers.empty() || fnmatch(options.layers.c_str(), name.c_str(), 0) == 0;
 }
 
+// How the user of this command takes one layer.
+std::string choice_of_layer(CommandName command) {
+  switch (command) {
+    case CommandName::kExplain:
+      return "name one with --layer";
+    case CommandName::kRun:
+    case CommandName::kVerify:
+    case CommandName::kExportVectors:
+      return "name one with --layers";
+    default:
+      return "take a topology of one layer";
+  }
+}
+
 // Throws Error: the options name no layer of the file.
 void refuse_choice(const TopologySource& source, const Options& options) {
   if (options.layer.empty()) {
@@ -77,11 +91,11 @@ void load_only_layer(Model& model, std::optional<std::int64_t> batch, const Opti
   const TopologySource source = open_topology(model.path, model.name, options);
   const std::size_t layers = source.topology.layers.size();
   if (layers > 1) {
-    throw Error(
-        ExitCode::kUsage,
-        "'" + echoed(model.name) + "' is a topology of " + std::to_string(layers) +
-            " layers, each a network of its own, and qsim takes one of them here; " +
-            "name it, or take a topology of one layer. Its layers: " + list_of(source.all_names));
+    throw Error(ExitCode::kUsage,
+                "'" + echoed(model.name) + "' is a topology of " + std::to_string(layers) +
+                    " layers, each a network of its own, and qsim takes one of them here: " +
+                    choice_of_layer(options.command) +
+                    ". Its layers: " + list_of(source.all_names));
   }
   Options one = options;
   one.batch = batch;
@@ -92,10 +106,10 @@ void require_options_of_several(const TopologySource& source, const Options& opt
   if (source.topology.layers.size() == 1) return;
   const auto needs_one = [&](bool given, const std::string& option) {
     if (!given) return;
-    throw Error(ExitCode::kUsage, option + " works on one network; '" + echoed(source.name) +
-                                      "' is a topology of " +
-                                      std::to_string(source.topology.layers.size()) +
-                                      " layers, each a network of its own: name one with --layers");
+    throw Error(ExitCode::kUsage,
+                option + " works on one network; '" + echoed(source.name) + "' is a topology of " +
+                    std::to_string(source.topology.layers.size()) +
+                    " layers, each a network of its own: " + choice_of_layer(options.command));
   };
   needs_one(!options.input.empty(), "--input");
   needs_one(options.index.has_value(), "--index");
