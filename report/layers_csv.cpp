@@ -1,5 +1,7 @@
 #include "report/layers_csv.h"
 
+#include <algorithm>
+
 #include "report/csv_text.h"
 
 namespace qsim {
@@ -44,6 +46,26 @@ std::string energy_cells(const Energy& energy) {
   return cells;
 }
 
+// Of columns that a run has whose mappings are known; as `bounds` of the JSON.
+constexpr std::string_view kBoundTitles =
+    ",bound_mac_cycles,bound_bus_cycles,bound_cycles,bound_dram_bytes,bound_cycles_ratio,"
+    "bound_dram_bytes_ratio";
+
+std::string bound_cells(const ReportLayer& layer) {
+  const LayerBounds& bounds = *layer.bounds;
+  std::string cells;
+  for (const std::int64_t bound :
+       {bounds.mac_cycles, std::max(bounds.read_bus_cycles, bounds.write_bus_cycles), bounds.cycles,
+        bounds.dram_bytes}) {
+    cells += "," + std::to_string(bound);
+  }
+  const auto ratio = [](std::uint64_t value, std::int64_t bound) {
+    return csv_number(static_cast<double>(value) / static_cast<double>(bound));
+  };
+  cells += "," + (layer.timing ? ratio(layer.timing->cycles, bounds.cycles) : "");
+  return cells + "," + ratio(layer.dram_read_bytes + layer.dram_write_bytes, bounds.dram_bytes);
+}
+
 }  // namespace
 
 std::string layers_csv(const RunReport& report) {
@@ -52,6 +74,7 @@ std::string layers_csv(const RunReport& report) {
       "stream_cycles,fold_bubble_cycles,start_cycles,drain_cycles";
   if (report.total.timing) csv += timing_titles(*report.total.timing);
   if (report.energy) csv += energy_titles();
+  if (report.total.bounds) csv += kBoundTitles;
   csv += "\n";
   for (const ReportLayer& layer : report.layers) {
     csv += csv_field(layer.name) + "," + csv_field(layer.operation) + "," + layer.dataflow + "," +
@@ -72,6 +95,7 @@ std::string layers_csv(const RunReport& report) {
       csv += ",,,";
     }
     if (layer.energy) csv += energy_cells(layer.energy->energy);
+    if (report.total.bounds) csv += bound_cells(layer);
     csv += "\n";
   }
   return csv;

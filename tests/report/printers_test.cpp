@@ -288,6 +288,23 @@ TEST(LayersCsv, HasOneLineALayerAndQuotesWhatNeedsQuotes) {
       "dependence,0.711111,2,20,2,2,2,0,0,10,10,0,2,0,2,2,40,18,6");
 }
 
+TEST(LayersCsv, BoundsAreTheLastColumnsWithTheValuesOfTheJson) {
+  RunReport report = sample_report();
+  add_bounds(report, std::vector<LayerBounds>{{25, 8, 12, 40, 64}, {10, 50, 2, 50, 32}});
+  const std::vector<std::string> lines = lines_of(layers_csv(report));
+  EXPECT_TRUE(
+      lines[0].ends_with(",path_post_latency,bound_mac_cycles,bound_bus_cycles,"
+                         "bound_cycles,bound_dram_bytes,bound_cycles_ratio,"
+                         "bound_dram_bytes_ratio"))
+      << lines[0];
+  EXPECT_TRUE(lines[1].ends_with(",18,6,25,12,40,64,2.500000,1.250000")) << lines[1];
+  EXPECT_TRUE(lines[2].ends_with(",18,6,10,50,50,32,1.800000,0.500000")) << lines[2];
+  for (ReportLayer& layer : report.layers) layer.timing.reset();
+  report.total.timing.reset();
+  const std::string without_time = lines_of(layers_csv(report))[1];
+  EXPECT_TRUE(without_time.ends_with(",40,40,,,,,25,12,40,64,,1.250000")) << without_time;
+}
+
 TEST(Sheet, ListOfSentencesIsNeverCut) {
   Sheet sheet;
   const std::string sentence(300, 'x');
