@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/run_qsim.h"
+#include "tests/cli/small_network.h"
 #include "tests/report/perfetto/trace_reader.h"
 
 namespace qsim {
@@ -10,20 +10,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kSmall = R"(name: small
-seed: 11
-input: {shape: [1, 12, 10, 20], dtype: int8}
-layers:
-  - {op: conv2d, name: first, out_channels: 40, kernel: 3, pad: 1}
-  - {op: relu, name: positive}
-  - {op: max_pool, name: pool, kernel: 2}
-  - {op: conv2d, name: wide, out_channels: 70, kernel: 1}
-  - {op: conv2d, name: a..b, out_channels: 8, kernel: 1}
-)";
+const std::string kThreeLayers =
+    std::string(kSmallNetwork) + "  - {op: conv2d, name: a..b, out_channels: 8, kernel: 1}\n";
 const std::string kRun = "run --model n.yaml --config pe8x8 --quiet ";
 
 ReadTrace traced(const TestFolder& folder, const std::string& arguments) {
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kThreeLayers);
   const Outcome outcome =
       run_qsim(folder, kRun + "--trace t.perfetto-trace --json run.json " + arguments);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -139,7 +131,7 @@ TEST(CommandTrace, PftraceIsTheSameFile) {
 
 TEST(CommandTrace, RefusesLayersThatTheNetworkHasNot) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kThreeLayers);
   const std::string run = kRun + "--no-data --trace t.pftrace --trace-layers ";
   const std::string names = " Its layers: first, positive, pool, wide, a..b";
   expect_error(folder, run + "firts", 3,
@@ -153,7 +145,7 @@ TEST(CommandTrace, RefusesLayersThatTheNetworkHasNot) {
 
 TEST(CommandTrace, RefusesOptionsThatDoNotGoTogether) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kThreeLayers);
   expect_error(folder, kRun + "--trace t.fst", 2,
                "--trace needs --engine rtl for signals, or a FILE that ends in .perfetto-trace or "
                ".pftrace for commands");
@@ -170,7 +162,7 @@ TEST(CommandTrace, RefusesOptionsThatDoNotGoTogether) {
 
 TEST(CommandTrace, AWindowAfterTheRunIsAnError) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kThreeLayers);
   const Outcome outcome = run_qsim(
       folder,
       kRun + "--no-data --json run.json --trace t.pftrace --trace-window 90000000:90000001");
@@ -181,7 +173,7 @@ TEST(CommandTrace, AWindowAfterTheRunIsAnError) {
 
 TEST(CommandTrace, ThatTheDiskCutsShortIsAnErrorAndLeavesTheOldFile) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kThreeLayers);
   folder.write("t.pftrace", "older");
   const Outcome outcome =
       run_qsim(folder, kRun + "--no-data --trace t.pftrace", "trap '' XFSZ && ulimit -f 16 &&");

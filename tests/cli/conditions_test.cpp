@@ -2,25 +2,17 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/run_qsim.h"
+#include "tests/cli/small_network.h"
 
 namespace qsim {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kNetwork = R"(name: net
-seed: 3
-input: {shape: [1, 12, 10, 20], dtype: int8}
-layers:
-  - {op: conv2d, name: first, out_channels: 40, kernel: 3, pad: 1}
-  - {op: conv2d, name: wide, out_channels: 70, kernel: 1}
-)";
-
 // A folder with the network, and base.json of a run or profile of it on pe16x16.
 class ConditionsTest : public ::testing::Test {
  protected:
-  explicit ConditionsTest() { folder_.write("n.yaml", kNetwork); }
+  explicit ConditionsTest() { folder_.write("n.yaml", kSmallNetwork); }
 
   void make_base(const std::string& command) const {
     const Outcome outcome = run_qsim(folder_, command + " --model n.yaml --json base.json --quiet");
@@ -54,10 +46,12 @@ TEST_F(ConditionsTest, AProfileIsComparedPointByPoint) {
   make_base("profile --set bus_bytes=8,16");
   EXPECT_EQ(with("profile --set bus_bytes=16,8", "cycles != base.json").exit_code, 0);
   EXPECT_EQ(with("profile --set bus_bytes=8", "cycles > 0.99*base.json").exit_code, 6);
-  const Outcome missing = with("profile --set bus_bytes=4", "cycles > base.json");
+  const Outcome missing = with("profile --set bus_bytes=4 --dataflow os", "cycles > base.json");
   EXPECT_EQ(missing.exit_code, 3);
-  EXPECT_NE(missing.err.find("base.json has no result of n.yaml on pe16x16, bus_bytes 4, ws"),
-            std::string::npos)
+  EXPECT_NE(
+      missing.err.find("base.json has no result of n.yaml on pe16x16, bus_bytes 4, os; it has "
+                       "'n.yaml on pe16x16, bus_bytes 8, os', "),
+      std::string::npos)
       << missing.err;
   EXPECT_EQ(with("profile --energy horowitz-45nm", "energy > 0 && energy_delay < 1").exit_code, 0);
 }
@@ -99,6 +93,39 @@ TEST_F(ConditionsTest, WrongConditionsAndFilesAreErrorsBeforeTheWork) {
                "engine");
 }
 
+TEST_F(ConditionsTest, AConditionAboutEnergyNeedsATableBeforeTheWork) {
+  for (const char* command : {"run", "profile"}) {
+    expect_error(folder_, command + std::string(" --model n.yaml --fail-if 'energy > 1'"), 2,
+                 "--fail-if 'energy > 1' is about energy; give --energy TABLE");
+  }
+}
+
+TEST_F(ConditionsTest, ARunIsComparedWithThePointOfItsOptions) {
+  make_base("profile");
+  EXPECT_EQ(with("run --no-data --dataflow os", "cycles != base.json").exit_code, 0);
+  const Outcome missing = with("run --no-data --config pe8x8", "cycles > base.json");
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_NE(missing.err.find("base.json has no result of n.yaml on pe8x8, ws; it has 'n.yaml on "
+                             "pe16x16, ws', "),
+            std::string::npos)
+      << missing.err;
+}
+
+TEST_F(ConditionsTest, AFileThatHasAPointTwiceIsRefused) {
+  make_base("profile --dataflow os");
+  Json json = Json::parse(read_file(folder_ / "base.json"));
+  json["points"].push_back(json["points"][0]);
+  folder_.write("twice.json", json.dump());
+  const std::string message =
+      "twice.json: points[0] and points[1] are both 'n.yaml on pe16x16, os'; each point must "
+      "differ from the others in its model, configuration, --set values or dataflow";
+  expect_error(folder_, "compare base.json twice.json", 3, message);
+  expect_error(folder_, "profile --model n.yaml --fail-if 'cycles > twice.json'", 3, message);
+  json["points"][1]["dataflow"] = "ws";
+  folder_.write("twice.json", json.dump());
+  EXPECT_EQ(run_qsim(folder_, "compare base.json twice.json --quiet").exit_code, 0);
+}
+
 TEST_F(ConditionsTest, ARunWithoutTimesIsNoBase) {
   make_base("run --engine interpreter");
   expect_error(folder_, "profile --model n.yaml --fail-if 'cycles > base.json'", 3,
@@ -125,7 +152,11 @@ TEST_F(ConditionsTest, CompareSaysWhatChanged) {
 TEST_F(ConditionsTest, CompareTakesTwoFilesOfResults) {
   make_base("profile");
   EXPECT_EQ(run_qsim(folder_, "compare base.json base.json --config pe8x8 --quiet").exit_code, 0);
-  expect_error(folder_, "compare base.json", 2, "qsim compare");
+  const std::string takes =
+      "qsim compare takes two files that --json of run or profile wrote; found ";
+  expect_error(folder_, "compare", 2, takes + "0");
+  expect_error(folder_, "compare base.json", 2, takes + "1: base.json");
+  expect_error(folder_, "compare a.json b.json c.json", 2, takes + "3: a.json, b.json, c.json");
   expect_error(folder_, "compare base.json n.yaml", 3, "n.yaml: is not JSON");
   expect_error(folder_, "compare base.json no.json", 3, "no.json: cannot be read: no such file");
   expect_error(folder_, "compare base.json base.json --json base.json", 2,
@@ -136,7 +167,7 @@ TEST_F(ConditionsTest, CompareTakesTwoFilesOfResults) {
             0);
   expect_error(folder_, "compare base.json other.json", 3,
                "base.json and other.json have no result of one model, configuration and dataflow "
-               "in common");
+               "in common; base.json has 'n.yaml on pe16x16, ws', ");
 }
 
 }  // namespace

@@ -4,29 +4,12 @@
 
 #include "core/arch_config.h"
 #include "files/arch_config_file.h"
-#include "tests/cli/run_qsim.h"
+#include "tests/cli/small_network.h"
 
 namespace qsim {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr const char* kSmall = R"(name: small
-seed: 11
-input: {shape: [1, 12, 10, 20], dtype: int8}
-layers:
-  - {op: conv2d, name: first, out_channels: 40, kernel: 3, pad: 1}
-  - {op: relu, name: positive}
-  - {op: max_pool, name: pool, kernel: 2}
-  - {op: conv2d, name: wide, out_channels: 70, kernel: 1}
-)";
-
-Json json_of(const TestFolder& folder, const std::string& arguments) {
-  const Outcome outcome = run_qsim(folder, arguments + " --json - --quiet");
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  return Json::parse(outcome.out);
-}
 
 std::string bus_of_8_bytes() {
   return "array_rows: 32\narray_cols: 32\nact_scratchpad_kib: 512\nweight_scratchpad_kib: 256\n"
@@ -53,7 +36,7 @@ std::int64_t cycles_with(const TestFolder& folder, const Json& change, const std
 
 TEST(Explain, EachGainIsThatOfARunOfItsOwn) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   for (const std::string layer : {"first", ""}) {
     const std::string option = layer.empty() ? "" : " --layer " + layer;
     const Json json = json_of(folder, "explain --model n.yaml --config pe8x8" + option);
@@ -75,7 +58,7 @@ TEST(Explain, EachGainIsThatOfARunOfItsOwn) {
 
 TEST(Explain, SaysOfTheLayerWhatTheRunSays) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const Json run = json_of(folder, "run --no-data --model n.yaml --config pe8x8");
   const Json json = json_of(folder, "explain --model n.yaml --config pe8x8 --layer wide");
   EXPECT_EQ(json["schema"], "qsim.explain/1");
@@ -112,7 +95,7 @@ TEST(Explain, ConvolutionOnANarrowBusIsLimitedByItsStores) {
 
 TEST(Explain, LayerThatRunsInAnotherIsExplainedAsThatOne) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const Json json = json_of(folder, "explain --model n.yaml --layer pool");
   EXPECT_EQ(json["layer"], "first");
   const Json& words = json["in_words"];
@@ -125,7 +108,7 @@ TEST(Explain, LayerThatRunsInAnotherIsExplainedAsThatOne) {
 
 TEST(Explain, LayerThatIsNotThereIsRefusedWithTheNearestName) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   expect_error(folder, "explain --model n.yaml --layer frist", 3,
                "--layer 'frist' is not a layer of 'n.yaml'; did you mean 'first'? Its layers: "
                "first, positive (in first), pool (in first), wide");
@@ -135,7 +118,7 @@ TEST(Explain, LayerThatIsNotThereIsRefusedWithTheNearestName) {
 
 TEST(Explain, ChangeThatLeavesTheRangeIsListedWithTheLimit) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   folder.write("edge.yaml", "bus_bytes: 256\ndram_latency_cycles: 1\nact_slots: 8\n");
   const Outcome outcome = run_qsim(folder, "explain --model n.yaml --config edge.yaml");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -154,7 +137,7 @@ TEST(Explain, ChangeThatLeavesTheRangeIsListedWithTheLimit) {
 // Savings below 0 are explained where there is one, and only there.
 TEST(Explain, WordsOnNegativeSavingsNeedANegativeSaving) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   std::int64_t with = 0;
   for (const char* layer : {"", " --layer first", " --layer wide"}) {
     for (const char* config : {"pe4x4", "pe8x8", "pe16x16", "pe16x32"}) {
@@ -172,7 +155,7 @@ TEST(Explain, WordsOnNegativeSavingsNeedANegativeSaving) {
 
 TEST(Explain, TextHasTheSentenceAndTheTables) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const Outcome outcome = run_qsim(folder, "explain --model n.yaml --json e.json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");

@@ -5,28 +5,18 @@
 
 #include "cli/terminal/options.h"
 #include "core/error.h"
-#include "tests/cli/run_qsim.h"
+#include "tests/cli/small_network.h"
 
 namespace qsim {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kSmall =
-    "name: small\nseed: 4\ninput: {shape: [1, 12, 10, 5], dtype: uint8, zero_point: 9}\nlayers:\n"
-    "  - {op: conv2d, name: first, out_channels: 16, kernel: 3, pad: 1, relu: true}\n"
-    "  - {op: conv2d, name: second, out_channels: 23, kernel: 3, stride: 2}\n";
-
 constexpr const char* kCommands[] = {"run --no-data", "verify", "explain", "compile",
                                      "export-vectors --out v"};
 
-class MappingOptions : public ::testing::Test {
+class MappingOptions : public TwoConvolutions {
  protected:
-  MappingOptions() { folder_.write("small.yaml", kSmall); }
-
-  Outcome run(const std::string& arguments) {
-    return run_qsim(folder_, arguments + " --config pe4x4 --model small.yaml");
-  }
   void expect_refused(const std::string& arguments, const std::string& message) {
     expect_error(folder_, arguments + " --config pe4x4 --model small.yaml", 2, message);
   }
@@ -36,8 +26,6 @@ class MappingOptions : public ::testing::Test {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return Json::parse(outcome.out);
   }
-
-  TestFolder folder_;
 };
 
 TEST_F(MappingOptions, AreTakenAndRefuseOtherValuesInEveryCommandThatCompiles) {

@@ -4,17 +4,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/run_qsim.h"
+#include "tests/cli/small_network.h"
 
 namespace qsim {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr const char* kSmall =
-    "name: small\nseed: 4\ninput: {shape: [1, 12, 10, 5], dtype: uint8, zero_point: 9}\nlayers:\n"
-    "  - {op: conv2d, name: first, out_channels: 16, kernel: 3, pad: 1, relu: true}\n"
-    "  - {op: conv2d, name: second, out_channels: 23, kernel: 3, stride: 2}\n";
 
 // A mapping that the compiler would not choose, of the layer `second`.
 std::string file(const std::string& changed = "", const std::string& name = "second") {
@@ -25,19 +20,12 @@ std::string file(const std::string& changed = "", const std::string& name = "sec
          changed;
 }
 
-class MappingOption : public ::testing::Test {
+class MappingOption : public TwoConvolutions {
  protected:
-  MappingOption() { folder_.write("small.yaml", kSmall); }
-
-  Outcome run(const std::string& arguments) {
-    return run_qsim(folder_, arguments + " --config pe4x4 --model small.yaml");
-  }
   void expect_refused(const std::string& content, const std::string& message) {
     folder_.write("m.yaml", content);
     expect_error(folder_, "compile --config pe4x4 --model small.yaml --mapping m.yaml", 3, message);
   }
-
-  TestFolder folder_;
 };
 
 TEST_F(MappingOption, AWrittenFileGivesTheSameProgramAgain) {

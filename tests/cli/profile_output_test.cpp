@@ -2,32 +2,16 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/run_qsim.h"
+#include "tests/cli/small_network.h"
 
 namespace qsim {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kSmall = R"(name: small
-seed: 11
-input: {shape: [1, 12, 10, 20], dtype: int8}
-layers:
-  - {op: conv2d, name: first, out_channels: 40, kernel: 3, pad: 1}
-  - {op: max_pool, name: pool, kernel: 2}
-  - {op: conv2d, name: wide, out_channels: 70, kernel: 1}
-)";
-
-Json json_of(const TestFolder& folder, const std::string& arguments) {
-  const Outcome outcome = run_qsim(folder, arguments + " --json - --quiet");
-  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  return Json::parse(outcome.out);
-}
-
 TEST(ProfileOutput, AConfigurationThatCannotRunIsARowWithItsReason) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const Outcome outcome =
       run_qsim(folder, "profile --model n.yaml --set array_rows=12,16 --dataflow ws --json p.json");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -36,15 +20,17 @@ TEST(ProfileOutput, AConfigurationThatCannotRunIsARowWithItsReason) {
             std::string::npos)
       << outcome.out;
   const Json profile = Json::parse(read_file(folder / "p.json"));
-  EXPECT_EQ(profile["points"][0]["error"],
-            "config 'pe16x16': array_rows is 12; allowed: a power of two from 4 to 256");
+  EXPECT_EQ(
+      profile["points"][0]["error"],
+      "config 'pe16x16': array_rows is 12; allowed: a power of two from 4 to 256, since words "
+      "and bursts are cut by shifts (docs/reference/config.md)");
   EXPECT_TRUE(profile["points"][1]["error"].is_null());
   EXPECT_EQ(profile["winners"][0]["point"], 1);
 }
 
 TEST(ProfileOutput, WhereNothingCanRunTheFirstReasonIsTheError) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const Outcome outcome = run_qsim(folder, "profile --model n.yaml --set array_rows=12 --quiet");
   EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_EQ(outcome.err.rfind("qsim: error: none of 4 points can run; the first: n.yaml on "
@@ -56,7 +42,7 @@ TEST(ProfileOutput, WhereNothingCanRunTheFirstReasonIsTheError) {
 
 TEST(ProfileOutput, TheResultDoesNotDependOnTheNumberOfJobs) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const std::string arguments = "profile --model n.yaml --set bus_bytes=4,8,16,32 --jobs ";
   Json one = json_of(folder, arguments + "1");
   Json many = json_of(folder, arguments + "7");
@@ -67,8 +53,9 @@ TEST(ProfileOutput, TheResultDoesNotDependOnTheNumberOfJobs) {
 
 TEST(ProfileOutput, AModelWhoseValuesTheCompilerRefusesIsRefused) {
   const TestFolder folder;
-  folder.write("n.yaml", std::string(kSmall).replace(std::string(kSmall).find("kernel: 1}"), 10,
-                                                     "kernel: 1, rounding: half_away}"));
+  folder.write("n.yaml", std::string(kSmallNetwork)
+                             .replace(std::string(kSmallNetwork).find("kernel: 1}"), 10,
+                                      "kernel: 1, rounding: half_away}"));
   const Outcome outcome = run_qsim(folder, "profile --model n.yaml --quiet");
   EXPECT_EQ(outcome.exit_code, 4);
   EXPECT_NE(outcome.err.find("rounding mode half_away; the accelerator has"), std::string::npos)
@@ -77,7 +64,7 @@ TEST(ProfileOutput, AModelWhoseValuesTheCompilerRefusesIsRefused) {
 
 TEST(ProfileOutput, CsvGoesToAFileOrToStdout) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const Outcome table = run_qsim(folder, "profile --model n.yaml --csv p.csv");
   EXPECT_NE(table.out.find("winner for n.yaml"), std::string::npos) << table.out;
   const Outcome csv = run_qsim(folder, "profile --model n.yaml --csv -");
@@ -89,7 +76,7 @@ TEST(ProfileOutput, CsvGoesToAFileOrToStdout) {
 
 TEST(ProfileOutput, CsvInScaleSimsColumnsAddsUpToTheRun) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const std::string arguments = "profile --model n.yaml --dataflow is --csv p.csv --csv-columns ";
   const Json profile = json_of(folder, arguments + "scalesim-access");
   const std::string text = read_file(folder / "p.csv");

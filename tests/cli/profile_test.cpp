@@ -3,28 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/random.h"
-#include "tests/cli/run_qsim.h"
+#include "tests/cli/small_network.h"
 
 namespace qsim {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr const char* kSmall = R"(name: small
-seed: 11
-input: {shape: [1, 12, 10, 20], dtype: int8}
-layers:
-  - {op: conv2d, name: first, out_channels: 40, kernel: 3, pad: 1}
-  - {op: max_pool, name: pool, kernel: 2}
-  - {op: conv2d, name: wide, out_channels: 70, kernel: 1}
-)";
-
-Json json_of(const TestFolder& folder, const std::string& arguments) {
-  const Outcome outcome = run_qsim(folder, arguments + " --json - --quiet");
-  EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-  EXPECT_EQ(outcome.err, "");
-  return Json::parse(outcome.out);
-}
 
 // Every number that both have; the profile's names are those of the run.
 void expect_same_costs(const Json& point, const Json& run) {
@@ -153,7 +137,7 @@ TEST(Profile, CostsAreThoseOfARunOfScaleSimsFiles) {
 
 TEST(Profile, EveryObjectiveAndSearchIsThatOfARun) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   for (const char* options :
        {" --objective bytes", " --energy eyeriss-65nm --objective energy",
         " --energy eyeriss-65nm --objective edp", " --slack 30", " --mapping-search full",
@@ -169,7 +153,7 @@ TEST(Profile, EveryObjectiveAndSearchIsThatOfARun) {
 
 TEST(Profile, JsonSaysHowMappingsWereSearched) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const std::string arguments = "profile --model n.yaml --dataflow ws";
   EXPECT_EQ(json_of(folder, arguments)["search"],
             Json::parse(R"({"objective": "cycles", "slack": 0.0005, "mapping_search": "fast",
@@ -185,7 +169,7 @@ TEST(Profile, JsonSaysHowMappingsWereSearched) {
 
 TEST(Profile, ASearchThatItsBudgetEndsIsTold) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const Outcome outcome = run_qsim(
       folder, "profile --model n.yaml --dataflow all --mapping-search full --mapping-budget 0.001");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -198,7 +182,7 @@ TEST(Profile, ASearchThatItsBudgetEndsIsTold) {
 
 TEST(Profile, ConfigurationsOfOneNameAreToldApartByWhatTheUserWrote) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   folder.write("a/pe.yaml", "array_rows: 8\n");
   folder.write("b/pe.yaml", "array_rows: 16\n");
   folder.write("other.yaml", "array_rows: 32\n");
@@ -213,7 +197,7 @@ TEST(Profile, ConfigurationsOfOneNameAreToldApartByWhatTheUserWrote) {
 
 TEST(Profile, EveryCombinationOfTheListsIsAPoint) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kSmallNetwork);
   const Json profile =
       json_of(folder,
               "profile --model n.yaml --set array_rows=8,16 --set bus_bytes=4,8,16 --dataflow ws "

@@ -12,14 +12,6 @@
 namespace qsim {
 namespace {
 
-// The smallest psum tile and chunks, which the machine below always holds.
-Mapping smallest(const LayerGeometry& g) {
-  Mapping mapping;
-  mapping.act_planes = g.granule_planes;
-  mapping.act_slots = mapping.weight_slots = 1;
-  return mapping;
-}
-
 TEST(ChunkCounts, AreThoseOfTheLoopNest) {
   std::int64_t smaller_first = 0;
   std::int64_t later = 0;
@@ -37,7 +29,7 @@ TEST(ChunkCounts, AreThoseOfTheLoopNest) {
     shape.window.kernel_w = random.uniform(1, 7);
     const testing::ShapeLayer layer(shape, arch);
     const LayerGeometry& g = (*layer).geometry;
-    const Mapping m = testing::random_mapping(g, arch, smallest(g), random);
+    const Mapping m = testing::random_mapping(g, arch, testing::smallest_mapping(g), random);
     SCOPED_TRACE(mapping_text(m));
 
     const LoopNest nest(g, m, arch);

@@ -65,13 +65,6 @@ testing::LayerShape random_shape(Random& random, std::int64_t most_side) {
   return shape;
 }
 
-Mapping smallest(const LayerGeometry& g) {
-  Mapping mapping;
-  mapping.act_planes = g.granule_planes;
-  mapping.act_slots = mapping.weight_slots = 1;
-  return mapping;
-}
-
 TEST(NeverWorse, NoMappingIsSlowerOrMovesMoreOnALargerMachine) {
   std::int64_t cases = 0;
   std::int64_t faster = 0;
@@ -82,8 +75,8 @@ TEST(NeverWorse, NoMappingIsSlowerOrMovesMoreOnALargerMachine) {
     const testing::LayerShape shape = random_shape(random, 20);
     const testing::ShapeLayer on_small(shape, small);
     const LayerGeometry& g = (*on_small).geometry;
-    if (find_fault(g, smallest(g), small)) continue;
-    Mapping mapping = testing::random_mapping(g, small, smallest(g), random);
+    if (find_fault(g, testing::smallest_mapping(g), small)) continue;
+    Mapping mapping = testing::random_mapping(g, small, testing::smallest_mapping(g), random);
     if (mapping.act_slots == 0) mapping.act_slots = small.act_slots;
     if (mapping.weight_slots == 0) mapping.weight_slots = small.weight_slots;
     SCOPED_TRACE(shape.text() + ": " + mapping_text(mapping));
@@ -118,8 +111,8 @@ TEST(NeverWorse, MoreSlotsInTheOrderOfNeedMakeNoMappingSlower) {
     const testing::LayerShape shape = random_shape(random, 20);
     const testing::ShapeLayer layer(shape, arch);
     const LayerGeometry& g = (*layer).geometry;
-    if (find_fault(g, smallest(g), arch)) continue;
-    Mapping mapping = testing::random_mapping(g, arch, smallest(g), random);
+    if (find_fault(g, testing::smallest_mapping(g), arch)) continue;
+    Mapping mapping = testing::random_mapping(g, arch, testing::smallest_mapping(g), random);
     mapping.load_order = LoadOrder::kNeed;
     if (mapping.act_slots == 0) mapping.act_slots = arch.act_slots;
     if (mapping.weight_slots == 0) mapping.weight_slots = arch.weight_slots;
@@ -147,7 +140,8 @@ TEST(NeverWorse, TheFullSearchIsNeverWorseWithMore) {
     const testing::LayerShape shape = random_shape(random, 7);
     SCOPED_TRACE(shape.text());
     const testing::ShapeLayer on_small(shape, small);
-    if (find_fault((*on_small).geometry, smallest((*on_small).geometry), small)) continue;
+    if (find_fault((*on_small).geometry, testing::smallest_mapping((*on_small).geometry), small))
+      continue;
     MapperOptions options;
     options.search = MappingSearch::kFull;
     options.slack = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 0.02 : 0.0005;

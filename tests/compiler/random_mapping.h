@@ -9,6 +9,14 @@
 
 namespace qsim::testing {
 
+// The smallest psum tile and chunks, in one slot each: what the smallest machine holds.
+inline Mapping smallest_mapping(const LayerGeometry& g) {
+  Mapping mapping;
+  mapping.act_planes = g.granule_planes;
+  mapping.act_slots = mapping.weight_slots = 1;
+  return mapping;
+}
+
 // Any field of a mapping may have any value that is valid with the others. `fallback` is valid; it
 // is what a draw without success gives.
 inline Mapping random_mapping(const LayerGeometry& g, const ArchConfig& arch,
