@@ -2,6 +2,8 @@
 // with them. Every command that compiles a network has them.
 #pragma once
 
+#include <span>
+
 #include <CLI/CLI.hpp>
 
 #include "cli/terminal/options.h"
