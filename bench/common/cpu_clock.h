@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ctime>
+#include <functional>
 
 namespace qsim::bench {
 
@@ -11,6 +12,11 @@ inline double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Says yes once this process has taken `seconds` more.
+inline std::function<bool()> cpu_budget(double seconds) {
+  return [end = cpu_seconds() + seconds] { return cpu_seconds() > end; };
 }
 
 }  // namespace qsim::bench

@@ -123,7 +123,7 @@ void run_network(const Arguments& arguments, const ArchConfig& arch, const std::
     if (!arguments.full) continue;
     MapperOptions options;
     options.search = MappingSearch::kFull;
-    options.budget_seconds = arguments.budget_seconds;
+    if (arguments.budget_seconds > 0) options.is_over = bench::cpu_budget(arguments.budget_seconds);
     const Searched whole = search(planned, arch, options, 1);
     add(full, whole);
     if (!arguments.figures) print("full", whole);

@@ -35,8 +35,7 @@ struct CompileOptions {
   bool host_packs_taps = true;
   // Instead, the best dataflow of each layer (choose_mappings() in network_mapping.h).
   bool mixes_dataflows = false;
-  // What is best, and how it is searched. `on_progress` and `budget_seconds` are set for each
-  // layer.
+  // What is best, and how it is searched. `on_progress` and `is_over` are set for each layer.
   MapperOptions mapper = {};
   // Of all searches of a compilation together; 0: as many as they take. Then the choice depends on
   // how fast the machine is.

@@ -11,29 +11,23 @@ class FullSearch {
              CandidateSource& source, MappingTimings& timings)
       : tiles_(tiles), options_(options), source_(source), timings_(timings) {}
 
-  bool run() {
+  void run() {
     if (options_.objective == Objective::kCycles) find_fewest_cycles();
-    if (!is_over_) find_least_value();
-    return !is_over_;
+    if (!timings_.is_over()) find_least_rank();
   }
 
  private:
-  bool check_budget() {
-    is_over_ = is_over_ || timings_.is_over();
-    return is_over_;
-  }
-
   // A mapping is not timed when its bound is not below the fewest cycles so far, and a tile size is
   // left out likewise.
   void find_fewest_cycles() {
     for (const TileSize& tile : tiles_) {
-      if (tile.cycles >= timings_.fewest_cycles() || check_budget()) return;
+      if (tile.cycles >= timings_.fewest_cycles() || timings_.is_over()) return;
       std::vector<Candidate> candidates;
       source_.collect(
           tile, [&](const Candidate& c) { return c.cycles < timings_.fewest_cycles(); },
           candidates);
       for (Candidate* c : in_order_of_cycles(candidates)) {
-        if (c->cycles >= timings_.fewest_cycles() || check_budget()) break;
+        if (c->cycles >= timings_.fewest_cycles() || timings_.is_over()) break;
         for (const Mapping& mapping : mappings_of(c->chunking, MappingSearch::kFull)) {
           const std::int64_t most = timings_.fewest_cycles() - 1;
           if (c->sums.least_slot_cycles(mapping) <= most) timings_.time(mapping, c->sums, most);
@@ -42,17 +36,17 @@ class FullSearch {
     }
   }
 
-  // Of the mappings whose bounds allow the least value, the least bound first, until no other one
+  // Of the mappings whose bounds allow the least rank, the least bound first, until no other one
   // can be better.
-  void find_least_value() {
-    best_ = timings_.best_value();
+  void find_least_rank() {
+    best_ = timings_.best_rank();
     most_cycles_ = most_cycles(timings_.fewest_cycles(), options_);
     std::vector<Candidate> candidates;
     for (const TileSize& tile : tiles_) {
-      if (tile.cycles > most_cycles_ || tile.value >= best_) continue;
-      if (check_budget()) return;
+      if (tile.cycles > most_cycles_ || Rank{tile.value, tile.cycles, 0} >= best_) continue;
+      if (timings_.is_over()) return;
       source_.collect(
-          tile, [&](const Candidate& c) { return c.cycles <= most_cycles_ && c.value < best_; },
+          tile, [&](const Candidate& c) { return c.cycles <= most_cycles_ && c.rank() < best_; },
           candidates);
       // One that is timed early bounds what has to be kept.
       if (candidates.size() > kKept) {
@@ -64,8 +58,8 @@ class FullSearch {
   }
 
   void time_in_order(std::vector<Candidate>& candidates) {
-    for (Candidate* c : in_order_of_value(candidates)) {
-      if (c->value >= best_ || check_budget()) return;
+    for (Candidate* c : in_order_of_rank(candidates)) {
+      if (c->rank() >= best_ || timings_.is_over()) return;
       time_all(*c);
     }
   }
@@ -75,11 +69,13 @@ class FullSearch {
   void time_all(const Candidate& c) {
     std::int64_t most = most_cycles_;
     for (const Mapping& mapping : mappings_of(c.chunking, MappingSearch::kFull)) {
+      // Of one with at least the best value, no more cycles than the best's are of use.
+      if (c.value >= best_.value) most = std::min(most, best_.cycles);
       if (c.sums.least_slot_cycles(mapping) > most) continue;
-      const MappingTimings::Timed* timed = timings_.time(mapping, c.sums, most);
-      if (timed == nullptr) continue;
-      best_ = std::min(best_, value_of(timed->score, options_.objective));
-      most = timed->score.cycles - 1;
+      const std::optional<Score> score = timings_.time(mapping, c.sums, most);
+      if (!score) continue;
+      best_ = std::min(best_, rank_of(*score, options_.objective));
+      most = score->cycles - 1;
     }
   }
 
@@ -89,16 +85,15 @@ class FullSearch {
   const MapperOptions& options_;
   CandidateSource& source_;
   MappingTimings& timings_;
-  bool is_over_ = false;
-  double best_ = 0;
+  Rank best_;
   std::int64_t most_cycles_ = 0;
 };
 
 }  // namespace
 
-bool run_full_search(const std::vector<TileSize>& tiles, const MapperOptions& options,
+void run_full_search(const std::vector<TileSize>& tiles, const MapperOptions& options,
                      CandidateSource& source, MappingTimings& timings) {
-  return FullSearch(tiles, options, source, timings).run();
+  FullSearch(tiles, options, source, timings).run();
 }
 
 }  // namespace qsim

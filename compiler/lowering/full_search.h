@@ -7,10 +7,10 @@
 
 namespace qsim {
 
-// Times mappings until the best of them is the best of the space, or until the budget is used up.
-// Whether it came to its end. `tiles` are those of TileSizes, in its order. What `timings` has
+// Times mappings until the best of them is the best of the space, or until timings.is_over().
+// `tiles` are those of TileSizes, in its order. What `timings` has
 // already bounds the search from its begin on.
-bool run_full_search(const std::vector<TileSize>& tiles, const MapperOptions& options,
+void run_full_search(const std::vector<TileSize>& tiles, const MapperOptions& options,
                      CandidateSource& source, MappingTimings& timings);
 
 }  // namespace qsim

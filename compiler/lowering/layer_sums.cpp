@@ -241,35 +241,4 @@ std::int64_t LayerSums::fill_and_drain(Dataflow dataflow) const {
   return static_cast<std::int64_t>(terms.fill + terms.drain);
 }
 
-std::int64_t LayerSums::least_cycles(const Mapping& m, const AxisCut& rows, const AxisCut& cols,
-                                     const LayerBytes& bytes) const {
-  const std::int64_t R = arch_.array_rows;
-  const std::int64_t C = arch_.array_cols;
-  const std::int64_t array = array_cycles(m, rows, cols);
-  const std::int64_t latency = arch_.dram_latency_cycles;
-  const std::int64_t act_beat = std::min(arch_.bus_bytes, R);
-  const std::int64_t weight_beat = std::min(arch_.bus_bytes, arch_.weight_word_bytes());
-  const std::int64_t output_beat = std::min(arch_.bus_bytes, C);
-  const std::int64_t planes = std::min(m.act_planes, g_.planes_of(0, arch_).size());
-  const std::int64_t first_act =
-      g_.is_vector ? std::min(m.tile_rows, g_.out_rows) * planes
-                   : inputs_of(g_, Axis::kRows, conv_under(g_, Axis::kRows, {0, m.tile_rows}),
-                               {0, m.act_kernel_rows}) *
-                         cols.first_inputs * planes;
-  const std::int64_t fold_beats = ceil_div(R * C, weight_beat);
-  const std::int64_t last_out = rows.last_outputs * cols.last_outputs;
-  const std::int64_t store = ceil_div(last_out * C, output_beat);
-  const std::int64_t post =
-      rows.last_outputs * cols.last_outputs * g_.pool.kernel_h * g_.pool.kernel_w +
-      static_cast<std::int64_t>(kPostPipelineCycles);
-  const std::int64_t end = post + store + latency;
-  const ExecuteTerms terms = terms_of(m.dataflow, 1, m.blocks);
-  const auto around = static_cast<std::int64_t>(terms.fill + terms.drain);
-  const std::int64_t begin = latency + ceil_div(first_act * R, act_beat) + fold_beats;
-  const std::int64_t reads = ceil_div(bytes.acts, act_beat) + ceil_div(bytes.weights, weight_beat) +
-                             ceil_div(bytes.params, arch_.bus_bytes);
-  const std::int64_t writes = ceil_div(bytes.writes, output_beat);
-  return std::max({begin + array + around + end, latency + reads + end, begin + writes + latency});
-}
-
 }  // namespace qsim

@@ -78,9 +78,6 @@ class LayerSums {
   // those before and after its stream, which depend on the dataflow alone.
   std::int64_t stream(Dataflow dataflow, std::int64_t psums, std::int64_t blocks) const;
   std::int64_t fill_and_drain(Dataflow dataflow) const;
-  // At most the cycles of the layer's commands; a simpler bound than MappingBounds.
-  std::int64_t least_cycles(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols,
-                            const LayerBytes& bytes) const;
 
  private:
   // One fold of the psum tiles of a picture, for so many blocks.

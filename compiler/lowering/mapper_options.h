@@ -13,9 +13,9 @@ namespace qsim {
 
 // docs/reference/mapper.md#what-is-best defines each.
 enum class Objective : std::uint8_t {
-  // Of the mappings within the slack of the fewest cycles: the least bytes.
+  // Of the mappings within the slack of the fewest cycles: the least bytes, with 32 for a command.
   kCycles,
-  kBytes,   // the least bytes
+  kBytes,   // the least DRAM bytes
   kEnergy,  // the least energy
   kEdp,     // the least product of energy and cycles
 };
@@ -32,8 +32,9 @@ struct MapperOptions {
   Dataflow dataflow = Dataflow::kWeightStationary;
   // Of kEnergy and kEdp, which need one.
   std::shared_ptr<const EnergyTable> energy = nullptr;
-  // Of the search of one layer, which times one mapping in any case; 0: as many as it takes.
-  double budget_seconds = 0;
+  // Asked before a mapping is timed; the search ends when it says yes. A full search first does all
+  // that a fast one does, and any search times one mapping. Empty: no search ends early.
+  std::function<bool()> is_over = nullptr;
   // Called now and then with the number of mappings that were timed. May be empty.
   std::function<void(std::int64_t timed)> on_progress = nullptr;
 };
@@ -41,11 +42,11 @@ struct MapperOptions {
 struct MappedLayer {
   Mapping mapping;
   LayerCost cost;
-  double amount = 0;               // MappingValue::amount of it
+  double amount = 0;               // ObjectiveAmount::exact() of it
   std::int64_t fewest_cycles = 0;  // of all mappings that were timed
   std::int64_t candidates = 0;     // mappings that were looked at; a few are not valid
   std::int64_t timed = 0;          // of these, timed by cost_of
-  // Whether the search came to its end, and not to that of its budget.
+  // Whether is_over did not end the search.
   bool is_complete = true;
 };
 

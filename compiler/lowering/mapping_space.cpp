@@ -109,8 +109,7 @@ class SpaceWalk {
     mapping_.first_weight_folds = std::min(kFirstWeightFolds, mapping_.weight_folds);
     chunks_ = count_chunks(g_.window, planes_, mapping_);
     walk_order();
-    if (!is_full_ || set_tiles_ == 1 || !chunks_.splits_acts() || chunks_.weights > chunks_.acts)
-      return;
+    if (set_tiles_ == 1 || !chunks_.splits_acts() || chunks_.weights > chunks_.acts) return;
     mapping_.first_weight_folds = mapping_.weight_folds;
     chunks_ = count_chunks(g_.window, planes_, mapping_);
     walk_order();
@@ -124,28 +123,18 @@ class SpaceWalk {
     mapping_.weights_resident = false;
     walk_weight_slots(1);
     mapping_.weights_resident = true;
-    walk_weight_slots(block_weights() * groups + more_weights());
+    walk_weight_slots(chunks_.weights * groups + chunks_.more_weights);
     if (g_.column_blocks == 1) return;
     mapping_.order = LoopOrder::kBlocksOuter;
-    walk_weight_slots(block_weights() + more_weights());
+    walk_weight_slots(chunks_.weights + chunks_.more_weights);
   }
-
-  // Weight chunks of a column block. The fast search takes all activation chunks for equal, and
-  // leaves out what a smaller first chunk adds: a few of its mappings are not valid.
-  std::int64_t block_weights() const {
-    if (is_full_) return chunks_.weights;
-    const std::int64_t folds =
-        std::min(mapping_.act_planes, planes_) * mapping_.act_kernel_rows * g_.window.kernel_w;
-    return chunks_.acts * ceil_div(folds, mapping_.weight_folds);
-  }
-  std::int64_t more_weights() const { return is_full_ ? chunks_.more_weights : 0; }
 
   void walk_weight_slots(std::int64_t least) {
     chunking_.slots.least_weights = least;
     if (least > std::min(kMostSlots, chunking_.slots.most_weights)) return;
     const bool tiles_outer = mapping_.order == LoopOrder::kTilesOuter;
     mapping_.acts_resident = false;
-    visit(!is_full_ || chunks_.splits_acts() ? set_tiles_ : 1);
+    visit(chunks_.splits_acts() ? set_tiles_ : 1);
     if (g_.is_identity || g_.column_blocks == 1) return;
     mapping_.acts_resident = true;
     visit((tiles_outer ? std::min(set_tiles_, tiles_) : tiles_) * chunks_.acts);

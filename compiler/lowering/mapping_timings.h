@@ -1,7 +1,6 @@
 // The mappings of a layer that a search has timed: their exact costs, and the best of them.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -12,46 +11,50 @@ namespace qsim {
 
 class MappingTimings {
  public:
-  // All must outlive it.
-  MappingTimings(const PlannedLayer& planned, const ArchConfig& arch, const MapperOptions& options);
+  // All must outlive it. Mappings with fewer than `least_cycles` are not taken.
+  MappingTimings(const PlannedLayer& planned, const ArchConfig& arch, const MapperOptions& options,
+                 std::int64_t least_cycles = 0);
 
+  // What another search of the layer has timed and taken.
+  void add(const MappingTimings& other);
+
+  // The mapping's score, if it is taken: not when it takes more than `most_cycles`, and not when it
+  // is not valid, as a few mappings of the space exceed what a command can count. `sums` are the
+  // mapping's.
+  std::optional<Score> time(const Mapping& mapping, const MappingSums& sums,
+                            std::int64_t most_cycles);
+
+  // Whether the search ends here, as options.is_over says. Never before a mapping is taken.
+  bool is_over();
+  bool has_ended() const { return has_ended_; }  // is_over() said so
+
+  bool is_empty() const { return timed_.empty(); }
+  std::int64_t fewest_cycles() const { return fewest_cycles_; }  // far beyond any before the first
+  std::int64_t commands() const { return commands_; }            // that were timed
+  // Of the best one. Beyond all ranks when none is taken.
+  Rank best_rank() const;
+  // The best, with `candidates` and `is_complete` still to be filled in. There is one.
+  MappedLayer best() const;
+
+ private:
   struct Timed {
     Mapping mapping;
     LayerCost cost;
     Score score;
   };
-  // The mapping's cost; null when it takes more than `most_cycles`, and when it is not valid: a few
-  // mappings of the space exceed what a command can count. `sums` are the mapping's. The pointer is
-  // valid until the next call.
-  const Timed* time(const Mapping& mapping, const MappingSums& sums, std::int64_t most_cycles);
-
-  // A valid mapping with its cost, timed elsewhere.
   void add(const Mapping& mapping, const LayerCost& cost);
-
-  // Whether the options' budget is used up. Never before a mapping is timed.
-  bool is_over() const;
-
-  bool empty() const { return timed_.empty(); }
-  std::int64_t fewest_cycles() const { return fewest_cycles_; }  // far beyond any before the first
-  std::int64_t commands() const { return commands_; }            // that were timed
-  // The least value of those that are allowed: for Objective::kCycles, within the slack.
-  double best_value() const;
-  // The best, with `candidates` and `is_complete` still to be filled in; nothing when none is
-  // timed.
-  std::optional<MappedLayer> best() const;
-
- private:
-  using Clock = std::chrono::steady_clock;
+  std::size_t best_index() const;
 
   const PlannedLayer& planned_;
   const ArchConfig& arch_;
   const MapperOptions& options_;
   ObjectiveAmount amount_;
-  Clock::time_point begin_ = Clock::now();
   std::vector<Timed> timed_;
+  std::int64_t least_cycles_;
   std::int64_t timings_ = 0;  // those that were stopped, too
   std::int64_t commands_ = 0;
   std::int64_t fewest_cycles_;
+  bool has_ended_ = false;
 };
 
 }  // namespace qsim

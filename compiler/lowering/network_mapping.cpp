@@ -81,9 +81,11 @@ class NetworkMapper {
     if (known != options_.known->end()) return known->second;
     if (options_.budget_seconds > 0) {
       const std::chrono::duration<double> taken = Clock::now() - begin_;
-      const double rest = options_.budget_seconds - taken.count();
-      constexpr double kLeastSeconds = 1e-9;  // 0 would be no budget
-      mapper.budget_seconds = std::max(kLeastSeconds, rest / static_cast<double>(left));
+      const double end =
+          taken.count() + (options_.budget_seconds - taken.count()) / static_cast<double>(left);
+      mapper.is_over = [this, end] {
+        return std::chrono::duration<double>(Clock::now() - begin_).count() > end;
+      };
     }
     if (options_.on_progress) {
       MappingProgress progress{layers_[layer].layer->name, static_cast<std::int64_t>(layer),
@@ -117,17 +119,21 @@ class NetworkMapper {
   }
 
   static Score score_of(const MappedLayer& mapped) {
-    return {static_cast<std::int64_t>(mapped.cost.cycles), mapped.amount};
+    return {static_cast<std::int64_t>(mapped.cost.cycles), mapped.amount,
+            static_cast<std::int64_t>(mapped.cost.commands)};
+  }
+
+  // The fewest cycles that the searches of a layer saw.
+  static std::int64_t fewest_cycles(const Choices& choices) {
+    std::int64_t fewest = choices[0].fewest_cycles;
+    for (const MappedLayer& choice : choices) fewest = std::min(fewest, choice.fewest_cycles);
+    return fewest;
   }
 
   std::size_t best_choice(const Choices& choices) const {
     std::array<Score, kPure> scores;
-    std::int64_t fewest = choices[0].fewest_cycles;
-    for (std::size_t d = 0; d < kPure; ++d) {
-      scores[d] = score_of(choices[d]);
-      fewest = std::min(fewest, choices[d].fewest_cycles);
-    }
-    return best_of(scores, fewest, options_.mapper);
+    for (std::size_t d = 0; d < kPure; ++d) scores[d] = score_of(choices[d]);
+    return best_of(scores, fewest_cycles(choices), options_.mapper);
   }
 
   // Program kPure has the best dataflow of each layer, the others the same one in all layers.
@@ -135,14 +141,14 @@ class NetworkMapper {
     std::vector<Choices> choices;
     std::vector<std::size_t> best;
     std::array<Score, kPure + 1> programs{};
+    std::int64_t fewest = 0;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       choices.push_back(choices_of(i));
       best.push_back(best_choice(choices.back()));
       for (std::size_t d = 0; d < kPure; ++d) programs[d] += score_of(choices[i][d]);
       programs[kPure] += score_of(choices[i][best[i]]);
+      fewest += fewest_cycles(choices[i]);
     }
-    std::int64_t fewest = programs[0].cycles;
-    for (const Score& program : programs) fewest = std::min(fewest, program.cycles);
     const std::size_t program = best_of(programs, fewest, options_.mapper);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       layers_[i].mapping = choices[i][program == kPure ? best[i] : program].mapping;

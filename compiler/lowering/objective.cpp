@@ -1,7 +1,7 @@
 #include "compiler/lowering/objective.h"
 
 #include <limits>
-#include <tuple>
+#include <utility>
 
 #include "core/energy.h"
 #include "core/error.h"
@@ -11,6 +11,10 @@ namespace qsim {
 double value_of(const Score& score, Objective objective) {
   if (objective != Objective::kEdp) return score.amount;
   return score.amount * static_cast<double>(score.cycles);
+}
+
+Rank rank_of(const Score& score, Objective objective) {
+  return {value_of(score, objective), score.cycles, score.commands};
 }
 
 std::int64_t most_cycles(std::int64_t fewest_cycles, const MapperOptions& options) {
@@ -23,7 +27,7 @@ std::size_t best_of(std::span<const Score> scores, std::int64_t fewest_cycles,
                     const MapperOptions& options) {
   const std::int64_t most = most_cycles(fewest_cycles, options);
   const auto key = [&](const Score& score) {
-    return std::tuple(score.cycles > most, value_of(score, options.objective), score.cycles);
+    return std::pair(score.cycles > most, rank_of(score, options.objective));
   };
   std::size_t best = 0;
   for (std::size_t i = 1; i < scores.size(); ++i) {
@@ -51,8 +55,7 @@ double ObjectiveAmount::exact(const Mapping& mapping, const LayerCost& cost) con
   if (takes_energy()) {
     return total_energy(events_.exact(mapping, bytes), *options_.energy, arch_);
   }
-  return static_cast<double>(bytes.all() +
-                             kCommandBytes * static_cast<std::int64_t>(cost.commands));
+  return bytes_of(bytes, static_cast<std::int64_t>(cost.commands));
 }
 
 double ObjectiveAmount::least(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols,
@@ -60,7 +63,12 @@ double ObjectiveAmount::least(const Mapping& mapping, const AxisCut& rows, const
   if (takes_energy()) {
     return total_energy(events_.least(mapping, rows, cols, bytes), *options_.energy, arch_);
   }
-  return static_cast<double>(bytes.all() + kCommandBytes * commands);
+  return bytes_of(bytes, commands);
+}
+
+double ObjectiveAmount::bytes_of(const LayerBytes& bytes, std::int64_t commands) const {
+  const bool with_commands = options_.objective == Objective::kCycles;
+  return static_cast<double>(bytes.all() + (with_commands ? kCommandBytes * commands : 0));
 }
 
 }  // namespace qsim

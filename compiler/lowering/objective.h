@@ -2,6 +2,7 @@
 // bound where it was not. docs/reference/mapper.md#what-is-best defines the objectives.
 #pragma once
 
+#include <compare>
 #include <span>
 
 #include "compiler/lowering/layer_events.h"
@@ -9,18 +10,20 @@
 
 namespace qsim {
 
-// Bytes of a mapping are those that move between DRAM and the scratchpads, and those of its
-// commands: kCommandBytes each. Engines and test benches work on every command, too.
+// What a command counts for where kCycles compares bytes: a mapping that saves a byte of DRAM with
+// a command more saves nothing, because engines and test benches work on every command, too.
 inline constexpr std::int64_t kCommandBytes = 32;
 
-// Of a mapping, a layer or a network. Amounts and cycles of layers add up.
+// Of a mapping, a layer or a network; they add up.
 struct Score {
   std::int64_t cycles = 0;
   double amount = 0;  // bytes, or energy in the table's unit
+  std::int64_t commands = 0;
 
   Score& operator+=(const Score& other) {
     cycles += other.cycles;
     amount += other.amount;
+    commands += other.commands;
     return *this;
   }
 };
@@ -28,11 +31,23 @@ struct Score {
 // What the objective makes least; of kCycles among those within the slack of the fewest cycles.
 double value_of(const Score& score, Objective objective);
 
+// The order of the objective: the least value, of equal ones the fewest cycles, then the fewest
+// commands.
+struct Rank {
+  double value = 0;
+  std::int64_t cycles = 0;
+  std::int64_t commands = 0;
+
+  auto operator<=>(const Rank&) const = default;
+};
+
+Rank rank_of(const Score& score, Objective objective);
+
 // `cycles` and the slack of kCycles; no limit for another objective.
 std::int64_t most_cycles(std::int64_t fewest_cycles, const MapperOptions& options);
 
-// Which of the scores is best. `fewest_cycles` of kCycles: at least one score is within the slack
-// of it. Of equal values the fewest cycles count, then the first.
+// Which of the scores is best: the least rank of those within the slack of `fewest_cycles`. At
+// least one is, for kCycles. Of equal ones the first.
 std::size_t best_of(std::span<const Score> scores, std::int64_t fewest_cycles,
                     const MapperOptions& options);
 
@@ -50,6 +65,7 @@ class ObjectiveAmount {
 
  private:
   bool takes_energy() const;
+  double bytes_of(const LayerBytes& bytes, std::int64_t commands) const;
 
   const ArchConfig& arch_;
   const MapperOptions& options_;

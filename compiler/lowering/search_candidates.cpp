@@ -44,10 +44,9 @@ std::vector<Candidate*> in_order_of_cycles(std::vector<Candidate>& candidates) {
   });
 }
 
-std::vector<Candidate*> in_order_of_value(std::vector<Candidate>& candidates) {
-  return in_order(candidates, [](const Candidate* a, const Candidate* b) {
-    return std::tuple(a->value, a->cycles) < std::tuple(b->value, b->cycles);
-  });
+std::vector<Candidate*> in_order_of_rank(std::vector<Candidate>& candidates) {
+  return in_order(candidates,
+                  [](const Candidate* a, const Candidate* b) { return a->rank() < b->rank(); });
 }
 
 }  // namespace qsim

@@ -17,6 +17,9 @@ struct Candidate {
   MappingSums sums;
   std::int64_t cycles = 0;
   double value = 0;
+
+  // No mapping of it has a smaller one.
+  Rank rank() const { return {value, cycles, sums.counts.all()}; }
 };
 
 class CandidateSource {
@@ -39,8 +42,8 @@ class CandidateSource {
   std::int64_t seen_ = 0;
 };
 
-// Pointers to the candidates by (cycles, value), or by (value, cycles).
+// Pointers to the candidates: by (cycles, value), or by rank.
 std::vector<Candidate*> in_order_of_cycles(std::vector<Candidate>& candidates);
-std::vector<Candidate*> in_order_of_value(std::vector<Candidate>& candidates);
+std::vector<Candidate*> in_order_of_rank(std::vector<Candidate>& candidates);
 
 }  // namespace qsim

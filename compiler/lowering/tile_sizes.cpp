@@ -62,10 +62,10 @@ TileSizes::Least TileSizes::least(Mapping mapping, const AxisCut& rows, const Ax
   const MemoryParts parts = memory_parts(g_, mapping, arch_);
   const std::int64_t most = arch_.accumulator_half_words() / parts.psum_words;
   const std::int64_t layer_words = sums_.folds() * arch_.fold_words();
-  // One EXECUTE may take all blocks, so that activations are moved once without staying.
-  const bool all_blocks = mapping.dataflow == Dataflow::kInputStationary;
+  // An EXECUTE of several blocks moves activations once for all of them.
+  const std::int64_t most_blocks = blocks_that_fit(mapping).back();
   Mapping events = mapping;  // of the fewest events: one EXECUTE takes as much as can be
-  if (all_blocks && !g_.is_identity) events.blocks = g_.column_blocks;
+  if (most_blocks > 1) events.blocks = g_.column_blocks;
   // Each psum tile has a POST and a STORE for each column block.
   const std::int64_t commands = 2 * all_tiles * g_.column_blocks;
   Least least = {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<double>::infinity()};
@@ -73,7 +73,10 @@ TileSizes::Least TileSizes::least(Mapping mapping, const AxisCut& rows, const Ax
     mapping.order = order;
     mapping.acts_resident = acts;
     mapping.weights_resident = weights;
-    const LayerBytes bytes = sums_.bytes(mapping, rows, cols);
+    LayerBytes bytes = sums_.bytes(mapping, rows, cols);
+    Mapping of_blocks = mapping;
+    of_blocks.blocks = most_blocks;
+    bytes.acts = std::min(bytes.acts, sums_.bytes(of_blocks, rows, cols).acts);
     least.bytes = std::min(least.bytes, bytes.all());
     least.amount = std::min(least.amount, amount_.least(events, rows, cols, bytes, commands));
   };
@@ -81,25 +84,37 @@ TileSizes::Least TileSizes::least(Mapping mapping, const AxisCut& rows, const Ax
     for (std::int64_t h = 1; h <= kAccumulatorHalves && m * h <= all_tiles; ++h) {
       mapping.tiles_per_half = m;
       mapping.halves_per_pass = h;
-      const bool acts = all_blocks || m * h * parts.act_slot_words <= arch_.act_words();
+      const bool acts = m * h * parts.act_slot_words <= arch_.act_words();
       take(LoopOrder::kTilesOuter, acts, layer_words <= arch_.weight_words());
     }
   }
   if (layer_words / g_.column_blocks <= arch_.weight_words()) {
-    take(LoopOrder::kBlocksOuter,
-         all_blocks || all_tiles * parts.act_slot_words <= arch_.act_words(), true);
+    take(LoopOrder::kBlocksOuter, all_tiles * parts.act_slot_words <= arch_.act_words(), true);
   }
   return least;
 }
 
+// The fewest first. Their psums of one tile fit an accumulator half.
+std::vector<std::int64_t> TileSizes::blocks_that_fit(Mapping mapping) const {
+  std::vector<std::int64_t> fitting;
+  for (const std::int64_t blocks : block_counts(g_, mapping.dataflow)) {
+    mapping.blocks = blocks;
+    const bool fits = memory_parts(g_, mapping, arch_).psum_words <= arch_.accumulator_half_words();
+    if (fits) fitting.push_back(blocks);
+  }
+  return fitting;
+}
+
 std::int64_t TileSizes::least_cycles(Mapping mapping, const AxisCut& rows, const AxisCut& cols,
                                      std::int64_t dram_bytes) const {
-  // More blocks of an EXECUTE leave no more of the array idle.
-  if (mapping.dataflow == Dataflow::kInputStationary) mapping.blocks = g_.column_blocks;
+  std::int64_t array = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t blocks : blocks_that_fit(mapping)) {
+    mapping.blocks = blocks;
+    array = std::min(array, sums_.array_cycles(mapping, rows, cols));
+  }
   const std::int64_t writes =
       g_.pictures * g_.out_rows * g_.out_cols * g_.column_blocks * arch_.array_cols;
-  return std::max({sums_.array_cycles(mapping, rows, cols),
-                   ceil_div(dram_bytes - writes, arch_.bus_bytes),
+  return std::max({array, ceil_div(dram_bytes - writes, arch_.bus_bytes),
                    ceil_div(writes, std::min(arch_.bus_bytes, arch_.array_cols))});
 }
 

@@ -38,6 +38,7 @@ class TileSizes {
   Least least(Mapping mapping, const AxisCut& rows, const AxisCut& cols) const;
   std::int64_t least_cycles(Mapping mapping, const AxisCut& rows, const AxisCut& cols,
                             std::int64_t dram_bytes) const;
+  std::vector<std::int64_t> blocks_that_fit(Mapping mapping) const;
   std::int64_t tiles(const AxisCut& rows, const AxisCut& cols) const;
 
   const LayerGeometry& g_;

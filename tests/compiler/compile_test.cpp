@@ -208,8 +208,13 @@ TEST(Compile, APictureTooLargeForACommandsFieldsIsRefusedByName) {
   arch.accumulator_kib = 8192;
   arch.output_scratchpad_kib = 2048;
   const Graph graph = GraphBuilder(21, picture(1, 8192, 8192, 32)).conv(1, window(1)).build();
+  // A LOAD of both planes steps over more than the field counts, a LOAD of one plane does not.
+  CompileOptions options;
+  options.mappings = Compilation(graph, arch).mappings();
+  options.mappings[0].mapping.act_planes = 2;
+  options.mappings[0].mapping.act_slots = 1;
   try {
-    compile(graph, arch);
+    compile(graph, arch, options);
     FAIL() << "not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kUnsupportedModel);

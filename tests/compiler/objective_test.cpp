@@ -49,17 +49,22 @@ class EnergySink final : public CommandSink {
 };
 
 struct Costed {
-  std::int64_t cycles = 0;
   double value = 0;
+  std::int64_t cycles = 0;
+  std::int64_t commands = 0;
+  auto operator<=>(const Costed&) const = default;
 };
 
 // A mapping's cost from its commands alone, in the objective's own words.
 Costed cost_by_commands(const PlannedLayer& layer, const Mapping& mapping, const ArchConfig& arch,
                         const MapperOptions& options) {
   const LayerCost cost = cost_of(layer, mapping, arch);
-  Costed costed{static_cast<std::int64_t>(cost.cycles), 0};
+  Costed costed{0, static_cast<std::int64_t>(cost.cycles)};
+  costed.commands = static_cast<std::int64_t>(cost.commands);
   if (options.objective == Objective::kCycles || options.objective == Objective::kBytes) {
-    costed.value = static_cast<double>(cost.read_bytes() + cost.write_bytes + 32 * cost.commands);
+    const std::uint64_t a_command = options.objective == Objective::kCycles ? 32 : 0;
+    costed.value =
+        static_cast<double>(cost.read_bytes() + cost.write_bytes + a_command * cost.commands);
     return costed;
   }
   EnergySink sink(arch);
@@ -83,14 +88,14 @@ std::vector<Costed> all_costs(const PlannedLayer& layer, const ArchConfig& arch,
   return costs;
 }
 
-double best_value(const std::vector<Costed>& costs, const MapperOptions& options) {
+Costed best_of_all(const std::vector<Costed>& costs, const MapperOptions& options) {
   std::int64_t fewest = costs.front().cycles;
   for (const Costed& c : costs) fewest = std::min(fewest, c.cycles);
   const double most = static_cast<double>(fewest) * (1 + options.slack);
-  double best = std::numeric_limits<double>::infinity();
+  Costed best{std::numeric_limits<double>::infinity()};
   for (const Costed& c : costs) {
     if (options.objective == Objective::kCycles && static_cast<double>(c.cycles) > most) continue;
-    best = std::min(best, c.value);
+    best = std::min(best, c);
   }
   return best;
 }
@@ -109,7 +114,10 @@ TEST(Objective, TheFullSearchFindsTheLeastOfEveryObjective) {
     const MappedLayer mapped = map_layer(layer, arch, options);
     const std::vector<Costed> costs = all_costs(layer, arch, options);
     const Costed found = cost_by_commands(layer, mapped.mapping, arch, options);
-    EXPECT_EQ(found.value, best_value(costs, options));
+    const Costed best = best_of_all(costs, options);
+    EXPECT_EQ(found.value, best.value);
+    EXPECT_EQ(found.cycles, best.cycles);
+    EXPECT_EQ(found.commands, best.commands);
     EXPECT_TRUE(mapped.is_complete);
     brute += std::ssize(costs);
   }

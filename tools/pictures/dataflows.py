@@ -34,7 +34,7 @@ def config_text(rows, cols):
 
 def total_of(qsim, config, dataflow):
     command = [qsim, "run", "--no-data", "--engine", "recurrence", "--quiet", "--model", "vgg16", "--config", config,
-               "--dataflow", dataflow, "--energy", "horowitz-45nm", "--json", "-"]
+               "--dataflow", dataflow, "--objective", "energy", "--energy", "horowitz-45nm", "--json", "-"]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, encoding="utf8", check=True).stdout)["total"]
 
 
