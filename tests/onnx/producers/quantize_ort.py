@@ -2,6 +2,7 @@
 own quantized files, each with an input and ONNX Runtime's output.
 
 usage: quantize_ort.py TORCH_DIR DIR
+       quantize_ort.py --outputs DIR OTHER_DIR NETWORK...  only runs the files of networks in DIR
 Needs the environment of tools/producers/install.sh. DIR/NETWORK.FORM.onnx, DIR/NETWORK.input.npy,
 DIR/NETWORK.FORM.output.npy. FORM: {qdq,qop}_{u8s8,s8s8,u8u8}_{tensor,channel}, and PyTorch's forms.
 The same on every machine, but for the last bits of scales: calibration runs in float32.
@@ -73,13 +74,24 @@ def plain_is_exact():
 
 
 def run(file, inputs):
-    """ONNX Runtime's output. Where a plain session is not exact, the option lets it make int8 weights uint8; then
-    there is no kernel for int8 data, which needs none, and a few of PyTorch's files are refused."""
-    session = opened(str(file), not plain_is_exact() and "_s8" not in file.name)
+    """ONNX Runtime's output. Where a plain session is not exact, the option lets it make int8 weights uint8, but then
+    it has no kernel for the int8 data of QOperator graphs, which needs none. (In QDQ graphs it makes them uint8.)"""
+    session = opened(str(file), not plain_is_exact() and "qop_s8" not in file.name)
     return session.run(None, {session.get_inputs()[0].name: inputs})[0]
 
 
+def write_outputs(folder, other, networks):
+    other.mkdir(parents=True, exist_ok=True)
+    for network in networks:
+        inputs = np.load(folder / f"{network}.input.npy")
+        for file in sorted(folder.glob(f"{network}.*.onnx")):
+            np.save((other / file.name).with_suffix(".output.npy"), run(file, inputs))
+
+
 def main(words):
+    if words[:1] == ["--outputs"] and len(words) > 3:
+        write_outputs(pathlib.Path(words[1]), pathlib.Path(words[2]), words[3:])
+        return
     if len(words) != 2:
         sys.exit(__doc__)
     source, folder = map(pathlib.Path, words)
