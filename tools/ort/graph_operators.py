@@ -205,6 +205,16 @@ def mean(node, x, axes=None):
     return x.astype(np.float64).mean(tuple(int(axis) for axis in axes), keepdims=bool(attribute(node, "keepdims", 1)))
 
 
+def is_picture_mean(node, arrays):
+    """A ReduceMean that operator_rules.reduce_mean has: over height and width, by the attribute of opset 13."""
+    return node.op_type == "ReduceMean" and arrays[0].ndim == 4 and attribute(node, "axes") in ([2, 3], [-2, -1])
+
+
+def picture_mean(node, x):
+    means = rules.reduce_mean(x)
+    return means[:, :, np.newaxis, np.newaxis] if attribute(node, "keepdims", 1) else means
+
+
 # ONNX Runtime's order of additions is not known here: computed in float64, rounded once.
 INEXACT = {"Conv": float_conv, "Gemm": float_gemm, "AveragePool": float_average_pool, "Softmax": float_softmax,
            "ReduceMean": mean, "MatMul": lambda node, a, b: a.astype(np.float64) @ b,
@@ -225,6 +235,8 @@ def float_operator(node, arrays):
         return clip[0](arrays[0]), True
     if node.op_type in ON_BYTES:
         return ON_BYTES[node.op_type](node, arrays), True
+    if is_picture_mean(node, arrays):
+        return picture_mean(node, arrays[0]), True
     if node.op_type in EXACT:
         return EXACT[node.op_type](node, *arrays), True
     return INEXACT[node.op_type](node, *arrays).astype(F), False

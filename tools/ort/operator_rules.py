@@ -5,6 +5,7 @@ each. Paths in docstrings are those of ONNX Runtime's repository. docs/reference
 table: rule, counts, source. Operators that ONNX Runtime runs by tables are in table_rules.py. `fma` says whether the processor has FMA3 (Haswell, Zen and later): two operators differ.
 """
 import collections
+import functools
 
 import numpy as np
 
@@ -181,3 +182,38 @@ def qlinear_average_pool(x, xq, yq, window, count_include_pad=False):
 def max_pool(x, window):
     """The largest byte; pads are absent. core/providers/cpu/nn/pool.cc: bytes are compared as they are."""
     return windows(x, window, limits(x.dtype)[0]).max((4, 5))
+
+
+def row_sums(rows, lead):
+    """Float32 sums of rows [R, n] in the order of four lanes; lead: how many values come before the lanes.
+
+    Eight values a step into two groups of four lanes, the second group added to the first, a last group of four, then
+    (lane 0 + lane 2) + (lane 1 + lane 3), the values before the lanes, the values after them. Fewer than four: in order.
+    """
+    count = rows.shape[1]
+    lead = min(lead, count)
+    lanes, pairs = (count - lead) // 4 * 4, (count - lead) // 8 * 8
+    if lanes == 0:
+        return functools.reduce(np.add, rows.T)
+    groups = rows[:, lead:lead + lanes].reshape(len(rows), -1, 4).transpose(1, 0, 2)
+    total = groups[0]
+    if lanes > 4:
+        total = functools.reduce(np.add, groups[:pairs // 4:2]) + functools.reduce(np.add, groups[1:pairs // 4:2])
+        total = total + groups[-1] if lanes > pairs else total
+    result = (total[:, 0] + total[:, 2]) + (total[:, 1] + total[:, 3])
+    return functools.reduce(np.add, [*rows.T[:lead], *rows.T[lead + lanes:]], result)
+
+
+def reduce_mean(values):
+    """Float32 means over the last two dimensions of [N, C, H, W]: row_sums divided by H * W; [N, C].
+
+    The lanes begin at a multiple of 16 bytes, so a channel's place in memory decides how many values come before them.
+    core/providers/cpu/reduction/reduction_ops.cc (FastReduceKR), and Eigen's sum with SSE.
+    """
+    size = values.shape[2] * values.shape[3]
+    rows = values.reshape(-1, size)
+    sums = np.empty(len(rows), F)
+    leads = -np.arange(len(rows)) * size % 4
+    for lead in np.unique(leads):
+        sums[leads == lead] = row_sums(rows[leads == lead], int(lead))
+    return (sums / F(size)).reshape(values.shape[:2])

@@ -90,13 +90,36 @@ class Random:
     def weights(self, dtype, shape, channels):
         """Values and Quantization: per tensor or per channel, one zero_point that is 0, or near uint8's middle."""
         scale = self.scale() if self.integer(0, 1) else (2.0 ** self.generator.uniform(-9, -4, channels)).astype(F)
+        if np.ndim(scale) == 1 and self.integer(0, 1):
+            # Nearly powers of two times the first: output() then makes ties of many sums in all channels.
+            scale = scale[0] * F(2) ** self.generator.integers(-2, 2, channels).astype(F) * self.nearly_one(channels)
         zero_point = self.integer(100, 156) if dtype is np.uint8 else self.choice(0, 0, self.integer(-20, 20))
         return self.values(dtype, shape), Quantization(scale, zero_point, dtype)
 
+    def nearly_one(self, count=None):
+        """1 and its neighbours in float32: what makes many values nearly ties, so that the order of rounding decides."""
+        return (1 + self.generator.integers(-3, 4, count) * 2.0 ** -23).astype(F) if count else \
+            F(1 + self.integer(-3, 3) * 2.0 ** -23)
+
     def output(self, sums, scale, dtype):
-        """A Quantization that brings sums * scale into the type's range, a few of them beyond it."""
+        """A Quantization that brings sums * scale into the type's range, a few of them beyond it; in half of the cases
+        nearly a power of two times the (first) scale."""
         spread = float(np.abs(sums * np.asarray(scale, np.float64)).max()) + 1e-6
-        return Quantization(F(spread / self.generator.uniform(60, 300)), self.integer(*rules.limits(dtype)), dtype)
+        y_scale = F(spread / self.generator.uniform(60, 300))
+        if self.integer(0, 1):
+            first = np.ravel(scale)[0]
+            y_scale = F(first) * F(2.0 ** np.ceil(np.log2(y_scale / first))) * self.nearly_one()
+        return Quantization(y_scale, self.integer(*rules.limits(dtype)), dtype)
+
+    @staticmethod
+    def add_ties(sums, bias, scale):
+        """Moves each channel's bias so that its first sum is half of 1 / scale above a multiple, where scale is nearly a
+        power of two: then it is nearly a tie. sums: channels last, with the bias."""
+        steps = np.rint(-np.log2(np.broadcast_to(scale, bias.shape).astype(np.float64))).astype(np.int64)
+        period = np.int64(1) << np.clip(steps, 1, 30)
+        near = np.abs(np.asarray(scale, np.float64) * period - 1) < 1e-6
+        first = sums.reshape(-1, bias.size)[0]
+        bias += np.where(near, (period // 2 - first) % period, 0).astype(np.int32)
 
     def window(self, height, width):
         """A Window that fits a picture: sides of 1 to 5, strides to 3, pads on each side below the kernel."""
@@ -126,6 +149,8 @@ def qlinear_conv(random):
     bias = bias if random.integer(0, 3) else None
     sums = rules.convolution_sums(x, xq, w, wq, bias, window, group)
     yq = random.output(sums, xq.scale * wq.scale, data_type)
+    if bias is not None:
+        random.add_ties(sums, bias, rules.output_scale(xq.scale, wq.scale, yq.scale))
     return one_node(
         "QLinearConv", [*named("x", x, xq), *named("w", w, wq), *parameters("y", yq),
                         *([("bias", bias)] if bias is not None else [])], ["x"],
@@ -152,6 +177,8 @@ def qgemm(random):
     sums = rules.matmul_integer(a, aq.zero_point, b, bq.zero_point) + (0 if bias is None else bias)
     alpha = random.choice(1.0, 0.37)
     yq = random.output(sums, alpha * aq.scale * bq.scale, a.dtype) if random.integer(0, 4) else None
+    if yq and bias is not None:
+        random.add_ties(sums, bias, F(alpha) * rules.output_scale(aq.scale, bq.scale, yq.scale))
     transposed = random.integer(0, 1)
     stored = np.ascontiguousarray(b.T) if transposed else b
     return one_node("QGemm", [*named("a", a, aq), *named("b", stored, bq),
@@ -184,7 +211,7 @@ def qlinear_add(random, fma=True):
     yq = random.quantization(aq.dtype)._replace(scale=F(random.generator.uniform(0.7, 3) * (aq.scale + bq.scale)))
     if random.integer(0, 1):
         # Ratios that are nearly eighths: one sum in eight is nearly a tie, and the order of rounding decides.
-        aq, bq = (q._replace(scale=yq.scale * F(random.integer(1, 12) / 8) * F(1 + random.integer(-3, 3) * 2.0 ** -23))
+        aq, bq = (q._replace(scale=yq.scale * F(random.integer(1, 12) / 8) * random.nearly_one())
                   for q in (aq, bq))
     return one_node("QLinearAdd", [*named("a", a, aq), *named("b", b, bq), *parameters("y", yq)], ["a", "b"],
                     rules.qlinear_add(a, aq, b, bq, yq, fma), MICROSOFT)
@@ -194,6 +221,6 @@ def qlinear_mul(random):
     (a, aq), (b, bq) = two_tensors(random)
     yq = random.quantization(aq.dtype)._replace(scale=F(random.generator.uniform(50, 300) * aq.scale * bq.scale))
     if random.integer(0, 1):
-        yq = yq._replace(scale=(aq.scale * bq.scale) * F(64) * F(1 + random.integer(-3, 3) * 2.0 ** -23))
+        yq = yq._replace(scale=(aq.scale * bq.scale) * F(64) * random.nearly_one())
     return one_node("QLinearMul", [*named("a", a, aq), *named("b", b, bq), *parameters("y", yq)], ["a", "b"],
                     rules.qlinear_mul(a, aq, b, bq, yq), MICROSOFT)

@@ -21,7 +21,7 @@ def near(random, xq, low=0.3, high=1.5):
     where every second value is nearly a tie."""
     scale = xq.scale * F(random.generator.uniform(low, high))
     if random.integer(0, 2) == 0:
-        scale = xq.scale * F(random.choice(0.5, 2, 4)) * F(1 + random.integer(-3, 3) * 2.0 ** -23)
+        scale = xq.scale * F(random.choice(0.5, 2, 4)) * random.nearly_one()
     return Quantization(scale, random.integer(*rules.limits(xq.dtype)), xq.dtype)
 
 
@@ -137,3 +137,10 @@ def qdq_hard_swish(random):
 def qdq_sigmoid(random, fma=True):
     x, xq = bytes_of(random)
     return in_qdq_form(x, xq, unit_output(random, xq), tables.sigmoid(fma), "Sigmoid")
+
+
+def reduce_mean(random):
+    """Float32: a picture of normal values of any size, whose channels begin anywhere in memory."""
+    shape = (random.integer(1, 2), random.extent(20), random.integer(1, 15), random.integer(1, 15))
+    x = random.generator.normal(0, 1, shape).astype(F)
+    return one_node("ReduceMean", [("x", x)], ["x"], rules.reduce_mean(x), axes=[2, 3], keepdims=0)
