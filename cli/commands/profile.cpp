@@ -4,8 +4,9 @@
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/inputs/mapping_option.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "cli/session/profile/profile_run.h"
+#include "cli/session/profile/profile_report.h"
 #include "cli/session/run/condition_option.h"
+#include "cli/session/run/report_page_option.h"
 #include "report/results/profile_csv.h"
 
 namespace qsim {
@@ -79,6 +80,7 @@ void require_one_that_ran(const Profile& profile) {
 
 ExitCode profile_command(Context& context) {
   const Options& options = context.options();
+  require_report_can_be_made(options);
   Profile profile;
   profile.version = build_version();
   profile.commit = build_commit();
@@ -90,9 +92,11 @@ ExitCode profile_command(Context& context) {
   const std::vector<ModelShapes> models = load_models(options, configs.front().arch, profile);
   const std::vector<ProfilePoint> points =
       profile_points(models.size(), configs, fields, asked_dataflows(options));
-  profile.points = run_points(context, models, points);
+  PointRuns runs = run_points(context, models, points);
+  profile.points = std::move(runs.results);
   complete_points(profile);
   choose_winners(profile);
+  write_profile_report(context, profile, models, points, runs);
   context.print_csv(profile_csv(profile, columns_of(options)));
   context.print_json(profile_json(profile));
   context.print(profile_text(profile));

@@ -89,6 +89,7 @@ void add_profile_options(CLI::App& app, Options& options) {
                "combination runs")
       ->type_name("FIELD=N,N,...");
   add_energy_option(app, options);
+  add_report_option(app, options);
   add_output_options(app, options);
 }
 

@@ -1,12 +1,12 @@
 #include "report/html/page_data.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "core/printable.h"
+#include "report/html/point_data.h"
 #include "report/json_printer.h"
 #include "report/limiter_words.h"
 #include "report/text_table.h"
@@ -29,18 +29,6 @@ std::string compact(const Json& json) {
     }
   }
   return result;
-}
-
-std::uint64_t cycles_of(const PageRun& run) { return run.report->total.timing->cycles; }
-
-// Indices of the runs, fewest cycles first.
-std::vector<std::size_t> fewest_cycles_first(std::span<const PageRun> runs) {
-  std::vector<std::size_t> order(runs.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return cycles_of(runs[a]) < cycles_of(runs[b]);
-  });
-  return order;
 }
 
 // "The network takes ... cycles and is limited by ..."
@@ -91,19 +79,16 @@ Json layer_words(const RunReport& report) {
   return words;
 }
 
-// Everything but the layers and the timeline, which take the space.
-Json outline(const PageRun& run, const Json& run_document) {
-  Json json = {{"label", run.label},
-               {"dataflow", dataflow_of(*run.report)},
-               {"words", network_words(*run.report)},
-               {"array_time_labels", array_time_labels(*run.report)},
-               {"area_mm2", run.area_mm2 ? Json(*run.area_mm2) : Json(nullptr)},
-               {"detail", false},
-               {"layer_words", Json::array()},
-               {"run", run_document},
-               {"timeline", nullptr}};
-  json["run"]["layers"] = Json::array();
-  return json;
+// All but the timeline.
+Json run_data(const PageRun& run) {
+  return {{"label", run.label},
+          {"dataflow", dataflow_of(*run.report)},
+          {"words", network_words(*run.report)},
+          {"array_time_labels", array_time_labels(*run.report)},
+          {"area_mm2", run.area_mm2 ? Json(*run.area_mm2) : Json(nullptr)},
+          {"layer_words", layer_words(*run.report)},
+          {"run", Json::parse(run_json(*run.report))},
+          {"timeline", nullptr}};
 }
 
 Json timeline_json(const Timeline& timeline) {
@@ -115,33 +100,14 @@ Json timeline_json(const Timeline& timeline) {
   return json;
 }
 
-// Puts each run's layers in while they fit; returns what has no room left, in bytes.
-std::size_t add_layers_that_fit(std::span<const PageRun> runs, std::span<const Json> documents,
-                                std::span<const std::size_t> order, std::vector<Json>& page,
-                                std::size_t room) {
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const PageRun& run = runs[order[i]];
-    const Json& layers = documents[order[i]]["layers"];
-    const Json words = layer_words(*run.report);
-    const std::size_t bytes = compact(layers).size() + compact(words).size();
-    if (i > 0 && bytes > room) break;
-    Json& json = page[order[i]];
-    json["detail"] = true;
-    json["run"]["layers"] = layers;
-    json["layer_words"] = words;
-    room -= std::min(room, bytes);
-  }
-  return room;
-}
-
-// Shares the room between the timelines of the runs that have their layers.
+// Shares the room between the timelines of the runs.
 void add_timelines(std::span<const PageRun> runs, std::vector<Json>& page, std::size_t room) {
-  std::vector<std::size_t> wanted;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].timeline != nullptr && page[i]["detail"].get<bool>()) wanted.push_back(i);
-  }
-  for (const std::size_t i : wanted) {
-    const std::size_t share = room / wanted.size();
+  const auto wanted = static_cast<std::size_t>(
+      std::count_if(runs.begin(), runs.begin() + std::ssize(page),
+                    [](const PageRun& run) { return run.timeline != nullptr; }));
+  for (std::size_t i = 0; i < page.size(); ++i) {
+    if (runs[i].timeline == nullptr) continue;
+    const std::size_t share = room / wanted;
     const Json timeline = timeline_json(fitted(*runs[i].timeline, share));
     if (compact(timeline).size() <= share + 256) page[i]["timeline"] = timeline;
   }
@@ -149,53 +115,61 @@ void add_timelines(std::span<const PageRun> runs, std::vector<Json>& page, std::
 
 }  // namespace
 
-std::string page_data(std::span<const PageRun> runs, std::size_t most_bytes) {
-  std::vector<Json> documents;
+std::string page_data(const PageContent& content, std::size_t most_bytes) {
+  const std::span<const PageRun> runs = content.runs;
+  std::size_t room = most_bytes;
   std::vector<Json> page;
-  std::size_t used = 0;
   for (const PageRun& run : runs) {
-    documents.push_back(Json::parse(run_json(*run.report)));
-    page.push_back(outline(run, documents.back()));
-    used += compact(page.back()).size();
+    Json json = run_data(run);
+    const std::size_t bytes = compact(json).size();
+    // A profile's points and its timelines need room too.
+    const std::size_t free =
+        content.profile == nullptr ? room : room - std::min(room, most_bytes / 2);
+    if (!page.empty() && bytes > free) break;
+    page.push_back(std::move(json));
+    room -= std::min(room, bytes);
   }
-  std::vector<std::size_t> order = fewest_cycles_first(runs);
-  std::vector<bool> left_out(runs.size(), false);
-  for (; used > most_bytes / 2 && order.size() > 1; order.pop_back()) {
-    used -= compact(page[order.back()]).size();
-    left_out[order.back()] = true;
+  Json json = {{"schema", "qsim.page/2"}};
+  if (content.profile != nullptr) {
+    PointData points = point_data(*content.profile, runs.first(page.size()), room / 2);
+    json["profile"] = profile_data(*content.profile);
+    json["points_left_out"] = points.left_out;
+    json["points"] = std::move(points.points);
+  } else {
+    json["profile"] = nullptr;
+    json["points_left_out"] = 0;
+    json["points"] = Json::array();
   }
-  const std::size_t room = used < most_bytes ? most_bytes - used : 0;
-  add_timelines(runs, page, add_layers_that_fit(runs, documents, order, page, room));
-  Json json = {{"schema", "qsim.page/1"},
-               {"runs_left_out", runs.size() - order.size()},
-               {"runs", Json::array()}};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!left_out[i]) json["runs"].push_back(std::move(page[i]));
-  }
+  room -= std::min(room, compact(json).size());
+  add_timelines(runs, page, room);
+  json["runs"] = std::move(page);
   return compact(json);
 }
 
-std::string page_title(std::span<const PageRun> runs) {
+std::string page_title(const PageContent& content) {
   std::set<std::string> models;
   std::set<std::string> configs;
-  for (const PageRun& run : runs) {
-    models.insert(run.report->provenance.model);
-    configs.insert(run.report->config.name);
-  }
   const auto named = [](const std::set<std::string>& names, const char* what) {
     return names.size() == 1 ? echoed(*names.begin()) : with_thousands(names.size()) + " " + what;
   };
-  const std::string count =
-      runs.size() == 1 ? "" : ", " + with_thousands(std::uint64_t{runs.size()}) + " runs";
-  return named(models, "models") + " on " + named(configs, "configurations") + count;
+  if (content.profile == nullptr) {
+    models.insert(content.runs.front().report->provenance.model);
+    configs.insert(content.runs.front().report->config.name);
+    return named(models, "models") + " on " + named(configs, "configurations");
+  }
+  for (const NetworkResult& point : content.profile->points) {
+    models.insert(point.model);
+    configs.insert(point.config);
+  }
+  const std::uint64_t count = content.profile->points.size();
+  return named(models, "models") + " on " + named(configs, "configurations") + ", " +
+         with_thousands(count) + (count == 1 ? " point" : " points");
 }
 
-std::string page_summary(std::span<const PageRun> runs) {
-  const PageRun& best = runs[fewest_cycles_first(runs).front()];
-  const std::string words = network_words(*best.report) + longest_layer_words(*best.report);
-  if (runs.size() == 1) return words;
-  return "Of " + with_thousands(std::uint64_t{runs.size()}) + " runs, " + echoed(best.label) +
-         " takes the fewest cycles. " + words;
+std::string page_summary(const PageContent& content) {
+  if (content.profile != nullptr) return winners_summary(*content.profile);
+  const RunReport& report = *content.runs.front().report;
+  return network_words(report) + longest_layer_words(report);
 }
 
 }  // namespace qsim

@@ -1,5 +1,6 @@
 // What the report's page draws, as JSON: the runs as `--json` gives them, and beside each the words
-// and the timeline that only the page has. docs/reference/report.md lists the fields.
+// and the timeline that only the page has; of a profile also every point. docs/reference/report.md
+// lists the fields.
 #pragma once
 
 #include <optional>
@@ -7,28 +8,36 @@
 #include <string>
 
 #include "report/html/timeline.h"
+#include "report/results/profile.h"
 #include "report/run_report.h"
 
 namespace qsim {
 
-// One run of the page. What is pointed to must outlive the call.
+// A run that the page shows in detail. What is pointed to must outlive the call.
 struct PageRun {
-  std::string label;                    // tells it from the other runs: "os, array_rows 32"
+  std::string label;                    // tells it from the other runs: "pe8x8, os"
   const RunReport* report = nullptr;    // with times
   const Timeline* timeline = nullptr;   // null: the page has none of this run
   std::optional<double> area_mm2 = {};  // of the accelerator; absent: not known
+  std::size_t point = 0;                // of the profile
 };
 
-// The runs' JSON, in one line of at most about `most_bytes`. So that it fits, timelines are joined
-// (report/html/timeline.h). If that is not enough, the runs of most cycles have neither a timeline
-// nor layers: `detail` is false. The run of fewest cycles always has its layers.
-std::string page_data(std::span<const PageRun> runs, std::size_t most_bytes);
+struct PageContent {
+  std::span<const PageRun> runs;     // the most telling one first; at least one
+  const Profile* profile = nullptr;  // whose points the runs are; null: the page of one run
+};
+
+// The data, in one line of at most about `most_bytes`. The first run is always there; the others
+// while they fit in their order. Of a profile with too many points those are left out that have
+// most of its measure, but no winner and none of the Pareto front. What is left is for timelines,
+// which are joined to fit (report/html/timeline.h).
+std::string page_data(const PageContent& content, std::size_t most_bytes);
 
 // "vgg8-cifar10 on pe16x16": what the page is about.
-std::string page_title(std::span<const PageRun> runs);
+std::string page_title(const PageContent& content);
 
-// The page's first sentences: what limits the run and its longest layer; of several runs, which one
-// takes the fewest cycles.
-std::string page_summary(std::span<const PageRun> runs);
+// The page's first sentences: what limits the run and its longest layer; of a profile, which point
+// wins and why.
+std::string page_summary(const PageContent& content);
 
 }  // namespace qsim

@@ -58,14 +58,14 @@ std::string html_text(std::string_view text) {
   return html;
 }
 
-std::string report_page(std::span<const PageRun> runs, std::string_view chart_library) {
-  QSIM_CHECK(!runs.empty(), "a report needs a run");
-  const std::string title = html_text(page_title(runs));
-  const std::string summary = html_text(page_summary(runs));
+std::string report_page(const PageContent& content, std::string_view chart_library) {
+  QSIM_CHECK(!content.runs.empty(), "a report needs a run");
+  const std::string title = html_text(page_title(content));
+  const std::string summary = html_text(page_summary(content));
   const std::size_t frame = kPageHtml.size() + kPageCss.size() + kPageScript.size() +
                             chart_library.size() + 2 * title.size() + summary.size();
   QSIM_CHECK(frame < kMostPageBytes, "the chart library leaves no room for the page");
-  const std::string data = page_data(runs, kMostPageBytes - frame);
+  const std::string data = page_data(content, kMostPageBytes - frame);
   const std::pair<std::string_view, std::string_view> values[] = {
       {"title", title}, {"summary", summary},       {"style", kPageCss},
       {"data", data},   {"library", chart_library}, {"script", kPageScript},

@@ -2,7 +2,6 @@
 // without a network. docs/reference/report.md says what it shows.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,9 +13,9 @@ namespace qsim {
 inline constexpr std::size_t kMostPageBytes = 2'000'000;
 
 // `chart_library` is the JavaScript that defines vegaEmbed; it must not hold "</script" or "<!--".
-// There is at least one run, and each has times. Names and words of the runs may hold anything:
+// There is at least one run, and each has times. Names and words of the content may hold anything:
 // they become text, never markup.
-std::string report_page(std::span<const PageRun> runs, std::string_view chart_library);
+std::string report_page(const PageContent& content, std::string_view chart_library);
 
 // `text` as HTML shows it: & < > " ' are replaced by character references.
 std::string html_text(std::string_view text);

@@ -51,6 +51,7 @@ struct NetworkResult {
   // Of a point of a profile, once all of its points are known (complete_points); no part of what
   // --resume keeps.
   std::string energy_unit;              // "" without energy
+  std::int64_t sram_kib = 0;            // of the accelerator's memories together
   std::optional<double> area_mm2;       // absent: the table of energies has no areas
   std::optional<double> tops_per_watt;  // absent: no energy, or one in another unit than pJ
   bool is_on_front = false;             // pareto_front()

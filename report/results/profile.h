@@ -58,6 +58,9 @@ std::string front_words(const Profile& profile);
 // in all of that are the winner's `equal`, and the first of them is `point`.
 void choose_winners(Profile& profile);
 
+// "pe8x8, ws wins for vgg16 (fewest cycles): " and its first two reasons, of each model.
+std::string winners_summary(const Profile& profile);
+
 // The table, the winners with their reasons, the Pareto front, and why points could not run.
 std::string profile_text(const Profile& profile);
 // Schema "qsim.profile/1" (docs/reference/profile.md).

@@ -138,11 +138,14 @@ std::string table_text(const Profile& profile) {
   return layout(table);
 }
 
-std::string winner_text(const Winner& winner, const Profile& profile) {
+const char* least_words(Measure measure) {
   constexpr const char* kLeast[] = {"fewest cycles", "fewest bytes of DRAM", "least energy",
                                     "least energy x cycles"};
-  std::string text = "\nwinner for " + echoed(winner.model) + " (" +
-                     kLeast[static_cast<std::size_t>(profile.measure)] +
+  return kLeast[static_cast<std::size_t>(measure)];
+}
+
+std::string winner_text(const Winner& winner, const Profile& profile) {
+  std::string text = "\nwinner for " + echoed(winner.model) + " (" + least_words(profile.measure) +
                      "): " + echoed(point_label(profile.points[winner.point])) + "\n";
   for (const std::string& reason : winner.reasons) text += "  " + message_line(reason) + "\n";
   return text;
@@ -173,6 +176,16 @@ std::string front_text(const std::string& model, const Profile& profile) {
 }
 
 }  // namespace
+
+std::string winners_summary(const Profile& profile) {
+  std::string text;
+  for (const Winner& winner : profile.winners) {
+    text += (text.empty() ? "" : " ") + echoed(point_label(profile.points[winner.point])) +
+            " wins for " + echoed(winner.model) + " (" + least_words(profile.measure) +
+            "): " + winner.reasons[0] + " " + winner.reasons[1];
+  }
+  return text;
+}
 
 std::string profile_text(const Profile& profile) {
   std::string text = table_text(profile);

@@ -1,5 +1,7 @@
 #include "cli/session/profile/network_time.h"
 
+#include <algorithm>
+
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/topology_source.h"
@@ -27,6 +29,17 @@ std::vector<ModelShapes::Part> parts_of_topology(const std::string& name, const 
         {without_tensors(layer_model(*source, i, one).graph), source->topology.layers[i].is_first});
   }
   return parts;
+}
+
+// Of one part of a network: the mappings that are of its layers.
+CompileOptions options_of(const ModelShapes::Part& part, const CompileOptions& options) {
+  CompileOptions result = options;
+  result.host_packs_taps = part.host_packs_taps;
+  std::erase_if(result.mappings, [&](const LayerMapping& given) {
+    return std::none_of(part.graph.layers.begin(), part.graph.layers.end(),
+                        [&](const Layer& layer) { return layer.name == given.layer; });
+  });
+  return result;
 }
 
 }  // namespace
@@ -62,27 +75,33 @@ std::int64_t memory_of_timing(std::int64_t commands) {
 
 NetworkTime time_network(const ModelShapes& model, const ArchConfig& arch,
                          const CompileOptions& options, const EnergyTable* energy,
-                         std::int64_t at_once) {
+                         TimingDetail detail, std::int64_t at_once) {
   NetworkTime time;
+  if (detail == TimingDetail::kPage) time.timeline.emplace();
   for (const ModelShapes::Part& part : model.parts) {
-    CompileOptions asked = options;
-    asked.host_packs_taps = part.host_packs_taps;
-    const Compilation compilation(part.graph, arch, asked);
+    const Compilation compilation(part.graph, arch, options_of(part, options));
     require_memory(at_once * memory_of_timing(compilation.command_count()),
                    "model '" + model.name + "'");
     const Program program = compilation.commands();
     RunResult result;
     result.times = command_times(program);
+    const std::vector<LayerMapping> mappings = compilation.mappings();
     RunReport report;
     report.engine = "recurrence";
     add_layers(report, program, result);
-    add_mappings(report, compilation.mappings());
+    add_mappings(report, mappings);
     if (energy != nullptr) add_energy(report, program, *energy);
+    if (detail == TimingDetail::kPage) {
+      add_bounds(report, compilation.bounds());
+      append(*time.timeline, timeline_of(program, result.times),
+             static_cast<std::uint32_t>(time.report.layers.size()));
+    }
     if (model.parts.size() == 1) {
       time.report = std::move(report);
     } else {
       add_run(time.report, report);
     }
+    time.mappings.insert(time.mappings.end(), mappings.begin(), mappings.end());
     const std::vector<OperandAccesses> accesses = operand_accesses(program, result.times);
     time.accesses.insert(time.accesses.end(), accesses.begin(), accesses.end());
   }

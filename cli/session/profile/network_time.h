@@ -6,6 +6,7 @@
 #include "analysis/operand_accesses.h"
 #include "cli/session/inputs/model_source.h"
 #include "compiler/compile.h"
+#include "report/html/timeline.h"
 #include "report/run_report.h"
 
 namespace qsim {
@@ -31,15 +32,23 @@ ModelShapes load_shapes(const std::string& name, const std::string& kind, const 
 struct NetworkTime {
   RunReport report;  // engine "recurrence"; provenance is left empty
   std::vector<OperandAccesses> accesses;
+  std::vector<LayerMapping> mappings;
+  std::optional<Timeline> timeline;
+};
+
+enum class TimingDetail : std::uint8_t {
+  kCosts,  // neither bounds nor a timeline
+  kPage,   // all that the report's page shows
 };
 
 // Bytes of memory that time_network takes for so many commands.
 std::int64_t memory_of_timing(std::int64_t commands);
 
-// Throws Error (exit code 4) where the accelerator cannot run the network, and (exit code 3) where
-// there is too little memory for `at_once` of them at a time. It has no state: threads may call it.
+// `options.mappings` may name layers of any part. Throws Error (exit code 4) where the accelerator
+// cannot run the network, and (exit code 3) where there is too little memory for `at_once` of them
+// at a time. It has no state: threads may call it.
 NetworkTime time_network(const ModelShapes& model, const ArchConfig& arch,
                          const CompileOptions& options, const EnergyTable* energy,
-                         std::int64_t at_once = 1);
+                         TimingDetail detail = TimingDetail::kCosts, std::int64_t at_once = 1);
 
 }  // namespace qsim

@@ -108,8 +108,8 @@ std::vector<ProfilePoint> profile_points(std::size_t models,
                                          const std::vector<std::string>& dataflows) {
   std::vector<ProfilePoint> points;
   for (std::size_t model = 0; model < models; ++model) {
-    for (const NamedConfig& config : configs) {
-      points.push_back({model, config.label, config.arch, {}, ""});
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+      points.push_back({model, configs[i].label, i, configs[i].arch, {}, ""});
     }
   }
   // Each point becomes one for each of `count` values, before the next point.

@@ -41,9 +41,10 @@ std::vector<NamedConfig> named_configs(const std::vector<ArchConfig>& configs,
                                        const std::vector<std::string>& given);
 
 struct ProfilePoint {
-  std::size_t model = 0;  // of the models in their order
-  std::string config;     // label
-  ArchConfig arch;        // not validated: what it refuses is the point's error
+  std::size_t model = 0;          // of the models in their order
+  std::string config;             // label
+  std::size_t config_number = 0;  // of the configurations in their order
+  ArchConfig arch;                // not validated: what it refuses is the point's error
   std::vector<FieldValue> set;
   std::string dataflow;
   std::size_t group = 0;  // points of one model and `arch`, which differ in the dataflow alone

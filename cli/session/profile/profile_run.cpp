@@ -15,6 +15,7 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/profile/kept_points.h"
 #include "cli/terminal/mapping_options.h"
+#include "core/area.h"
 #include "core/printable.h"
 #include "files/arch_config_file.h"
 #include "report/text_table.h"
@@ -49,7 +50,10 @@ class ProfileRun {
         asked_(search_options(options_)),
         has_auto_(std::any_of(points.begin(), points.end(),
                               [](const auto& point) { return point.dataflow == kAutoDataflow; })),
-        results_(points.size()) {
+        keeps_mappings_(!options_.report.empty() &&
+                        (options_.mapping_search == "full" || options_.mapping_budget)),
+        results_(points.size()),
+        mappings_(keeps_mappings_ ? points.size() : 0) {
     if (options_.resume.empty()) return;
     kept_.emplace(options_.resume);
     context_.count_as_kept(options_.resume);
@@ -62,7 +66,7 @@ class ProfileRun {
                      exact_text(options_.mapping_budget)};
   }
 
-  std::vector<NetworkResult> run() {
+  PointRuns run() {
     take_kept();
     const auto jobs = static_cast<std::size_t>(options_.jobs.value_or(default_jobs()));
     std::vector<std::thread> threads;
@@ -72,11 +76,11 @@ class ProfileRun {
     } catch (const std::system_error&) {
       if (threads.empty()) throw_bad_input("no thread can be started here");
     }
-    watch();
+    watch(threads.size());
     for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
     note_ended_searches();
-    return std::move(results_);
+    return {std::move(results_), std::move(mappings_)};
   }
 
  private:
@@ -88,6 +92,7 @@ class ProfileRun {
       if (kept) {
         results_[i] = std::move(*kept);
         name(results_[i], points_[i]);
+        add_size(results_[i], points_[i].arch);
       } else {
         add_work(i);
         ++open_;
@@ -128,6 +133,13 @@ class ProfileRun {
     result.dataflow = point.dataflow;
   }
 
+  // Of a valid configuration.
+  void add_size(NetworkResult& result, const ArchConfig& arch) const {
+    result.sram_kib = arch.act_scratchpad_kib + arch.weight_scratchpad_kib + arch.accumulator_kib +
+                      arch.output_scratchpad_kib;
+    if (energy_ && energy_->area) result.area_mm2 = total_mm2(area_of(arch), *energy_->area);
+  }
+
   // One thread's work: the next piece until there is none.
   void work() {
     try {
@@ -150,8 +162,10 @@ class ProfileRun {
 
   void run_point(std::size_t index, CompileOptions& asked) {
     const ProfilePoint& point = points_[index];
-    NetworkResult result = result_of(point, asked);
+    std::vector<LayerMapping> mappings;
+    NetworkResult result = result_of(point, asked, mappings);
     const std::lock_guard lock(mutex_);
+    if (keeps_mappings_) mappings_[index] = std::move(mappings);
     const std::string key = key_of(point);
     if (result.ran() && !key.empty()) kept_->keep(key, result);
     results_[index] = std::move(result);
@@ -159,15 +173,19 @@ class ProfileRun {
     changed_.notify_one();
   }
 
-  NetworkResult result_of(const ProfilePoint& point, CompileOptions& asked) const {
+  NetworkResult result_of(const ProfilePoint& point, CompileOptions& asked,
+                          std::vector<LayerMapping>& mappings) const {
     NetworkResult result;
     name(result, point);
     try {
       validate(point.arch);
+      add_size(result, point.arch);
       set_dataflow(asked, point.dataflow);
-      const NetworkTime time = time_network(models_[point.model], point.arch, asked,
-                                            energy_ ? &*energy_ : nullptr, at_once_);
+      NetworkTime time =
+          time_network(models_[point.model], point.arch, asked, energy_ ? &*energy_ : nullptr,
+                       TimingDetail::kCosts, at_once_);
       fill_result(result, time.report, time.accesses);
+      mappings = std::move(time.mappings);
     } catch (const Error& error) {
       result.error = error.what();
     }
@@ -187,10 +205,10 @@ class ProfileRun {
   }
 
   // Until every thread has ended: a line of progress for each point.
-  void watch() {
+  void watch(std::size_t threads) {
     const Clock::time_point start = Clock::now();
     std::unique_lock lock(mutex_);
-    while (ended_ < static_cast<std::size_t>(at_once_)) {
+    while (ended_ < threads) {
       changed_.wait(lock);
       const std::string line = progress_line(start);
       lock.unlock();
@@ -218,6 +236,7 @@ class ProfileRun {
   std::optional<EnergyTable> energy_;
   CompileOptions asked_;  // but for the dataflow
   bool has_auto_ = false;
+  bool keeps_mappings_ = false;
   std::optional<KeptPoints> kept_;
   std::vector<std::string> common_parts_;       // of every key
   std::vector<std::vector<std::size_t>> work_;  // the points that are not kept
@@ -230,6 +249,7 @@ class ProfileRun {
   std::mutex mutex_;  // of all that follows
   std::condition_variable changed_;
   std::vector<NetworkResult> results_;
+  std::vector<std::vector<LayerMapping>> mappings_;
   std::size_t done_ = 0;
   std::size_t ended_ = 0;  // threads
   std::size_t searches_ = 0;
@@ -239,8 +259,8 @@ class ProfileRun {
 
 }  // namespace
 
-std::vector<NetworkResult> run_points(Context& context, const std::vector<ModelShapes>& models,
-                                      const std::vector<ProfilePoint>& points) {
+PointRuns run_points(Context& context, const std::vector<ModelShapes>& models,
+                     const std::vector<ProfilePoint>& points) {
   return ProfileRun(context, models, points).run();
 }
 

@@ -9,11 +9,18 @@
 
 namespace qsim {
 
+struct PointRuns {
+  std::vector<NetworkResult> results;
+  // Of each point that ran here and was not kept from before. Empty where a search is short enough
+  // to be done again, or nobody needs them (no --report).
+  std::vector<std::vector<LayerMapping>> mappings;
+};
+
 // One result a point, in their order. A point that cannot run has an error; it is not kept, so that
 // it is tried again. An error of the file of --resume, or a bug, ends the profile. Threads and not
 // processes: nothing in the timing has state, the models are in memory once, and a point takes
 // milliseconds.
-std::vector<NetworkResult> run_points(Context& context, const std::vector<ModelShapes>& models,
-                                      const std::vector<ProfilePoint>& points);
+PointRuns run_points(Context& context, const std::vector<ModelShapes>& models,
+                     const std::vector<ProfilePoint>& points);
 
 }  // namespace qsim

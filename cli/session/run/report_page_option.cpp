@@ -59,7 +59,7 @@ void write_report(Context& context, const RunReport& report, const Timeline& tim
   if (path.empty()) return;
   context.progress("writing the report");
   const PageRun run{.label = report.provenance.model, .report = &report, .timeline = &timeline};
-  context.write_file(path, report_page(std::span(&run, 1), chart_library()));
+  context.write_file(path, report_page({.runs = std::span(&run, 1)}, chart_library()));
 }
 
 }  // namespace qsim

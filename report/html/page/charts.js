@@ -30,7 +30,8 @@ function stackedBars(names, rows, parts, xTitle, axisFormat, domain, titles) {
     mark: {type: "bar", stroke: cssColour("--paper"), strokeWidth: 0.7, height: {band: 0.78}},
     encoding: {
       y: axis.y,
-      x: {field: "value", type: "quantitative", stack: "zero", title: xTitle, axis: {labelExpr: `format(datum.value, "${axisFormat}")`, tickCount: 5, labelFlush: true}, scale: domain ? {domain} : {}},
+      x: {field: "value", type: "quantitative", stack: "zero", title: xTitle,
+        axis: {labelExpr: `format(datum.value, "${axisFormat}")`, tickCount: 5, labelFlush: true}, scale: domain ? {domain} : {}},
       color: {field: "part", type: "nominal", legend: null,
         scale: {domain: parts.map(([name]) => name), range: parts.map(([, part]) => colour(part[1]))}},
       order: {field: "order", type: "quantitative"},
@@ -76,7 +77,8 @@ function utilizationSpec(run, layers, parts) {
 
 function energySpec(run, layers, parts) {
   const unit = run.run.energy.unit;
-  const [axisName, size] = axisUnit(layers.map((layer) => layer.energy), unit === "pJ" ? ["pJ", "nJ", "uJ", "mJ", "J"] : [unit, "1,000 x " + unit, "1,000,000 x " + unit], 1000);
+  const units = unit === "pJ" ? ["pJ", "nJ", "uJ", "mJ", "J"] : [unit, "1,000 x " + unit, "1,000,000 x " + unit];
+  const [axisName, size] = axisUnit(layers.map((layer) => layer.energy), units, 1000);
   const rows = layers.flatMap((layer) => parts.map(([name, part], order) => ({
     number: layer.number, part: name, order, value: layer.energy_parts[name] / size, tip_Layer: layer.name, tip_Component: part[0],
     tip_Energy: energyText(layer.energy_parts[name], unit),
@@ -104,7 +106,8 @@ function dramSpec(layers) {
   const least = layers.filter((layer) => layer.bounds).map((layer) => ({number: layer.number, value: layer.bounds.dram_bytes / size, ...tipsOf(layer)}));
   return {...bars, layer: [
     {data, mark, encoding},
-    ...(least.length === 0 ? [] : [{data: {values: least}, mark: {type: "tick", thickness: 3, orient: "vertical", color: cssColour("--ink"), size: ROW_HEIGHT - 2},
+    ...(least.length === 0 ? [] : [{data: {values: least},
+      mark: {type: "tick", thickness: 3, orient: "vertical", color: cssColour("--ink"), size: ROW_HEIGHT - 2},
       encoding: {y: encoding.y, x: {field: "value", type: "quantitative"}, tooltip: tips("Layer", "Together", "At least", "Times the least")}}]),
   ]};
 }
@@ -163,8 +166,10 @@ function rooflineSpec(run, layers, pixels) {
   const across = (value) => (Math.log(value / least) / Math.log(most / least)) * pixels;
   const up = (value) => (Math.log(value / bottom) / Math.log((peak * 1.3) / bottom)) * height;
   const labels = clusteredLabels(points.map(({intensity, rate, number}) => ({intensity, rate, number, x: across(intensity), y: up(rate)})));
-  const x = (field, title) => ({field, type: "quantitative", title, scale: {type: "log", domain: [least, most], nice: false}, axis: {values: logTicks(least, most), labelExpr: "format(datum.value, \"~r\")", labelOverlap: true, gridOpacity: 0.6}});
-  const y = (field, title) => ({field, type: "quantitative", title, scale: {type: "log", domain: [bottom, peak * 1.3], nice: false}, axis: {values: logTicks(bottom, peak * 1.3), labelExpr: "format(datum.value, \"~r\")", labelOverlap: true, gridOpacity: 0.6}});
+  const axis = (field, title, domain) => ({field, type: "quantitative", title, scale: {type: "log", domain, nice: false},
+    axis: {values: logTicks(...domain), labelExpr: "format(datum.value, \"~r\")", labelOverlap: true, gridOpacity: 0.6}});
+  const x = (field, title) => axis(field, title, [least, most]);
+  const y = (field, title) => axis(field, title, [bottom, peak * 1.3]);
   const limiters = Object.entries(LIMITERS);
   const position = {x: x("intensity", "MACs per byte of the busier bus direction"), y: y("rate", "MACs per cycle")};
   return {
@@ -174,7 +179,8 @@ function rooflineSpec(run, layers, pixels) {
         encoding: {x: x("x"), y: y("y"), tooltip: tips("Roof", "Means")}},
       {data: {values: rows}, mark: {type: "point", filled: true, opacity: 0.9, stroke: cssColour("--paper"), strokeWidth: 1},
         encoding: {...position, size: {field: "share", type: "quantitative", scale: {domain: [0, 1], range: [90, 900]}, legend: null},
-          color: {field: "limited_by", type: "nominal", legend: null, scale: {domain: limiters.map(([name]) => name), range: limiters.map(([, l]) => colour(l[1]))}},
+          color: {field: "limited_by", type: "nominal", legend: null,
+            scale: {domain: limiters.map(([name]) => name), range: limiters.map(([, l]) => colour(l[1]))}},
           shape: {field: "limited_by", type: "nominal", legend: null, scale: {domain: limiters.map(([name]) => name), range: limiters.map(([, l]) => l[2])}},
           tooltip: tips("Layer", "MACs per cycle", "MACs per byte", "Roof", "Of the roof", "Limited by", "Share of cycles")}},
       {data: {values: labels}, mark: {type: "text", dy: 19, fontSize: 12}, encoding: {...position, text: {field: "text", type: "nominal"}}},

@@ -91,13 +91,13 @@ function keyList(entries) {
 }
 
 // A chart with its key, a sentence on how to read it, and its numbers as a table.
-function figure(parent, {name, label, caption, key, table, make, renderer, before}) {
+function figure(parent, {name, label, caption, key, table, make, renderer, before, isOpen}) {
   const container = element("div", {class: "chart", id: "chart-" + name});
   const save = element("button", {type: "button", "aria-label": "Save the picture: " + label}, "Save as SVG");
   save.addEventListener("click", () => savePicture(container, name));
   parent.append(element("figure", {}, before || null, container, key ? keyList(key) : null,
     element("figcaption", {}, caption)));
-  const numbers = table ? element("details", {}, element("summary", {}, "Table of these numbers"), table) : null;
+  const numbers = table ? element("details", {open: isOpen}, element("summary", {}, "Table of these numbers"), table) : null;
   parent.append(element("div", {class: "controls"}, save), ...(numbers ? [numbers] : []));
   return drawChart(container, label, make, renderer).then((view) => ({view, container}));
 }

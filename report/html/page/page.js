@@ -1,4 +1,4 @@
-// Builds the page from its data: the runs against each other if there are several, then one run in detail.
+// Builds the page from its data: of a profile all points beside each other, then one run in detail.
 "use strict";
 
 const SECTIONS = [
@@ -24,7 +24,8 @@ function tilesOf(run) {
     ["DRAM traffic", bytesText(bytes), `${bytesText(total.dram_read_bytes)} read, ${bytesText(total.dram_write_bytes)} written`],
   ];
   if (energy) {
-    tiles.push([term("energy"), energyText(total.energy, energy.unit), energy.tops_per_watt ? `${energy.tops_per_watt.toFixed(2)} TOPS/W by ${energy.table}` : `by ${energy.table}`]);
+    tiles.push([term("energy"), energyText(total.energy, energy.unit),
+      energy.tops_per_watt ? `${energy.tops_per_watt.toFixed(2)} TOPS/W by ${energy.table}` : `by ${energy.table}`]);
   }
   if (run.area_mm2 !== null) tiles.push([term("area"), `${run.area_mm2.toPrecision(3)} mm\u00b2`, ""]);
   tiles.push(["Verified", verify ? (verify.mismatches === 0 ? "equal" : `${count(verify.mismatches)} differ`) : "not compared",
@@ -40,7 +41,8 @@ function drawLayers(parent, run, layers) {
 function drawRoofline(parent, run, layers) {
   const present = Object.entries(LIMITERS).filter(([name]) => layers.some((layer) => layer.limited_by === name));
   return figure(parent, {name: "roofline", label: "Roofline: MACs per cycle of each layer over its MACs per byte",
-    caption: "A point is a layer, with its number; a larger one has more of the cycles. The line is the roof: how many MACs per cycle the bus can feed, up to the number of PEs. " +
+    caption: "A point is a layer, with its number; a larger one has more of the cycles. The line is the roof: how many " +
+      "MACs per cycle the bus can feed, up to the number of PEs. " +
       "Where it slopes, DRAM is the bound; where it is flat, the array is. Reads and writes have a bus each, so the direction with more bytes counts.",
     key: present.map(([, [label, tint, shape, explanation]]) => ({label: "limited by " + label, colour: tint, shape, explanation})),
     table: rooflineTable(run, layers), make: () => rooflineSpec(run, layers, Math.max(200, parent.clientWidth - 60))});
@@ -49,16 +51,19 @@ function drawRoofline(parent, run, layers) {
 function drawCycles(parent, run, layers) {
   const parts = presentParts(PATH_PARTS, (name) => layers.some((layer) => layer.critical_path_cycles[name] > 0));
   return figure(parent, {name: "cycles", label: "Cycles of each layer by cause",
-    caption: "What the critical path of each layer is spent on: what would have to be faster for the layer to end earlier. The parts add up to the layer's cycles.",
+    caption: "What the critical path of each layer is spent on: what would have to be faster for the layer to end earlier. " +
+      "The parts add up to the layer's cycles.",
     key: keyOf(parts), make: () => cyclesSpec(layers, parts),
-    table: partsTable("Cycles by cause", parts, layers, totalOf(run), (row, name) => row.critical_path_cycles[name], count, numberColumn(term("cycles"), (row) => count(row.cycles)))});
+    table: partsTable("Cycles by cause", parts, layers, totalOf(run), (row, name) => row.critical_path_cycles[name], count,
+      numberColumn(term("cycles"), (row) => count(row.cycles)))});
 }
 
 function drawUtilization(parent, run, layers) {
   const parts = arrayParts(run);
   const share = (row, name) => (row.cycles > 0 ? (row.array_time_pe_cycles[name] || 0) / (row.cycles * pesOf(run)) : 0);
   return figure(parent, {name: "utilization", label: "What the PEs do in each layer",
-    caption: "In every cycle each PE does useful work, or there is a cause why not. The useful share is the utilization. A wait has the name of what the critical path is at meanwhile.",
+    caption: "In every cycle each PE does useful work, or there is a cause why not. The useful share is the utilization. " +
+      "A wait has the name of what the critical path is at meanwhile.",
     key: keyOf(parts), make: () => utilizationSpec(run, layers, parts),
     table: partsTable("What the PEs do", parts, layers, totalOf(run), share, percent, numberColumn(term("utilization"), (row) => percent(row.utilization)))});
 }
@@ -107,10 +112,6 @@ async function showRun(parent, run) {
   const own = ++turn;
   forgetCharts(parent);
   parent.replaceChildren(tilesOf(run));
-  if (!run.detail) {
-    parent.append(element("p", {}, run.words), element("p", {class: "quiet"}, "The page has no room for the layers of this run. A report of this run alone has them."));
-    return;
-  }
   const layers = layersOf(run);
   for (const [id, title, draw] of SECTIONS) {
     const node = section(id, title);
@@ -132,7 +133,8 @@ function drawFooter(footer, run) {
   const {provenance, config} = run.run;
   footer.replaceChildren(element("h2", {}, "How to get these numbers again"),
     element("pre", {}, provenance.argv.join(" ")),
-    element("p", {}, `qsim ${provenance.version} (${provenance.commit}), model ${provenance.model} ${provenance.model_hash}, configuration ${provenance.config} ${provenance.config_hash}` +
+    element("p", {}, `qsim ${provenance.version} (${provenance.commit}), model ${provenance.model} ${provenance.model_hash}, ` +
+      `configuration ${provenance.config} ${provenance.config_hash}` +
       (provenance.input ? `, input ${provenance.input} ${provenance.input_hash}` : "")),
     element("details", {}, element("summary", {}, "The configuration"), makeTable("Fields of the configuration",
       [textColumn("Field", (row) => row[0]), textColumn("Value", (row) => String(row[1]))], Object.entries(config))));
@@ -142,34 +144,70 @@ function drawContents(nav, sections) {
   nav.replaceChildren(element("ul", {}, ...sections.map(([id, title]) => element("li", {}, element("a", {href: "#" + id}, title)))));
 }
 
+// The heading of a profile: which model, and what has no room.
+function profileSection(parent, draw) {
+  const models = [...new Set(PAGE.points.map((point) => point.model))];
+  const part = element("div", {});
+  const show = (model) => {
+    forgetCharts(part);
+    part.replaceChildren();
+    return draw(part, PAGE.points.filter((point) => point.model === model));
+  };
+  if (models.length > 1) {
+    const select = element("select", {id: "chosen-model"}, ...models.map((model) => element("option", {value: model}, model)));
+    select.addEventListener("change", () => show(select.value));
+    parent.append(element("div", {class: "controls"}, element("label", {for: "chosen-model"}, "Model"), select));
+  }
+  if (PAGE.points_left_out > 0) {
+    parent.append(element("p", {}, `${count(PAGE.points_left_out)} more points have no room on the page. No winner and none of the ` +
+      "Pareto front is among them; --csv and --json have them."));
+  }
+  parent.append(part);
+  return show(models[0]);
+}
+
+// The list of the runs that are shown in detail, and why others are not.
+function runSection(parent, choose) {
+  const select = element("select", {id: "chosen-run"}, ...PAGE.runs.map((run, index) => element("option", {value: index}, run.label)));
+  select.addEventListener("change", () => choose(Number(select.value)));
+  parent.append(element("div", {class: "controls"}, element("label", {for: "chosen-run"}, "Point"), select));
+  if (PAGE.runs.length < PAGE.points.length) {
+    parent.append(element("p", {class: "quiet"}, `The page has ${count(PAGE.runs.length)} of ${count(PAGE.points.length)} points in detail: ` +
+      "the winners, then points of the Pareto front, then the next best; of equal ones one. qsim run --report shows any other."));
+  }
+  parent.append(element("p", {id: "run-words"}));
+  return select;
+}
+
 async function main() {
   const runs = PAGE.runs;
-  const several = runs.length > 1;
-  const order = runs.map((_, index) => index).sort((a, b) => runs[a].run.total.cycles - runs[b].run.total.cycles);
+  const several = PAGE.profile !== null;
   const body = document.getElementById("main");
   const detail = element("div", {id: "run"});
   const terms = section("terms", "What the numbers mean");
   terms.append(...termList());
+  let select = null;
   const choose = async (index) => {
-    document.getElementById("what-ran").textContent = several ? `qsim ${runs[index].run.provenance.version} (${runs[index].run.provenance.commit})` : whatRan(runs[index]);
+    const {provenance} = runs[index].run;
+    document.getElementById("what-ran").textContent = several ? `qsim ${provenance.version} (${provenance.commit})` : whatRan(runs[index]);
     drawFooter(document.getElementById("footer"), runs[index]);
-    if (several) document.getElementById("run-words").textContent = `${whatRan(runs[index])}. ${runs[index].words}`;
+    if (several) {
+      select.value = index;
+      document.getElementById("run-words").textContent = `${whatRan(runs[index])}. ${runs[index].words}`;
+    }
     await showRun(detail, runs[index]);
   };
-  drawContents(document.getElementById("contents"), [...(several ? [["runs", "All runs"], ["one", "One run"]] : []),
+  drawContents(document.getElementById("contents"), [...(several ? [["points", "All points"], ["one", "One point"]] : []),
     ...SECTIONS.map(([id, title]) => [id, title]), ["terms", "What the numbers mean"]]);
   if (several) {
-    const all = section("runs", "All runs");
-    if (PAGE.runs_left_out > 0) all.append(element("p", {}, `${count(PAGE.runs_left_out)} runs with more cycles than these had no room on the page.`));
-    const one = section("one", "One run");
-    const select = element("select", {id: "chosen-run"}, ...order.map((index) => element("option", {value: index}, runs[index].label)));
-    select.addEventListener("change", () => choose(Number(select.value)));
-    one.append(element("div", {class: "controls"}, element("label", {for: "chosen-run"}, "Run"), select), element("p", {id: "run-words"}));
+    const all = section("points", "All points");
+    const one = section("one", "One point in detail");
+    select = runSection(one, choose);
     body.append(all, one);
-    await compareRuns(all, runs, order[0]);
+    await profileSection(all, (part, points) => comparePoints(part, points, choose));
   }
   body.append(detail, terms);
-  await choose(order[0]);
+  await choose(0);
   document.documentElement.dataset.ready = "yes";
 }
 

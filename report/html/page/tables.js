@@ -5,7 +5,8 @@
 // names the row. `last` is the row of the total.
 function makeTable(caption, columns, rows, last) {
   const line = (row, attributes) => element("tr", attributes, ...columns.map((column, index) =>
-    element(index === 0 ? "th" : "td", {scope: index === 0 ? "row" : null, class: column.number ? "number" : column.words ? "words" : index > 0 ? "text" : null},
+    element(index === 0 ? "th" : "td", {scope: index === 0 ? "row" : null,
+      class: column.number ? "number" : column.words ? "words" : index > 0 ? "text" : null},
       column.text(row))));
   const head = element("thead", {}, element("tr", {}, ...columns.map((column) =>
     element("th", {scope: "col", class: column.number ? "number" : null}, column.title))));
@@ -29,7 +30,8 @@ const sum = (rows, value) => rows.reduce((total, row) => total + value(row), 0);
 
 function layerTable(run, layers) {
   const flow = run.dataflow === "mixed" ? [textColumn(term("dataflow"), (row) => row.dataflow)] : [];
-  return makeTable("The layers", [nameColumn(), textColumn("Operation", (row) => row.op.replaceAll("+", " + ")), ...flow, textColumn(term("mapping"), (row) => row.mapping), numberColumn(term("macs"), (row) => count(row.macs)),
+  return makeTable("The layers", [nameColumn(), textColumn("Operation", (row) => row.op.replaceAll("+", " + ")), ...flow,
+    textColumn(term("mapping"), (row) => row.mapping), numberColumn(term("macs"), (row) => count(row.macs)),
     numberColumn(term("cycles"), (row) => count(row.cycles)), numberColumn(term("share"), (row) => percent(row.share)),
     numberColumn(term("utilization"), (row) => percent(row.utilization)), textColumn(term("limited_by"), (row) => LIMITERS[row.limited_by][0]),
     numberColumn(term("limiter_busy"), (row) => percent(row.limiter_busy))], layers, totalOf(run));

@@ -65,7 +65,8 @@ function layerRows(layers, from, to, pixels) {
     const room = ((x2 - x) / (to - from)) * pixels;
     const fits = room > 7 * layer.name.length + 6;
     return {lane: "layers", x, x2, middle: (x + x2) / 2, shade: layer.index % 2, name: fits ? layer.name : room > 20 ? String(layer.number) : "",
-      tip_Unit: "layer", tip_Layer: layer.name, tip_What: layer.words, tip_Cycles: `${count(layer.begin)} to ${count(layer.begin + layer.cycles)}`, tip_Busy: "-"};
+      tip_Unit: "layer", tip_Layer: layer.name, tip_What: layer.words,
+      tip_Cycles: `${count(layer.begin)} to ${count(layer.begin + layer.cycles)}`, tip_Busy: "-"};
   });
 }
 
@@ -86,10 +87,13 @@ function timelineSpec(lanes, total) {
     height: 34 * order.length,
     resolve: {scale: {color: "independent"}},
     layer: [
-      {data: {name: "layers", values: [{lane: "layers", x: 0, x2: total, middle: 0, shade: 0, name: ""}]}, mark: {type: "bar", height: {band: 0.8}, stroke: cssColour("--paper"), strokeWidth: 1},
-        encoding: {...position, tooltip, color: {field: "shade", type: "nominal", legend: null, scale: {domain: [0, 1], range: [cssColour("--rule"), cssColour("--raised")]}}}},
+      {data: {name: "layers", values: [{lane: "layers", x: 0, x2: total, middle: 0, shade: 0, name: ""}]},
+        mark: {type: "bar", height: {band: 0.8}, stroke: cssColour("--paper"), strokeWidth: 1},
+        encoding: {...position, tooltip, color: {field: "shade", type: "nominal", legend: null,
+          scale: {domain: [0, 1], range: [cssColour("--rule"), cssColour("--raised")]}}}},
       {data: {name: "spans", values: [{lane: lanes[0], x: 0, x2: total, share: 0}]}, mark: {type: "bar", height: {band: 1}, minBandSize: 1},
-        encoding: {...position, tooltip, color: {field: "lane", type: "nominal", legend: null, scale: {domain: lanes, range: lanes.map((lane) => colour(LANES[lane][1]))}},
+        encoding: {...position, tooltip, color: {field: "lane", type: "nominal", legend: null,
+          scale: {domain: lanes, range: lanes.map((lane) => colour(LANES[lane][1]))}},
           opacity: {field: "share", type: "quantitative", legend: null, scale: {domain: [0, 1], range: [0.12, 1]}}}},
       {data: {name: "layers"}, mark: {type: "text", fontSize: 11, clip: true},
         encoding: {y: position.y, x: {...position.x, field: "middle"}, text: {field: "name", type: "nominal"}}},
@@ -216,11 +220,13 @@ function listen(region, state) {
 async function drawTimeline(parent, run, layers) {
   const container = element("div", {class: "chart", id: "chart-timeline"});
   const words = element("p", {class: "small", id: "timeline-words", "aria-live": "polite"});
-  const region = element("div", {id: "timeline-view", tabindex: 0, role: "application", "aria-label": "Timeline of the units: arrow keys move, plus and minus zoom, 0 shows the whole run",
+  const region = element("div", {id: "timeline-view", tabindex: 0, role: "application",
+    "aria-label": "Timeline of the units: arrow keys move, plus and minus zoom, 0 shows the whole run",
     "aria-describedby": "timeline-words"}, container);
   const state = new TimelineWindow(run, layers, container, words);
   const gap = run.timeline.joined_gap;
-  const joined = gap === null ? "Each command is a bar." : `Commands of one layer at most ${count(gap)} cycles apart are one bar, because the run has too many for this page.`;
+  const joined = gap === null ? "Each command is a bar." :
+    `Commands of one layer at most ${count(gap)} cycles apart are one bar, because the run has too many for this page.`;
   parent.append(timelineControls(state), element("figure", {}, region, words, element("figcaption", {},
     `A bar is a time in which the unit is occupied; a pale one stands for a time in which it is occupied in part. ${joined} Drag to move. ` +
     "Double-click, or turn the wheel with Shift or Ctrl, to zoom. With the keyboard: arrow keys, + and -, Home, End, and 0 for the whole run.")),

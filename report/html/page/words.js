@@ -43,7 +43,8 @@ const ENERGY_PARTS = {
 
 // name: [label, colour, shape, explanation]
 const LIMITERS = {
-  array: ["array", "blue", "circle", "the array is busy with pixels for most of the critical path: the layer can only be faster with more PEs or a better use of them"],
+  array: ["array", "blue", "circle", "the array is busy with pixels for most of the critical path: " +
+    "the layer can only be faster with more PEs or a better use of them"],
   bubbles: ["bubbles", "sky", "circle", "the array is occupied, mostly without a pixel: a fold has fewer pixels than the array has rows"],
   weights: ["weights", "orange", "square", "the read bus is the longest part of the critical path, mostly with weights"],
   read_bus: ["read bus", "yellow", "square", "the read bus is the longest part of the critical path"],
@@ -71,7 +72,7 @@ const DATAFLOWS = {
 // Of table columns, tiles and the list at the end of the page.
 const TERMS = {
   layer: ["Layer", "one or more layers of the network that run as one: a convolution with its ReLU and max-pool"],
-  run: ["Run", "a network on a configuration with a dataflow"],
+  point: ["Point", "a network on a configuration with a dataflow"],
   dataflow: ["Dataflow", "which operand stays in the PEs: weights, outputs (psums) or inputs (activations)"],
   mapping: ["Mapping", "how the layer is cut into tiles, in which order they run, and what stays on chip"],
   macs: ["MACs", "multiply-accumulates that the ofmap needs"],
@@ -90,6 +91,7 @@ const TERMS = {
   attainable: ["Roof", "the most MACs per cycle for this layer: the PEs, or MACs per byte x the bytes that the bus moves a cycle, whichever is less"],
   of_roof: ["Of the roof", "MACs per cycle divided by the roof"],
   energy: ["Energy", "events x a table of energies, without leakage, clock and control"],
+  energy_delay: ["Energy x cycles", "the energy-delay product, with cycles as the delay"],
   tops_per_watt: ["TOPS/W", "operations (a MAC is two) per second and watt, in 10^12"],
   area: ["Area", "of the accelerator's logic and memories"],
   pes: ["PEs", "processing elements: array_rows x array_cols"],
@@ -97,5 +99,5 @@ const TERMS = {
   busy: ["Busy cycles", "cycles in which the unit is occupied by a command"],
   stalls: ["Stalled cycles", "cycles in which a command waits for a token"],
   idle: ["Idle cycles", "cycles without a command; of the execute unit, its waits before the first and after the last EXECUTE of a layer"],
-  front: ["Pareto front", "the runs that no other run beats in one of the two numbers without being worse in the other"],
+  front: ["Pareto front", "the points that no other beats: none is as good in all three of the numbers that the chart's caption names, and better in one"],
 };

@@ -3,23 +3,13 @@
 width of a desktop and of a phone, light and dark, with the keyboard alone; every number is that of --json; names of
 layers stay text.
 
-usage: report_page_test.py QSIM [--keep DIR]    (--keep: leave the pages and pictures in DIR)
-Exit code 77: skipped, because Chromium or the chart library is not there; QSIM_REQUIRE=charts makes that a failure.
+usage: report_page_test.py QSIM [--keep DIR]    (pages.py says more)
 """
-import argparse
-import json
-import os
-import pathlib
-import re
-import subprocess
 import sys
-import tempfile
-import unittest
 
 sys.dont_write_bytecode = True
-import browser  # noqa: E402
+import pages  # noqa: E402
 
-MOST_BYTES = 2_000_000
 HOSTILE = "<img src=x onerror=alert(1)>"
 SMALL = f"""name: small
 seed: 11
@@ -47,56 +37,14 @@ PAGES = {  # name: arguments of qsim
 }
 
 
-SEVERAL = {  # label: arguments; one page of all these runs
-    f"{flow}, {config}": ["--config", config, "run", "--no-data", "--engine", "recurrence", "--model", "vgg8",
-                          "--dataflow", flow, "--energy", "horowitz-45nm"]
-    for config in ("pe8x8", "pe16x16", "pe16x32") for flow in ("ws", "os", "is")
-}
-DATA = re.compile(r'(<script type="application/json" id="page-data">)(.*?)(</script>)', re.S)
-
-
 def make_pages(qsim, folder):
     (folder / "small.yaml").write_text(SMALL, encoding="utf-8")
     (folder / "net.csv").write_text(TOPOLOGY, encoding="utf-8")
-
-    def make(name, words):
-        subprocess.run([qsim, *words, "--quiet", "--report", f"{name}.html", "--json", f"{name}.json"], cwd=folder,
-                       check=True, stdout=subprocess.DEVNULL)
-        return (folder / f"{name}.html").read_text(encoding="utf-8")
-
     for name, words in PAGES.items():
-        make(name, words)
-    runs = []
-    for label, words in SEVERAL.items():
-        page = make("one", words)
-        runs.append(json.loads(DATA.search(page)[2])["runs"][0] | {"label": label})
-    runs[-1] |= {"detail": False, "layer_words": [], "timeline": None, "label": HOSTILE}
-    runs[-1]["run"]["layers"] = []
-    data = json.dumps({"schema": "qsim.page/1", "runs_left_out": 3, "runs": runs}).replace("<", "\\u003c")
-    (folder / "several.html").write_text(DATA.sub(lambda m: m[1] + data + m[3], page), encoding="utf-8")
+        pages.make(qsim, folder, name, words)
 
 
-class Pages(unittest.TestCase):
-    folder = None
-    browser = None
-
-    def show(self, name, width=1280, mobile=False, scheme="light"):
-        page = self.browser
-        page.errors.clear()
-        page.requests.clear()
-        page.scheme(scheme)
-        page.size(width, mobile=mobile)
-        page.open(self.folder / f"{name}.html")
-        return page
-
-    def no_complaint(self, page, name):
-        page.value("new Promise(done => setTimeout(done, 100))")
-        self.assertEqual(page.errors, [], name)
-        self.assertEqual(page.requests, [], name)
-
-    def report(self, name):
-        return json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
-
+class Pages(pages.PageTest):
     def test_every_chart_is_drawn_without_an_error_and_without_the_network(self):
         for name in PAGES:
             page = self.show(name)
@@ -127,7 +75,7 @@ class Pages(unittest.TestCase):
 
     def test_no_page_is_longer_than_two_megabytes(self):
         for name in PAGES:
-            self.assertLess((self.folder / f"{name}.html").stat().st_size, MOST_BYTES, name)
+            self.assertLess((self.folder / f"{name}.html").stat().st_size, pages.MOST_BYTES, name)
 
     def test_the_numbers_of_the_tables_are_those_of_the_json(self):
         page = self.show("vgg8")
@@ -261,35 +209,6 @@ class Pages(unittest.TestCase):
         self.assertTrue(any("Roofline: MACs" in name for role, name in named if "graphics" in role.lower() or role in ("img", "image", "document")), sorted(named)[:40])
         self.assertEqual([r for r, n in named if r in ("button", "link", "combobox") and not n], [])
 
-    def test_several_runs_are_compared_and_each_can_be_looked_at(self):
-        page = self.show("several")
-        self.assertGreaterEqual(page.value("document.querySelectorAll('#chart-pareto svg .mark-symbol path').length"), len(SEVERAL))
-        points = page.value("PAGE.runs.map(run => [run.run.total.cycles, bytesOf(run.run.total), run.run.total.energy])")
-        front = {i for i, (x, y, _) in enumerate(points)
-                 if not any((a <= x and b < y) or (a < x and b <= y) for a, b, _ in points)}
-        found = page.value("paretoFront(PAGE.runs.map((run, index) => ({index, x: run.run.total.cycles, y: bytesOf(run.run.total)}))).map(p => p.index)")
-        values = {tuple(points[i][:2]) for i in front}
-        self.assertEqual({tuple(points[i][:2]) for i in found}, values)
-        self.assertEqual(len(found), len(values))
-        rows = page.value("[...document.querySelector('#runs table').tBodies[0].rows].map(r => [...r.cells].map(c => c.textContent))")
-        self.assertEqual([row[0] for row in rows], [*list(SEVERAL)[:-1], HOSTILE])
-        self.assertEqual([row[1] for row in rows], [f"{p[0]:,}" for p in points])
-        best = min(range(len(points)), key=lambda i: points[i][0])
-        self.assertEqual(page.value("document.getElementById('chosen-run').value"), str(best))
-        self.assertIn("3 runs with more cycles", page.value("document.getElementById('runs').innerText"))
-        self.assertGreaterEqual(page.value("document.querySelectorAll('#chart-cycles svg path').length"), 8)
-        page.value("(() => { const s = document.getElementById('pareto-x'); s.value = 'energy'; s.dispatchEvent(new Event('change')); })()")
-        page.wait_for("document.querySelector('#chart-pareto svg').textContent.includes('Energy')")
-        for index, run in enumerate(points):
-            page.value(f"(() => {{ const s = document.getElementById('chosen-run'); s.value = {index}; s.dispatchEvent(new Event('change')); }})()")
-            page.wait_for(f"document.querySelector('#run .tiles dd').textContent.startsWith('{run[0]:,}')")
-        self.assertIn("no room for the layers", page.value("document.getElementById('run').innerText"))
-        self.assertEqual(page.value("document.querySelectorAll('#run svg').length"), 0)
-        page.size(375, mobile=True)
-        page.wait_for("document.documentElement.scrollWidth <= 375")
-        self.assertEqual(page.value("document.querySelectorAll('img').length"), 0)
-        self.no_complaint(page, "several")
-
     def test_the_words_of_the_terms_are_all_there(self):
         page = self.show("vgg8")
         missing = page.value("[...document.querySelectorAll('main abbr')].filter(a => !a.title || a.title.length < 10).map(a => a.textContent)")
@@ -298,39 +217,5 @@ class Pages(unittest.TestCase):
         self.assertNotIn("NaN", page.value("document.body.innerText"))
 
 
-def pictures(folder):
-    """For people to look at: every page, wide and narrow, light and dark."""
-    for name in (*PAGES, "several"):
-        for width, mobile in ((1280, False), (375, True)):
-            for scheme in ("light", "dark"):
-                page = Pages.browser
-                page.scheme(scheme)
-                page.size(width, mobile=mobile)
-                page.open(folder / f"{name}.html")
-                page.value("new Promise(done => setTimeout(done, 300))")
-                page.picture(folder / f"{name}-{width}-{scheme}.png")
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("qsim", type=pathlib.Path)
-    parser.add_argument("--keep", type=pathlib.Path)
-    arguments, rest = parser.parse_known_args()
-    qsim = arguments.qsim.resolve()
-    lacking = [what for what, is_there in (("Chromium", browser.executable()), ("the chart library", (qsim.parent / "charts" / "vega.js").exists())) if not is_there]
-    if lacking:
-        print(" and ".join(lacking) + " not found")
-        sys.exit(1 if "charts" in os.environ.get("QSIM_REQUIRE", "").split(",") else 77)
-    with tempfile.TemporaryDirectory() as scratch:
-        Pages.folder = arguments.keep or pathlib.Path(scratch)
-        Pages.folder.mkdir(exist_ok=True)
-        make_pages(qsim, Pages.folder)
-        with browser.Browser() as Pages.browser:
-            if arguments.keep:
-                pictures(Pages.folder)
-            done = unittest.main(argv=[sys.argv[0], *rest], exit=False, verbosity=2)
-    sys.exit(0 if done.result.wasSuccessful() else 1)
-
-
 if __name__ == "__main__":
-    main()
+    pages.main(Pages, make_pages, PAGES)
