@@ -116,6 +116,28 @@ TEST(ProfilePage, LeavesOutPointsThatNeitherWinNorAreOnTheFront) {
   EXPECT_EQ(data["points"][kept - 20]["wins"], true);
 }
 
+TEST(ProfilePage, KeepsAWinnerThatIsNotOnTheFront) {
+  std::vector<NetworkResult> points;
+  for (std::size_t i = 0; i < 500; ++i) points.push_back(point(i, 100 + i, 9000));
+  points.push_back(
+      point(500, 9999, 10));  // the fewest bytes, and beaten in all that the front is of
+  for (NetworkResult& each : points) each.total.energy = static_cast<double>(each.total.cycles);
+  Profile profile;
+  profile.measure = Measure::kDramBytes;
+  profile.points = std::move(points);
+  complete_points(profile);
+  choose_winners(profile);
+  const RunReport report = sample_report();
+  const PageRun run{.label = "first", .report = &report, .point = 500};
+  const Json data = data_of(std::span(&run, 1), profile, 60'000);
+  EXPECT_GT(data["points_left_out"], 0U);
+  const Json& last = data["points"].back();
+  EXPECT_EQ(last["cycles"], 9999);
+  EXPECT_EQ(last["wins"], true);
+  EXPECT_EQ(last["front"], false);
+  EXPECT_EQ(last["run"], 0);
+}
+
 TEST(ProfilePage, HasRunsInTheirOrderWhileTheyFitAndTimelinesInWhatIsLeft) {
   const Timeline timeline = timeline_of(sample_program(), sample_result().times);
   const Profile profile = many_points(30, 0);
