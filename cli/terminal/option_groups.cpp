@@ -1,6 +1,7 @@
 #include "cli/terminal/option_groups.h"
 
 #include <set>
+#include <span>
 
 #include "cli/build_info.h"
 #include "cli/terminal/mapping_options.h"

@@ -123,12 +123,16 @@ class Evaluation {
                                    [&](const ResultsFile& other) { return other.name == name; });
     QSIM_CHECK(file != base_.end(), "file '" + name + "' is not loaded");
     if (file->is_run) return file->results.front();
-    const auto point = std::find_if(
-        file->results.begin(), file->results.end(),
-        [&](const NetworkResult& other) { return other.ran() && same_point(other, result_); });
+    const auto point =
+        std::find_if(file->results.begin(), file->results.end(),
+                     [&](const NetworkResult& other) { return same_point(other, result_); });
     if (point == file->results.end()) {
       fail(echoed(name) + " has no result of " + echoed(full_label(result_)) + "; it has " +
            nearest_results(full_label(result_), file->results));
+    }
+    if (!point->ran()) {
+      fail(echoed(name) + " has no values of " + echoed(full_label(result_)) +
+           ", which did not run there");
     }
     return *point;
   }

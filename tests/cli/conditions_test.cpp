@@ -102,7 +102,10 @@ TEST_F(ConditionsTest, AConditionAboutEnergyNeedsATableBeforeTheWork) {
 
 TEST_F(ConditionsTest, ARunIsComparedWithThePointOfItsOptions) {
   make_base("profile");
-  EXPECT_EQ(with("run --no-data --dataflow os", "cycles != base.json").exit_code, 0);
+  for (const std::string dataflow : {"ws", "os", "is", "auto"}) {
+    const Outcome same = with("run --no-data --dataflow " + dataflow, "cycles != base.json");
+    EXPECT_EQ(same.exit_code, 0) << dataflow << ": " << same.err;
+  }
   const Outcome missing = with("run --no-data --config pe8x8", "cycles > base.json");
   EXPECT_EQ(missing.exit_code, 3);
   EXPECT_NE(missing.err.find("base.json has no result of n.yaml on pe8x8, ws; it has 'n.yaml on "

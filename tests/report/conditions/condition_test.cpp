@@ -120,6 +120,45 @@ TEST(Condition, OfAProfileTheSamePointCounts) {
   }
 }
 
+TEST(Condition, OfAProfileEachPartOfThePointCounts) {
+  const auto message = [](const NetworkResult& point, const std::string& text) {
+    NetworkResult base = network(90);
+    base.set = {{"bus_bytes", 8}};
+    try {
+      Condition(text).violation(point, {{"base.json", false, {base}}});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  NetworkResult point = network(100);
+  point.set = {{"bus_bytes", 8}};
+  EXPECT_EQ(message(point, "cycles > base.json"), "");
+  for (const int part : {0, 1, 2, 3}) {
+    NetworkResult other = point;
+    if (part == 0) other.model = "web";
+    if (part == 1) other.config = "pe8x8";
+    if (part == 2) other.set[0].second = 16;
+    if (part == 3) other.dataflow = "auto";
+    EXPECT_EQ(message(other, "cycles > base.json"),
+              "--fail-if 'cycles > base.json': base.json has no result of " + full_label(other) +
+                  "; it has 'net on pe4x4, bus_bytes 8, ws'");
+  }
+}
+
+TEST(Condition, APointThatDidNotRunIsNoBase) {
+  NetworkResult refused = network(90);
+  refused.error = "does not fit";
+  try {
+    Condition("cycles > base.json").violation(network(100), {{"base.json", false, {refused}}});
+    FAIL() << "the base has no cycles";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "--fail-if 'cycles > base.json': base.json has no values of net on pe4x4, ws, "
+                 "which did not run there");
+  }
+}
+
 TEST(Condition, KnowsWhetherItIsAboutTheEnergyOfTheResult) {
   for (const char* text : {"energy > 1", "cycles > 1 || !(all(2 * energy_delay < 3))",
                            "energy > base.json", "conv1.energy > 1"}) {
