@@ -33,7 +33,7 @@ ExitCode compile_topology(Context& context, const TopologySource& source,
   Sheet sheet;
   for (std::size_t i = 0; i < source.topology.layers.size(); ++i) {
     Model model = layer_model(source, i, options);
-    CompileOptions asked = compile_options(context, config, model.graph);
+    CompileOptions asked = compile_options(context, config, model.graph, &source.file);
     asked.known = known;
     require_memory_for(model.name, model.graph, config, options, asked);
     Compilation compilation(std::move(model.graph), config, asked);

@@ -148,7 +148,7 @@ Sheet verify_topology(Context& context, Verification& verification, GoldenSelect
   for (std::int64_t i = 0; i < layers; ++i) {
     const auto index = static_cast<std::size_t>(i);
     const Model model = layer_model(source, index, options);
-    CompileOptions asked = compile_options(context, config, model.graph);
+    CompileOptions asked = compile_options(context, config, model.graph, &source.file);
     asked.known = known;
     require_memory_for(model.name, model.graph, config, options, asked);
     const Program program = compile(model.graph, config, asked);

@@ -186,7 +186,10 @@ TEST(TopologyInspect, ListsTheConvolutionOfEachRow) {
 
 TEST(TopologyExplain, ExplainsOneOfTheLayers) {
   const Files files;
-  EXPECT_EQ(files.json("explain", "--layer gemm")["layer"], "gemm");
+  const Json gemm = files.json("explain", "--layer gemm");
+  EXPECT_EQ(gemm["layer"], "gemm");
+  // Also with the dataflow of the .cfg.
+  EXPECT_EQ(gemm["cycles"], files.json("run", "--no-data")["layers"][2]["cycles"]);
 }
 
 TEST(TopologyRefusals, SayWhichLayerToTake) {

@@ -6,7 +6,6 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/terminal/mapping_options.h"
 #include "cli/terminal/output_files.h"
-#include "compiler/workload/topology_file.h"
 #include "core/printable.h"
 #include "files/mapping_file.h"
 #include "files/scale_sim_config.h"
@@ -31,15 +30,16 @@ bool has_layer(const Graph& graph, const std::string& name) {
 // The graph is one layer of the topology, which has an equal part of the budget. The mapping file
 // may have the mappings of others, and only the topology's first layer reads what the host wrote.
 void limit_to_layer(CompileOptions& result, const Topology& topology, const Graph& graph) {
+  const std::string& own = graph.layers.front().name;
   result.budget_seconds /= static_cast<double>(topology.layers.size());
-  for (const TopologyLayer& layer : topology.layers) {
-    if (layer.name == graph.layers.front().name) {
-      result.host_packs_taps = layer.is_first;
-      continue;
-    }
-    std::erase_if(result.mappings,
-                  [&](const LayerMapping& given) { return given.layer == layer.name; });
-  }
+  const auto layer_named = [&](const std::string& name) {
+    return std::find_if(topology.layers.begin(), topology.layers.end(),
+                        [&](const TopologyLayer& layer) { return layer.name == name; });
+  };
+  result.host_packs_taps = layer_named(own)->is_first;
+  std::erase_if(result.mappings, [&](const LayerMapping& given) {
+    return given.layer != own && layer_named(given.layer) != topology.layers.end();
+  });
 }
 
 Objective objective_of(const std::string& word) {
@@ -90,7 +90,8 @@ void set_dataflow(CompileOptions& options, const std::string& name) {
   if (!options.mixes_dataflows) options.dataflow = dataflow_named(name);
 }
 
-CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph) {
+CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph,
+                               const Topology* topology) {
   const Options& options = context.options();
   CompileOptions result = search_options(options);
   result.mixes_dataflows = options.dataflow == kAutoDataflow;
@@ -99,6 +100,10 @@ CompileOptions compile_options(Context& context, const ArchConfig& arch, const G
     context.progress(progress_text(progress));
   };
   if (!options.mapping.empty()) result.mappings = given_mappings(options, arch, graph);
+  if (topology != nullptr) {
+    limit_to_layer(result, *topology, graph);
+    return result;
+  }
   const std::filesystem::path model =
       find_model(options.model.empty() ? arch.model : options.model);
   if (is_topology_file(model)) limit_to_layer(result, read_topology(model), graph);

@@ -7,14 +7,16 @@
 
 #include "cli/terminal/context.h"
 #include "compiler/compile.h"
+#include "compiler/workload/topology_file.h"
 
 namespace qsim {
 
 // What the options ask of the compiler. Of a network cut by --layers, and of a layer of a SCALE-Sim
 // topology, the file may name layers that are not in `graph`. Throws Error for a mapping file or an
 // energy table that is not as it should be. The searches tell the context how far they are, so it
-// must outlive the result.
-CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph);
+// must outlive the result. `topology` is the file that the layer is from, where it is read already.
+CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph,
+                               const Topology* topology = nullptr);
 
 // What the options ask of the search alone: objective, slack, energies, kind and budget.
 CompileOptions search_options(const Options& options);

@@ -16,9 +16,11 @@ bool computes_values(const Options& options) {
   return !options.no_data && !only_looks;
 }
 
-std::string list_of(const std::vector<std::string>& names) {
+std::string names_of(const Topology& topology) {
   std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + echoed(name);
+  for (const TopologyLayer& layer : topology.layers) {
+    list += (list.empty() ? "" : ", ") + echoed(layer.name);
+  }
   return list;
 }
 
@@ -45,10 +47,12 @@ std::string choice_of_layer(CommandName command) {
 void refuse_choice(const TopologySource& source, const Options& options) {
   if (options.layer.empty()) {
     throw_bad_input("--layers '" + options.layers + "' matches no layer of '" +
-                    echoed(source.name) + "'; its layers: " + list_of(source.all_names));
+                    echoed(source.name) + "'; its layers: " + names_of(source.file));
   }
   Graph names;  // no network: what layer_named() looks through
-  for (const std::string& name : source.all_names) names.layers.push_back({name, Relu{}, {}});
+  for (const TopologyLayer& layer : source.file.layers) {
+    names.layers.push_back({layer.name, Relu{}, {}});
+  }
   layer_named(options.layer, "--layer", source.name, names);
 }
 
@@ -56,10 +60,13 @@ TopologySource open_topology(const std::filesystem::path& path, const std::strin
                              const Options& options) {
   require_not_written(options, path, "the topology");
   TopologySource source{name, path, read_topology(path), {}};
-  for (const TopologyLayer& layer : source.topology.layers) source.all_names.push_back(layer.name);
+  source.file = source.topology;
   std::erase_if(source.topology.layers,
                 [&](const TopologyLayer& layer) { return !is_chosen(layer.name, options); });
   if (source.topology.layers.empty()) refuse_choice(source, options);
+  if (options.batch) {
+    for (TopologyLayer& layer : source.topology.layers) layer.input.batch = *options.batch;
+  }
   return source;
 }
 
@@ -75,9 +82,7 @@ std::optional<TopologySource> find_topology(const Options& options, const ArchCo
 }
 
 Model layer_model(const TopologySource& source, std::size_t layer, const Options& options) {
-  Topology topology = source.topology;
-  if (options.batch) topology.layers[layer].input.batch = *options.batch;
-  Workload workload = layer_workload(topology, layer, computes_values(options));
+  Workload workload = layer_workload(source.topology, layer, computes_values(options));
   Model model;
   model.kind = ModelKind::kTopology;
   model.name = source.name;
@@ -88,17 +93,16 @@ Model layer_model(const TopologySource& source, std::size_t layer, const Options
 }
 
 void load_only_layer(Model& model, std::optional<std::int64_t> batch, const Options& options) {
-  const TopologySource source = open_topology(model.path, model.name, options);
+  Options one = options;
+  one.batch = batch;
+  const TopologySource source = open_topology(model.path, model.name, one);
   const std::size_t layers = source.topology.layers.size();
   if (layers > 1) {
     throw Error(ExitCode::kUsage,
                 "'" + echoed(model.name) + "' is a topology of " + std::to_string(layers) +
                     " layers, each a network of its own, and qsim takes one of them here: " +
-                    choice_of_layer(options.command) +
-                    ". Its layers: " + list_of(source.all_names));
+                    choice_of_layer(options.command) + ". Its layers: " + names_of(source.file));
   }
-  Options one = options;
-  one.batch = batch;
   model = layer_model(source, 0, one);
 }
 

@@ -11,19 +11,19 @@
 
 namespace qsim {
 
-// A topology cut to the layers that --layers, or --layer of explain, names.
+// A topology cut to the layers that --layers, or --layer of explain, names, with the batch of
+// --batch, if it is given.
 struct TopologySource {
   std::string name;  // as the user gave it
   std::filesystem::path path;
   Topology topology;
-  std::vector<std::string> all_names;  // of the file's layers, those that are cut off too
+  Topology file;  // all of its layers
 };
 
 // Absent where the model that the options or the config name is no topology. Throws Error.
 std::optional<TopologySource> find_topology(const Options& options, const ArchConfig& config);
 
-// Layer `layer` as a model: `batch` pictures at a time where the options say so, values only where
-// the command computes with them. Throws Error.
+// Layer `layer` as a model, with values only where the command computes with them. Throws Error.
 Model layer_model(const TopologySource& source, std::size_t layer, const Options& options);
 
 // Of load_model_file(): fills `model`, which has its kind, name and path. Throws Error unless the

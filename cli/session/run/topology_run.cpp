@@ -37,7 +37,8 @@ class LayerRunner {
            std::vector<LayerMapping>& mappings) {
     PhaseSeconds& phases = sum.phases;
     Model model = timed(phases.import, [&] { return layer_model(run_.source, layer, options_); });
-    CompileOptions asked = compile_options(run_.context, run_.config, model.graph);
+    CompileOptions asked =
+        compile_options(run_.context, run_.config, model.graph, &run_.source.file);
     asked.known = known_;
     require_memory_for(model.name, model.graph, run_.config, options_, asked);
     Compilation compilation = timed(
