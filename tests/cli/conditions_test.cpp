@@ -114,6 +114,13 @@ TEST_F(ConditionsTest, ARunIsComparedWithThePointOfItsOptions) {
       << missing.err;
 }
 
+// Its layers have dataflows of their own, which are not what was asked for.
+TEST_F(ConditionsTest, ARunOfAutoIsComparedWithThePointOfAuto) {
+  make_base("profile --dataflow auto");
+  EXPECT_EQ(with("run --no-data --dataflow auto", "cycles != base.json").exit_code, 0);
+  EXPECT_EQ(with("run --no-data --dataflow ws", "cycles != base.json").exit_code, 3);
+}
+
 TEST_F(ConditionsTest, AFileThatHasAPointTwiceIsRefused) {
   make_base("profile --dataflow os");
   Json json = Json::parse(read_file(folder_ / "base.json"));
