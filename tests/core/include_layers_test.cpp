@@ -1,4 +1,4 @@
-// Holds every #include of the tree against the table in docs/architecture.md: which folder may
+// Checks every #include of the tree against the table in docs/architecture.md: which folder may
 // see which, and where each third-party header is confined.
 #include <algorithm>
 #include <filesystem>
