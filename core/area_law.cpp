@@ -16,24 +16,23 @@ struct Counted {
 // clang-format off
 // Written by tools/energy/area_law.py.
 constexpr std::array<PartLaw, kLawParts> kLaw = {{
-    {{0, 0, 239.067, 912.368, 0, 60.269, 116.229, 0, 0},  // array
-     {0, 0, -7.221, 88.741, 0, 34.376, 14.737, 0, 0}},
-    {{-14.757, 28.499, 19.651, 0, 0, 0, 0, 0, 0},  // operands
-     {20.079, 12.525, 8.477, 0, 0, 0, 0, 0, 0}},
-    {{125.804, 2.401, 562.156, 0, 0, 0, 0, 0, 0},  // accumulate
-     {35.877, 2.04, 65.992, 0, 0, 0, 0, 0, 0}},
-    {{2000.66, 0, 1530.51, 0, 0, 0, 0, 0, 0},  // post
-     {399.892, 0, 198.394, 0, 0, 0, 0, 0, 0}},
-    {{5538.36, 0, 0, 0, 0, 0, 0, -10.089, 100.988},  // dma
-     {627.194, 0, 0, 0, 0, 0, 0, 6.952, 6.992}},
-    {{12307.4, -24.902, 29.639, 0, 0, 0, 0, 0, 0},  // control
-     {1224.22, -1.327, 0.432, 0, 0, 0, 0, 0, 0}},
+    {{0, 0, 200.195, 933.735, 0, 57.488, 107.658, 0, 0, 0, 0},  // array
+     {0, 0, -4, 90, 4, 36, 8, 32, 0, 0, 0}},
+    {{40.037, 0, 31.415, 0, 0, 0, 0, 63.115, 2.69, 0, 0},  // operands
+     {21.638, 12.324, 8.388, 0, 0, 0, 0, 0, 0, 0, 0}},
+    {{126.407, 2.408, 562.029, 0, 0, 0, 0, 0, 0, 0, 0},  // accumulate
+     {35.454, 2.085, 66.025, 0, 0, 0, 0, 0, 0, 0, 0}},
+    {{1990.25, 0, 1532.88, 0, 0, 0, 0, 0, 0, 0, 0},  // post
+     {398.778, 0, 198.648, 0, 0, 0, 0, 0, 0, 0, 0}},
+    {{5492.23, 0, 0, 0, 0, 0, 0, 0, 0, 1.321, 638.792},  // dma
+     {623.971, 0, 0, 0, 0, 0, 0, 0, 0, 7.844, 43.473}},
+    {{12169, 4.806, 24.389, 0, 0, 0, 0, 0, 0, 0, 0},  // control
+     {1217.23, -0.449, 0.655, 0, 0, 0, 0, 0, 0, 0, 0}},
 }};
 constexpr Counted kCounted[] = {
-    {"array_rows", &ArchConfig::array_rows, 4, 8},
+    {"array_rows", &ArchConfig::array_rows, 4, 16},
     {"array_cols", &ArchConfig::array_cols, 4, 16},
-    {"bus_bytes", &ArchConfig::bus_bytes, 4, 8},
-    {"outstanding_bursts", &ArchConfig::outstanding_bursts, 16, 16},
+    {"bus_bytes", &ArchConfig::bus_bytes, 4, 16},
 };
 // End of what is written.
 // clang-format on
@@ -49,11 +48,13 @@ LawTerms law_terms(const ArchConfig& arch) {
           rows,
           cols,
           rows * cols,
-          rows * rows,
+          rows * (rows - 1),
           cols * cols,
           rows * most,
+          std::max(0.0, rows - cols),
+          std::max(0.0, cols - rows),
           std::max(0.0, most - bus),
-          std::max(0.0, cols - bus)};
+          cols > rows ? 1.0 : 0.0};
 }
 
 const std::array<PartLaw, kLawParts>& area_law() { return kLaw; }

@@ -15,8 +15,8 @@ namespace qsim {
 inline constexpr std::size_t kLawParts = 6;  // array, operands, accumulate, post, dma, control
 
 // With R rows, C columns, a bus of B bytes, W = max(R, C):
-// 1, R, C, RC, R^2, C^2, RW, max(0, W - B), max(0, C - B).
-inline constexpr std::size_t kLawTerms = 9;
+// 1, R, C, RC, R(R - 1), C^2, RW, max(0, R - C), max(0, C - R), max(0, W - B), 1 where C > R.
+inline constexpr std::size_t kLawTerms = 11;
 inline constexpr std::size_t kPeTerm = 3;  // RC
 
 using LawTerms = std::array<double, kLawTerms>;

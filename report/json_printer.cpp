@@ -155,6 +155,23 @@ void add_bounds(Json& json, const ReportLayer& layer) {
                     {"dram_bytes_ratio", ratio(bytes, bounds.dram_bytes)}};
 }
 
+Json cells_json(const CellCounts& counts, const std::optional<AreaTable>& um2) {
+  return {{"gates", counts.gates},
+          {"flip_flops", counts.flip_flops},
+          {"sram_bits", counts.sram_bits},
+          {"mm2", um2 ? Json(mm2(counts, *um2)) : Json(nullptr)}};
+}
+
+Json area_json(const ReportArea& area) {
+  Json json = {{"table", area.table},
+               {"total", cells_json(area.cells.total(), area.um2)},
+               {"extrapolated", area.cells.outside}};
+  for (std::size_t p = 0; p < kAreaParts; ++p) {
+    json["parts"][std::string(kAreaPartNames[p])] = cells_json(area.cells.parts[p], area.um2);
+  }
+  return json;
+}
+
 Json layer_json(const ReportLayer& layer) {
   Json json = {{"name", layer.name},
                {"op", layer.operation},
@@ -239,6 +256,7 @@ std::string run_json(const RunReport& report) {
                       {"unit", report.energy->unit},
                       {"tops_per_watt", tops ? Json(*tops) : Json(nullptr)}};
   }
+  if (report.area) json["area"] = area_json(*report.area);
   json["wall_seconds"] = report.wall_seconds;
   json["phase_seconds"] = {{"import", report.phases.import},
                            {"compile", report.phases.compile},

@@ -159,6 +159,7 @@ void add_energy(RunReport& report, const Program& program, const EnergyTable& ta
   const Energy sum = energy(total, table, program.arch);
   report.total.energy = {total, sum};
   report.energy = {table.name, table.unit, tops_per_watt(total, sum, table)};
+  report.area = {table.name, area_of(program.arch), table.area};
 }
 
 }  // namespace qsim

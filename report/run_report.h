@@ -9,6 +9,7 @@
 #include "analysis/array_time.h"
 #include "analysis/cycle_accounting.h"
 #include "analysis/energy.h"
+#include "core/area.h"
 #include "core/layer_bounds.h"
 #include "core/mapping.h"
 #include "report/compare.h"
@@ -92,6 +93,13 @@ struct ReportEnergy {
   std::optional<double> tops_per_watt;  // absent for another unit than pJ
 };
 
+// The accelerator's cells, and their area where the table has numbers for it.
+struct ReportArea {
+  std::string table;
+  AreaReport cells;
+  std::optional<AreaTable> um2;
+};
+
 struct PhaseSeconds {
   double import = 0;
   double compile = 0;
@@ -114,7 +122,8 @@ struct RunReport {
   double simulated_seconds = 0;   // 0 without time
   std::vector<ReportUnit> units;  // empty without time
   std::optional<ReportEnergy> energy;
-  double wall_seconds = 0;  // the engine alone
+  std::optional<ReportArea> area;  // beside energy
+  double wall_seconds = 0;         // the engine alone
   PhaseSeconds phases;
   std::vector<OutputClass> top;         // best first
   std::optional<VerifySummary> verify;  // absent: not compared
@@ -132,7 +141,7 @@ void add_mappings(RunReport& report, std::span<const LayerMapping> mappings);
 // Adds the lower bounds of each layer, and their sums as the total's.
 void add_bounds(RunReport& report, std::span<const LayerBounds> bounds);
 
-// Fills energy, also of the layers and the total, which add_layers has made.
+// Fills area and energy, also of the layers and the total, which add_layers has made.
 void add_energy(RunReport& report, const Program& program, const EnergyTable& table);
 
 }  // namespace qsim

@@ -115,6 +115,7 @@ void sum_energy(RunReport& sum, const EnergyTable& table) {
   const EnergyEvents& events = sum.total.energy->events;
   sum.total.energy->energy = energy(events, table, sum.config);
   sum.energy = {table.name, table.unit, tops_per_watt(events, sum.total.energy->energy, table)};
+  sum.area = {table.name, area_of(sum.config), table.area};
 }
 
 }  // namespace qsim

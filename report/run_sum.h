@@ -11,7 +11,7 @@ namespace qsim {
 // sum_energy's.
 void add_run(RunReport& sum, const RunReport& run);
 
-// Fills the energy of the total from the events that add_run has summed.
+// Fills area, and the energy of the total from the events that add_run has summed.
 void sum_energy(RunReport& sum, const EnergyTable& table);
 
 }  // namespace qsim

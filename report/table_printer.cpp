@@ -1,6 +1,7 @@
 #include "report/table_printer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -171,6 +172,25 @@ void print_energy(const RunReport& report, std::ostream& out) {
   if (!missing.empty()) out << "not in the table, so not counted: " << missing << '\n';
 }
 
+void print_area(const RunReport& report, std::ostream& out) {
+  if (!report.area || !report.area->um2) return;
+  const AreaReport& cells = report.area->cells;
+  const double total = total_mm2(cells, *report.area->um2);
+  const auto amount = [](double area) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.3f mm2", area);
+    return std::string(text.data());
+  };
+  out << "area of cells by " << echoed(report.area->table) << ": " << amount(total) << '\n';
+  for (std::size_t p = 0; p < kAreaParts; ++p) {
+    const double part = mm2(cells.parts[p], *report.area->um2);
+    const std::string share = percent(part / total);
+    out << std::string(8 - share.size(), ' ') << share << "  " << amount(part) << "  "
+        << spaced(kAreaPartNames[p]) << '\n';
+  }
+  if (!cells.outside.empty()) out << "extrapolated: " << cells.outside << '\n';
+}
+
 void print_classes(const RunReport& report, std::ostream& out) {
   if (report.top.empty()) return;
   out << (report.provenance.input.empty() ? "output" : echoed(report.provenance.input)) << ':';
@@ -213,6 +233,8 @@ void print_run(const RunReport& report, std::ostream& out) {
   print_where_the_cycles_went(report, out);
   if (report.energy) out << '\n';
   print_energy(report, out);
+  if (report.area && report.area->um2) out << '\n';
+  print_area(report, out);
   if (report.total.timing) {
     out << "\nsimulated time " << seconds_text(report.simulated_seconds) << " at "
         << config.clock_mhz << " MHz; the simulation took " << seconds_text(report.wall_seconds)

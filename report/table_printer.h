@@ -35,6 +35,10 @@ void print_where_the_cycles_went(const RunReport& report, std::ostream& out);
 // pJ; the parts that the table has no number for. Prints nothing without an energy table.
 void print_energy(const RunReport& report, std::ostream& out);
 
+// The area by part, in percent and mm2, and what of the configuration is beyond what was counted.
+// Prints nothing without a table that has areas of cells.
+void print_area(const RunReport& report, std::ostream& out);
+
 // "chelsea-32x32: cat 97.3%, dog 1.2%"; without a scale the raw values, "workload: class 3: 255,
 // class 7: 12"; nothing when the output has no classes.
 void print_classes(const RunReport& report, std::ostream& out);

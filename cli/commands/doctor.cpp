@@ -11,6 +11,7 @@
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/shipped_files.h"
+#include "cli/session/run/report_page_option.h"
 #include "golden/cpu/graph_executor.h"
 
 namespace qsim {
@@ -63,6 +64,7 @@ std::vector<Check> checks() {
           shipped_check("configs", shipped_configs()),
           shipped_check("models", shipped_models()),
           shipped_check("pictures", shipped_inputs()),
+          shipped_check("energy_tables", shipped_energy_tables()),
           golden_check(),
           {"current_folder", writable, writable ? "can be written" : "cannot be written"}};
 }
@@ -90,6 +92,15 @@ void add_rtl(Sheet& sheet) {
             program_text("clang++", "RTL models are built with g++, and are slower", "clang"));
 }
 
+// What `--report` needs, and nothing else.
+void add_chart_library(Sheet& sheet) {
+  const std::filesystem::path path = chart_library_path();
+  std::error_code error;
+  const bool found = std::filesystem::exists(path, error);
+  sheet.add("chart_library",
+            found ? path.string() : "not found; without it --report writes no page (./dev build)");
+}
+
 void add_versions(Sheet& sheet) {
   sheet.add("version", std::string(build_version()));
   sheet.add("commit", std::string(build_commit()));
@@ -108,6 +119,7 @@ void add_versions(Sheet& sheet) {
   const golden::CudaStatus& cuda = golden::cuda_status();
   sheet.add("golden", std::string(cuda.usable() ? "cpu, cuda" : "cpu"));
   add_rtl(sheet);
+  add_chart_library(sheet);
   sheet.add("cuda_device",
             cuda.usable() ? device_text(golden_device()) : "not used: " + cuda.reason);
 }

@@ -3,7 +3,8 @@
 # configurations.
 #   synthesize.sh check CONFIG.yaml...   elaborates and checks for undriven wires and loops
 #   synthesize.sh area CONFIG.yaml...    maps to gates and prints the area table of docs/reference/rtl.md
-#   synthesize.sh parts CONFIG.yaml...   the same by part: lines of rtl/yosys/area.csv
+#   synthesize.sh parts CONFIG.yaml...   the same by part: rtl/yosys/area.csv is what it prints of
+#                                        configs/pe{4x4,8x8,16x16}.yaml and of shapes/*.yaml
 # With --dataflows MASK before the configurations: of the accelerator with these dataflows (1, 3, 5 or 7).
 # The memories stay memories: their bits are counted, not turned into gates.
 set -euo pipefail
@@ -40,7 +41,11 @@ parameters() {
     "-set OutstandingBursts $(value "$1" outstanding_bursts)"
 }
 
-sources=$(find "$rtl/src" -name '*_pkg.sv' | sort && find "$rtl/src" -name '*.sv' ! -name '*_pkg.sv' | sort)
+# Yosys puts the paths of sources into names of cells: relative ones are the same in each clone.
+sources=$(cd "$rtl" && find src -name '*_pkg.sv' | sort && find src -name '*.sv' ! -name '*_pkg.sv' | sort)
+run_yosys() {
+  (cd "$rtl" && yosys "$@")
+}
 read_design() {
   echo "read_verilog -sv $(tr '\n' ' ' <<<"$sources"); chparam $(parameters "$1") qsim_accelerator;" \
     "hierarchy -check -top qsim_accelerator; proc"
@@ -56,12 +61,14 @@ count() {
     inside && $1 ~ cells { sum += $2 } END { print sum + 0 }' "$work/statistics"
 }
 
+[ "$mode" != parts ] || echo "config,dataflows,array_rows,array_cols,act_scratchpad_kib,weight_scratchpad_kib,accumulator_kib,\
+output_scratchpad_kib,bus_bytes,burst_beats,outstanding_bursts,part,gates,flip_flops,memory_bits"
 [ "$mode" != area ] || echo "| config | dataflows | gates | of these in the array | flip-flops | memories |
 |---|---|---|---|---|---|"
 for config in "$@"; do
   name=$(basename "$config" .yaml)
   if [ "$mode" = check ]; then
-    yosys -q -l "$work/log" -p "$(read_design "$config"); opt_clean; check -assert" >/dev/null 2>&1 || {
+    run_yosys -q -l "$work/log" -p "$(read_design "$config"); opt_clean; check -assert" >/dev/null 2>&1 || {
       tail -n 20 "$work/log" >&2
       echo "synthesize.sh: $name does not elaborate" >&2
       exit 1
@@ -69,7 +76,7 @@ for config in "$@"; do
     echo "$name: elaborates"
     continue
   fi
-  yosys -q -l "$work/log" -p "$(read_design "$config"); opt; memory_dff; tee -q -o $work/memories stat
+  run_yosys -q -l "$work/log" -p "$(read_design "$config"); opt; memory_dff; tee -q -o $work/memories stat
     memory_collect; opt; alumacc; opt
     techmap; opt -fast; abc -fast -g AND,OR,XOR,MUX; opt_clean -purge; tee -q -o $work/statistics stat" >/dev/null 2>&1 || {
     tail -n 20 "$work/log" >&2

@@ -48,6 +48,34 @@ TEST(EnergyOption, LayersAddUpToTheTotalAndPartsToEachLayer) {
               2 * json["total"]["macs"].get<double>() / total, 1e-9);
 }
 
+TEST(EnergyOption, ReportsTheAreaOfEachPart) {
+  const TestFolder folder;
+  const std::string model = " --model " + folder.write("s.yaml", kSmall);
+  const Json area = run_json_of(folder, "--energy horowitz-45nm" + model)["area"];
+  EXPECT_EQ(area["table"], "horowitz-45nm");
+  EXPECT_EQ(area["extrapolated"], "");
+  EXPECT_EQ(area["parts"].size(), 12U);
+  double sum = 0;
+  for (const auto& [name, part] : area["parts"].items()) {
+    EXPECT_NEAR(
+        part["mm2"].get<double>(),
+        1e-6 * (0.798 * part["gates"].get<double>() + 5.32 * part["flip_flops"].get<double>() +
+                1.2107 * part["sram_bits"].get<double>()),
+        1e-9)
+        << name;
+    EXPECT_GT(part["mm2"].get<double>(), 0) << name;
+    sum += part["mm2"].get<double>();
+  }
+  EXPECT_NEAR(area["total"]["mm2"].get<double>(), sum, 1e-9);
+  EXPECT_EQ(area["parts"]["activations"]["sram_bits"], 2'097'152);
+  const Json wide =
+      run_json_of(folder, "--set array_cols=64 --energy eyeriss-65nm" + model)["area"];
+  EXPECT_EQ(wide["extrapolated"].get<std::string>().find("array_cols 64 (counted: "), 0U);
+  EXPECT_TRUE(wide["total"]["mm2"].is_null());
+  EXPECT_EQ(wide["parts"]["pes"]["gates"].get<std::int64_t>() / 4,
+            area["parts"]["pes"]["gates"].get<std::int64_t>());
+}
+
 TEST(EnergyOption, OfATableOfRatiosHasNoWatts) {
   const TestFolder folder;
   const Json json =

@@ -166,12 +166,14 @@ TEST(Doctor, FindsTheShippedFiles) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
   const Json json = Json::parse(outcome.out);
   EXPECT_EQ(json["fine"], true);
-  for (const char* key : {"version", "commit", "compiler", "systemc", "protobuf",
-                          "golden_vector_path", "systemc_vector_path", "golden", "cuda_device"}) {
+  for (const char* key :
+       {"version", "commit", "compiler", "systemc", "protobuf", "golden_vector_path",
+        "systemc_vector_path", "golden", "cuda_device", "chart_library"}) {
     EXPECT_FALSE(json[key].get<std::string>().empty()) << key;
   }
   const Outcome text = run_qsim(folder, "doctor");
-  for (const char* whole : {", vgg8, vgg8-cifar10\n", ", tpu128x128\n"}) {
+  for (const char* whole :
+       {", vgg8, vgg8-cifar10\n", ", tpu128x128\n", "eyeriss-65nm, horowitz-45nm\n"}) {
     EXPECT_NE(text.out.find(whole), std::string::npos) << text.out;
   }
 }

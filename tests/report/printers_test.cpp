@@ -165,6 +165,33 @@ TEST(TablePrinter, EnergyHasItsPartsAndNamesWhatIsNotCounted) {
   EXPECT_NE(text.find(" nJ, "), std::string::npos) << text;
 }
 
+TEST(TablePrinter, AreaHasItsPartsAndSaysWhatIsExtrapolated) {
+  EnergyTable table = {.name = "mine",
+                       .unit = "pJ",
+                       .mac = 0.5,
+                       .add = std::nullopt,
+                       .hop = std::nullopt,
+                       .sram = {{8, 1, 8}},
+                       .dram = 2,
+                       .operations = {}};
+  RunReport report = sample_report();
+  add_energy(report, sample_program(), table);
+  EXPECT_EQ(printed(print_area, report), "");
+  table.area = AreaTable{.gate = 1, .flip_flop = 1, .sram_bit = 0.5};
+  add_energy(report, sample_program(), table);
+  report.area->cells = {};
+  report.area->cells.parts[static_cast<std::size_t>(AreaPart::kPes)] = {500'000, 250'000, 0};
+  report.area->cells.parts[static_cast<std::size_t>(AreaPart::kPsumAdders)] = {0, 0, 500'000};
+  const std::string text = printed(print_area, report);
+  EXPECT_EQ(text.rfind("area of cells by mine: 1.000 mm2\n   75.0%  0.750 mm2  pes\n", 0), 0U)
+      << text;
+  EXPECT_NE(text.find("   25.0%  0.250 mm2  psum adders\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("extrapolated"), std::string::npos) << text;
+  report.area->cells.outside = "array_rows 32 (counted: 4 to 16)";
+  EXPECT_NE(printed(print_area, report).find("\nextrapolated: array_rows 32 (counted: 4 to 16)\n"),
+            std::string::npos);
+}
+
 TEST(TablePrinter, ClassesAndVerifyLineReadAsSentences) {
   RunReport report = sample_report();
   EXPECT_EQ(printed(print_classes, report), "chelsea-32x32: cat 84.4%, dog 11.4%\n");

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Fits the law of core/area_law.cpp to Yosys's counts in rtl/yosys/area.csv.
 
 usage: area_law.py --write | --check | residuals
@@ -16,18 +16,19 @@ COUNTS = ROOT / "rtl" / "yosys" / "area.csv"
 SOURCE = ROOT / "core" / "area_law.cpp"
 BEGIN, END = "// Written by tools/energy/area_law.py.\n", "// End of what is written.\n"
 
-# The terms that a part has: a count grows with nothing else. See LawTerms in core/area_law.h.
-TERMS = ("1", "R", "C", "RC", "RR", "CC", "RW", "W-B", "C-B")
+# The terms of LawTerms in core/area_law.h. Differences are 0 where they would be negative.
+TERMS = ("1", "R", "C", "RC", "R(R-1)", "CC", "RW", "R-C", "C-R", "W-B", "C>R")
+# Of a part, the terms of its gates and of its flip-flops.
 PARTS = {
-    "array": ("C", "RC", "CC", "RW"),
-    "operands": ("1", "R", "C"),
-    "accumulate": ("1", "R", "C"),
-    "post": ("1", "C"),
-    "dma": ("1", "W-B", "C-B"),
-    "control": ("1", "R", "C"),
+    "array": (("C", "RC", "CC", "RW"), ("C", "RC", "R(R-1)", "CC", "RW", "R-C")),
+    "operands": (("1", "C", "R-C", "C-R"), ("1", "R", "C")),
+    "accumulate": (("1", "R", "C"),) * 2,
+    "post": (("1", "C"),) * 2,
+    "dma": (("1", "W-B", "C>R"),) * 2,
+    "control": (("1", "R", "C"),) * 2,
 }
 KINDS = ("gates", "flip_flops")
-RANGES = ("array_rows", "array_cols", "bus_bytes", "outstanding_bursts")
+RANGES = ("array_rows", "array_cols", "bus_bytes")
 
 
 def rows():
@@ -42,13 +43,13 @@ def terms(row):
     """By name, the value of each term."""
     height, width, bus = row["array_rows"], row["array_cols"], row["bus_bytes"]
     most = max(height, width)
-    return dict(zip(TERMS, (1, height, width, height * width, height ** 2, width ** 2, height * most,
-                            max(0, most - bus), max(0, width - bus))))
+    return dict(zip(TERMS, (1, height, width, height * width, height * (height - 1), width ** 2, height * most,
+                            max(0, height - width), max(0, width - height), max(0, most - bus), int(width > height))))
 
 
 def fitted(counts, part, kind):
     """By term, the number of the law: the least sum of squares of relative differences."""
-    names = PARTS[part]
+    names = PARTS[part][KINDS.index(kind)]
     lines = [row for row in counts if row["part"] == part]
     factors = numpy.array([[terms(row)[name] / row[kind] for name in names] for row in lines])
     solution, _, rank, _ = numpy.linalg.lstsq(factors, numpy.ones(len(lines)), rcond=None)

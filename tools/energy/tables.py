@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/reference/energy.md from the numbers of configs/energy/ and the counts of rtl.md.
+"""Prints the tables of docs/reference/energy.md from the numbers of configs/energy/.
 
-usage: tables.py formats | sram | area
-formats: int8 against fp32.  sram: the rule of core/energy.cpp against its points.  area: gates,
-flip-flops and SRAM cells of docs/reference/rtl.md times the areas below.
+usage: tables.py formats | sram
+formats: int8 against fp32.  sram: the rule of core/energy.cpp against its points.
 """
 import math
 import pathlib
@@ -12,11 +11,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "configs" / "energy" / "horowitz-45nm.yaml"
-
-# um^2 at 45 nm.
-NAND2 = 0.57 * 1.4  # Nangate Open Cell Library, NAND2_X1
-FLIP_FLOP = 3.8 * 1.4  # the same, DFFR_X1
-SRAM_CELL = 0.37  # Nii et al., ISQED 2013, 6T
 
 
 def entries(section):
@@ -64,21 +58,8 @@ def sram():
         print(f"| {kib:.0f} | {energy:.0f} | {rule:.2f} | {100 * (rule / energy - 1):+.1f}% |")
 
 
-def area():
-    """The rows of rtl.md's area table."""
-    print("| config | dataflows | gates, mm2 | flip-flops, mm2 | SRAM cells, mm2 | sum, mm2 |\n|---|---|---|---|---|---|")
-    row = re.compile(r"^\| (\w+) \| (\w[\w ]*) \| ([\d,]+) \| [\d,]+ \| ([\d,]+) \| (\d+) KiB \|$", re.M)
-    rows = row.findall((ROOT / "docs/reference/rtl.md").read_text())
-    if not rows:
-        sys.exit("tables.py: docs/reference/rtl.md has no row of an area table")
-    for name, dataflows, gates, flops, kib in rows:
-        parts = (int(gates.replace(",", "")) * NAND2 / 1e6, int(flops.replace(",", "")) * FLIP_FLOP / 1e6,
-                 int(kib) * 8192 * SRAM_CELL / 1e6)
-        print(f"| {name} | {dataflows} | " + " | ".join(f"{part:.3f}" for part in (*parts, sum(parts))) + " |")
-
-
 def main():
-    tables = {"formats": formats, "sram": sram, "area": area}
+    tables = {"formats": formats, "sram": sram}
     if len(sys.argv) != 2 or sys.argv[1] not in tables:
         sys.exit(__doc__.strip())
     tables[sys.argv[1]]()

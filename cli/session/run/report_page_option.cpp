@@ -11,7 +11,14 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostLibraryBytes = 1'500'000;
 
-fs::path library_path() {
+std::optional<double> area_mm2(const RunReport& report) {
+  if (!report.area || !report.area->um2) return std::nullopt;
+  return total_mm2(report.area->cells, *report.area->um2);
+}
+
+}  // namespace
+
+fs::path chart_library_path() {
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   fs::path beside = folder / "charts" / "vega.js";
@@ -19,10 +26,8 @@ fs::path library_path() {
   return fs::exists(installed, error) ? installed : beside;
 }
 
-}  // namespace
-
 std::string chart_library() {
-  const fs::path path = library_path();
+  const fs::path path = chart_library_path();
   std::error_code error;
   if (!fs::exists(path, error)) {
     throw_bad_input("--report: the chart library " + path.string() +
@@ -58,7 +63,10 @@ void write_report(Context& context, const RunReport& report, const Timeline& tim
   const std::string& path = context.options().report;
   if (path.empty()) return;
   context.progress("writing the report");
-  const PageRun run{.label = report.provenance.model, .report = &report, .timeline = &timeline};
+  const PageRun run{.label = report.provenance.model,
+                    .report = &report,
+                    .timeline = &timeline,
+                    .area_mm2 = area_mm2(report)};
   context.write_file(path, report_page({.runs = std::span(&run, 1)}, chart_library()));
 }
 

@@ -2,6 +2,7 @@
 // needs.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "cli/terminal/context.h"
@@ -10,6 +11,9 @@
 #include "report/run_report.h"
 
 namespace qsim {
+
+// Where the chart library is, or should be.
+std::filesystem::path chart_library_path();
 
 // The JavaScript that draws a page's charts: charts/vega.js beside the executable, or in share/qsim
 // of an installation. `./dev build` puts it there (tools/charts/install.sh). Throws Error when it
