@@ -40,11 +40,8 @@ Positions read_by_pool(const Positions& outputs, std::int64_t kernel, std::int64
   return inputs;
 }
 
-// One program layer: the graph layers first..last that run as one.
-struct FusedSpan {
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
+// The graph layers that run as one program layer, the last one first.
+using FusedLayers = std::vector<std::size_t>;
 
 // Multiply-accumulates of one psum; 0 for a layer without weights.
 std::int64_t macs_of_a_psum(const Layer& layer) {
@@ -55,35 +52,44 @@ std::int64_t macs_of_a_psum(const Layer& layer) {
   return 0;
 }
 
-// The graph layers of each program layer: it ends with the one whose ofmap it stores, and a Flatten
-// in front belongs to neither.
-FusedSpan span_of(const Graph& graph, const Program& program, std::size_t layer) {
-  FusedSpan span;
-  span.first = layer == 0 ? 0 : static_cast<std::size_t>(program.layers[layer - 1].graph_layer) + 1;
-  span.last = static_cast<std::size_t>(program.layers[layer].graph_layer);
-  while (span.first < span.last &&
-         std::holds_alternative<Flatten>(graph.layers[span.first].operation)) {
-    ++span.first;
+// What each program layer runs: back from the graph layer whose ofmap it stores to the first that
+// reads the network's input, a stored ofmap or a Flatten's output.
+std::vector<FusedLayers> fused_layers(const Graph& graph, const Program& program) {
+  std::vector<std::size_t> inner(graph.tensors.size(), graph.layers.size());  // tensor's writer
+  for (std::size_t l = 0; l < graph.layers.size(); ++l) {
+    if (std::holds_alternative<Flatten>(graph.layers[l].operation)) continue;
+    inner[graph.layers[l].output] = l;
   }
-  return span;
+  for (const ProgramLayer& layer : program.layers) {
+    inner[graph.layers[static_cast<std::size_t>(layer.graph_layer)].output] = graph.layers.size();
+  }
+  std::vector<FusedLayers> fused;
+  for (const ProgramLayer& layer : program.layers) {
+    FusedLayers& layers = fused.emplace_back();
+    for (auto l = static_cast<std::size_t>(layer.graph_layer); l < graph.layers.size();
+         l = inner[graph.layers[l].inputs[0]]) {
+      layers.push_back(l);
+    }
+  }
+  return fused;
 }
 
 // The psums of one picture and one block of channels: which positions are needed.
 class NeededPsums {
  public:
-  NeededPsums(const Graph& graph, FusedSpan span)
+  NeededPsums(const Graph& graph, const FusedLayers& layers)
       : graph_(graph),
-        span_(span),
+        layers_(layers),
         width_(shape().width),
         marked_(static_cast<std::size_t>(shape().height * width_)) {}
 
   // Marks what rows and columns of the ofmap need, going back through the fused max-pools.
   void mark(Positions rows, Positions cols) {
-    for (std::size_t l = span_.last; l > span_.first; --l) {
+    for (const std::size_t l : layers_) {
       const auto* pool = std::get_if<MaxPool>(&graph_.layers[l].operation);
-      if (pool == nullptr) continue;
+      if (pool == nullptr || l == layers_.back()) continue;
       const Window& w = pool->window;
-      const ImageShape& in = graph_.layers[l - 1].output.shape;
+      const ImageShape& in = graph_.input_of(l).shape;
       rows = read_by_pool(rows, w.kernel_h, w.stride_h, w.pad_top, in.height);
       cols = read_by_pool(cols, w.kernel_w, w.stride_w, w.pad_left, in.width);
     }
@@ -95,7 +101,7 @@ class NeededPsums {
   std::int64_t count() const { return static_cast<std::int64_t>(marked_.count()); }
 
  private:
-  const ImageShape& shape() const { return graph_.layers[span_.first].output.shape; }
+  const ImageShape& shape() const { return graph_.output_of(layers_.back()).shape; }
 
   void mark_row(std::int64_t y, const Positions& cols) {
     for (const Run& run : cols) {
@@ -105,7 +111,7 @@ class NeededPsums {
   }
 
   const Graph& graph_;
-  FusedSpan span_;
+  const FusedLayers& layers_;
   std::int64_t width_;
   BitSet marked_;
 };
@@ -126,6 +132,7 @@ void check_origin(const Program& program, const Origin& origin) {
 
 std::vector<std::uint64_t> useful_macs_by_origin(const Graph& graph, const Program& program) {
   std::vector<std::uint64_t> macs(program.layers.size(), 0);
+  const std::vector<FusedLayers> fused = fused_layers(graph, program);
   std::map<Block, NeededPsums> needed;  // of one layer at a time
   const CommandStream stores = program.stream(Unit::kStore);
   for (std::size_t i = 0; i < stores.size(); ++i) {
@@ -134,15 +141,14 @@ std::vector<std::uint64_t> useful_macs_by_origin(const Graph& graph, const Progr
     QSIM_CHECK(layer < program.layers.size() && (i == 0 || stores.origin(i - 1).layer <= o.layer),
                "STORE " + std::to_string(i) + " is of no layer, or of one before the last");
     check_origin(program, o);
-    const FusedSpan span = span_of(graph, program, layer);
-    const ImageShape& ofmap = graph.layers[span.last].output.shape;
+    const ImageShape& ofmap = graph.output_of(fused[layer].front()).shape;
     for (std::int64_t n = o.n0; n < o.n1; ++n) {
       const Block block{n, o.c0, std::min<std::int64_t>(o.c1, ofmap.channels)};
-      NeededPsums& psums = needed.try_emplace(block, graph, span).first->second;
+      NeededPsums& psums = needed.try_emplace(block, graph, fused[layer]).first->second;
       psums.mark({Run{o.y0, o.y1}}, {Run{o.x0, o.x1}});
     }
     if (i + 1 < stores.size() && stores.origin(i + 1).layer == o.layer) continue;
-    const std::int64_t each = macs_of_a_psum(graph.layers[span.first]);
+    const std::int64_t each = macs_of_a_psum(graph.layers[fused[layer].back()]);
     for (const auto& [block, psums] : needed) {
       const std::int64_t channels = std::get<2>(block) - std::get<1>(block);
       macs[layer] += static_cast<std::uint64_t>(psums.count() * channels * each);

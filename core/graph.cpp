@@ -1,6 +1,7 @@
 #include <set>
 
 #include "core/checked_math.h"
+#include "core/graph_order.h"
 #include "core/graph_shapes.h"
 #include "core/limits.h"
 #include "core/printable.h"
@@ -44,8 +45,9 @@ void check_tensor(const Layer& layer, const Tensor& tensor, const char* what, DT
              layer.name + ": " + what + " is not as long as its shape says");
 }
 
-void check_requantization(const Layer& layer, const Requantization& requantization) {
-  const std::int64_t channels = layer.output.shape.channels;
+void check_requantization(const Layer& layer, const Requantization& requantization,
+                          const Value& output) {
+  const std::int64_t channels = output.shape.channels;
   const auto count = static_cast<std::int64_t>(requantization.shifts.size());
   if (count != 1 && count != channels) {
     fail(layer, std::to_string(count) + " shifts; expected 1 or " + std::to_string(channels));
@@ -53,11 +55,11 @@ void check_requantization(const Layer& layer, const Requantization& requantizati
   for (const int shift : requantization.shifts) {
     if (shift > kMaxShift) fail(layer, "shift " + std::to_string(shift) + " is outside 0..31");
   }
-  if (requantization.lo > requantization.hi || requantization.lo < layer.output.min() ||
-      requantization.hi > layer.output.max()) {
+  if (requantization.lo > requantization.hi || requantization.lo < output.min() ||
+      requantization.hi > output.max()) {
     fail(layer, "clamp range " + std::to_string(requantization.lo) + ".." +
                     std::to_string(requantization.hi) + " is not within " +
-                    std::to_string(layer.output.min()) + ".." + std::to_string(layer.output.max()));
+                    std::to_string(output.min()) + ".." + std::to_string(output.max()));
   }
 }
 
@@ -73,56 +75,56 @@ void check_window(const Layer& layer, const Window& window) {
   }
 }
 
-void check_shape(const Layer& layer, const ImageShape& expected) {
-  if (!(layer.output.shape == expected)) {
-    fail(layer, "output shape " + shape_text(layer.output.shape.nhwc()) + "; expected " +
+void check_shape(const Layer& layer, const Value& output, const ImageShape& expected) {
+  if (!(output.shape == expected)) {
+    fail(layer, "output shape " + shape_text(output.shape.nhwc()) + "; expected " +
                     shape_text(expected.nhwc()));
   }
 }
 
-void check_quantization_kept(const Layer& layer, const Value& input) {
-  if (layer.output.dtype != input.dtype || layer.output.zero_point != input.zero_point ||
-      layer.output.scale_exponent != input.scale_exponent) {
+void check_quantization_kept(const Layer& layer, const Value& input, const Value& output) {
+  if (output.dtype != input.dtype || output.zero_point != input.zero_point ||
+      output.scale != input.scale) {
     fail(layer, "changes dtype, zero_point or scale, which only conv2d and fully_connected can");
   }
 }
 
-void check(const Layer& layer, const Conv2d& conv, const Value& input) {
+void check(const Layer& layer, const Conv2d& conv, const Value& input, const Value& output) {
   check_window(layer, conv.window);
   const Window& w = conv.window;
-  const std::int64_t channels = layer.output.shape.channels;
+  const std::int64_t channels = output.shape.channels;
   check_tensor(layer, conv.weights, "weights", DType::kInt8,
                {channels, w.kernel_h, w.kernel_w, input.shape.channels});
   check_tensor(layer, conv.bias, "bias", DType::kInt32, {channels});
-  check_requantization(layer, conv.requantization);
+  check_requantization(layer, conv.requantization, output);
   check_shape(
-      layer,
+      layer, output,
       {input.shape.batch,
        window_count(input.shape.height, w.kernel_h, w.stride_h, w.pad_top, w.pad_bottom),
        window_count(input.shape.width, w.kernel_w, w.stride_w, w.pad_left, w.pad_right), channels});
 }
 
-void check(const Layer& layer, const FullyConnected& fc, const Value& input) {
+void check(const Layer& layer, const FullyConnected& fc, const Value& input, const Value& output) {
   if (input.shape.height != 1 || input.shape.width != 1) {
     fail(layer, "reads a picture " + shape_text(input.shape.nhwc()) + "; flatten it first");
   }
-  const std::int64_t channels = layer.output.shape.channels;
+  const std::int64_t channels = output.shape.channels;
   check_tensor(layer, fc.weights, "weights", DType::kInt8, {channels, input.shape.channels});
   check_tensor(layer, fc.bias, "bias", DType::kInt32, {channels});
-  check_requantization(layer, fc.requantization);
-  check_shape(layer, {input.shape.batch, 1, 1, channels});
+  check_requantization(layer, fc.requantization, output);
+  check_shape(layer, output, {input.shape.batch, 1, 1, channels});
 }
 
-void check(const Layer& layer, const MaxPool& pool, const Value& input) {
+void check(const Layer& layer, const MaxPool& pool, const Value& input, const Value& output) {
   const Window& w = pool.window;
   check_window(layer, w);
-  check_quantization_kept(layer, input);
+  check_quantization_kept(layer, input, output);
   if (w.pad_top >= w.kernel_h || w.pad_bottom >= w.kernel_h || w.pad_left >= w.kernel_w ||
       w.pad_right >= w.kernel_w) {
     fail(layer, "padding is as large as the pooling kernel; allowed: less");
   }
   const ImageShape& in = input.shape;
-  const ImageShape& out = layer.output.shape;
+  const ImageShape& out = output.shape;
   for (const bool ceil_mode : {false, true}) {
     const ImageShape expected{
         in.batch,
@@ -130,22 +132,38 @@ void check(const Layer& layer, const MaxPool& pool, const Value& input) {
         window_count(in.width, w.kernel_w, w.stride_w, w.pad_left, w.pad_right, ceil_mode),
         in.channels};
     if (out == expected) return;
-    if (ceil_mode) check_shape(layer, expected);
+    if (ceil_mode) check_shape(layer, output, expected);
   }
 }
 
-void check(const Layer& layer, const Relu&, const Value& input) {
-  check_quantization_kept(layer, input);
-  check_shape(layer, input.shape);
+void check(const Layer& layer, const Relu&, const Value& input, const Value& output) {
+  check_quantization_kept(layer, input, output);
+  check_shape(layer, output, input.shape);
 }
 
-void check(const Layer& layer, const Flatten&, const Value& input) {
-  check_quantization_kept(layer, input);
+void check(const Layer& layer, const Flatten&, const Value& input, const Value& output) {
+  check_quantization_kept(layer, input, output);
   const ImageShape& in = input.shape;
-  check_shape(layer, {in.batch, 1, 1, checked_mul(checked_mul(in.height, in.width), in.channels)});
+  check_shape(layer, output,
+              {in.batch, 1, 1, checked_mul(checked_mul(in.height, in.width), in.channels)});
 }
 
 }  // namespace
+
+TensorId append(Graph& graph, std::string name, Operation operation, Value output,
+                std::string source) {
+  return append(graph, std::move(name), std::move(operation), std::vector<TensorId>{graph.output},
+                std::move(output), std::move(source));
+}
+
+TensorId append(Graph& graph, std::string name, Operation operation, std::vector<TensorId> inputs,
+                Value output, std::string source) {
+  graph.output = graph.tensors.size();
+  graph.tensors.push_back(std::move(output));
+  graph.layers.push_back(
+      {std::move(name), std::move(operation), std::move(inputs), graph.output, std::move(source)});
+  return graph.output;
+}
 
 std::string layer_place(const std::string& name, const std::string& source) {
   return source.empty() ? "layer '" + echoed(name) + "'" : source;
@@ -168,7 +186,7 @@ std::int64_t window_count(std::int64_t size, std::int64_t kernel, std::int64_t s
 
 std::int64_t layer_macs(const Graph& graph, std::size_t index) {
   const Layer& layer = graph.layers[index];
-  const ImageShape& out = layer.output.shape;
+  const ImageShape& out = graph.output_of(index).shape;
   const std::int64_t pixels = checked_mul(checked_mul(out.batch, out.height), out.width);
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
     return checked_mul(pixels, conv->weights.elems());
@@ -186,7 +204,8 @@ void validate(const Graph& graph) {
                     std::to_string(graph.layers.size()) + " layers; at most " +
                     std::to_string(kMaxLayers) + " are allowed");
   }
-  check_value(graph.input, "graph input");
+  check_order(graph);
+  check_value(graph.input_value(), "graph input");
   std::set<std::string> names;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];
@@ -195,10 +214,13 @@ void validate(const Graph& graph) {
       throw_bad_input(place + "two layers are called '" + echoed(layer.name) +
                       "'; names must be unique");
     }
-    check_value(layer.output, "layer '" + echoed(layer.name) + "' output");
+    check_value(graph.output_of(i), "layer '" + echoed(layer.name) + "' output");
     with_place(layer_place(layer.name, layer.source), [&] {
-      std::visit([&](const auto& operation) { check(layer, operation, graph.input_of(i)); },
-                 layer.operation);
+      std::visit(
+          [&](const auto& operation) {
+            check(layer, operation, graph.input_of(i), graph.output_of(i));
+          },
+          layer.operation);
     });
   }
   has_tensors(graph);  // all or none

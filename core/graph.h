@@ -1,10 +1,11 @@
-// A quantized network as plain data: a chain of layers on 8-bit activations. The importer or a
-// workload file makes it, the compiler lowers it, golden executes it. Immutable once validate()
-// has passed.
+// A quantized network as plain data: 8-bit tensors, and layers that read and write them. The
+// importer or a workload file makes it, the compiler lowers it, golden executes it. Immutable once
+// validate() has passed. docs/adr/0012-the-graph-of-named-tensors.md has the reasons.
 //
 // Every activation is [N][H][W][C] (NHWC); a fully connected layer's vectors have H = W = 1.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/requantize.h"
+#include "core/scale.h"
 #include "core/tensor.h"
 
 namespace qsim {
@@ -26,13 +28,18 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-// What flows between two layers. A real number is (q - zero_point) * 2^-scale_exponent.
+// What flows between layers. A real number is (q - zero_point) * scale.
 struct Value {
   ImageShape shape;
-  DType dtype = DType::kInt8;         // kInt8 or kUint8
-  std::int32_t zero_point = 0;        // within the dtype's range
-  std::optional<int> scale_exponent;  // absent where a workload gives shifts alone
+  DType dtype = DType::kInt8;   // kInt8 or kUint8
+  std::int32_t zero_point = 0;  // within the dtype's range
+  std::optional<Scale> scale;   // absent where a workload gives shifts alone
 
+  // n where the scale is 2^-n; nothing for another scale or none.
+  std::optional<int> scale_exponent() const {
+    const auto log2 = scale ? scale->log2() : std::nullopt;
+    return log2 ? std::optional<int>(-*log2) : std::nullopt;
+  }
   bool is_unsigned() const { return dtype == DType::kUint8; }
   std::int32_t min() const { return is_unsigned() ? 0 : -128; }
   std::int32_t max() const { return is_unsigned() ? 255 : 127; }
@@ -101,10 +108,14 @@ struct Flatten {
 
 using Operation = std::variant<Conv2d, FullyConnected, MaxPool, Relu, Flatten>;
 
+// An index of Graph::tensors.
+using TensorId = std::size_t;
+
 struct Layer {
   std::string name;  // unique in the graph: an ONNX node's name, or a workload's
   Operation operation;
-  Value output;
+  std::vector<TensorId> inputs;  // in the order of the operands
+  TensorId output = 0;
   std::string source = {};  // what errors call it (layer_place()); "": no file describes it
 };
 
@@ -117,17 +128,36 @@ struct HostInterface {
   bool flat_output = false;       // the output is [N][C], not a picture
 };
 
+// A new graph has one tensor, which is its input; append() adds a layer and the tensor that it
+// writes. Each tensor but the input is the output of one layer, and a layer comes after the layers
+// whose outputs it reads. So the last layer writes the graph's output. A tensor is called after the
+// layer that writes it, and the input "input".
 struct Graph {
   std::string name;
-  Value input;
-  std::vector<Layer> layers;  // layer i reads layer i-1's output; layer 0 reads `input`
+  std::vector<Value> tensors = std::vector<Value>(1);
+  TensorId input = 0;
+  TensorId output = 0;
+  std::vector<Layer> layers;
   HostInterface host;
 
-  // What layer `index` reads.
-  const Value& input_of(std::size_t index) const {
-    return index == 0 ? input : layers[index - 1].output;
+  const Value& input_value() const { return tensors[input]; }
+  Value& input_value() { return tensors[input]; }
+  const Value& output_value() const { return tensors[output]; }
+  Value& output_value() { return tensors[output]; }
+  // What layer `index` reads as its operand `operand`, and what it writes.
+  const Value& input_of(std::size_t index, std::size_t operand = 0) const {
+    return tensors[layers[index].inputs[operand]];
   }
+  const Value& output_of(std::size_t index) const { return tensors[layers[index].output]; }
+  Value& output_of(std::size_t index) { return tensors[layers[index].output]; }
 };
+
+// Adds a layer that reads `inputs`, or the graph's output so far, and writes `output`, which
+// becomes the graph's output. Returns its id.
+TensorId append(Graph& graph, std::string name, Operation operation, Value output,
+                std::string source = {});
+TensorId append(Graph& graph, std::string name, Operation operation, std::vector<TensorId> inputs,
+                Value output, std::string source = {});
 
 // What errors call a layer: its `source`, which is "net.yaml:4:5: layer 'conv1'" or
 // "net.onnx: node 'conv1' (QLinearConv)", and "layer 'conv1'" where it has none.
@@ -145,8 +175,8 @@ std::int64_t window_count(std::int64_t size, std::int64_t kernel, std::int64_t s
 // the field counts them); 0 for layers without weights.
 std::int64_t layer_macs(const Graph& graph, std::size_t index);
 
-// Checks every shape, dtype, range and count of the graph. Throws Error (exit code 3) naming the
-// layer, what was found and what is allowed.
+// Checks every shape, dtype, range and count of the graph, and that its layers are in order (see
+// Graph). Throws Error (exit code 3) naming the layer, what was found and what is allowed.
 void validate(const Graph& graph);
 
 }  // namespace qsim

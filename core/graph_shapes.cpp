@@ -41,12 +41,14 @@ Tensor shape_alone(DType dtype, Shape shape) {
 Graph without_tensors(const Graph& graph) {
   Graph shapes;
   shapes.name = graph.name;
+  shapes.tensors = graph.tensors;
   shapes.input = graph.input;
+  shapes.output = graph.output;
   shapes.host = graph.host;
   for (const Layer& layer : graph.layers) {
     const auto of_shapes = [](const auto& operation) { return shapes_of(operation); };
-    shapes.layers.push_back(
-        {layer.name, std::visit(of_shapes, layer.operation), layer.output, layer.source});
+    shapes.layers.push_back({layer.name, std::visit(of_shapes, layer.operation), layer.inputs,
+                             layer.output, layer.source});
   }
   return shapes;
 }

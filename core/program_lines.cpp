@@ -1,6 +1,7 @@
 #include "core/program_lines.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -15,9 +16,9 @@ constexpr std::int64_t kMinInt32 = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<std::string_view, 9> kTensorKeys = {
-    "address", "block",    "dtype",      "batch",         "height",
-    "width",   "channels", "zero_point", "scale_exponent"};
+constexpr std::array<std::string_view, 10> kTensorKeys = {
+    "address", "block",    "dtype",      "batch",          "height",
+    "width",   "channels", "zero_point", "scale_exponent", "scale_multiplier"};
 constexpr std::array<std::string_view, 12> kTapKeys = {
     "kernel_h",   "kernel_w",  "stride_h", "stride_w", "pad_top", "pad_left",
     "pad_bottom", "pad_right", "batch",    "height",   "width",   "channels"};
@@ -36,6 +37,22 @@ ImageShape parse_shape(const TextLine& line) {
           line.number("width", 1, kMaxDimension), line.number("channels", 1, kMaxDimension)};
 }
 
+// scale_multiplier * 2^-scale_exponent; the multiplier is 1 where it is absent.
+Scale parse_scale(const TextLine& line) {
+  const bool has_multiplier = line.has("scale_multiplier");
+  const std::int64_t multiplier =
+      has_multiplier ? line.number("scale_multiplier", 1, (1 << 24) - 1) : 1;
+  const std::int64_t exponent =
+      line.number("scale_exponent", -Scale::kMaxLog2, 23 - Scale::kMinLog2);
+  const double real = std::ldexp(static_cast<double>(multiplier), static_cast<int>(-exponent));
+  const bool fits = real <= static_cast<double>(std::numeric_limits<float>::max());
+  const auto scale = Scale::of(fits ? static_cast<float>(real) : 0.0F);
+  if (!scale || static_cast<double>(scale->real()) != real) {
+    line.fail("scale_exponent", "a scale that float32 represents exactly");
+  }
+  return *scale;
+}
+
 DramTensor tensor_of(const TextLine& line, std::int64_t writable_bytes) {
   DramTensor tensor;
   tensor.address = line.number("address", 0, kMaxDramBytes);
@@ -46,10 +63,7 @@ DramTensor tensor_of(const TextLine& line, std::int64_t writable_bytes) {
   tensor.value.shape = parse_shape(line);
   tensor.value.zero_point =
       static_cast<std::int32_t>(line.number("zero_point", tensor.value.min(), tensor.value.max()));
-  if (line.has("scale_exponent")) {
-    tensor.value.scale_exponent =
-        static_cast<int>(line.number("scale_exponent", kMinInt32, kMaxInt32));
-  }
+  if (line.has("scale_exponent")) tensor.value.scale = parse_scale(line);
   std::int64_t bytes = kMaxInt64;
   try {
     bytes = tensor.size_bytes();

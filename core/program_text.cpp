@@ -46,7 +46,12 @@ void print_tensor(const DramTensor& tensor, std::ostream& out) {
       << " dtype=" << dtype_name(value.dtype) << " batch=" << value.shape.batch
       << " height=" << value.shape.height << " width=" << value.shape.width
       << " channels=" << value.shape.channels << " zero_point=" << value.zero_point;
-  if (value.scale_exponent) out << " scale_exponent=" << *value.scale_exponent;
+  if (value.scale_exponent()) {
+    out << " scale_exponent=" << *value.scale_exponent();
+  } else if (value.scale) {
+    out << " scale_multiplier=" << value.scale->multiplier()
+        << " scale_exponent=" << -value.scale->exponent();
+  }
   out << "\n";
 }
 

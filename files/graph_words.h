@@ -1,7 +1,9 @@
-// The words that YAML files use for the enumerations of a Graph, in the order of their values.
+// The words that YAML files use for the enumerations of a Graph, in the order of their values, and
+// for its numbers.
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "core/graph.h"
@@ -20,5 +22,11 @@ template <typename Enum, std::size_t count>
 constexpr std::string_view word_of(const std::array<std::string_view, count>& words, Enum value) {
   return words[static_cast<std::size_t>(value)];
 }
+
+// A layer trace gives other scales as numbers.
+inline constexpr int kMaxScaleExponent = 126;
+
+// The fewest digits that give the same float32 again: at most 9.
+std::string scale_text(Scale scale);
 
 }  // namespace qsim

@@ -15,7 +15,7 @@ namespace qsim {
 
 struct LayerTrace {
   Graph graph;                 // valid (core/graph.h)
-  Tensor input;                // NHWC, dtype and shape of graph.input
+  Tensor input;                // NHWC, dtype and shape of graph.input_value()
   std::vector<Tensor> ofmaps;  // one per layer, NHWC, dtype and shape of its output
 };
 

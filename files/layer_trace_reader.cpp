@@ -1,5 +1,6 @@
 // Reads layer traces; layer_trace_writer.cpp is its inverse.
 #include <array>
+#include <charconv>
 #include <optional>
 
 #include <sys/stat.h>
@@ -43,6 +44,27 @@ Tensor activation_of(const fs::path& folder, const YamlNode& map, std::string_vi
   return tensor;
 }
 
+// `scale_exponent`, or `scale` as the nearest float32.
+std::optional<Scale> scale_of(const YamlNode& map) {
+  const YamlNode* exponent = map.find("scale_exponent");
+  const YamlNode* real = map.find("scale");
+  if (exponent != nullptr && real != nullptr) {
+    real->fail("'scale' beside 'scale_exponent'; give one of them");
+  }
+  if (exponent != nullptr) {
+    return Scale::power_of_two(
+        -static_cast<int>(exponent->integer(-kMaxScaleExponent, kMaxScaleExponent)));
+  }
+  if (real == nullptr) return std::nullopt;
+  real->number();
+  const std::string& text = real->text();
+  float value = 0;  // read from the text at once: by way of a double it could be rounded twice
+  std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), text.data() + text.size(), value);
+  const auto scale = Scale::of(value);
+  if (!scale) real->fail("found '" + echoed(text) + "'; expected a positive float32");
+  return scale;
+}
+
 Value value_of(const YamlNode& map, const Tensor& tensor) {
   const Shape& shape = tensor.shape;
   Value value;
@@ -50,9 +72,7 @@ Value value_of(const YamlNode& map, const Tensor& tensor) {
   value.dtype = tensor.dtype;
   value.zero_point =
       static_cast<std::int32_t>(integer_or(map, "zero_point", value.min(), value.max(), 0));
-  if (const YamlNode* exponent = map.find("scale_exponent")) {
-    value.scale_exponent = static_cast<int>(exponent->integer(-126, 126));
-  }
+  value.scale = scale_of(map);
   return value;
 }
 
@@ -107,7 +127,7 @@ Operation operation_of(const fs::path& folder, const YamlNode& map, const Value&
   switch (choice_or(map, "op", kOperationWords, kOperationWords.size())) {
     case 0: {
       map.require_keys({"name", "op", "kernel", "stride", "pads", "rounding", "shifts", "lo", "hi",
-                        "weights", "bias", "zero_point", "scale_exponent", "ofmap"});
+                        "weights", "bias", "zero_point", "scale_exponent", "scale", "ofmap"});
       Tensor weights = weights_of(folder, map, 4);
       const Window window = window_of(map, weights.shape);
       return Conv2d{window, std::move(weights), tensor_of(folder, map, "bias"),
@@ -115,18 +135,18 @@ Operation operation_of(const fs::path& folder, const YamlNode& map, const Value&
     }
     case 1:
       map.require_keys({"name", "op", "rounding", "shifts", "lo", "hi", "weights", "bias",
-                        "zero_point", "scale_exponent", "ofmap"});
+                        "zero_point", "scale_exponent", "scale", "ofmap"});
       return FullyConnected{weights_of(folder, map, 2), tensor_of(folder, map, "bias"),
                             requantization_of(map, output)};
     case 2:
-      map.require_keys(
-          {"name", "op", "kernel", "stride", "pads", "zero_point", "scale_exponent", "ofmap"});
+      map.require_keys({"name", "op", "kernel", "stride", "pads", "zero_point", "scale_exponent",
+                        "scale", "ofmap"});
       return MaxPool{window_of(map, std::nullopt)};
     case 3:
-      map.require_keys({"name", "op", "zero_point", "scale_exponent", "ofmap"});
+      map.require_keys({"name", "op", "zero_point", "scale_exponent", "scale", "ofmap"});
       return Relu{};
     case 4:
-      map.require_keys({"name", "op", "order", "zero_point", "scale_exponent", "ofmap"});
+      map.require_keys({"name", "op", "order", "zero_point", "scale_exponent", "scale", "ofmap"});
       return Flatten{static_cast<Flatten::Order>(choice_or(map, "order", kFlattenOrderWords, 0))};
     default:
       map.fail("the key 'op' is missing");
@@ -191,18 +211,16 @@ LayerTrace read_layer_trace(const fs::path& folder) {
   LayerTrace trace;
   trace.graph.name = text_or(root, "name", folder.filename().string());
   const YamlNode& input = root.at("input");
-  input.require_keys({"file", "zero_point", "scale_exponent"});
+  input.require_keys({"file", "zero_point", "scale_exponent", "scale"});
   trace.input = activation_of(folder, input, "file");
-  trace.graph.input = value_of(input, trace.input);
+  trace.graph.input_value() = value_of(input, trace.input);
   trace.graph.host = host_of(root);
   for (const YamlNode& map : root.at("layers").items()) {
-    Layer layer;
-    layer.name = map.at("name").text();
-    layer.source = map.where() + ": " + layer_place(layer.name);
+    const std::string& name = map.at("name").text();
     trace.ofmaps.push_back(activation_of(folder, map, "ofmap"));
-    layer.output = value_of(map, trace.ofmaps.back());
-    layer.operation = operation_of(folder, map, layer.output);
-    trace.graph.layers.push_back(std::move(layer));
+    const Value output = value_of(map, trace.ofmaps.back());
+    append(trace.graph, name, operation_of(folder, map, output), output,
+           map.where() + ": " + layer_place(name));
   }
   require_unchanged(folder, before);
   try {

@@ -1,6 +1,7 @@
 // Writes layer traces; layer_trace_reader.cpp is its inverse.
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 #include "files/files.h"
 #include "files/graph_words.h"
@@ -37,8 +38,11 @@ std::string list_text(const Range& values) {
 
 std::string quantization_text(const Value& value, const std::string& indent) {
   std::string text = indent + "zero_point: " + std::to_string(value.zero_point) + "\n";
-  if (value.scale_exponent) {
-    text += indent + "scale_exponent: " + std::to_string(*value.scale_exponent) + "\n";
+  const auto exponent = value.scale_exponent();
+  if (exponent && std::abs(*exponent) <= kMaxScaleExponent) {
+    text += indent + "scale_exponent: " + std::to_string(*exponent) + "\n";
+  } else if (value.scale) {
+    text += indent + "scale: " + scale_text(*value.scale) + "\n";
   }
   return text;
 }
@@ -100,7 +104,7 @@ std::string header_text(const Graph& graph) {
   const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
   const HostInterface& host = graph.host;
   return "schema: " + std::string(kLayerTraceSchema) + "\nname: " + yaml_quoted(graph.name) +
-         "\ninput:\n  file: " + kInputFile + "\n" + quantization_text(graph.input, "  ") +
+         "\ninput:\n  file: " + kInputFile + "\n" + quantization_text(graph.input_value(), "  ") +
          "host:\n  layout: " + std::string(word_of(kLayoutWords, host.layout)) +
          "\n  float_input: " + flag(host.float_input) +
          "\n  float_output: " + flag(host.float_output) +
@@ -118,7 +122,7 @@ TraceFiles trace_files(const fs::path& folder, const Graph& graph, Ofmap ofmap) 
     files.yaml += "  - name: " + yaml_quoted(layer.name) +
                   "\n    op: " + std::string(operation_name(layer.operation)) + "\n";
     files.yaml += std::visit(writer, layer.operation);
-    files.yaml += quantization_text(layer.output, "    ");
+    files.yaml += quantization_text(graph.output_of(i), "    ");
     files.yaml += writer.tensor("ofmap", ofmap(i));
   }
   if (std::ssize(files.yaml) > kMaxTraceYamlBytes) {

@@ -11,7 +11,11 @@ namespace {
 std::string value_text(const Value& value) {
   std::string text = shape_text(value.shape.nhwc()) + " " + std::string(dtype_name(value.dtype)) +
                      " zero_point " + std::to_string(value.zero_point);
-  if (value.scale_exponent) text += " scale 2^" + std::to_string(-*value.scale_exponent);
+  if (const auto exponent = value.scale_exponent()) {
+    text += " scale 2^" + std::to_string(-*exponent);
+  } else if (value.scale) {
+    text += " scale " + scale_text(*value.scale);
+  }
   return text;
 }
 
@@ -84,8 +88,8 @@ std::int64_t weight_bytes(const Operation& operation) {
 Sheet graph_sheet(const Graph& graph) {
   Sheet sheet;
   sheet.add("graph", graph.name);
-  sheet.add("input", value_text(graph.input));
-  sheet.add("output", value_text(graph.layers.back().output));
+  sheet.add("input", value_text(graph.input_value()));
+  sheet.add("output", value_text(graph.output_value()));
   sheet.add("layout", std::string(word_of(kLayoutWords, graph.host.layout)));
   sheet.add("float_input", graph.host.float_input);
   sheet.add("float_output", graph.host.float_output);
@@ -97,12 +101,13 @@ Sheet graph_sheet(const Graph& graph) {
   std::int64_t macs = 0;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];
+    const Value& ofmap = graph.output_of(i);
     const OperationWords words = words_of(layer.operation);
     const std::int64_t layer_weights = weight_bytes(layer.operation);
-    table.rows.push_back(
-        {layer.name, std::string(operation_name(layer.operation)), ofmap_text(layer.output.shape),
-         std::string(dtype_name(layer.output.dtype)), std::int64_t{layer.output.zero_point},
-         words.window, words.shift, words.rounding, layer_weights, layer_macs(graph, i)});
+    table.rows.push_back({layer.name, std::string(operation_name(layer.operation)),
+                          ofmap_text(ofmap.shape), std::string(dtype_name(ofmap.dtype)),
+                          std::int64_t{ofmap.zero_point}, words.window, words.shift, words.rounding,
+                          layer_weights, layer_macs(graph, i)});
     weights += layer_weights;
     macs += layer_macs(graph, i);
   }

@@ -48,10 +48,11 @@ inline void expect_living_ofmaps(const Graph& graph, const std::vector<Tensor>& 
   bool rectified = false;
   for (std::size_t i = 0; i < ofmaps.size(); ++i) {
     const Layer& layer = graph.layers[i];
+    const Value& output = graph.output_of(i);
     if (operation_name(layer.operation) == "relu") rectified = true;
     if (layer.operation.index() <= 1) rectified = false;  // a convolution or fully connected layer
-    const std::int32_t low = rectified ? layer.output.zero_point : layer.output.min();
-    const OfmapStatistics found = ofmap_statistics(ofmaps[i], layer.output, low);
+    const std::int32_t low = rectified ? output.zero_point : output.min();
+    const OfmapStatistics found = ofmap_statistics(ofmaps[i], output, low);
     if (found.count < 64) continue;
     EXPECT_GE(found.distinct, limits.distinct) << graph.name << " " << layer.name;
     EXPECT_LE(found.at_low_clamp, limits.at_clamp) << graph.name << " " << layer.name;

@@ -99,8 +99,9 @@ void print_layers(const Graph& graph, const Tensor& input, const Options& option
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     Graph alone;
     alone.name = graph.layers[i].name;
-    alone.input = graph.input_of(i);
-    alone.layers.push_back(graph.layers[i]);
+    const Layer& layer = graph.layers[i];
+    alone.input_value() = graph.input_of(i);
+    append(alone, layer.name, layer.operation, graph.output_of(i));
     const golden::GraphExecutor executor(alone, executor_options);
     const Tensor& ifmap = i == 0 ? input : ofmaps[i - 1];
     std::vector<Tensor> outputs = executor.run(ifmap);

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     const qsim::Workload workload = qsim::load_workload(argv[1]);
     qsim::Tensor input = workload.input;
     if (std::holds_alternative<qsim::FullyConnected>(workload.graph.layers[0].operation)) {
-      const qsim::ImageShape& shape = workload.graph.input.shape;
+      const qsim::ImageShape& shape = workload.graph.input_value().shape;
       input.shape = {shape.batch, shape.channels};  // as the ONNX file has it
     }
     qsim::write_onnx(workload.graph, folder / "model.onnx");

@@ -166,7 +166,7 @@ Sheet sheet_of(const Model& model, const Measurement& measured, int runs, bool j
   const auto number = [json](double value, const std::string& text) {
     return json ? Cell(value) : Cell(text);
   };
-  const std::int64_t batch = model.graph.input.shape.batch;
+  const std::int64_t batch = model.graph.input_value().shape.batch;
   const double rate = tops(macs_of(model.graph), measured.seconds);
   Sheet sheet;
   sheet.schema = "qsim.golden-bench/1";
@@ -203,7 +203,7 @@ ExitCode golden_bench_command(Context& context) {
   Model model = load_model(load, config);
   set_batch(model.graph, options.batch.value_or(kGoldenBatch));
   require_memory_for(model.name, model.graph, config, options, {});
-  const Tensor input = random_input(model.graph.input, options.seed);
+  const Tensor input = random_input(model.graph.input_value(), options.seed);
   const Measurement measured = measure(model.graph, input, golden, context);
   context.print_json(sheet_json(sheet_of(model, measured, options.runs, true)));
   context.print(sheet_text(sheet_of(model, measured, options.runs, false)) +

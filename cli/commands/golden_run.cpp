@@ -36,7 +36,7 @@ void append(const Tensor& from, std::int64_t pictures, std::int64_t done, Tensor
 // The outputs of all pictures; with --out again in the model's layout and as the bytes of a file.
 std::int64_t series_bytes(const Graph& graph, const PictureSeries& series, const Options& options) {
   const std::int64_t output =
-      element_count(graph.layers.back().output.shape.nhwc()) / graph.input.shape.batch;
+      element_count(graph.output_value().shape.nhwc()) / graph.input_value().shape.batch;
   const std::int64_t out_bytes = options.out.empty() ? 0 : graph.host.float_output ? 8 : 2;
   return checked_mul(series.count(), checked_mul(output, 1 + out_bytes));
 }
@@ -45,12 +45,12 @@ std::int64_t series_bytes(const Graph& graph, const PictureSeries& series, const
 Classification classify(Context& context, const Graph& graph, const PictureSeries& series,
                         GoldenSelection& golden) {
   const std::unique_ptr<GoldenRunner> runner = golden.runner(graph, GoldenKeep::kLastLayer);
-  const std::int64_t batch = graph.input.shape.batch;
-  Value last = graph.layers.back().output;
+  const std::int64_t batch = graph.input_value().shape.batch;
+  Value last = graph.output_value();
   last.shape.batch = series.count();
   Classification result;
   result.outputs = Tensor(last.dtype, last.shape.nhwc());
-  Tensor input(graph.input.dtype, graph.input.shape.nhwc());
+  Tensor input(graph.input_value().dtype, graph.input_value().shape.nhwc());
   const std::size_t picture_bytes = input.bytes.size() / static_cast<std::size_t>(batch);
   std::vector<Tensor> outputs;
   // A GPU's first run loads the kernels' code.
@@ -84,7 +84,7 @@ std::int64_t count_correct(const Classification& result, const OutputForm& form)
 // One row a picture; for people and scripts that have a few of them. output.npy has them all.
 SheetTable classes_table(const Classification& result, const OutputForm& form, const Model& model,
                          std::int64_t first) {
-  const bool has_scale = form.value.scale_exponent.has_value();
+  const bool has_scale = form.value.scale.has_value();
   SheetTable table{
       "classes", {"picture", "class", "name", has_scale ? "probability" : "value"}, {}};
   const std::vector<std::string> labels =

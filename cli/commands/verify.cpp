@@ -98,7 +98,7 @@ std::string numbers_text(std::int64_t first, std::int64_t count) {
 void verify_pictures(Context& context, Verification& verification, GoldenSelection& golden,
                      const ArchConfig& config, const Model& model, const CompileOptions& asked,
                      const InputSource& source, std::int64_t first, std::int64_t end) {
-  const std::int64_t batch = model.graph.input.shape.batch;
+  const std::int64_t batch = model.graph.input_value().shape.batch;
   const Program program = compile(model.graph, config, asked);
   std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
   for (std::int64_t at = first; at < end; at += batch) {
@@ -119,14 +119,14 @@ void verify_pictures(Context& context, Verification& verification, GoldenSelecti
 // The model for as many pictures at a time as there are, at most.
 Model load_for_series(const Options& options, const ArchConfig& config) {
   Model model = load_model(options, config);
-  const std::int64_t batch = model.graph.input.shape.batch;
+  const std::int64_t batch = model.graph.input_value().shape.batch;
   set_batch(model.graph, std::min(batch, options.images.value_or(batch)));
   return model;
 }
 
 // Leaves the layers of --layers in `model`, and their input as its own.
 void cut(Model& model, const InputSource& source, const Options& options, GoldenSelection& golden) {
-  const std::int64_t batch = model.graph.input.shape.batch;
+  const std::int64_t batch = model.graph.input_value().shape.batch;
   if (source.pictures() > batch) {
     throw Error(ExitCode::kUsage, "--layers compares one batch; --images " +
                                       std::to_string(source.pictures()) + " is more than --batch " +
@@ -194,7 +194,7 @@ Sheet verify_model(Context& context, Verification& verification, GoldenSelection
     prepare_engine(name, config, settings_of(context));
   }
   const std::int64_t images = source.pictures();
-  const std::int64_t rest = images % model.graph.input.shape.batch;
+  const std::int64_t rest = images % model.graph.input_value().shape.batch;
   context.progress(so_far(0, images, "images", verification));
   verify_pictures(context, verification, golden, config, model, asked, source, 0, images - rest);
   if (rest > 0) {

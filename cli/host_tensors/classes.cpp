@@ -20,7 +20,7 @@ std::vector<OutputClass> best_classes(const Tensor& output, const OutputForm& fo
   for (std::size_t c = 0; c < channels; ++c) {
     scores[c] = real_value(output, first + c, form.value);
   }
-  return top_classes(scores, form.value.scale_exponent.has_value(), labels, count);
+  return top_classes(scores, form.value.scale.has_value(), labels, count);
 }
 
 std::vector<OutputClass> top_classes(const std::vector<double>& scores, bool has_scale,

@@ -102,11 +102,13 @@ Tensor from_host(const Tensor& tensor, const InputForm& form, Batch batch,
 double real_value(const Tensor& tensor, std::size_t index, const Value& value) {
   const std::int32_t raw = tensor.dtype == DType::kUint8 ? tensor.as<std::uint8_t>()[index]
                                                          : tensor.as<std::int8_t>()[index];
-  if (!value.scale_exponent) return raw;
-  return std::ldexp(static_cast<double>(raw - value.zero_point), -*value.scale_exponent);
+  if (!value.scale) return raw;
+  return static_cast<double>(raw - value.zero_point) * static_cast<double>(value.scale->real());
 }
 
-InputForm input_form(const Graph& graph) { return {graph.name, graph.input, graph.host.layout}; }
+InputForm input_form(const Graph& graph) {
+  return {graph.name, graph.input_value(), graph.host.layout};
+}
 
 InputForm one_picture(InputForm form) {
   form.value.shape.batch = 1;
@@ -114,7 +116,7 @@ InputForm one_picture(InputForm form) {
 }
 
 OutputForm output_form(const Graph& graph) {
-  OutputForm form{graph.layers.back().output, graph.host, std::nullopt};
+  OutputForm form{graph.output_value(), graph.host, std::nullopt};
   for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {
     const auto* flatten = std::get_if<Flatten>(&layer->operation);
     if (flatten == nullptr) break;

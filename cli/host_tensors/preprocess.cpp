@@ -29,7 +29,7 @@ Tensor quantize_input(const Tensor& float_nhwc, const Value& value) {
                     shape_text(float_nhwc.shape) + "; expected float32 " +
                     shape_text(value.shape.nhwc()));
   }
-  if (!value.scale_exponent) {
+  if (!value.scale) {
     throw_bad_input(
         "the model gives its input no scale, so real numbers cannot be quantized; "
         "give it " +
@@ -42,8 +42,7 @@ Tensor quantize_input(const Tensor& float_nhwc, const Value& value) {
       throw_bad_input("element " + std::to_string(i) +
                       " is not a finite number (counted in NHWC order)");
     }
-    // The scale is a power of two, so multiplying is as exact as QuantizeLinear's division.
-    const float scaled = std::ldexp(values[i], *value.scale_exponent);
+    const float scaled = values[i] / value.scale->real();
     const float rounded = std::nearbyint(scaled);  // to nearest even, the default environment
     const float lowest = static_cast<float>(value.min() - value.zero_point);
     const float highest = static_cast<float>(value.max() - value.zero_point);

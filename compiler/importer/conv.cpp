@@ -73,7 +73,7 @@ void import_qlinear_conv(const ModelGraph& model, const ModelNode& node, GraphBu
   conv.window = read_window(reader, attributes, input.shape, weights.shape[2], weights.shape[3]);
   conv.weights = channels_last(weights);
   conv.bias = read_bias(reader, 8, "B", out_channels, false);
-  conv.requantization = requantization(reader, *input.scale_exponent, exponents, output);
+  conv.requantization = requantization(reader, *input.scale_exponent(), exponents, output);
   const Window& w = conv.window;
   const ImageShape shape{
       input.shape.batch,

@@ -92,8 +92,8 @@ GraphBuilder::GraphBuilder(const ModelGraph& model, std::int64_t batch) {
   const Declaration declaration = read_declaration(*model.input, where);
   check_input_shape(declaration, where);
   graph_.name = model.name;
-  stage_ = input_stage(declaration.data_type, graph_.input, where);
-  ImageShape& shape = graph_.input.shape;
+  stage_ = input_stage(declaration.data_type, graph_.input_value(), where);
+  ImageShape& shape = graph_.input_value().shape;
   shape.batch = resolve_batch(declaration.shape[0], batch, where);
   shape.channels = declaration.shape[1];
   axes_ = declaration.shape.size() == 2 ? Axes::kNk : Axes::kNchw;
@@ -127,7 +127,7 @@ void GraphBuilder::quantize(const NodeReader& node, const Quantization& quantiza
                 "QuantizeLinear of the float32 input only");
   }
   graph_.host.float_input = true;
-  graph_.input.dtype = quantization.dtype;
+  graph_.input_value().dtype = quantization.dtype;
   stage_ = Stage::kQuantized;
   adopt(node, quantization);
 }
@@ -146,14 +146,14 @@ void GraphBuilder::agree(const NodeReader& node, const Quantization& quantizatio
         "zero_point of the tensor it reads is " + std::string(dtype_name(quantization.dtype)),
         std::string(dtype_name(tensor.dtype)) + ", as the tensor is");
   }
-  if (!tensor.scale_exponent) return adopt(node, quantization);
-  if (*tensor.scale_exponent == quantization.scale_exponent &&
+  if (!tensor.scale) return adopt(node, quantization);
+  if (tensor.scale_exponent() == quantization.scale_exponent &&
       tensor.zero_point == quantization.zero_point) {
     return;
   }
   node.refuse("reads its input as " +
                   quantization_text(quantization.scale_exponent, quantization.zero_point),
-              "the tensor's own " + quantization_text(tensor.scale_exponent, tensor.zero_point));
+              "the tensor's own " + quantization_text(tensor.scale_exponent(), tensor.zero_point));
 }
 
 // Gives the input and the layers so far, none of which changes a quantization, the first one that
@@ -161,16 +161,16 @@ void GraphBuilder::agree(const NodeReader& node, const Quantization& quantizatio
 void GraphBuilder::adopt(const NodeReader& node, const Quantization& quantization) {
   const auto take_over = [&](Value& tensor) {
     tensor.zero_point = quantization.zero_point;
-    tensor.scale_exponent = quantization.scale_exponent;
+    tensor.scale = Scale::power_of_two(-quantization.scale_exponent);
   };
-  take_over(graph_.input);
-  for (Layer& layer : graph_.layers) {
+  take_over(graph_.input_value());
+  for (const Layer& layer : graph_.layers) {
     if (std::holds_alternative<Relu>(layer.operation) && quantization.zero_point != 0) {
       node.refuse("zero_point " + std::to_string(quantization.zero_point) +
                       " of a tensor that Relu '" + echoed(layer.name) + "' has cut off at 0",
                   "zero_point 0 around Relu");
     }
-    take_over(layer.output);
+    take_over(graph_.tensors[layer.output]);
   }
 }
 
@@ -184,7 +184,8 @@ void GraphBuilder::add_layer(const NodeReader& node, Operation operation, const 
 void GraphBuilder::add_layer(const NodeReader& node, Operation operation, const ImageShape& shape,
                              Axes axes, const Quantization& quantization) {
   append(node, std::move(operation),
-         Value{shape, quantization.dtype, quantization.zero_point, quantization.scale_exponent},
+         Value{shape, quantization.dtype, quantization.zero_point,
+               Scale::power_of_two(-quantization.scale_exponent)},
          axes);
 }
 
@@ -198,7 +199,7 @@ void GraphBuilder::append(const NodeReader& node, Operation operation, const Val
     }
   }
   check_size(output.shape, node.layer_name());
-  graph_.layers.push_back({node.layer_name(), std::move(operation), output, node.location()});
+  qsim::append(graph_, node.layer_name(), std::move(operation), output, node.location());
   axes_ = axes;
 }
 
@@ -207,7 +208,7 @@ bool GraphBuilder::reinterpret_input_as_nhwc() {
   const bool untouched =
       graph_.layers.empty() && axes_ == Axes::kNchw && graph_.host.layout == Layout::kNchw;
   if (!untouched) return false;
-  ImageShape& shape = graph_.input.shape;
+  ImageShape& shape = graph_.input_value().shape;
   shape = {shape.batch, shape.channels, shape.height, shape.width};
   graph_.host.layout = Layout::kNhwc;
   return true;

@@ -23,11 +23,9 @@ class GraphBuilder {
   // Starts with the graph's input; a symbolic batch dimension becomes `batch`.
   GraphBuilder(const ModelGraph& model, std::int64_t batch);
 
-  // What the next node reads. Its quantization may not be known yet (no scale_exponent): the
+  // What the next node reads. Its quantization may not be known yet (no scale): the
   // zero_point is then 0 until a consumer gives one.
-  const Value& value() const {
-    return graph_.layers.empty() ? graph_.input : graph_.layers.back().output;
-  }
+  const Value& value() const { return graph_.output_value(); }
   Axes axes() const { return axes_; }
   Stage stage() const { return stage_; }
 

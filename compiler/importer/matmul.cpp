@@ -56,7 +56,7 @@ void add_fully_connected(const NodeReader& node, GraphBuilder& graph, Tensor wei
                          const std::vector<int>& exponents, const Quantization& output) {
   const Value& input = graph.value();
   FullyConnected layer;
-  layer.requantization = requantization(node, *input.scale_exponent, exponents, output);
+  layer.requantization = requantization(node, *input.scale_exponent(), exponents, output);
   layer.weights = std::move(weights);
   layer.bias = std::move(bias);
   const ImageShape shape{input.shape.batch, 1, 1, layer.weights.shape[0]};

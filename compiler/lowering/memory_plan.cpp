@@ -1,5 +1,7 @@
 #include "compiler/lowering/memory_plan.h"
 
+#include <map>
+
 #include "compiler/lowering/network_mapping.h"
 #include "core/checked_math.h"
 #include "core/limits.h"
@@ -44,14 +46,16 @@ MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& 
   plan.input.tensor = {0, layers.front().input, arch.block_channels()};
   plan.input.taps = layers.front().taps;
   plan.input.tensor.address = allocator.take(plan.input.tensor.size_bytes(), "the input");
+  std::map<TensorId, DramTensor> tensors = {{layers.front().input_tensor, plan.input.tensor}};
   for (const FusedLayer& layer : layers) {
     PlannedLayer planned;
     planned.layer = &layer;
     planned.geometry = layer_geometry(layer, arch);
-    planned.ifmap = plan.layers.empty() ? plan.input.tensor : plan.layers.back().ofmap;
+    planned.ifmap = tensors.at(layer.input_tensor);
     planned.ofmap = {0, layer.output, arch.block_channels()};
     planned.ofmap.address =
         allocator.take(planned.ofmap.size_bytes(), layer_place(layer.name, layer.source));
+    tensors[layer.output_tensor] = planned.ofmap;
     plan.layers.push_back(planned);
   }
   choose_mappings(plan.layers, arch, options);

@@ -32,6 +32,10 @@ bool pays_off(const FusedLayer& layer, const ArchConfig& arch) {
 
 void fold_first_layer_taps(std::vector<FusedLayer>& layers, const ArchConfig& arch) {
   FusedLayer& layer = layers.front();
+  const auto reads_the_same = [&](const FusedLayer& other) {
+    return other.input_tensor == layer.input_tensor;
+  };
+  if (std::count_if(layers.begin(), layers.end(), reads_the_same) > 1) return;
   if (layer.kind != FusedLayer::Kind::kConvolution || !pays_off(layer, arch)) return;
   layer.taps = TapPacking{layer.window, layer.input.shape};
   // [Cout][kernel_h][kernel_w][Cin] read as [Cout][1][1][kernel_h * kernel_w * Cin]: same bytes.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/passes/passes.h"
+#include "core/graph_order.h"
 #include "core/isa/command_fields.h"
 
 namespace qsim {
@@ -61,47 +62,75 @@ std::int64_t positions_read(std::int64_t count, std::int64_t kernel, std::int64_
   return read;
 }
 
-// Builds one FusedLayer from the graph layers [first, ...).
+// Who reads a tensor of a graph, and who writes it.
+class Links {
+ public:
+  explicit Links(const Graph& graph)
+      : graph_(graph), readers_(readers_of_tensors(graph)), writers_(graph.tensors.size()) {
+    for (std::size_t i = 0; i < graph.layers.size(); ++i) writers_[graph.layers[i].output] = i;
+  }
+
+  // The layer that alone reads `tensor`; nothing where several do, or the network's user does.
+  std::optional<std::size_t> only_reader(TensorId tensor) const {
+    if (tensor == graph_.output || readers_[tensor].size() != 1) return std::nullopt;
+    return readers_[tensor].front();
+  }
+
+  // The Flatten that writes `tensor`, or null.
+  const Layer* flatten_before(TensorId tensor) const {
+    if (tensor == graph_.input) return nullptr;
+    const Layer& layer = graph_.layers[writers_[tensor]];
+    return std::holds_alternative<Flatten>(layer.operation) ? &layer : nullptr;
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<std::vector<std::size_t>> readers_;
+  std::vector<std::size_t> writers_;  // by tensor; of the input: any
+};
+
+// Builds one FusedLayer from a graph layer, which is no Flatten, and those that run with it.
 class Fusion {
  public:
-  Fusion(const Graph& graph, std::size_t first) : graph_(graph), next_(first) {}
+  Fusion(const Graph& graph, const Links& links, std::size_t first)
+      : graph_(graph), links_(links), first_(first) {}
 
   FusedLayer build() {
     start();
-    while (next_ < graph_.layers.size() && join(graph_.layers[next_])) ++next_;
+    while (const auto next = links_.only_reader(graph_.layers[layers_.back()].output)) {
+      if (!join(*next)) break;
+    }
     return std::move(fused_);
   }
 
-  std::size_t next() const { return next_; }
+  // The graph layers in it, after build().
+  const std::vector<std::size_t>& layers() const { return layers_; }
 
  private:
   void start() {
-    skip_leading_flatten();
-    const Layer& layer = graph_.layers[next_];
+    look_through_flattens();
+    const Layer& layer = graph_.layers[first_];
+    const ImageShape& ofmap = graph_.output_of(first_).shape;
     fused_.name = layer.name;
     fused_.source = layer.source;
-    fused_.macs = layer_macs(graph_, next_);
-    fused_.input = flattened_ ? *flattened_ : graph_.input_of(next_);
+    fused_.macs = layer_macs(graph_, first_);
+    fused_.input = flattened_ ? *flattened_ : graph_.input_of(first_);
     fused_.pad_value = carry(fused_.input, fused_.input.zero_point);
-    fused_.conv_height = layer.output.shape.height;
-    fused_.conv_width = layer.output.shape.width;
+    fused_.conv_height = ofmap.height;
+    fused_.conv_width = ofmap.width;
     std::visit([&](const auto& operation) { start_with(layer, operation); }, layer.operation);
   }
 
-  // A Flatten before a layer: only the order that it gives the elements matters.
-  void skip_leading_flatten() {
-    while (const auto* flatten = std::get_if<Flatten>(&graph_.layers[next_].operation)) {
-      const Value& input = graph_.input_of(next_);
-      if (input.shape.height * input.shape.width > 1) {
-        flattened_ = input;
-        fused_.flatten = flatten->order;
-      }
-      if (next_ + 1 == graph_.layers.size()) {
-        const Layer& last = graph_.layers[next_];
-        throw_unsupported(layer_place(last.name, last.source) +
-                          ": a Flatten needs a layer before or after it");
-      }
-      ++next_;
+  // A Flatten moves no byte in DRAM: its readers read what it reads, and only the order that it
+  // gives the elements matters.
+  void look_through_flattens() {
+    fused_.input_tensor = graph_.layers[first_].inputs[0];
+    while (const Layer* flatten = links_.flatten_before(fused_.input_tensor)) {
+      fused_.input_tensor = flatten->inputs[0];
+      const Value& input = graph_.tensors[fused_.input_tensor];
+      if (input.shape.height * input.shape.width == 1) continue;
+      flattened_ = input;
+      fused_.flatten = std::get<Flatten>(flatten->operation).order;
     }
   }
 
@@ -135,7 +164,7 @@ class Fusion {
   void start_with(const Layer& layer, const Relu&) { start_identity(layer); }
   void start_with(const Layer&, const Flatten&) {}
 
-  // The layer itself is joined right after, as if a convolution came before it.
+  // The layer itself is joined as if a convolution came before it.
   void start_identity(const Layer& layer) {
     refuse_flattened(layer);
     const Value& input = fused_.input;
@@ -147,6 +176,7 @@ class Fusion {
     fused_.bias.assign(static_cast<std::size_t>(input.shape.channels), 0);
     fused_.shifts.assign(static_cast<std::size_t>(input.shape.channels), 0);
     fused_.rounding = RoundingMode::kFloor;
+    join(first_);
   }
 
   void refuse_flattened(const Layer& layer) {
@@ -166,34 +196,39 @@ class Fusion {
                         "; the accelerator has floor, half_even, half_up");
     }
     fused_.weights = weights.as<std::int8_t>();
-    fused_.weights_layer = static_cast<std::int32_t>(next_);
+    fused_.weights_layer = static_cast<std::int32_t>(first_);
     const auto values = bias.as<std::int32_t>();
     fused_.bias.assign(values.begin(), values.end());
-    const auto channels = layer.output.shape.channels;
+    const Value& output = graph_.output_of(first_);
+    const auto channels = output.shape.channels;
     for (std::int64_t c = 0; c < channels; ++c) {
       fused_.shifts.push_back(static_cast<std::uint8_t>(requantization.shift(c)));
     }
     fused_.rounding = requantization.rounding;
-    fused_.zero_point = carry(layer.output, layer.output.zero_point);
-    fused_.lo = carry(layer.output, requantization.lo);
-    fused_.hi = carry(layer.output, requantization.hi);
-    finish_with(layer);
-    ++next_;
+    fused_.zero_point = carry(output, output.zero_point);
+    fused_.lo = carry(output, requantization.lo);
+    fused_.hi = carry(output, requantization.hi);
+    finish_with(first_);
   }
 
-  void finish_with(const Layer& layer) {
+  void finish_with(std::size_t index) {
+    const Layer& layer = graph_.layers[index];
     fused_.operation += (fused_.operation.empty() ? "" : "+");
     fused_.operation += operation_name(layer.operation);
-    fused_.output = layer.output;
-    fused_.graph_layer = static_cast<std::int32_t>(next_);
+    fused_.output = graph_.output_of(index);
+    fused_.output_tensor = layer.output;
+    fused_.graph_layer = static_cast<std::int32_t>(index);
+    layers_.push_back(index);
   }
 
-  // Takes `layer` into the epilogue if it can run there.
-  bool join(const Layer& layer) {
+  // Takes layer `index` into the epilogue if it can run there.
+  bool join(std::size_t index) {
+    const Layer& layer = graph_.layers[index];
+    const Value& output = graph_.output_of(index);
     if (std::holds_alternative<Relu>(layer.operation)) {
-      fused_.lo = std::max(fused_.lo, carry(layer.output, layer.output.zero_point));
+      fused_.lo = std::max(fused_.lo, carry(output, output.zero_point));
       fused_.hi = std::max(fused_.hi, fused_.lo);
-      finish_with(layer);
+      finish_with(index);
       return true;
     }
     if (const auto* pool = std::get_if<MaxPool>(&layer.operation)) {
@@ -201,11 +236,11 @@ class Fusion {
       check_pool_window(layer, pool->window);
       pooled_ = true;
       fused_.pool = pool->window;
-      count_pooled_macs(layer.output.shape);
-      finish_with(layer);
+      count_pooled_macs(output.shape);
+      finish_with(index);
       return true;
     }
-    return joins_as_last_flatten();
+    return joins_as_last_flatten(layer);
   }
 
   // Psums that no pooling window reads are never computed, so their MACs are not useful ones.
@@ -219,29 +254,44 @@ class Fusion {
   }
 
   // A Flatten at the very end of the graph is the host's business: bytes in DRAM stay as they are.
-  bool joins_as_last_flatten() {
-    if (next_ + 1 != graph_.layers.size()) return false;
-    if (!std::holds_alternative<Flatten>(graph_.layers[next_].operation)) return false;
+  bool joins_as_last_flatten(const Layer& layer) {
+    if (layer.output != graph_.output) return false;
+    if (!std::holds_alternative<Flatten>(layer.operation)) return false;
     fused_.operation += "+flatten";
+    layers_.push_back(graph_.layers.size() - 1);
     return true;
   }
 
   const Graph& graph_;
-  std::size_t next_;
+  const Links& links_;
+  std::size_t first_;
+  std::vector<std::size_t> layers_;
   std::optional<Value> flattened_;  // the picture that a Flatten before this layer reads
   bool pooled_ = false;
   FusedLayer fused_;
 };
 
+// A Flatten that is the network's output and runs with no layer.
+void check_last_layer(const Graph& graph, const std::vector<bool>& taken) {
+  const Layer& last = graph.layers.back();
+  if (taken.back() || !std::holds_alternative<Flatten>(last.operation)) return;
+  throw_unsupported(layer_place(last.name, last.source) +
+                    ": a Flatten needs a layer before or after it");
+}
+
 }  // namespace
 
 std::vector<FusedLayer> fuse_layers(const Graph& graph) {
+  const Links links(graph);
   std::vector<FusedLayer> layers;
-  for (std::size_t next = 0; next < graph.layers.size();) {
-    Fusion fusion(graph, next);
+  std::vector<bool> taken(graph.layers.size(), false);
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    if (taken[i] || std::holds_alternative<Flatten>(graph.layers[i].operation)) continue;
+    Fusion fusion(graph, links, i);
     layers.push_back(fusion.build());
-    next = fusion.next();
+    for (const std::size_t layer : fusion.layers()) taken[layer] = true;
   }
+  check_last_layer(graph, taken);
   return layers;
 }
 

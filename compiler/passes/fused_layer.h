@@ -1,5 +1,6 @@
-// What the passes make of a Graph and lowering takes: a chain of convolutions as the accelerator
-// runs them, each with its ReLU, pooling and flattening inside. Refers to the Graph's weights.
+// What the passes make of a Graph and lowering takes: convolutions in the order in which the
+// accelerator runs them, each with its ReLU, pooling and flattening inside. Refers to the Graph's
+// weights.
 #pragma once
 
 #include <optional>
@@ -22,8 +23,10 @@ struct FusedLayer {
 
   Kind kind = Kind::kConvolution;
   std::string name;
-  std::string source;            // of the graph layer with that name, for errors (layer_place())
-  std::string operation;         // "conv2d+relu+max_pool"
+  std::string source;         // of the graph layer with that name, for errors (layer_place())
+  std::string operation;      // "conv2d+relu+max_pool"
+  TensorId input_tensor = 0;  // of the graph, as are the next two; no Flatten writes it
+  TensorId output_tensor = 0;
   std::int32_t graph_layer = 0;  // the ofmap is this graph layer's output (before a last Flatten)
   std::int64_t macs = 0;
 

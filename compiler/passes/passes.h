@@ -8,7 +8,8 @@
 namespace qsim {
 
 // Joins every convolution, fully connected layer, lone max-pool or lone ReLU with the ReLU,
-// max-pool and Flatten layers after it. All rounding modes and clamps are monotone, so max-pool,
+// max-pool and Flatten layers that alone read its ofmap, whatever lies between them in the file.
+// The result keeps the graph's order. All rounding modes and clamps are monotone, so max-pool,
 // ReLU and requantize commute. Throws Error (exit code 4) naming the layer for what the accelerator
 // cannot do: window sizes beyond its fields, rounding modes that only golden has.
 std::vector<FusedLayer> fuse_layers(const Graph& graph);
@@ -19,7 +20,8 @@ std::vector<FusedLayer> fuse_layers(const Graph& graph);
 void fold_zero_points(std::vector<FusedLayer>& layers);
 
 // Lets the host lay the taps of the first layer's window side by side as channels when that means
-// fewer folds (3 channels fill 3 of R rows; 27 taps fill 27 of 32).
+// fewer folds (3 channels fill 3 of R rows; 27 taps fill 27 of 32), and no other layer reads the
+// input.
 void fold_first_layer_taps(std::vector<FusedLayer>& layers, const ArchConfig& arch);
 
 }  // namespace qsim

@@ -34,13 +34,9 @@ std::string_view padding_of(const Window& w) {
   return kPaddings[same ? 1 : 2];
 }
 
-void append(Graph& graph, std::string_view name, Operation operation, const Value& output) {
-  graph.layers.push_back({std::string(name), std::move(operation), output});
-}
-
 // The layer with weights, and a ReLU after it.
 void append_weighted(RandomLayer& made, const RandomLayerShape& shape, Random& random) {
-  const Value in = made.graph.layers.empty() ? made.graph.input : made.graph.layers.back().output;
+  const Value in = made.graph.output_value();
   const bool conv = shape.kind == RandomKind::kConv2d;
   Value output = shape.output;
   output.shape = conv ? windowed(in.shape, shape.window, shape.out_channels)
@@ -56,7 +52,7 @@ void append_weighted(RandomLayer& made, const RandomLayerShape& shape, Random& r
   target.full_range_weights = true;
   const double inside = conv ? inside_fraction(w, in.shape, output.shape) : 1;
   LayerParameters parameters = synthetic_parameters(
-      weights, {triangular(made.graph.input), in.zero_point, inside}, target, random);
+      weights, {triangular(made.graph.input_value()), in.zero_point, inside}, target, random);
   if (conv) {
     append(made.graph, "conv",
            Conv2d{w, std::move(parameters.weights), std::move(parameters.bias),
@@ -74,7 +70,7 @@ void append_weighted(RandomLayer& made, const RandomLayerShape& shape, Random& r
 void append_layers(RandomLayer& made, const RandomLayerShape& shape, Random& random) {
   Graph& graph = made.graph;
   if (shape.flatten) {
-    Value flat = graph.input;
+    Value flat = graph.input_value();
     const ImageShape& in = flat.shape;
     flat.shape = {in.batch, 1, 1, in.height * in.width * in.channels};
     append(graph, "flatten", Flatten{shape.order}, flat);
@@ -82,9 +78,9 @@ void append_layers(RandomLayer& made, const RandomLayerShape& shape, Random& ran
   if (shape.kind == RandomKind::kConv2d || shape.kind == RandomKind::kFullyConnected) {
     append_weighted(made, shape, random);
   }
-  if (shape.kind == RandomKind::kRelu) append(graph, "relu", Relu{}, graph.input);
+  if (shape.kind == RandomKind::kRelu) append(graph, "relu", Relu{}, graph.input_value());
   if (shape.pool) {
-    Value output = graph.layers.empty() ? graph.input : graph.layers.back().output;
+    Value output = graph.output_value();
     output.shape =
         windowed(output.shape, shape.pool_window, output.shape.channels, shape.ceil_mode);
     append(graph, "pool", MaxPool{shape.pool_window}, output);
@@ -157,7 +153,7 @@ RandomLayer make_random_layer(std::uint64_t seed, const ArchConfig& arch) {
   const RandomLayerShape shape = random_layer_shape(arch, random);
   RandomLayer made;
   made.graph.name = "random-" + std::to_string(seed);
-  made.graph.input = shape.input;
+  made.graph.input_value() = shape.input;
   made.input = synthetic_input(shape.input, random);
   append_layers(made, shape, random);
   validate(made.graph);

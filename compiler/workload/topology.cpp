@@ -54,8 +54,8 @@ Workload make_workload(const Topology& topology, std::size_t index, bool with_va
   const TopologyLayer& layer = topology.layers[index];
   Workload workload;
   workload.graph.name = topology.name;
-  workload.graph.input.shape = layer.input;
-  const Value& input = workload.graph.input;
+  workload.graph.input_value().shape = layer.input;
+  const Value& input = workload.graph.input_value();
   const Value output{output_shape(layer), input.dtype, 0, std::nullopt};
   const bool is_vector = layer.input.height == 1 && layer.input.width == 1;
   const Window& w = layer.window;
@@ -68,8 +68,8 @@ Workload make_workload(const Topology& topology, std::size_t index, bool with_va
       with_values ? synthetic_input(input, random) : Tensor(input.dtype, input.shape.nhwc());
   LayerParameters made = with_values ? drawn_parameters(layer, input, output, weights, random)
                                      : zero_parameters(weights);
-  workload.graph.layers.push_back({layer.name, operation_of(layer, std::move(made)), output,
-                                   layer.place + ": " + layer_place(layer.name)});
+  append(workload.graph, layer.name, operation_of(layer, std::move(made)), output,
+         layer.place + ": " + layer_place(layer.name));
   validate(workload.graph);
   return workload;
 }

@@ -17,7 +17,7 @@ class WorkloadBuilder {
   WorkloadBuilder(const WorkloadSpec& spec, Tensors tensors)
       : tensors_(tensors), random_(spec.seed), last_(spec.input), values_(triangular(spec.input)) {
     workload_.graph.name = spec.name;
-    workload_.graph.input = spec.input;
+    workload_.graph.input_value() = spec.input;
     if (tensors == Tensors::kShapes) return;
     Random input_random(random_.next());  // so that the batch does not change the weights
     workload_.input = synthetic_input(spec.input, input_random);
@@ -52,8 +52,8 @@ class WorkloadBuilder {
   }
   void append(const LayerSpec& spec, const std::string& name, Operation operation,
               const Value& output) {
-    workload_.graph.layers.push_back(
-        {name, std::move(operation), output, spec.node.where() + ": " + layer_place(name)});
+    qsim::append(workload_.graph, name, std::move(operation), output,
+                 spec.node.where() + ": " + layer_place(name));
     last_ = output;
   }
 

@@ -28,7 +28,7 @@ Tensor random_int8(Shape shape, Random& random) {
 Graph make_network(Random& random) {
   Graph graph;
   graph.name = "own_network";
-  graph.input.shape = {.batch = 1, .height = 20, .width = 20, .channels = 8};
+  graph.input_value().shape = {.batch = 1, .height = 20, .width = 20, .channels = 8};
 
   Value features;
   features.shape = {.batch = 1, .height = 20, .width = 20, .channels = 24};
@@ -38,18 +38,18 @@ Graph make_network(Random& random) {
   conv.weights = random_int8({24, 3, 3, 8}, random);
   conv.bias = Tensor(DType::kInt32, {24});
   conv.requantization.shifts = {10};
-  graph.layers.push_back({"conv", conv, features});
-  graph.layers.push_back({"relu", Relu{}, features});
+  append(graph, "conv", conv, features);
+  append(graph, "relu", Relu{}, features);
 
   Value pooled = features;
   pooled.shape.height = 10;
   pooled.shape.width = 10;
   const Window two_by_two{.kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2};
-  graph.layers.push_back({"pool", MaxPool{two_by_two}, pooled});
+  append(graph, "pool", MaxPool{two_by_two}, pooled);
 
   Value vector;
   vector.shape.channels = 10 * 10 * 24;
-  graph.layers.push_back({"flatten", Flatten{Flatten::Order::kHwc}, vector});
+  append(graph, "flatten", Flatten{Flatten::Order::kHwc}, vector);
 
   Value scores;
   scores.shape.channels = 10;
@@ -57,7 +57,7 @@ Graph make_network(Random& random) {
   fc.weights = random_int8({10, 10 * 10 * 24}, random);
   fc.bias = Tensor(DType::kInt32, {10});
   fc.requantization.shifts = {13};
-  graph.layers.push_back({"scores", fc, scores});
+  append(graph, "scores", fc, scores);
   validate(graph);
   return graph;
 }
@@ -83,7 +83,7 @@ bool agrees(Engine& engine, const Program& program, const Tensor& input,
 int main() {
   Random random(1);
   const Graph graph = make_network(random);
-  const Tensor input = random_int8(graph.input.shape.nhwc(), random);
+  const Tensor input = random_int8(graph.input_value().shape.nhwc(), random);
   const Program program = compile(graph, ArchConfig{});
   std::cout << graph.name << ": " << graph.layers.size() << " graph layers became "
             << program.layers.size() << " program layers, " << program.command_count()

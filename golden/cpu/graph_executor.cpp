@@ -6,11 +6,11 @@ namespace qsim::golden {
 namespace {
 
 void check_input(const Graph& graph, const Tensor& input) {
-  const Shape expected = graph.input.shape.nhwc();
-  if (input.dtype == graph.input.dtype && input.shape == expected) return;
+  const Shape expected = graph.input_value().shape.nhwc();
+  if (input.dtype == graph.input_value().dtype && input.shape == expected) return;
   throw_bad_input("input is " + std::string(dtype_name(input.dtype)) + " " +
                   shape_text(input.shape) + "; graph '" + graph.name + "' reads " +
-                  std::string(dtype_name(graph.input.dtype)) + " " + shape_text(expected));
+                  std::string(dtype_name(graph.input_value().dtype)) + " " + shape_text(expected));
 }
 
 // Gives `tensor` the shape and dtype of `value`; one that has them keeps its memory.
@@ -27,6 +27,9 @@ GraphExecutor::GraphExecutor(const Graph& graph, const ExecutorOptions& options)
   validate(graph);
   QSIM_CHECK(options.kept_layers.empty() || options.kept_layers.size() == graph.layers.size(),
              "kept_layers names " + std::to_string(options.kept_layers.size()) + " layers");
+  std::vector<StepTensors> steps;
+  for (const Layer& layer : graph.layers) steps.push_back({layer.inputs, layer.output});
+  buffers_ = plan_buffers(steps);
   if (!options.pack_ahead) return;
   layers_.reserve(graph.layers.size());
   for (std::size_t i = 0; i < graph.layers.size(); ++i) layers_.push_back(layer_executor(i));
@@ -42,23 +45,28 @@ std::vector<Tensor> GraphExecutor::run(const Tensor& input) const {
 
 void GraphExecutor::run(const Tensor& input, std::vector<Tensor>& outputs) const {
   check_input(graph_, input);
-  // The tensors that are not kept take turns: a layer reads one and writes the other.
-  std::vector<Tensor> turns(2);
+  std::vector<Tensor> buffers(buffers_.count);  // of the tensors that are not kept
   if (options_.keep_every_layer) outputs.resize(graph_.layers.size());
-  const Tensor* current = &input;
+  std::vector<const Tensor*> tensors(graph_.tensors.size(), nullptr);
+  tensors[graph_.input] = &input;
+  std::vector<const Tensor*> operands;
   for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
+    const Layer& layer = graph_.layers[i];
     if (options_.keep_every_layer && !keeps(i)) outputs[i] = Tensor{};
-    Tensor& output = keeps(i) ? outputs[i] : turns[i % 2];
-    fit(output, graph_.layers[i].output);
+    Tensor& output = keeps(i) ? outputs[i] : buffers[buffers_.buffers[i]];
+    fit(output, graph_.output_of(i));
+    operands.clear();
+    for (const TensorId id : layer.inputs) operands.push_back(tensors[id]);
     if (options_.pack_ahead) {
-      layers_[i]->run(*current, output);
+      layers_[i]->run(operands, output);
     } else {
-      layer_executor(i)->run(*current, output);
-      turns[(i + 1) % 2] = Tensor{};  // memory counts more than touching it anew
+      layer_executor(i)->run(operands, output);
+      // Memory counts more than touching it anew.
+      for (const std::size_t buffer : buffers_.freed[i]) buffers[buffer] = Tensor{};
     }
-    current = &output;
+    tensors[layer.output] = &output;
   }
-  if (!options_.keep_every_layer) outputs = {*current};
+  if (!options_.keep_every_layer) outputs = {*tensors[graph_.output]};
 }
 
 bool GraphExecutor::keeps(std::size_t index) const {
@@ -66,10 +74,8 @@ bool GraphExecutor::keeps(std::size_t index) const {
 }
 
 std::unique_ptr<LayerExecutor> GraphExecutor::layer_executor(std::size_t index) const {
-  const Layer& layer = graph_.layers[index];
-  const Value& input = graph_.input_of(index);
-  return options_.path == Path::kPlain ? make_reference_executor(layer, input)
-                                       : make_optimised_executor(layer, input, kernels_);
+  return options_.path == Path::kPlain ? make_reference_executor(graph_, index)
+                                       : make_optimised_executor(graph_, index, kernels_);
 }
 
 std::vector<Tensor> run_graph(const Graph& graph, const Tensor& input,

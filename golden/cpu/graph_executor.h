@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/graph.h"
+#include "golden/common/buffer_plan.h"
 
 namespace qsim::golden {
 
@@ -70,6 +71,7 @@ class GraphExecutor {
   const Graph& graph_;
   ExecutorOptions options_;
   const VectorKernels& kernels_;
+  BufferPlan buffers_;
   std::vector<std::unique_ptr<LayerExecutor>> layers_;  // empty without packing ahead
 };
 

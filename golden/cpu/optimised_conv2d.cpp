@@ -32,7 +32,8 @@ class Conv2dExecutor : public LayerExecutor {
         kernels_(kernels),
         packed_(pack_weights(conv, input, output)) {}
 
-  void run(const Tensor& input, Tensor& output) const override {
+  void run(Operands inputs, Tensor& output) const override {
+    const Tensor& input = *inputs[0];
     kernels_.row_format == RowFormat::kWords ? run_on<std::uint16_t>(input, output)
                                              : run_on<std::uint8_t>(input, output);
   }

@@ -17,7 +17,8 @@ class MaxPoolExecutor : public LayerExecutor {
   MaxPoolExecutor(const MaxPool& pool, const Value& input, const Value& output)
       : window_(pool.window), input_(input), output_(output) {}
 
-  void run(const Tensor& input, Tensor& output) const override {
+  void run(Operands inputs, Tensor& output) const override {
+    const Tensor& input = *inputs[0];
     input_.is_unsigned() ? run_as<std::uint8_t>(input, output) : run_as<std::int8_t>(input, output);
   }
 
@@ -64,7 +65,8 @@ class ReluExecutor : public LayerExecutor {
  public:
   explicit ReluExecutor(const Value& output) : output_(output) {}
 
-  void run(const Tensor& input, Tensor& output) const override {
+  void run(Operands inputs, Tensor& output) const override {
+    const Tensor& input = *inputs[0];
     output_.is_unsigned() ? run_as<std::uint8_t>(input, output)
                           : run_as<std::int8_t>(input, output);
   }
@@ -86,7 +88,8 @@ class FlattenExecutor : public LayerExecutor {
   FlattenExecutor(const Flatten& flatten, const Value& input)
       : order_(flatten.order), input_(input) {}
 
-  void run(const Tensor& input, Tensor& output) const override {
+  void run(Operands inputs, Tensor& output) const override {
+    const Tensor& input = *inputs[0];
     if (order_ == Flatten::Order::kHwc) {
       output.bytes = input.bytes;
       return;

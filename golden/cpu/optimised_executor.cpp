@@ -7,20 +7,20 @@ namespace {
 constexpr std::uint8_t kSignBit = 0x80;
 
 struct MakeLayer {
-  const Layer& layer;
   const Value& input;
+  const Value& output;
   const VectorKernels& kernels;
 
   std::unique_ptr<LayerExecutor> operator()(const Conv2d& conv) const {
-    return make_conv2d(conv, input, layer.output, kernels);
+    return make_conv2d(conv, input, output, kernels);
   }
   std::unique_ptr<LayerExecutor> operator()(const FullyConnected& fc) const {
-    return make_fully_connected(fc, input, layer.output, kernels);
+    return make_fully_connected(fc, input, output, kernels);
   }
   std::unique_ptr<LayerExecutor> operator()(const MaxPool& pool) const {
-    return make_max_pool(pool, input, layer.output);
+    return make_max_pool(pool, input, output);
   }
-  std::unique_ptr<LayerExecutor> operator()(const Relu&) const { return make_relu(layer.output); }
+  std::unique_ptr<LayerExecutor> operator()(const Relu&) const { return make_relu(output); }
   std::unique_ptr<LayerExecutor> operator()(const Flatten& flatten) const {
     return make_flatten(flatten, input);
   }
@@ -36,9 +36,10 @@ UnsignedActivations::UnsignedActivations(const Tensor& tensor, const Value& valu
   data_ = copy_.data();
 }
 
-std::unique_ptr<LayerExecutor> make_optimised_executor(const Layer& layer, const Value& input,
+std::unique_ptr<LayerExecutor> make_optimised_executor(const Graph& graph, std::size_t layer,
                                                        const VectorKernels& kernels) {
-  return std::visit(MakeLayer{layer, input, kernels}, layer.operation);
+  return std::visit(MakeLayer{graph.input_of(layer), graph.output_of(layer), kernels},
+                    graph.layers[layer].operation);
 }
 
 }  // namespace qsim::golden

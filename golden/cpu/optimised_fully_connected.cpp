@@ -14,7 +14,8 @@ class FullyConnectedExecutor : public LayerExecutor {
                          const VectorKernels& kernels)
       : fc_(fc), input_(input), output_(output), kernels_(kernels) {}
 
-  void run(const Tensor& input, Tensor& output) const override {
+  void run(Operands inputs, Tensor& output) const override {
+    const Tensor& input = *inputs[0];
     const UnsignedActivations activations(input, input_);
     const std::int64_t depth = input_.shape.channels;
     const std::int64_t channels = output_.shape.channels;

@@ -41,7 +41,7 @@ DeviceNetwork::DeviceNetwork(const Graph& graph, const CudaOptions& options,
 }
 
 void DeviceNetwork::allocate(CudaKeep keep) {
-  input_ = poisoned(bytes_of(graph_.input));
+  input_ = poisoned(bytes_of(graph_.input_value()));
   if (keep != CudaKeep::kLast) {
     for (const Step& step : steps_) outputs_.push_back(poisoned(bytes_of(step.output)));
     return;

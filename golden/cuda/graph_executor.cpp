@@ -37,11 +37,11 @@ const CudaDevice& use_device(int index) {
 }
 
 void check_input(const Graph& graph, const Tensor& input) {
-  const Shape expected = graph.input.shape.nhwc();
-  if (input.dtype == graph.input.dtype && input.shape == expected) return;
+  const Shape expected = graph.input_value().shape.nhwc();
+  if (input.dtype == graph.input_value().dtype && input.shape == expected) return;
   throw_bad_input("input is " + std::string(dtype_name(input.dtype)) + " " +
                   shape_text(input.shape) + "; graph '" + graph.name + "' reads " +
-                  std::string(dtype_name(graph.input.dtype)) + " " + shape_text(expected));
+                  std::string(dtype_name(graph.input_value().dtype)) + " " + shape_text(expected));
 }
 
 std::int64_t free_device_bytes() {

@@ -19,7 +19,7 @@ Step step_of_layer(const Graph& graph, std::size_t index, StepKind kind) {
   step.kind = kind;
   step.first = step.last = index;
   step.input = graph.input_of(index);
-  step.output = graph.layers[index].output;
+  step.output = graph.output_of(index);
   return step;
 }
 
@@ -114,7 +114,7 @@ bool absorb(const Graph& graph, Step& step, std::size_t index) {
     return false;
   }
   step.last = index;
-  step.output = layer.output;
+  step.output = graph.output_of(index);
   return true;
 }
 

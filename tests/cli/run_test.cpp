@@ -227,7 +227,7 @@ TEST(Run, NpyInputInTheModelsLayoutGivesTheSameOutputAsThePicture) {
   const TestFolder folder;
   ASSERT_EQ(run_qsim(folder, "--out a --dump-layers trace").exit_code, 0);
   const LayerTrace trace = read_layer_trace(folder / "trace");
-  const ImageShape& s = trace.graph.input.shape;
+  const ImageShape& s = trace.graph.input_value().shape;
   Tensor nchw(DType::kFloat32, {1, s.channels, s.height, s.width});
   const bool is_unsigned = trace.input.dtype == DType::kUint8;
   for (std::int64_t c = 0; c < s.channels; ++c) {
@@ -235,8 +235,9 @@ TEST(Run, NpyInputInTheModelsLayoutGivesTheSameOutputAsThePicture) {
       const auto from = static_cast<std::size_t>(p * s.channels + c);
       const int q =
           is_unsigned ? trace.input.as<std::uint8_t>()[from] : trace.input.as<std::int8_t>()[from];
-      nchw.as<float>()[static_cast<std::size_t>(c * s.height * s.width + p)] = std::ldexp(
-          static_cast<float>(q - trace.graph.input.zero_point), -*trace.graph.input.scale_exponent);
+      nchw.as<float>()[static_cast<std::size_t>(c * s.height * s.width + p)] =
+          std::ldexp(static_cast<float>(q - trace.graph.input_value().zero_point),
+                     -*trace.graph.input_value().scale_exponent());
     }
   }
   write_npy(folder / "picture.npy", nchw);

@@ -59,7 +59,7 @@ TEST(Commands, AGraphWithoutTensorsKeepsAllElse) {
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     EXPECT_EQ(shapes.layers[i].name, graph.layers[i].name);
     EXPECT_EQ(shapes.layers[i].source, graph.layers[i].source);
-    EXPECT_EQ(shapes.layers[i].output, graph.layers[i].output);
+    EXPECT_EQ(shapes.output_of(i), graph.output_of(i));
     EXPECT_EQ(layer_macs(shapes, i), layer_macs(graph, i));
     const auto* conv = std::get_if<Conv2d>(&shapes.layers[i].operation);
     if (conv == nullptr) continue;
@@ -75,7 +75,7 @@ TEST(Commands, AGraphWithoutTensorsMakesNoWholeProgram) {
   EXPECT_THROW(Compilation(shapes, small_arch(16, 16)).program(), InternalError);
   Graph mixed = shapes;
   std::get<Conv2d>(mixed.layers[0].operation).bias =
-      Tensor(DType::kInt32, {mixed.layers[0].output.shape.channels});
+      Tensor(DType::kInt32, {mixed.output_of(0).shape.channels});
   EXPECT_THROW(validate(mixed), InternalError);
 }
 

@@ -63,8 +63,8 @@ TEST(Compile, UnsignedActivationsAreCarriedThroughEveryLayer) {
   for (const auto& [rows, cols] : kArrays) {
     GraphBuilder builder(8, picture(1, 9, 9, 20, 200, DType::kUint8));
     builder.conv(18, window(3, 2, 1));
-    builder.last_layer().output.dtype = DType::kUint8;
-    builder.last_layer().output.zero_point = 90;
+    builder.last_output().dtype = DType::kUint8;
+    builder.last_output().zero_point = 90;
     auto& requantization = std::get<Conv2d>(builder.last_layer().operation).requantization;
     requantization.lo = 3;
     requantization.hi = 250;
@@ -228,7 +228,7 @@ TEST(Compile, AnInvalidGraphOrArchitectureIsRefusedBeforeAnythingElse) {
   ArchConfig arch;
   arch.act_slots = 3;
   EXPECT_THROW(compile(graph, arch), Error);
-  graph.layers[0].output.shape.height = 11;
+  graph.output_of(0).shape.height = 11;
   EXPECT_THROW(compile(graph, ArchConfig{}), Error);
 }
 

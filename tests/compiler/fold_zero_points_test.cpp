@@ -39,8 +39,8 @@ TEST(FoldZeroPoints, TheBiasTakesTheZeroPointTimesTheSumOfTheWeights) {
 
 TEST(FoldZeroPoints, AnUnsignedZeroPointIsCarriedMinus128) {
   Graph graph = one_channel({3, -5, 100}, 17, 0);
-  graph.input.dtype = DType::kUint8;
-  graph.input.zero_point = 3;
+  graph.input_value().dtype = DType::kUint8;
+  graph.input_value().zero_point = 3;
   std::vector<FusedLayer> layers = fuse_layers(graph);
   fold_zero_points(layers);
   EXPECT_EQ(layers[0].pad_value, -125);

@@ -129,7 +129,7 @@ TEST(FuseLayers, UsefulPsumsAreCountedAlongEachAxisWithItsOwnPads) {
 TEST(FuseLayers, AReluAboveTheUpperClampLeavesOnlyTheZeroPoint) {
   GraphBuilder builder(1, picture(1, 4, 4, 3));
   builder.conv(5, window(1));
-  builder.last_layer().output.zero_point = 30;
+  builder.last_output().zero_point = 30;
   std::get<Conv2d>(builder.last_layer().operation).requantization.hi = 20;
   const Graph graph = builder.relu().build();
   const FusedLayer layer = fuse_layers(graph)[0];

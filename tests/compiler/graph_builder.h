@@ -14,7 +14,7 @@ class GraphBuilder {
  public:
   GraphBuilder(std::uint64_t seed, Value input) : random_(seed) {
     graph_.name = "test";
-    graph_.input = std::move(input);
+    graph_.input_value() = std::move(input);
   }
 
   GraphBuilder& conv(std::int64_t channels, const Window& window, int shift = 9) {
@@ -65,21 +65,19 @@ class GraphBuilder {
 
   Graph build() const { return graph_; }
   Layer& last_layer() { return graph_.layers.back(); }
+  Value& last_output() { return graph_.output_value(); }
 
   // Values over the whole range of the graph input's dtype.
   Tensor random_input() {
-    Tensor tensor(graph_.input.dtype, graph_.input.shape.nhwc());
+    Tensor tensor(graph_.input_value().dtype, graph_.input_value().shape.nhwc());
     for (std::byte& b : tensor.bytes) b = static_cast<std::byte>(random_.next() >> 56);
     return tensor;
   }
 
  private:
-  const Value& last() const {
-    return graph_.layers.empty() ? graph_.input : graph_.layers.back().output;
-  }
+  const Value& last() const { return graph_.output_value(); }
   GraphBuilder& add(const std::string& name, Operation operation, const Value& output) {
-    graph_.layers.push_back(
-        {name + std::to_string(graph_.layers.size()), std::move(operation), output});
+    append(graph_, name + std::to_string(graph_.layers.size()), std::move(operation), output);
     return *this;
   }
   Tensor random_int8(Shape shape) {

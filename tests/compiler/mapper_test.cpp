@@ -54,7 +54,7 @@ Graph random_graph(std::uint64_t seed, Random& random, std::int64_t most) {
   if (random.chance(0.15)) return builder.flatten().fully_connected(random.uniform(1, 30)).build();
   builder.conv(random.uniform(1, 30), {random.uniform(1, 3), random.uniform(1, 3),
                                        random.uniform(1, 2), random.uniform(1, 2), 0, 0, 1, 1});
-  const ImageShape conv = builder.build().layers.back().output.shape;
+  const ImageShape conv = builder.build().output_value().shape;
   if (conv.height > 1 && conv.width > 1 && random.chance(0.4)) {
     builder.max_pool({2, 2, random.uniform(1, 2), 2, 0, 0, 0, 0});
   }

@@ -34,7 +34,7 @@ inline Graph random_network(std::uint64_t seed, Random& random, std::int64_t lay
                                      random.uniform(std::min<std::int64_t>(3, most), most),
                                      random.uniform(1, std::min<std::int64_t>(24, channels))));
   bool has_layer = false;
-  const auto shape = [&] { return builder.build().layers.back().output.shape; };
+  const auto shape = [&] { return builder.build().output_value().shape; };
   for (std::int64_t i = 0; i < layers; ++i) {
     if (!has_layer && random.chance(0.1)) {
       builder.max_pool(window(2));

@@ -24,7 +24,7 @@ std::vector<std::string> names(const Graph& graph) {
   std::vector<std::string> result;
   for (const Layer& layer : graph.layers) {
     result.push_back(layer.name + ":" + std::string(operation_name(layer.operation)) +
-                     shape_text(layer.output.shape.nhwc()));
+                     shape_text(graph.tensors[layer.output].shape.nhwc()));
   }
   return result;
 }
@@ -57,12 +57,12 @@ TEST(Workload, FieldsReachTheGraph) {
   EXPECT_EQ(first.window, (Window{3, 3, 1, 1, 2, 1, 0, 1}));
   EXPECT_EQ(first.requantization.rounding, RoundingMode::kHalfUp);
   EXPECT_EQ(first.requantization.shifts.size(), 5u);
-  EXPECT_EQ(workload.graph.layers[0].output.dtype, DType::kUint8);
-  EXPECT_EQ(workload.graph.layers[0].output.zero_point, 200);
+  EXPECT_EQ(workload.graph.output_of(0).dtype, DType::kUint8);
+  EXPECT_EQ(workload.graph.output_of(0).zero_point, 200);
   const auto& second = std::get<Conv2d>(workload.graph.layers[1].operation);
   EXPECT_EQ(second.window, (Window{1, 1, 1, 1, 1, 0, 1, 0}));
   EXPECT_EQ(second.requantization.shifts, std::vector<std::uint8_t>{3});
-  EXPECT_EQ(workload.graph.layers[1].output.dtype, DType::kUint8);  // the input's
+  EXPECT_EQ(workload.graph.output_of(1).dtype, DType::kUint8);  // the input's
 }
 
 // It became a bias of 2^30 without a word.

@@ -11,12 +11,12 @@ namespace {
 TEST(GraphLimits, OneLayerTooManyIsRefused) {
   Graph graph;
   graph.name = "deep";
-  graph.input.shape = {1, 1, 1, 4};
+  graph.input_value().shape = {1, 1, 1, 4};
   for (std::int64_t i = 0; i < kMaxLayers; ++i) {
-    graph.layers.push_back({"relu" + std::to_string(i), Relu{}, graph.input});
+    append(graph, "relu" + std::to_string(i), Relu{}, graph.input_value());
   }
   validate(graph);
-  graph.layers.push_back({"last", Relu{}, graph.input});
+  append(graph, "last", Relu{}, graph.input_value());
   try {
     validate(graph);
     ADD_FAILURE() << "nothing was refused";
@@ -31,11 +31,11 @@ TEST(GraphLimits, OneLayerTooManyIsRefused) {
 TEST(GraphLimits, AnInputBeyondTheLimitOfElementsIsRefused) {
   Graph graph;
   graph.name = "wide";
-  graph.input.shape = {kMaxTensorElems, 1, 1, 1};
-  graph.layers.push_back({"relu", Relu{}, graph.input});
+  graph.input_value().shape = {kMaxTensorElems, 1, 1, 1};
+  append(graph, "relu", Relu{}, graph.input_value());
   validate(graph);
-  graph.input.shape.batch += 1;
-  graph.layers.front().output = graph.input;
+  graph.input_value().shape.batch += 1;
+  graph.output_of(0) = graph.input_value();
   try {
     validate(graph);
     ADD_FAILURE() << "nothing was refused";

@@ -11,25 +11,25 @@
 namespace qsim {
 namespace {
 
-Value value_of(ImageShape shape) { return {.shape = shape, .scale_exponent = {}}; }
+Value value_of(ImageShape shape) { return {.shape = shape, .scale = {}}; }
 
 // conv 3x3 -> relu -> max_pool 2x2 -> flatten -> fully connected, all valid.
 Graph small_network() {
   Graph graph;
   graph.name = "small";
-  graph.input = value_of({2, 6, 6, 3});
+  graph.input_value() = value_of({2, 6, 6, 3});
   Conv2d conv{.window = {3, 3, 1, 1, 1, 1, 1, 1},
               .weights = Tensor(DType::kInt8, {8, 3, 3, 3}),
               .bias = Tensor(DType::kInt32, {8}),
               .requantization = {.shifts = {7}}};
-  graph.layers.push_back({"conv", conv, value_of({2, 6, 6, 8})});
-  graph.layers.push_back({"relu", Relu{}, value_of({2, 6, 6, 8})});
-  graph.layers.push_back({"pool", MaxPool{{2, 2, 2, 2, 0, 0, 0, 0}}, value_of({2, 3, 3, 8})});
-  graph.layers.push_back({"flatten", Flatten{}, value_of({2, 1, 1, 72})});
+  append(graph, "conv", conv, value_of({2, 6, 6, 8}));
+  append(graph, "relu", Relu{}, value_of({2, 6, 6, 8}));
+  append(graph, "pool", MaxPool{{2, 2, 2, 2, 0, 0, 0, 0}}, value_of({2, 3, 3, 8}));
+  append(graph, "flatten", Flatten{}, value_of({2, 1, 1, 72}));
   FullyConnected fc{.weights = Tensor(DType::kInt8, {10, 72}),
                     .bias = Tensor(DType::kInt32, {10}),
                     .requantization = {.shifts = std::vector<std::uint8_t>(10, 5)}};
-  graph.layers.push_back({"fc", fc, value_of({2, 1, 1, 10})});
+  append(graph, "fc", fc, value_of({2, 1, 1, 10}));
   return graph;
 }
 
@@ -98,19 +98,19 @@ TEST(Graph, RefusesBrokenWindowsAndShapes) {
       {"layer 'conv': output shape [2, 6, 6, 8]; expected [2, 5, 6, 8]",
        [](Graph& g) { conv(g).window.pad_bottom = 0; }},
       {"layer 'relu': output shape [2, 6, 5, 8]; expected [2, 6, 6, 8]",
-       [](Graph& g) { g.layers[1].output.shape.width = 5; }},
+       [](Graph& g) { g.output_of(1).shape.width = 5; }},
       {"layer 'pool': padding is as large as the pooling kernel; allowed: less",
        [](Graph& g) { pool(g).window.pad_left = 2; }},
       {"layer 'pool': output shape [2, 4, 3, 8]; expected [2, 3, 3, 8]",
-       [](Graph& g) { g.layers[2].output.shape.height = 4; }},
+       [](Graph& g) { g.output_of(2).shape.height = 4; }},
       {"layer 'flatten': output shape [2, 1, 1, 71]; expected [2, 1, 1, 72]",
-       [](Graph& g) { g.layers[3].output.shape.channels = 71; }},
+       [](Graph& g) { g.output_of(3).shape.channels = 71; }},
       {"layer 'fc': reads a picture [2, 3, 3, 8]; flatten it first",
        [](Graph& g) {
          g.layers.erase(g.layers.begin() + 3);
-         g.layers.push_back(g.layers[3]);
-         std::swap(g.layers[3], g.layers[4]);
-         g.layers.resize(4);
+         g.layers[3].inputs = {g.layers[2].output};
+         g.layers[3].output = g.output = 4;
+         g.tensors.erase(g.tensors.begin() + 4);
        }},
   });
 }
@@ -121,34 +121,30 @@ TEST(Graph, RefusesBrokenValuesAndNames) {
       {"two layers are called 'conv'; names must be unique",
        [](Graph& g) { g.layers[4].name = "conv"; }},
       {"graph input: dtype int32; activations are int8 or uint8",
-       [](Graph& g) { g.input.dtype = DType::kInt32; }},
+       [](Graph& g) { g.input_value().dtype = DType::kInt32; }},
       {"graph input: zero_point 128 is outside -128..127",
-       [](Graph& g) { g.input.zero_point = 128; }},
+       [](Graph& g) { g.input_value().zero_point = 128; }},
       {"layer 'fc' output: zero_point -1 is outside 0..255",
-       [](Graph& g) {
-         g.layers[4].output.dtype = DType::kUint8, g.layers[4].output.zero_point = -1;
-       }},
-      {"graph input: shape [0, 6, 6, 3]", [](Graph& g) { g.input.shape.batch = 0; }},
+       [](Graph& g) { g.output_of(4).dtype = DType::kUint8, g.output_of(4).zero_point = -1; }},
+      {"graph input: shape [0, 6, 6, 3]", [](Graph& g) { g.input_value().shape.batch = 0; }},
       {"layer 'relu': changes dtype, zero_point or scale, which only conv2d and fully_connected "
        "can",
-       [](Graph& g) { g.layers[1].output.zero_point = 1; }},
+       [](Graph& g) { g.output_of(1).zero_point = 1; }},
       {"layer 'pool': changes dtype, zero_point or scale, which only conv2d and fully_connected "
        "can",
-       [](Graph& g) { g.layers[2].output.dtype = DType::kUint8; }},
+       [](Graph& g) { g.output_of(2).dtype = DType::kUint8; }},
       {"layer 'relu': changes dtype, zero_point or scale, which only conv2d and fully_connected "
        "can",
-       [](Graph& g) { g.layers[1].output.scale_exponent = -3; }},
+       [](Graph& g) { g.output_of(1).scale = Scale::power_of_two(3); }},
       {"layer 'flatten': changes dtype, zero_point or scale, which only conv2d and fully_connected "
        "can",
-       [](Graph& g) {
-         g.layers[3].output.scale_exponent = g.layers[2].output.scale_exponent.value_or(0) + 1;
-       }},
+       [](Graph& g) { g.output_of(3).scale = Scale::of(0.3F); }},
   });
 }
 
 TEST(Graph, RefusesSizesThatDoNotFit64Bits) {
   Graph graph = small_network();
-  graph.input.shape = {1 << 20, std::int64_t{1} << 30, std::int64_t{1} << 30, 3};
+  graph.input_value().shape = {1 << 20, std::int64_t{1} << 30, std::int64_t{1} << 30, 3};
   EXPECT_EQ(refusal(graph).find("graph input: size overflow: "), 0u) << refusal(graph);
   graph = small_network();
   conv(graph).window.pad_top = std::numeric_limits<std::int64_t>::max();

@@ -44,7 +44,7 @@ TEST(ProgramText, TapsOddNamesAndUnnamedSemaphoresSurviveTheRoundTrip) {
   program.layers[0].mapping = "tile 4 x 4, c = 8";
   program.layers[1].ofmap.value.dtype = DType::kUint8;
   program.layers[1].ofmap.value.zero_point = 255;
-  program.layers[1].ofmap.value.scale_exponent = -3;
+  program.layers[1].ofmap.value.scale = Scale::power_of_two(3);
   program.segments[0].name = "7";
   program.segments.push_back({"empty", 1000, {}});
   program.input.taps = TapPacking{{1, 2, 3, 4, 5, 6, 7, 8}, {1, 9, 10, 3}};
@@ -87,6 +87,15 @@ Program random_program(std::uint64_t seed) {
     }
   }
   return draft.program();
+}
+
+TEST(ProgramText, EveryScaleSurvivesTheRoundTrip) {
+  Program program = sample::program();
+  for (const float real :
+       {0x1p-149F, 0x1.8p-148F, 0x1p-126F, 0.1F, 1.0F, 0x1p127F, 0x1.fffffep127F}) {
+    program.input.tensor.value.scale = Scale::of(real);
+    expect_round_trip(program);
+  }
 }
 
 TEST(ProgramText, RandomCommandsOfEveryFieldValueSurviveTheRoundTrip) {
@@ -166,6 +175,14 @@ TEST(ProgramText, RegionErrorsSayWhereWhatAndWhatIsExpected) {
             std::string::npos);
   EXPECT_EQ(complaint("dtype=int8", "dtype=int32"),
             "p.txt:15:31: found dtype='int32'; expected int8 or uint8");
+  EXPECT_EQ(complaint("input address", "input scale_exponent=150 address"),
+            "p.txt:15:22: found scale_exponent='150'; expected a scale that float32 represents "
+            "exactly");
+  EXPECT_NE(complaint("input address", "input scale_multiplier=3 scale_exponent=150 address")
+                .find("represents exactly"),
+            std::string::npos);
+  EXPECT_EQ(complaint("input address", "input scale_exponent=173 address"),
+            "p.txt:15:22: found scale_exponent='173'; expected a number from -127 to 172");
   EXPECT_EQ(complaint("layer 1 ", "layer 2 "),
             "p.txt:17:7: found '2'; expected a number from 1 to 1");
   EXPECT_EQ(complaint("address=544", "address=543"),

@@ -19,21 +19,21 @@ Tensor random_tensor(DType dtype, const Shape& shape, Random& random) {
 // A chain of 1x1 convolutions over one pixel, with a shift for each channel.
 LayerTrace many_layers(std::int64_t layers, std::int64_t channels, Random& random) {
   LayerTrace trace;
-  const Value value{{1, 1, 1, channels}, DType::kUint8, 0, 0};
+  const Value value{{1, 1, 1, channels}, DType::kUint8, 0, Scale::power_of_two(0)};
   trace.graph.name = "many";
-  trace.graph.input = value;
+  trace.graph.input_value() = value;
   trace.input = random_tensor(DType::kUint8, value.shape.nhwc(), random);
   const Requantization requantization{
       RoundingMode::kFloor, std::vector<std::uint8_t>(static_cast<std::size_t>(channels), 31), 0,
       9};
   for (std::int64_t l = 0; l < layers; ++l) {
     const Shape shape = {channels, 1, 1, channels};
-    trace.graph.layers.push_back(Layer{"layer" + std::to_string(l),
-                                       Conv2d{{},
-                                              random_tensor(DType::kInt8, shape, random),
-                                              random_tensor(DType::kInt32, {channels}, random),
-                                              requantization},
-                                       value});
+    append(trace.graph, "layer" + std::to_string(l),
+           Conv2d{{},
+                  random_tensor(DType::kInt8, shape, random),
+                  random_tensor(DType::kInt32, {channels}, random),
+                  requantization},
+           value);
     trace.ofmaps.push_back(random_tensor(DType::kUint8, value.shape.nhwc(), random));
   }
   return trace;

@@ -1,6 +1,7 @@
 // Layer traces: an exact round trip of every field, what a script may leave out, and refusals.
 #include "files/layer_trace.h"
 
+#include <bit>
 #include <fstream>
 #include <thread>
 
@@ -20,37 +21,33 @@ Tensor random_tensor(DType dtype, const Shape& shape, Random& random) {
   return tensor;
 }
 
-Layer layer(std::string name, Operation operation, Value output) {
-  return {std::move(name), std::move(operation), std::move(output)};
-}
-
 // A graph with every operation and every field away from its default.
 LayerTrace sample() {
   Random random(3);
   LayerTrace trace;
   Graph& graph = trace.graph;
   graph.name = "a \"graph\"";
-  graph.input = {{2, 6, 5, 3}, DType::kUint8, 130, 7};
+  graph.input_value() = {{2, 6, 5, 3}, DType::kUint8, 130, Scale::power_of_two(-7)};
   graph.host = {HostInterface::Layout::kNchw, true, true, true};
   const Window window{3, 2, 2, 1, 1, 0, 2, 1};
   const Requantization requantization{RoundingMode::kTowardZero, {1, 2, 3, 31}, -100, 99};
-  graph.layers.push_back(layer("/conv/1:0",
-                               Conv2d{window, random_tensor(DType::kInt8, {4, 3, 2, 3}, random),
-                                      random_tensor(DType::kInt32, {4}, random), requantization},
-                               {{2, 4, 5, 4}, DType::kInt8, -7, -2}));
-  graph.layers.push_back(layer("relu", Relu{}, graph.layers[0].output));
-  graph.layers.push_back(
-      layer("pool", MaxPool{{2, 3, 3, 2, 1, 1, 0, 2}}, {{2, 2, 3, 4}, DType::kInt8, -7, -2}));
-  graph.layers.push_back(
-      layer("flat", Flatten{Flatten::Order::kHwc}, {{2, 1, 1, 24}, DType::kInt8, -7, -2}));
-  graph.layers.push_back(layer("fc",
-                               FullyConnected{random_tensor(DType::kInt8, {5, 24}, random),
-                                              random_tensor(DType::kInt32, {5}, random),
-                                              {RoundingMode::kHalfUp, {9}, 1, 250}},
-                               {{2, 1, 1, 5}, DType::kUint8, 1, 0}));
+  const auto scale = Scale::of(0.0123F);
+  append(graph, "/conv/1:0",
+         Conv2d{window, random_tensor(DType::kInt8, {4, 3, 2, 3}, random),
+                random_tensor(DType::kInt32, {4}, random), requantization},
+         {{2, 4, 5, 4}, DType::kInt8, -7, scale});
+  append(graph, "relu", Relu{}, graph.output_of(0));
+  append(graph, "pool", MaxPool{{2, 3, 3, 2, 1, 1, 0, 2}}, {{2, 2, 3, 4}, DType::kInt8, -7, scale});
+  append(graph, "flat", Flatten{Flatten::Order::kHwc}, {{2, 1, 1, 24}, DType::kInt8, -7, scale});
+  append(graph, "fc",
+         FullyConnected{random_tensor(DType::kInt8, {5, 24}, random),
+                        random_tensor(DType::kInt32, {5}, random),
+                        {RoundingMode::kHalfUp, {9}, 1, 250}},
+         {{2, 1, 1, 5}, DType::kUint8, 1, Scale::power_of_two(0)});
   trace.input = random_tensor(DType::kUint8, {2, 6, 5, 3}, random);
-  for (const Layer& l : graph.layers) {
-    trace.ofmaps.push_back(random_tensor(l.output.dtype, l.output.shape.nhwc(), random));
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Value& output = graph.output_of(i);
+    trace.ofmaps.push_back(random_tensor(output.dtype, output.shape.nhwc(), random));
   }
   return trace;
 }
@@ -88,7 +85,7 @@ TEST(LayerTrace, RoundTripIsExact) {
   write_layer_trace(folder.path() / "t", trace.graph, trace.input, trace.ofmaps);
   const LayerTrace back = read_layer_trace(folder.path() / "t");
   EXPECT_EQ(back.graph.name, trace.graph.name);
-  EXPECT_EQ(back.graph.input, trace.graph.input);
+  EXPECT_EQ(back.graph.input_value(), trace.graph.input_value());
   EXPECT_EQ(back.graph.host.layout, HostInterface::Layout::kNchw);
   EXPECT_TRUE(back.graph.host.float_input);
   EXPECT_TRUE(back.graph.host.float_output);
@@ -99,7 +96,7 @@ TEST(LayerTrace, RoundTripIsExact) {
   for (std::size_t i = 0; i < trace.graph.layers.size(); ++i) {
     SCOPED_TRACE(trace.graph.layers[i].name);
     EXPECT_EQ(back.graph.layers[i].name, trace.graph.layers[i].name);
-    EXPECT_EQ(back.graph.layers[i].output, trace.graph.layers[i].output);
+    EXPECT_EQ(back.graph.output_of(i), trace.graph.output_of(i));
     expect_equal(back.graph.layers[i].operation, trace.graph.layers[i].operation);
   }
 }
@@ -133,10 +130,29 @@ TEST(LayerTrace, DefaultsFollowFromTheTensors) {
   EXPECT_EQ(conv.requantization.rounding, RoundingMode::kHalfEven);
   EXPECT_EQ(conv.requantization.lo, 0);
   EXPECT_EQ(conv.requantization.hi, 255);
-  EXPECT_EQ(trace.graph.layers[0].output.dtype, DType::kUint8);
+  EXPECT_EQ(trace.graph.output_of(0).dtype, DType::kUint8);
   EXPECT_EQ(trace.graph.name, folder.path().filename().string());
   EXPECT_EQ(trace.graph.layers[0].source,
             (folder.path() / "trace.yaml").string() + ":4:3: layer 'c'");
+}
+
+TEST(LayerTrace, EveryScaleComesBackExactly) {
+  constexpr std::uint64_t kSeed = 8;
+  Random random(kSeed);
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  LayerTrace trace = sample();
+  std::vector<Scale> scales = {Scale::power_of_two(-149), Scale::power_of_two(127),
+                               Scale::power_of_two(-126), *Scale::of(0.1F), *Scale::of(3.4e38F)};
+  for (int i = 0; i < 200; ++i) {
+    scales.push_back(*Scale::of(
+        std::bit_cast<float>(static_cast<std::uint32_t>(random.uniform(1, 0x7F7FFFFF)))));
+  }
+  for (const Scale scale : scales) {
+    const TemporaryFolder folder;
+    trace.graph.input_value().scale = scale;
+    write_layer_trace(folder.path(), trace.graph, trace.input, trace.ofmaps);
+    EXPECT_EQ(read_layer_trace(folder.path()).graph.input_value().scale, scale) << scale.real();
+  }
 }
 
 TEST(LayerTrace, VectorsMayHaveTwoDimensionsAndTheFileMayBeJson) {
@@ -154,8 +170,8 @@ TEST(LayerTrace, VectorsMayHaveTwoDimensionsAndTheFileMayBeJson) {
  ]
 })");
   const LayerTrace trace = read_layer_trace(folder.path());
-  EXPECT_EQ(trace.graph.input.shape, (ImageShape{2, 1, 1, 6}));
-  EXPECT_EQ(trace.graph.input.zero_point, -3);
+  EXPECT_EQ(trace.graph.input_value().shape, (ImageShape{2, 1, 1, 6}));
+  EXPECT_EQ(trace.graph.input_value().zero_point, -3);
   EXPECT_EQ(trace.ofmaps[0].shape, (Shape{2, 1, 1, 3}));
 }
 
@@ -167,6 +183,12 @@ TEST(LayerTrace, MistakesAreNamed) {
   expect_contains(message(), "did you mean 'stride'?");
   write_minimal(folder, ", zero_point: -1");
   expect_contains(message(), "zero_point: -1 is out of range; allowed: 0 to 255");
+  write_minimal(folder, ", scale: 0.5, scale_exponent: 1");
+  expect_contains(message(), "scale: 'scale' beside 'scale_exponent'; give one of them");
+  for (const std::string scale : {"0", "-0.5", "1e39", "1e-60"}) {
+    write_minimal(folder, ", scale: " + scale);
+    expect_contains(message(), "found '" + scale + "'; expected a positive float32");
+  }
   write_minimal(folder, ", kernel: [5, 3]");
   expect_contains(message(), "trace.yaml: layer 'c': weights is");
   write_minimal(folder);

@@ -31,9 +31,7 @@ class GraphMaker {
   Graph make();
 
  private:
-  const Value& last() const {
-    return graph_.layers.empty() ? graph_.input : graph_.layers.back().output;
-  }
+  const Value& last() const { return graph_.output_value(); }
   bool is_vector() const { return last().shape.height == 1 && last().shape.width == 1; }
   void add(Operation operation, const Value& output);
   void add_conv2d();
@@ -146,7 +144,7 @@ std::int64_t GraphMaker::out_channels(std::int64_t macs_per_channel) {
 void GraphMaker::add(Operation operation, const Value& output) {
   const std::string name =
       std::string(operation_name(operation)) + std::to_string(graph_.layers.size());
-  graph_.layers.push_back({name, std::move(operation), output});
+  append(graph_, name, std::move(operation), output);
 }
 
 void GraphMaker::add_conv2d() {
@@ -202,7 +200,7 @@ Graph GraphMaker::make() {
                 bytes_.pick(1, 36)};
   in.batch = std::max<std::int64_t>(
       1, std::min(in.batch, kMostElems / (in.height * in.width * in.channels)));
-  graph_.input = value(in);
+  graph_.input_value() = value(in);
   const std::int64_t count = bytes_.pick(1, 6);
   for (std::int64_t i = 0; i < count; ++i) {
     switch (bytes_.pick(0, 7)) {

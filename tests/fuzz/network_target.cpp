@@ -63,7 +63,7 @@ bool fuzz_one(Bytes input) {
   const std::optional<ArchConfig> arch = arch_from(bytes);
   if (!arch) return false;
   const Graph graph = graph_from(bytes);
-  const Tensor picture = input_from(bytes, graph.input);
+  const Tensor picture = input_from(bytes, graph.input_value());
   validate(graph);
   Program program;
   const ExitCode code = outcome([&] { program = compile(graph, *arch); });

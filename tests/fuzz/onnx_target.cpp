@@ -21,9 +21,9 @@ double work_of(const Graph& graph) {
     return std::accumulate(shape.begin(), shape.end(), 1.0,
                            [](double a, std::int64_t b) { return a * static_cast<double>(b); });
   };
-  double work = elems(graph.input.shape.nhwc());
+  double work = elems(graph.input_value().shape.nhwc());
   for (const Layer& layer : graph.layers) {
-    Shape macs = layer.output.shape.nhwc();
+    Shape macs = graph.tensors[layer.output].shape.nhwc();
     if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
       macs.insert(macs.end(), conv->weights.shape.begin() + 1, conv->weights.shape.end());
     } else if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {

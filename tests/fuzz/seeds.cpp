@@ -56,9 +56,9 @@ Graph small_graph(std::int64_t layers) {
   Random random(static_cast<std::uint64_t>(layers));
   Graph graph;
   graph.name = "seed";
-  graph.input.shape = {1, 3, 4, 2};
-  graph.input.zero_point = 3;
-  Value out = graph.input;
+  graph.input_value().shape = {1, 3, 4, 2};
+  graph.input_value().zero_point = 3;
+  Value out = graph.input_value();
   out.shape.channels = 5;
   Conv2d conv;
   conv.window = {3, 2, 1, 1, 1, 0, 1, 1};
@@ -66,21 +66,21 @@ Graph small_graph(std::int64_t layers) {
   for (std::byte& byte : conv.weights.bytes) byte = static_cast<std::byte>(random.next() >> 40);
   conv.bias = Tensor(DType::kInt32, {5});
   conv.requantization.shifts = {9};
-  graph.layers.push_back({"conv", std::move(conv), out});
+  append(graph, "conv", std::move(conv), out);
   if (layers > 1) {
     out.shape.height = 1;
     out.shape.width = 2;
-    graph.layers.push_back({"pool", MaxPool{{2, 2, 2, 2, 0, 0, 0, 0}}, out});
+    append(graph, "pool", MaxPool{{2, 2, 2, 2, 0, 0, 0, 0}}, out);
   }
   if (layers > 2) {
     Value flat = out;
     flat.shape = {1, 1, 1, 10};
-    graph.layers.push_back({"flat", Flatten{}, flat});
+    append(graph, "flat", Flatten{}, flat);
     flat.shape.channels = 3;
     FullyConnected fc{Tensor(DType::kInt8, {3, 10}), Tensor(DType::kInt32, {3}), {}};
     fc.weights.bytes.assign(30, std::byte{7});
     fc.requantization.shifts = {4, 5, 6};
-    graph.layers.push_back({"fc", std::move(fc), flat});
+    append(graph, "fc", std::move(fc), flat);
   }
   validate(graph);
   return graph;
@@ -100,7 +100,7 @@ ArchConfig small_arch(std::int64_t rows = 4, std::int64_t cols = 4) {
 void add_traces_and_programs(Corpus& corpus) {
   for (std::int64_t layers = 1; layers <= 3; ++layers) {
     const Graph graph = small_graph(layers);
-    Tensor input(graph.input.dtype, graph.input.shape.nhwc());
+    Tensor input(graph.input_value().dtype, graph.input_value().shape.nhwc());
     for (std::size_t i = 0; i < input.bytes.size(); ++i) input.bytes[i] = std::byte(11 * i);
     const Folder folder;
     std::string tensors;

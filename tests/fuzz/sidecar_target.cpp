@@ -11,7 +11,8 @@ constexpr std::int64_t kMostPixels = 1 << 14;  // 65536 x 65536 is legal, and ta
 
 void prepare_picture(const Sidecar& sidecar) {
   const ImageShape shape{1, sidecar.resize_height, sidecar.resize_width, 3};
-  const InputForm form{"net", {shape, DType::kUint8, 3, 5}, HostInterface::Layout::kNhwc};
+  const InputForm form{
+      "net", {shape, DType::kUint8, 3, Scale::power_of_two(-5)}, HostInterface::Layout::kNhwc};
   const Image image{2, 3, {0, 1, 2, 127, 128, 129, 253, 254, 255, 0, 0, 0, 255, 255, 255, 9, 9, 9}};
   accepted([&] {
     const Tensor tensor = preprocess(image, sidecar, form);

@@ -46,7 +46,7 @@ bool fuzz_one(Bytes input) {
   Workload workload;
   if (!accepted([&] { workload = load_workload(path); })) return false;
   validate(workload.graph);
-  require(workload.input.shape == workload.graph.input.shape.nhwc(),
+  require(workload.input.shape == workload.graph.input_value().shape.nhwc(),
           "an input of another shape than the graph's");
   require(load_workload(path).input == workload.input, "two readings differ");
   return true;

@@ -16,7 +16,8 @@ class GraphExecutorTest : public testing::Test {
   GraphExecutorTest() : random_(11), graph_(golden_test::random_chain(random_)) {}
 
   Tensor random_input() {
-    return golden_test::random_tensor(random_, graph_.input.dtype, graph_.input.shape.nhwc());
+    return golden_test::random_tensor(random_, graph_.input_value().dtype,
+                                      graph_.input_value().shape.nhwc());
   }
 
   Random random_;
@@ -37,8 +38,8 @@ TEST_F(GraphExecutorTest, ReturnsOneTensorForEveryLayerOfTheGraph) {
   const std::vector<Tensor> outputs = run_graph(graph_, random_input());
   ASSERT_EQ(outputs.size(), graph_.layers.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    EXPECT_EQ(outputs[i].shape, graph_.layers[i].output.shape.nhwc());
-    EXPECT_EQ(outputs[i].dtype, graph_.layers[i].output.dtype);
+    EXPECT_EQ(outputs[i].shape, graph_.output_of(i).shape.nhwc());
+    EXPECT_EQ(outputs[i].dtype, graph_.output_of(i).dtype);
   }
 }
 
@@ -95,15 +96,15 @@ TEST_F(GraphExecutorTest, RefusesAnInputOfAnotherShapeOrDtypeAndNamesBoth) {
     }
     return "";
   };
-  const std::string shape = message(Tensor(graph_.input.dtype, {2, 10, 9, 4}));
+  const std::string shape = message(Tensor(graph_.input_value().dtype, {2, 10, 9, 4}));
   EXPECT_NE(shape.find("[2, 10, 9, 4]"), std::string::npos) << shape;
   EXPECT_NE(shape.find("[2, 10, 9, 3]"), std::string::npos) << shape;
-  const std::string dtype = message(Tensor(DType::kFloat32, graph_.input.shape.nhwc()));
+  const std::string dtype = message(Tensor(DType::kFloat32, graph_.input_value().shape.nhwc()));
   EXPECT_NE(dtype.find("float32"), std::string::npos) << dtype;
 }
 
 TEST_F(GraphExecutorTest, RefusesAGraphThatIsNotValid) {
-  graph_.layers[0].output.shape.height += 1;
+  graph_.output_of(0).shape.height += 1;
   EXPECT_THROW(GraphExecutor{graph_}, Error);
 }
 

@@ -28,7 +28,8 @@ class OptimisedLayers : public testing::TestWithParam<VectorPath> {
       SCOPED_TRACE("seed " + std::to_string(seed));
       Random random(seed);
       const Graph graph = make_graph(random);
-      compare(graph, random_tensor(random, graph.input.dtype, graph.input.shape.nhwc()));
+      compare(graph,
+              random_tensor(random, graph.input_value().dtype, graph.input_value().shape.nhwc()));
       if (HasFailure()) return;
     }
     // A comparison of constants would prove nothing.
@@ -82,8 +83,8 @@ TEST_P(OptimisedLayers, AccumulatorsWrapAtThirtyTwoBits) {
   Random random(7);
   Graph graph;
   graph.name = "wrap";
-  graph.input.shape = {1, 2, 2, kDepth};
-  graph.input.dtype = DType::kUint8;
+  graph.input_value().shape = {1, 2, 2, kDepth};
+  graph.input_value().dtype = DType::kUint8;
   Value output;
   output.shape = {1, 2, 2, 3};
   Conv2d conv{{},
@@ -93,8 +94,8 @@ TEST_P(OptimisedLayers, AccumulatorsWrapAtThirtyTwoBits) {
   for (std::int8_t& w : conv.weights.as<std::int8_t>()) {
     w = static_cast<std::int8_t>(random.uniform(-128, -120));
   }
-  graph.layers.push_back({"deep", std::move(conv), output});
-  Tensor input(DType::kUint8, graph.input.shape.nhwc());
+  append(graph, "deep", std::move(conv), output);
+  Tensor input(DType::kUint8, graph.input_value().shape.nhwc());
   for (std::uint8_t& x : input.as<std::uint8_t>()) {
     x = static_cast<std::uint8_t>(random.uniform(245, 255));
   }
@@ -111,8 +112,8 @@ constexpr std::int64_t kMagnitude = 4 * 127;
 Graph saturated_dot(int sign, std::int64_t bias, int shift) {
   Graph graph;
   graph.name = "limit";
-  graph.input.shape = {1, 1, 1, 4};
-  graph.input.dtype = DType::kUint8;
+  graph.input_value().shape = {1, 1, 1, 4};
+  graph.input_value().dtype = DType::kUint8;
   Value output;
   output.zero_point = 100;
   Conv2d conv{{},
@@ -121,7 +122,7 @@ Graph saturated_dot(int sign, std::int64_t bias, int shift) {
               {RoundingMode::kHalfUp, {static_cast<std::uint8_t>(shift)}, -128, 127}};
   for (std::int8_t& w : conv.weights.as<std::int8_t>()) w = static_cast<std::int8_t>(127 * sign);
   conv.bias.as<std::int32_t>()[0] = static_cast<std::int32_t>(sign * bias);
-  graph.layers.push_back({"conv", std::move(conv), output});
+  append(graph, "conv", std::move(conv), output);
   return graph;
 }
 
@@ -151,17 +152,17 @@ TEST_P(OptimisedLayers, TilesAndPanelsOfEverySizeAreWhole) {
       Random random(static_cast<std::uint64_t>(channels * 100 + width));
       Graph graph;
       graph.name = "tile";
-      graph.input.shape = {1, 1, width, 5};
-      graph.input.zero_point = 3;
+      graph.input_value().shape = {1, 1, width, 5};
+      graph.input_value().zero_point = 3;
       Value output;
       output.shape = {1, 1, width, channels};
-      graph.layers.push_back({"conv",
-                              Conv2d{{},
-                                     random_tensor(random, DType::kInt8, {channels, 1, 1, 5}),
-                                     Tensor(DType::kInt32, {channels}),
-                                     {RoundingMode::kHalfEven, {8}, -128, 127}},
-                              output});
-      compare(graph, random_tensor(random, DType::kInt8, graph.input.shape.nhwc()));
+      append(graph, "conv",
+             Conv2d{{},
+                    random_tensor(random, DType::kInt8, {channels, 1, 1, 5}),
+                    Tensor(DType::kInt32, {channels}),
+                    {RoundingMode::kHalfEven, {8}, -128, 127}},
+             output);
+      compare(graph, random_tensor(random, DType::kInt8, graph.input_value().shape.nhwc()));
       if (HasFailure()) return;
     }
   }
@@ -174,9 +175,10 @@ Graph extreme_layer(Random& random, const ImageShape& in, const ImageShape& out,
                     const Shape& weights) {
   Graph graph;
   graph.name = "extreme";
-  graph.input.shape = in;
-  graph.input.dtype = random.chance(0.5) ? DType::kUint8 : DType::kInt8;
-  graph.input.zero_point = random.chance(0.5) ? graph.input.min() : graph.input.max();
+  graph.input_value().shape = in;
+  graph.input_value().dtype = random.chance(0.5) ? DType::kUint8 : DType::kInt8;
+  graph.input_value().zero_point =
+      random.chance(0.5) ? graph.input_value().min() : graph.input_value().max();
   Value output;
   output.shape = out;
   Operation operation{};
@@ -190,7 +192,7 @@ Graph extreme_layer(Random& random, const ImageShape& in, const ImageShape& out,
   const auto shift = 8 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(depth)));
   operation.requantization = {
       RoundingMode::kHalfEven, {static_cast<std::uint8_t>(shift)}, -128, 127};
-  graph.layers.push_back({"extreme", std::move(operation), output});
+  append(graph, "extreme", std::move(operation), output);
   return graph;
 }
 
@@ -214,7 +216,7 @@ TEST_P(OptimisedLayers, ConvolutionsOfEveryDepthAreExactAtTheEndsOfTheRange) {
       Random random(static_cast<std::uint64_t>(depth * 1000 + width));
       const Graph graph = extreme_layer<Conv2d>(random, {1, 1, width, depth},
                                                 {1, 1, width, channels}, {channels, 1, 1, depth});
-      compare(graph, extreme_input(random, graph.input));
+      compare(graph, extreme_input(random, graph.input_value()));
       if (HasFailure()) return;
     }
   }
@@ -230,7 +232,7 @@ TEST_P(OptimisedLayers, DotProductsOfEveryDepthAreExactAtTheEndsOfTheRange) {
       Random random(static_cast<std::uint64_t>(depth * 10 + batch));
       const Graph graph = extreme_layer<FullyConnected>(random, {batch, 1, 1, depth},
                                                         {batch, 1, 1, channels}, {channels, depth});
-      compare(graph, extreme_input(random, graph.input));
+      compare(graph, extreme_input(random, graph.input_value()));
       if (HasFailure()) return;
     }
   }

@@ -51,8 +51,8 @@ Tensor random_bias(Random& random, std::int64_t channels, std::int64_t depth) {
 Graph one_layer(const Value& input, Operation operation, const Value& output) {
   Graph graph;
   graph.name = "random";
-  graph.input = input;
-  graph.layers.push_back({"layer", std::move(operation), output});
+  graph.input_value() = input;
+  append(graph, "layer", std::move(operation), output);
   validate(graph);
   return graph;
 }
@@ -166,21 +166,21 @@ Graph random_flatten(Random& random) {
 Graph random_chain(Random& random) {
   Graph graph;
   graph.name = "chain";
-  graph.input = random_value(random, {2, 10, 9, 3});
+  graph.input_value() = random_value(random, {2, 10, 9, 3});
   const Window same{3, 3, 1, 1, 1, 1, 1, 1};
   const Value conv1 = random_value(random, {2, 10, 9, 37});
-  graph.layers.push_back({"conv1", make_conv2d(random, same, graph.input, conv1), conv1});
-  graph.layers.push_back({"relu1", Relu{}, conv1});
+  append(graph, "conv1", make_conv2d(random, same, graph.input_value(), conv1), conv1);
+  append(graph, "relu1", Relu{}, conv1);
   Value pool1 = conv1;
   pool1.shape = {2, 5, 5, 37};  // ceil_mode along the width
-  graph.layers.push_back({"pool1", MaxPool{{2, 2, 2, 2, 0, 0, 0, 1}}, pool1});
+  append(graph, "pool1", MaxPool{{2, 2, 2, 2, 0, 0, 0, 1}}, pool1);
   const Value conv2 = random_value(random, {2, 5, 5, 20});
-  graph.layers.push_back({"conv2", make_conv2d(random, same, pool1, conv2), conv2});
+  append(graph, "conv2", make_conv2d(random, same, pool1, conv2), conv2);
   Value flat = conv2;
   flat.shape = {2, 1, 1, 500};
-  graph.layers.push_back({"flatten", Flatten{}, flat});
+  append(graph, "flatten", Flatten{}, flat);
   const Value fc = random_value(random, {2, 1, 1, 10});
-  graph.layers.push_back({"fc", make_fully_connected(random, flat, fc), fc});
+  append(graph, "fc", make_fully_connected(random, flat, fc), fc);
   validate(graph);
   return graph;
 }

@@ -29,8 +29,8 @@ Tensor run_plain(const Value& input_value, const Operation& operation, const Val
                  const Tensor& input) {
   Graph graph;
   graph.name = "by hand";
-  graph.input = input_value;
-  graph.layers.push_back({"layer", operation, output_value});
+  graph.input_value() = input_value;
+  append(graph, "layer", operation, output_value);
   return run_graph(graph, input, Path::kPlain).at(0);
 }
 

@@ -67,7 +67,7 @@ TEST(ImporterBoundary, DequantizeLinearWithoutZeroPointTakesTheTensorsType) {
   TestModel model;
   model.set_zero_point("z_zero_point", TensorProto::INT8, 0);
   model.node("dequantize").mutable_input()->RemoveLast();
-  EXPECT_EQ(import_model(model).layers.back().output.dtype, DType::kInt8);
+  EXPECT_EQ(import_model(model).output_value().dtype, DType::kInt8);
 }
 
 TEST(ImporterBoundary, OnlyTheBatchMayBeUnknown) {
@@ -102,8 +102,8 @@ TEST(ImporterBoundary, HeightAndWidthKeepTheirPlaces) {
       ->mutable_dim(3)
       ->set_dim_value(5);
   const Graph graph = import_model(model);
-  EXPECT_EQ(graph.input.shape, (ImageShape{1, 4, 5, 2}));
-  EXPECT_EQ(graph.layers[0].output.shape, (ImageShape{1, 4, 5, 3}));
+  EXPECT_EQ(graph.input_value().shape, (ImageShape{1, 4, 5, 2}));
+  EXPECT_EQ(graph.output_of(0).shape, (ImageShape{1, 4, 5, 3}));
 }
 
 // The first Transpose says that the file's input is channels-last; a second one, or one after a

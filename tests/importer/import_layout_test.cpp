@@ -39,7 +39,7 @@ TEST(Importer, AutoPadIsResolved) {
     model.end_after("pool", TensorProto::UINT8, 4);
     const Graph graph = import_model(model);
     EXPECT_EQ(operation<MaxPool>(graph, 1).window, c.window) << c.mode << c.kernel;
-    EXPECT_EQ(graph.layers[1].output.shape, (ImageShape{1, c.out, c.out, 3})) << c.mode;
+    EXPECT_EQ(graph.output_of(1).shape, (ImageShape{1, c.out, c.out, 3})) << c.mode;
     EXPECT_FALSE(graph.host.flat_output);
     EXPECT_FALSE(graph.host.float_output);
   }
@@ -50,7 +50,7 @@ TEST(Importer, CeilModeAddsAWindowThatStartsInside) {
   model.set_ints("pool", "kernel_shape", {3, 3});
   model.set_int("pool", "ceil_mode", 1);
   model.end_after("pool", TensorProto::UINT8, 4);
-  EXPECT_EQ(import_model(model).layers[1].output.shape, (ImageShape{1, 2, 2, 3}));
+  EXPECT_EQ(import_model(model).output_of(1).shape, (ImageShape{1, 2, 2, 3}));
 }
 
 TEST(Importer, AnInputOfBytesTakesTheQuantizationOfItsFirstConsumer) {
@@ -60,15 +60,16 @@ TEST(Importer, AnInputOfBytesTakesTheQuantizationOfItsFirstConsumer) {
   model.set_ints("early", "kernel_shape", {1, 1});
   const Graph graph = import_model(model);
   EXPECT_FALSE(graph.host.float_input);
-  EXPECT_EQ(graph.input, (Value{{1, 4, 4, 2}, DType::kUint8, 3, 4}));
-  EXPECT_EQ(graph.layers[0].output, graph.input);
+  EXPECT_EQ(graph.input_value(), (Value{{1, 4, 4, 2}, DType::kUint8, 3, Scale::power_of_two(-4)}));
+  EXPECT_EQ(graph.output_of(0), graph.input_value());
 }
 
 TEST(Importer, QuantizeLinearWithoutZeroPointMakesUint8) {
   TestModel model;
   model.node("quantize").mutable_input()->RemoveLast();
   model.set_zero_point("x_zero_point", TensorProto::UINT8, 0);
-  EXPECT_EQ(import_model(model).input, (Value{{1, 4, 4, 2}, DType::kUint8, 0, 4}));
+  EXPECT_EQ(import_model(model).input_value(),
+            (Value{{1, 4, 4, 2}, DType::kUint8, 0, Scale::power_of_two(-4)}));
 }
 
 TEST(Importer, ReluOfInt8AtZeroPointZeroIsALayer) {
@@ -91,7 +92,7 @@ TEST(Importer, ATransposedInputIsChannelsLast) {
   model.set_ints("turn", "perm", {0, 3, 1, 2});
   const Graph graph = import_model(model);
   EXPECT_EQ(graph.host.layout, HostInterface::Layout::kNhwc);
-  EXPECT_EQ(graph.input.shape, (ImageShape{1, 5, 4, 2}));
+  EXPECT_EQ(graph.input_value().shape, (ImageShape{1, 5, 4, 2}));
 }
 
 TEST(Importer, FlattenBehindATransposeIsInChannelsLastOrder) {
@@ -109,7 +110,7 @@ TEST(Importer, ReshapeToTwoDimensionsFlattens) {
     model.node("flatten").add_input("target");
     model.set_constant("target", TensorProto::INT64, {2},
                        {reinterpret_cast<const char*>(target.data()), 16});
-    EXPECT_EQ(import_model(model).layers[2].output.shape, (ImageShape{1, 1, 1, 12}));
+    EXPECT_EQ(import_model(model).output_of(2).shape, (ImageShape{1, 1, 1, 12}));
   }
 }
 
@@ -142,7 +143,7 @@ TEST(Importer, ReshapeToOnePixelLetsConvolutionsOfOneTapFollow) {
     model.end_after("fc", onnx::TensorProto::UINT8, 4);
     const Graph graph = import_model(model);
     EXPECT_EQ(std::get<Flatten>(graph.layers[2].operation).order, Flatten::Order::kChw);
-    EXPECT_EQ(graph.layers[2].output.shape, (ImageShape{1, 1, 1, 12}));
+    EXPECT_EQ(graph.output_of(2).shape, (ImageShape{1, 1, 1, 12}));
     const auto& conv = std::get<Conv2d>(graph.layers[3].operation);
     EXPECT_EQ(conv.weights.shape, (Shape{5, 1, 1, 12}));
     EXPECT_EQ(conv.weights.bytes, fc.weights.bytes);

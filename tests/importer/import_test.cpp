@@ -27,7 +27,7 @@ TEST(Importer, ReadsAWholeNetworkLayerByLayer) {
   TestModel model;
   const Graph graph = import_model(model);
   EXPECT_EQ(graph.name, "small");
-  EXPECT_EQ(graph.input, (Value{{1, 4, 4, 2}, DType::kUint8, 3, 4}));
+  EXPECT_EQ(graph.input_value(), (Value{{1, 4, 4, 2}, DType::kUint8, 3, Scale::power_of_two(-4)}));
   EXPECT_EQ(graph.host.layout, HostInterface::Layout::kNchw);
   EXPECT_TRUE(graph.host.float_input);
   EXPECT_TRUE(graph.host.float_output);
@@ -37,10 +37,10 @@ TEST(Importer, ReadsAWholeNetworkLayerByLayer) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(graph.layers[i].name, names[i]);
   EXPECT_TRUE(graph.layers[3].source.ends_with("/model.onnx: node 'fc' (QGemm)"))
       << graph.layers[3].source;
-  EXPECT_EQ(graph.layers[0].output, (Value{{1, 4, 4, 3}, DType::kUint8, 5, 3}));
-  EXPECT_EQ(graph.layers[1].output, (Value{{1, 2, 2, 3}, DType::kUint8, 5, 3}));
-  EXPECT_EQ(graph.layers[2].output, (Value{{1, 1, 1, 12}, DType::kUint8, 5, 3}));
-  EXPECT_EQ(graph.layers[3].output, (Value{{1, 1, 1, 5}, DType::kUint8, 7, 1}));
+  EXPECT_EQ(graph.output_of(0), (Value{{1, 4, 4, 3}, DType::kUint8, 5, Scale::power_of_two(-3)}));
+  EXPECT_EQ(graph.output_of(1), (Value{{1, 2, 2, 3}, DType::kUint8, 5, Scale::power_of_two(-3)}));
+  EXPECT_EQ(graph.output_of(2), (Value{{1, 1, 1, 12}, DType::kUint8, 5, Scale::power_of_two(-3)}));
+  EXPECT_EQ(graph.output_of(3), (Value{{1, 1, 1, 5}, DType::kUint8, 7, Scale::power_of_two(-1)}));
   EXPECT_EQ(operation<Flatten>(graph, 2).order, Flatten::Order::kChw);
   EXPECT_EQ(operation<MaxPool>(graph, 1).window, (Window{2, 2, 2, 2, 0, 0, 0, 0}));
 }
@@ -147,7 +147,7 @@ TEST(Importer, TypedFieldsSayTheSameAsRawData) {
   const Graph b = import_model(typed);
   EXPECT_EQ(operation<Conv2d>(a, 0).weights, operation<Conv2d>(b, 0).weights);
   EXPECT_EQ(operation<FullyConnected>(a, 3).weights, operation<FullyConnected>(b, 3).weights);
-  EXPECT_EQ(a.layers[0].output, b.layers[0].output);
+  EXPECT_EQ(a.output_of(0), b.output_of(0));
 }
 
 TEST(Importer, ConstantNodesAndIdentitiesOfConstantsAreConstants) {
@@ -164,7 +164,7 @@ TEST(Importer, ConstantNodesAndIdentitiesOfConstantsAreConstants) {
   identity.add_output("scale_copy");
   model.node("fc").set_input(7, "scale_copy");
   model.node("dequantize").set_input(1, "scale_copy");
-  EXPECT_EQ(import_model(model).layers[3].output.scale_exponent, 2);
+  EXPECT_EQ(import_model(model).output_of(3).scale_exponent(), 2);
 }
 
 TEST(Importer, InitializersMayBeListedAmongTheInputs) {
@@ -178,11 +178,11 @@ TEST(Importer, InitializersMayBeListedAmongTheInputs) {
 TEST(Importer, ASymbolicBatchBecomesTheOneAskedForAndAFixedOneStays) {
   TestModel model;
   const Graph symbolic = import_model(model, 7);
-  EXPECT_EQ(symbolic.input.shape, (ImageShape{7, 4, 4, 2}));
-  EXPECT_EQ(symbolic.layers[3].output.shape, (ImageShape{7, 1, 1, 5}));
+  EXPECT_EQ(symbolic.input_value().shape, (ImageShape{7, 4, 4, 2}));
+  EXPECT_EQ(symbolic.output_of(3).shape, (ImageShape{7, 1, 1, 5}));
   auto& type = *model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type();
   type.mutable_shape()->mutable_dim(0)->set_dim_value(3);
-  EXPECT_EQ(import_model(model).layers[3].output.shape, (ImageShape{3, 1, 1, 5}));
+  EXPECT_EQ(import_model(model).output_of(3).shape, (ImageShape{3, 1, 1, 5}));
 }
 
 TEST(Importer, EveryOpsetFromTenToTwentyOneIsRead) {

@@ -28,7 +28,9 @@ Tensor random_tensor(const Shape& shape, std::uint64_t seed) {
   return tensor;
 }
 
-Value uint8_value(const ImageShape& shape) { return {shape, DType::kUint8, 0, 0}; }
+Value uint8_value(const ImageShape& shape) {
+  return {shape, DType::kUint8, 0, Scale::power_of_two(0)};
+}
 
 Requantization shifted(std::uint8_t shift) { return {RoundingMode::kHalfEven, {shift}, 0, 255}; }
 
@@ -36,11 +38,11 @@ Requantization shifted(std::uint8_t shift) { return {RoundingMode::kHalfEven, {s
 Graph large_graph() {
   Graph graph;
   graph.name = "large";
-  graph.input = uint8_value({1, 3, 3, 64});
+  graph.input_value() = uint8_value({1, 3, 3, 64});
   graph.host.layout = HostInterface::Layout::kNchw;
   graph.host.flat_output = true;
   const auto add = [&](const char* name, Operation operation, const ImageShape& shape) {
-    graph.layers.push_back({name, std::move(operation), uint8_value(shape)});
+    append(graph, name, std::move(operation), uint8_value(shape));
   };
   add("conv",
       Conv2d{{3, 3, 1, 1, 1, 1, 1, 1},

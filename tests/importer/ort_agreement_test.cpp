@@ -42,7 +42,7 @@ Case make_case(const TestFolder& folder, Graph graph, std::uint64_t seed) {
   const HostInterface& host = made.graph.host;
   const bool flat = std::holds_alternative<FullyConnected>(made.graph.layers[0].operation);
   Tensor input = to_model_layout(made.input, host.layout, flat);
-  if (host.float_input) input = to_real(input, made.graph.input);
+  if (host.float_input) input = to_real(input, made.graph.input_value());
   write_npy(made.run.input, input);
   return made;
 }
@@ -56,7 +56,7 @@ Tensor golden_output(const Case& made, Histogram& histogram) {
   const Tensor last = golden::run_graph(graph, made.input).back();
   for (const std::byte byte : last.bytes) ++histogram[static_cast<std::size_t>(byte)];
   const Tensor output = to_model_layout(last, graph.host.layout, graph.host.flat_output);
-  return graph.host.float_output ? to_real(output, graph.layers.back().output) : output;
+  return graph.host.float_output ? to_real(output, graph.output_value()) : output;
 }
 
 void compare(const std::vector<Case>& cases, Histogram& histogram) {
@@ -131,15 +131,16 @@ TEST(OnnxRuntime, AgreesOnTheShippedModel) {
   const Graph graph = import_onnx(model, 64);
   const Tensor input = random_input(graph, 0);
   const OrtRun run{model, folder / "input.npy", folder / "out"};
-  write_npy(run.input, to_real(to_model_layout(input, graph.host.layout, false), graph.input));
+  write_npy(run.input,
+            to_real(to_model_layout(input, graph.host.layout, false), graph.input_value()));
   for (const char* optimization : {"disabled", "all"}) {
     ASSERT_EQ(run_ort(*find_ort(), {run}, optimization, folder / "list.json"), "");
     const Tensor expected = read_npy(only_npy(run.outdir));
     const Tensor last = golden::run_graph(graph, input).back();
     EXPECT_EQ(shape_text(expected.shape), "[64, 10]");
     EXPECT_GT((std::set<std::byte>{last.bytes.begin(), last.bytes.end()}.size()), 20U);
-    EXPECT_TRUE(to_real(to_model_layout(last, graph.host.layout, true),
-                        graph.layers.back().output) == expected)
+    EXPECT_TRUE(to_real(to_model_layout(last, graph.host.layout, true), graph.output_value()) ==
+                expected)
         << "logits differ, graph optimization " << optimization;
   }
 }

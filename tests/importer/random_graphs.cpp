@@ -19,7 +19,7 @@ class GraphMaker {
     graph_.host.layout = HostInterface::Layout::kNchw;
   }
 
-  void start(const ImageShape& shape) { graph_.input = value(shape); }
+  void start(const ImageShape& shape) { graph_.input_value() = value(shape); }
   void add_convolution();
   void add_max_pool();
   void add_relu() { add("relu", Relu{}, current()); }
@@ -30,9 +30,7 @@ class GraphMaker {
 
   std::int64_t pick(std::int64_t low, std::int64_t high) { return random_.uniform(low, high); }
   bool chance(double probability) { return random_.chance(probability); }
-  const Value& current() const {
-    return graph_.layers.empty() ? graph_.input : graph_.layers.back().output;
-  }
+  const Value& current() const { return graph_.output_value(); }
   Graph take() { return std::move(graph_); }
 
  private:
@@ -49,7 +47,7 @@ class GraphMaker {
 };
 
 Value GraphMaker::value(const ImageShape& shape) {
-  Value value{shape, dtype_, 0, static_cast<int>(pick(0, 8))};
+  Value value{shape, dtype_, 0, Scale::power_of_two(-static_cast<int>(pick(0, 8)))};
   const std::int64_t choice = pick(0, 3);
   value.zero_point = static_cast<std::int32_t>(choice == 0   ? 0
                                                : choice == 1 ? value.min()
@@ -59,7 +57,7 @@ Value GraphMaker::value(const ImageShape& shape) {
 
 void GraphMaker::add(const std::string& name, Operation operation, const Value& output) {
   const std::string number = std::to_string(graph_.layers.size());
-  graph_.layers.push_back({name + number, std::move(operation), output});
+  append(graph_, name + number, std::move(operation), output);
 }
 
 Window GraphMaker::window(std::int64_t max_kernel, std::int64_t max_stride,
@@ -240,14 +238,14 @@ Graph random_chain(std::uint64_t seed) {
 
 Tensor random_input(const Graph& graph, std::uint64_t seed) {
   Random random(seed ^ 0xA5A5A5A5);
-  Tensor tensor(graph.input.dtype, graph.input.shape.nhwc());
+  Tensor tensor(graph.input_value().dtype, graph.input_value().shape.nhwc());
   for (std::byte& byte : tensor.bytes) byte = static_cast<std::byte>(random.next());
   return tensor;
 }
 
 std::string difference(const Graph& a, const Graph& b) {
   if (a.name != b.name) return "name";
-  if (a.input != b.input) return "input";
+  if (a.input_value() != b.input_value()) return "input";
   if (a.host.layout != b.host.layout || a.host.float_input != b.host.float_input ||
       a.host.float_output != b.host.float_output || a.host.flat_output != b.host.flat_output) {
     return "host interface";
@@ -257,7 +255,7 @@ std::string difference(const Graph& a, const Graph& b) {
     const Layer& x = a.layers[i];
     const Layer& y = b.layers[i];
     if (x.name != y.name) return "name of layer " + x.name;
-    if (x.output != y.output) return "output of layer " + x.name;
+    if (a.output_of(i) != b.output_of(i)) return "output of layer " + x.name;
     if (!same(x.operation, y.operation)) return "operation of layer " + x.name;
   }
   return "";

@@ -32,18 +32,18 @@ TEST(RoundTrip, AbsentScaleExponentsComeBackAsZero) {
   const TestFolder folder;
   Graph graph = random_convolution(1);
   const auto shifts = std::get<Conv2d>(graph.layers[0].operation).requantization.shifts;
-  graph.input.scale_exponent.reset();
-  graph.layers[0].output.scale_exponent.reset();
+  graph.input_value().scale.reset();
+  graph.output_of(0).scale.reset();
   write_onnx(graph, folder / "model.onnx");
   const Graph back = import_onnx(folder / "model.onnx");
-  EXPECT_EQ(back.input.scale_exponent, 0);
+  EXPECT_EQ(back.input_value().scale_exponent(), 0);
   EXPECT_EQ(std::get<Conv2d>(back.layers[0].operation).requantization.shifts, shifts);
 }
 
 TEST(RoundTrip, AClampAtZeroBecomesARelu) {
   const TestFolder folder;
   Graph graph = random_convolution(1);
-  Value& output = graph.layers[0].output;
+  Value& output = graph.output_of(0);
   output.dtype = DType::kInt8;
   output.zero_point = 0;
   Requantization& requantization = std::get<Conv2d>(graph.layers[0].operation).requantization;

@@ -40,7 +40,7 @@ Tensor channels_first(const Tensor& weights) {
   return result;
 }
 
-int exponent(const Value& value) { return value.scale_exponent.value_or(0); }
+int exponent(const Value& value) { return value.scale_exponent().value_or(0); }
 
 // Writes node after node; `tensor_` is what the next one reads.
 class ModelWriter {
@@ -153,7 +153,7 @@ void ModelWriter::add_weight_scales(onnx::NodeProto& node, const Layer& layer, c
                                     const Requantization& requantization) {
   std::vector<int> exponents;
   for (const int shift : requantization.shifts) {
-    exponents.push_back(shift - exponent(input) + exponent(layer.output));
+    exponents.push_back(shift - exponent(input) + exponent(graph_.tensors[layer.output]));
   }
   const auto count = static_cast<std::int64_t>(exponents.size());
   const Shape shape = count == 1 ? Shape{} : Shape{count};
@@ -162,7 +162,7 @@ void ModelWriter::add_weight_scales(onnx::NodeProto& node, const Layer& layer, c
 }
 
 void ModelWriter::add_clamp(const Layer& layer, const Requantization& requantization) {
-  const Value& output = layer.output;
+  const Value& output = graph_.tensors[layer.output];
   if (requantization.rounding != RoundingMode::kHalfEven) {
     throw_unsupported("layer '" + layer.name + "': ONNX rounds half_even only");
   }
@@ -184,7 +184,7 @@ void ModelWriter::write(const Layer& layer, const Conv2d& conv, const Value& inp
   add_quantization(node, layer.name + ".x", input);
   node.add_input(constant(layer.name + ".w", channels_first(conv.weights)));
   add_weight_scales(node, layer, input, conv.requantization);
-  add_quantization(node, layer.name + ".y", layer.output);
+  add_quantization(node, layer.name + ".y", graph_.tensors[layer.output]);
   node.add_input(constant(layer.name + ".bias", conv.bias));
   add_window(node, conv.window);
   add_clamp(layer, conv.requantization);
@@ -199,7 +199,7 @@ void ModelWriter::write(const Layer& layer, const FullyConnected& fc, const Valu
   node.add_input(constant(layer.name + ".b", fc.weights));
   add_weight_scales(node, layer, input, fc.requantization);
   node.add_input(constant(layer.name + ".bias", fc.bias));
-  add_quantization(node, layer.name + ".y", layer.output);
+  add_quantization(node, layer.name + ".y", graph_.tensors[layer.output]);
   add_int(node, "transB", 1);
   add_clamp(layer, fc.requantization);
 }
@@ -208,7 +208,7 @@ void ModelWriter::write(const Layer& layer, const MaxPool& pool, const Value& in
   require_picture(layer);
   const Window& w = pool.window;
   const ImageShape& in = input.shape;
-  const ImageShape& out = layer.output.shape;
+  const ImageShape& out = graph_.tensors[layer.output].shape;
   const bool floor =
       window_count(in.height, w.kernel_h, w.stride_h, w.pad_top, w.pad_bottom) == out.height &&
       window_count(in.width, w.kernel_w, w.stride_w, w.pad_left, w.pad_right) == out.width;
@@ -250,10 +250,10 @@ void ModelWriter::declare(onnx::ValueInfoProto& info, const std::string& name, c
 
 void ModelWriter::write_head() {
   flat_ = std::holds_alternative<FullyConnected>(graph_.layers[0].operation);
-  declare(*model_.mutable_graph()->add_input(), tensor_, graph_.input, graph_.host.float_input,
-          flat_);
+  declare(*model_.mutable_graph()->add_input(), tensor_, graph_.input_value(),
+          graph_.host.float_input, flat_);
   if (graph_.host.float_input) {
-    add_quantization(add_node("QuantizeLinear", "quantize"), "quantize.y", graph_.input);
+    add_quantization(add_node("QuantizeLinear", "quantize"), "quantize.y", graph_.input_value());
   }
   if (graph_.host.layout == HostInterface::Layout::kNhwc && !flat_) {
     add_transpose("nchw", {0, 3, 1, 2});
@@ -261,7 +261,7 @@ void ModelWriter::write_head() {
 }
 
 void ModelWriter::write_tail() {
-  const Value& output = graph_.layers.back().output;
+  const Value& output = graph_.output_value();
   if (graph_.host.layout == HostInterface::Layout::kNhwc && !flat_) {
     add_transpose("nhwc", {0, 2, 3, 1});
   }

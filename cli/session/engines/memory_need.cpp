@@ -42,9 +42,9 @@ struct Sizes {
 
 Sizes sizes_of(const Graph& graph) {
   Sizes sizes;
-  sizes.input = element_count(graph.input.shape.nhwc());
+  sizes.input = element_count(graph.input_value().shape.nhwc());
   for (const Layer& layer : graph.layers) {
-    sizes.last_output = element_count(layer.output.shape.nhwc());
+    sizes.last_output = element_count(graph.tensors[layer.output].shape.nhwc());
     sizes.outputs = checked_add(sizes.outputs, sizes.last_output);
     sizes.largest_output = std::max(sizes.largest_output, sizes.last_output);
     if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
@@ -58,7 +58,7 @@ Sizes sizes_of(const Graph& graph) {
   }
   sizes.largest_weights = std::max(sizes.largest_weights, sizes.largest_conv_weights);
   if (graph.layers.empty()) return sizes;
-  const ImageShape& last = graph.layers.back().output.shape;
+  const ImageShape& last = graph.output_value().shape;
   if (last.height == 1 && last.width == 1)
     sizes.scores = 2 * std::int64_t{sizeof(double)} * last.channels;
   return sizes;

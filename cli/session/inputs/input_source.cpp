@@ -57,7 +57,7 @@ void require_preprocessing(const InputFile& file, const Model& model) {
 InputSource::InputSource(const Options& options, const ArchConfig& config, const Model& model)
     : file_(find_input_file(options, config, model)),
       first_(options.index.value_or(0)),
-      pictures_(options.images.value_or(model.graph.input.shape.batch)) {
+      pictures_(options.images.value_or(model.graph.input_value().shape.batch)) {
   if (file_.kind == InputKind::kCifar) {
     require_records();
     file_.name += "[" + std::to_string(first_) + "]";
@@ -89,8 +89,8 @@ Tensor InputSource::at(const Model& model, std::int64_t picture) const {
 Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) const {
   require_preprocessing(file_, model);
   const InputForm one = one_picture(input_form(model.graph));
-  const std::int64_t batch = model.graph.input.shape.batch;
-  Tensor input(model.graph.input.dtype, model.graph.input.shape.nhwc());
+  const std::int64_t batch = model.graph.input_value().shape.batch;
+  Tensor input(model.graph.input_value().dtype, model.graph.input_value().shape.nhwc());
   std::size_t filled = 0;
   for (std::int64_t n = 0; n < batch; ++n) {
     const Image image = file_.kind == InputKind::kCifar
@@ -106,7 +106,7 @@ Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) cons
 
 ModelInput read_input(const Options& options, const ArchConfig& config, const Model& model) {
   if (options.no_data && options.input.empty()) {
-    const Value& value = model.graph.input;
+    const Value& value = model.graph.input_value();
     return {"", "", Tensor(value.dtype, value.shape.nhwc())};
   }
   const InputSource source(options, config, model);

@@ -31,7 +31,7 @@ void load_onnx(Model& model, std::optional<std::int64_t> batch, const Options& o
   model.sidecar = load_sidecar_of(model.path);
   if (!model.sidecar || model.sidecar->labels.empty()) return;
   const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());
-  const std::int64_t outputs = model.graph.layers.back().output.shape.channels;
+  const std::int64_t outputs = model.graph.output_value().shape.channels;
   if (labels == outputs) return;
   throw_bad_input(sidecar_path.string() + ": " + std::to_string(labels) + " labels; expected " +
                   std::to_string(outputs) + ", one for each output of the model");
@@ -47,10 +47,10 @@ void load_workload_file(Model& model, std::optional<std::int64_t> batch, const O
 void load_trace(Model& model, std::optional<std::int64_t> batch, const Options& options) {
   require_trace_not_written(options, model.path);
   LayerTrace trace = read_layer_trace(model.path);
-  if (batch && *batch != trace.graph.input.shape.batch) {
+  if (batch && *batch != trace.graph.input_value().shape.batch) {
     throw Error(ExitCode::kUsage, "--batch " + std::to_string(*batch) + ": the layer trace " +
                                       model.path.string() + " has batch " +
-                                      std::to_string(trace.graph.input.shape.batch) +
+                                      std::to_string(trace.graph.input_value().shape.batch) +
                                       "; leave --batch out");
   }
   model.graph = std::move(trace.graph);
@@ -87,8 +87,7 @@ ModelKind model_kind(const fs::path& path) {
 }
 
 void set_batch(Graph& graph, std::int64_t batch) {
-  graph.input.shape.batch = batch;
-  for (Layer& layer : graph.layers) layer.output.shape.batch = batch;
+  for (Value& tensor : graph.tensors) tensor.shape.batch = batch;
 }
 
 ArchConfig load_config(const Options& options) {

@@ -50,9 +50,7 @@ void refuse_choice(const TopologySource& source, const Options& options) {
                     echoed(source.name) + "'; its layers: " + names_of(source.file));
   }
   Graph names;  // no network: what layer_named() looks through
-  for (const TopologyLayer& layer : source.file.layers) {
-    names.layers.push_back({layer.name, Relu{}, {}});
-  }
+  for (const TopologyLayer& layer : source.file.layers) append(names, layer.name, Relu{}, {});
   layer_named(options.layer, "--layer", source.name, names);
 }
 

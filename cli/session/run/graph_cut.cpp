@@ -1,7 +1,6 @@
 #include "cli/session/run/graph_cut.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fnmatch.h>
 
@@ -47,14 +46,17 @@ Range matching(const Graph& graph, const std::string& pattern) {
 
 std::ptrdiff_t at(std::size_t index) { return static_cast<std::ptrdiff_t>(index); }
 
-// Moves layers [begin, end) out of `graph` as a graph of their own.
+// Moves layers [begin, end) out of `graph`, a chain, as a graph of their own.
 Graph take_layers(Graph& graph, const Value& input, Range range) {
   Graph part;
   part.name = graph.name;
-  part.input = input;
+  part.input_value() = input;
   part.host = graph.host;
-  part.layers.assign(std::make_move_iterator(graph.layers.begin() + at(range.first)),
-                     std::make_move_iterator(graph.layers.begin() + at(range.end)));
+  for (std::size_t i = range.first; i < range.end; ++i) {
+    Layer& layer = graph.layers[i];
+    append(part, std::move(layer.name), std::move(layer.operation), graph.output_of(i),
+           std::move(layer.source));
+  }
   return part;
 }
 
@@ -72,7 +74,7 @@ Tensor cut_layers(Model& model, Tensor input, const std::string& pattern, Golden
   const Value cut_input = model.graph.input_of(range.first);
   Graph part = take_layers(model.graph, cut_input, range);
   if (range.first > 0) {
-    const Graph before = take_layers(model.graph, model.graph.input, {0, range.first});
+    const Graph before = take_layers(model.graph, model.graph.input_value(), {0, range.first});
     input = golden != nullptr
                 ? std::move(golden->runner(before, GoldenKeep::kLastLayer)->run(input).back())
                 : Tensor(cut_input.dtype, cut_input.shape.nhwc());

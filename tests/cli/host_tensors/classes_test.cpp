@@ -7,7 +7,9 @@ namespace qsim {
 namespace {
 
 OutputForm form_of(ImageShape shape, int zero_point, std::optional<int> scale_exponent) {
-  return {{shape, DType::kInt8, zero_point, scale_exponent}, {}, std::nullopt};
+  Value value{shape, DType::kInt8, zero_point, std::nullopt};
+  if (scale_exponent) value.scale = Scale::power_of_two(-*scale_exponent);
+  return {value, {}, std::nullopt};
 }
 
 TEST(Classes, TheBestAreSortedAndTheirProbabilitiesAreASoftmax) {

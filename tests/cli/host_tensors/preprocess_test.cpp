@@ -10,13 +10,13 @@ namespace qsim {
 namespace {
 
 Value input_value(DType dtype, int zero_point, int exponent) {
-  return {{1, 2, 3, 3}, dtype, zero_point, exponent};
+  return {{1, 2, 3, 3}, dtype, zero_point, Scale::power_of_two(-exponent)};
 }
 
 Tensor quantize(const std::vector<float>& values, DType dtype, int zero_point, int exponent) {
   const auto count = static_cast<std::int64_t>(values.size());
   return quantize_input(make_tensor<float>({1, 1, 1, count}, values),
-                        {{1, 1, 1, count}, dtype, zero_point, exponent});
+                        {{1, 1, 1, count}, dtype, zero_point, Scale::power_of_two(-exponent)});
 }
 
 TEST(Preprocess, APictureBecomesTheQuantizedTensor) {
@@ -65,7 +65,7 @@ TEST(QuantizeInput, WrongTensorsAreRefused) {
       error_of([&] { quantize({std::numeric_limits<float>::quiet_NaN()}, DType::kInt8, 0, 0); }),
       "element 0 is not a finite number");
   Value no_scale = value;
-  no_scale.scale_exponent.reset();
+  no_scale.scale.reset();
   expect_contains(error_of([&] {
                     quantize_input(Tensor(DType::kFloat32, {1, 2, 3, 3}), no_scale);
                   }),

@@ -34,8 +34,8 @@ struct Network {
 };
 
 Graph with_batch_of_one(Graph graph) {
-  graph.input.shape.batch = 1;
-  for (Layer& layer : graph.layers) layer.output.shape.batch = 1;
+  graph.input_value().shape.batch = 1;
+  for (Value& tensor : graph.tensors) tensor.shape.batch = 1;
   return graph;
 }
 
@@ -56,11 +56,12 @@ std::vector<Batch> cifar_batches(const NetworkOptions& options, const Graph& gra
                     " pictures are wanted, and it has " + std::to_string(available));
   }
   const std::int64_t count = options.count == 0 ? available : options.count;
-  const std::int64_t size = graph.input.shape.batch;
+  const std::int64_t size = graph.input_value().shape.batch;
   std::vector<Batch> batches;
   for (std::int64_t i = 0; i < count; ++i) {
     if (i % size == 0) {
-      batches.push_back({Tensor(graph.input.dtype, graph.input.shape.nhwc()), 0, {}});
+      batches.push_back(
+          {Tensor(graph.input_value().dtype, graph.input_value().shape.nhwc()), 0, {}});
     }
     Batch& batch = batches.back();
     const CifarRecord record = read_cifar(*options.images, i);
@@ -84,7 +85,7 @@ Network load(const NetworkOptions& options) {
   } else {
     network.graph = import_onnx(options.onnx, batch);
     Random random(1);
-    const Value& input = network.graph.input;
+    const Value& input = network.graph.input_value();
     network.batches.push_back(
         {random_tensor(random, input.dtype, input.shape.nhwc()), input.shape.batch, {}});
   }
@@ -126,10 +127,10 @@ class NetworkCheck {
         correct += found == batch.labels[i] ? 1 : 0;
       }
     }
-    std::cout << network_.graph.name << ", batch " << network_.graph.input.shape.batch << ", path "
-              << golden::cuda_path_name(path) << ", keep " << keep_name << ": " << pictures
-              << " pictures, " << bytes << " bytes compared, " << mismatches_ - mismatches_before
-              << " mismatching ofmaps";
+    std::cout << network_.graph.name << ", batch " << network_.graph.input_value().shape.batch
+              << ", path " << golden::cuda_path_name(path) << ", keep " << keep_name << ": "
+              << pictures << " pictures, " << bytes << " bytes compared, "
+              << mismatches_ - mismatches_before << " mismatching ofmaps";
     if (!network_.batches.front().labels.empty()) {
       std::cout << ", top-1 " << correct << " of " << pictures;
       if (correct != cpu_correct_) {
@@ -162,7 +163,7 @@ class NetworkCheck {
     std::atomic<std::int64_t> next = 0;
     std::atomic<std::int64_t> bytes = 0;
     const auto work = [&] {
-      Tensor input(single_.input.dtype, single_.input.shape.nhwc());
+      Tensor input(single_.input_value().dtype, single_.input_value().shape.nhwc());
       std::vector<Tensor> expected;
       for (std::int64_t i = next++; i < batch.pictures; i = next++) {
         const auto picture = picture_of(batch.input, i);
@@ -198,7 +199,7 @@ class NetworkCheck {
       const Layer& layer = single_.layers[i];
       if (mismatches_++ >= kMostPrinted) continue;
       std::cout << "MISMATCH picture " << picture << " of its batch, layer " << layer.name << " at "
-                << difference_text(difference, layer.output.shape) << "\n";
+                << difference_text(difference, single_.output_of(i).shape) << "\n";
     }
     return bytes;
   }

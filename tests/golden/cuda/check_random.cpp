@@ -64,7 +64,7 @@ class RandomCheck {
       for (const TileCase& tile : tile_cases()) {
         Random random(seed);
         RandomCase made{"conv_tile", tile_graph(random, tile), {}};
-        const Value& input = made.graph.input;
+        const Value& input = made.graph.input_value();
         made.input = random_tensor(random, input.dtype, input.shape.nhwc());
         check_case(seed++, made, {CudaPath::kHopper});
         std::cerr << tile.kernel << "\n";
@@ -129,7 +129,7 @@ class RandomCheck {
           QSIM_CHECK(got[layer].bytes.empty(), "an ofmap that nobody asked for");
           continue;
         }
-        const Value& value = graph.layers[layer].output;
+        const Value& value = graph.output_of(layer);
         QSIM_CHECK(got[layer].shape == value.shape.nhwc() && got[layer].dtype == value.dtype,
                    "an ofmap of another shape or dtype");
         const OfmapDifference difference =

@@ -44,14 +44,14 @@ TEST_F(ExecutorRefusalTest, ADeviceThatDoesNotExistIsRefusedByItsNumber) {
 
 TEST_F(ExecutorRefusalTest, AnInvalidGraphIsRefused) {
   if (!cuda_status().usable()) GTEST_SKIP() << "skipped: " << cuda_status().reason;
-  graph_.layers[0].output.shape.height += 1;
+  graph_.output_of(0).shape.height += 1;
   EXPECT_NE(refusal({}).find("output shape"), std::string::npos);
 }
 
 TEST_F(ExecutorRefusalTest, AnInputOfAnotherShapeIsRefused) {
   if (!cuda_status().usable()) GTEST_SKIP() << "skipped: " << cuda_status().reason;
   CudaGraphExecutor executor(graph_);
-  EXPECT_THROW(executor.run(Tensor(graph_.input.dtype, {1, 4, 4, 4})), Error);
+  EXPECT_THROW(executor.run(Tensor(graph_.input_value().dtype, {1, 4, 4, 4})), Error);
 }
 
 TEST_F(ExecutorRefusalTest, TimingBeforeTheFirstRunIsABug) {

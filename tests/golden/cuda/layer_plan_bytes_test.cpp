@@ -19,7 +19,7 @@ class StepGraph {
  public:
   StepGraph(const Graph& graph, const std::vector<Step>& steps) {
     graph_.name = "steps";
-    graph_.input = graph.input;
+    graph_.input_value() = graph.input_value();
     for (const Step& step : steps) {
       read_as(step.input);
       append_step(graph, step);
@@ -33,11 +33,11 @@ class StepGraph {
 
  private:
   void append(Operation operation, const Value& output) {
-    graph_.layers.push_back({std::to_string(graph_.layers.size()), std::move(operation), output});
+    qsim::append(graph_, std::to_string(graph_.layers.size()), std::move(operation), output);
   }
 
   void read_as(const Value& value) {
-    const Value& current = graph_.layers.empty() ? graph_.input : graph_.layers.back().output;
+    const Value& current = graph_.layers.empty() ? graph_.input_value() : graph_.output_value();
     if (!(current.shape == value.shape)) append(Flatten{Flatten::Order::kHwc}, value);
   }
 
@@ -47,7 +47,7 @@ class StepGraph {
         append_conv(graph, step);
         break;
       case StepKind::kMaxPool: {
-        Value output = graph.layers[step.first].output;
+        Value output = graph.output_of(step.first);
         append(MaxPool{step.window}, output);
         break;
       }
@@ -55,7 +55,7 @@ class StepGraph {
         append(Relu{}, step.input);
         break;
       case StepKind::kFlatten:
-        append(Flatten{step.order}, graph.layers[step.first].output);
+        append(Flatten{step.order}, graph.output_of(step.first));
         break;
     }
   }
@@ -115,8 +115,8 @@ TEST(LayerPlan, TheStepsOfRandomNetworksGiveTheBytesOfTheirLayers) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const Graph graph = random_network(random);
-    const Tensor input =
-        golden_test::random_tensor(random, graph.input.dtype, graph.input.shape.nhwc());
+    const Tensor input = golden_test::random_tensor(random, graph.input_value().dtype,
+                                                    graph.input_value().shape.nhwc());
     const std::vector<Tensor> expected = run_graph(graph, input, Path::kPlain);
     for (const CudaKeep keep : {CudaKeep::kEvery, CudaKeep::kStored}) {
       const std::vector<Step> steps = plan_layers(graph, keep);

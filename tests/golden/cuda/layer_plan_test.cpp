@@ -61,9 +61,10 @@ TEST_F(LayerPlanTest, AReluJoinsTheConvolutionOrFullyConnectedLayerBeforeIt) {
 TEST_F(LayerPlanTest, AReluRaisesBothEndsOfTheClampToTheZeroPoint) {
   NetworkBuilder builder = network({1, 2, 2, 3});
   builder.conv2d(2, square(1)).relu();
-  for (Layer& layer : builder.graph().layers) {
-    layer.output.dtype = DType::kInt8;
-    layer.output.zero_point = 10;
+  for (const Layer& layer : builder.graph().layers) {
+    Value& output = builder.graph().tensors[layer.output];
+    output.dtype = DType::kInt8;
+    output.zero_point = 10;
   }
   auto& conv = std::get<Conv2d>(builder.graph().layers[0].operation);
   const auto clamp = [&](std::int32_t lo, std::int32_t hi) {
@@ -87,8 +88,8 @@ TEST_F(LayerPlanTest, APoolOfPairsJoinsTheConvolutionWithAReluOnEitherSide) {
   EXPECT_EQ(partition(graph), "conv0+relu1+pool2+relu3");
   const Step step = plan_layers(graph, CudaKeep::kStored).at(0);
   EXPECT_TRUE(step.pool);
-  EXPECT_EQ(step.ofmap, graph.layers[0].output);
-  EXPECT_EQ(step.output, graph.layers[3].output);
+  EXPECT_EQ(step.ofmap, graph.output_of(0));
+  EXPECT_EQ(step.output, graph.output_of(3));
 }
 
 TEST_F(LayerPlanTest, ASecondPoolIsAStepOfItsOwn) {
@@ -147,7 +148,7 @@ TEST_F(LayerPlanTest, AFlattenInChwOrderJoinsTheFullyConnectedLayerBehindIt) {
                           .build();
   EXPECT_EQ(partition(graph), "conv0|flatten1+fc2+relu3");
   const Step step = plan_layers(graph, CudaKeep::kStored).at(1);
-  EXPECT_EQ(step.input, graph.layers[1].output);
+  EXPECT_EQ(step.input, graph.output_of(1));
   ASSERT_EQ(step.permuted_weights.size(), 7u * 30u);
   const auto weights =
       std::get<FullyConnected>(graph.layers[2].operation).weights.as<std::int8_t>();

@@ -43,16 +43,13 @@ Value random_quantization(Random& random, const ImageShape& shape) {
 NetworkBuilder::NetworkBuilder(Random& random, const Value& input, Numbers numbers)
     : random_(random), numbers_(numbers) {
   graph_.name = "random";
-  graph_.input = input;
+  graph_.input_value() = input;
 }
 
-const Value& NetworkBuilder::current() const {
-  return graph_.layers.empty() ? graph_.input : graph_.layers.back().output;
-}
+const Value& NetworkBuilder::current() const { return graph_.output_value(); }
 
 void NetworkBuilder::append(const char* kind, Operation operation, const Value& output) {
-  graph_.layers.push_back(
-      {kind + std::to_string(graph_.layers.size()), std::move(operation), output});
+  qsim::append(graph_, kind + std::to_string(graph_.layers.size()), std::move(operation), output);
 }
 
 Value NetworkBuilder::quantization(const ImageShape& shape) {

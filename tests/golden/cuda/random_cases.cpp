@@ -104,8 +104,9 @@ Graph first_conv(Random& random, std::int64_t most_macs) {
 }
 
 // Makes the layer miss one condition of conv_first's plain kernel.
-void miss_plain(Random& random, Layer& layer) {
-  auto& [window, weights, biases, rq] = std::get<Conv2d>(layer.operation);
+void miss_plain(Random& random, Graph& graph) {
+  auto& [window, weights, biases, rq] = std::get<Conv2d>(graph.layers.back().operation);
+  Value& output = graph.output_value();
   switch (random.uniform(0, 4)) {
     case 0:  // of small sums, which then do not saturate
       rq.shifts = {0};
@@ -113,11 +114,11 @@ void miss_plain(Random& random, Layer& layer) {
       for (std::int32_t& bias : biases.as<std::int32_t>()) bias %= 64;
       return;
     case 1:
-      rq.shifts.assign(static_cast<std::size_t>(layer.output.shape.channels), rq.shifts[0]);
+      rq.shifts.assign(static_cast<std::size_t>(output.shape.channels), rq.shifts[0]);
       ++rq.shifts[static_cast<std::size_t>(random.uniform(1, std::ssize(rq.shifts) - 1))];
       return;
     case 2:
-      layer.output.zero_point = static_cast<std::int32_t>(random.uniform(1, layer.output.max()));
+      output.zero_point = static_cast<std::int32_t>(random.uniform(1, output.max()));
       return;
     case 3:
       (random.chance(0.5) ? rq.lo : rq.hi) = static_cast<std::int32_t>(random.uniform(10, 60));
@@ -152,7 +153,7 @@ Graph first_plain(Random& random, std::int64_t most_macs) {
   input.zero_point = static_cast<std::int32_t>(random.uniform(input.min(), input.max()));
   NetworkBuilder builder(random, input, Numbers::kPlain);
   builder.conv2d(out_channels, w);
-  if (kMisses) miss_plain(random, builder.graph().layers.back());
+  if (kMisses) miss_plain(random, builder.graph());
   if (random.chance(0.6)) builder.max_pool(square(2, 2));
   return builder.build();
 }
@@ -286,17 +287,19 @@ RandomCase random_case(std::uint64_t seed, std::int64_t most_macs) {
   Random random(seed);
   if (const TileCase* tile = tile_of(seed, most_macs)) {
     RandomCase made{"conv_tile", tile_graph(random, *tile), {}};
-    made.input = random_tensor(random, made.graph.input.dtype, made.graph.input.shape.nhwc());
+    made.input = random_tensor(random, made.graph.input_value().dtype,
+                               made.graph.input_value().shape.nhwc());
     return made;
   }
   const Kind& kind = draw_kind(random);
   RandomCase made{kind.name, kind.make(random, most_macs), {}};
-  made.input = random_tensor(random, made.graph.input.dtype, made.graph.input.shape.nhwc());
+  made.input =
+      random_tensor(random, made.graph.input_value().dtype, made.graph.input_value().shape.nhwc());
   return made;
 }
 
 std::string graph_text(const Graph& graph) {
-  std::string text = "  input " + value_text(graph.input) + "\n";
+  std::string text = "  input " + value_text(graph.input_value()) + "\n";
   for (const Layer& layer : graph.layers) {
     text += "  " + layer.name + ": " + std::string(operation_name(layer.operation));
     if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
@@ -308,7 +311,7 @@ std::string graph_text(const Graph& graph) {
     } else if (const auto* flatten = std::get_if<Flatten>(&layer.operation)) {
       text += flatten->order == Flatten::Order::kChw ? " chw" : " hwc";
     }
-    text += " to " + value_text(layer.output) + "\n";
+    text += " to " + value_text(graph.tensors[layer.output]) + "\n";
   }
   return text;
 }

@@ -52,10 +52,12 @@ TEST(Boundary, ALayerTakesAsManyCyclesAloneAsAfterAnother) {
     const Graph first = builder.build();
     add_random_conv(builder, random);
     const Graph both = builder.build();
-    Graph second = both;  // alone, below
-    const auto is_second = second.layers.begin() + static_cast<std::ptrdiff_t>(first.layers.size());
-    second.input = first.layers.back().output;
-    second.layers.erase(second.layers.begin(), is_second);
+    Graph second;  // alone
+    second.name = both.name;
+    second.input_value() = first.output_value();
+    for (std::size_t i = first.layers.size(); i < both.layers.size(); ++i) {
+      append(second, both.layers[i].name, both.layers[i].operation, both.output_of(i));
+    }
 
     const std::vector<std::uint64_t> together = layer_cycles(*engine, both, arch);
     std::vector<std::uint64_t> apart = layer_cycles(*engine, first, arch);

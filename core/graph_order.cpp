@@ -1,0 +1,82 @@
+#include "core/graph_order.h"
+
+#include <string>
+
+#include "core/printable.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+
+[[noreturn]] void fail(const Layer& layer, const std::string& message) {
+  throw_bad_input(layer_place(layer.name, layer.source) + ": " + message);
+}
+
+std::size_t operands(const Operation&) { return 1; }
+
+// By tensor, the layer that writes it; kNobody for the input.
+std::vector<std::size_t> writers_of_tensors(const Graph& graph) {
+  std::vector<std::size_t> writers(graph.tensors.size(), kNobody);
+  QSIM_CHECK(graph.input < graph.tensors.size(), "the graph's input is not one of its tensors");
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const TensorId output = graph.layers[i].output;
+    QSIM_CHECK(output < writers.size() && output != graph.input && writers[output] == kNobody,
+               "layer " + std::to_string(i) + " writes no tensor of its own");
+    writers[output] = i;
+  }
+  QSIM_CHECK(graph.tensors.size() == graph.layers.size() + 1, "a tensor that no layer writes");
+  return writers;
+}
+
+}  // namespace
+
+void check_order(const Graph& graph) {
+  const std::vector<std::size_t> writers = writers_of_tensors(graph);
+  std::vector<bool> is_read(graph.tensors.size(), false);
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    const std::size_t expected = operands(layer.operation);
+    if (layer.inputs.size() != expected) {
+      fail(layer, "reads " + std::to_string(layer.inputs.size()) + " tensors; " +
+                      std::string(operation_name(layer.operation)) + " reads " +
+                      std::to_string(expected));
+    }
+    for (const TensorId input : layer.inputs) {
+      QSIM_CHECK(input < graph.tensors.size(), layer.name + " reads a tensor that is not there");
+      if (input != graph.input && writers[input] >= i) {
+        fail(layer, "reads the output of layer '" + echoed(graph.layers[writers[input]].name) +
+                        "', which is not before it; put it after the layers that it reads");
+      }
+      is_read[input] = true;
+    }
+  }
+  for (std::size_t i = 0; i + 1 < graph.layers.size(); ++i) {
+    if (is_read[graph.layers[i].output]) continue;
+    fail(graph.layers[i],
+         "no layer reads its output; only the last layer's output is the network's");
+  }
+  QSIM_CHECK(graph.layers.empty() || graph.output == graph.layers.back().output,
+             "the graph's output is not its last layer's");
+}
+
+std::vector<std::vector<std::size_t>> readers_of_tensors(const Graph& graph) {
+  std::vector<std::vector<std::size_t>> readers(graph.tensors.size());
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    for (const TensorId input : graph.layers[i].inputs) {
+      if (readers[input].empty() || readers[input].back() != i) readers[input].push_back(i);
+    }
+  }
+  return readers;
+}
+
+bool is_chain(const Graph& graph) {
+  TensorId last = graph.input;
+  for (const Layer& layer : graph.layers) {
+    if (layer.inputs != std::vector<TensorId>{last}) return false;
+    last = layer.output;
+  }
+  return true;
+}
+
+}  // namespace qsim

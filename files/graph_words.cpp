@@ -1,0 +1,14 @@
+#include "files/graph_words.h"
+
+#include <charconv>
+
+namespace qsim {
+
+std::string scale_text(Scale scale) {
+  std::array<char, 32> text;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), scale.real());
+  QSIM_CHECK(error == std::errc{}, "a float32 is at most 15 characters");
+  return {text.data(), end};
+}
+
+}  // namespace qsim
