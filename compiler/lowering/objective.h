@@ -38,7 +38,7 @@ struct Rank {
   std::int64_t cycles = 0;
   std::int64_t commands = 0;
 
-  auto operator<=>(const Rank&) const = default;
+  auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 Rank rank_of(const Score& score, Objective objective);

@@ -51,8 +51,7 @@ class PageRuns {
  public:
   PageRuns(Context& context, const Profile& profile, const std::vector<ModelShapes>& models,
            const std::vector<ProfilePoint>& points, const PointRuns& runs)
-      : context_(context),
-        profile_(profile),
+      : profile_(profile),
         models_(models),
         points_(points),
         runs_(runs),
@@ -104,7 +103,6 @@ class PageRuns {
     return time;
   }
 
-  Context& context_;
   const Profile& profile_;
   const std::vector<ModelShapes>& models_;
   const std::vector<ProfilePoint>& points_;
