@@ -56,11 +56,12 @@ endfunction()
 # Tests' own sources: what they test is optimized whole. -O1 takes two thirds of the time of -O3.
 set(QSIM_TEST_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 
-# qsim_add_test(NAME SOURCES a_test.cpp ... LINK lib ... [TIMEOUT seconds] [ENVIRONMENT NAME=VALUE])
+# qsim_add_test(NAME SOURCES a_test.cpp ... LINK lib ... [TIMEOUT seconds] [ENVIRONMENT NAME=VALUE]
+#               [LABEL ctest's label])
 # One GoogleTest executable with the project's own main (tests/test_main.cpp); each TEST runs as a
 # process of its own, which SystemC needs.
 function(qsim_add_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT;ENVIRONMENT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT;ENVIRONMENT;LABEL" "SOURCES;LINK" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
@@ -71,6 +72,9 @@ function(qsim_add_test name)
   set(properties TIMEOUT ${arg_TIMEOUT})
   if(arg_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT ${arg_ENVIRONMENT})
+  endif()
+  if(arg_LABEL)
+    list(APPEND properties LABELS ${arg_LABEL})
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES ${properties})
