@@ -40,6 +40,8 @@ struct CompileOptions {
   // Of all searches of a compilation together; 0: as many as they take. Then the choice depends on
   // how fast the machine is.
   double budget_seconds = 0;
+  // In seconds, what budget_seconds is measured with. Empty: the steady clock.
+  std::function<double()> clock = nullptr;
   // Called before each search and now and then while it runs. May be empty.
   std::function<void(const MappingProgress&)> on_progress = nullptr;
   // Shared by copies of these options, so that a network's layers are searched once.

@@ -80,12 +80,9 @@ class NetworkMapper {
     const auto known = options_.known->find(key);
     if (known != options_.known->end()) return known->second;
     if (options_.budget_seconds > 0) {
-      const std::chrono::duration<double> taken = Clock::now() - begin_;
-      const double end =
-          taken.count() + (options_.budget_seconds - taken.count()) / static_cast<double>(left);
-      mapper.is_over = [this, end] {
-        return std::chrono::duration<double>(Clock::now() - begin_).count() > end;
-      };
+      const double now = seconds();
+      const double end = now + (begin_ + options_.budget_seconds - now) / static_cast<double>(left);
+      mapper.is_over = [this, end] { return seconds() > end; };
     }
     if (options_.on_progress) {
       MappingProgress progress{layers_[layer].layer->name, static_cast<std::int64_t>(layer),
@@ -149,20 +146,26 @@ class NetworkMapper {
       programs[kPure] += score_of(choices[i][best[i]]);
       fewest += fewest_cycles(choices[i]);
     }
+    fewest = programs[0].cycles;
+    for (const Score& p : programs) fewest = std::min(fewest, p.cycles);
     const std::size_t program = best_of(programs, fewest, options_.mapper);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       layers_[i].mapping = choices[i][program == kPure ? best[i] : program].mapping;
     }
   }
 
-  using Clock = std::chrono::steady_clock;
+  double seconds() const {
+    if (options_.clock) return options_.clock();
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+  }
 
   std::span<PlannedLayer> layers_;
   const ArchConfig& arch_;
   const CompileOptions& options_;
   std::vector<const Mapping*> given_;  // by layer; null where the mapper chooses
   std::int64_t searches_left_ = 0;
-  Clock::time_point begin_ = Clock::now();
+  double begin_ = seconds();
 };
 
 }  // namespace

@@ -129,5 +129,32 @@ TEST(NetworkMapping, EachSearchIsToldBeforeItBeginsAndEqualLayersAreSearchedOnce
   EXPECT_EQ(told, (std::vector<std::int64_t>{0, 0, 2, 2}));  // weight_stationary is known
 }
 
+// On a clock that goes on by a second at each look: the first search ends after half of the budget,
+// the second one after all of it.
+TEST(NetworkMapping, EachSearchHasAnEqualPartOfWhatIsLeftOfTheBudget) {
+  const ArchConfig arch = testing::small_arch(8, 8);
+  const Graph graph = testing::GraphBuilder(1, testing::picture(1, 16, 16, 40))
+                          .conv(48, testing::window(3, 1, 1))
+                          .conv(64, testing::window(3, 1, 1))
+                          .build();
+  CompileOptions options;
+  options.mapper.search = MappingSearch::kFull;
+  options.budget_seconds = 20;
+  double now = 0;
+  options.clock = [&] { return now++; };
+  std::vector<double> begins;
+  options.on_progress = [&](const MappingProgress& progress) {
+    if (progress.timed == 0) begins.push_back(now);
+  };
+  const Compilation compilation(graph, arch, options);
+  ASSERT_EQ(begins.size(), 2u);
+  EXPECT_LE(begins[0], 3);
+  EXPECT_GE(begins[1], 11);
+  EXPECT_LE(begins[1], 14);
+  EXPECT_GE(now, 21);
+  EXPECT_LE(now, 24);
+  for (const auto& [key, mapped] : *options.known) EXPECT_FALSE(mapped.is_complete);
+}
+
 }  // namespace
 }  // namespace qsim
