@@ -28,6 +28,7 @@ enum class AreaPart : std::uint8_t {
   kOutputs
 };
 inline constexpr std::size_t kAreaParts = 12;
+inline constexpr std::size_t kLogicParts = 7;  // the first ones, of gates and flip-flops alone
 inline constexpr std::array<std::string_view, kAreaParts> kAreaPartNames = {
     "pes",     "array_edges", "operands",    "psum_adders", "post",        "dma",
     "control", "queues",      "activations", "weights",     "accumulator", "outputs"};

@@ -155,19 +155,24 @@ void add_bounds(Json& json, const ReportLayer& layer) {
                     {"dram_bytes_ratio", ratio(bytes, bounds.dram_bytes)}};
 }
 
-Json cells_json(const CellCounts& counts, const std::optional<AreaTable>& um2) {
-  return {{"gates", counts.gates},
-          {"flip_flops", counts.flip_flops},
-          {"sram_bits", counts.sram_bits},
-          {"mm2", um2 ? Json(mm2(counts, *um2)) : Json(nullptr)}};
+Json cells_json(const CellCounts& counts, bool logic, bool memory, const ReportArea& area) {
+  Json json = {{"mm2", area.um2 ? Json(mm2(counts, *area.um2)) : Json(nullptr)}};
+  if (logic) {
+    json["gates"] = counts.gates;
+    json["flip_flops"] = counts.flip_flops;
+  }
+  if (memory) json["sram_bits"] = counts.sram_bits;
+  return json;
 }
 
 Json area_json(const ReportArea& area) {
   Json json = {{"table", area.table},
-               {"total", cells_json(area.cells.total(), area.um2)},
+               {"total", cells_json(area.cells.total(), true, true, area)},
                {"extrapolated", area.cells.outside}};
   for (std::size_t p = 0; p < kAreaParts; ++p) {
-    json["parts"][std::string(kAreaPartNames[p])] = cells_json(area.cells.parts[p], area.um2);
+    const bool logic = p < kLogicParts;
+    json["parts"][std::string(kAreaPartNames[p])] =
+        cells_json(area.cells.parts[p], logic, !logic, area);
   }
   return json;
 }

@@ -56,7 +56,7 @@ RUNS = (
     ["run", "--no-data", "--energy", "horowitz-45nm"], ["run", "--no-data", "--energy", "eyeriss-65nm"],
     ["run", "--out", "out"], ["run", "--engine", "interpreter", "--model", "n.yaml"],
     ["run", "--model", "n.yaml", "--config", "starved.yaml"],
-    ["run", "--model", "n.yaml", "--config", "fast.yaml"],
+    ["run", "--model", "n.yaml", "--config", "fast.yaml", "--energy", "horowitz-45nm"],
     ["run", "--model", "n.yaml", "--mapping", "mapping.yaml"],
     ["run", "--model", "vgg8", "--config", "narrow.yaml", "--no-data"],
     ["run", "--model", "maxpool_alone"], ["run", "--model", "alexnet", "--no-data"],
