@@ -10,6 +10,7 @@ PARTS = {
         ("core/error.cpp", "{kBadInput} | {message}"): 1,
         ("core/error.cpp", "{kUnsupportedModel} | {message}"): 1,
         ("core/graph.cpp", "layer '{name}': {message}"): 1,
+        ("core/graph_order.cpp", "{source}: {message}"): 1,
         ("files/file_beneath.cpp", "{where}: {what}"): 1,
         ("files/files.cpp", "{string}: {what}"): 1,
         ("files/held_file.cpp", "{string}: {what}"): 1,
