@@ -9,7 +9,7 @@
 
 namespace qsim::testing {
 
-// Appends layers one after the other; each reads the one before.
+// Appends layers one after the other; each reads the one before, unless from() says another.
 class GraphBuilder {
  public:
   GraphBuilder(std::uint64_t seed, Value input) : random_(seed) {
@@ -62,6 +62,13 @@ class GraphBuilder {
     out.shape = {out.shape.batch, 1, 1, out.shape.height * out.shape.width * out.shape.channels};
     return add("flatten", Flatten{order}, out);
   }
+
+  // The next layer reads this tensor, and not the last one.
+  GraphBuilder& from(TensorId tensor) {
+    graph_.output = tensor;
+    return *this;
+  }
+  TensorId last_tensor() const { return graph_.output; }
 
   Graph build() const { return graph_; }
   Layer& last_layer() { return graph_.layers.back(); }
