@@ -72,6 +72,16 @@ TEST(Area, OfLogicIsWithinOnePercentOfYosysCounts) {
   }
 }
 
+TEST(Area, HasEveryFlipFlopOfTheArray) {
+  for (const auto& [name, yosys] : counted()) {
+    const AreaReport area = area_of(yosys.arch);
+    EXPECT_EQ(sum(area, {AreaPart::kPes, AreaPart::kArrayEdges}).flip_flops,
+              yosys.parts.at("array").flip_flops)
+        << name;
+    EXPECT_EQ(area[AreaPart::kPes].flip_flops, 90 * yosys.arch.array_rows * yosys.arch.array_cols);
+  }
+}
+
 TEST(Area, OfEachPartIsNearItsCount) {
   for (const auto& [name, yosys] : counted()) {
     const AreaReport area = area_of(yosys.arch);
