@@ -65,11 +65,12 @@ std::vector<FusedLayers> fused_layers(const Graph& graph, const Program& program
   }
   std::vector<FusedLayers> fused;
   for (const ProgramLayer& layer : program.layers) {
-    FusedLayers& layers = fused.emplace_back();
+    FusedLayers layers;
     for (auto l = static_cast<std::size_t>(layer.graph_layer); l < graph.layers.size();
          l = inner[graph.layers[l].inputs[0]]) {
       layers.push_back(l);
     }
+    fused.push_back(std::move(layers));
   }
   return fused;
 }

@@ -146,8 +146,6 @@ class NetworkMapper {
       programs[kPure] += score_of(choices[i][best[i]]);
       fewest += fewest_cycles(choices[i]);
     }
-    fewest = programs[0].cycles;
-    for (const Score& p : programs) fewest = std::min(fewest, p.cycles);
     const std::size_t program = best_of(programs, fewest, options_.mapper);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       layers_[i].mapping = choices[i][program == kPure ? best[i] : program].mapping;

@@ -42,8 +42,7 @@ output_scratchpad_kib: 1
 """
 # What the compiler has no use for yet: one value here, all of them in the random programs
 # (tests/rtl/programs/generator_test.cpp).
-OF_RANDOM_PROGRAMS = {("execute", "acc_addr"), ("post", "hi"),
-                      ("store", "groups"), ("store", "group_stride")}
+OF_RANDOM_PROGRAMS = {("post", "hi"), ("store", "groups"), ("store", "group_stride")}
 
 
 def documented(root):
