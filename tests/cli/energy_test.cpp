@@ -67,8 +67,7 @@ TEST(EnergyOption, ReportsTheAreaOfEachPart) {
   }
   EXPECT_NEAR(area["total"]["mm2"].get<double>(), sum, 1e-9);
   EXPECT_EQ(area["parts"]["activations"]["sram_bits"], 2'097'152);
-  const Json wide =
-      run_json_of(folder, "--config pe16x32 --energy eyeriss-65nm" + model)["area"];
+  const Json wide = run_json_of(folder, "--config pe16x32 --energy eyeriss-65nm" + model)["area"];
   EXPECT_EQ(wide["extrapolated"].get<std::string>().find("array_cols 32 (counted: "), 0U);
   EXPECT_TRUE(wide["total"]["mm2"].is_null());
   EXPECT_EQ(wide["parts"]["pes"]["gates"].get<std::int64_t>() / 2,
