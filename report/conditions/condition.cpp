@@ -101,6 +101,7 @@ class Evaluation {
     const NetworkResult& result = node.file.empty() ? result_ : result_of(node.file);
     const std::string& name = of_layer_.empty() ? node.layer : of_layer_;
     const std::string whose = node.file.empty() ? full_label(result) : node.file;
+    if (!node.file.empty()) require_comparable(node.file, result, node.field);
     const std::optional<double> number =
         condition_value(name.empty() ? result.total : layer_of(result, name, whose), node.field);
     if (!number) fail(echoed(whose) + " has no energy; give --energy");
@@ -116,6 +117,22 @@ class Evaluation {
     for (const ResultLayer& layer : result.layers) names.push_back(layer.name);
     fail(echoed(whose) + " has no layer '" + echoed(name) + "'; it has " +
          nearest_names(name, names));
+  }
+
+  // What the file has of the same point is of the same work; a run of another point is what the
+  // user asks for. An energy is by the same table.
+  void require_comparable(const std::string& name, const NetworkResult& point,
+                          const std::string& field) const {
+    if (same_point(point, result_) && point.total.macs != result_.total.macs) {
+      fail(echoed(name) + " has " + std::to_string(point.total.macs) + " MACs for " +
+           echoed(full_label(result_)) + ", this has " + std::to_string(result_.total.macs) +
+           "; it is of another --batch or of another model of that name");
+    }
+    const bool is_energy = field == "energy" || field == "energy_delay";
+    if (is_energy && point.energy_table != result_.energy_table) {
+      fail(echoed(name) + " has energies by the table '" + echoed(point.energy_table) +
+           "', this by '" + echoed(result_.energy_table) + "'; give the same --energy");
+    }
   }
 
   const NetworkResult& result_of(const std::string& name) const {

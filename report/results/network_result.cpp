@@ -88,6 +88,10 @@ void fill_result(NetworkResult& result, const RunReport& report,
   result.total = result_layer(report.total);
   result.total.name = "total";
   result.total.dataflow = common_dataflow(result.layers);
+  if (report.energy) {
+    result.energy_table = report.energy->table;
+    result.energy_unit = report.energy->unit;
+  }
 }
 
 }  // namespace qsim

@@ -48,9 +48,10 @@ struct NetworkResult {
   std::vector<ResultLayer> layers;
   ResultLayer total;
 
-  // Of a point of a profile, once all of its points are known (complete_points); no part of what
-  // --resume keeps.
-  std::string energy_unit;              // "" without energy
+  // Of the table of energies; "" without energy. Of a point of a profile, they and what follows are
+  // set once all points are known (complete_points), and are no part of what --resume keeps.
+  std::string energy_table;
+  std::string energy_unit;
   std::int64_t sram_kib = 0;            // of the accelerator's memories together
   std::optional<double> area_mm2;       // absent: the table of energies has no areas
   std::optional<double> tops_per_watt;  // absent: no energy, or one in another unit than pJ

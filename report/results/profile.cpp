@@ -87,6 +87,7 @@ std::vector<std::string> models_of(const Profile& profile) {
 void complete_points(Profile& profile) {
   for (NetworkResult& point : profile.points) {
     if (!point.total.energy) continue;
+    point.energy_table = profile.energy_table;
     point.energy_unit = profile.energy_unit;
     const double energy = *point.total.energy;
     if (profile.energy_unit != kPicojoules || energy <= 0) continue;

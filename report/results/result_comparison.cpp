@@ -4,6 +4,8 @@
 
 #include "core/printable.h"
 #include "report/results/difference_words.h"
+#include "report/results/energy_text.h"
+#include "report/text_table.h"
 
 namespace qsim {
 namespace {
@@ -61,38 +63,65 @@ const std::vector<std::string> kColumns = {"cycles",     "cycles_after",     "ch
                                            "dram_bytes", "dram_bytes_after", "change_of_bytes",
                                            "limited_by", "limited_by_after"};
 
-std::vector<Cell> row_of(const std::string& name, const ResultLayer& a, const ResultLayer& b) {
-  return {name,
-          cell(a.cycles),
-          cell(b.cycles),
-          change(a.cycles, b.cycles),
-          cell(a.dram_bytes()),
-          cell(b.dram_bytes()),
-          change(a.dram_bytes(), b.dram_bytes()),
-          spaced(a.limited_by),
-          spaced(b.limited_by)};
+// Both have energies by one table.
+bool compares_energy(const Pair& pair) {
+  return !pair.first->energy_table.empty() &&
+         pair.first->energy_table == pair.second->energy_table && pair.first->total.energy &&
+         pair.second->total.energy;
 }
 
-SheetTable table_of(const std::string& name, const std::string& first_column) {
+// Energies are compared where all pairs have them.
+bool compare_energy(const std::vector<Pair>& pairs) {
+  return std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
+    return !pair.first->ran() || !pair.second->ran() || compares_energy(pair);
+  });
+}
+
+std::vector<Cell> row_of(const std::string& name, const ResultLayer& a, const ResultLayer& b,
+                         const std::string& energy_unit) {
+  std::vector<Cell> row = {name,
+                           cell(a.cycles),
+                           cell(b.cycles),
+                           change(a.cycles, b.cycles),
+                           cell(a.dram_bytes()),
+                           cell(b.dram_bytes()),
+                           change(a.dram_bytes(), b.dram_bytes()),
+                           spaced(a.limited_by),
+                           spaced(b.limited_by)};
+  if (!energy_unit.empty()) {
+    row.emplace_back(energy_text(a.energy.value_or(0), energy_unit));
+    row.emplace_back(energy_text(b.energy.value_or(0), energy_unit));
+    row.emplace_back(a.energy.value_or(0) > 0 ? b.energy.value_or(0) / *a.energy - 1 : 0.0);
+  }
+  return row;
+}
+
+SheetTable table_of(const std::string& name, const std::string& first_column, bool has_energy) {
   SheetTable table{name, {first_column}, {}};
   table.columns.insert(table.columns.end(), kColumns.begin(), kColumns.end());
+  if (has_energy) {
+    table.columns.insert(table.columns.end(), {"energy", "energy_after", "change_of_energy"});
+  }
   return table;
 }
 
 SheetTable totals_table(const std::vector<Pair>& pairs) {
-  SheetTable table = table_of("totals", "result");
+  const bool has_energy = compare_energy(pairs);
+  SheetTable table = table_of("totals", "result", has_energy);
   for (const Pair& pair : pairs) {
     if (!pair.first->ran() || !pair.second->ran()) continue;
-    table.rows.push_back(row_of(full_label(*pair.first), pair.first->total, pair.second->total));
+    table.rows.push_back(row_of(full_label(*pair.first), pair.first->total, pair.second->total,
+                                has_energy ? pair.first->energy_unit : ""));
   }
   return table;
 }
 
 SheetTable layers_table(const Pair& pair) {
-  SheetTable table = table_of("layers", "layer");
+  const std::string unit = compares_energy(pair) ? pair.first->energy_unit : "";
+  SheetTable table = table_of("layers", "layer", !unit.empty());
   for (const ResultLayer& layer : pair.first->layers) {
     for (const ResultLayer& other : pair.second->layers) {
-      if (other.name == layer.name) table.rows.push_back(row_of(layer.name, layer, other));
+      if (other.name == layer.name) table.rows.push_back(row_of(layer.name, layer, other, unit));
     }
   }
   return table;
@@ -109,6 +138,10 @@ std::string total_sentence(const Pair& pair, const PairNames& names) {
   std::string text = names.second + " takes " +
                      compared_words(cycles(b), cycles(a), " cycles", names.first) + " and moves " +
                      compared_words(bytes(b), bytes(a), " bytes of DRAM", names.first) + ".";
+  if (compares_energy(pair)) {
+    text += " It takes " +
+            compared_words(*b.energy, *a.energy, " energy", names.first, Measure::kEnergy) + ".";
+  }
   if (a.limited_by != b.limited_by) {
     text += " It is " + limit_text(b) + "; " + names.first + " is " + limit_text(a) + ".";
   }
@@ -126,9 +159,22 @@ void add_words(SheetTable& table, const Pair& pair, const PairNames& names, bool
     }
     return;
   }
+  if (pair.first->total.macs != pair.second->total.macs) {
+    table.rows.push_back({subject + names.first + " and " + names.second +
+                          " are of other work: " + with_thousands(pair.first->total.macs) +
+                          " MACs against " + with_thousands(pair.second->total.macs) + "."});
+  }
+  if (pair.first->energy_table != pair.second->energy_table && !pair.first->energy_table.empty() &&
+      !pair.second->energy_table.empty()) {
+    table.rows.push_back({subject + "Energies are not compared: those of " + names.first +
+                          " are by the table " + echoed(pair.first->energy_table) + ", those of " +
+                          names.second + " by " + echoed(pair.second->energy_table) + "."});
+  }
   if (pair.first->total.cycles == pair.second->total.cycles &&
-      pair.first->total.dram_bytes() == pair.second->total.dram_bytes()) {
-    table.rows.push_back({subject + "cycles and bytes of DRAM are the same in both."});
+      pair.first->total.dram_bytes() == pair.second->total.dram_bytes() &&
+      (!compares_energy(pair) || *pair.first->total.energy == *pair.second->total.energy)) {
+    table.rows.push_back(
+        {subject + (is_only ? "Cycles" : "cycles") + " and bytes of DRAM are the same in both."});
   } else {
     table.rows.push_back({subject + total_sentence(pair, names)});
   }

@@ -243,6 +243,13 @@ ResultsFile load_results(const std::filesystem::path& path) {
     throw_bad_input(name + ": schema '" + echoed(schema) + "'; expected " +
                     std::string(kRunSchema) + " or " + std::string(kProfileSchema));
   }
+  if (reader.has("energy")) {
+    const Reader energy = reader.object("energy");
+    for (NetworkResult& result : file.results) {
+      result.energy_table = energy.text("table");
+      result.energy_unit = energy.text("unit");
+    }
+  }
   return file;
 }
 

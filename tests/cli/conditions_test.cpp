@@ -100,6 +100,21 @@ TEST_F(ConditionsTest, AConditionAboutEnergyNeedsATableBeforeTheWork) {
   }
 }
 
+TEST_F(ConditionsTest, WhatCannotBeComparedIsRefused) {
+  make_base("profile --energy horowitz-45nm");
+  const Outcome energies = with("profile --energy eyeriss-65nm", "energy > base.json");
+  EXPECT_EQ(energies.exit_code, 3);
+  EXPECT_NE(energies.err.find("base.json has energies by the table 'horowitz-45nm', this by "
+                              "'eyeriss-65nm'; give the same --energy"),
+            std::string::npos)
+      << energies.err;
+  const Outcome batch = with("profile --batch 2", "cycles > base.json");
+  EXPECT_EQ(batch.exit_code, 3);
+  EXPECT_NE(batch.err.find("; it is of another --batch or of another model of that name"),
+            std::string::npos)
+      << batch.err;
+}
+
 TEST_F(ConditionsTest, ARunIsComparedWithThePointOfItsOptions) {
   make_base("profile");
   for (const std::string dataflow : {"ws", "os", "is", "auto"}) {

@@ -249,6 +249,7 @@ std::vector<std::string> sentences(const Sheet& sheet) {
 TEST(Comparison, SaysWhatChangedAndWhere) {
   NetworkResult after = point("ws", 100, 900);
   after.layers[1].mapping = "2 tiles";
+  after.total.macs = point("ws", 100, 1000).total.macs;
   const Sheet sheet =
       comparison_sheet({"old.json", true, {point("ws", 100, 1000)}}, {"new.json", true, {after}});
   EXPECT_EQ(sentences(sheet),
@@ -267,7 +268,45 @@ TEST(Comparison, SaysWhatChangedAndWhere) {
 TEST(Comparison, OfEqualResultsSaysSo) {
   const ResultsFile file{"a.json", true, {point("ws", 100, 1000)}};
   EXPECT_EQ(sentences(comparison_sheet(file, file)),
-            (std::vector<std::string>{"cycles and bytes of DRAM are the same in both."}));
+            (std::vector<std::string>{"Cycles and bytes of DRAM are the same in both."}));
+}
+
+TEST(Comparison, SaysThatTheWorkDiffers) {
+  NetworkResult batch = point("ws", 100, 1000);
+  batch.total.macs *= 2;
+  const Sheet sheet =
+      comparison_sheet({"a.json", true, {point("ws", 100, 1000)}}, {"b.json", true, {batch}});
+  EXPECT_EQ(sentences(sheet).at(0),
+            "a.json and b.json are of other work: 4,400 MACs against 8,800.");
+}
+
+NetworkResult with_energy(double energy, const std::string& table) {
+  NetworkResult made = point("ws", 100, 1000);
+  made.energy_table = table;
+  made.energy_unit = "pJ";
+  made.total.energy = energy;
+  for (ResultLayer& one : made.layers) one.energy = energy / 2;
+  return made;
+}
+
+TEST(Comparison, ComparesEnergiesOfOneTable) {
+  const Sheet sheet = comparison_sheet({"a.json", true, {with_energy(2e6, "mine")}},
+                                       {"b.json", true, {with_energy(3e6, "mine")}});
+  EXPECT_EQ(sentences(sheet).at(0),
+            "b.json takes as many cycles as a.json and moves as many bytes of DRAM as a.json. It "
+            "takes 50.0% more energy than a.json.");
+  EXPECT_EQ(sheet.tables[1].columns.back(), "change_of_energy");
+  EXPECT_EQ(std::get<std::string>(sheet.tables[1].rows.at(0).at(10)), "3 uJ");
+  EXPECT_DOUBLE_EQ(std::get<double>(sheet.tables[2].rows.at(0).at(11)), 0.5);
+}
+
+TEST(Comparison, DoesNotCompareEnergiesOfTwoTables) {
+  const Sheet sheet = comparison_sheet({"a.json", true, {with_energy(2e6, "mine")}},
+                                       {"b.json", true, {with_energy(2e6, "yours")}});
+  EXPECT_EQ(sentences(sheet).at(0),
+            "Energies are not compared: those of a.json are by the table mine, those of b.json by "
+            "yours.");
+  EXPECT_EQ(sheet.tables[1].columns.back(), "limited_by_after");
 }
 
 TEST(Comparison, OfProfilesIsByPointAndNamesWhatOneLacks) {
