@@ -65,6 +65,18 @@ std::string next_limit(const LayerTiming& timing) {
          " of these cycles.";
 }
 
+double share_of(std::int64_t saved, std::uint64_t before) {
+  return before == 0 ? 0 : static_cast<double>(saved) / static_cast<double>(before);
+}
+
+std::string change_words(const ResourceChange& change) {
+  return change.field + " " + with_thousands(change.from) + " -> " + with_thousands(change.to);
+}
+
+std::string saving_words(std::int64_t saved, std::uint64_t before) {
+  return with_thousands(saved) + " cycles (" + percent(share_of(saved, before)) + ")";
+}
+
 }  // namespace
 
 std::string limiter_words(const std::string& subject, const LayerTiming& timing,
@@ -84,16 +96,21 @@ std::int64_t saved_cycles(std::uint64_t before, std::uint64_t after) {
 }
 
 std::string gain_words(const ResourceChange& best, std::int64_t saved, std::uint64_t before) {
-  const double share = before == 0 ? 0 : static_cast<double>(saved) / static_cast<double>(before);
   if (saved <= 0) return "None of the changes below saves a cycle.";
-  const std::string change =
-      best.field + " " + with_thousands(best.from) + " -> " + with_thousands(best.to);
-  const std::string gain = with_thousands(saved) + " cycles (" + percent(share) + ")";
-  if (share < kSmallGain) {
+  const std::string change = change_words(best);
+  const std::string gain = saving_words(saved, before);
+  if (share_of(saved, before) < kSmallGain) {
     return "None of the changes below helps much by itself: the best, " + change + ", saves " +
            gain + ".";
   }
   return "Of the changes below " + change + " saves most: " + gain + ".";
+}
+
+std::string near_gain_words(const ResourceChange& change, std::int64_t saved,
+                            std::int64_t saved_by_best, std::uint64_t before) {
+  const bool is_near = change.refusal.empty() && saved > 0 && 10 * saved >= 9 * saved_by_best;
+  if (!is_near || share_of(saved_by_best, before) < kSmallGain) return "";
+  return change_words(change) + " saves nearly as much: " + saving_words(saved, before) + ".";
 }
 
 }  // namespace qsim

@@ -91,6 +91,11 @@ SheetTable words_table(const Subject& subject, const LayerTiming& timing, const 
   if (changes.empty()) return table;
   const std::int64_t saved = saved_cycles(timing.cycles, subject.cycles(changes.front()));
   table.rows.push_back({gain_words(changes.front(), saved, timing.cycles)});
+  for (std::size_t i = 1; i < changes.size(); ++i) {
+    const std::int64_t other = saved_cycles(timing.cycles, subject.cycles(changes[i]));
+    const std::string words = near_gain_words(changes[i], other, saved, timing.cycles);
+    if (!words.empty()) table.rows.push_back({words});
+  }
   if (subject.cycles(changes.back()) > timing.cycles) {
     table.rows.push_back(
         {std::string("A negative saving means that it takes longer with the change: the compiler "

@@ -80,7 +80,10 @@ std::string reasons(const Difference& difference, Measure measure, const PairNam
   const ResultLayer& a = *difference.first;
   const ResultLayer& b = *difference.second;
   std::string text = limits_of_both(a, b, names);
-  if (differ_tellingly(a.stream_cycles, b.stream_cycles)) {
+  // Only what points the same way as the difference is a reason for it.
+  const bool is_less = *measured(a, measure) < *measured(b, measure);
+  if (differ_tellingly(a.stream_cycles, b.stream_cycles) &&
+      (a.stream_cycles < b.stream_cycles) == is_less) {
     text += "; its folds occupy the array in " + with_thousands(a.stream_cycles) +
             " cycles against " + with_thousands(b.stream_cycles);
   }

@@ -93,6 +93,10 @@ TEST(LimiterWords, SayWhatTheBestChangeGainsAndWhetherThatIsMuch) {
   EXPECT_EQ(gain_words(change, 10, 3000),
             "None of the changes below helps much by itself: the best, bus_bytes 8 -> 1,024, saves "
             "10 cycles (0.3%).");
+  EXPECT_EQ(near_gain_words(change, 1350, 1500, 3000),
+            "bus_bytes 8 -> 1,024 saves nearly as much: 1,350 cycles (45.0%).");
+  EXPECT_EQ(near_gain_words(change, 1349, 1500, 3000), "");
+  EXPECT_EQ(near_gain_words(change, 10, 10, 3000), "") << "less than 1% is no help";
   EXPECT_EQ(gain_words(change, 0, 3000), "None of the changes below saves a cycle.");
   EXPECT_EQ(gain_words(change, saved_cycles(3000, 4000), 3000),
             "None of the changes below saves a cycle.");

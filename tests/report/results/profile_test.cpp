@@ -271,6 +271,16 @@ TEST(Comparison, OfEqualResultsSaysSo) {
             (std::vector<std::string>{"Cycles and bytes of DRAM are the same in both."}));
 }
 
+TEST(Comparison, NamesNoReasonThatPointsTheOtherWay) {
+  NetworkResult after = point("ws", 100, 900);
+  after.layers[1].stream_cycles = 600;  // more than the 500 of the slower one
+  const Sheet sheet =
+      comparison_sheet({"old.json", true, {point("ws", 100, 1000)}}, {"new.json", true, {after}});
+  EXPECT_EQ(sentences(sheet).back(),
+            "fc: new.json takes 900 cycles, 10.0% fewer than old.json (1,000 cycles): both are "
+            "limited by loads of weights (75.0% busy).");
+}
+
 TEST(Comparison, SaysThatTheWorkDiffers) {
   NetworkResult batch = point("ws", 100, 1000);
   batch.total.macs *= 2;
