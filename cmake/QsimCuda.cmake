@@ -23,3 +23,10 @@ endif()
 if(NOT QSIM_HAVE_CUDA)
   message(STATUS "qsim: nvcc not used; the CUDA parts are left out")
 endif()
+
+# The kernels of a library compile without a warning. A spilled register is one: a slow kernel that
+# nobody would notice.
+function(qsim_check_kernels name)
+  target_compile_options(${name} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Werror;all-warnings;-Xcompiler;-Wall,-Wextra;-Xptxas;-warn-spills,-Werror;--compress-mode=size>")
+endfunction()

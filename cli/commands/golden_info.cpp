@@ -3,8 +3,8 @@
 #include "cli/commands/commands.h"
 #include "cli/session/inputs/model_source.h"
 #include "golden/cpu/graph_executor.h"
-#include "golden/cuda/devices.h"
 #include "golden/cuda/graph_executor.h"
+#include "golden/device/devices.h"
 
 namespace qsim {
 namespace {

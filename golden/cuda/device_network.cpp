@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "golden/cuda/cuda_error.h"
 #include "golden/cuda/kernel_choice.h"
+#include "golden/device/cuda_error.h"
 
 namespace qsim::golden::cuda {
 namespace {

@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "golden/cuda/device_buffer.h"
-#include "golden/cuda/devices.h"
 #include "golden/cuda/kernel.h"
 #include "golden/cuda/layer_plan.h"
-#include "golden/cuda/stream.h"
+#include "golden/device/device_buffer.h"
+#include "golden/device/devices.h"
+#include "golden/device/stream.h"
 
 namespace qsim::golden::cuda {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "golden/cuda/cuda_error.h"
 #include "golden/cuda/device_network.h"
-#include "golden/cuda/devices.h"
+#include "golden/device/cuda_error.h"
+#include "golden/device/devices.h"
 
 namespace qsim::golden {
 namespace {
@@ -17,24 +17,6 @@ constexpr std::size_t kStagingBytes = std::size_t{64} << 20;
 constexpr int kWarmUpReplays = 3;
 constexpr double kShortestMeasurement = 1e-3;  // seconds; events resolve about half a microsecond
 constexpr int kMostLaunches = 1000;            // of one kernel in one measurement
-
-// Makes the device current and returns it. Throws Error where it cannot be used.
-const CudaDevice& use_device(int index) {
-  const CudaStatus& status = cuda_status();
-  if (!status.usable()) throw_bad_input("CUDA: " + status.reason);
-  if (index < 0 || static_cast<std::size_t>(index) >= status.devices.size()) {
-    throw_bad_input("CUDA: device " + std::to_string(index) + "; there are " +
-                    std::to_string(status.devices.size()));
-  }
-  const CudaDevice& device = status.devices[static_cast<std::size_t>(index)];
-  if (device.major < 8) {
-    throw_bad_input("CUDA: " + device.name + " has compute capability " +
-                    std::to_string(device.major) + "." + std::to_string(device.minor) +
-                    "; 8.0 or later is needed");
-  }
-  check(cudaSetDevice(index), "choosing the device");
-  return device;
-}
 
 void check_input(const Graph& graph, const Tensor& input) {
   const Shape expected = graph.input_value().shape.nhwc();

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "golden/cuda/device_buffer.h"
+#include "golden/device/device_buffer.h"
 
 namespace qsim::golden::cuda {
 namespace {

@@ -1,9 +1,9 @@
 // Which kernel family takes a convolution: the makers of tasks.h in the order of a path.
 #pragma once
 
-#include "golden/cuda/devices.h"
 #include "golden/cuda/graph_executor.h"
 #include "golden/cuda/tasks.h"
+#include "golden/device/devices.h"
 
 namespace qsim::golden::cuda {
 

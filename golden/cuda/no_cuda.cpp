@@ -1,18 +1,9 @@
 // The CUDA golden of a build without nvcc: it says so.
-#include "golden/cuda/devices.h"
 #include "golden/cuda/graph_executor.h"
 #include "golden/cuda/peak.h"
+#include "golden/device/devices.h"
 
 namespace qsim::golden {
-
-const CudaStatus& cuda_status() {
-  static const CudaStatus kStatus = [] {
-    CudaStatus without;
-    without.reason = "built without nvcc";
-    return without;
-  }();
-  return kStatus;
-}
 
 namespace {
 [[noreturn]] void refuse() { throw_bad_input("CUDA: " + cuda_status().reason); }

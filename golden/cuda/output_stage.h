@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/adder.h"
-#include "golden/cuda/device_buffer.h"
 #include "golden/cuda/tasks.h"
+#include "golden/device/device_buffer.h"
 
 namespace qsim::golden::cuda {
 

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/graph.h"
-#include "golden/cuda/devices.h"
+#include "golden/device/devices.h"
 
 namespace qsim {
 

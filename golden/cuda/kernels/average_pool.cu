@@ -5,8 +5,8 @@
 
 #include "core/layer_arithmetic.h"
 #include "golden/cuda/kernels/finish.cuh"
-#include "golden/cuda/kernels/launch.cuh"
 #include "golden/cuda/tasks.h"
+#include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {
 namespace {

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <string>
 
-#include "golden/cuda/kernels/launch.cuh"
 #include "golden/cuda/tasks.h"
+#include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "golden/cuda/kernels/conv_mma_store.cuh"
 #include "golden/cuda/kernels/fast_divisor.h"
-#include "golden/cuda/kernels/launch.cuh"
+#include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "golden/cuda/kernels/finish.cuh"
-#include "golden/cuda/kernels/launch.cuh"
+#include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {
 namespace {

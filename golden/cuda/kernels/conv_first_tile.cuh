@@ -2,9 +2,9 @@
 // the tile of a block, its patch of pixels in shared memory and whole stores.
 #pragma once
 
-#include "golden/cuda/kernels/launch.cuh"
-#include "golden/cuda/kernels/tensor_core.cuh"
 #include "golden/cuda/output_stage.h"
+#include "golden/device/launch.cuh"
+#include "golden/device/tensor_core.cuh"
 
 namespace qsim::golden::cuda {
 

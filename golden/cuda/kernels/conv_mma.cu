@@ -5,7 +5,7 @@
 
 #include "core/checked_math.h"
 #include "golden/cuda/kernels/conv_mma_kernel.cuh"
-#include "golden/cuda/kernels/launch.cuh"
+#include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {
 namespace {

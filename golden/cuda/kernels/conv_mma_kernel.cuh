@@ -4,7 +4,7 @@
 
 #include "golden/cuda/kernels/conv_mma_load.cuh"
 #include "golden/cuda/kernels/conv_mma_store.cuh"
-#include "golden/cuda/kernels/launch.cuh"
+#include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "golden/cuda/kernels/conv_mma.h"
-#include "golden/cuda/kernels/tensor_core.cuh"
+#include "golden/device/tensor_core.cuh"
 
 namespace qsim::golden::cuda {
 

@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "core/layer_arithmetic.h"
-#include "golden/cuda/cuda_error.h"
 #include "golden/cuda/kernels/conv_wgmma_functions.h"
 #include "golden/cuda/kernels/conv_wgmma_plan.h"
 #include "golden/cuda/kernels/pixel_groups.h"
 #include "golden/cuda/kernels/tensor_map.h"
 #include "golden/cuda/tasks.h"
+#include "golden/device/cuda_error.h"
 
 namespace qsim::golden::cuda {
 namespace {

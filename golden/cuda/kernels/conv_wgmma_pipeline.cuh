@@ -5,7 +5,7 @@
 #pragma once
 
 #include "golden/cuda/kernels/conv_wgmma_args.h"
-#include "golden/cuda/kernels/hopper.cuh"
+#include "golden/device/hopper.cuh"
 
 namespace qsim::golden::cuda {
 

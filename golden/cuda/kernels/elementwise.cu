@@ -2,10 +2,10 @@
 #include <string>
 
 #include "core/layer_arithmetic.h"
-#include "golden/cuda/device_buffer.h"
 #include "golden/cuda/kernels/finish.cuh"
-#include "golden/cuda/kernels/launch.cuh"
 #include "golden/cuda/tasks.h"
+#include "golden/device/device_buffer.h"
+#include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "golden/cuda/kernels/finish.cuh"
-#include "golden/cuda/kernels/launch.cuh"
-#include "golden/cuda/kernels/tensor_core.cuh"
+#include "golden/device/launch.cuh"
+#include "golden/device/tensor_core.cuh"
 
 namespace qsim::golden::cuda {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "golden/cuda/kernels/fast_divisor.h"
-#include "golden/cuda/kernels/launch.cuh"
 #include "golden/cuda/tasks.h"
+#include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {
 namespace {

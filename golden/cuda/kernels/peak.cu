@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "core/random.h"
-#include "golden/cuda/cuda_error.h"
-#include "golden/cuda/device_buffer.h"
-#include "golden/cuda/kernels/hopper.cuh"
-#include "golden/cuda/kernels/tensor_core.cuh"
 #include "golden/cuda/peak.h"
+#include "golden/device/cuda_error.h"
+#include "golden/device/device_buffer.h"
+#include "golden/device/hopper.cuh"
+#include "golden/device/tensor_core.cuh"
 
 namespace qsim::golden {
 namespace {

@@ -5,7 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "core/error.h"
-#include "golden/cuda/cuda_error.h"
+#include "golden/device/cuda_error.h"
 
 namespace qsim::golden::cuda {
 namespace {

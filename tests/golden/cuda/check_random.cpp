@@ -3,8 +3,8 @@
 #include <set>
 
 #include "golden/cpu/graph_executor.h"
-#include "golden/cuda/devices.h"
 #include "golden/cuda/layer_plan.h"
+#include "golden/device/devices.h"
 #include "tests/golden/cuda/check_commands.h"
 #include "tests/golden/cuda/ofmap_difference.h"
 #include "tests/golden/cuda/random_cases.h"

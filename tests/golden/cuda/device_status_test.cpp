@@ -1,7 +1,7 @@
 // What a machine says of its GPUs, with and without one, with and without nvcc.
 #include <gtest/gtest.h>
 
-#include "golden/cuda/devices.h"
+#include "golden/device/devices.h"
 
 namespace qsim::golden {
 namespace {

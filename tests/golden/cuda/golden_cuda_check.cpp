@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "golden/cuda/devices.h"
+#include "golden/device/devices.h"
 #include "tests/golden/cuda/check_commands.h"
 
 namespace {

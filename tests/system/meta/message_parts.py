@@ -80,7 +80,7 @@ PARTS = {
         ("report/results/result_json.cpp", "'{name}' is not a number"): 1,
         ("compiler/importer/tensor_proto.cpp", "{where} | {found} bytes | {where} | {expected}"): 1,
         ("compiler/importer/tensor_proto.cpp", "{where} | {size} values | {shape} | {count}"): 1,
-        ("golden/cuda/cuda_error.cpp", "{message}"): 1,
+        ("golden/device/cuda_error.cpp", "{message}"): 1,
         ("rtl/engine/rtl_model.cpp", "is cut short"): 1,
         ("rtl/engine/rtl_model.cpp", "{kBadInput} | {message} | {output}"): 1,
         ("cli/terminal/command_table.cpp", "."): 2,

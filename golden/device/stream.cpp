@@ -1,10 +1,10 @@
-#include "golden/cuda/stream.h"
+#include "golden/device/stream.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/error.h"
-#include "golden/cuda/cuda_error.h"
+#include "golden/device/cuda_error.h"
 
 namespace qsim::golden::cuda {
 namespace {

@@ -1,10 +1,10 @@
-#include "golden/cuda/device_buffer.h"
+#include "golden/device/device_buffer.h"
 
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
-#include "golden/cuda/cuda_error.h"
+#include "golden/device/cuda_error.h"
 
 namespace qsim::golden::cuda {
 

@@ -1,4 +1,4 @@
-#include "golden/cuda/cuda_error.h"
+#include "golden/device/cuda_error.h"
 
 #include <algorithm>
 #include <array>

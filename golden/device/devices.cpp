@@ -1,8 +1,11 @@
-#include "golden/cuda/devices.h"
+#include "golden/device/devices.h"
 
 #include <algorithm>
 
 #include <cuda_runtime.h>
+
+#include "core/error.h"
+#include "golden/device/cuda_error.h"
 
 namespace qsim::golden {
 namespace {
@@ -60,6 +63,23 @@ CudaStatus ask() {
 const CudaStatus& cuda_status() {
   static const CudaStatus kStatus = ask();
   return kStatus;
+}
+
+const CudaDevice& use_device(int index) {
+  const CudaStatus& status = cuda_status();
+  if (!status.usable()) throw_bad_input("CUDA: " + status.reason);
+  if (index < 0 || static_cast<std::size_t>(index) >= status.devices.size()) {
+    throw_bad_input("CUDA: device " + std::to_string(index) + "; there are " +
+                    std::to_string(status.devices.size()));
+  }
+  const CudaDevice& device = status.devices[static_cast<std::size_t>(index)];
+  if (device.major < 8) {
+    throw_bad_input("CUDA: " + device.name + " has compute capability " +
+                    std::to_string(device.major) + "." + std::to_string(device.minor) +
+                    "; 8.0 or later is needed");
+  }
+  cuda::check(cudaSetDevice(index), "choosing the device");
+  return device;
 }
 
 }  // namespace qsim::golden

@@ -32,4 +32,8 @@ struct CudaStatus {
 
 const CudaStatus& cuda_status();  // asked once, kept
 
+// Makes the device current for this thread and returns it. Throws Error (exit code 3) where there
+// is no such device, or none of compute capability 8.0 or later.
+const CudaDevice& use_device(int index);
+
 }  // namespace qsim::golden

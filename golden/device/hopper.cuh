@@ -7,7 +7,7 @@
 
 #include <cuda.h>
 
-#include "golden/cuda/kernels/launch.cuh"
+#include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {
 

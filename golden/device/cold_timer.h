@@ -1,0 +1,30 @@
+// Times kernels with cold caches: one CUDA graph has many launches, each on buffers of its own, and
+// all buffers together are larger than three times the L2 cache.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "golden/device/stream.h"
+
+namespace qsim::golden::cuda {
+
+// How many sets of buffers a kernel needs whose launch reads and writes `bytes`: together they are
+// larger than three times the L2 cache of the current device. At least 1.
+int cold_rotations(std::size_t bytes);
+
+struct ColdTiming {
+  int fewest_launches = 32;  // of one graph
+  int runs = 15;             // replays of the graph
+};
+
+// Seconds of one launch, one value for each replay: the replay's time divided by its launches. In
+// ascending order. enqueue(i) enqueues a launch on `stream` that uses the buffers i, 0 <= i <
+// rotations; it runs only while the graph is captured. The graph has whole rotations. Replays
+// before the measured ones warm the device up.
+std::vector<double> time_cold(const Stream& stream, int rotations,
+                              const std::function<void(int)>& enqueue,
+                              const ColdTiming& timing = {});
+
+}  // namespace qsim::golden::cuda

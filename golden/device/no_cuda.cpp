@@ -1,0 +1,18 @@
+// The devices of a build without nvcc: there are none, and it says so.
+#include "core/error.h"
+#include "golden/device/devices.h"
+
+namespace qsim::golden {
+
+const CudaStatus& cuda_status() {
+  static const CudaStatus kStatus = [] {
+    CudaStatus without;
+    without.reason = "built without nvcc";
+    return without;
+  }();
+  return kStatus;
+}
+
+const CudaDevice& use_device(int) { throw_bad_input("CUDA: " + cuda_status().reason); }
+
+}  // namespace qsim::golden
