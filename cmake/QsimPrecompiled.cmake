@@ -20,10 +20,16 @@ set(QSIM_STANDARD_HEADERS
 set(QSIM_PRECOMPILED_OPTIONS
   -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread --param=ggc-min-heapsize=524288)
 
-# qsim_precompile(NAME HEADERS <header> ... LINK lib ...): a library that others take its precompiled
-# headers from. LINK brings macros that the headers depend on.
+# Position-independent code with hidden names, for what a shared library has.
+function(qsim_make_pic name)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+# qsim_precompile(NAME [PIC] HEADERS <header> ... LINK lib ...): a library that others take its
+# precompiled headers from, all of them PIC or none. LINK brings macros that the headers depend on.
 function(qsim_precompile name)
-  cmake_parse_arguments(arg "" "" "HEADERS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "PIC" "" "HEADERS;LINK" ${ARGN})
   if(NOT QSIM_PRECOMPILE)
     return()
   endif()
@@ -32,6 +38,9 @@ function(qsim_precompile name)
   add_library(${name} OBJECT ${source})
   target_link_libraries(${name} PRIVATE qsim_options ${arg_LINK})
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+  if(arg_PIC)
+    qsim_make_pic(${name})
+  endif()
 endfunction()
 
 # qsim_use_precompiled(NAME FROM): the target NAME takes those of qsim_precompile(FROM).

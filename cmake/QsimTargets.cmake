@@ -36,13 +36,20 @@ endif()
 
 include(QsimPrecompiled)
 qsim_precompile(qsim_precompiled HEADERS ${QSIM_STANDARD_HEADERS})
+qsim_precompile(qsim_precompiled_pic PIC HEADERS ${QSIM_STANDARD_HEADERS})
 
-# qsim_add_library(NAME SOURCES a.cpp ... LINK lib ...)
+# qsim_add_library(NAME [PIC] SOURCES a.cpp ... LINK lib ...)
+# PIC: libqsim_golden has it too. Hidden names let the compiler inline as it does in an executable.
 function(qsim_add_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LINK_PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "PIC" "" "SOURCES;LINK;LINK_PRIVATE" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC qsim_options ${arg_LINK} PRIVATE ${arg_LINK_PRIVATE})
-  qsim_use_precompiled(${name} qsim_precompiled)
+  if(arg_PIC)
+    qsim_make_pic(${name})
+    qsim_use_precompiled(${name} qsim_precompiled_pic)
+  else()
+    qsim_use_precompiled(${name} qsim_precompiled)
+  endif()
 endfunction()
 
 # qsim_add_executable(NAME SOURCES a.cpp ... LINK lib ...)

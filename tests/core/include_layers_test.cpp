@@ -139,8 +139,9 @@ Rules repository_rules() { return parse_rules(read("docs/architecture.md")); }
 std::vector<std::string> source_files() {
   const std::set<std::string> kSuffixes = {".h", ".cpp", ".cu", ".cuh"};
   std::vector<std::string> files;
-  for (const char* top : {"analysis", "bench", "cli", "compiler", "core", "examples", "files",
-                          "golden", "models", "report", "rtl", "sim", "tests", "tools"}) {
+  for (const char* top :
+       {"analysis", "bench", "cli", "compiler", "core", "examples", "files", "golden", "include",
+        "models", "report", "rtl", "sim", "tests", "tools"}) {
     if (!fs::exists(top)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(top)) {
       if (entry.is_regular_file() && kSuffixes.contains(entry.path().extension())) {

@@ -1,0 +1,264 @@
+// The C interface of golden/linear: weight-only linear layers and their quantizers.
+#include <optional>
+
+#include "core/checked_math.h"
+#include "golden/c_interface/tensor_view.h"
+#include "golden/c_interface/threads.h"
+#include "golden/linear/packed_linear.h"
+#include "golden/linear/quantizer.h"
+
+namespace ci = qsim::golden::c_interface;
+
+// A layer whose weights are packed for the CPU.
+struct qsim_linear {
+  qsim::golden::PackedLinear layer;
+  std::int64_t in_features;
+  std::int64_t out_features;
+};
+
+namespace qsim::golden::c_interface {
+namespace {
+
+constexpr std::initializer_list<std::int32_t> kFloats = {QSIM_FLOAT32, QSIM_FLOAT16, QSIM_BFLOAT16};
+
+FloatType float_type(std::int32_t dtype) {
+  if (dtype == QSIM_FLOAT32) return FloatType::kFloat32;
+  return dtype == QSIM_FLOAT16 ? FloatType::kFloat16 : FloatType::kBfloat16;
+}
+
+std::int64_t group_count(const Call& call, std::int64_t in_features, std::int64_t group_size) {
+  if (group_size != 0 && group_size != 32 && group_size != 64 && group_size != 128) {
+    call.refuse_value("group_size", group_size, "32, 64, 128, and 0 for one group");
+  }
+  return group_size == 0 ? 1 : ceil_div(in_features, group_size);
+}
+
+// Of scales and zero_points: [N, groups], or [N] of one group.
+View grouped_tensor(Call& call, const char* what, const qsim_tensor* tensor, std::int32_t type,
+                    std::int64_t channels, std::int64_t groups) {
+  View view = call.tensor(what, tensor, {type}, Call::kAnyRank);
+  if (groups == 1 && view.shape.size() == 1) {
+    view.require_shape({channels});
+  } else {
+    view.require_shape({channels, groups});
+  }
+  return view;
+}
+
+// Two values a byte to one a byte; those of INT4 plus 8, as linear weights have them.
+std::vector<std::int8_t> unpacked(const View& values) {
+  const auto rows = static_cast<std::size_t>(values.dim(0));
+  const auto columns = static_cast<std::size_t>(values.dim(1));
+  const std::size_t row_bytes = (columns + 1) / 2;
+  const int flip = values.dtype == QSIM_INT4 ? 8 : 0;  // two's complement: n + 8 is n ^ 8
+  std::vector<std::int8_t> result(rows * columns);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t k = 0; k < columns; ++k) {
+      const auto byte = std::to_integer<int>(values.data[row * row_bytes + k / 2]);
+      result[row * columns + k] = static_cast<std::int8_t>((byte >> (k % 2 * 4) & 15) ^ flip);
+    }
+  }
+  return result;
+}
+
+std::vector<std::uint8_t> packed_nibbles(const LinearWeights& weights, int flip) {
+  const auto columns = static_cast<std::size_t>(weights.in_features);
+  const std::size_t row_bytes = (columns + 1) / 2;
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(weights.out_features) * row_bytes);
+  for (std::size_t i = 0; i < weights.values.size(); ++i) {
+    const std::size_t k = i % columns;
+    bytes[i / columns * row_bytes + k / 2] |=
+        static_cast<std::uint8_t>((weights.values[i] ^ flip) << (k % 2 * 4));
+  }
+  return bytes;
+}
+
+std::vector<std::uint8_t> zero_points_of(Call& call, const qsim_tensor* tensor, std::int32_t dtype,
+                                         std::int64_t channels, std::int64_t groups) {
+  const auto count = static_cast<std::size_t>(checked_mul(channels, groups));
+  if (tensor == nullptr) return std::vector<std::uint8_t>(count, 8);
+  const bool is_signed = dtype == QSIM_INT4;
+  const View view = grouped_tensor(call, "zero_points", tensor, is_signed ? QSIM_INT8 : QSIM_UINT8,
+                                   channels, groups);
+  call.require_cpu();
+  std::vector<std::uint8_t> points = view.values<std::uint8_t>();
+  for (std::uint8_t& point : points) {
+    point = static_cast<std::uint8_t>(is_signed ? point + 8 : point);
+    if (point > 15) {
+      call.refuse_value("a zero_point", is_signed ? static_cast<std::int8_t>(point - 8) : point,
+                        is_signed ? "-8 to 7" : "0 to 15");
+    }
+  }
+  return points;
+}
+
+struct Layer {
+  LinearWeights weights;
+  std::vector<float> bias;
+};
+
+Layer layer_of(Call& call, const qsim_linear_weights* given, const qsim_tensor* bias) {
+  call.require("weights", given);
+  const View values = call.tensor("values", given->values, {QSIM_INT8, QSIM_INT4, QSIM_UINT4}, 2);
+  Layer layer;
+  LinearWeights& weights = layer.weights;
+  weights.out_features = values.dim(0);
+  weights.in_features = values.dim(1);
+  weights.group_size = given->group_size;
+  const std::int64_t groups = group_count(call, values.dim(1), given->group_size);
+  const View scales =
+      grouped_tensor(call, "scales", given->scales, QSIM_FLOAT32, values.dim(0), groups);
+  std::optional<View> bias_view;
+  if (bias != nullptr) {
+    bias_view = call.tensor("bias", bias, {QSIM_FLOAT32}, 1);
+    bias_view->require_shape({values.dim(0)});
+  }
+  call.require_cpu();
+  if (values.dtype == QSIM_INT8) {
+    if (given->zero_points != nullptr) {
+      throw_bad_input(call.place("zero_points") +
+                      " are given with values of int8, which have none");
+    }
+    weights.values = values.values<std::int8_t>();
+  } else {
+    weights.bits = 4;
+    weights.values = unpacked(values);
+    weights.zero_points =
+        zero_points_of(call, given->zero_points, values.dtype, values.dim(0), groups);
+  }
+  weights.scales = scales.values<float>();
+  if (bias_view) layer.bias = bias_view->values<float>();
+  check_weights(weights);
+  return layer;
+}
+
+FloatMatrix matrix_of(const View& view) {
+  FloatMatrix matrix(float_type(view.dtype), 0, 0);
+  matrix.rows = view.dim(0);
+  matrix.columns = view.dim(1);
+  matrix.bytes = view.values<std::byte>();
+  return matrix;
+}
+
+struct Ends {
+  View x;
+  View y;
+};
+
+Ends ends_of(Call& call, const qsim_tensor* x, const qsim_tensor* y) {
+  Ends ends{call.tensor("x", x, kFloats, 2), call.tensor("y", y, kFloats, 2)};
+  call.require_cpu();
+  return ends;
+}
+
+// Checks x against the layer's sizes; `weights` has all of them, and may lack the values.
+void require_sizes(const Ends& ends, std::int64_t in_features, std::int64_t out_features) {
+  ends.x.require_shape({ends.x.dim(0), in_features});
+  ends.y.require_shape({ends.x.dim(0), out_features});
+}
+
+// The float weights of a quantizer as FP32, which is exact.
+std::vector<float> float_weights(const View& w) {
+  const FloatMatrix matrix = matrix_of(w);
+  std::vector<float> floats(static_cast<std::size_t>(w.elems()));
+  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = float_of(matrix.fp32_bits(i));
+  return floats;
+}
+
+}  // namespace
+}  // namespace qsim::golden::c_interface
+
+qsim_status qsim_linear_w8(const qsim_tensor* x, const qsim_linear_weights* weights,
+                           const qsim_tensor* bias, const qsim_tensor* y, const qsim_run* run) {
+  return ci::guarded([&] {
+    ci::Call call("linear_w8", run);
+    const ci::Ends ends = ci::ends_of(call, x, y);
+    const ci::Layer layer = ci::layer_of(call, weights, bias);
+    ci::require_sizes(ends, layer.weights.in_features, layer.weights.out_features);
+    if (call.answers_query(0) || ends.x.dim(0) == 0) return;
+    const auto matrix = ci::matrix_of(ends.x);
+    if (call.run().check_values != 0) check_values(matrix, layer.weights, layer.bias);
+    ci::CallThreads threads(call.run());
+    const qsim::golden::PackedLinear packed(layer.weights, layer.bias);
+    ends.y.store(packed.run(matrix, ci::float_type(ends.y.dtype), threads.team()).bytes.data());
+  });
+}
+
+qsim_status qsim_linear_create(const qsim_linear_weights* weights, const qsim_tensor* bias,
+                               const qsim_run* run, qsim_linear** linear) {
+  return ci::guarded([&] {
+    ci::Call call("linear_create", run);
+    call.require("linear", linear);
+    const ci::Layer layer = ci::layer_of(call, weights, bias);
+    if (call.answers_query(0)) return;
+    if (call.run().check_values != 0) check_values({}, layer.weights, layer.bias);
+    *linear = new qsim_linear{qsim::golden::PackedLinear(layer.weights, layer.bias),
+                              layer.weights.in_features, layer.weights.out_features};
+  });
+}
+
+qsim_status qsim_linear_run(const qsim_linear* linear, const qsim_tensor* x, const qsim_tensor* y,
+                            const qsim_run* run) {
+  return ci::guarded([&] {
+    ci::Call call("linear_run", run);
+    call.require("linear", linear);
+    const ci::Ends ends = ci::ends_of(call, x, y);
+    ci::require_sizes(ends, linear->in_features, linear->out_features);
+    if (call.answers_query(0) || ends.x.dim(0) == 0) return;
+    ci::CallThreads threads(call.run());
+    const auto matrix = ci::matrix_of(ends.x);
+    ends.y.store(
+        linear->layer.run(matrix, ci::float_type(ends.y.dtype), threads.team()).bytes.data());
+  });
+}
+
+void qsim_linear_destroy(qsim_linear* linear) { delete linear; }
+
+qsim_status qsim_quantize_per_channel(const qsim_tensor* w, int64_t group_size,
+                                      const qsim_tensor* values, const qsim_tensor* scales,
+                                      const qsim_run* run) {
+  return ci::guarded([&] {
+    ci::Call call("quantize_per_channel", run);
+    const ci::View from = call.tensor("w", w, ci::kFloats, 2);
+    const ci::View to = call.tensor("values", values, {QSIM_INT8}, 2);
+    to.require_shape(from.shape);
+    const std::int64_t groups = ci::group_count(call, from.dim(1), group_size);
+    const ci::View scale_view =
+        ci::grouped_tensor(call, "scales", scales, QSIM_FLOAT32, from.dim(0), groups);
+    call.require_cpu();
+    if (call.answers_query(0)) return;
+    const auto result = qsim::golden::quantize_per_channel(ci::float_weights(from), from.dim(0),
+                                                           from.dim(1), group_size);
+    to.store(result.values.data());
+    scale_view.store(result.scales.data());
+  });
+}
+
+qsim_status qsim_quantize_to_int4(const qsim_tensor* w, int64_t group_size,
+                                  const qsim_tensor* values, const qsim_tensor* scales,
+                                  const qsim_tensor* zero_points, const qsim_run* run) {
+  return ci::guarded([&] {
+    ci::Call call("quantize_to_int4", run);
+    const ci::View from = call.tensor("w", w, ci::kFloats, 2);
+    const ci::View to = call.tensor("values", values, {QSIM_INT4, QSIM_UINT4}, 2);
+    to.require_shape(from.shape);
+    const int flip = to.dtype == QSIM_INT4 ? 8 : 0;
+    const std::int64_t groups = ci::group_count(call, from.dim(1), group_size);
+    const ci::View scale_view =
+        ci::grouped_tensor(call, "scales", scales, QSIM_FLOAT32, from.dim(0), groups);
+    std::optional<ci::View> point_view;
+    if (zero_points != nullptr) {
+      point_view = ci::grouped_tensor(call, "zero_points", zero_points,
+                                      flip != 0 ? QSIM_INT8 : QSIM_UINT8, from.dim(0), groups);
+    }
+    call.require_cpu();
+    if (call.answers_query(0)) return;
+    auto result = qsim::golden::quantize_to_int4(ci::float_weights(from), from.dim(0), from.dim(1),
+                                                 group_size, zero_points == nullptr);
+    to.store(ci::packed_nibbles(result, flip).data());
+    scale_view.store(result.scales.data());
+    if (!point_view) return;
+    for (std::uint8_t& point : result.zero_points) point = static_cast<std::uint8_t>(point - flip);
+    point_view->store(result.zero_points.data());
+  });
+}
