@@ -1,6 +1,7 @@
 #include "golden/device/cold_timer.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "core/checked_math.h"
 #include "core/error.h"
@@ -15,7 +16,8 @@ int cold_rotations(std::size_t bytes) {
   check(cudaGetDevice(&device), "asking for the device");
   check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device),
         "asking for the size of the L2 cache");
-  return static_cast<int>(3 * static_cast<std::size_t>(l2_bytes) / bytes) + 1;
+  return static_cast<int>(ceil_div(3 * std::int64_t{l2_bytes}, static_cast<std::int64_t>(bytes))) +
+         1;
 }
 
 std::vector<double> time_cold(const Stream& stream, int rotations,

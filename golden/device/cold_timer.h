@@ -1,5 +1,5 @@
-// Times kernels with cold caches: one CUDA graph has many launches, each on buffers of its own, and
-// all buffers together are larger than three times the L2 cache.
+// Times kernels with cold caches: one CUDA graph has many launches on buffers that rotate, which
+// together are larger than three times the L2 cache.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace qsim::golden::cuda {
 
-// How many sets of buffers a kernel needs whose launch reads and writes `bytes`: together they are
-// larger than three times the L2 cache of the current device. At least 1.
+// How many sets of buffers a kernel needs whose launch reads and writes `bytes`, so that between two
+// uses of one set at least three times the L2 cache of the current device is touched. At least 2.
 int cold_rotations(std::size_t bytes);
 
 struct ColdTiming {

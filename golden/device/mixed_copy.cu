@@ -4,7 +4,9 @@
 #include "core/checked_math.h"
 #include "core/error.h"
 #include "golden/device/cold_timer.h"
+#include "golden/device/copy_time.h"
 #include "golden/device/device_buffer.h"
+#include "golden/device/devices.h"
 #include "golden/device/launch.cuh"
 #include "golden/device/mixed_copy.h"
 
@@ -78,3 +80,13 @@ double time_mixed_copy(const Stream& stream, std::int64_t read_bytes, std::int64
 }
 
 }  // namespace qsim::golden::cuda
+
+namespace qsim::golden {
+
+double time_copy(std::int64_t read_bytes, std::int64_t write_bytes, int device) {
+  use_device(device);
+  const auto whole = [](std::int64_t bytes) { return ceil_div(bytes, 16) * 16; };
+  return cuda::time_mixed_copy(cuda::Stream(), whole(read_bytes), whole(write_bytes));
+}
+
+}  // namespace qsim::golden

@@ -1,5 +1,6 @@
 // The devices of a build without nvcc: there are none, and it says so.
 #include "core/error.h"
+#include "golden/device/copy_time.h"
 #include "golden/device/devices.h"
 
 namespace qsim::golden {
@@ -14,5 +15,10 @@ const CudaStatus& cuda_status() {
 }
 
 const CudaDevice& use_device(int) { throw_bad_input("CUDA: " + cuda_status().reason); }
+
+double time_copy(std::int64_t, std::int64_t, int device) {
+  use_device(device);  // throws
+  return 0;
+}
 
 }  // namespace qsim::golden

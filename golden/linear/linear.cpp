@@ -68,25 +68,27 @@ std::int64_t LinearWeights::groups() const {
   return group_size == 0 ? 1 : ceil_div(in_features, group_size);
 }
 
-void check_weights(const LinearWeights& weights) {
-  if (weights.bits != 8 && weights.bits != 4) {
-    throw_bad_input("linear: weights of " + std::to_string(weights.bits) +
-                    " bits; allowed: 8 and 4");
+void check_sizes(std::int64_t out_features, std::int64_t in_features, std::int64_t group_size,
+                 int bits) {
+  if (bits != 8 && bits != 4) {
+    throw_bad_input("linear: weights of " + std::to_string(bits) + " bits; allowed: 8 and 4");
   }
-  if (weights.out_features < 1 || weights.in_features < 1) {
-    throw_bad_input("linear: weights of shape " +
-                    pair_text(weights.out_features, weights.in_features) +
+  if (out_features < 1 || in_features < 1) {
+    throw_bad_input("linear: weights of shape " + pair_text(out_features, in_features) +
                     "; each size must be at least 1");
   }
-  if (weights.in_features > kMostInFeatures) {
-    throw_bad_input("linear: " + std::to_string(weights.in_features) + " input features; at most " +
+  if (in_features > kMostInFeatures) {
+    throw_bad_input("linear: " + std::to_string(in_features) + " input features; at most " +
                     std::to_string(kMostInFeatures) + " are allowed, whose sums fit 32 bits");
   }
-  const std::int64_t group = weights.group_size;
-  if (group != 0 && group != 32 && group != 64 && group != 128) {
-    throw_bad_input("linear: a group_size of " + std::to_string(group) +
+  if (group_size != 0 && group_size != 32 && group_size != 64 && group_size != 128) {
+    throw_bad_input("linear: a group_size of " + std::to_string(group_size) +
                     "; allowed: 32, 64, 128, and 0 for one scale an output channel");
   }
+}
+
+void check_weights(const LinearWeights& weights) {
+  check_sizes(weights.out_features, weights.in_features, weights.group_size, weights.bits);
   const std::int64_t scales = checked_mul(weights.out_features, weights.groups());
   check_count("weights", weights.values.size(),
               checked_mul(weights.out_features, weights.in_features));
@@ -94,17 +96,25 @@ void check_weights(const LinearWeights& weights) {
   check_count("zero_points", weights.zero_points.size(), weights.bits == 4 ? scales : 0);
 }
 
-void check_shapes(const FloatMatrix& x, const LinearWeights& weights, std::span<const float> bias) {
-  check_weights(weights);
-  if (x.columns != weights.in_features || x.rows < 1) {
+void check_rows(const FloatMatrix& x, std::int64_t in_features) {
+  if (x.columns != in_features || x.rows < 1) {
     throw_bad_input("linear: x is " + pair_text(x.rows, x.columns) + "; the weights take rows of " +
-                    std::to_string(weights.in_features) + ", and at least one");
+                    std::to_string(in_features) + ", and at least one");
   }
+}
+
+void check_bias(const LinearWeights& weights, std::span<const float> bias) {
   if (!bias.empty() && static_cast<std::int64_t>(bias.size()) != weights.out_features) {
     throw_bad_input("linear: " + std::to_string(bias.size()) +
                     " values of bias; the weights have " + std::to_string(weights.out_features) +
                     " output channels");
   }
+}
+
+void check_shapes(const FloatMatrix& x, const LinearWeights& weights, std::span<const float> bias) {
+  check_weights(weights);
+  check_rows(x, weights.in_features);
+  check_bias(weights, bias);
 }
 
 void check_values(const FloatMatrix& x, const LinearWeights& weights, std::span<const float> bias) {

@@ -59,7 +59,11 @@ struct LinearWeights {
 };
 
 // Throws Error for sizes that do not fit or are not allowed. An empty bias is none.
+void check_sizes(std::int64_t out_features, std::int64_t in_features, std::int64_t group_size,
+                 int bits);
 void check_weights(const LinearWeights& weights);
+void check_rows(const FloatMatrix& x, std::int64_t in_features);
+void check_bias(const LinearWeights& weights, std::span<const float> bias);
 void check_shapes(const FloatMatrix& x, const LinearWeights& weights, std::span<const float> bias);
 
 // On request: throws Error for a value of x or bias that is not finite, a scale that is not a

@@ -1,0 +1,52 @@
+// Enqueues a weight-only linear layer on a GPU: plain device pointers, no allocation, no
+// synchronisation. docs/adr/0016-weight-only-linear.md defines each bit of the result.
+#pragma once
+
+#include <cstdint>
+
+#include "golden/linear/linear.h"
+
+namespace qsim::golden::cuda {
+
+// A layer's weights in device memory. Row n begins at values + n * row_bytes: int8, or of 4 bits
+// two a byte, the first in the low bits.
+struct DeviceWeights {
+  std::int64_t out_features = 0;
+  std::int64_t in_features = 0;
+  std::int64_t group_size = 0;  // as LinearWeights has it
+  int bits = 8;
+  const void* values = nullptr;
+  std::int64_t row_bytes = 0;
+  // The bytes of a row that may be read, at least those of its weights. The fast kernels read whole
+  // multiples of 16: they need that, row_bytes and `values` are multiples of 16.
+  std::int64_t readable_bytes = 0;
+  const float* scales = nullptr;              // [out_features][groups]
+  const std::uint8_t* zero_points = nullptr;  // the same, of 4 bits
+  const float* bias = nullptr;                // [out_features], or null: none
+  // No work on the stream before this launch writes the weights, scales, zero_points or bias. Then
+  // they are read while the kernel before it still runs.
+  bool constant = false;
+};
+
+enum class LinearKernel : std::uint8_t {
+  kAuto,
+  kRows,   // compute capability 9.0: weights through a pipeline of bulk copies
+  kPlain,  // any device, any alignment
+};
+
+// x [rows][in_features] and y [rows][out_features], row-major, aligned to their type.
+struct LinearCall {
+  FloatType x_type = FloatType::kFloat16;
+  const void* x = nullptr;
+  std::int64_t rows = 0;
+  FloatType y_type = FloatType::kFloat16;
+  void* y = nullptr;
+  LinearKernel kernel = LinearKernel::kAuto;
+  int stages = 0;  // of kRows' pipeline; 0: chosen
+};
+
+// Enqueues y = x W^T + b on `stream` (a cudaStream_t) of the current device. Throws Error for sizes
+// that check_weights() refuses, a kernel that cannot compute it, and without a device.
+void enqueue_linear(const DeviceWeights& weights, const LinearCall& call, void* stream);
+
+}  // namespace qsim::golden::cuda

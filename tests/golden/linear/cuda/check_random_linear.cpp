@@ -1,0 +1,81 @@
+#include <iomanip>
+#include <iostream>
+#include <map>
+
+#include "golden/linear/cuda/cuda_linear.h"
+#include "golden/linear/packed_linear.h"
+#include "tests/golden/linear/cuda/linear_check_commands.h"
+#include "tests/golden/linear/random_linear.h"
+
+namespace qsim::golden_test {
+namespace {
+
+using namespace golden;
+
+struct Count {
+  std::int64_t cases = 0;
+  std::int64_t values = 0;
+  std::int64_t mismatches = 0;  // cases
+};
+
+std::string kind_of(const LinearCase& one, CudaLinearKernel kernel) {
+  const std::int64_t group = one.weights.group_size;
+  return std::string(cuda_linear_kernel_name(kernel)) + " x " +
+         std::string(float_type_name(one.x.type)) + ", " + std::to_string(one.weights.bits) +
+         " bits, " + (group == 0 ? "by channel" : "groups of " + std::to_string(group));
+}
+
+void describe(const LinearCase& one, const FloatMatrix& found, const FloatMatrix& expected,
+              CudaLinearKernel kernel, std::uint64_t seed) {
+  std::size_t at = 0;
+  while (found.fp32_bits(at) == expected.fp32_bits(at)) ++at;
+  std::cout << "seed " << seed << ", " << kind_of(one, kernel) << ", x [" << one.x.rows << ", "
+            << one.x.columns << "], N " << one.weights.out_features << ", y "
+            << float_type_name(one.y_type) << (one.bias.empty() ? "" : ", bias") << ": y[" << at
+            << "] is " << std::hex << found.fp32_bits(at) << ", not " << expected.fp32_bits(at)
+            << std::dec << "\n";
+}
+
+// A tenth of the cases has up to 8192 input features.
+LinearCase case_of(std::uint64_t seed, const RandomLinearOptions& options) {
+  Random random(seed);
+  const bool is_long = random.chance(0.1) && options.most_features >= 1000;
+  return random_linear_case(random, options.most_rows, is_long ? 8192 : options.most_features);
+}
+
+}  // namespace
+
+ExitCode check_random_linear(const RandomLinearOptions& options) {
+  std::map<std::string, Count> counts;
+  ThreadTeam team(1);
+  std::int64_t values = 0;
+  std::int64_t mismatches = 0;
+  for (int i = 0; i < options.count; ++i) {
+    const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
+    const LinearCase one = case_of(seed, options);
+    const FloatMatrix expected = PackedLinear(one.weights, one.bias).run(one.x, one.y_type, team);
+    const CudaLinear linear(one.weights, one.bias, 0);
+    for (const CudaLinearKernel kernel : {CudaLinearKernel::kRows, CudaLinearKernel::kPlain}) {
+      if (!linear.has(kernel)) continue;
+      Count& count = counts[kind_of(one, kernel)];
+      const FloatMatrix found = linear.run(one.x, one.y_type, kernel);
+      ++count.cases;
+      count.values += expected.rows * expected.columns;
+      values += expected.rows * expected.columns;
+      if (found == expected) continue;
+      ++count.mismatches;
+      if (++mismatches <= 10) describe(one, found, expected, kernel, seed);
+    }
+  }
+  for (const auto& [kind, count] : counts) {
+    std::cout << std::setw(46) << std::left << kind << std::right << std::setw(8) << count.cases
+              << " cases " << std::setw(10) << count.values << " values " << std::setw(6)
+              << count.mismatches << " mismatching\n";
+  }
+  std::cout << options.count << " layers, seeds " << options.seed << " to "
+            << options.seed + static_cast<std::uint64_t>(options.count) - 1 << ", " << values
+            << " values compared, " << mismatches << " mismatching runs\n";
+  return mismatches == 0 ? ExitCode::kOk : ExitCode::kMismatch;
+}
+
+}  // namespace qsim::golden_test
