@@ -103,10 +103,10 @@ ImageShape window_shape(const WeightShape& weights, const Window& window, const 
           positions(width, window.extent_w(), window.stride_w, "kernel"), weights.out_channels};
 }
 
-ImageShape output_shape(const BinaryConv& conv, const BitTensor& input) {
+ImageShape output_shape(const BinaryConv& conv, const ImageShape& input, int input_bases) {
   const WeightShape& weights = conv.weights.shape;
-  const ImageShape shape = window_shape(weights, conv.window, input.shape);
-  require_length(conv.beta.size(), input.bases, "beta");
+  const ImageShape shape = window_shape(weights, conv.window, input);
+  require_length(conv.beta.size(), input_bases, "beta");
   require_length(conv.weights.alpha.size(), conv.weights.bases * weights.out_channels, "alpha");
   if (!conv.bias.empty()) require_length(conv.bias.size(), weights.out_channels, "bias");
   require_finite(conv.beta, "beta");
@@ -115,8 +115,9 @@ ImageShape output_shape(const BinaryConv& conv, const BitTensor& input) {
   return shape;
 }
 
-ImageShape stage_shape(const BinaryConv& conv, const BinaryStage& stage, const BitTensor& input) {
-  ImageShape shape = output_shape(conv, input);
+ImageShape stage_shape(const BinaryConv& conv, const BinaryStage& stage, const ImageShape& input,
+                       int input_bases) {
+  ImageShape shape = output_shape(conv, input, input_bases);
   require_length(stage.gain.size(), shape.channels, "gain");
   require_length(stage.shift.size(), shape.channels, "shift");
   require_finite(stage.gain, "gain");

@@ -59,11 +59,19 @@ ImageShape window_shape(const WeightShape& weights, const Window& window, const 
 
 // [batch][height][width][out_channels] of y. Throws Error as window_shape does, and
 // for lists of another length and numbers that are not finite.
-ImageShape output_shape(const BinaryConv& conv, const BitTensor& input);
+ImageShape output_shape(const BinaryConv& conv, const ImageShape& input, int input_bases);
+inline ImageShape output_shape(const BinaryConv& conv, const BitTensor& input) {
+  return output_shape(conv, input.shape, input.bases);
+}
 
 // The same of what the stage makes. Also throws Error for a pool larger than y, and lists of
 // another length than out_channels.
-ImageShape stage_shape(const BinaryConv& conv, const BinaryStage& stage, const BitTensor& input);
+ImageShape stage_shape(const BinaryConv& conv, const BinaryStage& stage, const ImageShape& input,
+                       int input_bases);
+inline ImageShape stage_shape(const BinaryConv& conv, const BinaryStage& stage,
+                              const BitTensor& input) {
+  return stage_shape(conv, stage, input.shape, input.bases);
+}
 
 // y in plain loops, [batch][height][width][out_channels].
 std::vector<float> reference_conv(const BinaryConv& conv, const BitTensor& input);

@@ -5,9 +5,8 @@
 #include "core/checked_math.h"
 
 namespace qsim::golden {
-namespace {
 
-std::size_t word_count(const ImageShape& shape, int bases) {
+std::size_t require_bits(const ImageShape& shape, int bases) {
   for (const std::int64_t size : shape.nhwc()) {
     if (size < 1) {
       throw_bad_input("binary activations have the shape " + shape_text(shape.nhwc()) +
@@ -22,10 +21,8 @@ std::size_t word_count(const ImageShape& shape, int bases) {
   return static_cast<std::size_t>(checked_mul(pixels, bases * bit_words(shape.channels)));
 }
 
-}  // namespace
-
 BitTensor::BitTensor(const ImageShape& image, int base_count)
-    : shape(image), bases(base_count), words(word_count(image, base_count)) {}
+    : shape(image), bases(base_count), words(require_bits(image, base_count)) {}
 
 void require_elements(const ImageShape& shape, std::size_t found) {
   const auto wanted = static_cast<std::size_t>(element_count(shape.nhwc()));

@@ -23,6 +23,10 @@ inline std::int64_t bit_words(std::int64_t channels) {
   return (channels + kBitsPerWord - 1) / kBitsPerWord;
 }
 
+// Throws Error where a size is below 1 or `bases` is not in 1..kMostBases; returns the words of
+// such a BitTensor.
+std::size_t require_bits(const ImageShape& shape, int bases);
+
 // Bases A_1 .. A_N of a batch of pictures: [batch][height][width][bases][bit_words(channels)].
 struct BitTensor {
   ImageShape shape;
@@ -30,7 +34,7 @@ struct BitTensor {
   std::vector<std::uint64_t> words;
 
   BitTensor() = default;
-  // All -1. Throws Error where a size is below 1 or `base_count` is not in 1..kMostBases.
+  // All -1. Throws Error as require_bits does.
   BitTensor(const ImageShape& image, int base_count);
 
   // The words of all bases of a pixel; base j begins at j * bit_words(channels).

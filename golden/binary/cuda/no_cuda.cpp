@@ -1,0 +1,23 @@
+// Binary convolution on a GPU in a build without nvcc: plans are made, and enqueueing says why not.
+#include "golden/binary/cuda/binary_cuda.h"
+#include "golden/device/devices.h"
+
+namespace qsim::golden {
+namespace {
+[[noreturn]] void refuse() { throw_bad_input("CUDA: " + cuda_status().reason); }
+}  // namespace
+
+bool has_wgmma() { return false; }
+void enqueue_binary_conv(const BinaryCudaPlan&, const void*, const void*, void*, void*) {
+  refuse();
+}
+void enqueue_binary_pack(const float*, const ImageShape&, std::span<const float>, std::uint64_t*,
+                         void*) {
+  refuse();
+}
+void enqueue_binary_pack_signs(const float*, const ImageShape&, std::uint64_t*, void*) { refuse(); }
+void enqueue_binary_unpack(const std::uint64_t*, const ImageShape&, int, int, float*, void*) {
+  refuse();
+}
+
+}  // namespace qsim::golden

@@ -1,0 +1,27 @@
+// The commands of golden_binary_cuda_check, which compares binary convolution on a GPU with
+// golden/binary on a machine that has one. Each prints what it found and returns an exit code of
+// core/error.h.
+#pragma once
+
+#include <cstdint>
+
+#include "core/error.h"
+
+namespace qsim::golden_test {
+
+struct BinaryRandomOptions {
+  std::int64_t count = 1000;
+  std::uint64_t seed = 1;  // of the first case; the next case has the next seed
+  bool small = false;      // small layers alone, for sanitizers
+};
+
+// Random layers on each path: y as floats, the stage's words, packed and unpacked numbers, all
+// bits. kMismatch for a word that differs, after all cases; kInternal when nothing was compared, or
+// when 100 or more cases did not meet every kernel that the device has.
+ExitCode check_binary_random(const BinaryRandomOptions& options);
+
+// Times of the layers of docs/reference/binary_convolution.md, words to words, with cold caches;
+// each is compared with the CPU first.
+ExitCode bench_binary(int runs);
+
+}  // namespace qsim::golden_test

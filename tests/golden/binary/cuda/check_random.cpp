@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <iostream>
+
+#include "golden/binary/optimised_conv.h"
+#include "tests/golden/binary/cuda/check_commands.h"
+#include "tests/golden/binary/cuda/device_layer.h"
+#include "tests/golden/binary/random_binary.h"
+
+namespace qsim::golden_test {
+namespace {
+
+using golden::BinaryCudaPath;
+using golden::BinaryCudaPlan;
+using golden::BinaryStage;
+using golden::BitTensor;
+
+constexpr int kMostPrinted = 10;               // mismatches
+constexpr std::int64_t kCasesToMeetAll = 100;  // fewer need not meet every kernel
+constexpr std::array kTileNames = {"portable",   "any bases", "one base",
+                                   "one by one", "two bases", "three bases"};
+
+// More bases, channels and pixels than random_layer() has, which already has every window.
+RandomLayer wide_layer(Random& random) {
+  RandomLayer layer = random_layer(random);
+  ImageShape shape = layer.input.shape;
+  shape.batch = random.uniform(1, 3);
+  shape.height += random.uniform(0, 12);
+  shape.width += random.uniform(0, 12);
+  shape.channels = random.chance(0.5) ? 64 * random.uniform(1, 8) : random.uniform(1, 520);
+  const int bases = static_cast<int>(random.uniform(1, random.chance(0.2) ? 8 : 3));
+  const int weight_bases = static_cast<int>(random.uniform(1, random.chance(0.3) ? 8 : 3));
+  golden::WeightShape weights = layer.conv.weights.shape;
+  weights.channels = shape.channels;
+  weights.out_channels = random.chance(0.5) ? 64 * random.uniform(1, 4) : random.uniform(1, 300);
+  const auto out_channels = static_cast<std::size_t>(weights.out_channels);
+  layer.input = random_bits(random, shape, bases);
+  layer.conv.weights = random_weights(random, weights, weight_bases);
+  layer.conv.beta = random_reals(random, static_cast<std::size_t>(bases));
+  if (!layer.conv.bias.empty()) layer.conv.bias = random_reals(random, out_channels);
+  layer.stage.gain = random_reals(random, out_channels);
+  for (float& gain : layer.stage.gain) gain /= 50;  // so that bits are of both kinds
+  layer.stage.shift = random_reals(random, out_channels);
+  layer.stage.v = random_reals(random, static_cast<std::size_t>(random.uniform(1, 8)));
+  if (layer.stage.pool)
+    layer.stage.pool = golden::BinaryPool{random.uniform(1, 3), random.uniform(1, 3)};
+  return layer;
+}
+
+class RandomCheck {
+ public:
+  explicit RandomCheck(const BinaryRandomOptions& options) : options_(options) {}
+
+  ExitCode run() {
+    for (std::int64_t i = 0; i < options_.count; ++i) {
+      seed_ = options_.seed + static_cast<std::uint64_t>(i);
+      Random random(seed_);
+      const bool wide = !options_.small && random.chance(0.3);
+      RandomLayer layer = wide ? wide_layer(random) : random_layer(random);
+      if (random.chance(0.02)) make_overflow(layer);
+      check_layer(layer);
+      check_packing(random);
+      if ((i + 1) % 1000 == 0) std::cerr << i + 1 << " of " << options_.count << " cases\n";
+    }
+    return end();
+  }
+
+ private:
+  // Sums beyond float32, so that y has infinities and NaNs.
+  static void make_overflow(RandomLayer& layer) {
+    for (float& beta : layer.conv.beta) beta *= 1e38F;
+  }
+
+  void check_layer(RandomLayer& layer) {
+    const ImageShape shape = golden::output_shape(layer.conv, layer.input);
+    BinaryStage& stage = layer.stage;
+    if (stage.pool && stage.pool->size > std::min(shape.height, shape.width)) stage.pool.reset();
+    const golden::OptimisedBinaryConv cpu(layer.conv);
+    const std::vector<float> y = cpu.run(layer.input);
+    const BitTensor bits = cpu.run(layer.input, stage);
+    for (const BinaryCudaPath path : {BinaryCudaPath::kAuto, BinaryCudaPath::kPortable}) {
+      for (const BinaryStage* with :
+           {static_cast<const BinaryStage*>(nullptr), &std::as_const(stage)}) {
+        const BinaryCudaPlan plan =
+            plan_binary_conv(layer.conv, with, layer.input.shape, layer.input.bases, path);
+        ++met_[static_cast<std::size_t>(plan.tile)];
+        const std::vector<std::uint8_t> found = device_.run(plan, layer.input);
+        const std::string name = std::string(kTileNames[static_cast<std::size_t>(plan.tile)]);
+        if (with == nullptr) {
+          compare(y.data(), y.size() * sizeof(float), found, name + ", y");
+        } else {
+          compare(bits.words.data(), bits.words.size() * 8, found, name + ", words");
+        }
+      }
+    }
+    for (const std::uint64_t word : bits.words) ones_ += std::popcount(word);
+    bits_ += element_count(bits.shape.nhwc()) * bits.bases;
+  }
+
+  void check_packing(Random& random) {
+    const ImageShape shape = {random.uniform(1, 2), random.uniform(1, 5), random.uniform(1, 5),
+                              random.uniform(1, 200)};
+    std::vector<float> x =
+        random_reals(random, static_cast<std::size_t>(element_count(shape.nhwc())));
+    const float special[] = {NAN, -NAN, INFINITY, -INFINITY, 0.0F, -0.0F, 0.5F, 1e-40F};
+    for (float& value : x) {
+      if (random.chance(0.1)) value = special[random.uniform(0, 7)];
+    }
+    const std::vector<float> v =
+        random_reals(random, static_cast<std::size_t>(random.uniform(1, 8)));
+    const BitTensor bits = golden::pack_activations(x, shape, v);
+    compare(bits.words.data(), bits.words.size() * 8, device_.pack(x, shape, v),
+            "quantize and pack");
+    const BitTensor signs =
+        golden::quantize_and_pack(std::span<const float>(x), shape, 1, golden::SignQuantizer{});
+    compare(signs.words.data(), signs.words.size() * 8, device_.pack_signs(x, shape), "pack signs");
+    const int base = static_cast<int>(random.uniform(0, bits.bases - 1));
+    const std::vector<float> values = golden::unpack(bits, base);
+    compare(values.data(), values.size() * sizeof(float), device_.unpack(bits, base), "unpack");
+  }
+
+  void compare(const void* expected, std::size_t bytes, const std::vector<std::uint8_t>& found,
+               const std::string& what) {
+    std::size_t wrong = found.size() == bytes ? 0 : 1;
+    for (std::size_t i = 0; wrong == 0 && i + 4 <= bytes; i += 4) {
+      if (std::memcmp(static_cast<const std::uint8_t*>(expected) + i, found.data() + i, 4) != 0) {
+        wrong = i / 4 + 1;
+      }
+    }
+    words_ += bytes / 4;
+    if (wrong == 0) return;
+    ++mismatches_;
+    if (mismatches_ <= kMostPrinted) {
+      std::cout << "seed " << seed_ << ", " << what << ": differs from 32-bit word " << wrong - 1
+                << " of " << bytes / 4 << " on\n";
+    }
+  }
+
+  ExitCode end() const {
+    std::cout << "cases by kernel:";
+    for (std::size_t t = 0; t < kTileNames.size(); ++t) {
+      std::cout << (t == 0 ? " " : ", ") << kTileNames[t] << " " << met_[t];
+    }
+    std::cout << "\n"
+              << words_ << " words and floats compared, seeds " << options_.seed << " to " << seed_
+              << ", " << mismatches_ << " mismatching runs\n";
+    if (mismatches_ > 0) return ExitCode::kMismatch;
+    const bool constant = ones_ * 8 < bits_ || ones_ * 8 > bits_ * 7;
+    if (words_ == 0 || constant)
+      throw InternalError("the comparison proves nothing: constant bits");
+    for (std::size_t t = 0; t < kTileNames.size(); ++t) {
+      const bool there = t == 0 || (golden::has_wgmma() && !options_.small);
+      if (options_.count >= kCasesToMeetAll && there && met_[t] == 0) {
+        throw InternalError("no case met the kernel for " + std::string(kTileNames[t]));
+      }
+    }
+    return ExitCode::kOk;
+  }
+
+  BinaryRandomOptions options_;
+  DeviceLayer device_;
+  std::uint64_t seed_ = 0;
+  std::array<std::int64_t, kTileNames.size()> met_{};
+  std::uint64_t words_ = 0;
+  std::int64_t ones_ = 0;
+  std::int64_t bits_ = 0;
+  std::int64_t mismatches_ = 0;
+};
+
+}  // namespace
+
+ExitCode check_binary_random(const BinaryRandomOptions& options) {
+  return RandomCheck(options).run();
+}
+
+}  // namespace qsim::golden_test

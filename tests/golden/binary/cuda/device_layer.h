@@ -1,0 +1,44 @@
+// A binary convolution run on the device for a test: memory with guards around the output.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "golden/binary/cuda/binary_cuda.h"
+#include "golden/device/device_buffer.h"
+#include "golden/device/stream.h"
+
+namespace qsim::golden_test {
+
+// Device memory that grows and is used again, since cases are many and small.
+class Arena {
+ public:
+  // At least `bytes`, filled with 0xA5 as far as they go and 64 bytes beyond.
+  void* poisoned(std::size_t bytes, const golden::cuda::Stream& stream);
+  // A copy of host memory.
+  void* upload(const void* data, std::size_t bytes, const golden::cuda::Stream& stream);
+  // The first `bytes` back; throws InternalError when a byte beyond them was written.
+  std::vector<std::uint8_t> download(std::size_t bytes, const golden::cuda::Stream& stream) const;
+
+ private:
+  void grow(std::size_t bytes);
+  golden::cuda::DeviceBuffer buffer_;
+};
+
+class DeviceLayer {
+ public:
+  // The output of a planned layer: its bytes as the device wrote them.
+  std::vector<std::uint8_t> run(const golden::BinaryCudaPlan& plan, const golden::BitTensor& input);
+  std::vector<std::uint8_t> pack(const std::vector<float>& x, const ImageShape& shape,
+                                 const std::vector<float>& v);
+  std::vector<std::uint8_t> pack_signs(const std::vector<float>& x, const ImageShape& shape);
+  std::vector<std::uint8_t> unpack(const golden::BitTensor& bits, int base);
+
+ private:
+  golden::cuda::Stream stream_;
+  Arena packed_;
+  Arena input_;
+  Arena output_;
+};
+
+}  // namespace qsim::golden_test
