@@ -35,46 +35,6 @@ TEST(WorkloadStatistics, EveryNetworksOfmapIsSpreadAndNotSaturated) {
   EXPECT_EQ(networks, 7);
 }
 
-// What torchvision's documentation says of its weights (pytorch.org/vision/stable/models.html, the
-// columns num_params and GFLOPS, which counts multiply-adds). Its numbers have a weight and a bias
-// of each batch normalization, of which folding leaves the bias.
-struct Published {
-  const char* name;
-  std::int64_t parameters;
-  double giga_macs;
-  bool has_batch_norm;
-};
-constexpr Published kTorchvision[] = {
-    {"resnet18", 11'689'512, 1.81, true},    {"resnet50", 25'557'032, 4.09, true},
-    {"mobilenet_v2", 3'504'872, 0.30, true}, {"squeezenet1_1", 1'235'496, 0.35, false},
-    {"vgg11", 132'863'336, 7.61, false},     {"vgg13", 133'047'848, 11.31, false},
-    {"vgg16", 138'357'544, 15.47, false},    {"vgg19", 143'667'240, 19.63, false}};
-
-TEST(Networks, HaveTorchvisionsParametersAndMultiplyAdds) {
-  for (const Published& published : kTorchvision) {
-    SCOPED_TRACE(published.name);
-    const std::string name = std::string(published.name) + ".yaml";
-    const std::string folder = std::filesystem::exists("models/networks/" + name)
-                                   ? "models/networks/"
-                                   : "models/workloads/";
-    const Graph graph = load_workload_shapes(folder + name);
-    std::int64_t parameters = 0;
-    std::int64_t macs = 0;
-    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-      macs += layer_macs(graph, i);
-      if (const auto* conv = std::get_if<Conv2d>(&graph.layers[i].operation)) {
-        const std::int64_t channels = conv->weights.shape[0];
-        parameters += conv->weights.elems() + channels * (published.has_batch_norm ? 2 : 1);
-      } else if (const auto* fc = std::get_if<FullyConnected>(&graph.layers[i].operation)) {
-        parameters += fc->weights.elems() + fc->weights.shape[0];
-      }
-    }
-    EXPECT_EQ(parameters, published.parameters);
-    EXPECT_NEAR(static_cast<double>(macs) / 1e9, published.giga_macs, 0.006);
-    EXPECT_EQ(graph.output_value().shape, (ImageShape{1, 1, 1, 1000}));
-  }
-}
-
 TEST(WorkloadStatistics, ABatchOfFourLivesToo) {
   const Workload workload = load_workload("models/workloads/vgg8.yaml", 4);
   const std::vector<Tensor> ofmaps = golden::run_graph(workload.graph, workload.input);
