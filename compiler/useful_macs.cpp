@@ -91,9 +91,9 @@ class NeededPsums {
   // Marks what rows and columns of the ofmap need, going back through the fused max-pools.
   void mark(Positions rows, Positions cols) {
     for (const std::size_t l : layers_) {
-      const auto* pool = std::get_if<MaxPool>(&graph_.layers[l].operation);
+      const Window* pool = window_of(graph_.layers[l].operation);
       if (pool == nullptr || l == layers_.back()) continue;
-      const Window& w = pool->window;
+      const Window& w = *pool;
       const ImageShape& in = graph_.input_of(l).shape;
       rows = read_by_pool(rows, w.kernel_h, w.stride_h, w.pad_top, in.height);
       cols = read_by_pool(cols, w.kernel_w, w.stride_w, w.pad_left, in.width);

@@ -25,6 +25,34 @@ std::string_view operation_name(const Operation& operation) {
   return kNames[operation.index()];
 }
 
+const Window* window_of(const Operation& operation) {
+  return std::visit(
+      [](const auto& each) -> const Window* {
+        if constexpr (requires { each.window; }) return &each.window;
+        return nullptr;
+      },
+      operation);
+}
+
+bool selects_levels(const Operation& operation) {
+  return std::holds_alternative<MaxPool>(operation) || std::holds_alternative<Relu>(operation) ||
+         std::holds_alternative<Flatten>(operation);
+}
+
+std::optional<RequantizerRounding> requantizer_rounding(const Operation& operation) {
+  return std::visit(
+      [](const auto& each) -> std::optional<RequantizerRounding> {
+        if constexpr (requires { each.requantization; }) {
+          const Requantization& requantization = each.requantization;
+          if (requantization.is_dyadic()) return requantization.requantizers[0].rounding;
+        } else if constexpr (requires { each.rounding; }) {
+          return each.rounding;
+        }
+        return std::nullopt;
+      },
+      operation);
+}
+
 std::int64_t window_count(std::int64_t size, std::int64_t extent, std::int64_t stride,
                           std::int64_t pad_begin, std::int64_t pad_end, bool ceil_mode) {
   const std::int64_t span = checked_add(size, checked_add(pad_begin, pad_end)) - extent;

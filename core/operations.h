@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -135,6 +136,16 @@ using Operation = std::variant<Conv2d, FullyConnected, MaxPool, Relu, Flatten, A
 // "conv2d", "fully_connected", "max_pool", "relu", "flatten", "average_pool", "add", "concat",
 // "lookup_table"
 std::string_view operation_name(const Operation& operation);
+
+// The window of an operation that has one; else nullptr.
+const Window* window_of(const Operation& operation);
+
+// Whether the ofmap's levels are levels that the layer reads, or their zero_point (max_pool, relu,
+// flatten): it rounds nothing, and the Values around it have one dtype, scale and zero_point.
+bool selects_levels(const Operation& operation);
+
+// How a layer's requantizers round; nothing for shifts, and for a layer that rounds nothing.
+std::optional<RequantizerRounding> requantizer_rounding(const Operation& operation);
 
 // Number of window positions along one axis; the last window may hang over the end when
 // `ceil_mode` is set, but it starts inside the picture or its leading pad (ONNX MaxPool). `extent`

@@ -135,9 +135,7 @@ bool can_shift(Graph& graph) {
       if (conv->weights.dtype != DType::kInt8) return false;
     } else if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
       if (fc->weights.dtype != DType::kInt8) return false;
-    } else if (!std::holds_alternative<MaxPool>(layer.operation) &&
-               !std::holds_alternative<Relu>(layer.operation) &&
-               !std::holds_alternative<Flatten>(layer.operation)) {
+    } else if (!selects_levels(layer.operation)) {
       return false;
     }
     const Requantization* requantization = requantization_of(layer.operation);

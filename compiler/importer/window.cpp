@@ -16,7 +16,7 @@ struct SidePads {
 // SAME: ceil(size / stride) outputs; an odd pad lies at the end for SAME_UPPER, at the beginning
 // for SAME_LOWER. (outputs - 1) * stride < size, so that product cannot overflow. Where the windows
 // leave out several positions at the end, ONNX's formula gives negative pads: ONNX Runtime then
-// moves the windows, by one number for MaxPool and another for QLinearConv.
+// moves the windows, by one number for pools and another for convolutions.
 SidePads same_pads(const NodeReader& node, const std::string& mode, std::int64_t size,
                    std::int64_t kernel, std::int64_t stride) {
   const bool lower = mode == "SAME_LOWER";

@@ -1,4 +1,4 @@
-// The sliding window of QLinearConv and MaxPool from kernel_shape, strides, pads and auto_pad.
+// The sliding window of a convolution or a pool from kernel_shape, strides, pads and auto_pad.
 #pragma once
 
 #include "compiler/importer/imported_tensor.h"

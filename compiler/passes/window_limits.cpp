@@ -15,12 +15,12 @@ constexpr std::int64_t kMaxKernelW = max_of<Execute>("kernel_w");
 constexpr std::int64_t kMaxPad = std::min(kMaxKernelH, kMaxKernelW);
 static_assert(kMaxKernelH + kMaxPad <= max_of<Execute>("origin_row") &&
               kMaxKernelW + kMaxPad <= max_of<Execute>("origin_col"));
-static_assert(kMaxPoolWindow <= max_of<Post>("pool_h") &&
-              kMaxPoolWindow <= max_of<Post>("pool_w") &&
-              kMaxPoolWindow <= max_of<Post>("pool_stride_h") &&
-              kMaxPoolWindow <= max_of<Post>("pool_stride_w") &&
-              kMaxPoolWindow <= max_of<Post>("origin_row") &&
-              kMaxPoolWindow <= max_of<Post>("origin_col"));
+static_assert(kMostPoolWindow <= max_of<Post>("pool_h") &&
+              kMostPoolWindow <= max_of<Post>("pool_w") &&
+              kMostPoolWindow <= max_of<Post>("pool_stride_h") &&
+              kMostPoolWindow <= max_of<Post>("pool_stride_w") &&
+              kMostPoolWindow <= max_of<Post>("origin_row") &&
+              kMostPoolWindow <= max_of<Post>("origin_col"));
 
 void check_limit(const Layer& layer, const char* what, std::int64_t value, std::int64_t limit) {
   if (value <= limit) return;
@@ -71,10 +71,10 @@ void check_average_window(const Layer& layer, const Window& window) {
 void check_max_pool_window(const Layer& layer, const Window& window) {
   check_limit(layer, "vertical dilation", window.dilation_h, 1);
   check_limit(layer, "horizontal dilation", window.dilation_w, 1);
-  check_limit(layer, "pooling kernel height", window.kernel_h, kMaxPoolWindow);
-  check_limit(layer, "pooling kernel width", window.kernel_w, kMaxPoolWindow);
-  check_limit(layer, "vertical pooling stride", window.stride_h, kMaxPoolWindow);
-  check_limit(layer, "horizontal pooling stride", window.stride_w, kMaxPoolWindow);
+  check_limit(layer, "pooling kernel height", window.kernel_h, kMostPoolWindow);
+  check_limit(layer, "pooling kernel width", window.kernel_w, kMostPoolWindow);
+  check_limit(layer, "vertical pooling stride", window.stride_h, kMostPoolWindow);
+  check_limit(layer, "horizontal pooling stride", window.stride_w, kMostPoolWindow);
 }
 
 std::int64_t positions_read(std::int64_t count, std::int64_t kernel, std::int64_t stride,

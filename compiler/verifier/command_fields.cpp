@@ -64,10 +64,10 @@ class FieldRules {
     positive("in_cols", c.in_cols);
     positive("out_rows", c.out_rows);
     positive("out_cols", c.out_cols);
-    within("pool_h", c.pool_h, 1, kMaxPoolWindow);
-    within("pool_w", c.pool_w, 1, kMaxPoolWindow);
-    within("pool_stride_h", c.pool_stride_h, 1, kMaxPoolWindow);
-    within("pool_stride_w", c.pool_stride_w, 1, kMaxPoolWindow);
+    within("pool_h", c.pool_h, 1, kMostPoolWindow);
+    within("pool_w", c.pool_w, 1, kMostPoolWindow);
+    within("pool_stride_h", c.pool_stride_h, 1, kMostPoolWindow);
+    within("pool_stride_w", c.pool_stride_w, 1, kMostPoolWindow);
     const std::string fault = rounding_fault(c.rounding, arch_);
     if (!fault.empty()) violations_.add(unit_, index_, fault);
     within("lo", c.lo, min_of<Post>("lo"), c.hi);

@@ -11,7 +11,7 @@ namespace {
 // What the accelerator's commands can say (core/isa/command_table.h).
 constexpr std::int64_t kMaxKernel = 11;
 constexpr std::int64_t kMaxStride = 4;
-constexpr std::int64_t kMaxPoolKernel = 4;
+constexpr std::int64_t kMostPoolKernel = 4;
 constexpr std::int64_t kMaxBatch = 4;
 constexpr std::int64_t kTypicalMacs = 3'000'000;
 constexpr std::int64_t kMaxInputElems = 400'000;
@@ -153,7 +153,7 @@ void choose_pool(RandomLayerShape& shape, const ImageShape& under, const ArchCon
   for (int attempt = 0; attempt < 20; ++attempt) {
     // A window of one subsamples: drawn now and then, and when nothing larger fits.
     const bool may_be_one = attempt >= 10 || random.chance(0.2);
-    shape.pool_window = random_window(may_be_one ? 1 : 2, kMaxPoolKernel, random);
+    shape.pool_window = random_window(may_be_one ? 1 : 2, kMostPoolKernel, random);
     const Window& p = shape.pool_window;
     const ImageShape out = windowed(under, p, under.channels, shape.ceil_mode);
     if (out.height >= 1 && out.width >= 1 &&

@@ -147,7 +147,7 @@ inline constexpr std::array<std::string_view, kDataflows> kDataflowNames = {
     "weight_stationary", "output_stationary", "input_stationary"};
 
 // What POST's pool_h, pool_w, pool_stride_h and pool_stride_w may be; their fields could hold more.
-inline constexpr int kMaxPoolWindow = 4;
+inline constexpr int kMostPoolWindow = 4;
 
 struct Command {
   std::uint16_t wait_mask = 0;

@@ -26,7 +26,7 @@ bool reads_alone(const Layer& layer, const Layer& other) {
 
 bool runs_with_its_producer(const Graph& graph, std::size_t layer) {
   const Operation& operation = graph.layers[layer].operation;
-  return (std::holds_alternative<Relu>(operation) || std::holds_alternative<MaxPool>(operation)) &&
+  return selects_levels(operation) && !std::holds_alternative<Flatten>(operation) &&
          reads_alone(graph.layers[layer], graph.layers[layer - 1]);
 }
 

@@ -151,8 +151,8 @@ Execute draw_execute_once(Random& random, const ArchConfig& arch, const ExecuteB
 void draw_pool(Random& random, PoolBin bin, Axis& rows, Axis& cols) {
   for (Axis* axis : {&rows, &cols}) {
     axis->kernel =
-        bin == PoolBin::kNone ? 1 : random.uniform(1, random.chance(0.6) ? 2 : kMaxPoolWindow);
-    axis->stride = random.uniform(1, kMaxPoolWindow);
+        bin == PoolBin::kNone ? 1 : random.uniform(1, random.chance(0.6) ? 2 : kMostPoolWindow);
+    axis->stride = random.uniform(1, kMostPoolWindow);
     if (bin == PoolBin::kDisjoint && random.chance(0.7)) axis->stride = axis->kernel;
     if (bin == PoolBin::kOverlapping && axis->kernel > 1) {
       axis->stride = random.uniform(1, axis->kernel - 1);
