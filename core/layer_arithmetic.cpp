@@ -11,6 +11,8 @@ std::int64_t positions(std::int64_t first, std::int64_t kernel, std::int64_t beg
   return std::max<std::int64_t>(0, std::min(first + kernel, end) - std::max(first, begin));
 }
 
+LevelScale level_scale(const Value& value) { return {value.scale.value(), value.zero_point}; }
+
 }  // namespace
 
 std::optional<Requantizer> average_requantizer(const AveragePool& pool, const Value& input,
@@ -42,8 +44,11 @@ std::int64_t average_count(const AveragePool& pool, const ImageShape& input, std
 
 std::optional<Adder> adder_of(const Add& add, const Value& a, const Value& b, const Value& output) {
   if (!a.scale || !b.scale || !output.scale) return std::nullopt;
-  return adder_of(LevelScale{*a.scale, a.zero_point}, LevelScale{*b.scale, b.zero_point},
-                  LevelScale{*output.scale, output.zero_point}, add.rounding);
+  return adder_of(level_scale(a), level_scale(b), level_scale(output), add.rounding);
+}
+
+TfliteAdder tflite_adder_of(const Add& add, const Value& a, const Value& b, const Value& output) {
+  return tflite_adder_of(level_scale(a), level_scale(b), level_scale(output), add.rounding);
 }
 
 }  // namespace qsim

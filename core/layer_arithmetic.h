@@ -5,6 +5,7 @@
 
 #include "core/adder.h"
 #include "core/graph.h"
+#include "core/tflite_adder.h"
 
 namespace qsim {
 
@@ -23,5 +24,8 @@ std::int64_t average_cols(const AveragePool& pool, const ImageShape& input, std:
 
 // Nothing where a ratio of scales is out of range (core/adder.h), or a Value has no scale.
 std::optional<Adder> adder_of(const Add& add, const Value& a, const Value& b, const Value& output);
+
+// The same with a rounding of TensorFlow Lite's; all three Values have a scale.
+TfliteAdder tflite_adder_of(const Add& add, const Value& a, const Value& b, const Value& output);
 
 }  // namespace qsim

@@ -247,4 +247,14 @@ void check_operation(const Graph& graph, std::size_t index) {
       layer.operation);
 }
 
+void refuse_tflite_rounding(const Layer& layer) {
+  const auto rounding = requantizer_rounding(layer.operation);
+  if (!rounding || !is_tflite(*rounding)) return;
+  const bool once = *rounding == RequantizerRounding::kTfliteSingle;
+  throw_unsupported(layer_place(layer.name, layer.source) + ": rounding " +
+                    (once ? "tflite_single" : "tflite") +
+                    ", which golden on the CPU alone has; allowed: floor, half_even, half_up, "
+                    "float32");
+}
+
 }  // namespace qsim

@@ -11,4 +11,8 @@ namespace qsim {
 // order, and its Values are valid by themselves.
 void check_operation(const Graph& graph, std::size_t index);
 
+// Throws Error (exit code 4) naming the layer if it rounds as TensorFlow Lite does, which golden on
+// the CPU alone can.
+void refuse_tflite_rounding(const Layer& layer);
+
 }  // namespace qsim

@@ -14,7 +14,7 @@ inline constexpr std::array<std::string_view, kRoundingModes> kRoundingWords = {
     "floor", "half_even", "half_up", "half_away", "toward_zero"};
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"int8", "uint8"};
 inline constexpr std::array<std::string_view, kRequantizerRoundings> kRequantizerRoundingWords = {
-    "floor", "half_even", "half_up", "float32"};
+    "floor", "half_even", "half_up", "float32", "tflite", "tflite_single"};
 inline constexpr std::array<std::string_view, 9> kOperationWords = {
     "conv2d", "fully_connected", "max_pool",    "relu", "flatten", "average_pool",
     "add",    "concat",          "lookup_table"};
@@ -34,5 +34,9 @@ inline constexpr int kMaxScaleExponent = 126;
 
 // The fewest digits that give the same float32 again: at most 9.
 std::string scale_text(Scale scale);
+
+// A requantizer's scale: a float32 as above; of TensorFlow Lite's roundings the fewest digits that
+// give the same double again, which is 0 or a number of 31 bits.
+std::string requantizer_scale_text(const Requantizer& requantizer);
 
 }  // namespace qsim

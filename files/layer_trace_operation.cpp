@@ -64,7 +64,15 @@ void read_clamps(const YamlNode& map, const Value& output, std::int32_t& lo, std
   hi = static_cast<std::int32_t>(integer_or(map, "hi", min, max, max));
 }
 
-// `shifts`, or `scales` as the nearest float32 each.
+// A scale as the nearest float32. TensorFlow Lite's roundings split a double, and have 0.
+Requantizer trace_requantizer(const YamlNode& node, RequantizerRounding rounding) {
+  if (!is_tflite(rounding)) return requantizer_of(trace_scale(node), rounding);
+  const double scale = node.number();
+  if (!(scale >= 0)) node.fail("the scale is negative; allowed: 0 or more");
+  return tflite_requantizer(scale, rounding);
+}
+
+// `shifts`, or `scales`.
 Requantization requantization_of(const YamlNode& map, const Value& output) {
   Requantization r;
   read_clamps(map, output, r.lo, r.hi);
@@ -72,7 +80,7 @@ Requantization requantization_of(const YamlNode& map, const Value& output) {
     if (map.find("shifts") != nullptr) scales->fail("'scales' beside 'shifts'; give one of them");
     const RequantizerRounding rounding = rounding_of(map);
     for (const YamlNode& scale : scales->items()) {
-      r.requantizers.push_back(requantizer_of(trace_scale(scale), rounding));
+      r.requantizers.push_back(trace_requantizer(scale, rounding));
     }
     if (r.requantizers.empty()) scales->fail("the list is empty; give one scale, or one a channel");
     return r;

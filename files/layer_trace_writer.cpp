@@ -73,7 +73,7 @@ std::string rounding_text(RequantizerRounding rounding) {
 std::string scales_text(const std::vector<Requantizer>& requantizers) {
   std::string text;
   for (const Requantizer& requantizer : requantizers) {
-    text += (text.empty() ? "[" : ", ") + scale_text(*Scale::of(real_scale(requantizer)));
+    text += (text.empty() ? "[" : ", ") + requantizer_scale_text(requantizer);
   }
   return "    scales: " + text + "]\n";
 }

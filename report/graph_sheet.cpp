@@ -56,8 +56,8 @@ std::string ofmap_text(const ImageShape& shape) {
 
 // The least and the greatest of a layer's requantizers, as scales.
 std::string scales_text(const std::vector<Requantizer>& requantizers) {
-  const auto [low, high] = std::ranges::minmax_element(requantizers, {}, real_scale);
-  const auto text = [](const Requantizer& r) { return scale_text(*Scale::of(real_scale(r))); };
+  const auto [low, high] = std::ranges::minmax_element(requantizers, {}, exact_scale);
+  const auto text = [](const Requantizer& r) { return requantizer_scale_text(r); };
   return "scale " + text(*low) + (*low == *high ? "" : ".." + text(*high)) +
          (requantizers.size() > 1 ? "/channel" : "");
 }
@@ -92,16 +92,12 @@ OperationWords words_of(const Operation& operation) {
   if (const auto* fc = std::get_if<FullyConnected>(&operation)) {
     return words_of("-", fc->requantization);
   }
-  if (const auto* pool = std::get_if<MaxPool>(&operation))
-    return {.window = window_text(pool->window)};
-  if (const auto* pool = std::get_if<AveragePool>(&operation)) {
-    return {.window = window_text(pool->window),
-            .rounding = std::string(word_of(kRequantizerRoundingWords, pool->rounding))};
+  OperationWords words;
+  if (const Window* window = window_of(operation)) words.window = window_text(*window);
+  if (const auto rounding = requantizer_rounding(operation)) {
+    words.rounding = word_of(kRequantizerRoundingWords, *rounding);
   }
-  if (const auto* add = std::get_if<Add>(&operation)) {
-    return {.rounding = std::string(word_of(kRequantizerRoundingWords, add->rounding))};
-  }
-  return {};
+  return words;
 }
 
 std::int64_t weight_bytes(const Operation& operation) {

@@ -184,7 +184,7 @@ void add_backend_option(CLI::App& app, Options& options) {
 }
 
 void add_golden_model_options(CLI::App& app, Options& options) {
-  add_rounding_option(app, options);
+  add_golden_rounding_option(app, options);
   app.add_option("--model", options.model,
                  "an ONNX file, a workload YAML, a SCALE-Sim topology, a layer-trace folder, or a "
                  "shipped name "

@@ -51,6 +51,13 @@ void require_each_once(const std::string& option, const std::vector<std::string>
   }
 }
 
+void add_rounding(CLI::App& app, Options& options, const std::vector<std::string>& words) {
+  app.add_option("--rounding", options.rounding,
+                 "how the layers of an ONNX model round (default: float32, as ONNX Runtime; shifts "
+                 "where all scales are powers of two)")
+      ->check(one_of(words));
+}
+
 }  // namespace
 
 void add_configs_option(CLI::App& app, Options& options) {
@@ -59,15 +66,13 @@ void add_configs_option(CLI::App& app, Options& options) {
       ->default_str(kDefaultConfig);
 }
 
-void add_rounding_option(CLI::App& app, Options& options) {
-  app.add_option("--rounding", options.rounding,
-                 "how the layers of an ONNX model round (default: float32, as ONNX Runtime; shifts "
-                 "where all scales are powers of two)")
-      ->check(one_of({"float32", "half_even", "half_up", "floor"}));
+void add_golden_rounding_option(CLI::App& app, Options& options) {
+  add_rounding(app, options,
+               {"float32", "half_even", "half_up", "floor", "tflite", "tflite_single"});
 }
 
 void add_scale_options(CLI::App& app, Options& options) {
-  add_rounding_option(app, options);
+  add_rounding(app, options, {"float32", "half_even", "half_up", "floor"});
   app.add_flag("--snap", options.snap,
                "round the scales of an ONNX model's layers to powers of two, for configurations "
                "with requantizer: shift");

@@ -10,8 +10,9 @@ namespace qsim {
 // --config of `profile`, which takes several.
 void add_configs_option(CLI::App& app, Options& options);
 void add_fail_if_option(CLI::App& app, Options& options);
-// --rounding, and --rounding with --snap.
-void add_rounding_option(CLI::App& app, Options& options);
+// --rounding with golden's own roundings as well; --rounding of what has an accelerator, and
+// --snap.
+void add_golden_rounding_option(CLI::App& app, Options& options);
 void add_scale_options(CLI::App& app, Options& options);
 void add_report_option(CLI::App& app, Options& options);
 void add_profile_options(CLI::App& app, Options& options);

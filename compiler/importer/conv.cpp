@@ -57,7 +57,7 @@ OpenLayer open_convolution(const GraphBuilder& graph, const NodeReader& node,
   add_pads(conv.window, input.pads);
   input.pads = {};
   conv.weights = conv_weights(weights);
-  std::vector<float> products = products_of(graph.quantization(input).scale.real(), weights);
+  std::vector<double> products = products_of(graph.quantization(input).scale.real(), weights);
   return {node.node(), std::move(conv), {input}, out, Axes::kNchw, std::move(products)};
 }
 

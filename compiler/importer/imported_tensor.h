@@ -57,7 +57,8 @@ struct OpenLayer {
   std::vector<ImportedTensor> inputs;  // kLevels; of Concat kReals
   ImageShape shape;
   Axes axes = Axes::kNchw;
-  std::vector<float> products = {};  // of Conv2d, FullyConnected: x_scale * w_scale by channel
+  // Of Conv2d, FullyConnected: x_scale * w_scale by channel, exactly.
+  std::vector<double> products = {};
   // Relu and Clip after it.
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();

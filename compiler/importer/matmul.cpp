@@ -33,7 +33,7 @@ OpenLayer open_fully_connected(const GraphBuilder& graph, const NodeReader& node
   layer.bias = Tensor(DType::kInt32, {layer.weights.shape[0]});
   const ImageShape out{in.batch, 1, 1, layer.weights.shape[0]};
   const float x_scale = alpha * graph.quantization(input).scale.real();
-  std::vector<float> products = products_of(x_scale, weights);
+  std::vector<double> products = products_of(x_scale, weights);
   return {node.node(), std::move(layer), {std::move(input)}, out, Axes::kNk, std::move(products)};
 }
 

@@ -20,19 +20,35 @@ std::int32_t highest(const OpenLayer& layer, const Quantization& output) {
   return quantized(layer.high, output);
 }
 
+// A channel's requantizer for a layer with `product` as its x_scale * w_scale; nothing where the
+// float32 scale is not positive and finite. TensorFlow Lite divides in double, and so takes the
+// exact product, but for a fully connected layer with one scale: there it has float32's
+// (GetQuantizedConvolutionMultipler in kernels/kernel_util.cc).
+std::optional<Requantizer> requantizer_of_product(double product, const OpenLayer& layer,
+                                                  float y_scale, RequantizerRounding rounding) {
+  const auto nearest = static_cast<float>(product);
+  const auto scale = Scale::of(nearest / y_scale);
+  if (!scale) return std::nullopt;
+  if (!is_tflite(rounding)) return requantizer_of(*scale, rounding);
+  const bool in_float =
+      std::holds_alternative<FullyConnected>(layer.operation) && layer.products.size() == 1;
+  const double exact = in_float ? static_cast<double>(nearest) : product;
+  return tflite_requantizer(exact / static_cast<double>(y_scale), rounding);
+}
+
 Requantization requantization(const NodeReader& node, const OpenLayer& layer,
                               const Quantization& output, RequantizerRounding rounding) {
   Requantization result{
       RoundingMode::kHalfEven, {}, lowest(layer, output), highest(layer, output), {}};
-  for (const float product : layer.products) {
-    const auto scale = Scale::of(product / output.scale.real());
-    if (!scale) {
+  for (const double product : layer.products) {
+    const auto requantizer = requantizer_of_product(product, layer, output.scale.real(), rounding);
+    if (!requantizer) {
       node.refuse("output channel " + std::to_string(result.requantizers.size()) +
-                      " needs the scale " + float_text(product) + " / " +
+                      " needs the scale " + float_text(static_cast<float>(product)) + " / " +
                       float_text(output.scale.real()),
                   "positive float32 numbers");
     }
-    result.requantizers.push_back(requantizer_of(*scale, rounding));
+    result.requantizers.push_back(*requantizer);
   }
   return result;
 }

@@ -94,7 +94,7 @@ bool are_near(float a, float b) {
 std::size_t of_channel(std::size_t channel, std::size_t count) { return count == 1 ? 0 : channel; }
 
 Tensor dequantized_bias(const NodeReader& node, const ModelNode& constant, std::int64_t channels,
-                        const std::vector<float>& products, bool row) {
+                        const std::vector<double>& products, bool row) {
   const NodeReader reader(node.model(), constant);
   reader.require_inputs(2, 3);
   Tensor bias = read_bias(reader, 0, "x", channels, row);
@@ -105,7 +105,7 @@ Tensor dequantized_bias(const NodeReader& node, const ModelNode& constant, std::
   }
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
     const float scale = given.scales[of_channel(c, given.scales.size())];
-    const float product = products[of_channel(c, products.size())];
+    const auto product = static_cast<float>(products[of_channel(c, products.size())]);
     if (are_near(scale, product)) continue;
     node.refuse("the bias of channel " + std::to_string(c) + " has the scale " + float_text(scale),
                 "x_scale * w_scale = " + float_text(product));
@@ -173,9 +173,11 @@ Tensor matrix_weights(const StoredWeights& weights, bool outputs_first) {
       weights.numbers.dtype, weights.quantization.zero_points);
 }
 
-std::vector<float> products_of(float x_scale, const StoredWeights& weights) {
-  std::vector<float> products;
-  for (const float scale : weights.quantization.scales) products.push_back(x_scale * scale);
+std::vector<double> products_of(float x_scale, const StoredWeights& weights) {
+  std::vector<double> products;
+  for (const float scale : weights.quantization.scales) {
+    products.push_back(static_cast<double>(x_scale) * static_cast<double>(scale));
+  }
   return products;
 }
 
@@ -195,7 +197,7 @@ Tensor read_bias(const NodeReader& node, int index, std::string_view name, std::
 }
 
 Tensor read_real_bias(const NodeReader& node, int index, const ImportedTensor* tensor,
-                      std::int64_t channels, const std::vector<float>& products, bool row) {
+                      std::int64_t channels, const std::vector<double>& products, bool row) {
   Tensor bias(DType::kInt32, {channels});
   if (!node.has_input(index)) return bias;
   if (tensor != nullptr && tensor->kind == ImportedTensor::Kind::kConstant) {
@@ -208,7 +210,8 @@ Tensor read_real_bias(const NodeReader& node, int index, const ImportedTensor* t
                 "float32 " + shape_text({channels}) + ", or int32 after a DequantizeLinear");
   }
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
-    const auto product = static_cast<double>(products[of_channel(c, products.size())]);
+    const auto product =
+        static_cast<double>(static_cast<float>(products[of_channel(c, products.size())]));
     const double level = std::nearbyint(static_cast<double>(reals.as<float>()[c]) / product);
     if (!(std::abs(level) <= 2147483647.0)) {
       node.refuse("bias[" + std::to_string(c) + "] = " + float_text(reals.as<float>()[c]),

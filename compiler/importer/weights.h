@@ -37,7 +37,7 @@ Tensor conv_weights(const StoredWeights& weights);
 Tensor matrix_weights(const StoredWeights& weights, bool outputs_first);
 
 // x_scale * w_scale of each output channel, or of all, in float32.
-std::vector<float> products_of(float x_scale, const StoredWeights& weights);
+std::vector<double> products_of(float x_scale, const StoredWeights& weights);
 
 // The int32 bias of `channels` elements at `index` (shape [channels], or [1, channels] where
 // `row` is set); zeros when absent. Its scale is input scale * weight scale, by definition.
@@ -46,6 +46,6 @@ Tensor read_bias(const NodeReader& node, int index, std::string_view name, std::
 // The bias of a float operator: int32 after a DequantizeLinear whose scale is x_scale * w_scale, or
 // float32, which is divided by that and rounded half to even.
 Tensor read_real_bias(const NodeReader& node, int index, const ImportedTensor* tensor,
-                      std::int64_t channels, const std::vector<float>& products, bool row);
+                      std::int64_t channels, const std::vector<double>& products, bool row);
 
 }  // namespace qsim

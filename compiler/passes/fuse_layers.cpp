@@ -6,6 +6,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/passes/window_limits.h"
 #include "core/layer_arithmetic.h"
+#include "core/operation_checks.h"
 
 namespace qsim {
 namespace {
@@ -48,6 +49,7 @@ class Fusion {
   void start() {
     look_through_flattens();
     const Layer& layer = graph_.layers[first_];
+    refuse_tflite_rounding(layer);
     const ImageShape& ofmap = graph_.output_of(first_).shape;
     fused_.name = layer.name;
     fused_.source = layer.source;

@@ -202,8 +202,10 @@ class WorkloadBuilder {
     const Moments second = moments_of(b);
     const Moments real{first.mean + second.mean, std::hypot(first.sigma, second.sigma)};
     shapes.output.scale = fitting_scale(spec, shapes.output, real, 3);
+    Add predicted = add;  // TensorFlow Lite's sums are as good as exact for a distribution
+    if (is_tflite(add.rounding)) predicted.rounding = RequantizerRounding::kHalfEven;
     const auto adder =
-        adder_of(add, workload_.graph.tensors[a], workload_.graph.tensors[b], shapes.output);
+        adder_of(predicted, workload_.graph.tensors[a], workload_.graph.tensors[b], shapes.output);
     append(spec, add, shapes,
            adder ? sum(values_[a], values_[b], *adder, shapes.output) : Distribution{});
   }

@@ -30,7 +30,7 @@ ChannelParameters read_channel(std::span<const std::byte> block, const ArchConfi
 
 // How many roundings POST has: kFloat32, the last one, needs `requantizer: dyadic`.
 inline int post_roundings(const ArchConfig& arch) {
-  return arch.is_dyadic() ? kRequantizerRoundings : kAcceleratorRoundingModes;
+  return arch.is_dyadic() ? kAcceleratorRequantizerRoundings : kAcceleratorRoundingModes;
 }
 
 // Why POST's `rounding`, `add` or `lookup` cannot be on this machine; "" where it can.

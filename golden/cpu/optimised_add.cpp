@@ -1,7 +1,9 @@
 // The addition of two tensors: float32 by vector instructions where the processor has fused
 // multiply-adds, and else, as all other roundings, by integers from a table for each operand.
+// TensorFlow Lite's roundings have the same form (core/tflite_adder.h).
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "core/layer_arithmetic.h"
 #include "golden/cpu/optimised_layers.h"
@@ -34,6 +36,10 @@ class AddExecutor : public LayerExecutor {
                  add.hi};
     is_float32_ = adder_.rounding == RequantizerRounding::kFloat32;
     if (is_float32_) operands_.fixed = real_of(adder_.fixed);
+    if (is_tflite(add.rounding)) {
+      make_tflite_parts(a, b);
+      return;
+    }
     for (std::size_t byte = 0; byte < a_parts_.size(); ++byte) {
       a_parts_[byte] = level_of(byte, a) * adder_.a_ratio;
       const std::int64_t b_part = level_of(byte, b) * adder_.b_ratio + adder_.fixed;
@@ -55,8 +61,17 @@ class AddExecutor : public LayerExecutor {
   }
 
  private:
+  void make_tflite_parts(const Value& a, const Value& b) {
+    tflite_ = tflite_adder_of(add_, a, b, output_);
+    for (std::size_t byte = 0; byte < a_parts_.size(); ++byte) {
+      a_parts_[byte] = tflite_part(level_of(byte, a), a.zero_point, tflite_->a);
+      b_parts_[byte] = tflite_part(level_of(byte, b), b.zero_point, tflite_->b);
+    }
+  }
+
   // What add_levels() does with its last sum.
   std::int32_t level(std::int64_t sum) const {
+    if (tflite_) return tflite_sum(sum, *tflite_, output_.zero_point, add_.lo, add_.hi);
     if (is_float32_) {
       return clamp_to(
           rounding_shift(nearest_signed_float32(sum), kAdderFractionBits, RoundingMode::kHalfEven),
@@ -70,6 +85,7 @@ class AddExecutor : public LayerExecutor {
   const Add& add_;
   const Value& output_;
   Adder adder_;
+  std::optional<TfliteAdder> tflite_;
   const VectorKernels& kernels_;
   AddOperands operands_{};
   bool is_float32_ = false;

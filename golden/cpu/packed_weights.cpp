@@ -49,8 +49,9 @@ void set_rounding(RoundingPanel& panel, std::size_t c, int shift, RoundingMode m
 bool is_narrow(const ChannelSums& sums, std::int32_t bias, const Requantization& rq,
                std::int64_t channel) {
   if (!rq.is_dyadic()) return psums_stay_narrow(sums, bias, rq.shift(channel));
-  // Float32 takes any int32; the others need the exact product in a double.
-  return rq.requantizer(channel).rounding == RequantizerRounding::kFloat32
+  // Float32 and TensorFlow Lite's roundings take any int32; the others need the exact product in a
+  // double.
+  return rq.requantizer(channel).rounding >= RequantizerRounding::kFloat32
              ? psums_stay_narrow(sums, bias, 0)
              : products_stay_exact(sums, bias);
 }

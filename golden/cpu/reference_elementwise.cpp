@@ -15,8 +15,17 @@ Tensor reference_relu(const Value& output_value, const Tensor& input) {
 
 Tensor reference_add(const Add& add, const Value& a_value, const Value& b_value,
                      const Value& output_value, const Tensor& a, const Tensor& b) {
-  const Adder adder = adder_of(add, a_value, b_value, output_value).value();
   Tensor output(output_value.dtype, output_value.shape.nhwc());
+  if (is_tflite(add.rounding)) {
+    const TfliteAdder adder = tflite_adder_of(add, a_value, b_value, output_value);
+    for (std::int64_t i = 0; i < output.elems(); ++i) {
+      set_quantized(output, i,
+                    tflite_add_levels(quantized_at(a, i), quantized_at(b, i), adder,
+                                      output_value.zero_point, add.lo, add.hi));
+    }
+    return output;
+  }
+  const Adder adder = adder_of(add, a_value, b_value, output_value).value();
   for (std::int64_t i = 0; i < output.elems(); ++i) {
     set_quantized(output, i,
                   add_levels(quantized_at(a, i), quantized_at(b, i), adder, output_value.zero_point,

@@ -6,6 +6,11 @@ namespace qsim::golden {
 void RequantizerPanel::set(std::size_t channel, const Requantizer& requantizer) {
   rounding = requantizer.rounding;
   requantizers[channel] = requantizer;
+  if (is_tflite(rounding)) {
+    tflite_multiplier[channel] = static_cast<std::int32_t>(requantizer.multiplier);
+    tflite_shift[channel] = requantizer.shift;
+    return;
+  }
   const float scale = real_scale(requantizer);
   const bool doubled = requantizer.rounding == RequantizerRounding::kHalfUp;
   float32_scale[channel] = scale;

@@ -38,11 +38,14 @@ struct OutputRange {
 
 // How one panel's psums are multiplied and rounded by a layer's requantizers, which have one
 // rounding for all channels. Psum times multiplier is exact in a double (products_stay_exact), and
-// a float32 is what the rounding of that name computes with.
+// a float32 is what the rounding of that name computes with. TensorFlow Lite's roundings have
+// integers alone.
 struct RequantizerPanel {
   RequantizerRounding rounding = RequantizerRounding::kHalfEven;
   alignas(64) float float32_scale[kPanelChannels] = {};
   alignas(64) double exact_scale[kPanelChannels] = {};  // of half_up: twice the scale
+  alignas(64) std::int32_t tflite_multiplier[kPanelChannels] = {};
+  alignas(64) std::int32_t tflite_shift[kPanelChannels] = {};  // 31 - exponent
   Requantizer requantizers[kPanelChannels] = {};
 
   void set(std::size_t channel, const Requantizer& requantizer);
@@ -62,6 +65,10 @@ void visit_rounding(RequantizerRounding rounding, Visit visit) {
       return visit(std::integral_constant<RequantizerRounding, kHalfUp>());
     case kFloat32:
       return visit(std::integral_constant<RequantizerRounding, kFloat32>());
+    case kTflite:
+      return visit(std::integral_constant<RequantizerRounding, kTflite>());
+    case kTfliteSingle:
+      return visit(std::integral_constant<RequantizerRounding, kTfliteSingle>());
   }
 }
 
@@ -112,8 +119,8 @@ struct VectorKernels {
 
   // out[r * out_stride + c] = requantize(acc[r][c], 0, requantizers[c], ...) of core/requantizer.h,
   // for r < row_count, c < channels <= kPanelChannels. |acc[r][c]| <= 2^29 there, unless the
-  // rounding is kFloat32; other channels may have any psum. The processor rounds to nearest, ties
-  // to even, as every program starts.
+  // rounding is kFloat32 or one of TensorFlow Lite's; other channels may have any psum. The
+  // processor rounds to nearest, ties to even, as every program starts.
   void (*requantize_scaled_tile)(const std::int32_t* acc, int row_count,
                                  const RequantizerPanel& panel, const OutputRange& range,
                                  int channels, std::uint8_t* out, std::size_t out_stride);

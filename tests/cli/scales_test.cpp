@@ -69,6 +69,8 @@ TEST(Rounding, IsInTheResultOfEachCommand) {
   EXPECT_EQ(json_of(folder, "explain" + given)["rounding"], "half_up");
   EXPECT_EQ(json_of(folder, "export-vectors --out v" + given + input)["rounding"], "half_up");
   EXPECT_EQ(json_of(folder, "golden run" + given + input)["rounding"], "half_up");
+  const std::string tflite = "golden run --backend cpu --rounding tflite" + model + input;
+  EXPECT_EQ(json_of(folder, tflite)["rounding"], "tflite");
   EXPECT_EQ(json_of(folder, "golden bench --runs 9 --batch 1" + given)["rounding"], "half_up");
   EXPECT_EQ(json_of(folder, "profile --dataflow ws" + given)["provenance"]["rounding"], "half_up");
 }

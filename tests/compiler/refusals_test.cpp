@@ -89,7 +89,8 @@ std::string requantizer_refusal(const Requantizer& requantizer) {
   builder.conv(2, window(1));
   requantization_of(builder.last_layer()).shifts.clear();
   requantization_of(builder.last_layer()).requantizers = {
-      requantizer_of_shift(4, requantizer.rounding), requantizer};
+      is_tflite(requantizer.rounding) ? requantizer : requantizer_of_shift(4, requantizer.rounding),
+      requantizer};
   const ArchConfig arch = testing::small_arch(4, 4);
   return refusal([&] { compile(builder.build(), arch); }, ExitCode::kUnsupportedModel);
 }
@@ -104,6 +105,15 @@ TEST(CheckRequantizersRefuses, WhatOnlyADyadicMachineHas) {
             "layer 'conv0': scale 2 of output channel 1" + end);
   EXPECT_EQ(requantizer_refusal(requantizer_of_shift(4, RequantizerRounding::kFloat32)),
             "layer 'conv0': rounding float32" + end);
+}
+
+TEST(FuseLayersRefuses, RoundingsOfGoldenAlone) {
+  const std::string end =
+      ", which golden on the CPU alone has; allowed: floor, half_even, half_up, float32";
+  EXPECT_EQ(requantizer_refusal(tflite_requantizer(0.1, RequantizerRounding::kTflite)),
+            "layer 'conv0': rounding tflite" + end);
+  EXPECT_EQ(requantizer_refusal(tflite_requantizer(0.1, RequantizerRounding::kTfliteSingle)),
+            "layer 'conv0': rounding tflite_single" + end);
 }
 
 // A scale that is no power of two is what the message names, whatever the rounding.

@@ -13,9 +13,9 @@
 
 namespace qsim::test {
 
-inline constexpr std::array<RequantizerRounding, kRequantizerRoundings> kRequantizerRoundingList = {
-    RequantizerRounding::kFloor, RequantizerRounding::kHalfEven, RequantizerRounding::kHalfUp,
-    RequantizerRounding::kFloat32};
+inline constexpr std::array<RequantizerRounding, kAcceleratorRequantizerRoundings>
+    kRequantizerRoundingList = {RequantizerRounding::kFloor, RequantizerRounding::kHalfEven,
+                                RequantizerRounding::kHalfUp, RequantizerRounding::kFloat32};
 
 // The nearest number with 24 significant bits; of two, the one with the even significand.
 inline Wide oracle_float32(Wide value) {
@@ -30,8 +30,27 @@ inline Wide oracle_float32(Wide value) {
   return below / unit % 2 == 0 ? below : below + unit;
 }
 
+inline Wide limited_to_int32(Wide value) {
+  return std::min<Wide>(std::max<Wide>(value, INT32_MIN), INT32_MAX);
+}
+
+// TensorFlow Lite's products by exact division. 2^31 * scale is multiplier * 2^exponent.
+inline Wide oracle_tflite(std::int64_t t, const Requantizer& r) {
+  const Wide number = limited_to_int32(t);
+  if (r.rounding == RequantizerRounding::kTfliteSingle) {
+    return oracle_divide(number * r.multiplier, r.shift, RoundingMode::kHalfUp);
+  }
+  const int exponent = 31 - r.shift;
+  const Wide shifted = limited_to_int32(number * power_of_two(std::max(exponent, 0)));
+  const Wide high = oracle_divide(shifted * r.multiplier, 31, RoundingMode::kHalfUp);
+  return oracle_divide(high, std::max(-exponent, 0), RoundingMode::kHalfAway);
+}
+
 inline Wide oracle_product(std::int64_t t, const Requantizer& r) {
   switch (r.rounding) {
+    case RequantizerRounding::kTflite:
+    case RequantizerRounding::kTfliteSingle:
+      return oracle_tflite(t, r);
     case RequantizerRounding::kFloor:
       return oracle_divide(Wide{t} * r.multiplier, r.shift, RoundingMode::kFloor);
     case RequantizerRounding::kHalfEven:
@@ -69,6 +88,15 @@ inline std::uint32_t random_multiplier(Random& random) {
 inline Requantizer random_requantizer(Random& random) {
   return {random_multiplier(random), static_cast<int>(random.uniform(0, kMostRequantizerShift)),
           kRequantizerRoundingList[static_cast<std::size_t>(random.uniform(0, 3))]};
+}
+
+// 31 bits, 0 at times; nearly always a scale below 1, as networks have them.
+inline Requantizer random_tflite_requantizer(Random& random, RequantizerRounding rounding) {
+  const int least = rounding == RequantizerRounding::kTflite ? 0 : 1;
+  const auto shift = static_cast<int>(random.uniform(random.chance(0.2) ? least : 31, 62));
+  if (random.chance(0.02)) return {0, shift, rounding};
+  if (random.chance(0.05)) return {INT32_MAX, shift, rounding};
+  return {static_cast<std::uint32_t>(random.uniform(1 << 30, INT32_MAX)), shift, rounding};
 }
 
 // A requantizer that takes |t| to within 2^-24 of a tie between two levels of 8 bits, if there is

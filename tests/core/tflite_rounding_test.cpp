@@ -1,5 +1,6 @@
-// core/tflite_rounding.h against numbers that TensorFlow Lite's sources publish, and against
-// gemmlowp's definition as it is written there.
+// core/tflite_rounding.h and core/tflite_adder.h against numbers that the tests of TensorFlow Lite
+// and ruy publish, against gemmlowp's definition as it is written there, and against exact division
+// of wide integers.
 #include "core/tflite_rounding.h"
 
 #include <cmath>
@@ -9,7 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
-#include "tests/core/rounding_oracle.h"
+#include "core/tflite_adder.h"
+#include "tests/core/requantizer_oracle.h"
 
 namespace qsim {
 namespace {
@@ -114,6 +116,140 @@ TEST(TfliteRounding, AScaleIsSplitAsTensorFlowLiteDoes) {
   EXPECT_EQ(tflite_multiplier_of(1 - 0x1.0p-40), (TfliteMultiplier{1 << 30, 1}));
   EXPECT_EQ(tflite_multiplier_of(0x1.0p-32), (TfliteMultiplier{1 << 30, -31}));
   EXPECT_EQ(tflite_multiplier_of(0x1.0p-33), (TfliteMultiplier{0, 0}));
+}
+
+// tensorflow/lite/kernels/internal/quantization_util_test.cc of github.com/tensorflow/tensorflow,
+// commit 06f91ea82a: QuantizeMultiplierSmallerThanOneExp, ...GreaterThanOne, ...Underflow.
+TEST(TfliteRounding, SplitsThePublishedScales) {
+  const std::vector<std::pair<double, TfliteMultiplier>> published = {
+      {0.25, {1073741824, -1}},
+      {0.50 - 5e-9, {2147483627, -1}},
+      {0.50 - 1e-10, {1073741824, 0}},
+      {0.50, {1073741824, 0}},
+      {0.75, {1610612736, 0}},
+      {1 - 1e-9, {2147483646, 0}},
+      {1 + 1e-11, {1073741824, 1}},
+      {1.25, {1342177280, 1}},
+      {1.50, {1610612736, 1}},
+      {1.75, {1879048192, 1}},
+      {2 - 1e-9, {2147483647, 1}},
+      {2 - 1e-11, {1073741824, 2}},
+      {2, {1073741824, 2}},
+      {0x1.0p-31, {1073741824, -30}},
+      {0x1.0p-32, {1073741824, -31}},
+      {std::ldexp(0.99F, -32), {0, 0}},
+      {0x1.0p-33, {0, 0}},
+  };
+  for (const auto& [scale, expected] : published) {
+    EXPECT_EQ(tflite_multiplier_of(scale), expected) << scale;
+    EXPECT_EQ(tflite_multiplier_of(scale, 30), expected) << scale;
+  }
+  EXPECT_EQ(tflite_multiplier_of(0x1.0p30, 30), (TfliteMultiplier{kMax32, 30}));
+  EXPECT_EQ(tflite_multiplier_of(0x1.0p30), (TfliteMultiplier{1 << 30, 31}));
+}
+
+// The same file: MultiplyByQuantizedMultiplierInt32, for builds with and without
+// TFLITE_SINGLE_ROUNDING.
+TEST(TfliteRounding, BothRoundingsGiveThePublishedProducts) {
+  struct Product {
+    std::int32_t t;
+    double scale;
+    std::int32_t expected;
+  };
+  const std::vector<Product> published = {
+      {0, 0.1, 0},
+      {1, 0, 0},
+      {10000, 0.00097656, 10},
+      {-10000, 0.00097656, -10},
+      {kMin32, 0.00001, -21475},
+      {kMax32, 0.00001, 21475},
+  };
+  for (const auto& [t, scale, expected] : published) {
+    EXPECT_EQ(tflite_product(t, tflite_multiplier_of(scale)), expected) << t << " * " << scale;
+    EXPECT_EQ(tflite_product_once(t, tflite_multiplier_of(scale, 30)), expected)
+        << t << " * " << scale;
+  }
+  const TfliteMultiplier largest{kMax32, -3};
+  const auto expected = static_cast<std::int32_t>(
+      std::round(static_cast<double>(std::int64_t{kMax32} * kMax32) / 0x1.0p34));
+  for (const std::int32_t sign : {-1, 1}) {
+    EXPECT_EQ(tflite_product(sign * kMax32, largest), sign * expected);
+    EXPECT_EQ(tflite_product_once(sign * kMax32, largest), sign * expected);
+  }
+}
+
+TEST(TfliteRounding, ASplitIsTheFractionOfFrexpRounded) {
+  const std::uint64_t seed = 33;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  for (int i = 0; i < 300000; ++i) {
+    const double fraction =
+        0.5 + std::ldexp(static_cast<double>(random.uniform(0, (std::int64_t{1} << 52) - 1)), -53);
+    const double scale = std::ldexp(fraction, static_cast<int>(random.uniform(-31, 30)));
+    int exponent = 0;
+    const double rounded = std::round(std::frexp(scale, &exponent) * 0x1.0p31);
+    const auto [multiplier, found] = tflite_multiplier_of(scale);
+    ASSERT_EQ(std::ldexp(multiplier, found), std::ldexp(rounded, exponent)) << scale;
+    ASSERT_TRUE(is_valid(tflite_requantizer(scale, RequantizerRounding::kTflite))) << scale;
+  }
+}
+
+TEST(TfliteRounding, EqualsTheOracleOfWideIntegersInBothRoundings) {
+  const std::uint64_t seed = 34;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  int differ = 0;
+  for (int i = 0; i < 1000000; ++i) {
+    const std::int64_t t = std::int64_t{test::random_psum(random)} +
+                           (random.chance(0.2) ? test::random_psum(random) : 0);
+    Requantizer r = test::random_tflite_requantizer(random, RequantizerRounding::kTfliteSingle);
+    ASSERT_EQ(rounded_product(t, r), static_cast<std::int64_t>(test::oracle_product(t, r)))
+        << test::text_of(t, r);
+    const std::int64_t once = rounded_product(t, r);
+    r.rounding = RequantizerRounding::kTflite;
+    ASSERT_EQ(rounded_product(t, r), static_cast<std::int64_t>(test::oracle_product(t, r)))
+        << test::text_of(t, r);
+    differ += once != rounded_product(t, r) && std::abs(once) < 256;
+  }
+  // Otherwise the draws do not tell one rounding from two.
+  EXPECT_GT(differ, 100);
+}
+
+// kernels/internal/reference/integer_ops/add.h and kernels/add.cc, as they are written there, on
+// wide integers.
+TEST(TfliteAdder, EqualsTheOracleOfWideIntegersInBothRoundings) {
+  const std::uint64_t seed = 35;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  std::int64_t within = 0;
+  const auto scale = [&] {
+    return *Scale::of(std::ldexp(static_cast<float>(random.uniform(1 << 23, (1 << 24) - 1)),
+                                 static_cast<int>(random.uniform(-28, -24))));
+  };
+  const auto level = [&] { return static_cast<std::int32_t>(random.uniform(-128, 127)); };
+  for (int i = 0; i < 300000; ++i) {
+    const LevelScale a{scale(), level()};
+    const LevelScale b{scale(), level()};
+    const LevelScale y{scale(), level()};
+    const std::int32_t q[] = {level(), level()};
+    for (const auto rounding : {RequantizerRounding::kTflite, RequantizerRounding::kTfliteSingle}) {
+      const double twice = 2 * std::max(a.scale.real(), b.scale.real());
+      const auto product = [&](test::Wide t, double real) {
+        return test::oracle_tflite(static_cast<std::int64_t>(t),
+                                   tflite_requantizer(real, rounding));
+      };
+      const test::Wide sum = product((q[0] - a.zero_point) * (1 << 20), a.scale.real() / twice) +
+                             product((q[1] - b.zero_point) * (1 << 20), b.scale.real() / twice);
+      const test::Wide expected = product(sum, twice / ((1 << 20) * y.scale.real())) + y.zero_point;
+      const std::int32_t found = tflite_add_levels(q[0], q[1], tflite_adder_of(a, b, y, rounding),
+                                                   y.zero_point, -128, 127);
+      ASSERT_EQ(found, static_cast<std::int32_t>(
+                           std::min<test::Wide>(std::max<test::Wide>(expected, -128), 127)))
+          << i << ": " << q[0] << " + " << q[1] << " rounding " << static_cast<int>(rounding);
+      within += found > -128 && found < 127;
+    }
+  }
+  EXPECT_GT(within, 200000);
 }
 
 TEST(TfliteRounding, ALeftShiftSaturates) {

@@ -127,7 +127,9 @@ TEST(LayerTrace, RoundTripOfRandomGraphsWithBranchesIsExact) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     LayerTrace trace;
-    trace.graph = golden_test::random_dag(random);
+    golden_test::DagOptions options;
+    options.operations.add_tflite_roundings();
+    trace.graph = golden_test::random_dag(random, options);
     const Graph& graph = trace.graph;
     const auto filled = [&](const Value& value) {
       return random_tensor(value.dtype, value.shape.nhwc(), random);
@@ -214,6 +216,16 @@ TEST(LayerTrace, ScalesAreRequantizersThatRoundAsFloat32) {
   EXPECT_EQ(real_scale(rq.requantizers[2]), 1.5e-3F);
 }
 
+TEST(LayerTrace, TensorFlowLitesScalesAreSplitAsDoubles) {
+  const TemporaryFolder folder;
+  write_minimal(folder, ", rounding: tflite_single", "scales: [0.1, 0, 3e-3]");
+  const LayerTrace trace = read_layer_trace(folder.path());
+  const Requantization& rq = std::get<Conv2d>(trace.graph.layers[0].operation).requantization;
+  ASSERT_EQ(rq.requantizers.size(), 3u);
+  EXPECT_EQ(rq.requantizers[0], (Requantizer{1717986918, 34, RequantizerRounding::kTfliteSingle}));
+  EXPECT_EQ(rq.requantizers[1], (Requantizer{0, 31, RequantizerRounding::kTfliteSingle}));
+}
+
 TEST(LayerTrace, EveryScaleComesBackExactly) {
   constexpr std::uint64_t kSeed = 8;
   Random random(kSeed);
@@ -273,6 +285,8 @@ TEST(LayerTrace, MistakesAreNamed) {
   expect_contains(message(), "the list is empty; give one scale, or one a channel");
   write_minimal(folder, "", "scales: [0.5, -1, 2]");
   expect_contains(message(), "found '-1'; expected a positive float32");
+  write_minimal(folder, ", rounding: tflite", "scales: [0.5, -1, 2]");
+  expect_contains(message(), "the scale is negative; allowed: 0 or more");
   write_minimal(folder, ", inputs: [later]");
   expect_contains(message(), "found 'later'; expected 'input' or the name of a layer before this");
   write_minimal(folder, ", inputs: []");

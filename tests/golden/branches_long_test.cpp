@@ -17,7 +17,9 @@ TEST(Branches, TwentyThousandRandomGraphsAgreeOnEveryInstructionSet) {
   for (std::uint64_t seed = kFirstSeed; seed < kFirstSeed + kGraphs; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const Graph graph = golden_test::random_dag(random);
+    golden_test::DagOptions options;
+    options.operations.add_tflite_roundings();
+    const Graph graph = golden_test::random_dag(random, options);
     const Tensor input = golden_test::random_tensor(random, graph.input_value().dtype,
                                                     graph.input_value().shape.nhwc());
     const std::vector<Tensor> expected = run_graph(graph, input, Path::kPlain);

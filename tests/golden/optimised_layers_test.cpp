@@ -100,7 +100,11 @@ TEST_P(OptimisedLayers, ConcatAndLookupTableEqualThePlainLoops) {
   compare(golden_test::random_concat, 12000, 60);
 }
 
-Graph any_dag(Random& random) { return golden_test::random_dag(random); }
+Graph any_dag(Random& random) {
+  golden_test::DagOptions options;
+  options.operations.add_tflite_roundings();
+  return golden_test::random_dag(random, options);
+}
 
 TEST_P(OptimisedLayers, GraphsWithBranchesEqualThePlainLoopsAtEveryLayer) {
   compare(any_dag, 100000, 150);
@@ -269,6 +273,18 @@ TEST_P(OptimisedLayers, DotProductsOfEveryDepthAreExactAtTheEndsOfTheRange) {
 
 std::string test_name(const testing::TestParamInfo<VectorPath>& info) {
   return std::string(vector_path_name(info.param));
+}
+
+TEST_P(OptimisedLayers, TensorFlowLitesRoundingsEqualThePlainLoops) {
+  compare(
+      [](Random& random) {
+        golden_test::DagOptions options;
+        options.operations.roundings.clear();
+        options.operations.add_tflite_roundings();
+        options.operations.shifts = false;
+        return golden_test::random_dag(random, options);
+      },
+      15000, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Auto, OptimisedLayers, testing::Values(VectorPath::kAuto), test_name);

@@ -29,7 +29,8 @@ Requantizer random_requantizer(Random& random, double deviation, RequantizerRoun
   const auto shift =
       random.chance(0.05) ? random.uniform(0, kMostRequantizerShift) : usual + random.uniform(0, 2);
   r.shift = static_cast<int>(std::clamp<std::int64_t>(shift, 0, kMostRequantizerShift));
-  return r;
+  if (!is_tflite(rounding)) return r;
+  return tflite_requantizer(std::ldexp(r.multiplier, -r.shift), rounding);
 }
 
 Requantization random_requantization(Random& random, const Value& output, double deviation,

@@ -16,6 +16,11 @@ struct OperationLimits {
   std::vector<RequantizerRounding> roundings = {
       RequantizerRounding::kFloat32, RequantizerRounding::kFloat32, RequantizerRounding::kHalfEven,
       RequantizerRounding::kHalfUp, RequantizerRounding::kFloor};
+  // TensorFlow Lite's as well, which golden on the CPU alone has.
+  void add_tflite_roundings() {
+    roundings.insert(roundings.end(),
+                     {RequantizerRounding::kTflite, RequantizerRounding::kTfliteSingle});
+  }
   bool shifts = true;        // some layers have shifts, in any RoundingMode
   bool wide_weights = true;  // some layers have weights of nine bits
   bool wide_psums = true;    // some biases are any int32

@@ -125,5 +125,32 @@ TEST(Rounding, AnOptionSetsIt) {
   EXPECT_EQ(first.requantizers[0].rounding, RequantizerRounding::kFloat32);
 }
 
+// TensorFlow Lite divides in double. Its FullyConnected with one scale multiplies in float32.
+TEST(Rounding, TensorFlowLitesScalesAreDoubles) {
+  TestModel model;
+  const TestFolder folder;
+  const float x = 0.1F;
+  const float y = 0.7F;
+  model.set_scale("x_scale", {}, {x});
+  model.set_scale("y_scale", {}, {y});
+  model.set_scale("w_scale", {3}, {0.3F, 0.003F, 0.0007F});
+  model.set_scale("fc_w_scale", {}, {0.3F});
+  model.save(folder / "model.onnx");
+  ImportOptions options;
+  options.rounding = RequantizerRounding::kTflite;
+  const Graph graph = import_onnx(folder / "model.onnx", options);
+  const auto& conv = std::get<Conv2d>(graph.layers[0].operation).requantization;
+  ASSERT_EQ(conv.requantizers.size(), 3U);
+  EXPECT_EQ(conv.requantizers[0],
+            tflite_requantizer(double{x} * double{0.3F} / double{y}, options.rounding.value()));
+  // The products differ in float32 and double, else the test says nothing.
+  EXPECT_NE(double{x} * double{0.3F}, double{x * 0.3F});
+  EXPECT_NE(double{y} * double{0.3F}, double{y * 0.3F});
+  const auto& fc = std::get<FullyConnected>(graph.layers.back().operation).requantization;
+  ASSERT_EQ(fc.requantizers.size(), 1U);
+  EXPECT_EQ(fc.requantizers[0],
+            tflite_requantizer(double{y * 0.3F} / 0.5, options.rounding.value()));
+}
+
 }  // namespace
 }  // namespace qsim

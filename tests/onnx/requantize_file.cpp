@@ -23,12 +23,13 @@ struct Record {
 int run(const char* rounding_name, const char* in, const char* out) {
   const char* const names[] = {"floor", "half_even", "half_up", "float32"};
   int rounding = 0;
-  while (rounding < kRequantizerRoundings && std::strcmp(names[rounding], rounding_name) != 0) {
+  while (rounding < kAcceleratorRequantizerRoundings &&
+         std::strcmp(names[rounding], rounding_name) != 0) {
     ++rounding;
   }
   std::ifstream file(in, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (rounding == kRequantizerRoundings || bytes.size() % sizeof(Record) != 0) return 1;
+  if (rounding == kAcceleratorRequantizerRoundings || bytes.size() % sizeof(Record) != 0) return 1;
   std::vector<std::int32_t> levels(bytes.size() / sizeof(Record));
   for (std::size_t i = 0; i < levels.size(); ++i) {
     Record record{};

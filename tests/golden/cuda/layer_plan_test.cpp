@@ -80,6 +80,16 @@ TEST_F(LayerPlanTest, AReluRaisesBothEndsOfTheClampToTheZeroPoint) {
   EXPECT_EQ(clamp(-100, -50), std::pair(10, 10));  // everything is the zero point
 }
 
+TEST_F(LayerPlanTest, TensorFlowLitesRoundingsAreRefused) {
+  NetworkBuilder builder = network({1, 2, 2, 3});
+  builder.conv2d(2, square(1));
+  Requantization& rq = std::get<Conv2d>(builder.graph().layers[0].operation).requantization;
+  rq.shifts.clear();
+  rq.requantizers = {tflite_requantizer(0.1, RequantizerRounding::kTflite)};
+  const Graph graph = builder.build();
+  EXPECT_THROW(plan_layers(graph, CudaKeep::kLast), Error);
+}
+
 TEST_F(LayerPlanTest, APoolOfPairsJoinsTheConvolutionWithAReluOnEitherSide) {
   const Window pairs = square(2, 2);
   EXPECT_EQ(partition(network({1, 6, 4, 3}).conv2d(4, square(3, 1, 1)).max_pool(pairs).build()),

@@ -62,10 +62,10 @@ void NetworkBuilder::append(const char* kind, Operation operation, const Value& 
 
 // Scales near those of the usual shifts.
 void NetworkBuilder::set_requantizers(Requantization& rq, std::int64_t count, std::int64_t depth) {
-  const auto rounding =
-      numbers_ == Numbers::kAny
-          ? static_cast<RequantizerRounding>(random_.uniform(0, kRequantizerRoundings - 1))
-          : RequantizerRounding::kFloat32;
+  const auto rounding = numbers_ == Numbers::kAny
+                            ? static_cast<RequantizerRounding>(
+                                  random_.uniform(0, kAcceleratorRequantizerRoundings - 1))
+                            : RequantizerRounding::kFloat32;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto multiplier =
         static_cast<std::uint32_t>(random_.uniform(kLeastMultiplier, kMostMultiplier));

@@ -208,7 +208,7 @@ TEST(RequantizerRtl, EndsAndTiesEqualTheContract) {
   Bench bench;
   for (int shift = 0; shift <= kMostRequantizerShift; ++shift) {
     for (const std::uint32_t multiplier : {kLeastMultiplier, kMostMultiplier, 0xC0'0000u}) {
-      for (int rounding = 0; rounding < kRequantizerRoundings; ++rounding) {
+      for (int rounding = 0; rounding < kAcceleratorRequantizerRoundings; ++rounding) {
         for (int bits = 0; bits <= 31; ++bits) {
           for (int near = -1; near <= 1; ++near) {
             Word word;

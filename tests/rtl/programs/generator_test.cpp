@@ -212,7 +212,7 @@ TEST(RandomPrograms, HaveEveryFeatureOften) {
 
 TEST(RandomPrograms, OfADyadicMachineHaveEveryRoundingOften) {
   for (const char* name : {"dyadic", "dyadic_wide_bus"}) {
-    std::array<int, kRequantizerRoundings> posts{};
+    std::array<int, kAcceleratorRequantizerRoundings> posts{};
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
       const Program program = make_random_case(named_config(name), seed).program;
       for (const Instruction& instruction : program.stream(Unit::kPost)) {

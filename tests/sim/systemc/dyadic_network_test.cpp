@@ -63,7 +63,7 @@ TEST(DyadicNetwork, EnginesHaveGoldensBytesAndTheRecurrencesTimes) {
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const auto rounding = static_cast<RequantizerRounding>(seed % kRequantizerRoundings);
+    const auto rounding = static_cast<RequantizerRounding>(seed % kAcceleratorRequantizerRoundings);
     Tensor input;
     const Graph graph = chain(random, rounding, input);
     ArchConfig arch = seed % 3 == 0 ? testing::small_arch(8, 4) : testing::small_arch(4, 16);
