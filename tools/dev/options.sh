@@ -32,6 +32,7 @@ usage: ./dev COMMAND [options]
   test        set up, build, and run the tests; --full: every test
   test-fresh  demo and test on a fresh Debian 12, made with debootstrap in build/fresh (as root)
   build       set up and build; the executable is build/release/qsim
+  wheel       set up, build libqsim_golden, and put the Python package's wheel into build/release/wheel
   verify-rtl  lint, proofs and random programs on the RTL, more than the tests run
   fuzz        fuzz the readers, the compiler and the engines; exit code 1 on a finding
   gpu-test    everything that needs a GPU, tests and benchmarks; ends with a table
@@ -168,7 +169,7 @@ parse_arguments() {
   done
   [ -n "$command" ] || fail_usage "no command; allowed: $(commands)"
   case $command in
-    demo | test | test-fresh | build | verify-rtl | fuzz | gpu-test | bench | fmt | lint | gen) ;;
+    demo | test | test-fresh | build | wheel | verify-rtl | fuzz | gpu-test | bench | fmt | lint | gen) ;;
     *) fail_usage "unknown command '$command'; allowed: $(commands)" ;;
   esac
   choose_preset

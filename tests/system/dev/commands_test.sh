@@ -83,6 +83,17 @@ expect_kernels "build compiles them on any machine" ON build
 expect_kernels "a later demo leaves them as they are" unchanged demo
 rm "$release/CMakeCache.txt"
 
+# wheel: builds the library, then the wheel with it.
+mkdir -p "$scratch/repository/tools/wheel"
+# shellcheck disable=SC2016  # the fake's own variable
+printf '%s\n' '#!/bin/sh' 'echo "wheel of $1 in $2"' >"$scratch/repository/tools/wheel/build.sh"
+chmod +x "$scratch/repository/tools/wheel/build.sh"
+: >"$scratch/cmake.log"
+expect "wheel" 0 '^wheel of build/release/golden/c_interface/libqsim_golden.so in build/release/wheel$' \
+  on_fake_machine "$dev" wheel
+expect "wheel builds the library alone" 0 'cmake --build --preset release --target qsim_golden$' \
+  cat "$scratch/cmake.log"
+
 # test: everything provoked is only asked for where nothing may be skipped.
 fake ctest <<'FAKE'
 exit 0

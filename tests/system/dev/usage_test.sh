@@ -8,7 +8,7 @@ root=$1
 
 expect "help lists the commands" 0 '^  demo ' "$dev" --help
 expect "so does the word help" 0 '^  demo ' "$dev" help
-commands='demo, test, test-fresh, build, verify-rtl, fuzz, gpu-test, bench, fmt, lint, gen'
+commands='demo, test, test-fresh, build, wheel, verify-rtl, fuzz, gpu-test, bench, fmt, lint, gen'
 expect_usage "no command" "no command; allowed: $commands" "$dev"
 expect_usage "unknown command" "unknown command 'gpu'; allowed: $commands" "$dev" gpu
 expect_usage "unknown option" "unknown option '--faster'" "$dev" build --faster

@@ -1,0 +1,190 @@
+"""libqsim_golden by ctypes: its structs (include/qsim/golden.h), its functions, its errors."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+from typing import Any, Optional, Sequence
+
+ABI_VERSION = 1
+
+# qsim_dtype
+FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT32, FP8_E4M3, FP8_E5M2, INT4, UINT4, FP4_E2M1, UE8M0, BITS64 = range(1, 14)
+CPU, CUDA = 0, 1
+# Their names in this package.
+FORMATS = {"int8": INT8, "fp8_e4m3": FP8_E4M3, "fp8_e5m2": FP8_E5M2, "int4": INT4, "fp4_e2m1": FP4_E2M1}
+SCALE_FORMATS = {"fp32": FLOAT32, "ue8m0": UE8M0, "e4m3": FP8_E4M3}
+SCALE_ROUNDINGS = {"floor": 0, "ceil": 1, "half_up": 2}
+ROUNDINGS = {"floor": 0, "half_even": 1, "half_up": 2, "float32": 3}
+PER_TOKEN, PER_TENSOR = 0, -1
+
+
+class Error(Exception):
+    """What libqsim_golden refused, or could not do: one line that says where, what, and what is allowed."""
+
+
+class BadInput(Error, ValueError):
+    """A shape, type, stride, device or value that is not allowed."""
+
+
+class Unsupported(Error, NotImplementedError):
+    """Well-formed, but the library has no kernel for it."""
+
+
+class NoMemory(Error, MemoryError):
+    """Host memory is used up."""
+
+
+class DeviceError(Error, RuntimeError):
+    """CUDA refused."""
+
+
+class InternalError(Error, RuntimeError):
+    """A bug of qsim."""
+
+
+_ERRORS = {1: BadInput, 2: Unsupported, 3: NoMemory, 4: DeviceError, 5: InternalError}
+
+
+class Tensor(ctypes.Structure):
+    """qsim_tensor"""
+    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int32), ("device", ctypes.c_int32),
+                ("device_index", ctypes.c_int32), ("rank", ctypes.c_int32),
+                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p)]
+
+
+class Run(ctypes.Structure):
+    """qsim_run"""
+    _fields_ = [("struct_bytes", ctypes.c_size_t), ("threads", ctypes.c_void_p), ("stream", ctypes.c_void_p),
+                ("workspace", ctypes.c_void_p), ("workspace_bytes", ctypes.c_size_t),
+                ("workspace_query", ctypes.c_void_p), ("check_values", ctypes.c_int32)]
+
+
+class LinearWeights(ctypes.Structure):
+    """qsim_linear_weights"""
+    _fields_ = [("values", ctypes.POINTER(Tensor)), ("scales", ctypes.POINTER(Tensor)),
+                ("zero_points", ctypes.POINTER(Tensor)), ("group_size", ctypes.c_int64)]
+
+
+class Quantization(ctypes.Structure):
+    """qsim_quantization"""
+    _fields_ = [("struct_bytes", ctypes.c_size_t), ("format", ctypes.c_int32), ("scale_format", ctypes.c_int32),
+                ("scale_rounding", ctypes.c_int32), ("column_major", ctypes.c_int32), ("group", ctypes.c_int64),
+                ("zero_point", ctypes.c_int32), ("stochastic", ctypes.c_int32), ("seed", ctypes.c_uint64),
+                ("clip_value", ctypes.c_float), ("clip_ppm", ctypes.c_int32)]
+
+
+class Quantized(ctypes.Structure):
+    """qsim_quantized"""
+    _fields_ = [("values", ctypes.POINTER(Tensor)), ("scales", ctypes.POINTER(Tensor)),
+                ("zero_points", ctypes.POINTER(Tensor)), ("global_scale", ctypes.POINTER(Tensor))]
+
+
+class Window(ctypes.Structure):
+    """qsim_window"""
+    _fields_ = [(name, ctypes.c_int64) for name in (
+        "stride_h", "stride_w", "pad_top", "pad_left", "pad_bottom", "pad_right", "dilation_h", "dilation_w")]
+
+
+class BinaryWeights(ctypes.Structure):
+    """qsim_binary_weights"""
+    _fields_ = [("channels", ctypes.c_int64), ("words", ctypes.POINTER(Tensor)), ("alpha", ctypes.POINTER(Tensor)),
+                ("beta", ctypes.POINTER(Tensor)), ("bias", ctypes.POINTER(Tensor))]
+
+
+class Requantization(ctypes.Structure):
+    """qsim_requantization"""
+    _fields_ = [("scales", ctypes.POINTER(Tensor)), ("rounding", ctypes.c_int32), ("x_zero_point", ctypes.c_int32),
+                ("y_zero_point", ctypes.c_int32), ("lo", ctypes.c_int32), ("hi", ctypes.c_int32)]
+
+
+_POINTER, _INT32, _INT64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
+# The arguments of each function that returns a status; structs go by reference.
+_FUNCTIONS = {
+    "linear_w8": [_POINTER] * 5,
+    "quantize_per_channel": [_POINTER, _INT64, _POINTER, _POINTER, _POINTER],
+    "quantize_to_int4": [_POINTER, _INT64, _POINTER, _POINTER, _POINTER, _POINTER],
+    "quantization_default": [_POINTER],
+    "quantization_preset": [ctypes.c_char_p, _POINTER],
+    "quantize": [_POINTER] * 4,
+    "dequantize": [_POINTER] * 4,
+    "int4_to_fp8": [_POINTER, _POINTER, _INT32, _POINTER, _POINTER],
+    "pack_activations": [_POINTER] * 4,
+    "binarize_weights": [_POINTER, _POINTER, _INT32, _POINTER, _POINTER, _POINTER],
+    "binary_conv2d": [_POINTER] * 5,
+    "abc_conv2d": [_POINTER] * 6,
+    "conv2d_int8": [_POINTER, _POINTER, _POINTER, _POINTER, _INT64, _POINTER, _POINTER, _POINTER],
+    "threads_create": [_INT32, _POINTER],
+}
+
+
+def _load() -> ctypes.CDLL:
+    """The library of QSIM_GOLDEN_LIBRARY, else the wheel's."""
+    path = os.environ.get("QSIM_GOLDEN_LIBRARY") or pathlib.Path(__file__).with_name("libqsim_golden.so")
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ImportError(f"libqsim_golden cannot be loaded: {error}; install the wheel of `./dev wheel`, or set "
+                          "QSIM_GOLDEN_LIBRARY to a built library") from None
+    found = library.qsim_abi_version()
+    if found != ABI_VERSION:
+        raise ImportError(f"{path} has ABI version {found}; this package needs {ABI_VERSION}")
+    library.qsim_version.restype = ctypes.c_char_p
+    library.qsim_last_error.restype = ctypes.c_char_p
+    library.qsim_threads_destroy.argtypes = [_POINTER]
+    library.qsim_threads_destroy.restype = None
+    for name, arguments in _FUNCTIONS.items():
+        function = getattr(library, "qsim_" + name)
+        function.argtypes = arguments
+        function.restype = ctypes.c_int
+    return library
+
+
+_library = _load()
+_calls = {name: getattr(_library, "qsim_" + name) for name in _FUNCTIONS}
+
+
+def version() -> str:
+    """The version of the library, "0.1.0"."""
+    return _library.qsim_version().decode()
+
+
+def has_cuda() -> bool:
+    """Whether the library has CUDA kernels."""
+    return bool(_library.qsim_has_cuda())
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Calls qsim_NAME; raises the error of its status. The GIL is released meanwhile."""
+    status = _calls[name](*arguments)
+    if status != 0:
+        raise _ERRORS.get(status, InternalError)(_library.qsim_last_error().decode())
+
+
+def described(pointer: int, dtype: int, device: int, index: int, shape: Sequence[int],
+              strides: Optional[Sequence[int]]) -> Tensor:
+    """A qsim_tensor; strides in elements, None: row-major without gaps."""
+    rank = len(shape)
+    sizes = (ctypes.c_int64 * (2 * rank))(*shape, *(strides if strides is not None else ()))
+    base = ctypes.addressof(sizes)
+    tensor = Tensor(pointer, dtype, device, index, rank, base, base + 8 * rank if strides is not None else None)
+    tensor.sizes = sizes  # lives as long
+    return tensor
+
+
+def reference(tensor: Optional[Tensor]) -> Any:
+    """A pointer to the tensor; NULL for None."""
+    return None if tensor is None else ctypes.pointer(tensor)
+
+
+def threads_create(count: int) -> int:
+    """A qsim_threads of `count` threads (0: one a processor), for Run.threads."""
+    made = ctypes.c_void_p()
+    call("threads_create", count, ctypes.byref(made))
+    assert made.value is not None
+    return made.value
+
+
+def threads_destroy(threads: int) -> None:
+    """Ends the threads."""
+    _library.qsim_threads_destroy(threads)

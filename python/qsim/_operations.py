@@ -1,0 +1,267 @@
+"""The operations, once for all kinds of arrays: shapes and types of results, and the calls of the library.
+
+A Backend knows one kind of array: how to describe one to the library, and how to make one.
+"""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, List, Optional, Protocol, Sequence, Tuple
+
+from . import _library as lib
+
+# qsim_dtype by the kind of an array's elements. 4-bit and 8-bit floats may be uint8 arrays.
+KINDS = {"float32": lib.FLOAT32, "float16": lib.FLOAT16, "bfloat16": lib.BFLOAT16, "int8": lib.INT8,
+         "uint8": lib.UINT8, "int32": lib.INT32, "fp8_e4m3": lib.FP8_E4M3, "fp8_e5m2": lib.FP8_E5M2,
+         "int64": lib.BITS64, "uint64": lib.BITS64}
+_TWO_A_BYTE = (lib.INT4, lib.UINT4, lib.FP4_E2M1)
+
+
+class Backend(Protocol):
+    """One kind of array."""
+
+    def shape(self, array: Any) -> Sequence[int]:
+        """Its shape."""
+
+    def kind(self, array: Any) -> str:
+        """A key of KINDS, or another word, which the library refuses."""
+
+    def describe(self, array: Any, dtype: Optional[int] = None, shape: Optional[Sequence[int]] = None) -> lib.Tensor:
+        """Its description; with `dtype` and `shape` those of the elements in its bytes, which have no gaps."""
+
+    def empty(self, shape: Sequence[int], kind: str, like: Any) -> Any:
+        """A new array on the device of `like`."""
+
+    def run(self, like: Any) -> Any:
+        """A pointer to a qsim_run for work on the device of `like`."""
+
+
+def _optional(b: Backend, array: Any) -> Any:
+    return None if array is None else lib.reference(b.describe(array))
+
+
+def _rows(shape: Sequence[int]) -> int:
+    count = 1
+    for size in shape[:-1]:
+        count *= size
+    return count
+
+
+def require_rank(what: str, shape: Sequence[int], rank: int) -> None:
+    """Raises BadInput for another number of dimensions."""
+    if len(shape) != rank:
+        raise lib.BadInput(f"{what} has {len(shape)} dimensions; allowed: {rank}")
+
+
+def groups_of(columns: int, group_size: int) -> int:
+    """Groups of a row; 0 and below are one group."""
+    return -(-columns // group_size) if group_size > 0 else 1
+
+
+def float_kind(kind: str) -> str:
+    """The kind itself where it is a float that linear_w8 knows; else one, for the library to refuse x."""
+    return kind if kind in ("float32", "float16", "bfloat16") else "float32"
+
+
+def linear_w8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, zero_points: Any, group_size: int,
+              out_kind: str) -> Any:
+    """y of x [M, K]; 4-bit weights are uint8 [N, ceil(K / 2)], unsigned ones where zero_points are uint8."""
+    require_rank("linear_w8: x", b.shape(x), 2)
+    require_rank("linear_w8: w", b.shape(w), 2)
+    rows, columns = b.shape(x)
+    values = weights_of(b, w, zero_points, columns)
+    y = b.empty((rows, b.shape(w)[0]), out_kind, x)
+    weights = lib.LinearWeights(lib.reference(values), lib.reference(b.describe(scales)),
+                                _optional(b, zero_points), group_size)
+    lib.call("linear_w8", lib.reference(b.describe(x)), ctypes.byref(weights), _optional(b, bias),
+             lib.reference(b.describe(y)), b.run(x))
+    return y
+
+
+def weights_of(b: Backend, w: Any, zero_points: Any, columns: int) -> lib.Tensor:
+    """The description of weights of `columns` input features, of 8 bits or of two in a byte."""
+    if b.kind(w) != "uint8":
+        return b.describe(w)
+    rows, row_bytes = b.shape(w)
+    if row_bytes != (columns + 1) // 2:
+        raise lib.BadInput(f"linear_w8: w has rows of {row_bytes} bytes of two 4-bit weights; x, with {columns} "
+                           f"columns, needs {(columns + 1) // 2}")
+    unsigned = zero_points is not None and b.kind(zero_points) == "uint8"
+    return b.describe(w, lib.UINT4 if unsigned else lib.INT4, (rows, columns))
+
+
+def quantize_per_channel(b: Backend, w: Any, group_size: int) -> Tuple[Any, Any]:
+    """(int8 [N, K], scales [N, groups])"""
+    require_rank("quantize_per_channel: w", b.shape(w), 2)
+    channels, columns = b.shape(w)
+    values = b.empty((channels, columns), "int8", w)
+    scales = b.empty((channels, groups_of(columns, group_size)), "float32", w)
+    lib.call("quantize_per_channel", lib.reference(b.describe(w)), group_size, lib.reference(b.describe(values)),
+             lib.reference(b.describe(scales)), b.run(w))
+    return values, scales
+
+
+def quantize_to_int4(b: Backend, w: Any, group_size: int, zero_point: bool) -> Tuple[Any, Any, Any]:
+    """(two signed values a byte [N, ceil(K / 2)], scales [N, groups], zero_points or None)"""
+    require_rank("quantize_to_int4: w", b.shape(w), 2)
+    channels, columns = b.shape(w)
+    groups = groups_of(columns, group_size)
+    values = b.empty((channels, (columns + 1) // 2), "uint8", w)
+    scales = b.empty((channels, groups), "float32", w)
+    points = b.empty((channels, groups), "int8", w) if zero_point else None
+    lib.call("quantize_to_int4", lib.reference(b.describe(w)), group_size,
+             lib.reference(b.describe(values, lib.INT4, (channels, columns))), lib.reference(b.describe(scales)),
+             _optional(b, points), b.run(w))
+    return values, scales, points
+
+
+def quantization(preset: Optional[str] = None, **fields: Any) -> lib.Quantization:
+    """The default or a preset, with these fields of qsim_quantization changed; words stand for codes."""
+    how = lib.Quantization()
+    if preset is None:
+        lib.call("quantization_default", ctypes.byref(how))
+    else:
+        lib.call("quantization_preset", preset.encode(), ctypes.byref(how))
+    words = {"format": lib.FORMATS, "scale_format": lib.SCALE_FORMATS, "scale_rounding": lib.SCALE_ROUNDINGS}
+    for name, value in fields.items():
+        if value is not None:
+            setattr(how, name, word(name, value, words[name]) if name in words else value)
+    return how
+
+
+def word(field: str, value: str, allowed: Any) -> int:
+    """The code of a word; BadInput for another one."""
+    if value not in allowed:
+        raise lib.BadInput(f"{field} is '{value}'; allowed: {', '.join(allowed)}")
+    return allowed[value]
+
+
+def packed_shape(shape: Sequence[int], dtype: int) -> Tuple[int, ...]:
+    """The shape of the bytes that have elements of this type."""
+    if dtype not in _TWO_A_BYTE:
+        return tuple(shape)
+    return (*shape[:-1], (shape[-1] + 1) // 2) if len(shape) > 0 else (1,)
+
+
+def scale_shape(shape: Sequence[int], how: lib.Quantization) -> Tuple[int, ...]:
+    """The shape of the scales: the source's with groups last, [groups, rows], or [1]."""
+    if how.group == lib.PER_TENSOR:
+        return (1,)
+    columns = shape[-1] if len(shape) > 0 else 1
+    groups = groups_of(columns, how.group)
+    if how.column_major:
+        return (groups, _rows(shape))
+    return (*shape[:-1], groups) if len(shape) > 0 else (1, 1)
+
+
+def quantized(b: Backend, shape: Sequence[int], how: lib.Quantization, values: Any, scales: Any, zero_points: Any,
+              global_scale: Any) -> lib.Quantized:
+    """A qsim_quantized of arrays; codes are uint8 arrays or arrays of their own kind."""
+    float_scales = how.scale_format == lib.FLOAT32
+    described = b.describe(scales) if float_scales else b.describe(scales, how.scale_format, b.shape(scales))
+    return lib.Quantized(lib.reference(b.describe(values, how.format, shape)), lib.reference(described),
+                         _optional(b, zero_points), _optional(b, global_scale))
+
+
+def quantize_into(b: Backend, x: Any, how: lib.Quantization, values: Any, scales: Any, zero_points: Any = None,
+                  global_scale: Any = None) -> None:
+    """x to given arrays, of the shapes of packed_shape() and scale_shape()."""
+    expected = packed_shape(b.shape(x), how.format)
+    if tuple(b.shape(values)) != expected:
+        raise lib.BadInput(f"quantize: the values have the shape {list(b.shape(values))}; expected {list(expected)}")
+    q = quantized(b, b.shape(x), how, values, scales, zero_points, global_scale)
+    lib.call("quantize", lib.reference(b.describe(x)), ctypes.byref(how), ctypes.byref(q), b.run(x))
+
+
+def dequantize(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: Sequence[Any], out_kind: str) -> Any:
+    """Values, scales, zero_points and global_scale to an array of `shape`."""
+    y = b.empty(shape, out_kind, parts[0])
+    q = quantized(b, shape, how, *parts)
+    lib.call("dequantize", ctypes.byref(q), ctypes.byref(how), lib.reference(b.describe(y)), b.run(y))
+    return y
+
+
+def int4_to_fp8(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: Sequence[Any], times_scale: bool,
+                out_kind: str, out_format: int) -> Any:
+    """INT4 values to FP8 of `shape`: the numbers, or the numbers times their scales."""
+    y = b.empty(shape, out_kind, parts[0])
+    q = quantized(b, shape, how, *parts)
+    lib.call("int4_to_fp8", ctypes.byref(q), ctypes.byref(how), int(times_scale),
+             lib.reference(b.describe(y, out_format, shape)), b.run(y))
+    return y
+
+
+def window_of(stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]) -> lib.Window:
+    """[h, w] each; one number stands for both."""
+    pairs: List[Tuple[int, int]] = []
+    for name, given in (("stride", stride), ("padding", padding), ("dilation", dilation)):
+        both = tuple(given) * 2 if len(given) == 1 else tuple(given)
+        if len(both) != 2:
+            raise lib.BadInput(f"{name} has {len(both)} numbers; allowed: 1 and 2")
+        pairs.append(both)  # type: ignore[arg-type]
+    (sh, sw), (ph, pw), (dh, dw) = pairs
+    return lib.Window(sh, sw, ph, pw, ph, pw, dh, dw)
+
+
+def output_size(window: lib.Window, size: Sequence[int], kernel: Sequence[int]) -> Tuple[int, int]:
+    """[height, width] of a convolution; at least 0."""
+    sizes = []
+    for axis, (stride, pads, dilation) in enumerate((
+            (window.stride_h, window.pad_top + window.pad_bottom, window.dilation_h),
+            (window.stride_w, window.pad_left + window.pad_right, window.dilation_w))):
+        span = size[axis] + pads - (kernel[axis] - 1) * dilation - 1
+        sizes.append(max(span // stride + 1, 0) if stride > 0 else 0)
+    return sizes[0], sizes[1]
+
+
+def pack_activations(b: Backend, x: Any, v: Any) -> Any:
+    """Bits [B, H, W, N, words] of x [B, H, W, C]."""
+    require_rank("pack_activations: x", b.shape(x), 4)
+    bases = 1 if v is None else b.shape(v)[0]
+    bits = b.empty((*b.shape(x)[:3], bases, -(-b.shape(x)[3] // 64)), "int64", x)
+    lib.call("pack_activations", lib.reference(b.describe(x)), _optional(b, v), lib.reference(b.describe(bits)),
+             b.run(x))
+    return bits
+
+
+def binarize_weights(b: Backend, w: Any, bases: int, u: Any, per_channel: bool) -> Tuple[Any, Any]:
+    """(words [O, M, kh, kw, words], alpha [M, O]) of w [O, kh, kw, C]."""
+    require_rank("binarize_weights: w", b.shape(w), 4)
+    out, height, width, channels = b.shape(w)
+    words = b.empty((out, max(bases, 0), height, width, -(-channels // 64)), "int64", w)
+    alpha = b.empty((max(bases, 0), out), "float32", w)
+    lib.call("binarize_weights", lib.reference(b.describe(w)), _optional(b, u), int(per_channel),
+             lib.reference(b.describe(words)), lib.reference(b.describe(alpha)), b.run(w))
+    return words, alpha
+
+
+def binary_conv2d(b: Backend, x: Any, v: Any, words: Any, alpha: Any, beta: Any, bias: Any, channels: int,
+                  window: lib.Window) -> Any:
+    """y [B, OH, OW, O] of bits [B, H, W, N, words], or with v of floats [B, H, W, C]."""
+    name = "binary_conv2d" if v is None else "abc_conv2d"
+    require_rank(f"{name}: {'bits' if v is None else 'x'}", b.shape(x), 5 if v is None else 4)
+    require_rank(f"{name}: words", b.shape(words), 5)
+    size = output_size(window, b.shape(x)[1:3], b.shape(words)[2:4])
+    y = b.empty((b.shape(x)[0], *size, b.shape(words)[0]), "float32", x)
+    weights = lib.BinaryWeights(channels, lib.reference(b.describe(words)), lib.reference(b.describe(alpha)),
+                                lib.reference(b.describe(beta)), _optional(b, bias))
+    thresholds = () if v is None else (lib.reference(b.describe(v)),)
+    lib.call(name, lib.reference(b.describe(x)), *thresholds, ctypes.byref(weights), ctypes.byref(window),
+             lib.reference(b.describe(y)), b.run(x))
+    return y
+
+
+def conv2d_int8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, window: lib.Window, groups: int,
+                zero_points: Tuple[int, int], rounding: str, clamp: Tuple[Optional[int], Optional[int]],
+                out_kind: str) -> Any:
+    """y [B, OH, OW, O] of x [B, H, W, C] and w [O, kh, kw, C / groups]."""
+    require_rank("conv2d_int8: x", b.shape(x), 4)
+    require_rank("conv2d_int8: w", b.shape(w), 4)
+    size = output_size(window, b.shape(x)[1:3], b.shape(w)[1:3])
+    y = b.empty((b.shape(x)[0], *size, b.shape(w)[0]), out_kind, x)
+    least, most = (0, 255) if out_kind == "uint8" else (-128, 127)
+    how = lib.Requantization(lib.reference(b.describe(scales)), word("rounding", rounding, lib.ROUNDINGS),
+                             *zero_points, least if clamp[0] is None else clamp[0],
+                             most if clamp[1] is None else clamp[1])
+    lib.call("conv2d_int8", lib.reference(b.describe(x)), lib.reference(b.describe(w)), _optional(b, bias),
+             ctypes.byref(window), groups, ctypes.byref(how), lib.reference(b.describe(y)), b.run(x))
+    return y

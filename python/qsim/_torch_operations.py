@@ -1,0 +1,199 @@
+"""The operators of qsim.torch as functions of tensors: what torch.ops.qsim.* calls on CPU and CUDA tensors."""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from typing import Any, List, Optional, Sequence, Tuple
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("qsim.torch needs PyTorch, from 1.13 on, which is not installed; qsim.golden does not") from error
+
+from . import _library as lib
+from . import _operations as ops
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "int8": torch.int8,
+           "uint8": torch.uint8, "int32": torch.int32, "int64": torch.int64,
+           "fp8_e4m3": getattr(torch, "float8_e4m3fn", torch.uint8),
+           "fp8_e5m2": getattr(torch, "float8_e5m2", torch.uint8)}
+_KINDS = {dtype: kind for kind, dtype in reversed(list(DTYPES.items()))}
+_KINDS[torch.uint8] = "uint8"
+_CODES = {dtype: ops.KINDS[kind] for dtype, kind in _KINDS.items()}
+
+
+class _Threads(threading.local):
+    """The qsim_threads of each Python thread, and how many they are."""
+    count = 1
+    made: Optional[int] = None
+    made_count = 1
+    process = 0
+
+    def pointer(self) -> Optional[int]:
+        """NULL for one thread. After fork() the parent's are gone, and new ones are made."""
+        wanted = _thread_count
+        if wanted == 1:
+            return None
+        if self.made is None or self.made_count != wanted or self.process != os.getpid():
+            if self.made is not None and self.process == os.getpid():
+                lib.threads_destroy(self.made)
+            self.made, self.made_count, self.process = lib.threads_create(wanted), wanted, os.getpid()
+        return self.made
+
+
+_threads = _Threads()
+_thread_count = 1
+
+
+def set_threads(count: int) -> None:
+    """How many threads a CPU operator uses, with the caller's own; 0: one a processor. At first 1."""
+    global _thread_count
+    if not 0 <= count <= 1024:
+        raise lib.BadInput(f"set_threads: count is {count}; allowed: 0 to 1024")
+    _thread_count = count
+
+
+class _TorchBackend:
+    """Backend of PyTorch tensors (_operations.py)."""
+
+    def shape(self, array: torch.Tensor) -> Sequence[int]:
+        return array.shape
+
+    def kind(self, array: torch.Tensor) -> str:
+        return _KINDS.get(array.dtype, str(array.dtype))
+
+    def describe(self, array: torch.Tensor, dtype: Optional[int] = None,
+                 shape: Optional[Sequence[int]] = None) -> lib.Tensor:
+        device = array.device
+        kind = {"cpu": lib.CPU, "cuda": lib.CUDA}.get(device.type, -1)
+        if dtype is None:
+            code = _CODES.get(array.dtype)
+            if code is None:
+                raise lib.BadInput(f"a tensor of {array.dtype} has no type in qsim; allowed: {', '.join(DTYPES)}")
+            return lib.described(array.data_ptr(), code, kind, device.index or 0, array.shape, array.stride())
+        if array.dtype is not torch.uint8 and _CODES.get(array.dtype) != dtype:
+            raise lib.BadInput(f"a tensor of {array.dtype} has codes of another type; give uint8, or the type itself")
+        if not array.is_contiguous():
+            raise lib.BadInput("a tensor of codes has strides with gaps; this tensor takes none")
+        return lib.described(array.data_ptr(), dtype, kind, device.index or 0, shape or array.shape, None)
+
+    def empty(self, shape: Sequence[int], kind: str, like: torch.Tensor) -> torch.Tensor:
+        return torch.empty(tuple(shape), dtype=DTYPES[kind], device=like.device)
+
+    def run(self, like: torch.Tensor) -> Any:
+        run = lib.Run(ctypes.sizeof(lib.Run))
+        if like.device.type == "cuda":
+            run.stream = torch.cuda.current_stream(like.device).cuda_stream
+        else:
+            run.threads = _threads.pointer()
+        return ctypes.byref(run)
+
+
+_b = _TorchBackend()
+
+
+def kind_of(dtype: Optional[torch.dtype], default: str) -> str:
+    if dtype is None:
+        return default
+    if dtype not in _KINDS:
+        raise lib.BadInput(f"a result of {dtype} is not possible; see the function's text for what is")
+    return _KINDS[dtype]
+
+
+def nhwc(picture: torch.Tensor, what: str) -> torch.Tensor:
+    """[B, C, H, W] as [B, H, W, C], without a copy."""
+    ops.require_rank(what, picture.shape, 4)
+    return picture.permute(0, 2, 3, 1)
+
+
+def elements_shape(q: torch.Tensor, columns: int) -> Tuple[int, ...]:
+    """The shape of 4-bit elements in bytes; `columns` 0: two in each byte."""
+    last = columns if columns > 0 else 2 * q.shape[-1]
+    if (last + 1) // 2 != q.shape[-1]:
+        raise lib.BadInput(f"q has rows of {q.shape[-1]} bytes; {columns} columns of 4 bits need {(columns + 1) // 2}")
+    return (*q.shape[:-1], last)
+
+
+def linear_w8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,
+               zero_points: Optional[torch.Tensor] = None, group_size: int = 0,
+               out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+    kind = kind_of(out_dtype, ops.float_kind(_b.kind(x)))
+    if x.dim() == 2:
+        return ops.linear_w8(_b, x, w, scales, bias, zero_points, group_size, kind)
+    if x.dim() == 0:
+        raise lib.BadInput("linear_w8: x has 0 dimensions; allowed: 1 and more")
+    flat = x.reshape(-1, x.shape[-1])
+    y = ops.linear_w8(_b, flat, w, scales, bias, zero_points, group_size, kind)
+    return y.reshape(*x.shape[:-1], w.shape[0])
+
+
+def quantize_per_channel(w: torch.Tensor, group_size: int = 0) -> Tuple[torch.Tensor, torch.Tensor]:
+    return ops.quantize_per_channel(_b, w, group_size)
+
+
+def quantize_to_int4(w: torch.Tensor, group_size: int) -> Tuple[torch.Tensor, torch.Tensor]:
+    values, scales, _ = ops.quantize_to_int4(_b, w, group_size, False)
+    return values, scales
+
+
+def fp8_of(q: torch.Tensor) -> str:
+    return "fp8_e5m2" if q.dtype is getattr(torch, "float8_e5m2", None) else "fp8_e4m3"
+
+
+def fp16_to_fp8(x: torch.Tensor, q: torch.Tensor, scales: torch.Tensor, group_size: int) -> None:
+    ops.quantize_into(_b, x, ops.quantization(format=fp8_of(q), group=group_size), q, scales)
+
+
+def fp16_to_int4(x: torch.Tensor, q: torch.Tensor, scales: torch.Tensor, group_size: int) -> None:
+    ops.quantize_into(_b, x, ops.quantization(format="int4", group=group_size), q, scales)
+
+
+def int4_to_fp8(q: torch.Tensor, scales: torch.Tensor, group_size: int, times_scale: bool = False,
+                 columns: int = 0) -> torch.Tensor:
+    how = ops.quantization(format="int4", group=group_size)
+    return ops.int4_to_fp8(_b, elements_shape(q, columns), how, (q, scales, None, None), times_scale, "fp8_e4m3",
+                           lib.FP8_E4M3)
+
+
+def int4_to_fp16(q: torch.Tensor, scales: torch.Tensor, group_size: int, columns: int = 0) -> torch.Tensor:
+    how = ops.quantization(format="int4", group=group_size)
+    return ops.dequantize(_b, elements_shape(q, columns), how, (q, scales, None, None), "float16")
+
+
+def fp8_to_fp16(q: torch.Tensor, scales: torch.Tensor, group_size: int) -> torch.Tensor:
+    how = ops.quantization(format=fp8_of(q), group=group_size)
+    return ops.dequantize(_b, q.shape, how, (q, scales, None, None), "float16")
+
+
+def pack_activations(x: torch.Tensor, v: Optional[torch.Tensor] = None) -> torch.Tensor:
+    return ops.pack_activations(_b, nhwc(x, "pack_activations: x"), v)
+
+
+def binarize_weights(w: torch.Tensor, bases: int, per_channel: bool = False) -> Tuple[torch.Tensor, torch.Tensor]:
+    return ops.binarize_weights(_b, nhwc(w, "binarize_weights: w"), bases, None, per_channel)
+
+
+def binary_conv2d(bits: torch.Tensor, words: torch.Tensor, alpha: torch.Tensor, beta: torch.Tensor,
+                   bias: Optional[torch.Tensor], channels: int, stride: List[int], padding: List[int],
+                   dilation: List[int]) -> torch.Tensor:
+    window = ops.window_of(stride, padding, dilation)
+    return ops.binary_conv2d(_b, bits, None, words, alpha, beta, bias, channels, window).permute(0, 3, 1, 2)
+
+
+def abc_conv2d(x: torch.Tensor, v: torch.Tensor, words: torch.Tensor, alpha: torch.Tensor, beta: torch.Tensor,
+                bias: Optional[torch.Tensor], stride: List[int], padding: List[int],
+                dilation: List[int]) -> torch.Tensor:
+    window = ops.window_of(stride, padding, dilation)
+    picture = nhwc(x, "abc_conv2d: x")
+    return ops.binary_conv2d(_b, picture, v, words, alpha, beta, bias, picture.shape[3], window).permute(0, 3, 1, 2)
+
+
+def conv2d_int8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor],
+                 stride: List[int], padding: List[int], dilation: List[int], groups: int, x_zero_point: int,
+                 y_zero_point: int, rounding: str, lo: Optional[int], hi: Optional[int],
+                 out_dtype: Optional[torch.dtype]) -> torch.Tensor:
+    y = ops.conv2d_int8(_b, nhwc(x, "conv2d_int8: x"), nhwc(w, "conv2d_int8: w"), scales, bias,
+                        ops.window_of(stride, padding, dilation), groups, (x_zero_point, y_zero_point), rounding,
+                        (lo, hi), kind_of(out_dtype, "int8"))
+    return y.permute(0, 3, 1, 2)

@@ -1,0 +1,42 @@
+"""Builds the wheel: version and platform come from the library that is packed (./dev wheel puts it there)."""
+import ctypes
+import pathlib
+import platform
+import re
+import subprocess
+
+from setuptools import Distribution, setup
+from wheel.bdist_wheel import bdist_wheel
+
+LIBRARY = pathlib.Path(__file__).resolve().parent / "qsim" / "libqsim_golden.so"
+
+
+def version():
+    """What the library says of itself."""
+    library = ctypes.CDLL(str(LIBRARY))
+    library.qsim_version.restype = ctypes.c_char_p
+    return library.qsim_version().decode()
+
+
+def platform_tag():
+    """manylinux_2_N: the library needs glibc 2.N, and nothing else (PEP 600)."""
+    symbols = subprocess.run(["objdump", "-T", str(LIBRARY)], check=True, capture_output=True, text=True).stdout
+    newest = max(int(minor) for minor in re.findall(r"\(?GLIBC_2\.(\d+)", symbols))
+    return f"manylinux_2_{newest}_{platform.machine()}"
+
+
+class PlatformDistribution(Distribution):
+    """One that has code of a platform."""
+
+    def has_ext_modules(self):
+        return True
+
+
+class PlatformWheel(bdist_wheel):
+    """A wheel for each CPython 3 of one platform: the library is no extension module."""
+
+    def get_tag(self):
+        return "py3", "none", platform_tag()
+
+
+setup(version=version(), distclass=PlatformDistribution, cmdclass={"bdist_wheel": PlatformWheel})

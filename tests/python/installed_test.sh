@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Builds the wheel, installs it into two fresh environments, one with Debian's PyTorch and numpy and one with nothing,
+# and runs the tests of this folder with each. usage: installed_test.sh REPOSITORY_ROOT LIBRARY QSIM
+set -euo pipefail
+root=$1 library=$2 QSIM=$3
+export QSIM
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$root/tools/wheel/build.sh" "$library" "$work/wheel"
+cp "$root"/tests/python/*.py "$work/"
+cd "$work"
+
+# install VENV OPTION...: a fresh environment with the wheel.
+install() {
+  /usr/bin/python3 -m venv "${@:2}" "$work/$1"
+  "$work/$1/bin/python" -m pip --quiet --disable-pip-version-check install --no-index "$work"/wheel/qsim-*.whl
+}
+install bare
+"$work/bare/bin/python" -B -m unittest -q bare_test
+install full --system-site-packages
+"$work/full/bin/python" -B -m unittest -q golden_test torch_test program_test
