@@ -2,8 +2,9 @@
 #include <cstdio>
 #include <new>
 
-#include "golden/c_interface/tensor_view.h"
+#include "golden/c_interface/device_call.h"
 #include "golden/c_interface/threads.h"
+#include "golden/device/devices.h"
 
 namespace qsim::golden::c_interface {
 namespace {
@@ -21,6 +22,9 @@ void set_message(const char* message) noexcept {
 qsim_status status_of_current_exception() noexcept {
   try {
     throw;
+  } catch (const DeviceError& error) {
+    set_message(error.what());
+    return QSIM_DEVICE_ERROR;
   } catch (const Error& error) {
     set_message(error.what());
     return error.code() == ExitCode::kUnsupportedModel ? QSIM_UNSUPPORTED : QSIM_BAD_INPUT;
@@ -64,7 +68,7 @@ const char* qsim_status_name(qsim_status status) {
   return "unknown";
 }
 
-int32_t qsim_has_cuda(void) { return 0; }
+int32_t qsim_has_cuda(void) { return qsim::golden::cuda_status().built ? 1 : 0; }
 
 qsim_status qsim_threads_create(int32_t count, qsim_threads** threads) {
   return ci::guarded([&] {

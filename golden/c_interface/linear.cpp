@@ -1,8 +1,6 @@
 // The C interface of golden/linear: weight-only linear layers and their quantizers.
-#include <optional>
-
 #include "core/checked_math.h"
-#include "golden/c_interface/tensor_view.h"
+#include "golden/c_interface/linear_views.h"
 #include "golden/c_interface/threads.h"
 #include "golden/linear/packed_linear.h"
 #include "golden/linear/quantizer.h"
@@ -20,11 +18,6 @@ namespace qsim::golden::c_interface {
 namespace {
 
 constexpr std::initializer_list<std::int32_t> kFloats = {QSIM_FLOAT32, QSIM_FLOAT16, QSIM_BFLOAT16};
-
-FloatType float_type(std::int32_t dtype) {
-  if (dtype == QSIM_FLOAT32) return FloatType::kFloat32;
-  return dtype == QSIM_FLOAT16 ? FloatType::kFloat16 : FloatType::kBfloat16;
-}
 
 std::int64_t group_count(const Call& call, std::int64_t in_features, std::int64_t group_size) {
   if (group_size != 0 && group_size != 32 && group_size != 64 && group_size != 128) {
@@ -73,15 +66,12 @@ std::vector<std::uint8_t> packed_nibbles(const LinearWeights& weights, int flip)
   return bytes;
 }
 
-std::vector<std::uint8_t> zero_points_of(Call& call, const qsim_tensor* tensor, std::int32_t dtype,
-                                         std::int64_t channels, std::int64_t groups) {
-  const auto count = static_cast<std::size_t>(checked_mul(channels, groups));
-  if (tensor == nullptr) return std::vector<std::uint8_t>(count, 8);
-  const bool is_signed = dtype == QSIM_INT4;
-  const View view = grouped_tensor(call, "zero_points", tensor, is_signed ? QSIM_INT8 : QSIM_UINT8,
-                                   channels, groups);
-  call.require_cpu();
-  std::vector<std::uint8_t> points = view.values<std::uint8_t>();
+std::vector<std::uint8_t> zero_points_of(const Call& call, const LinearViews& views) {
+  if (!views.zero_points) {
+    return std::vector<std::uint8_t>(static_cast<std::size_t>(views.scales.elems()), 8);
+  }
+  const bool is_signed = views.values.dtype == QSIM_INT4;
+  std::vector<std::uint8_t> points = views.zero_points->values<std::uint8_t>();
   for (std::uint8_t& point : points) {
     point = static_cast<std::uint8_t>(is_signed ? point + 8 : point);
     if (point > 15) {
@@ -97,38 +87,50 @@ struct Layer {
   std::vector<float> bias;
 };
 
-Layer layer_of(Call& call, const qsim_linear_weights* given, const qsim_tensor* bias) {
+LinearViews views_of(Call& call, const qsim_linear_weights* given, const qsim_tensor* bias) {
   call.require("weights", given);
-  const View values = call.tensor("values", given->values, {QSIM_INT8, QSIM_INT4, QSIM_UINT4}, 2);
-  Layer layer;
-  LinearWeights& weights = layer.weights;
-  weights.out_features = values.dim(0);
-  weights.in_features = values.dim(1);
-  weights.group_size = given->group_size;
-  const std::int64_t groups = group_count(call, values.dim(1), given->group_size);
-  const View scales =
-      grouped_tensor(call, "scales", given->scales, QSIM_FLOAT32, values.dim(0), groups);
-  std::optional<View> bias_view;
-  if (bias != nullptr) {
-    bias_view = call.tensor("bias", bias, {QSIM_FLOAT32}, 1);
-    bias_view->require_shape({values.dim(0)});
-  }
-  call.require_cpu();
-  if (values.dtype == QSIM_INT8) {
-    if (given->zero_points != nullptr) {
+  LinearViews views{call.tensor("values", given->values, {QSIM_INT8, QSIM_INT4, QSIM_UINT4}, 2),
+                    {},
+                    {},
+                    {},
+                    given->group_size};
+  const std::int64_t channels = views.values.dim(0);
+  const std::int64_t groups = group_count(call, views.values.dim(1), given->group_size);
+  views.scales = grouped_tensor(call, "scales", given->scales, QSIM_FLOAT32, channels, groups);
+  if (given->zero_points != nullptr) {
+    if (views.values.dtype == QSIM_INT8) {
       throw_bad_input(call.place("zero_points") +
                       " are given with values of int8, which have none");
     }
-    weights.values = values.values<std::int8_t>();
+    const std::int32_t type = views.values.dtype == QSIM_INT4 ? QSIM_INT8 : QSIM_UINT8;
+    views.zero_points =
+        grouped_tensor(call, "zero_points", given->zero_points, type, channels, groups);
+  }
+  if (bias != nullptr) {
+    views.bias = call.tensor("bias", bias, {QSIM_FLOAT32}, 1);
+    views.bias->require_shape({channels});
+  }
+  check_sizes(channels, views.values.dim(1), given->group_size,
+              views.values.dtype == QSIM_INT8 ? 8 : 4);
+  return views;
+}
+
+// On the CPU.
+Layer layer_of(const Call& call, const LinearViews& views) {
+  Layer layer;
+  LinearWeights& weights = layer.weights;
+  weights.out_features = views.values.dim(0);
+  weights.in_features = views.values.dim(1);
+  weights.group_size = views.group_size;
+  if (views.values.dtype == QSIM_INT8) {
+    weights.values = views.values.values<std::int8_t>();
   } else {
     weights.bits = 4;
-    weights.values = unpacked(values);
-    weights.zero_points =
-        zero_points_of(call, given->zero_points, values.dtype, values.dim(0), groups);
+    weights.values = unpacked(views.values);
+    weights.zero_points = zero_points_of(call, views);
   }
-  weights.scales = scales.values<float>();
-  if (bias_view) layer.bias = bias_view->values<float>();
-  check_weights(weights);
+  weights.scales = views.scales.values<float>();
+  if (views.bias) layer.bias = views.bias->values<float>();
   return layer;
 }
 
@@ -146,9 +148,7 @@ struct Ends {
 };
 
 Ends ends_of(Call& call, const qsim_tensor* x, const qsim_tensor* y) {
-  Ends ends{call.tensor("x", x, kFloats, 2), call.tensor("y", y, kFloats, 2)};
-  call.require_cpu();
-  return ends;
+  return {call.tensor("x", x, kFloats, 2), call.tensor("y", y, kFloats, 2)};
 }
 
 // Checks x against the layer's sizes; `weights` has all of them, and may lack the values.
@@ -173,9 +173,11 @@ qsim_status qsim_linear_w8(const qsim_tensor* x, const qsim_linear_weights* weig
   return ci::guarded([&] {
     ci::Call call("linear_w8", run);
     const ci::Ends ends = ci::ends_of(call, x, y);
-    const ci::Layer layer = ci::layer_of(call, weights, bias);
-    ci::require_sizes(ends, layer.weights.in_features, layer.weights.out_features);
+    const ci::LinearViews views = ci::views_of(call, weights, bias);
+    ci::require_sizes(ends, views.values.dim(1), views.values.dim(0));
+    if (call.is_cuda()) return ci::linear_on_device(call, views, ends.x, ends.y);
     if (call.answers_query(0) || ends.x.dim(0) == 0) return;
+    const ci::Layer layer = ci::layer_of(call, views);
     const auto matrix = ci::matrix_of(ends.x);
     if (call.run().check_values != 0) check_values(matrix, layer.weights, layer.bias);
     ci::CallThreads threads(call.run());
@@ -189,8 +191,10 @@ qsim_status qsim_linear_create(const qsim_linear_weights* weights, const qsim_te
   return ci::guarded([&] {
     ci::Call call("linear_create", run);
     call.require("linear", linear);
-    const ci::Layer layer = ci::layer_of(call, weights, bias);
+    const ci::LinearViews views = ci::views_of(call, weights, bias);
+    call.require_cpu();
     if (call.answers_query(0)) return;
+    const ci::Layer layer = ci::layer_of(call, views);
     if (call.run().check_values != 0) check_values({}, layer.weights, layer.bias);
     *linear = new qsim_linear{qsim::golden::PackedLinear(layer.weights, layer.bias),
                               layer.weights.in_features, layer.weights.out_features};
@@ -204,6 +208,7 @@ qsim_status qsim_linear_run(const qsim_linear* linear, const qsim_tensor* x, con
     call.require("linear", linear);
     const ci::Ends ends = ci::ends_of(call, x, y);
     ci::require_sizes(ends, linear->in_features, linear->out_features);
+    call.require_cpu();
     if (call.answers_query(0) || ends.x.dim(0) == 0) return;
     ci::CallThreads threads(call.run());
     const auto matrix = ci::matrix_of(ends.x);

@@ -1,6 +1,7 @@
 // The devices of a build without nvcc: there are none, and it says so.
 #include "core/error.h"
 #include "golden/device/copy_time.h"
+#include "golden/device/device_scope.h"
 #include "golden/device/devices.h"
 
 namespace qsim::golden {
@@ -20,5 +21,8 @@ double time_copy(std::int64_t, std::int64_t, int device) {
   use_device(device);  // throws
   return 0;
 }
+
+DeviceScope::DeviceScope(int index) { use_device(index); }  // throws
+DeviceScope::~DeviceScope() = default;
 
 }  // namespace qsim::golden

@@ -4,7 +4,8 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from typing import Any, Optional, Sequence
+import struct
+from typing import Any, List, Optional, Sequence
 
 ABI_VERSION = 1
 
@@ -46,26 +47,6 @@ class InternalError(Error, RuntimeError):
 _ERRORS = {1: BadInput, 2: Unsupported, 3: NoMemory, 4: DeviceError, 5: InternalError}
 
 
-class Tensor(ctypes.Structure):
-    """qsim_tensor"""
-    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int32), ("device", ctypes.c_int32),
-                ("device_index", ctypes.c_int32), ("rank", ctypes.c_int32),
-                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p)]
-
-
-class Run(ctypes.Structure):
-    """qsim_run"""
-    _fields_ = [("struct_bytes", ctypes.c_size_t), ("threads", ctypes.c_void_p), ("stream", ctypes.c_void_p),
-                ("workspace", ctypes.c_void_p), ("workspace_bytes", ctypes.c_size_t),
-                ("workspace_query", ctypes.c_void_p), ("check_values", ctypes.c_int32)]
-
-
-class LinearWeights(ctypes.Structure):
-    """qsim_linear_weights"""
-    _fields_ = [("values", ctypes.POINTER(Tensor)), ("scales", ctypes.POINTER(Tensor)),
-                ("zero_points", ctypes.POINTER(Tensor)), ("group_size", ctypes.c_int64)]
-
-
 class Quantization(ctypes.Structure):
     """qsim_quantization"""
     _fields_ = [("struct_bytes", ctypes.c_size_t), ("format", ctypes.c_int32), ("scale_format", ctypes.c_int32),
@@ -74,28 +55,61 @@ class Quantization(ctypes.Structure):
                 ("clip_value", ctypes.c_float), ("clip_ppm", ctypes.c_int32)]
 
 
-class Quantized(ctypes.Structure):
-    """qsim_quantized"""
-    _fields_ = [("values", ctypes.POINTER(Tensor)), ("scales", ctypes.POINTER(Tensor)),
-                ("zero_points", ctypes.POINTER(Tensor)), ("global_scale", ctypes.POINTER(Tensor))]
+# The other structs, as they lie in memory; pointers are numbers.
+LINEAR_WEIGHTS = struct.Struct("QQQq")  # values, scales, zero_points, group_size
+QUANTIZED = struct.Struct("QQQQ")  # values, scales, zero_points, global_scale
+WINDOW = struct.Struct("8q")  # stride, pads (top, left, bottom, right), dilation
+BINARY_WEIGHTS = struct.Struct("qQQQQ")  # channels, words, alpha, beta, bias
+REQUANTIZATION = struct.Struct("Q5i4x")  # scales, rounding, x_zero_point, y_zero_point, lo, hi
+RUN = struct.Struct("6Qi4x")  # struct_bytes, threads, stream, workspace and its bytes, query, check_values
+_TENSOR = "Q4i2Q"  # data, dtype, device, device_index, rank, shape, strides
+_TENSOR_BYTES = struct.calcsize(_TENSOR)
+_TENSORS = [struct.Struct(f"{_TENSOR}{2 * rank}q") for rank in range(17)]
 
 
-class Window(ctypes.Structure):
-    """qsim_window"""
-    _fields_ = [(name, ctypes.c_int64) for name in (
-        "stride_h", "stride_w", "pad_top", "pad_left", "pad_bottom", "pad_right", "dilation_h", "dilation_w")]
+class Arena:
+    """Memory for the structs of one call: making ctypes objects for them would take most of a short call's time."""
+
+    def __init__(self) -> None:
+        self.memory = ctypes.create_string_buffer(8192)
+        self.base = ctypes.addressof(self.memory)
+        self.used = 0
+
+    def put(self, kind: struct.Struct, *values: int) -> int:
+        """The address of a struct of these values."""
+        offset = self.used
+        kind.pack_into(self.memory, offset, *values)
+        self.used = offset + kind.size
+        return self.base + offset
+
+    def tensor(self, pointer: int, dtype: int, device: int, index: int, shape: Sequence[int],
+               strides: Optional[Sequence[int]]) -> int:
+        """The address of a qsim_tensor; strides in elements, None: row-major without gaps."""
+        rank = len(shape)
+        if rank > 16:
+            raise BadInput(f"a tensor has {rank} dimensions; allowed: 0 to 16")
+        offset = self.used
+        kind = _TENSORS[rank]
+        sizes = self.base + offset + _TENSOR_BYTES
+        if strides is None:
+            kind.pack_into(self.memory, offset, pointer, dtype, device, index, rank, sizes, 0, *shape, *shape)
+        else:
+            kind.pack_into(self.memory, offset, pointer, dtype, device, index, rank, sizes, sizes + 8 * rank, *shape,
+                           *strides)
+        self.used = offset + kind.size
+        return self.base + offset
 
 
-class BinaryWeights(ctypes.Structure):
-    """qsim_binary_weights"""
-    _fields_ = [("channels", ctypes.c_int64), ("words", ctypes.POINTER(Tensor)), ("alpha", ctypes.POINTER(Tensor)),
-                ("beta", ctypes.POINTER(Tensor)), ("bias", ctypes.POINTER(Tensor))]
+# Arenas that no call uses. list's pop() and append() are atomic, so that threads share it.
+_free: List[Arena] = []
 
 
-class Requantization(ctypes.Structure):
-    """qsim_requantization"""
-    _fields_ = [("scales", ctypes.POINTER(Tensor)), ("rounding", ctypes.c_int32), ("x_zero_point", ctypes.c_int32),
-                ("y_zero_point", ctypes.c_int32), ("lo", ctypes.c_int32), ("hi", ctypes.c_int32)]
+def arena() -> Arena:
+    """An arena for one call(), which gives it back."""
+    try:
+        return _free.pop()
+    except IndexError:
+        return Arena()
 
 
 _POINTER, _INT32, _INT64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
@@ -154,27 +168,17 @@ def has_cuda() -> bool:
     return bool(_library.qsim_has_cuda())
 
 
-def call(name: str, *arguments: Any) -> None:
-    """Calls qsim_NAME; raises the error of its status. The GIL is released meanwhile."""
+def call(name: str, *arguments: Any, of: Optional[Arena] = None) -> None:
+    """Calls qsim_NAME; raises the error of its status. The GIL is released meanwhile.
+
+    `of` has the structs that the arguments point at; it must not be used after this.
+    """
     status = _calls[name](*arguments)
+    if of is not None:
+        of.used = 0
+        _free.append(of)
     if status != 0:
         raise _ERRORS.get(status, InternalError)(_library.qsim_last_error().decode())
-
-
-def described(pointer: int, dtype: int, device: int, index: int, shape: Sequence[int],
-              strides: Optional[Sequence[int]]) -> Tensor:
-    """A qsim_tensor; strides in elements, None: row-major without gaps."""
-    rank = len(shape)
-    sizes = (ctypes.c_int64 * (2 * rank))(*shape, *(strides if strides is not None else ()))
-    base = ctypes.addressof(sizes)
-    tensor = Tensor(pointer, dtype, device, index, rank, base, base + 8 * rank if strides is not None else None)
-    tensor.sizes = sizes  # lives as long
-    return tensor
-
-
-def reference(tensor: Optional[Tensor]) -> Any:
-    """A pointer to the tensor; NULL for None."""
-    return None if tensor is None else ctypes.pointer(tensor)
 
 
 def threads_create(count: int) -> int:

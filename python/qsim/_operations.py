@@ -5,6 +5,7 @@ A Backend knows one kind of array: how to describe one to the library, and how t
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any, List, Optional, Protocol, Sequence, Tuple
 
 from . import _library as lib
@@ -25,18 +26,19 @@ class Backend(Protocol):
     def kind(self, array: Any) -> str:
         """A key of KINDS, or another word, which the library refuses."""
 
-    def describe(self, array: Any, dtype: Optional[int] = None, shape: Optional[Sequence[int]] = None) -> lib.Tensor:
-        """Its description; with `dtype` and `shape` those of the elements in its bytes, which have no gaps."""
+    def describe(self, a: lib.Arena, array: Any, dtype: Optional[int] = None,
+                 shape: Optional[Sequence[int]] = None) -> int:
+        """The address of its description; with `dtype` and `shape` those of the elements in its bytes, which have no gaps."""
 
     def empty(self, shape: Sequence[int], kind: str, like: Any) -> Any:
         """A new array on the device of `like`."""
 
-    def run(self, like: Any) -> Any:
-        """A pointer to a qsim_run for work on the device of `like`."""
+    def run(self, a: lib.Arena, like: Any) -> int:
+        """The address of a qsim_run for work on the device of `like`; 0 for the default."""
 
 
-def _optional(b: Backend, array: Any) -> Any:
-    return None if array is None else lib.reference(b.describe(array))
+def _optional(b: Backend, a: lib.Arena, array: Any) -> int:
+    return 0 if array is None else b.describe(a, array)
 
 
 def _rows(shape: Sequence[int]) -> int:
@@ -65,52 +67,57 @@ def float_kind(kind: str) -> str:
 def linear_w8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, zero_points: Any, group_size: int,
               out_kind: str) -> Any:
     """y of x [M, K]; 4-bit weights are uint8 [N, ceil(K / 2)], unsigned ones where zero_points are uint8."""
-    require_rank("linear_w8: x", b.shape(x), 2)
-    require_rank("linear_w8: w", b.shape(w), 2)
-    rows, columns = b.shape(x)
-    values = weights_of(b, w, zero_points, columns)
-    y = b.empty((rows, b.shape(w)[0]), out_kind, x)
-    weights = lib.LinearWeights(lib.reference(values), lib.reference(b.describe(scales)),
-                                _optional(b, zero_points), group_size)
-    lib.call("linear_w8", lib.reference(b.describe(x)), ctypes.byref(weights), _optional(b, bias),
-             lib.reference(b.describe(y)), b.run(x))
+    rows, columns = _two(b, "linear_w8: x", x)
+    channels, _ = _two(b, "linear_w8: w", w)
+    y = b.empty((rows, channels), out_kind, x)
+    a = lib.arena()
+    weights = a.put(lib.LINEAR_WEIGHTS, _weights(b, a, w, zero_points, columns), b.describe(a, scales),
+                    _optional(b, a, zero_points), group_size)
+    lib.call("linear_w8", b.describe(a, x), weights, _optional(b, a, bias), b.describe(a, y), b.run(a, x), of=a)
     return y
 
 
-def weights_of(b: Backend, w: Any, zero_points: Any, columns: int) -> lib.Tensor:
+def _two(b: Backend, what: str, array: Any) -> Sequence[int]:
+    """The shape of an array of two dimensions."""
+    shape = b.shape(array)
+    require_rank(what, shape, 2)
+    return shape
+
+
+def _weights(b: Backend, a: lib.Arena, w: Any, zero_points: Any, columns: int) -> int:
     """The description of weights of `columns` input features, of 8 bits or of two in a byte."""
     if b.kind(w) != "uint8":
-        return b.describe(w)
+        return b.describe(a, w)
     rows, row_bytes = b.shape(w)
     if row_bytes != (columns + 1) // 2:
         raise lib.BadInput(f"linear_w8: w has rows of {row_bytes} bytes of two 4-bit weights; x, with {columns} "
                            f"columns, needs {(columns + 1) // 2}")
     unsigned = zero_points is not None and b.kind(zero_points) == "uint8"
-    return b.describe(w, lib.UINT4 if unsigned else lib.INT4, (rows, columns))
+    return b.describe(a, w, lib.UINT4 if unsigned else lib.INT4, (rows, columns))
 
 
 def quantize_per_channel(b: Backend, w: Any, group_size: int) -> Tuple[Any, Any]:
     """(int8 [N, K], scales [N, groups])"""
-    require_rank("quantize_per_channel: w", b.shape(w), 2)
-    channels, columns = b.shape(w)
+    channels, columns = _two(b, "quantize_per_channel: w", w)
     values = b.empty((channels, columns), "int8", w)
     scales = b.empty((channels, groups_of(columns, group_size)), "float32", w)
-    lib.call("quantize_per_channel", lib.reference(b.describe(w)), group_size, lib.reference(b.describe(values)),
-             lib.reference(b.describe(scales)), b.run(w))
+    a = lib.arena()
+    lib.call("quantize_per_channel", b.describe(a, w), group_size, b.describe(a, values), b.describe(a, scales),
+             b.run(a, w), of=a)
     return values, scales
 
 
 def quantize_to_int4(b: Backend, w: Any, group_size: int, zero_point: bool) -> Tuple[Any, Any, Any]:
     """(two signed values a byte [N, ceil(K / 2)], scales [N, groups], zero_points or None)"""
-    require_rank("quantize_to_int4: w", b.shape(w), 2)
-    channels, columns = b.shape(w)
+    channels, columns = _two(b, "quantize_to_int4: w", w)
     groups = groups_of(columns, group_size)
     values = b.empty((channels, (columns + 1) // 2), "uint8", w)
     scales = b.empty((channels, groups), "float32", w)
     points = b.empty((channels, groups), "int8", w) if zero_point else None
-    lib.call("quantize_to_int4", lib.reference(b.describe(w)), group_size,
-             lib.reference(b.describe(values, lib.INT4, (channels, columns))), lib.reference(b.describe(scales)),
-             _optional(b, points), b.run(w))
+    a = lib.arena()
+    lib.call("quantize_to_int4", b.describe(a, w), group_size,
+             b.describe(a, values, lib.INT4, (channels, columns)), b.describe(a, scales),
+             _optional(b, a, points), b.run(a, w), of=a)
     return values, scales, points
 
 
@@ -118,9 +125,9 @@ def quantization(preset: Optional[str] = None, **fields: Any) -> lib.Quantizatio
     """The default or a preset, with these fields of qsim_quantization changed; words stand for codes."""
     how = lib.Quantization()
     if preset is None:
-        lib.call("quantization_default", ctypes.byref(how))
+        lib.call("quantization_default", ctypes.addressof(how))
     else:
-        lib.call("quantization_preset", preset.encode(), ctypes.byref(how))
+        lib.call("quantization_preset", preset.encode(), ctypes.addressof(how))
     words = {"format": lib.FORMATS, "scale_format": lib.SCALE_FORMATS, "scale_rounding": lib.SCALE_ROUNDINGS}
     for name, value in fields.items():
         if value is not None:
@@ -153,30 +160,38 @@ def scale_shape(shape: Sequence[int], how: lib.Quantization) -> Tuple[int, ...]:
     return (*shape[:-1], groups) if len(shape) > 0 else (1, 1)
 
 
-def quantized(b: Backend, shape: Sequence[int], how: lib.Quantization, values: Any, scales: Any, zero_points: Any,
-              global_scale: Any) -> lib.Quantized:
-    """A qsim_quantized of arrays; codes are uint8 arrays or arrays of their own kind."""
-    float_scales = how.scale_format == lib.FLOAT32
-    described = b.describe(scales) if float_scales else b.describe(scales, how.scale_format, b.shape(scales))
-    return lib.Quantized(lib.reference(b.describe(values, how.format, shape)), lib.reference(described),
-                         _optional(b, zero_points), _optional(b, global_scale))
+@functools.lru_cache(maxsize=256)
+def group_quantization(name: str, group: int) -> lib.Quantization:
+    """The same quantization for each call with a format and a group size alone."""
+    return quantization(format=name, group=group)
 
 
-def quantize_into(b: Backend, x: Any, how: lib.Quantization, values: Any, scales: Any, zero_points: Any = None,
-                  global_scale: Any = None) -> None:
-    """x to given arrays, of the shapes of packed_shape() and scale_shape()."""
-    expected = packed_shape(b.shape(x), how.format)
-    if tuple(b.shape(values)) != expected:
-        raise lib.BadInput(f"quantize: the values have the shape {list(b.shape(values))}; expected {list(expected)}")
-    q = quantized(b, b.shape(x), how, values, scales, zero_points, global_scale)
-    lib.call("quantize", lib.reference(b.describe(x)), ctypes.byref(how), ctypes.byref(q), b.run(x))
+def _quantized(b: Backend, a: lib.Arena, shape: Sequence[int], how: lib.Quantization, parts: Sequence[Any]) -> int:
+    """A qsim_quantized of values, scales, zero_points, global_scale; codes are uint8 arrays or of their own kind."""
+    values, scales, zero_points, global_scale = parts
+    floats = how.scale_format == lib.FLOAT32
+    return a.put(lib.QUANTIZED, b.describe(a, values, how.format, shape),
+                 b.describe(a, scales) if floats else b.describe(a, scales, how.scale_format, b.shape(scales)),
+                 _optional(b, a, zero_points), _optional(b, a, global_scale))
+
+
+def quantize_into(b: Backend, x: Any, how: lib.Quantization, parts: Sequence[Any]) -> None:
+    """x to given values, scales, zero_points and global_scale, of packed_shape() and scale_shape()."""
+    shape = b.shape(x)
+    expected = packed_shape(shape, how.format)
+    if tuple(b.shape(parts[0])) != expected:
+        raise lib.BadInput(f"quantize: the values have the shape {list(b.shape(parts[0]))}; expected {list(expected)}")
+    a = lib.arena()
+    q = _quantized(b, a, shape, how, parts)
+    lib.call("quantize", b.describe(a, x), ctypes.addressof(how), q, b.run(a, x), of=a)
 
 
 def dequantize(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: Sequence[Any], out_kind: str) -> Any:
     """Values, scales, zero_points and global_scale to an array of `shape`."""
     y = b.empty(shape, out_kind, parts[0])
-    q = quantized(b, shape, how, *parts)
-    lib.call("dequantize", ctypes.byref(q), ctypes.byref(how), lib.reference(b.describe(y)), b.run(y))
+    a = lib.arena()
+    q = _quantized(b, a, shape, how, parts)
+    lib.call("dequantize", q, ctypes.addressof(how), b.describe(a, y), b.run(a, y), of=a)
     return y
 
 
@@ -184,13 +199,18 @@ def int4_to_fp8(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: 
                 out_kind: str, out_format: int) -> Any:
     """INT4 values to FP8 of `shape`: the numbers, or the numbers times their scales."""
     y = b.empty(shape, out_kind, parts[0])
-    q = quantized(b, shape, how, *parts)
-    lib.call("int4_to_fp8", ctypes.byref(q), ctypes.byref(how), int(times_scale),
-             lib.reference(b.describe(y, out_format, shape)), b.run(y))
+    a = lib.arena()
+    q = _quantized(b, a, shape, how, parts)
+    lib.call("int4_to_fp8", q, ctypes.addressof(how), int(times_scale), b.describe(a, y, out_format, shape),
+             b.run(a, y), of=a)
     return y
 
 
-def window_of(stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]) -> lib.Window:
+# stride, pads (top, left, bottom, right), dilation, as lib.WINDOW has them
+Window = Tuple[int, int, int, int, int, int, int, int]
+
+
+def window_of(stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]) -> Window:
     """[h, w] each; one number stands for both."""
     pairs: List[Tuple[int, int]] = []
     for name, given in (("stride", stride), ("padding", padding), ("dilation", dilation)):
@@ -199,16 +219,15 @@ def window_of(stride: Sequence[int], padding: Sequence[int], dilation: Sequence[
             raise lib.BadInput(f"{name} has {len(both)} numbers; allowed: 1 and 2")
         pairs.append(both)  # type: ignore[arg-type]
     (sh, sw), (ph, pw), (dh, dw) = pairs
-    return lib.Window(sh, sw, ph, pw, ph, pw, dh, dw)
+    return sh, sw, ph, pw, ph, pw, dh, dw
 
 
-def output_size(window: lib.Window, size: Sequence[int], kernel: Sequence[int]) -> Tuple[int, int]:
+def output_size(window: Window, size: Sequence[int], kernel: Sequence[int]) -> Tuple[int, int]:
     """[height, width] of a convolution; at least 0."""
     sizes = []
-    for axis, (stride, pads, dilation) in enumerate((
-            (window.stride_h, window.pad_top + window.pad_bottom, window.dilation_h),
-            (window.stride_w, window.pad_left + window.pad_right, window.dilation_w))):
-        span = size[axis] + pads - (kernel[axis] - 1) * dilation - 1
+    for axis in (0, 1):
+        stride, dilation = window[axis], window[6 + axis]
+        span = size[axis] + window[2 + axis] + window[4 + axis] - (kernel[axis] - 1) * dilation - 1
         sizes.append(max(span // stride + 1, 0) if stride > 0 else 0)
     return sizes[0], sizes[1]
 
@@ -218,8 +237,8 @@ def pack_activations(b: Backend, x: Any, v: Any) -> Any:
     require_rank("pack_activations: x", b.shape(x), 4)
     bases = 1 if v is None else b.shape(v)[0]
     bits = b.empty((*b.shape(x)[:3], bases, -(-b.shape(x)[3] // 64)), "int64", x)
-    lib.call("pack_activations", lib.reference(b.describe(x)), _optional(b, v), lib.reference(b.describe(bits)),
-             b.run(x))
+    a = lib.arena()
+    lib.call("pack_activations", b.describe(a, x), _optional(b, a, v), b.describe(a, bits), b.run(a, x), of=a)
     return bits
 
 
@@ -229,39 +248,42 @@ def binarize_weights(b: Backend, w: Any, bases: int, u: Any, per_channel: bool) 
     out, height, width, channels = b.shape(w)
     words = b.empty((out, max(bases, 0), height, width, -(-channels // 64)), "int64", w)
     alpha = b.empty((max(bases, 0), out), "float32", w)
-    lib.call("binarize_weights", lib.reference(b.describe(w)), _optional(b, u), int(per_channel),
-             lib.reference(b.describe(words)), lib.reference(b.describe(alpha)), b.run(w))
+    a = lib.arena()
+    lib.call("binarize_weights", b.describe(a, w), _optional(b, a, u), int(per_channel), b.describe(a, words),
+             b.describe(a, alpha), b.run(a, w), of=a)
     return words, alpha
 
 
 def binary_conv2d(b: Backend, x: Any, v: Any, words: Any, alpha: Any, beta: Any, bias: Any, channels: int,
-                  window: lib.Window) -> Any:
+                  window: Window) -> Any:
     """y [B, OH, OW, O] of bits [B, H, W, N, words], or with v of floats [B, H, W, C]."""
     name = "binary_conv2d" if v is None else "abc_conv2d"
     require_rank(f"{name}: {'bits' if v is None else 'x'}", b.shape(x), 5 if v is None else 4)
     require_rank(f"{name}: words", b.shape(words), 5)
     size = output_size(window, b.shape(x)[1:3], b.shape(words)[2:4])
     y = b.empty((b.shape(x)[0], *size, b.shape(words)[0]), "float32", x)
-    weights = lib.BinaryWeights(channels, lib.reference(b.describe(words)), lib.reference(b.describe(alpha)),
-                                lib.reference(b.describe(beta)), _optional(b, bias))
-    thresholds = () if v is None else (lib.reference(b.describe(v)),)
-    lib.call(name, lib.reference(b.describe(x)), *thresholds, ctypes.byref(weights), ctypes.byref(window),
-             lib.reference(b.describe(y)), b.run(x))
+    a = lib.arena()
+    weights = a.put(lib.BINARY_WEIGHTS, channels, b.describe(a, words), b.describe(a, alpha), b.describe(a, beta),
+                    _optional(b, a, bias))
+    thresholds = () if v is None else (b.describe(a, v),)
+    lib.call(name, b.describe(a, x), *thresholds, weights, a.put(lib.WINDOW, *window), b.describe(a, y), b.run(a, x),
+             of=a)
     return y
 
 
-def conv2d_int8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, window: lib.Window, groups: int,
+def conv2d_int8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, window: Window, groups: int,
                 zero_points: Tuple[int, int], rounding: str, clamp: Tuple[Optional[int], Optional[int]],
                 out_kind: str) -> Any:
     """y [B, OH, OW, O] of x [B, H, W, C] and w [O, kh, kw, C / groups]."""
     require_rank("conv2d_int8: x", b.shape(x), 4)
     require_rank("conv2d_int8: w", b.shape(w), 4)
+    mode = word("rounding", rounding, lib.ROUNDINGS)
     size = output_size(window, b.shape(x)[1:3], b.shape(w)[1:3])
     y = b.empty((b.shape(x)[0], *size, b.shape(w)[0]), out_kind, x)
     least, most = (0, 255) if out_kind == "uint8" else (-128, 127)
-    how = lib.Requantization(lib.reference(b.describe(scales)), word("rounding", rounding, lib.ROUNDINGS),
-                             *zero_points, least if clamp[0] is None else clamp[0],
-                             most if clamp[1] is None else clamp[1])
-    lib.call("conv2d_int8", lib.reference(b.describe(x)), lib.reference(b.describe(w)), _optional(b, bias),
-             ctypes.byref(window), groups, ctypes.byref(how), lib.reference(b.describe(y)), b.run(x))
+    a = lib.arena()
+    how = a.put(lib.REQUANTIZATION, b.describe(a, scales), mode, *zero_points, least if clamp[0] is None else clamp[0],
+                most if clamp[1] is None else clamp[1])
+    lib.call("conv2d_int8", b.describe(a, x), b.describe(a, w), _optional(b, a, bias), a.put(lib.WINDOW, *window),
+             groups, how, b.describe(a, y), b.run(a, x), of=a)
     return y

@@ -1,7 +1,6 @@
 """The operators of qsim.torch as functions of tensors: what torch.ops.qsim.* calls on CPU and CUDA tensors."""
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from typing import Any, List, Optional, Sequence, Tuple
@@ -54,6 +53,17 @@ def set_threads(count: int) -> None:
     _thread_count = count
 
 
+def _current_stream(index: int) -> int:
+    """The cudaStream_t of the current stream of a device."""
+    if _raw_stream is not None:
+        return _raw_stream(index)
+    return torch.cuda.current_stream(index).cuda_stream
+
+
+# A tenth of the time of current_stream(), which makes an object; what torch.compile's own code calls.
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+
 class _TorchBackend:
     """Backend of PyTorch tensors (_operations.py)."""
 
@@ -63,31 +73,32 @@ class _TorchBackend:
     def kind(self, array: torch.Tensor) -> str:
         return _KINDS.get(array.dtype, str(array.dtype))
 
-    def describe(self, array: torch.Tensor, dtype: Optional[int] = None,
-                 shape: Optional[Sequence[int]] = None) -> lib.Tensor:
-        device = array.device
-        kind = {"cpu": lib.CPU, "cuda": lib.CUDA}.get(device.type, -1)
+    def describe(self, a: lib.Arena, array: torch.Tensor, dtype: Optional[int] = None,
+                 shape: Optional[Sequence[int]] = None) -> int:
+        if array.is_cuda:
+            kind, index = lib.CUDA, array.get_device()
+        else:
+            kind, index = lib.CPU if array.is_cpu else -1, 0
         if dtype is None:
             code = _CODES.get(array.dtype)
             if code is None:
                 raise lib.BadInput(f"a tensor of {array.dtype} has no type in qsim; allowed: {', '.join(DTYPES)}")
-            return lib.described(array.data_ptr(), code, kind, device.index or 0, array.shape, array.stride())
+            return a.tensor(array.data_ptr(), code, kind, index, array.shape, array.stride())
         if array.dtype is not torch.uint8 and _CODES.get(array.dtype) != dtype:
             raise lib.BadInput(f"a tensor of {array.dtype} has codes of another type; give uint8, or the type itself")
         if not array.is_contiguous():
             raise lib.BadInput("a tensor of codes has strides with gaps; this tensor takes none")
-        return lib.described(array.data_ptr(), dtype, kind, device.index or 0, shape or array.shape, None)
+        return a.tensor(array.data_ptr(), dtype, kind, index, array.shape if shape is None else shape, None)
 
     def empty(self, shape: Sequence[int], kind: str, like: torch.Tensor) -> torch.Tensor:
         return torch.empty(tuple(shape), dtype=DTYPES[kind], device=like.device)
 
-    def run(self, like: torch.Tensor) -> Any:
-        run = lib.Run(ctypes.sizeof(lib.Run))
-        if like.device.type == "cuda":
-            run.stream = torch.cuda.current_stream(like.device).cuda_stream
-        else:
-            run.threads = _threads.pointer()
-        return ctypes.byref(run)
+    def run(self, a: lib.Arena, like: torch.Tensor) -> int:
+        if like.is_cuda:
+            stream = _current_stream(like.get_device())
+            return a.put(lib.RUN, lib.RUN.size, 0, stream, 0, 0, 0, 0) if stream else 0
+        threads = _threads.pointer() if _thread_count != 1 else None
+        return a.put(lib.RUN, lib.RUN.size, threads, 0, 0, 0, 0, 0) if threads else 0
 
 
 _b = _TorchBackend()
@@ -115,10 +126,17 @@ def elements_shape(q: torch.Tensor, columns: int) -> Tuple[int, ...]:
     return (*q.shape[:-1], last)
 
 
+def _dense(array: Optional[torch.Tensor]) -> Optional[torch.Tensor]:
+    """The tensor, or of a CUDA tensor with gaps a copy: kernels there take none."""
+    return array if array is None or not array.is_cuda or array.is_contiguous() else array.contiguous()
+
+
 def linear_w8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,
-               zero_points: Optional[torch.Tensor] = None, group_size: int = 0,
-               out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+              zero_points: Optional[torch.Tensor] = None, group_size: int = 0,
+              out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
     kind = kind_of(out_dtype, ops.float_kind(_b.kind(x)))
+    if x.is_cuda:
+        x, w, scales, bias, zero_points = map(_dense, (x, w, scales, bias, zero_points))  # type: ignore[assignment]
     if x.dim() == 2:
         return ops.linear_w8(_b, x, w, scales, bias, zero_points, group_size, kind)
     if x.dim() == 0:
@@ -142,27 +160,27 @@ def fp8_of(q: torch.Tensor) -> str:
 
 
 def fp16_to_fp8(x: torch.Tensor, q: torch.Tensor, scales: torch.Tensor, group_size: int) -> None:
-    ops.quantize_into(_b, x, ops.quantization(format=fp8_of(q), group=group_size), q, scales)
+    ops.quantize_into(_b, x, ops.group_quantization(fp8_of(q), group_size), (q, scales, None, None))
 
 
 def fp16_to_int4(x: torch.Tensor, q: torch.Tensor, scales: torch.Tensor, group_size: int) -> None:
-    ops.quantize_into(_b, x, ops.quantization(format="int4", group=group_size), q, scales)
+    ops.quantize_into(_b, x, ops.group_quantization("int4", group_size), (q, scales, None, None))
 
 
 def int4_to_fp8(q: torch.Tensor, scales: torch.Tensor, group_size: int, times_scale: bool = False,
                  columns: int = 0) -> torch.Tensor:
-    how = ops.quantization(format="int4", group=group_size)
+    how = ops.group_quantization("int4", group_size)
     return ops.int4_to_fp8(_b, elements_shape(q, columns), how, (q, scales, None, None), times_scale, "fp8_e4m3",
                            lib.FP8_E4M3)
 
 
 def int4_to_fp16(q: torch.Tensor, scales: torch.Tensor, group_size: int, columns: int = 0) -> torch.Tensor:
-    how = ops.quantization(format="int4", group=group_size)
+    how = ops.group_quantization("int4", group_size)
     return ops.dequantize(_b, elements_shape(q, columns), how, (q, scales, None, None), "float16")
 
 
 def fp8_to_fp16(q: torch.Tensor, scales: torch.Tensor, group_size: int) -> torch.Tensor:
-    how = ops.quantization(format=fp8_of(q), group=group_size)
+    how = ops.group_quantization(fp8_of(q), group_size)
     return ops.dequantize(_b, q.shape, how, (q, scales, None, None), "float16")
 
 

@@ -64,9 +64,10 @@ class _ArrayBackend:
     def kind(self, array: Any) -> str:
         return array.kind
 
-    def describe(self, array: Any, dtype: Optional[int] = None, shape: Optional[Sequence[int]] = None) -> lib.Tensor:
+    def describe(self, a: lib.Arena, array: Any, dtype: Optional[int] = None,
+                 shape: Optional[Sequence[int]] = None) -> int:
         if isinstance(array, Array):
-            return lib.described(array.address, dtype or ops.KINDS[array.kind], lib.CPU, 0, shape or array.shape, None)
+            return a.tensor(array.address, dtype or ops.KINDS[array.kind], lib.CPU, 0, shape or array.shape, None)
         code = ops.KINDS.get(array.kind)
         if code is None:
             raise lib.BadInput(f"an array of {array.text} has no type in qsim; allowed: {', '.join(ops.KINDS)}")
@@ -77,19 +78,19 @@ class _ArrayBackend:
         if not on_gpu and device not in (_dlpack.CPU, _dlpack.CUDA_HOST):
             raise lib.BadInput(f"an array is on DLPack device {device}; allowed: CPU and CUDA")
         if dtype is None:
-            return lib.described(array.address, code, int(on_gpu), index, array.shape, array.strides)
+            return a.tensor(array.address, code, int(on_gpu), index, array.shape, array.strides)
         strides = array.strides if shape is None or tuple(shape) == array.shape else None
         if strides is None and not _is_dense(array):
             raise lib.BadInput("an array of codes has strides with gaps; this tensor takes none")
-        return lib.described(array.address, dtype, int(on_gpu), index, shape or array.shape, strides)
+        return a.tensor(array.address, dtype, int(on_gpu), index, shape or array.shape, strides)
 
     def empty(self, shape: Sequence[int], kind: str, like: Any) -> Array:
         if not isinstance(like, Array) and like.device[0] in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
             raise lib.Unsupported("qsim.golden makes arrays on the CPU alone; qsim.torch takes CUDA tensors")
         return Array(shape, kind)
 
-    def run(self, like: Any) -> Any:
-        return None
+    def run(self, a: lib.Arena, like: Any) -> int:
+        return 0
 
 
 _b = _ArrayBackend()
@@ -179,7 +180,7 @@ def quantize(x: Any, preset: Optional[str] = None, *, format: Optional[str] = No
                   Array(grouped, "float32" if how.scale_format == lib.FLOAT32 else "uint8"),
                   Array(grouped, "int8") if zero_point else None,
                   Array((1,), "float32") if how.scale_format == lib.FP8_E4M3 else None, how)
-    ops.quantize_into(_b, x, how, *q._parts())
+    ops.quantize_into(_b, x, how, q._parts())
     return q
 
 

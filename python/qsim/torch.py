@@ -8,6 +8,7 @@ low nibble. There are no gradients.
 """
 from __future__ import annotations
 
+import types
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from . import _torch_operations as real
@@ -112,7 +113,8 @@ def _register() -> torch.library.Library:
 
 
 _library = _register()  # the operators last as long as it does
-_ops = torch.ops.qsim
+# Without the choice among overloads, which takes a microsecond.
+_ops = types.SimpleNamespace(**{name: getattr(torch.ops.qsim, name).default for name in _SCHEMAS})
 
 
 def _pair(value: Pair) -> List[int]:

@@ -104,15 +104,44 @@ TEST(CInterfaceRefusals, HalfBytesHaveNoGapsAndZeroPointsARange) {
   EXPECT_STREQ(qsim_last_error(), "linear_w8: a zero_point is 8; allowed: -8 to 7");
 }
 
-TEST(CInterfaceRefusals, ADeviceWithoutAKernelIsUnsupported) {
-  LinearCall call;
+// The same layer on device 1.
+void move_to_gpu(LinearCall& call) {
   for (qsim_tensor* tensor : {&call.tx, &call.tv, &call.ts, &call.tb, &call.ty}) {
     tensor->device = QSIM_CUDA;
-    tensor->device_index = 1;
+    tensor->device_index = 99;
   }
+}
+
+TEST(CInterfaceRefusals, ADeviceThatIsNotThereIsADeviceError) {
+  LinearCall call;
+  move_to_gpu(call);
+  EXPECT_EQ(call.call(), QSIM_DEVICE_ERROR);
+  EXPECT_TRUE(std::string(qsim_last_error()).starts_with("CUDA: ")) << qsim_last_error();
+  std::size_t bytes = 77;
+  call.run.workspace_query = &bytes;
+  EXPECT_EQ(call.call(), QSIM_OK) << qsim_last_error();
+  EXPECT_EQ(bytes, 0u);
+}
+
+TEST(CInterfaceRefusals, WhatHasNoKernelOnAGpuIsUnsupported) {
+  LinearCall call;
+  move_to_gpu(call);
+  qsim_linear* prepared = nullptr;
+  EXPECT_EQ(qsim_linear_create(&call.weights, &call.tb, nullptr, &prepared), QSIM_UNSUPPORTED);
+  EXPECT_STREQ(
+      qsim_last_error(),
+      "linear_create has no kernel for cuda:99 in this library; give it tensors on the CPU");
+  call.tv.dtype = QSIM_INT4;
   EXPECT_EQ(call.call(), QSIM_UNSUPPORTED);
   EXPECT_STREQ(qsim_last_error(),
-               "linear_w8 has no kernel for cuda:1 in this library; give it tensors on the CPU");
+               "linear_w8: values of int4, and of uint4 without zero_points, have no kernel on a "
+               "GPU; give uint4 with zero_points");
+  call.tv.dtype = QSIM_INT8;
+  const Shape strides = {80, 2};
+  call.tx.strides = strides.data();
+  EXPECT_EQ(call.call(), QSIM_BAD_INPUT);
+  EXPECT_STREQ(qsim_last_error(),
+               "linear_w8: x has strides with gaps; on a GPU no tensor has them");
 }
 
 TEST(CInterfaceRefusals, AQuantizationIsDescribedWrong) {

@@ -1,0 +1,37 @@
+// How a call works on a GPU: the device is current while it enqueues, and what CUDA refuses has a
+// status of its own.
+#pragma once
+
+#include <initializer_list>
+
+#include "golden/c_interface/tensor_view.h"
+#include "golden/device/device_scope.h"
+
+namespace qsim::golden::c_interface {
+
+// What CUDA refused: a driver, a device, a launch.
+class DeviceError : public Error {
+ public:
+  explicit DeviceError(const Error& error) : Error(error.code(), error.what()) {}
+};
+
+// Calls `enqueue` with the call's device current.
+template <typename Enqueue>
+void on_device(const Call& call, Enqueue enqueue) {
+  try {
+    const DeviceScope scope(call.device_index());
+    enqueue();
+  } catch (const Error& error) {
+    throw DeviceError(error);
+  }
+}
+
+// Throws Error for a tensor with gaps.
+inline void require_dense(std::initializer_list<const View*> views) {
+  for (const View* view : views) {
+    if (view->is_contiguous) continue;
+    throw_bad_input(view->name + " has strides with gaps; on a GPU no tensor has them");
+  }
+}
+
+}  // namespace qsim::golden::c_interface
