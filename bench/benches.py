@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+SHIPPED_NETWORKS = [ROOT / f"models/networks/{name}.yaml" for name in ("resnet18", "resnet50", "mobilenet_v2")]
 NETWORKS = [ROOT / f"models/workloads/{name}.yaml" for name in ("vgg8", "vgg16")]
 
 
@@ -69,6 +70,9 @@ BENCHES = (
           lambda build: [[build / "bin/golden_binary_bench", "--figures"]]),
     Bench("limits", "simulation and golden, by vector path, beside the least that this machine needs for their work",
           20, lambda build: [[build / "bin/limits_bench", "--figures", config("pe16x16"), *NETWORKS]], no_known_limit),
+    Bench("simulate_over_golden", "simulation and golden of networks with branches in turn, pe16x16_dyadic, one thread each",
+          30, lambda build: [[build / "bin/simulate_over_golden_bench", "--figures", config("pe16x16_dyadic"),
+                              *SHIPPED_NETWORKS]], no_known_limit),
     Bench("linear", "the weight-only linear layer beside reading its weights, one thread", 10,
           lambda build: [[build / "bin/linear_bench", "--figures"]]),
     Bench("golden_vs_ort", "the golden and ONNX Runtime in turn, one thread each", 18,
