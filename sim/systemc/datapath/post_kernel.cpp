@@ -1,76 +1,29 @@
 #include "sim/systemc/datapath/post_kernel.h"
 
+#include <bit>
 #include <cmath>
-#include <vector>
 
 #include "core/error.h"
-#include "core/isa/adder_block.h"
 #include "core/isa/parameter_block.h"
 #include "core/isa/post_words.h"
+#include "sim/systemc/datapath/post_epilogue.h"
 
 namespace qsim {
 namespace {
 
 #define QSIM_ALWAYS_INLINE inline __attribute__((always_inline))
 
-// How a psum becomes a level: by the shift alone; by the multiplier and then the shift; or as
-// float32 numbers do it, which is RequantizerRounding::kFloat32 by definition
-// (docs/reference/numerics.md). The sum of psum and bias has 33 bits, so that the host's conversion
-// to float32 rounds it once. Or two psums become one level: the exact sum, or one that is float32
-// after each operand.
-enum class Rule : std::uint8_t { kShift, kMultiply, kFloat32, kSum, kSumFloat32 };
-
-constexpr bool adds(Rule rule) { return rule == Rule::kSum || rule == Rule::kSumFloat32; }
-
-// What requantize() needs of one column, all 64 bits wide so that vectors need no conversion. The
-// addend of core/requantize.h depends on its argument only through the lowest bit that the shift
-// keeps: it is even_addend + (argument >> shift & odd_addend), where odd_addend is 0 or 1.
-struct Columns {
-  std::vector<std::int64_t> bias;
-  std::vector<std::int64_t> multiplier;
-  std::vector<std::int64_t> shift;
-  std::vector<std::int64_t> even_addend;
-  std::vector<std::int64_t> odd_addend;
-  std::vector<float> scale;  // multiplier / 2^shift, exactly
-
-  void add(std::int32_t column_bias, std::uint32_t column_multiplier, int column_shift,
-           RoundingMode rounding) {
-    const std::int64_t even = rounding_addend(std::int64_t{0}, column_shift, rounding);
-    const std::int64_t odd =
-        rounding_addend(std::int64_t{-1} << column_shift, column_shift, rounding);
-    bias.push_back(column_bias);
-    multiplier.push_back(column_multiplier);
-    shift.push_back(column_shift);
-    even_addend.push_back(even);
-    odd_addend.push_back(odd - even);
-    scale.push_back(std::ldexp(static_cast<float>(column_multiplier), -column_shift));
-  }
-};
-
-// What one POST works on.
-struct Epilogue {
-  const Post& post;
-  const std::int32_t* psums;         // [in_rows][in_cols][columns]
-  const std::int32_t* second_psums;  // likewise; of the sum rules
-  const Columns& parameters;
-  PsumAdder adder;
-  const std::int8_t* table;  // null where POST has none
-  Rule rule;
-  std::size_t columns;
-  std::int8_t* out;  // [out_rows][out_cols][columns]
-};
-
 // (psum + bias) * scale rounded to an integer, of column c. By kFloat32 it is limited to the ends
 // of the range before it is rounded, which gives the same level since the ends are integers.
-template <Rule kRule>
-QSIM_ALWAYS_INLINE std::int64_t level_of(const Columns& parameters, std::size_t c, std::int64_t t,
-                                         float least, float most) {
-  if constexpr (kRule == Rule::kFloat32) {
+template <PostRule kRule>
+QSIM_ALWAYS_INLINE std::int64_t level_of(const PostColumns& parameters, std::size_t c,
+                                         std::int64_t t, float least, float most) {
+  if constexpr (kRule == PostRule::kFloat32) {
     const float product = static_cast<float>(t) * parameters.scale[c];
     const float limited = product < least ? least : (product > most ? most : product);
     return static_cast<std::int32_t>(std::nearbyint(limited));
   } else {
-    const std::int64_t product = kRule == Rule::kMultiply ? t * parameters.multiplier[c] : t;
+    const std::int64_t product = kRule == PostRule::kMultiply ? t * parameters.multiplier[c] : t;
     const std::int64_t shift = parameters.shift[c];
     const std::int64_t addend =
         parameters.even_addend[c] + ((product >> shift) & parameters.odd_addend[c]);
@@ -79,17 +32,17 @@ QSIM_ALWAYS_INLINE std::int64_t level_of(const Columns& parameters, std::size_t 
 }
 
 // The sum to 24 significant bits: the host's conversion to float32 rounds to nearest, ties to even.
-template <Rule kRule>
+template <PostRule kRule>
 QSIM_ALWAYS_INLINE std::int64_t seen_sum(std::int64_t sum) {
-  return kRule == Rule::kSumFloat32 ? static_cast<std::int64_t>(static_cast<float>(sum)) : sum;
+  return kRule == PostRule::kSumFloat32 ? static_cast<std::int64_t>(static_cast<float>(sum)) : sum;
 }
 
 // levels[c] = the level of two psums, zero_point included, not clamped; as add_levels() has it.
-template <Rule kRule, std::size_t kColumns>
-QSIM_ALWAYS_INLINE void add_words(const Epilogue& epilogue, std::size_t at,
+template <PostRule kRule, std::size_t kColumns>
+QSIM_ALWAYS_INLINE void add_words(const PostEpilogue& epilogue, std::size_t at,
                                   std::int64_t (&levels)[kColumns]) {
   const PsumAdder& adder = epilogue.adder;
-  const RoundingMode mode = kRule == Rule::kSumFloat32
+  const RoundingMode mode = kRule == PostRule::kSumFloat32
                                 ? RoundingMode::kHalfEven
                                 : static_cast<RoundingMode>(epilogue.post.rounding);
   for (std::size_t c = 0; c < kColumns; ++c) {
@@ -102,8 +55,8 @@ QSIM_ALWAYS_INLINE void add_words(const Epilogue& epilogue, std::size_t at,
 }
 
 // levels[c] = the level of one psum, likewise.
-template <Rule kRule, std::size_t kColumns>
-QSIM_ALWAYS_INLINE void scale_word(const Epilogue& epilogue, std::size_t at, std::size_t column,
+template <PostRule kRule, std::size_t kColumns>
+QSIM_ALWAYS_INLINE void scale_word(const PostEpilogue& epilogue, std::size_t at, std::size_t column,
                                    std::int64_t (&levels)[kColumns]) {
   const std::int32_t* psums = epilogue.psums + at;
   const std::int64_t* bias = epilogue.parameters.bias.data() + column;
@@ -118,9 +71,9 @@ QSIM_ALWAYS_INLINE void scale_word(const Epilogue& epilogue, std::size_t at, std
 
 // best[c] = max(best[c], level c) for kColumns columns of one position. Without a table `lo` is
 // applied by the value that `best` starts with.
-template <Rule kRule, std::size_t kColumns>
-QSIM_ALWAYS_INLINE void take_larger(const Epilogue& epilogue, std::size_t word, std::size_t column,
-                                    std::int64_t (&best)[kColumns]) {
+template <PostRule kRule, std::size_t kColumns>
+QSIM_ALWAYS_INLINE void take_larger(const PostEpilogue& epilogue, std::size_t word,
+                                    std::size_t column, std::int64_t (&best)[kColumns]) {
   const std::size_t at = word * epilogue.columns + column;
   const std::int64_t lo = epilogue.post.lo;
   const std::int64_t hi = epilogue.post.hi;
@@ -131,7 +84,7 @@ QSIM_ALWAYS_INLINE void take_larger(const Epilogue& epilogue, std::size_t word, 
     scale_word<kRule>(epilogue, at, column, levels);
   }
   for (std::size_t c = 0; c < kColumns; ++c) levels[c] = levels[c] > hi ? hi : levels[c];
-  if (kRule != Rule::kShift && epilogue.table != nullptr) {
+  if (kRule != PostRule::kShift && epilogue.table != nullptr) {
     for (std::size_t c = 0; c < kColumns; ++c) {
       const std::int64_t level = levels[c] < lo ? lo : levels[c];
       levels[c] = epilogue.table[static_cast<std::uint8_t>(level)];
@@ -140,8 +93,8 @@ QSIM_ALWAYS_INLINE void take_larger(const Epilogue& epilogue, std::size_t word, 
   for (std::size_t c = 0; c < kColumns; ++c) best[c] = levels[c] > best[c] ? levels[c] : best[c];
 }
 // The ofmap word at (oy, ox), kColumns columns of it.
-template <Rule kRule, std::size_t kColumns>
-QSIM_ALWAYS_INLINE void post_word(const Epilogue& epilogue, std::int64_t oy, std::int64_t ox,
+template <PostRule kRule, std::size_t kColumns>
+QSIM_ALWAYS_INLINE void post_word(const PostEpilogue& epilogue, std::int64_t oy, std::int64_t ox,
                                   std::size_t column) {
   const Post& post = epilogue.post;
   std::int64_t best[kColumns];
@@ -161,8 +114,8 @@ QSIM_ALWAYS_INLINE void post_word(const Epilogue& epilogue, std::int64_t oy, std
   for (std::size_t c = 0; c < kColumns; ++c) out[c] = static_cast<std::int8_t>(best[c]);
 }
 
-template <Rule kRule, std::size_t kColumns>
-QSIM_ALWAYS_INLINE void run_post(const Epilogue& epilogue) {
+template <PostRule kRule, std::size_t kColumns>
+QSIM_ALWAYS_INLINE void run_post(const PostEpilogue& epilogue) {
   for (std::int64_t oy = 0; oy < epilogue.post.out_rows; ++oy) {
     for (std::int64_t ox = 0; ox < epilogue.post.out_cols; ++ox) {
       for (std::size_t c = 0; c < epilogue.columns; c += kColumns) {
@@ -173,55 +126,71 @@ QSIM_ALWAYS_INLINE void run_post(const Epilogue& epilogue) {
 }
 
 // Columns are a power of two from 4; 16 at a time where there are that many.
-template <Rule kRule>
-QSIM_ALWAYS_INLINE void run_post_columns(const Epilogue& epilogue) {
+template <PostRule kRule>
+QSIM_ALWAYS_INLINE void run_post_columns(const PostEpilogue& epilogue) {
   if (epilogue.columns == 4) return run_post<kRule, 4>(epilogue);
   if (epilogue.columns == 8) return run_post<kRule, 8>(epilogue);
   run_post<kRule, 16>(epilogue);
 }
 
-QSIM_ALWAYS_INLINE void run_post_any(const Epilogue& epilogue) {
-  if (epilogue.rule == Rule::kShift) return run_post_columns<Rule::kShift>(epilogue);
-  if (epilogue.rule == Rule::kMultiply) return run_post_columns<Rule::kMultiply>(epilogue);
-  if (epilogue.rule == Rule::kSum) return run_post_columns<Rule::kSum>(epilogue);
-  if (epilogue.rule == Rule::kSumFloat32) return run_post_columns<Rule::kSumFloat32>(epilogue);
-  run_post_columns<Rule::kFloat32>(epilogue);
+QSIM_ALWAYS_INLINE void run_post_any(const PostEpilogue& epilogue) {
+  if (epilogue.rule == PostRule::kShift) return run_post_columns<PostRule::kShift>(epilogue);
+  if (epilogue.rule == PostRule::kMultiply) return run_post_columns<PostRule::kMultiply>(epilogue);
+  if (epilogue.rule == PostRule::kSum) return run_post_columns<PostRule::kSum>(epilogue);
+  if (epilogue.rule == PostRule::kSumFloat32)
+    return run_post_columns<PostRule::kSumFloat32>(epilogue);
+  run_post_columns<PostRule::kFloat32>(epilogue);
 }
 
-void run_post_portable(const Epilogue& epilogue) { run_post_any(epilogue); }
+void run_post_portable(const PostEpilogue& epilogue) { run_post_any(epilogue); }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void run_post_avx2(const Epilogue& epilogue) {
+__attribute__((target("avx2"))) void run_post_avx2(const PostEpilogue& epilogue) {
   run_post_any(epilogue);
 }
 
 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void run_post_avx512(
-    const Epilogue& epilogue) {
+    const PostEpilogue& epilogue) {
   run_post_any(epilogue);
 }
 #endif
 
-Rule rule_of(const Post& post, const ArchConfig& arch) {
-  if (!arch.is_dyadic()) return Rule::kShift;
+PostRule rule_of(const Post& post, const ArchConfig& arch) {
+  if (!arch.is_dyadic()) return PostRule::kShift;
   const bool is_float32 =
       post.rounding == static_cast<std::uint32_t>(RequantizerRounding::kFloat32);
-  if (post.add != 0) return is_float32 ? Rule::kSumFloat32 : Rule::kSum;
-  return is_float32 ? Rule::kFloat32 : Rule::kMultiply;
+  if (post.add != 0) return is_float32 ? PostRule::kSumFloat32 : PostRule::kSum;
+  return is_float32 ? PostRule::kFloat32 : PostRule::kMultiply;
 }
 
-Columns read_columns(const Post& post, const ArchConfig& arch, Scratchpads& scratchpads) {
+// multiplier / 2^shift, exactly: a multiplier has 24 bits, a shift is at most 63.
+float scale_of(std::uint32_t multiplier, int shift) {
+  const auto unit = std::bit_cast<float>(static_cast<std::uint32_t>(127 - shift) << 23);
+  return static_cast<float>(multiplier) * unit;
+}
+
+void read_columns(const Post& post, const ArchConfig& arch, PostRule rule, Scratchpads& scratchpads,
+                  PostColumns& columns) {
   const std::span<const std::byte> slot = std::as_bytes(scratchpads.parameters(post.param_slot));
-  const Rule rule = rule_of(post, arch);
-  const auto mode =
-      rule == Rule::kFloat32 ? RoundingMode::kHalfEven : static_cast<RoundingMode>(post.rounding);
-  Columns columns;
-  for (std::int64_t c = 0; c < arch.array_cols; ++c) {
+  const auto mode = static_cast<RoundingMode>(post.rounding);
+  QSIM_CHECK(static_cast<std::size_t>(arch.array_cols) <= PostColumns::kMost,
+             "POST of " + std::to_string(arch.array_cols) + " columns");
+  for (std::int64_t column = 0; column < arch.array_cols; ++column) {
     const auto [bias, requantizer] =
-        read_channel(slot, arch, c, static_cast<RequantizerRounding>(post.rounding));
-    const int shift = rule == Rule::kShift ? *as_shift(requantizer) : requantizer.shift;
-    columns.add(bias, requantizer.multiplier, shift, mode);
+        read_channel(slot, arch, column, static_cast<RequantizerRounding>(post.rounding));
+    const auto c = static_cast<std::size_t>(column);
+    columns.bias[c] = bias;
+    if (rule == PostRule::kFloat32) {
+      columns.scale[c] = scale_of(requantizer.multiplier, requantizer.shift);
+      continue;
+    }
+    const int shift = rule == PostRule::kShift ? *as_shift(requantizer) : requantizer.shift;
+    columns.multiplier[c] = requantizer.multiplier;
+    columns.shift[c] = shift;
+    columns.even_addend[c] = rounding_addend(std::int64_t{0}, shift, mode);
+    columns.odd_addend[c] =
+        rounding_addend(std::int64_t{-1} << shift, shift, mode) - columns.even_addend[c];
   }
-  return columns;
 }
 
 PsumAdder read_psum_adder(const Post& post, Scratchpads& scratchpads) {
@@ -239,23 +208,29 @@ void post_tile(const Post& post, const ArchConfig& arch, VectorPath path,
     QSIM_CHECK(fault.empty(), "POST: " + fault);
   }
   const auto columns = static_cast<std::size_t>(arch.array_cols);
-  const Columns parameters = post.add != 0 ? Columns{} : read_columns(post, arch, scratchpads);
+  const PostRule rule = rule_of(post, arch);
+  PostColumns parameters;  // 11 KB, of which few are set
+  if (!adds(rule)) read_columns(post, arch, rule, scratchpads, parameters);
   const std::int64_t words = psum_words(post);
   const std::int64_t out_words = std::int64_t{post.out_rows} * post.out_cols;
   const auto psums = [&](std::uint32_t half, std::uint32_t addr) {
     return scratchpads.psums(half, addr, words).data();
   };
-  const Epilogue epilogue{post,
-                          psums(post.acc_half, post.acc_addr),
-                          post.add != 0 ? psums(post.second_half, post.second_addr) : nullptr,
-                          parameters,
-                          read_psum_adder(post, scratchpads),
-                          post.lookup != 0 ? scratchpads.table(post.param_slot).data() : nullptr,
-                          rule_of(post, arch),
-                          columns,
-                          scratchpads.outputs(post.out_addr, out_words).data()};
+  const PostEpilogue epilogue{
+      post,
+      psums(post.acc_half, post.acc_addr),
+      post.add != 0 ? psums(post.second_half, post.second_addr) : nullptr,
+      parameters,
+      read_psum_adder(post, scratchpads),
+      post.lookup != 0 ? scratchpads.table(post.param_slot).data() : nullptr,
+      rule,
+      columns,
+      scratchpads.outputs(post.out_addr, out_words).data()};
 #if defined(__x86_64__)
-  if (path == VectorPath::kAvx512Vnni) return run_post_avx512(epilogue);
+  if (path == VectorPath::kAvx512Vnni) {
+    if (!try_post_avx512(epilogue)) run_post_avx512(epilogue);
+    return;
+  }
   if (path == VectorPath::kAvxVnni || path == VectorPath::kAvx2) return run_post_avx2(epilogue);
 #endif
   run_post_portable(epilogue);

@@ -1,6 +1,7 @@
 // The values of one POST: requantize, clamp and max-pool, as core/isa/commands.h defines it. The
 // paths are one piece of code that the compiler vectorises for different instruction sets; its
-// rounding comes from core/requantize.h.
+// rounding comes from core/requantize.h. With AVX-512 most commands have code of their own
+// (post_kernel_avx512.cpp).
 #pragma once
 
 #include "core/arch_config.h"

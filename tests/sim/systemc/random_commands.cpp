@@ -109,6 +109,13 @@ Post random_post(Random& random, const ArchConfig& arch) {
   p.origin_col = pick_signed(random, -4, random.chance(0.7) ? 0 : 3);
   p.out_rows = pick_size(random, std::min<std::int64_t>(most_words, 12));
   p.out_cols = pick(random, 1, std::min<std::int64_t>(16, most_words / p.out_rows));
+  if (random.chance(0.3)) {  // as many do: no pooling, every position in its place
+    p.in_cols = std::min(p.in_cols, p.out_cols);
+    p.out_cols = p.in_cols;
+    p.out_rows = std::min(p.in_rows, p.out_rows);
+    p.pool_h = p.pool_w = p.pool_stride_h = p.pool_stride_w = 1;
+    p.origin_row = p.origin_col = 0;
+  }
   p.out_addr = pick(random, 0, most_words - std::int64_t{p.out_rows} * p.out_cols);
   p.param_slot = pick(random, 0, 1);
   p.rounding = pick(random, 0, post_roundings(arch) - 1);
