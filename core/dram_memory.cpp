@@ -74,10 +74,16 @@ void DramMemory::begin_turn(std::size_t layer) {
   }
 }
 
+std::size_t DramMemory::segment_of(std::int64_t address) const {
+  const auto next = std::ranges::upper_bound(program_.segments, address, {}, &DramSegment::address);
+  if (next == program_.segments.begin()) return program_.segments.size();
+  return static_cast<std::size_t>(next - program_.segments.begin()) - 1;
+}
+
 DramMemory::Region& DramMemory::find_region(std::int64_t address) {
-  for (last_ = 0; last_ + 1 < regions_.size(); ++last_) {
-    if (regions_[last_].has(address)) break;
-  }
+  const std::size_t tensors = program_.layers.size() + 1;
+  last_ = address < program_.writable_bytes ? 0 : tensors + segment_of(address);
+  while (last_ + 1 < regions_.size() && !regions_[last_].has(address)) ++last_;
   return regions_[last_];
 }
 
@@ -99,12 +105,10 @@ std::span<const std::byte> DramMemory::read(std::int64_t address, std::int64_t c
   if (address + count <= program_.writable_bytes) {
     return writable_.bytes().subspan(static_cast<std::size_t>(address), size);
   }
-  const auto next = std::upper_bound(
-      program_.segments.begin(), program_.segments.end(), address,
-      [](std::int64_t a, const DramSegment& segment) { return a < segment.address; });
-  QSIM_CHECK(next != program_.segments.begin(),
+  const std::size_t number = segment_of(address);
+  QSIM_CHECK(number < program_.segments.size(),
              "DRAM read at " + std::to_string(address) + " outside every region");
-  const DramSegment& segment = *(next - 1);
+  const DramSegment& segment = program_.segments[number];
   const auto offset = static_cast<std::size_t>(address - segment.address);
   QSIM_CHECK(offset + size <= segment.bytes.size(), "DRAM read of " + std::to_string(count) +
                                                         " bytes at " + std::to_string(address) +

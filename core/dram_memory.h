@@ -111,6 +111,8 @@ class DramMemory {
     return regions_[last_].has(address) ? regions_[last_] : find_region(address);
   }
   Region& find_region(std::int64_t address);
+  // The segment of the last address at or before this one; segments.size() where there is none.
+  std::size_t segment_of(std::int64_t address) const;
   bool tensors_overlap() const;
   void plan_turns();
   void note_store(std::int64_t count);

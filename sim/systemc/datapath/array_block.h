@@ -121,14 +121,17 @@ void run_blocks(const LaneView& view) {
   static constexpr auto kBlocks = make_blocks<V, kVectors>(std::make_index_sequence<kMaxPixels>());
   constexpr std::size_t kColumns = kVectors * V::kLanes;
   const std::size_t count = (view.pixels + kMaxPixels - 1) / kMaxPixels;
+  const std::size_t size = view.pixels / count;
+  const std::size_t larger = view.pixels % count;  // blocks that have one pixel more
   const std::size_t folds = folds_at_once(view, count, kColumns);
   for (std::size_t fold = 0; fold < view.folds; fold += folds) {
     const Folds now{fold, std::min(fold + folds, view.folds)};
     for (std::size_t column = 0; column < view.columns; column += kColumns) {
+      std::size_t begin = 0;
       for (std::size_t block = 0; block < count; ++block) {
-        const std::size_t begin = view.pixels * block / count;
-        const std::size_t end = view.pixels * (block + 1) / count;
+        const std::size_t end = begin + size + (block < larger ? 1 : 0);
         kBlocks[end - begin - 1](view, now, begin, column);
+        begin = end;
       }
     }
   }

@@ -75,15 +75,34 @@ class WindowRows {
     }
     const std::int64_t count = present.end - present.begin;
     if (count == 0) return;
-    const std::int64_t word = execute_.act_addr + plane * execute_.act_plane_words +
-                              iy * execute_.act_row_words + present.begin + execute_.origin_col;
-    first_word_ = std::min(first_word_, word);
-    end_word_ = std::max(end_word_, word + count);
-    lay_pixels(scratchpads_.activations(word, count).data(), static_cast<std::size_t>(count),
-               array_rows_, format_, pitch, lanes + present.begin);
+    lay_words(word_of(plane, iy) + present.begin, count, pitch, lanes + present.begin);
+  }
+
+  // Whether rows [iy, iy + rows) are one run of words without padding.
+  bool is_one_run(std::int64_t iy, std::int64_t rows) const {
+    return iy >= 0 && iy + rows <= execute_.in_rows && columns_.begin == 0 &&
+           columns_.end == width_ && execute_.act_row_words == width_;
+  }
+  // The same as lay() for all of them, one after the other.
+  void lay_run(std::int64_t plane, std::int64_t iy, std::int64_t rows, std::size_t pitch,
+               std::uint32_t* lanes) {
+    lay_words(word_of(plane, iy), rows * width_, pitch, lanes);
   }
 
  private:
+  // Of window column 0.
+  std::int64_t word_of(std::int64_t plane, std::int64_t iy) const {
+    return execute_.act_addr + plane * execute_.act_plane_words + iy * execute_.act_row_words +
+           execute_.origin_col;
+  }
+
+  void lay_words(std::int64_t word, std::int64_t count, std::size_t pitch, std::uint32_t* lanes) {
+    first_word_ = std::min(first_word_, word);
+    end_word_ = std::max(end_word_, word + count);
+    lay_pixels(scratchpads_.activations(word, count).data(), static_cast<std::size_t>(count),
+               array_rows_, format_, pitch, lanes);
+  }
+
   const Execute& execute_;
   std::size_t array_rows_;
   OperandFormat format_;
@@ -144,6 +163,48 @@ void copy_lanes(const std::uint32_t* from, std::size_t count, std::size_t stride
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i * stride];
 }
 
+// Lays the rows of one phase of one plane in all their copies.
+struct PhaseOfPlane {
+  const Execute& execute;
+  const WindowCopies& copies;
+  std::uint32_t* lanes;
+  std::size_t steps;
+
+  // Of one kernel column: window rows are laid where the kernel reads them.
+  void lay_once(std::size_t plane, std::size_t phase, WindowRows& window) const {
+    const auto iy = static_cast<std::int64_t>(phase) + execute.origin_row;
+    const auto rows = static_cast<std::int64_t>(copies.rows(phase));
+    std::uint32_t* to = lanes + copies.offset(plane, 0, phase);
+    if (execute.stride_h == 1 && window.is_one_run(iy, rows)) {
+      window.lay_run(static_cast<std::int64_t>(plane), iy, rows, copies.step_pitch(), to);
+      return;
+    }
+    for (std::int64_t row = 0; row < rows; ++row, to += execute.out_cols) {
+      window.lay(static_cast<std::int64_t>(plane), iy + row * execute.stride_h, copies.step_pitch(),
+                 to);
+    }
+  }
+
+  // Of any kernel: each window row is laid in `buffer`, then copied for each kernel column.
+  void lay_copies(std::size_t plane, std::size_t phase, WindowRows& window,
+                  LaneBuffer& buffer) const {
+    const std::size_t row_pitch = static_cast<std::size_t>(window.width()) + kLaneSlack;
+    std::uint32_t* row_lanes = buffer.reserve(row_pitch * steps);
+    for (std::size_t row = 0; row < copies.rows(phase); ++row) {
+      window.lay(static_cast<std::int64_t>(plane),
+                 static_cast<std::int64_t>(row * execute.stride_h + phase) + execute.origin_row,
+                 row_pitch, row_lanes);
+      for (std::size_t kx = 0; kx < execute.kernel_w; ++kx) {
+        std::uint32_t* to = lanes + copies.offset(plane, kx, phase) + row * execute.out_cols;
+        for (std::size_t s = 0; s < steps; ++s) {
+          copy_lanes(row_lanes + s * row_pitch + kx, execute.out_cols, execute.stride_w,
+                     to + s * copies.step_pitch());
+        }
+      }
+    }
+  }
+};
+
 }  // namespace
 
 LaneView ArrayOperands::prepare(const Execute& execute, std::uint32_t block, const ArchConfig& arch,
@@ -180,23 +241,16 @@ void ArrayOperands::lay_activations(const Execute& execute, const ArchConfig& ar
                                     LaidActivations& laid) {
   WindowRows window(execute, static_cast<std::size_t>(arch.array_rows), format, scratchpads);
   const WindowCopies copies(execute, view_.steps);
-  const std::size_t row_pitch = static_cast<std::size_t>(window.width()) + kLaneSlack;
   std::uint32_t* lanes = laid.lanes.reserve(copies.plane_pitch() * execute.planes);
-  std::uint32_t* row_lanes = window_row_.reserve(row_pitch * view_.steps);
+  const PhaseOfPlane laying{execute, copies, lanes, view_.steps};
+  const bool copies_once = execute.kernel_w == 1 && execute.stride_w == 1;
   for (std::size_t p = 0; p < execute.planes; ++p) {
     copies.append_fold_offsets(p, laid.fold_offsets);
     for (std::size_t phase = 0; phase < copies.phases(); ++phase) {
-      for (std::size_t row = 0; row < copies.rows(phase); ++row) {
-        window.lay(static_cast<std::int64_t>(p),
-                   static_cast<std::int64_t>(row * execute.stride_h + phase) + execute.origin_row,
-                   row_pitch, row_lanes);
-        for (std::size_t kx = 0; kx < execute.kernel_w; ++kx) {
-          std::uint32_t* to = lanes + copies.offset(p, kx, phase) + row * execute.out_cols;
-          for (std::size_t s = 0; s < view_.steps; ++s) {
-            copy_lanes(row_lanes + s * row_pitch + kx, execute.out_cols, execute.stride_w,
-                       to + s * copies.step_pitch());
-          }
-        }
+      if (copies_once) {
+        laying.lay_once(p, phase, window);
+      } else {
+        laying.lay_copies(p, phase, window, window_row_);
       }
     }
   }

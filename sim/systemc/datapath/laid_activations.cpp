@@ -34,12 +34,18 @@ Execute reading_of(const Execute& execute) {
 }
 
 LaidActivations* LaidActivationsCache::find(const Execute& reading) {
-  for (LaidActivations& entry : entries_) {
-    if (!entry.valid || !(entry.reading == reading)) continue;
-    entry.last_use = ++uses_;
-    return &entry;
+  const auto fits = [&](const LaidActivations& entry) {
+    // The address first: entries mostly differ there.
+    return entry.valid && entry.reading.act_addr == reading.act_addr && entry.reading == reading;
+  };
+  // A tile's column blocks read the pieces of its reduction in the same order again and again.
+  if (++found_ >= entries_.size() || !fits(entries_[found_])) {
+    const auto entry = std::ranges::find_if(entries_, fits);
+    if (entry == entries_.end()) return nullptr;
+    found_ = static_cast<std::size_t>(entry - entries_.begin());
   }
-  return nullptr;
+  entries_[found_].last_use = ++uses_;
+  return &entries_[found_];
 }
 
 LaidActivations& LaidActivationsCache::begin(const Execute& reading) {

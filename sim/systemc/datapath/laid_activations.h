@@ -57,6 +57,7 @@ class LaidActivationsCache {
 
   std::vector<LaidActivations> entries_;
   std::uint64_t uses_ = 0;
+  std::size_t found_ = 0;  // the entry that was found last
 };
 
 }  // namespace qsim
