@@ -57,15 +57,15 @@ class CommandUnit : public sc_core::sc_module {
   virtual void configure(const ArchConfig& arch) = 0;
   // When a command that starts at `start` frees the unit and is done. Called once a command.
   virtual CommandTime schedule(const Command& command, std::uint64_t start) = 0;
-  // When the stream's next command may start, tokens apart, after one with these times.
-  virtual std::uint64_t unit_ready(std::size_t next, const CommandTime& before) const;
+  // When `next` may start, tokens apart, after the command before it, with these times.
+  virtual std::uint64_t unit_ready(const Command& next, const CommandTime& before) const;
   // The command's effect on memories, applied at its start or at its done cycle. A program whose
   // tokens order all accesses gives the same bytes either way. LOAD and STORE act when they are
   // done, EXECUTE and POST when they start: an EXECUTE that does not wait for its LOAD then
   // computes on old bytes, a LOAD that does not wait for an ofmap misses it, and a POST that does
   // not wait for its STORE overwrites what is still to be sent.
   virtual void act_at_start(const Command& command);
-  virtual void act_at_done(std::size_t index);  // of the command in the stream
+  virtual void act_at_done(const Command& command);
 
  private:
   void issue();   // starts the next command
@@ -75,6 +75,8 @@ class CommandUnit : public sc_core::sc_module {
   template <typename Step>
   void guarded(Step step);
   void start_next();
+  void decode_next();
+  void await_next(const CommandTime& before, std::uint64_t now);
 
   Unit unit_;
   RunState& run_;
@@ -82,7 +84,11 @@ class CommandUnit : public sc_core::sc_module {
   sc_core::sc_event begin_;
   sc_core::sc_event done_;
   std::size_t next_ = 0;            // command to start
+  Command next_command_;            // the same, decoded
+  std::uint64_t ready_cycle_ = 0;   // when the unit can start it
+  bool waited_ = false;             // the command before: for tokens longer than for the unit
   std::size_t oldest_ = 0;          // command in flight to be done first
+  std::deque<Command> in_flight_;   // from it on, where data moves
   std::vector<CommandTime> times_;  // of the commands started
 };
 

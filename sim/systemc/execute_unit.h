@@ -15,9 +15,10 @@ class ExecuteUnit : public CommandUnit {
  private:
   void configure(const ArchConfig&) override {}
   CommandTime schedule(const Command& command, std::uint64_t start) override;
-  std::uint64_t unit_ready(std::size_t next, const CommandTime& before) const override;
+  std::uint64_t unit_ready(const Command& next, const CommandTime& before) const override;
   void act_at_start(const Command& command) override;
 
+  Execute last_;  // the last command that started
   ArrayKernel array_;
 };
 

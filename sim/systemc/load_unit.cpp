@@ -10,8 +10,8 @@ CommandTime LoadUnit::schedule(const Command& command, std::uint64_t start) {
   return {start, times.free, times.done};
 }
 
-void LoadUnit::act_at_done(std::size_t index) {
-  load_tile(stream().fields<Load>(index), program().arch, dram(), scratchpads());
+void LoadUnit::act_at_done(const Command& command) {
+  load_tile(std::get<Load>(command.fields), program().arch, dram(), scratchpads());
   if (handover() != nullptr) handover()->load_done();
 }
 

@@ -14,7 +14,7 @@ class LoadUnit : public CommandUnit {
  private:
   void configure(const ArchConfig& arch) override { read_channel_ = DramChannel(arch); }
   CommandTime schedule(const Command& command, std::uint64_t start) override;
-  void act_at_done(std::size_t index) override;
+  void act_at_done(const Command& command) override;
 
   DramChannel read_channel_{ArchConfig{}};
 };

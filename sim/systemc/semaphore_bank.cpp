@@ -24,14 +24,17 @@ void SemaphoreBank::reset(const Program& program) {
 }
 
 bool SemaphoreBank::try_take(Unit unit, std::uint16_t mask, std::uint64_t cycle) {
-  if (missing(mask) != 0) {
-    wanted_[static_cast<std::size_t>(unit)] = mask;
-    return false;
-  }
+  if (awaits(unit, mask)) return false;
   for_each_semaphore(mask, [&](std::size_t s) {
     settle(s, cycle);
     --values_[s];
   });
+  return true;
+}
+
+bool SemaphoreBank::awaits(Unit unit, std::uint16_t mask) {
+  if (missing(mask) == 0) return false;
+  wanted_[static_cast<std::size_t>(unit)] = mask;
   return true;
 }
 

@@ -19,6 +19,8 @@ class SemaphoreBank {
   // Lowers every semaphore of `mask` by one when all are above zero. Otherwise changes nothing and
   // notifies ready(unit) as soon as they are.
   bool try_take(Unit unit, std::uint16_t mask, std::uint64_t cycle);
+  // Whether a semaphore of `mask` is at zero; then ready(unit) is notified as soon as none is.
+  bool awaits(Unit unit, std::uint16_t mask);
   // Raises every semaphore of `mask` by one. A unit whose tokens are now complete wakes in the
   // next delta cycle, that is within the same cycle, whatever the order of raising and taking.
   void raise(std::uint16_t mask, std::uint64_t cycle);

@@ -10,8 +10,8 @@ CommandTime StoreUnit::schedule(const Command& command, std::uint64_t start) {
   return {start, times.free, times.done};
 }
 
-void StoreUnit::act_at_done(std::size_t index) {
-  store_tile(stream().fields<Store>(index), program().arch, scratchpads(), dram());
+void StoreUnit::act_at_done(const Command& command) {
+  store_tile(std::get<Store>(command.fields), program().arch, scratchpads(), dram());
   if (handover() != nullptr) handover()->store_done();
 }
 

@@ -14,7 +14,7 @@ class StoreUnit : public CommandUnit {
  private:
   void configure(const ArchConfig& arch) override { write_channel_ = DramChannel(arch); }
   CommandTime schedule(const Command& command, std::uint64_t start) override;
-  void act_at_done(std::size_t index) override;
+  void act_at_done(const Command& command) override;
 
   DramChannel write_channel_{ArchConfig{}};
 };
