@@ -1,6 +1,6 @@
 // The C interface of golden/binary: packing, and convolutions of bases of +1 and -1.
 #include "golden/binary/optimised_conv.h"
-#include "golden/c_interface/tensor_view.h"
+#include "golden/c_interface/binary_views.h"
 #include "golden/c_interface/threads.h"
 #include "golden/c_interface/window.h"
 
@@ -15,16 +15,6 @@ BinaryOptions options_of(const Call& call) {
   return options;
 }
 
-ImageShape image_of(const View& view) {
-  return {view.dim(0), view.dim(1), view.dim(2), view.dim(3)};
-}
-
-// Throws Error for another number than 1..8.
-int require_bases(const Call& call, const char* field, std::int64_t bases) {
-  if (bases < 1 || bases > kMostBases) call.refuse_value(field, bases, "1 to 8");
-  return static_cast<int>(bases);
-}
-
 std::vector<float> list_of(Call& call, const char* what, const qsim_tensor* tensor) {
   const View view = call.tensor(what, tensor, {QSIM_FLOAT32}, 1);
   call.require_cpu();
@@ -32,10 +22,10 @@ std::vector<float> list_of(Call& call, const char* what, const qsim_tensor* tens
 }
 
 // The bits of x by v (none: its sign).
-BitTensor packed(const Call& call, const View& x, const View* v) {
+BitTensor packed(const Call& call, const View& x, const std::vector<float>& v) {
   const std::vector<float> values = x.values<float>();
-  if (v == nullptr) return quantize_and_pack(values, image_of(x), 1, SignQuantizer());
-  return pack_activations(values, image_of(x), v->values<float>(), options_of(call));
+  if (v.empty()) return quantize_and_pack(values, image_of(x), 1, SignQuantizer());
+  return pack_activations(values, image_of(x), v, options_of(call));
 }
 
 BitTensor bits_of_view(const Call& call, const View& view, std::int64_t channels) {
@@ -45,6 +35,21 @@ BitTensor bits_of_view(const Call& call, const View& view, std::int64_t channels
   BitTensor bits({view.dim(0), view.dim(1), view.dim(2), channels}, bases);
   bits.words = view.values<std::uint64_t>();
   return bits;
+}
+
+// Checks y, and computes into it unless a workspace was asked for.
+void convolve(const Call& call, const BinaryConv& conv, const BitTensor& bits, const View& y) {
+  const ImageShape shape = output_shape(conv, bits);
+  y.require_shape(shape.nhwc());
+  if (call.answers_query(0)) return;
+  y.store(OptimisedBinaryConv(conv, options_of(call)).run(bits).data());
+}
+
+}  // namespace
+
+int require_bases(const Call& call, const char* field, std::int64_t bases) {
+  if (bases < 1 || bases > kMostBases) call.refuse_value(field, bases, "1 to 8");
+  return static_cast<int>(bases);
 }
 
 BinaryConv conv_of(Call& call, const qsim_binary_weights* given, const qsim_window* window) {
@@ -67,15 +72,6 @@ BinaryConv conv_of(Call& call, const qsim_binary_weights* given, const qsim_wind
   return conv;
 }
 
-// Checks y, and computes into it unless a workspace was asked for.
-void convolve(const Call& call, const BinaryConv& conv, const BitTensor& bits, const View& y) {
-  const ImageShape shape = output_shape(conv, bits);
-  y.require_shape(shape.nhwc());
-  if (call.answers_query(0)) return;
-  y.store(OptimisedBinaryConv(conv, options_of(call)).run(bits).data());
-}
-
-}  // namespace
 }  // namespace qsim::golden::c_interface
 
 qsim_status qsim_pack_activations(const qsim_tensor* x, const qsim_tensor* v,
@@ -83,16 +79,18 @@ qsim_status qsim_pack_activations(const qsim_tensor* x, const qsim_tensor* v,
   return ci::guarded([&] {
     ci::Call call("pack_activations", run);
     const ci::View from = call.tensor("x", x, {QSIM_FLOAT32}, 4);
-    ci::View thresholds;
-    if (v != nullptr) thresholds = call.tensor("v", v, {QSIM_FLOAT32}, 1);
-    const std::int64_t bases = v == nullptr ? 1 : thresholds.dim(0);
+    // Few numbers, which a kernel is given by value: on the CPU in any case.
+    ci::Call thresholds_call("pack_activations", nullptr);
+    std::vector<float> thresholds;
+    if (v != nullptr) thresholds = ci::list_of(thresholds_call, "v", v);
+    const std::int64_t bases = v == nullptr ? 1 : std::ssize(thresholds);
     ci::require_bases(call, "the number of thresholds", bases);
     const ci::View to = call.tensor("bits", bits, {QSIM_BITS64}, 5);
     to.require_shape(
         {from.dim(0), from.dim(1), from.dim(2), bases, qsim::golden::bit_words(from.dim(3))});
-    call.require_cpu();
+    if (call.is_cuda()) return ci::pack_on_device(call, from, thresholds, to);
     if (call.answers_query(0)) return;
-    to.store(ci::packed(call, from, v == nullptr ? nullptr : &thresholds).words.data());
+    to.store(ci::packed(call, from, thresholds).words.data());
   });
 }
 
@@ -143,10 +141,10 @@ qsim_status qsim_abc_conv2d(const qsim_tensor* x, const qsim_tensor* v,
   return ci::guarded([&] {
     ci::Call call("abc_conv2d", run);
     const ci::View from = call.tensor("x", x, {QSIM_FLOAT32}, 4);
-    const ci::View thresholds = call.tensor("v", v, {QSIM_FLOAT32}, 1);
-    ci::require_bases(call, "the number of thresholds", thresholds.dim(0));
+    const std::vector<float> thresholds = ci::list_of(call, "v", v);
+    ci::require_bases(call, "the number of thresholds", std::ssize(thresholds));
     const ci::View to = call.tensor("y", y, {QSIM_FLOAT32}, 4);
     const auto conv = ci::conv_of(call, weights, window);
-    ci::convolve(call, conv, ci::packed(call, from, &thresholds), to);
+    ci::convolve(call, conv, ci::packed(call, from, thresholds), to);
   });
 }

@@ -15,15 +15,24 @@ class DeviceError : public Error {
   explicit DeviceError(const Error& error) : Error(error.code(), error.what()) {}
 };
 
+// What `work` gives; what CUDA refuses in it is a DeviceError.
+template <typename Work>
+auto as_device_work(Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with("CUDA")) throw DeviceError(error);
+    throw;
+  }
+}
+
 // Calls `enqueue` with the call's device current.
 template <typename Enqueue>
 void on_device(const Call& call, Enqueue enqueue) {
-  try {
+  as_device_work([&] {
     const DeviceScope scope(call.device_index());
     enqueue();
-  } catch (const Error& error) {
-    throw DeviceError(error);
-  }
+  });
 }
 
 // Throws Error for a tensor with gaps.

@@ -220,6 +220,19 @@ bool Call::answers_query(std::size_t bytes) const {
   return true;
 }
 
+void Call::require_workspace(std::size_t bytes) const {
+  const auto place = reinterpret_cast<std::uintptr_t>(run_.workspace);
+  if (bytes == 0 || (place != 0 && place % 256 == 0 && run_.workspace_bytes >= bytes)) return;
+  throw_bad_input(name_ + ": the workspace has " + std::to_string(run_.workspace_bytes) +
+                  " bytes; expected " + std::to_string(bytes) + ", aligned to 256");
+}
+
+void Call::require_device(int index) const {
+  if (is_cuda() && device_index_ == index) return;
+  throw_bad_input(name_ + ": the tensors are on " + device_text(device_, device_index_) +
+                  "; the layer is for " + device_text(QSIM_CUDA, index));
+}
+
 void Call::require_cpu() const {
   if (!is_cuda()) return;
   throw_unsupported(name_ + " has no kernel for " + device_text(device_, device_index_) +

@@ -69,6 +69,10 @@ class Call {
   const qsim_run& run() const { return run_; }
   // Answers a query for a workspace of `bytes`. True: the call ends here.
   bool answers_query(std::size_t bytes) const;
+  // Throws Error where the workspace has fewer than `bytes`, or is not aligned to 256.
+  void require_workspace(std::size_t bytes) const;
+  // Throws Error where the tensors are not on this GPU.
+  void require_device(int index) const;
   // Throws Error where the tensors are on a GPU: this function has no kernel there.
   void require_cpu() const;
 

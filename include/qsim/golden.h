@@ -219,7 +219,8 @@ typedef struct qsim_window {
  * hold C channels. */
 
 /* x [B, H, W, C] (QSIM_FLOAT32) to bits [B, H, W, N, W(C)] (QSIM_BITS64): base j is +1 where
- * x + v[j] > 0.5, with v [N] of QSIM_FLOAT32; v NULL: N is 1, +1 where x >= 0. */
+ * x + v[j] > 0.5, with v [N] of QSIM_FLOAT32, which is on the CPU in any case; v NULL: N is 1, +1
+ * where x >= 0. */
 QSIM_API qsim_status qsim_pack_activations(const qsim_tensor* x, const qsim_tensor* v,
                                            const qsim_tensor* bits, const qsim_run* run);
 
@@ -250,6 +251,24 @@ QSIM_API qsim_status qsim_binary_conv2d(const qsim_tensor* bits, const qsim_bina
 QSIM_API qsim_status qsim_abc_conv2d(const qsim_tensor* x, const qsim_tensor* v,
                                      const qsim_binary_weights* weights, const qsim_window* window,
                                      const qsim_tensor* y, const qsim_run* run);
+
+/* Binary convolution on a GPU: weights, on the CPU, are put into the order of a kernel once, for
+ * bits [batch, height, width, N, W(C)] and one device. */
+typedef struct qsim_binary_layer qsim_binary_layer;
+QSIM_API qsim_status qsim_binary_layer_create(const qsim_binary_weights* weights,
+                                              const qsim_window* window, int64_t batch,
+                                              int64_t height, int64_t width, int32_t device_index,
+                                              qsim_binary_layer** layer);
+/* What the caller copies to the device once, aligned to 16 bytes. It is the layer's, and lasts as
+ * long. */
+QSIM_API const void* qsim_binary_layer_packed(const qsim_binary_layer* layer, size_t* bytes);
+/* y as qsim_binary_conv2d; `packed` is the copy, as QSIM_UINT8 [bytes]. No tensor has gaps. Several
+ * threads may call it at once for one layer. */
+QSIM_API qsim_status qsim_binary_layer_run(const qsim_binary_layer* layer,
+                                           const qsim_tensor* packed, const qsim_tensor* bits,
+                                           const qsim_tensor* y, const qsim_run* run);
+/* NULL is allowed. */
+QSIM_API void qsim_binary_layer_destroy(qsim_binary_layer* layer);
 
 /* How products of numbers and scales become integers: docs/reference/numerics.md. */
 typedef enum qsim_rounding {

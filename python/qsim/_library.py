@@ -127,6 +127,8 @@ _FUNCTIONS = {
     "binarize_weights": [_POINTER, _POINTER, _INT32, _POINTER, _POINTER, _POINTER],
     "binary_conv2d": [_POINTER] * 5,
     "abc_conv2d": [_POINTER] * 6,
+    "binary_layer_create": [_POINTER, _POINTER, _INT64, _INT64, _INT64, _INT32, _POINTER],
+    "binary_layer_run": [_POINTER] * 5,
     "conv2d_int8": [_POINTER, _POINTER, _POINTER, _POINTER, _INT64, _POINTER, _POINTER, _POINTER],
     "threads_create": [_INT32, _POINTER],
 }
@@ -145,8 +147,12 @@ def _load() -> ctypes.CDLL:
         raise ImportError(f"{path} has ABI version {found}; this package needs {ABI_VERSION}")
     library.qsim_version.restype = ctypes.c_char_p
     library.qsim_last_error.restype = ctypes.c_char_p
-    library.qsim_threads_destroy.argtypes = [_POINTER]
-    library.qsim_threads_destroy.restype = None
+    for name in ("threads_destroy", "binary_layer_destroy"):
+        function = getattr(library, "qsim_" + name)
+        function.argtypes = [_POINTER]
+        function.restype = None
+    library.qsim_binary_layer_packed.argtypes = [_POINTER, _POINTER]
+    library.qsim_binary_layer_packed.restype = _POINTER
     for name, arguments in _FUNCTIONS.items():
         function = getattr(library, "qsim_" + name)
         function.argtypes = arguments
@@ -192,3 +198,15 @@ def threads_create(count: int) -> int:
 def threads_destroy(threads: int) -> None:
     """Ends the threads."""
     _library.qsim_threads_destroy(threads)
+
+
+def binary_layer_packed(layer: int) -> bytes:
+    """What a qsim_binary_layer needs on its device."""
+    count = ctypes.c_size_t()
+    where = _library.qsim_binary_layer_packed(layer, ctypes.byref(count))
+    return ctypes.string_at(where, count.value)
+
+
+def binary_layer_destroy(layer: int) -> None:
+    """Frees the layer."""
+    _library.qsim_binary_layer_destroy(layer)

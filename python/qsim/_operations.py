@@ -33,8 +33,11 @@ class Backend(Protocol):
     def empty(self, shape: Sequence[int], kind: str, like: Any) -> Any:
         """A new array on the device of `like`."""
 
-    def run(self, a: lib.Arena, like: Any) -> int:
+    def run(self, a: lib.Arena, like: Any, workspace: Any = None) -> int:
         """The address of a qsim_run for work on the device of `like`; 0 for the default."""
+
+    def is_on_gpu(self, array: Any) -> bool:
+        """Whether a call with it only enqueues, and may need a workspace."""
 
 
 def _optional(b: Backend, a: lib.Arena, array: Any) -> int:
@@ -182,8 +185,13 @@ def quantize_into(b: Backend, x: Any, how: lib.Quantization, parts: Sequence[Any
     if tuple(b.shape(parts[0])) != expected:
         raise lib.BadInput(f"quantize: the values have the shape {list(b.shape(parts[0]))}; expected {list(expected)}")
     a = lib.arena()
-    q = _quantized(b, a, shape, how, parts)
-    lib.call("quantize", b.describe(a, x), ctypes.addressof(how), q, b.run(a, x), of=a)
+    arguments = (b.describe(a, x), ctypes.addressof(how), _quantized(b, a, shape, how, parts))
+    workspace = None
+    if b.is_on_gpu(x) and (how.group <= 0 or how.scale_format == lib.FP8_E4M3):
+        size = ctypes.c_size_t()
+        lib.call("quantize", *arguments, a.put(lib.RUN, lib.RUN.size, 0, 0, 0, 0, ctypes.addressof(size), 0))
+        workspace = b.empty((size.value,), "uint8", x) if size.value > 0 else None
+    lib.call("quantize", *arguments, b.run(a, x, workspace), of=a)
 
 
 def dequantize(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: Sequence[Any], out_kind: str) -> Any:
@@ -267,6 +275,27 @@ def binary_conv2d(b: Backend, x: Any, v: Any, words: Any, alpha: Any, beta: Any,
                     _optional(b, a, bias))
     thresholds = () if v is None else (b.describe(a, v),)
     lib.call(name, b.describe(a, x), *thresholds, weights, a.put(lib.WINDOW, *window), b.describe(a, y), b.run(a, x),
+             of=a)
+    return y
+
+
+def binary_layer(b: Backend, channels: int, words: Any, alpha: Any, beta: Any, bias: Any, window: Window,
+                 size: Sequence[int], device: int) -> int:
+    """A qsim_binary_layer of weights on the CPU for bits of `size` (batch, height, width) on a GPU."""
+    made = ctypes.c_void_p()
+    a = lib.arena()
+    weights = a.put(lib.BINARY_WEIGHTS, channels, b.describe(a, words), b.describe(a, alpha), b.describe(a, beta),
+                    _optional(b, a, bias))
+    lib.call("binary_layer_create", weights, a.put(lib.WINDOW, *window), *size, device, ctypes.addressof(made), of=a)
+    assert made.value is not None
+    return made.value
+
+
+def binary_layer_run(b: Backend, bits: Any, packed: Any, layer: int, size: Sequence[int]) -> Any:
+    """y of `size` (height, width, channels) by a layer."""
+    y = b.empty((b.shape(bits)[0], *size), "float32", bits)
+    a = lib.arena()
+    lib.call("binary_layer_run", layer, b.describe(a, packed), b.describe(a, bits), b.describe(a, y), b.run(a, bits),
              of=a)
     return y
 

@@ -93,10 +93,15 @@ class _TorchBackend:
     def empty(self, shape: Sequence[int], kind: str, like: torch.Tensor) -> torch.Tensor:
         return torch.empty(tuple(shape), dtype=DTYPES[kind], device=like.device)
 
-    def run(self, a: lib.Arena, like: torch.Tensor) -> int:
+    def is_on_gpu(self, array: torch.Tensor) -> bool:
+        return array.is_cuda
+
+    def run(self, a: lib.Arena, like: torch.Tensor, workspace: Optional[torch.Tensor] = None) -> int:
         if like.is_cuda:
             stream = _current_stream(like.get_device())
-            return a.put(lib.RUN, lib.RUN.size, 0, stream, 0, 0, 0, 0) if stream else 0
+            if workspace is None:
+                return a.put(lib.RUN, lib.RUN.size, 0, stream, 0, 0, 0, 0) if stream else 0
+            return a.put(lib.RUN, lib.RUN.size, 0, stream, workspace.data_ptr(), workspace.numel(), 0, 0)
         threads = _threads.pointer() if _thread_count != 1 else None
         return a.put(lib.RUN, lib.RUN.size, threads, 0, 0, 0, 0, 0) if threads else 0
 
@@ -185,7 +190,8 @@ def fp8_to_fp16(q: torch.Tensor, scales: torch.Tensor, group_size: int) -> torch
 
 
 def pack_activations(x: torch.Tensor, v: Optional[torch.Tensor] = None) -> torch.Tensor:
-    return ops.pack_activations(_b, nhwc(x, "pack_activations: x"), v)
+    picture = nhwc(x, "pack_activations: x")
+    return ops.pack_activations(_b, _dense(picture), v)
 
 
 def binarize_weights(w: torch.Tensor, bases: int, per_channel: bool = False) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -197,6 +203,17 @@ def binary_conv2d(bits: torch.Tensor, words: torch.Tensor, alpha: torch.Tensor, 
                    dilation: List[int]) -> torch.Tensor:
     window = ops.window_of(stride, padding, dilation)
     return ops.binary_conv2d(_b, bits, None, words, alpha, beta, bias, channels, window).permute(0, 3, 1, 2)
+
+
+def binary_layer(bits: torch.Tensor, packed: torch.Tensor, layer: int, size: List[int]) -> torch.Tensor:
+    return ops.binary_layer_run(_b, bits, packed, layer, size).permute(0, 3, 1, 2)
+
+
+def make_binary_layer(channels: int, parts: Sequence[Optional[torch.Tensor]], window: ops.Window, size: Sequence[int],
+                      device: int) -> int:
+    """A qsim_binary_layer of words, alpha, beta and bias, which are on the CPU."""
+    words, alpha, beta, bias = parts
+    return ops.binary_layer(_b, channels, words, alpha, beta, bias, window, size, device)
 
 
 def abc_conv2d(x: torch.Tensor, v: torch.Tensor, words: torch.Tensor, alpha: torch.Tensor, beta: torch.Tensor,

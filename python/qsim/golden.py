@@ -89,8 +89,11 @@ class _ArrayBackend:
             raise lib.Unsupported("qsim.golden makes arrays on the CPU alone; qsim.torch takes CUDA tensors")
         return Array(shape, kind)
 
-    def run(self, a: lib.Arena, like: Any) -> int:
+    def run(self, a: lib.Arena, like: Any, workspace: Any = None) -> int:
         return 0
+
+    def is_on_gpu(self, array: Any) -> bool:
+        return False
 
 
 _b = _ArrayBackend()

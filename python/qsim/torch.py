@@ -13,9 +13,10 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from . import _torch_operations as real
 from . import _operations as ops
+from ._torch_layers import BinaryConv2d
 from ._torch_operations import set_threads, torch
 
-__all__ = ["abc_conv2d", "binarize_weights", "binary_conv2d", "conv2d_int8", "fp16_to_fp8", "fp16_to_int4",
+__all__ = ["BinaryConv2d", "abc_conv2d", "binarize_weights", "binary_conv2d", "conv2d_int8", "fp16_to_fp8", "fp16_to_int4",
            "fp8_to_fp16", "int4_to_fp16", "int4_to_fp8", "linear_w8", "pack_activations", "quantize_per_channel",
            "quantize_to_int4", "set_threads"]
 
@@ -36,6 +37,7 @@ _SCHEMAS = {
     "binarize_weights": "(Tensor w, int bases, bool per_channel=False) -> (Tensor, Tensor)",
     "binary_conv2d": f"(Tensor bits, Tensor words, Tensor alpha, Tensor beta, Tensor? bias, int channels, {_WINDOW}) "
                      "-> Tensor",
+    "binary_layer": "(Tensor bits, Tensor packed, int layer, int[] size) -> Tensor",
     "abc_conv2d": f"(Tensor x, Tensor v, Tensor words, Tensor alpha, Tensor beta, Tensor? bias, {_WINDOW}) -> Tensor",
     "conv2d_int8": f"(Tensor x, Tensor w, Tensor scales, Tensor? bias, {_WINDOW}, int groups, int x_zero_point, "
                    "int y_zero_point, str rounding, int? lo, int? hi, ScalarType? out_dtype) -> Tensor",
@@ -89,6 +91,7 @@ _META: Dict[str, Callable[..., Any]] = {
         _meta((bases, w.shape[0]), torch.float32)),
     "binary_conv2d": lambda bits, words, alpha, beta, bias, channels, stride, padding, dilation: _meta_binary(
         bits, words, stride, padding, dilation, slice(1, 3)),
+    "binary_layer": lambda bits, packed, layer, size: _meta_picture(bits.shape[0], size[:2], size[2], torch.float32),
     "abc_conv2d": lambda x, v, words, alpha, beta, bias, stride, padding, dilation: _meta_binary(
         x, words, stride, padding, dilation, slice(2, 4)),
     "conv2d_int8": _meta_conv2d_int8,

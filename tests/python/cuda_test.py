@@ -15,6 +15,7 @@ except ImportError:
 
 import qsim
 import qsim.torch as qt
+from qsim import _torch_operations as real
 from qsim._library import has_cuda
 
 SEED = 20261123
@@ -74,6 +75,67 @@ class Cuda(unittest.TestCase):
             expected = qt.linear_w8(*arguments)
             self.assertTrue(torch.equal(bits(qt.linear_w8(*moved(arguments))), bits(expected)), [
                 tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in arguments])
+
+    def test_conversions_have_the_bits_of_the_cpu(self):
+        operators = {"fp8": (qt.fp16_to_fp8, qt.fp8_to_fp16, 1), "int4": (qt.fp16_to_int4, qt.int4_to_fp16, 2)}
+        for name, (forth, back, of_a_byte) in operators.items():
+            for group in (16, 48, 128, 512, 0):
+                for shape in ((1, 64), (7, 520), (3, 5, 1000), (33, 4096)):
+                    x = torch.randn(*shape, generator=self.generator).half()
+                    q = torch.empty(*shape[:-1], shape[-1] // of_a_byte, dtype=torch.uint8)
+                    scales = torch.empty(*shape[:-1], -(-shape[-1] // group) if group else 1)
+                    forth(x, q, scales, group)
+                    for given in (x.cuda(), x.cuda().transpose(0, -1).contiguous().transpose(0, -1)):
+                        q_there, scales_there = torch.zeros_like(q).cuda(), torch.zeros_like(scales).cuda()
+                        forth(given, q_there, scales_there, group)
+                        self.assertTrue(torch.equal(q_there.cpu(), q), (name, group, shape))
+                        self.assertTrue(torch.equal(scales_there.cpu(), scales), (name, group, shape))
+                    self.assertTrue(torch.equal(bits(back(q_there, scales_there, group)), bits(back(q, scales, group))))
+                    if name == "int4":
+                        for times_scale in (False, True):
+                            self.assertTrue(torch.equal(
+                                bits(qt.int4_to_fp8(q_there, scales_there, group, times_scale)),
+                                bits(qt.int4_to_fp8(q, scales, group, times_scale))))
+
+    def test_conversions_are_one_kernel_inside_graphs_too(self):
+        x = torch.randn(64, 1024, generator=self.generator).half().cuda()
+        q = torch.empty(64, 1024, dtype=torch.uint8, device="cuda")
+        scales = torch.empty(64, 8, device="cuda")
+        qt.fp16_to_fp8(x, q, scales, 128)
+        names = kernels_of(lambda: qt.fp16_to_fp8(x, q, scales, 128))
+        self.assertEqual(len(names), 1, names)
+        names = kernels_of(lambda: qt.fp8_to_fp16(q, scales, 128))
+        self.assertEqual(len(names), 1, names)
+        expected = q.clone()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            qt.fp16_to_fp8(x, q, scales, 128)
+        q.zero_()
+        graph.replay()
+        self.assertTrue(torch.equal(q, expected))
+
+    def test_binary_convolutions_have_the_bits_of_the_cpu(self):
+        for channels, out, bases in ((3, 5, 1), (64, 64, 2), (130, 70, 3), (256, 128, 1)):
+            x = torch.randn(2, channels, 9, 11, generator=self.generator)
+            words, alpha = qt.binarize_weights(torch.randn(out, channels, 3, 3, generator=self.generator), bases)
+            v, beta = torch.tensor([0.2, 0.8]), torch.tensor([1.0, 0.3])
+            bias = torch.randn(out, generator=self.generator)
+            bits_here = qt.pack_activations(x, v)
+            bits_there = qt.pack_activations(x.cuda(), v)
+            self.assertTrue(torch.equal(bits_there.cpu(), bits_here))
+            self.assertTrue(torch.equal(qt.pack_activations(x.cuda()).cpu(), qt.pack_activations(x)))
+            layer = qt.BinaryConv2d(words, alpha, beta, bias, channels=channels, stride=2, padding=1)
+            expected = layer(bits_here)
+            found = layer(bits_there)
+            self.assertEqual(found.stride(), expected.stride())
+            self.assertTrue(torch.equal(bits(found), bits(expected)))
+            names = kernels_of(lambda: layer(bits_there))
+            self.assertEqual(len(names), 1, names)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                y = layer(bits_there)
+            graph.replay()
+            self.assertTrue(torch.equal(bits(y), bits(expected)))
 
     def test_tensors_with_gaps_are_taken(self):
         x, w, scales, bias, _, _ = layer(self.generator, 3, 128, 48, torch.float16, 0, 8)
@@ -166,7 +228,12 @@ class Cuda(unittest.TestCase):
     def test_what_a_call_costs(self):
         x, w, scales, _, _, _ = moved(layer(self.generator, 1, 64, 16, torch.float16, 0, 8))
         half = torch.randn(64, 16, device="cuda").half()
+        q, groups = torch.empty(16, 64, dtype=torch.uint8, device="cuda"), torch.empty(16, 1, device="cuda")
+        short = half.t().contiguous()
         calls = {"qsim.linear_w8": lambda: torch.ops.qsim.linear_w8(x, w, scales), "torch.mm": lambda: torch.mm(x, half),
+                 "qsim.linear_w8.default": lambda: torch.ops.qsim.linear_w8.default(x, w, scales),
+                 "qsim.fp16_to_fp8": lambda: torch.ops.qsim.fp16_to_fp8(short, q, groups, 64),
+                 "without the dispatcher": lambda: real.linear_w8(x, w, scales),
                  "torch.empty": lambda: torch.empty((1, 16), dtype=torch.float16, device="cuda")}
         found = {}
         for name, call in calls.items():

@@ -222,6 +222,22 @@ TEST(CInterfaceRefusals, AConvolutionIsDescribedWrong) {
                "conv2d_int8: scales has 0.000000; a scale is a positive finite number");
 }
 
+TEST(CInterfaceRefusals, ABinaryLayerIsForAGpu) {
+  Array<std::uint64_t> words(QSIM_BITS64, {2, 1, 3, 3, 1});
+  Array<float> alpha(QSIM_FLOAT32, {1, 2});
+  Array<float> beta(QSIM_FLOAT32, {1});
+  const qsim_binary_weights weights{64, words.tensor(), alpha.tensor(), beta.tensor(), nullptr};
+  qsim_binary_layer* layer = nullptr;
+  EXPECT_EQ(qsim_binary_layer_create(&weights, nullptr, 1, 4, 4, 99, &layer), QSIM_DEVICE_ERROR);
+  EXPECT_TRUE(std::string(qsim_last_error()).starts_with("CUDA: ")) << qsim_last_error();
+  EXPECT_EQ(qsim_binary_layer_packed(nullptr, nullptr), nullptr);
+  qsim_binary_layer_destroy(nullptr);
+  Array<std::uint64_t> bits(QSIM_BITS64, {1, 4, 4, 1, 1});
+  EXPECT_EQ(qsim_binary_layer_run(nullptr, words.tensor(), bits.tensor(), alpha.tensor(), nullptr),
+            QSIM_BAD_INPUT);
+  EXPECT_STREQ(qsim_last_error(), "binary_layer_run: layer is missing: its pointer is NULL");
+}
+
 TEST(CInterfaceRefusals, EveryStatusHasAName) {
   EXPECT_STREQ(qsim_status_name(QSIM_OK), "ok");
   EXPECT_STREQ(qsim_status_name(QSIM_DEVICE_ERROR), "device_error");
