@@ -1,0 +1,28 @@
+// ABC-Net's network as models/train/train_abc.py trained it with three bases on each side, and the
+// words that models/train/abc_emulation.py computed of two pictures, layer by layer, in float.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "golden/binary/binary_conv.h"
+
+namespace qsim::golden_test {
+
+struct TrainedLayer {
+  golden::BinaryConv conv;
+  golden::BinaryStage stage;
+  golden::BitTensor expected;  // what the stage makes
+};
+
+struct TrainedNetwork {
+  golden::BitTensor input;  // of the first binary layer
+  std::vector<TrainedLayer> layers;
+};
+
+inline constexpr const char* kTrainedNetwork = "tests/golden/binary/data";
+
+// The network in this folder. Throws Error for files that cannot be read.
+TrainedNetwork trained_network(const std::filesystem::path& folder = kTrainedNetwork);
+
+}  // namespace qsim::golden_test
