@@ -63,8 +63,8 @@ BINARY_WEIGHTS = struct.Struct("qQQQQ")  # channels, words, alpha, beta, bias
 REQUANTIZATION = struct.Struct("Q5i4x")  # scales, rounding, x_zero_point, y_zero_point, lo, hi
 RUN = struct.Struct("6Qi4x")  # struct_bytes, threads, stream, workspace and its bytes, query, check_values
 _TENSOR = "Q4i2Q"  # data, dtype, device, device_index, rank, shape, strides
-_TENSOR_BYTES = struct.calcsize(_TENSOR)
-_TENSORS = [struct.Struct(f"{_TENSOR}{2 * rank}q") for rank in range(17)]
+TENSOR_BYTES = struct.calcsize(_TENSOR)
+TENSORS = [struct.Struct(f"{_TENSOR}{2 * rank}q") for rank in range(17)]
 
 
 class Arena:
@@ -89,8 +89,8 @@ class Arena:
         if rank > 16:
             raise BadInput(f"a tensor has {rank} dimensions; allowed: 0 to 16")
         offset = self.used
-        kind = _TENSORS[rank]
-        sizes = self.base + offset + _TENSOR_BYTES
+        kind = TENSORS[rank]
+        sizes = self.base + offset + TENSOR_BYTES
         if strides is None:
             kind.pack_into(self.memory, offset, pointer, dtype, device, index, rank, sizes, 0, *shape, *shape)
         else:

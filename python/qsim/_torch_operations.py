@@ -19,6 +19,7 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
            "fp8_e5m2": getattr(torch, "float8_e5m2", torch.uint8)}
 _KINDS = {dtype: kind for kind, dtype in reversed(list(DTYPES.items()))}
 _KINDS[torch.uint8] = "uint8"
+_FLOATS = {torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "bfloat16"}
 _CODES = {dtype: ops.KINDS[kind] for dtype, kind in _KINDS.items()}
 
 
@@ -75,23 +76,39 @@ class _TorchBackend:
 
     def describe(self, a: lib.Arena, array: torch.Tensor, dtype: Optional[int] = None,
                  shape: Optional[Sequence[int]] = None) -> int:
-        if array.is_cuda:
-            kind, index = lib.CUDA, array.get_device()
-        else:
-            kind, index = lib.CPU if array.is_cpu else -1, 0
-        if dtype is None:
-            code = _CODES.get(array.dtype)
-            if code is None:
-                raise lib.BadInput(f"a tensor of {array.dtype} has no type in qsim; allowed: {', '.join(DTYPES)}")
-            return a.tensor(array.data_ptr(), code, kind, index, array.shape, array.stride())
+        index = array.get_device()  # -1 of the CPU
+        place = lib.CPU if index < 0 else lib.CUDA if array.is_cuda else -1
+        if dtype is not None:
+            return self._describe_codes(a, array, dtype, place, max(index, 0), shape)
+        code = _CODES.get(array.dtype)
+        sizes = array.shape
+        rank = len(sizes)
+        if code is None or rank > 16:
+            raise lib.BadInput(f"a tensor of {array.dtype} with {rank} dimensions has no place in qsim; allowed: "
+                               f"{', '.join(DTYPES)}, 0 to 16 dimensions")
+        # Arena.tensor(), without a call: this is most of what a short operator costs.
+        offset = a.used
+        where = a.base + offset
+        kind = lib.TENSORS[rank]
+        a.used = offset + kind.size
+        kind.pack_into(a.memory, offset, array.data_ptr(), code, place, max(index, 0), rank, where + lib.TENSOR_BYTES,
+                       where + lib.TENSOR_BYTES + 8 * rank, *sizes, *array.stride())
+        return where
+
+    @staticmethod
+    def _describe_codes(a: lib.Arena, array: torch.Tensor, dtype: int, place: int, index: int,
+                        shape: Optional[Sequence[int]]) -> int:
         if array.dtype is not torch.uint8 and _CODES.get(array.dtype) != dtype:
             raise lib.BadInput(f"a tensor of {array.dtype} has codes of another type; give uint8, or the type itself")
         if not array.is_contiguous():
             raise lib.BadInput("a tensor of codes has strides with gaps; this tensor takes none")
-        return a.tensor(array.data_ptr(), dtype, kind, index, array.shape if shape is None else shape, None)
+        return a.tensor(array.data_ptr(), dtype, place, index, array.shape if shape is None else shape, None)
 
     def empty(self, shape: Sequence[int], kind: str, like: torch.Tensor) -> torch.Tensor:
-        return torch.empty(tuple(shape), dtype=DTYPES[kind], device=like.device)
+        dtype = DTYPES[kind]
+        if dtype is like.dtype:
+            return like.new_empty(shape)  # half the time
+        return like.new_empty(shape, dtype=dtype)
 
     def is_on_gpu(self, array: torch.Tensor) -> bool:
         return array.is_cuda
@@ -139,9 +156,9 @@ def _dense(array: Optional[torch.Tensor]) -> Optional[torch.Tensor]:
 def linear_w8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,
               zero_points: Optional[torch.Tensor] = None, group_size: int = 0,
               out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
-    kind = kind_of(out_dtype, ops.float_kind(_b.kind(x)))
-    if x.is_cuda:
-        x, w, scales, bias, zero_points = map(_dense, (x, w, scales, bias, zero_points))  # type: ignore[assignment]
+    kind = _FLOATS.get(x.dtype, "float32") if out_dtype is None else kind_of(out_dtype, "")
+    if x.is_cuda and not (x.is_contiguous() and w.is_contiguous() and scales.is_contiguous()):
+        x, w, scales = x.contiguous(), w.contiguous(), scales.contiguous()  # kernels there take no gaps
     if x.dim() == 2:
         return ops.linear_w8(_b, x, w, scales, bias, zero_points, group_size, kind)
     if x.dim() == 0:

@@ -208,8 +208,8 @@ class Refusals(unittest.TestCase):
         x = torch.zeros(2, 32)
         w = torch.zeros(3, 32, dtype=torch.int8)
         scales = torch.ones(3)
-        self.refused("a tensor of torch.float64 has no type in qsim; allowed: float32, float16, bfloat16, int8, uint8, "
-                     "int32, int64, fp8_e4m3, fp8_e5m2", lambda: qt.linear_w8(x.double(), w, scales))
+        self.refused("a tensor of torch.float64 with 2 dimensions has no place in qsim; allowed: float32, float16, bfloat16, "
+                     "int8, uint8, int32, int64, fp8_e4m3, fp8_e5m2, 0 to 16 dimensions", lambda: qt.linear_w8(x.double(), w, scales))
         self.refused("linear_w8: scales has the shape [2]; expected [3]",
                      lambda: qt.linear_w8(x, w, scales[:2]))
         self.refused("linear_w8: group_size is 33; allowed: 32, 64, 128, and 0 for one group",
