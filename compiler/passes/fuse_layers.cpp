@@ -1,6 +1,7 @@
 // Pass 1: which graph layers run as one accelerator layer.
 #include <algorithm>
 
+#include "compiler/passes/dilated_pool.h"
 #include "compiler/passes/graph_links.h"
 #include "compiler/passes/level_steps.h"
 #include "compiler/passes/passes.h"
@@ -253,14 +254,32 @@ class Fusion {
     if (const auto* pool = std::get_if<MaxPool>(&layer.operation)) {
       if (pooled_ || fused_.kind == FusedLayer::Kind::kFullyConnected) return false;
       if (fused_.counts) return false;  // POST takes the maximum of levels of one requantizer
-      check_max_pool_window(layer, pool->window);
-      pooled_ = true;
-      fused_.pool = pool->window;
+      if (is_dilated(pool->window) && !is_plain_identity()) return false;
+      take_pool(layer, pool->window, output.shape);
       count_pooled_macs(output.shape);
       finish_with(index);
       return true;
     }
     return joins_as_last_flatten(layer);
+  }
+
+  bool is_plain_identity() const {
+    return fused_.kind == FusedLayer::Kind::kIdentity && fused_.window == Window{};
+  }
+
+  // Of a dilated pool the identity steps over what no tap reads.
+  void take_pool(const Layer& layer, const Window& window, const ImageShape& output) {
+    fused_.pool = window;
+    if (is_dilated(window)) {
+      const StridedPool strided = strided_pool(layer, window, fused_.output.shape, output);
+      check_average_window(layer, strided.copy);
+      fused_.window = strided.copy;
+      fused_.conv_height = strided.rows;
+      fused_.conv_width = strided.cols;
+      fused_.pool = strided.pool;
+    }
+    check_max_pool_window(layer, fused_.pool);
+    pooled_ = true;
   }
 
   // Psums that no pooling window reads are never computed, so their MACs are not useful ones.

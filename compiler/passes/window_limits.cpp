@@ -69,8 +69,6 @@ void check_average_window(const Layer& layer, const Window& window) {
 }
 
 void check_max_pool_window(const Layer& layer, const Window& window) {
-  check_limit(layer, "vertical dilation", window.dilation_h, 1);
-  check_limit(layer, "horizontal dilation", window.dilation_w, 1);
   check_limit(layer, "pooling kernel height", window.kernel_h, kMostPoolWindow);
   check_limit(layer, "pooling kernel width", window.kernel_w, kMostPoolWindow);
   check_limit(layer, "vertical pooling stride", window.stride_h, kMostPoolWindow);

@@ -53,9 +53,9 @@ class GraphBuilder {
 
   GraphBuilder& max_pool(const Window& window, bool ceil_mode = false) {
     Value out = last();
-    out.shape.height = window_count(out.shape.height, window.kernel_h, window.stride_h,
+    out.shape.height = window_count(out.shape.height, window.extent_h(), window.stride_h,
                                     window.pad_top, window.pad_bottom, ceil_mode);
-    out.shape.width = window_count(out.shape.width, window.kernel_w, window.stride_w,
+    out.shape.width = window_count(out.shape.width, window.extent_w(), window.stride_w,
                                    window.pad_left, window.pad_right, ceil_mode);
     return add("pool", MaxPool{window}, out);
   }
