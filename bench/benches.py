@@ -68,6 +68,8 @@ BENCHES = (
           lambda build: [[build / "bin/golden_cpu_bench", "--figures", network] for network in NETWORKS]),
     Bench("golden_binary", "binary convolution on the CPU by instruction set, and over the popcount limit, one thread", 4,
           lambda build: [[build / "bin/golden_binary_bench", "--figures"]]),
+    Bench("golden_convert", "group conversions on the CPU by instruction set, over a copy of as many bytes, one thread", 30,
+          lambda build: [[build / "bin/golden_convert_bench", "--figures"]]),
     Bench("limits", "simulation and golden, by vector path, beside the least that this machine needs for their work",
           20, lambda build: [[build / "bin/limits_bench", "--figures", config("pe16x16"), *NETWORKS]], no_known_limit),
     Bench("simulate_over_golden", "simulation and golden of networks with branches in turn, pe16x16_dyadic, one thread each",

@@ -11,7 +11,7 @@
 #include "core/tensor.h"
 #include "golden/common/thread_team.h"
 #include "golden/common/vector_path.h"
-#include "golden/convert/group_arithmetic.h"
+#include "golden/convert/scale_rule.h"
 
 namespace qsim::golden {
 
@@ -30,7 +30,6 @@ constexpr bool is_integer(ElementFormat format) {
 }
 constexpr bool is_packed(ElementFormat format) { return format >= ElementFormat::kInt4; }
 
-enum class ScaleFormat : std::uint8_t { kFp32, kUe8m0, kE4m3 };
 // Where the scale of row r and group g of that row is: [rows][groups] or [groups][rows].
 enum class ScaleOrder : std::uint8_t { kRowMajor, kColumnMajor };
 
@@ -38,7 +37,6 @@ inline constexpr std::int64_t kPerToken = 0;    // one group a row
 inline constexpr std::int64_t kPerTensor = -1;  // one group
 inline constexpr std::int64_t kLeastGroup = 16;
 inline constexpr std::int64_t kMostGroup = 512;
-inline constexpr std::int64_t kWhole = 1'000'000;  // all elements, in parts per million
 
 // How a tensor is quantized. A row is the last dimension; a group is `group` elements of it that
 // follow each other, the last one of a row what is left.

@@ -20,6 +20,8 @@ enum class ElementFormat : std::uint8_t {
   kE2m1   // as kInt4
 };
 
+enum class ScaleFormat : std::uint8_t { kFp32, kUe8m0, kE4m3 };
+
 QSIM_HOST_DEVICE inline float quotient(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return __fdiv_rn(a, b);

@@ -1,7 +1,5 @@
 #include "golden/convert/group_scales.h"
 
-#include <algorithm>
-
 namespace qsim::golden {
 
 Rows::Rows(const HalfTensor& tensor)
@@ -33,37 +31,6 @@ const std::uint16_t* Rows::read(std::int64_t row, std::int64_t first, std::int64
   if (step_ == 1) return start;
   for (std::int64_t i = 0; i < count; ++i) buffer[i] = start[i * step_];
   return buffer;
-}
-
-float ScaleRule::amax(Extent extent) const {
-  const float number = half_number(source_, std::max(extent.positive, extent.negative));
-  return std::min(number, how_.clip_value);
-}
-
-GroupScale ScaleRule::of(Extent extent) const {
-  GroupScale result;
-  if (how_.zero_point) {
-    const float lo = -std::min(half_number(source_, extent.negative), how_.clip_value);
-    const float hi = std::min(half_number(source_, extent.positive), how_.clip_value);
-    const AffineScale affine = affine_scale(lo, hi, how_.format);
-    return {affine.scale, affine.zero_point, 0};
-  }
-  const float largest = amax(extent);
-  switch (how_.scales) {
-    case ScaleFormat::kFp32:
-      result.scale = fp32_scale(largest, how_.format);
-      break;
-    case ScaleFormat::kUe8m0:
-      result.code =
-          static_cast<std::uint8_t>(ue8m0_scale(largest, how_.format, how_.scale_rounding));
-      result.scale = float_of(ue8m0_decode(result.code));
-      break;
-    case ScaleFormat::kE4m3:
-      result.code = static_cast<std::uint8_t>(e4m3_scale(largest, how_.format, global_));
-      result.scale = e4m3_scale_number(result.code, global_);
-      break;
-  }
-  return result;
 }
 
 void size_parts(const Shape& shape, const Quantization& how, QuantizedTensor& out) {
@@ -108,9 +75,9 @@ void check_half_target(ElementFormat target) {
                   " is no target of a dequantization; allowed: fp16, bf16");
 }
 
-void check_int4_to_fp8(const QuantizedTensor& q, ElementFormat target, Int4ToFp8 what) {
-  if (q.how.format != ElementFormat::kInt4) {
-    throw_bad_input("convert: " + std::string(element_format_name(q.how.format)) +
+void check_int4_to_fp8(const Quantization& how, ElementFormat target, Int4ToFp8 what) {
+  if (how.format != ElementFormat::kInt4) {
+    throw_bad_input("convert: " + std::string(element_format_name(how.format)) +
                     " to FP8 is not defined; allowed: int4");
   }
   const bool e4m3 = target == ElementFormat::kE4m3;
@@ -118,7 +85,7 @@ void check_int4_to_fp8(const QuantizedTensor& q, ElementFormat target, Int4ToFp8
     throw_bad_input("convert: " + std::string(element_format_name(target)) +
                     " is no target of int4; allowed: fp8_e4m3, fp8_e5m2");
   }
-  if (what == Int4ToFp8::kNumber && !e4m3 && q.how.zero_point) {
+  if (what == Int4ToFp8::kNumber && !e4m3 && how.zero_point) {
     throw_bad_input(
         "convert: fp8_e5m2 does not have each int4 minus a zero_point; allowed: fp8_e4m3, or the "
         "product with the scale");

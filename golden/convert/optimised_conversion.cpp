@@ -1,6 +1,7 @@
 // The optimised group conversions: spans of a row that fit the first cache go through the kernels
 // of one instruction set, on several threads. Percentiles and stochastic rounding take plain loops.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "golden/convert/group_scales.h"
@@ -12,6 +13,7 @@ namespace {
 constexpr std::int64_t kSpan = 4096;        // elements of a row at a time
 constexpr std::int64_t kPartElems = 65536;  // elements of a thread's piece of work
 constexpr std::size_t kSlots = kSpan / kSlot + kSpareSlots;
+constexpr std::size_t kMostGroups = kSpan / kLeastGroup + kSpareScales;  // of a span
 
 // A tensor as spans: whole groups of a row, or parts of a longer one.
 struct Spans {
@@ -35,7 +37,7 @@ struct Span {
   std::int64_t index, row, first, count;
 };
 
-// Calls work(span, part) for all spans, on the team's threads.
+// Calls work(span) for all spans, on the team's threads.
 template <typename Work>
 void each_span(const Spans& spans, ThreadTeam& team, Work work) {
   const auto parts =
@@ -93,6 +95,17 @@ std::uint16_t small_percentile(const std::uint16_t* x, std::int64_t count, std::
   return found[rank];
 }
 
+// The extents and scales of a span's groups.
+struct SpanScales {
+  Extent extents[kMostGroups] = {};
+  float scales[kMostGroups];
+  float reciprocals[kMostGroups];
+  std::int32_t zero_points[kMostGroups];
+  std::int32_t codes[kMostGroups];
+
+  ScaleArrays arrays() { return {scales, reciprocals, zero_points, codes}; }
+};
+
 class Quantizer {
  public:
   Quantizer(const HalfTensor& x, ThreadTeam& team, VectorPath path, QuantizedTensor& out)
@@ -104,7 +117,7 @@ class Quantizer {
         spans_(layout_),
         team_(team),
         kernels_(conversion_kernels(path)),
-        rule_(x.format, out.how),
+        rule_(scale_rule(x.format, out.how)),
         out_(out) {}
 
   void run() {
@@ -116,14 +129,10 @@ class Quantizer {
     each_span(spans_, team_, [this](const Span& span) {
       std::uint16_t buffer[kSpan];
       const std::uint16_t* x = rows_.read(span.row, span.first, span.count, buffer);
-      GroupScale scales[kSpan / kLeastGroup];
-      each_group(span, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
-        const std::size_t index = layout_.scale_index(span.row, g);
-        GroupScale& scale = scales[first / layout_.group];
-        scale = rule_.of(extent_of(x + first, count));
-        store_scale(scale, index, out_);
-      });
-      encode_span(span, x, [&](std::int64_t, std::int64_t local) { return scales[local]; });
+      SpanScales scales;
+      const bool finite = find_extents(span, x, scales.extents);
+      make_scales(span, scales);
+      encode_span(span, x, scales, finite);
     });
   }
 
@@ -140,54 +149,95 @@ class Quantizer {
     }
   }
 
-  Extent extent_of(const std::uint16_t* x, std::int64_t count) const {
-    Extent extent = kernels_.extent(x, static_cast<std::size_t>(count), infinity_, how_.zero_point);
-    if (how_.clip_percentile == kWhole) return extent;
-    return clipped(extent, small_percentile(x, count, infinity_, how_.clip_percentile));
+  std::int64_t groups_of(const Span& span) const {
+    return (span.count + layout_.group - 1) / layout_.group;
+  }
+
+  // The extents of whole groups. Returns whether all elements are finite.
+  bool find_extents(const Span& span, const std::uint16_t* x, Extent* extents) const {
+    const bool finite = kernels_.extents(x, static_cast<std::size_t>(span.count),
+                                         static_cast<std::size_t>(layout_.group), infinity_,
+                                         how_.zero_point, extents);
+    if (how_.clip_percentile == kWhole) return finite;
+    each_group(span, [&](std::int64_t, std::int64_t first, std::int64_t count) {
+      Extent& extent = extents[first / layout_.group];
+      extent = clipped(extent, small_percentile(x + first, count, infinity_, how_.clip_percentile));
+    });
+    return finite;
   }
 
   static Extent clipped(Extent extent, std::uint16_t bound) {
     return {std::min(extent.positive, bound), std::min(extent.negative, bound)};
   }
 
+  // The scales of a span's extents, which are stored.
+  void make_scales(const Span& span, SpanScales& scales) {
+    const auto groups = static_cast<std::size_t>(groups_of(span));
+    kernels_.scales(rule_, scales.extents, groups, scales.arrays());
+    const std::int64_t first = span.first / layout_.group;
+    const std::size_t index = layout_.scale_index(span.row, first);
+    if (layout_.order == ScaleOrder::kRowMajor && how_.scales == ScaleFormat::kFp32) {
+      std::copy_n(scales.scales, groups, out_.scales.data() + index);
+      for (std::size_t g = 0; how_.zero_point && g < groups; ++g) {
+        out_.zero_points[index + g] = static_cast<std::int8_t>(scales.zero_points[g]);
+      }
+      return;
+    }
+    for (std::size_t g = 0; g < groups; ++g) {
+      store_scale(
+          {scales.scales[g], scales.zero_points[g], static_cast<std::uint8_t>(scales.codes[g])},
+          layout_.scale_index(span.row, first + static_cast<std::int64_t>(g)), out_);
+    }
+  }
+
   // First all extents, then all codes.
   void run_twice() {
     std::vector<Extent> extents(
         static_cast<std::size_t>(std::max<std::int64_t>(layout_.scale_count, 1)));
+    std::atomic<bool> finite = true;
     if (spans_.splits_groups()) {
-      find_split_extents(extents);
+      finite = find_split_extents(extents);
     } else {
       each_span(spans_, team_, [&](const Span& span) {
         std::uint16_t buffer[kSpan];
         const std::uint16_t* x = rows_.read(span.row, span.first, span.count, buffer);
-        each_group(span, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
-          extents[layout_.scale_index(span.row, g)] = extent_of(x + first, count);
-        });
+        Extent found[kMostGroups];
+        if (!find_extents(span, x, found)) finite = false;
+        for (std::int64_t g = 0; g < groups_of(span); ++g) {
+          extents[layout_.scale_index(span.row, span.first / layout_.group + g)] = found[g];
+        }
       });
     }
     Extent whole;
     for (const Extent& extent : extents) whole = larger(whole, extent);
     if (how_.scales == ScaleFormat::kE4m3) rule_.set_global(whole);
-    out_.global_scale = rule_.global();
-    const auto count = static_cast<std::size_t>(layout_.scale_count);
-    for (std::size_t i = 0; i < count; ++i) store_scale(rule_.of(extents[i]), i, out_);
+    out_.global_scale = rule_.global;
+    const bool kept = layout_.scale_count == 1 && layout_.per_tensor && spans_.count() == 0;
+    if (kept) store_scale(rule_.of(whole), 0, out_);
     each_span(spans_, team_, [&](const Span& span) {
       std::uint16_t buffer[kSpan];
       const std::uint16_t* x = rows_.read(span.row, span.first, span.count, buffer);
-      encode_span(span, x, [&](std::int64_t g, std::int64_t) {
-        return scale_at(out_, layout_.scale_index(span.row, g));
-      });
+      SpanScales scales;
+      const std::int64_t first = span.first / layout_.group;
+      for (std::int64_t g = 0; g < groups_of(span); ++g) {
+        scales.extents[g] = extents[layout_.scale_index(span.row, first + g)];
+      }
+      make_scales(span, scales);
+      encode_span(span, x, scales, finite);
     });
   }
 
-  // Of groups that are longer than a span: extents of spans, joined.
-  void find_split_extents(std::vector<Extent>& extents) {
+  // Of groups that are longer than a span: extents of spans, joined. Returns whether all elements
+  // are finite.
+  bool find_split_extents(std::vector<Extent>& extents) {
+    std::atomic<bool> finite = true;
     std::vector<Extent> of_spans(static_cast<std::size_t>(spans_.count()));
     each_span(spans_, team_, [&](const Span& span) {
       std::uint16_t buffer[kSpan];
       const std::uint16_t* x = rows_.read(span.row, span.first, span.count, buffer);
-      of_spans[static_cast<std::size_t>(span.index)] =
-          kernels_.extent(x, static_cast<std::size_t>(span.count), infinity_, how_.zero_point);
+      const auto count = static_cast<std::size_t>(span.count);
+      Extent& extent = of_spans[static_cast<std::size_t>(span.index)];
+      if (!kernels_.extents(x, count, count, infinity_, how_.zero_point, &extent)) finite = false;
     });
     for (std::size_t i = 0; i < of_spans.size(); ++i) {
       const std::int64_t row = static_cast<std::int64_t>(i) / spans_.per_row;
@@ -195,6 +245,7 @@ class Quantizer {
       extent = larger(extent, of_spans[i]);
     }
     if (how_.clip_percentile != kWhole && spans_.count() > 0) clip_split_extents(extents);
+    return finite;
   }
 
   void clip_split_extents(std::vector<Extent>& extents) {
@@ -215,30 +266,50 @@ class Quantizer {
     });
   }
 
-  // scale_of(group of the row, group of the span)
-  template <typename ScaleOf>
-  void encode_span(const Span& span, const std::uint16_t* x, ScaleOf scale_of) {
-    float factors[kSlots] = {};
-    std::int32_t zero_points[kSlots] = {};
-    const bool reciprocals = how_.scales == ScaleFormat::kUe8m0 && !how_.stochastic;
-    each_group(span, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
-      const GroupScale scale = scale_of(g, first / layout_.group);
-      const float factor = reciprocals ? 1 / scale.scale : scale.scale;
-      const std::int64_t begin = first / static_cast<std::int64_t>(kSlot);
-      const std::int64_t slots =
-          (count + static_cast<std::int64_t>(kSlot) - 1) / static_cast<std::int64_t>(kSlot);
-      std::fill_n(factors + begin, slots, factor);
-      std::fill_n(zero_points + begin, slots, scale.zero_point);
-    });
-    const std::int64_t used =
-        (span.count + static_cast<std::int64_t>(kSlot) - 1) / static_cast<std::int64_t>(kSlot);
+  // How the elements of a span are divided by its scales.
+  Division division_of(const Span& span, const SpanScales& scales, bool finite) const {
+    const bool is_clipped =
+        how_.clip_percentile != kWhole || how_.clip_value < float_of(kFp32Infinity);
+    if (!finite || is_clipped) return Division::kQuotient;
+    if (how_.scales == ScaleFormat::kUe8m0) return Division::kPower;
+    const std::int64_t groups = groups_of(span);
+    const bool is_lifted = source_ == ElementFormat::kBfloat16 &&
+                           *std::min_element(scales.scales, scales.scales + groups) < kLeastDivisor;
+    return is_lifted ? Division::kQuotient : Division::kReciprocal;
+  }
+
+  void encode_span(const Span& span, const std::uint16_t* x, const SpanScales& scales,
+                   bool finite) {
+    float factors[kSlots];
+    float reciprocals[kSlots];
+    std::int32_t zero_points[kSlots];
+    const auto slots_of = [](std::int64_t count) {
+      return (count + static_cast<std::int64_t>(kSlot) - 1) / static_cast<std::int64_t>(kSlot);
+    };
+    const std::int64_t used = slots_of(span.count);
+    const std::int64_t of_group = std::min(slots_of(layout_.group), used);
+    for (std::int64_t slot = 0, g = 0; slot < used; slot += of_group, ++g) {
+      const std::int64_t end = std::min(slot + of_group, used);
+      for (std::int64_t i = slot; i < end; ++i) {
+        factors[i] = scales.scales[g];
+        reciprocals[i] = scales.reciprocals[g];
+        zero_points[i] = scales.zero_points[g];
+      }
+    }
     std::fill_n(factors + used, kSpareSlots, 1.0F);
+    std::fill_n(reciprocals + used, kSpareSlots, 1.0F);
+    std::fill_n(zero_points + used, kSpareSlots, 0);
     const std::int64_t place = is_packed(how_.format) ? span.first / 2 : span.first;
     std::uint8_t* out =
         out_.values.data() + static_cast<std::size_t>(span.row * layout_.row_bytes + place);
-    const EncodeJob job{
-        x,           static_cast<std::size_t>(span.count),        factors, !reciprocals,
-        zero_points, integer_range(how_.format, how_.zero_point), out};
+    const EncodeJob job{x,
+                        static_cast<std::size_t>(span.count),
+                        division_of(span, scales, finite),
+                        factors,
+                        reciprocals,
+                        zero_points,
+                        integer_range(how_.format, how_.zero_point),
+                        out};
     if (how_.stochastic) {
       encode_stochastic(job, static_cast<std::uint64_t>(span.row * layout_.cols + span.first));
     } else {
@@ -251,7 +322,7 @@ class Quantizer {
       constexpr ElementFormat target = decltype(constant)::value;
       for (std::size_t i = 0; i < job.count; ++i) {
         const std::uint32_t code = quantized<target>(
-            half_number(source_, job.x[i]), job.factors[i / kSlot], job.zero_points[i / kSlot],
+            half_number(source_, job.x[i]), job.scales[i / kSlot], job.zero_points[i / kSlot],
             job.range, Stochastic{random_word(how_.seed, index + i)});
         const bool high = target >= ElementFormat::kInt4 && i % 2 == 1;
         std::uint8_t& byte = job.out[target >= ElementFormat::kInt4 ? i / 2 : i];
@@ -272,28 +343,46 @@ class Quantizer {
   QuantizedTensor& out_;
 };
 
+// The scale of each code, of scales that have codes.
+std::vector<float> scale_table(const QuantizedTensor& q) {
+  std::vector<float> table;
+  if (q.how.scales == ScaleFormat::kFp32) return table;
+  for (std::uint32_t code = 0; code < 256; ++code) {
+    table.push_back(q.how.scales == ScaleFormat::kUe8m0 ? float_of(ue8m0_decode(code))
+                                                        : e4m3_scale_number(code, q.global_scale));
+  }
+  return table;
+}
+
 // Decodes q span by span: call(job, first element of the span in row-major order).
 template <typename Call>
 void decode_spans(const QuantizedTensor& q, ThreadTeam& team, bool with_scale, Call call) {
   const Spans spans(group_layout(q.shape, q.how));
   const GroupLayout& layout = spans.layout;
+  std::vector<float> table;
+  team.run(1, [&](std::size_t) { table = scale_table(q); });  // in golden's floating-point mode
+  const std::int64_t group = std::min(layout.group, kSpan);
   each_span(spans, team, [&](const Span& span) {
     float factors[kSlots] = {};
     std::int32_t zero_points[kSlots] = {};
-    for (std::int64_t first = 0; first < span.count;) {
-      const std::int64_t g = (span.first + first) / layout.group;
-      const std::int64_t end = std::min((g + 1) * layout.group - span.first, span.count);
-      const GroupScale scale = scale_at(q, layout.scale_index(span.row, g));
+    bool finite = true;
+    for (std::int64_t first = 0; first < span.count; first += group) {
+      const std::size_t index = layout.scale_index(span.row, (span.first + first) / layout.group);
+      float scale = 1;
+      if (with_scale) scale = table.empty() ? q.scales[index] : table[q.scale_codes[index]];
+      const std::int32_t zero_point = q.how.zero_point ? q.zero_points[index] : 0;
+      finite = finite && (bits_of(scale) & kFp32Magnitude) < kFp32Infinity;
+      const std::int64_t end = std::min(first + group, span.count);
       for (std::int64_t slot = first / 16; slot * 16 < end; ++slot) {
-        factors[slot] = with_scale ? scale.scale : 1.0F;
-        zero_points[slot] = scale.zero_point;
+        factors[slot] = scale;
+        zero_points[slot] = zero_point;
       }
-      first = end;
     }
     const std::int64_t place = is_packed(q.how.format) ? span.first / 2 : span.first;
     const std::uint8_t* values =
         q.values.data() + static_cast<std::size_t>(span.row * layout.row_bytes + place);
-    call(DecodeJob{values, static_cast<std::size_t>(span.count), factors, zero_points, nullptr},
+    call(DecodeJob{values, static_cast<std::size_t>(span.count), static_cast<std::size_t>(group),
+                   finite, factors, zero_points, nullptr},
          static_cast<std::size_t>(span.row * layout.cols + span.first));
   });
 }
@@ -323,7 +412,7 @@ void dequantize(const QuantizedTensor& q, ElementFormat target, ThreadTeam& team
 void int4_to_fp8(const QuantizedTensor& q, ElementFormat target, Int4ToFp8 what, ThreadTeam& team,
                  VectorPath path, std::vector<std::uint8_t>& out) {
   check(q);
-  check_int4_to_fp8(q, target, what);
+  check_int4_to_fp8(q.how, target, what);
   const ConversionKernels& kernels = conversion_kernels(path);
   out.resize(static_cast<std::size_t>(element_count(q.shape)));
   decode_spans(q, team, what == Int4ToFp8::kProduct, [&](DecodeJob job, std::size_t first) {

@@ -105,9 +105,9 @@ void quantize_all(const HalfTensor& x, const GroupLayout& layout, QuantizedTenso
     whole.positive = std::max(whole.positive, extents.back().positive);
     whole.negative = std::max(whole.negative, extents.back().negative);
   }
-  ScaleRule rule(x.format, out.how);
+  ScaleRule rule = scale_rule(x.format, out.how);
   if (out.how.scales == ScaleFormat::kE4m3) rule.set_global(whole);
-  out.global_scale = rule.global();
+  out.global_scale = rule.global;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const GroupScale scale = rule.of(extents[i]);
     store_scale(scale, groups[i].scale, out);
@@ -165,7 +165,7 @@ std::vector<std::uint16_t> dequantize_reference(const QuantizedTensor& q, Elemen
 std::vector<std::uint8_t> int4_to_fp8_reference(const QuantizedTensor& q, ElementFormat target,
                                                 Int4ToFp8 what) {
   check(q);
-  check_int4_to_fp8(q, target, what);
+  check_int4_to_fp8(q.how, target, what);
   std::vector<std::uint8_t> out(static_cast<std::size_t>(element_count(q.shape)));
   in_golden_mode([&] {
     each_product(q, what == Int4ToFp8::kProduct, [&](std::size_t i, float number) {

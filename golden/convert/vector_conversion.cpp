@@ -11,25 +11,41 @@ float half_number(std::uint16_t code) {
   return source == ElementFormat::kHalf ? float_from_half(code) : float_from_bfloat16(code);
 }
 
-Extent extent(const std::uint16_t* x, std::size_t count, std::uint16_t infinity, bool both) {
-  Extent found;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto magnitude = static_cast<std::uint16_t>(x[i] & 0x7FFF);
-    if (magnitude >= infinity) continue;
-    std::uint16_t& side = both && x[i] != magnitude ? found.negative : found.positive;
-    side = std::max(side, magnitude);
+bool extents(const std::uint16_t* x, std::size_t count, std::size_t group, std::uint16_t infinity,
+             bool both, Extent* out) {
+  bool finite = true;
+  for (std::size_t begin = 0; begin < count; begin += group) {
+    Extent found;
+    for (std::size_t i = begin; i < std::min(begin + group, count); ++i) {
+      const auto magnitude = static_cast<std::uint16_t>(x[i] & 0x7FFF);
+      finite = finite && magnitude < infinity;
+      if (magnitude >= infinity) continue;
+      std::uint16_t& side = both && x[i] != magnitude ? found.negative : found.positive;
+      side = std::max(side, magnitude);
+    }
+    *out++ = found;
   }
-  return found;
+  return finite;
+}
+
+void scales(const ScaleRule& rule, const Extent* extents, std::size_t count,
+            const ScaleArrays& out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const GroupScale scale = rule.of(extents[i]);
+    out.scales[i] = scale.scale;
+    out.reciprocals[i] = 1 / scale.scale;
+    out.zero_points[i] = scale.zero_point;
+    out.codes[i] = scale.code;
+  }
 }
 
 template <ElementFormat source, ElementFormat target>
 void encode_all(const EncodeJob& job) {
   for (std::size_t i = 0; i < job.count; ++i) {
     const std::size_t slot = i / kSlot;
-    // A reciprocal of a reciprocal power of two is exact.
-    const float scale = job.divide ? job.factors[slot] : 1 / job.factors[slot];
-    const auto code = static_cast<std::uint8_t>(quantized<target>(
-        half_number<source>(job.x[i]), scale, job.zero_points[slot], job.range, HalfEven()));
+    const auto code =
+        static_cast<std::uint8_t>(quantized<target>(half_number<source>(job.x[i]), job.scales[slot],
+                                                    job.zero_points[slot], job.range, HalfEven()));
     if (target < ElementFormat::kInt4) {
       job.out[i] = code;
     } else if (i % 2 == 0) {
@@ -77,7 +93,7 @@ void int4_job(ElementFormat target, const DecodeJob& job) {
 
 }  // namespace
 
-const ConversionKernels kPortableConversions = {extent, encode_job, decode_job, int4_job};
+const ConversionKernels kPortableConversions = {extents, scales, encode_job, decode_job, int4_job};
 
 const ConversionKernels& conversion_kernels(VectorPath path) {
   require_available(path);

@@ -10,42 +10,59 @@
 #include <type_traits>
 
 #include "golden/common/vector_path.h"
-#include "golden/convert/group_arithmetic.h"
+#include "golden/convert/scale_rule.h"
 
 namespace qsim::golden {
 
 inline constexpr std::size_t kSlot = 16;
 inline constexpr std::size_t kSpareSlots = 4;
 
-// The largest finite magnitudes of a group as 16-bit codes of the source, which are in the order of
-// the numbers: of its numbers from 0 on, and of its negative ones. Where only the larger of the two
-// counts, `positive` has it.
-struct Extent {
-  std::uint16_t positive = 0;
-  std::uint16_t negative = 0;
+// The scales of the groups of a span: each array has kSpareScales more than there are groups.
+inline constexpr std::size_t kSpareScales = 16;
+struct ScaleArrays {
+  float* scales;
+  float* reciprocals;         // rounded to nearest
+  std::int32_t* zero_points;  // 0 for symmetric ones
+  std::int32_t* codes;        // of UE8M0 and E4M3
+};
+
+// How an element is divided by its scale.
+enum class Division : std::uint8_t {
+  kQuotient,    // by a division, whatever the elements are
+  kReciprocal,  // the same of finite elements whose quotients are below 2^17: by the reciprocal,
+                // and a correction (quotient_by_reciprocal)
+  kPower        // finite elements times the reciprocal of a power of two, which is exact
 };
 
 struct EncodeJob {
   const std::uint16_t* x;
   std::size_t count;
-  const float* factors;  // a slot: the scale, or its reciprocal, which is exact of a power of two
-  bool divide;           // by the factor; otherwise multiply
-  const std::int32_t* zero_points;  // a slot; 0 for symmetric ones
-  IntegerRange range;               // of integers
-  std::uint8_t* out;                // packed formats: (count + 1) / 2 bytes
+  Division division;
+  const float* scales;  // these three: a slot
+  const float* reciprocals;
+  const std::int32_t* zero_points;
+  IntegerRange range;  // of integers
+  std::uint8_t* out;   // packed formats: (count + 1) / 2 bytes
 };
 
 struct DecodeJob {
   const std::uint8_t* q;
   std::size_t count;
-  const float* factors;
+  std::size_t group;     // elements that share a factor, a multiple of kSlot
+  bool finite;           // all factors are
+  const float* factors;  // these two: a slot
   const std::int32_t* zero_points;
   void* out;  // std::uint16_t of FP16 and BF16, std::uint8_t of FP8
 };
 
 struct ConversionKernels {
-  // The extent of x[0..count); codes from `infinity` on do not count.
-  Extent (*extent)(const std::uint16_t* x, std::size_t count, std::uint16_t infinity, bool both);
+  // The extents of the groups of `group` elements of x[0..count), the last one of what is left;
+  // codes from `infinity` on do not count. Returns whether there are none.
+  bool (*extents)(const std::uint16_t* x, std::size_t count, std::size_t group,
+                  std::uint16_t infinity, bool both, Extent* out);
+  // The scales of `count` extents; reads and writes kSpareScales more.
+  void (*scales)(const ScaleRule& rule, const Extent* extents, std::size_t count,
+                 const ScaleArrays& out);
   void (*encode)(ElementFormat source, ElementFormat target, const EncodeJob& job);
   // target: kHalf or kBfloat16
   void (*decode)(ElementFormat source, ElementFormat target, const DecodeJob& job);

@@ -100,4 +100,20 @@ std::string RandomConversion::text() const {
   return line + " percentile " + std::to_string(how.clip_percentile);
 }
 
+void disturb(QuantizedTensor& q, std::uint64_t seed) {
+  Random random(seed);
+  for (std::uint8_t& value : q.values) {
+    if (random.chance(0.3)) value = static_cast<std::uint8_t>(random.next());
+  }
+  for (float& scale : q.scales) {
+    if (random.chance(0.2)) scale = float_of(static_cast<std::uint32_t>(random.next()));
+  }
+  for (std::uint8_t& code : q.scale_codes) {
+    if (random.chance(0.2)) code = static_cast<std::uint8_t>(random.next());
+  }
+  for (std::int8_t& zero_point : q.zero_points) {
+    if (random.chance(0.2)) zero_point = static_cast<std::int8_t>(random.next());
+  }
+}
+
 }  // namespace qsim::golden

@@ -19,4 +19,7 @@ struct RandomConversion {
 // The same for the same seed, on every machine.
 RandomConversion random_conversion(std::uint64_t seed, ElementFormat format);
 
+// Changes some parts to what a backward conversion may meet, and no quantization makes.
+void disturb(QuantizedTensor& q, std::uint64_t seed);
+
 }  // namespace qsim::golden

@@ -24,23 +24,6 @@ void expect_equal(const QuantizedTensor& found, const QuantizedTensor& expected)
   EXPECT_EQ(bits_of(found.global_scale), bits_of(expected.global_scale));
 }
 
-// What a backward conversion may meet, which no quantization makes.
-void disturb(QuantizedTensor& q, std::uint64_t seed) {
-  Random random(seed);
-  for (std::uint8_t& value : q.values) {
-    if (random.chance(0.3)) value = static_cast<std::uint8_t>(random.next());
-  }
-  for (float& scale : q.scales) {
-    if (random.chance(0.2)) scale = float_of(static_cast<std::uint32_t>(random.next()));
-  }
-  for (std::uint8_t& code : q.scale_codes) {
-    if (random.chance(0.2)) code = static_cast<std::uint8_t>(random.next());
-  }
-  for (std::int8_t& zero_point : q.zero_points) {
-    if (random.chance(0.2)) zero_point = static_cast<std::int8_t>(random.next());
-  }
-}
-
 class Case {
  public:
   Case(std::uint64_t seed, ElementFormat format)

@@ -1,0 +1,67 @@
+// quotient_by_reciprocal() is the rounded quotient: significands of 11 bits over significands of 24
+// bits. Exponents do not matter, for every operation rounds by significands alone.
+//
+// By default every 64th divisor, from a random one on; QSIM_TEST_EVERY=1 takes all 2^33 pairs.
+#include <cmath>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "golden/convert/scale_rule.h"
+
+namespace qsim::golden {
+namespace {
+
+std::uint32_t number_of(const char* name, std::uint32_t usual) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? usual : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+}
+
+#if defined(__x86_64__)
+#define QSIM_WITH_FMA __attribute__((target("avx2,fma")))
+#else
+#define QSIM_WITH_FMA
+#endif
+
+// The pairs of one divisor that differ.
+QSIM_WITH_FMA int wrong_quotients(float divisor) {
+  const float reciprocal = 1 / divisor;
+  int wrong = 0;
+  for (int x = 1024; x < 2048; ++x) {
+    const auto number = static_cast<float>(x);
+    const float q = number * reciprocal;
+    const float found = __builtin_fmaf(__builtin_fmaf(q, divisor, -number), -reciprocal, q);
+    wrong += found != number / divisor ? 1 : 0;
+  }
+  return wrong;
+}
+
+TEST(Reciprocal, GivesTheRoundedQuotientOfElevenBits) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "no fused operations";
+#endif
+  const std::uint32_t every = number_of("QSIM_TEST_EVERY", 64);
+  const std::uint32_t seed = number_of("QSIM_TEST_SEED", 1);
+  std::printf("seed %u\n", seed);
+  const auto first = static_cast<std::uint32_t>(Random(seed).uniform(0, every - 1));
+  for (std::uint32_t fraction = first; fraction < 1U << 23; fraction += every) {
+    ASSERT_EQ(wrong_quotients(float_of(0x3F800000 + fraction)), 0) << std::hex << fraction;
+  }
+}
+
+TEST(Reciprocal, KeepsTheSignOfAZeroAndRoundsAsTheDefinition) {
+  for (const float scale : {1.0F, 3.0F, 0.1F, 0x1p-40F}) {
+    const float reciprocal = 1 / scale;
+    EXPECT_TRUE(std::signbit(quotient_by_reciprocal(-0.0F, scale, reciprocal)));
+    EXPECT_FALSE(std::signbit(quotient_by_reciprocal(0.0F, scale, reciprocal)));
+    Random random(7);
+    for (int i = 0; i < 1000; ++i) {
+      const float x = float_from_half(static_cast<std::uint16_t>(random.uniform(0, 0x7BFF)));
+      EXPECT_EQ(quotient_by_reciprocal(x, scale, reciprocal), x / scale) << x << " " << scale;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qsim::golden
