@@ -107,13 +107,16 @@ def quantize_backward(grad, x, v, beta):
     return torch.where(x > 0, grad * slope, torch.zeros_like(x)).to(kind), torch.stack(grads_v), torch.stack(grads_beta)
 
 
+fused_forward, fused_backward = quantize_forward, quantize_backward
+
+
 def compile_quantizers():
-    """Fuses the two functions above where this PyTorch can; else they stay as they are."""
-    global quantize_forward, quantize_backward
+    """Fuses the two functions above for training in BF16 where this PyTorch can; else they stay as they are."""
+    global fused_forward, fused_backward
     if hasattr(torch, "compile") and torch.cuda.is_available():
-        torch._dynamo.config.cache_size_limit = 64  # variants: numbers of bases, types
-        quantize_forward = torch.compile(quantize_forward, dynamic=True)
-        quantize_backward = torch.compile(quantize_backward, dynamic=True)
+        torch._dynamo.config.cache_size_limit = 64  # one for each number of bases
+        fused_forward = torch.compile(quantize_forward, dynamic=True)
+        fused_backward = torch.compile(quantize_backward, dynamic=True)
 
 
 class Quantize(torch.autograd.Function):
@@ -122,12 +125,13 @@ class Quantize(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, v, beta):
         ctx.save_for_backward(x, v, beta)
-        return quantize_forward(x, v, beta)
+        return (fused_forward if x.dtype == torch.bfloat16 else quantize_forward)(x, v, beta)
 
     @staticmethod
     def backward(ctx, grad):
         x, v, beta = ctx.saved_tensors
-        grad_x, grad_v, grad_beta = quantize_backward(grad, x, v, beta)
+        backward = fused_backward if x.dtype == torch.bfloat16 else quantize_backward
+        grad_x, grad_v, grad_beta = backward(grad, x, v, beta)
         return grad_x, grad_v, grad_beta
 
 

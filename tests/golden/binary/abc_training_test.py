@@ -53,8 +53,11 @@ class AbcTraining(unittest.TestCase):
         self.assertEqual(beta.grad.tolist(), [1089.0])
 
     def test_a_tiny_training_moves_all_parameters_and_its_network_is_emulated(self):
-        trainers, report = train_abc.train(pictures(16, 3), pictures(4, 4), [0, 2], epochs=2, batch=8, seed=1, seconds=0)
-        self.assertEqual([row["bases"] for row in report["rows"]], [0, 2])
+        kept = []
+        trainers, rows = train_abc.train(pictures(16, 3), pictures(4, 4), [0, 2], epochs=2, batch=8, seed=1, seconds=0,
+                                         keep=lambda trainer, row: kept.append(row))
+        self.assertEqual([(row["bases"], row["epochs"]) for row in rows], [(0, 2), (2, 2)])
+        self.assertEqual(kept, rows)
         model = trainers[1].model
         fresh = train_abc.Trainer(2, trainers[1].images, trainers[1].labels, trainers[1].rate, 1).model
         for (name, a), b in zip(model.named_parameters(), fresh.parameters()):
