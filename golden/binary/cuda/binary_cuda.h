@@ -42,9 +42,9 @@ struct BinaryCudaPlan {
 
 // Plans `conv` for inputs of this shape with `input_bases` bases; with a stage its output is words,
 // without one floats. kHopper is refused with Error where the layer does not fit: the weights of 64
-// channels (128 of one base) in the shared memory of a block, and 4 times the products of a dot up
-// to 2^24. Throws Error as output_shape and stage_shape do, and for more than 2^31 - 64 output
-// pixels or 2^31 - 1 bytes of a picture.
+// channels in the shared memory of a block, and 5 times the products of a dot below 2^22. Throws
+// Error as output_shape and stage_shape do, and for more than 2^31 - 64 output pixels or 2^31 - 1
+// bytes of a picture.
 BinaryCudaPlan plan_binary_conv(const BinaryConv& conv, const BinaryStage* stage,
                                 const ImageShape& input, int input_bases, BinaryCudaPath path);
 

@@ -10,36 +10,42 @@ namespace qsim::golden::cuda {
 
 inline constexpr int kTileRows = 64;       // output pixels of four warps
 inline constexpr int kStepWords = 4;       // 64-bit words along K of one product of 256 bits
-inline constexpr int kGroupSteps = 3;      // products whose words are loaded together
-inline constexpr int kStepBytes = 32;      // of one output channel
+inline constexpr int kStepBytes = 32;      // of one output channel, or of one pixel
+inline constexpr int kMostStageSteps = 9;  // of the input in shared memory at a time
 inline constexpr int kMostListed = 8;      // bases of activations, of either side
-inline constexpr int kBarrierBytes = 128;  // of shared memory, before the weights
+inline constexpr int kWarpgroupThreads = 128;
+inline constexpr float kBias = 12582912.0F;            // 1.5 * 2^23
+inline constexpr std::int32_t kBiasBits = 0x4B400000;  // its bits
 
-// K is the list of the words of a window, tap by tap, and zeros up to whole groups. Word
-// 4 * step + q belongs to the lanes with lane % 4 == q.
+// K is the list of the words of a window, tap by tap, and zeros up to whole stages of steps. Word
+// 4 * step + q of a step belongs to the lanes with lane % 4 == q of mma.sync.
 struct BinaryConvArgs {
   const std::uint8_t* input = nullptr;   // words of the layer's input
-  const std::uint8_t* packed = nullptr;  // the tables below, each at its offset
+  const std::uint8_t* packed = nullptr;  // the common tables, then those of each channel block
   void* output = nullptr;                // words, or floats where output_bases is 0
 
-  // Bytes from `packed`.
-  std::uint64_t weights =
-      0;  // [channel block][chunk][step][columns][kStepBytes], see conv_plan.cpp
-  std::uint64_t offsets = 0;  // int32 [group][4 lanes][4]: bytes from the window's first pixel
-  std::uint64_t masks = 0;    // uint32 [class][group]: bit 4 * step + q where the word is inside
-  std::uint64_t rows = 0;     // int32 [conv_height]: the class of a row, times the columns' classes
-  std::uint64_t columns = 0;  // int32 [conv_width]: the class of a column
-  std::uint64_t inside =
-      0;  // [class][weight base][padded_channels]: sum of B_i inside; float or int
-  std::uint64_t alpha = 0;  // float [weight base][padded_channels]
-  std::uint64_t bias = 0;   // float [padded_channels], likewise gain and shift
-  std::uint64_t gain = 0;
-  std::uint64_t shift = 0;
+  // The common tables, bytes from `packed`.
+  std::uint32_t masks = 0;    // uint32 [class][mask_words]: bit kw where word kw is inside
+  std::uint32_t rows = 0;     // int32 [conv_height]: class of a row, times the columns' classes
+  std::uint32_t columns = 0;  // int32 [conv_width]: class of a column
+  std::uint32_t common_bytes = 0;  // and int32 [kw] at 0: bytes from the window's first pixel
+  std::int32_t mask_words = 1;
 
-  std::int64_t block_bytes = 0;  // weights of a channel block
+  // The tables of a channel block, bytes from its own: first weights [chunk][step][columns]
+  // [kStepBytes], see conv_plan.cpp; then, of its channels alone,
+  std::int64_t inside = 0;  // [class][weight base][channels]: int32, the sum of
+                            // B_i inside, or kBiasBits less it
+  std::int64_t alpha = 0;   // float [weight base][channels]
+  std::int64_t bias = 0;    // float [channels], likewise gain and shift
+  std::int64_t gain = 0;
+  std::int64_t shift = 0;
+  std::int64_t block_bytes = 0;
+
   std::int32_t channel_blocks = 1;
-  std::int32_t padded_channels = 0;  // of all channel blocks
-  std::int32_t groups = 1;           // of steps
+  std::int32_t steps = 1;  // of the weights; a multiple of stage_steps
+  std::int32_t stage_steps = 1;
+  std::int32_t stages = 1;     // of each warpgroup that multiplies
+  std::int32_t has_pairs = 0;  // words of a step come in pairs of 16 aligned bytes
   std::int32_t weight_bases = 1;
   std::int32_t input_bases = 1;
 
@@ -61,9 +67,8 @@ struct BinaryConvArgs {
   std::int32_t out_channels = 0;
   std::int32_t output_bases = 0;  // 0: y as floats
   std::int32_t output_base_bytes = 0;
-  std::int32_t relu = 0;
   float beta[kMostListed] = {};
-  float v[kMostListed] = {};
+  float thresholds[kMostListed] = {};  // a bit is 1 where the batch norm's result is not below
 };
 
 // Which kernel: how many channels a block has, how many bases of the weights it sums at a time.
@@ -79,7 +84,7 @@ enum class BinaryTile : std::uint8_t {
 struct BinaryTileShape {
   int channels;    // of a channel block
   int chunk;       // bases of weights at a time
-  int warpgroups;  // of a block of threads
+  int warpgroups;  // that multiply
   QSIM_HOST_DEVICE constexpr int columns() const { return channels * chunk; }
 };
 
@@ -100,5 +105,38 @@ QSIM_HOST_DEVICE constexpr BinaryTileShape shape_of(BinaryTile tile) {
   }
   return {64, 1, 1};
 }
+
+// Where things are in the shared memory of a block of threads of the wgmma kernels, in bytes.
+struct SharedPlaces {
+  static constexpr int kStageBytesOfStep = kTileRows * kStepBytes;
+  static constexpr int kBarriers = 256;                  // at 0
+  static constexpr int kCounts = 2 * 2 * kTileRows * 4;  // popcounts of a warpgroup, two sets
+
+  // The block's tables, the common ones, the counts, the stages, then what a pool keeps.
+  QSIM_HOST_DEVICE static constexpr std::int64_t round(std::int64_t bytes) {
+    return (bytes + 127) / 128 * 128;
+  }
+  QSIM_HOST_DEVICE static constexpr std::int64_t block() { return kBarriers; }
+  QSIM_HOST_DEVICE static constexpr std::int64_t common(const BinaryConvArgs& args) {
+    return round(block() + args.block_bytes);
+  }
+  QSIM_HOST_DEVICE static constexpr std::int64_t counts(const BinaryConvArgs& args) {
+    return round(common(args) + args.common_bytes);
+  }
+  QSIM_HOST_DEVICE static constexpr std::int64_t stages(const BinaryConvArgs& args,
+                                                        int warpgroups) {
+    return counts(args) + warpgroups * kCounts;
+  }
+  QSIM_HOST_DEVICE static constexpr std::int64_t kept(const BinaryConvArgs& args, int warpgroups) {
+    return stages(args, warpgroups) +
+           std::int64_t{warpgroups} * args.stages * args.stage_steps * kStageBytesOfStep;
+  }
+  QSIM_HOST_DEVICE static constexpr std::int64_t end(const BinaryConvArgs& args,
+                                                     const BinaryTileShape& shape) {
+    const int kept_bytes =
+        args.has_pool != 0 ? shape.channels / 2 * shape.warpgroups * kWarpgroupThreads * 4 : 0;
+    return kept(args, shape.warpgroups) + kept_bytes;
+  }
+};
 
 }  // namespace qsim::golden::cuda

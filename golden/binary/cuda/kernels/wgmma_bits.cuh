@@ -1,5 +1,5 @@
 // The warpgroup multiply of bits (PTX ISA 9.0, section 9.7.15; sm_90a): and, then popcount. And the
-// copy of its operands to shared memory.
+// copies of its operands to shared memory.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,24 @@ __device__ inline void copy_bytes(const void* from, std::uint32_t to, std::uint3
       : "memory");
 }
 
+// Starts copying kBytes (8 or 16) to shared memory, or as many zeros where `inside` is 0, without
+// reading.
+template <int kBytes>
+__device__ inline void copy_if(std::uint32_t inside, const std::uint8_t* from, std::uint32_t to) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(kBytes),
+               "r"(inside != 0 ? kBytes : 0)
+               : "memory");
+}
+// Arrives at `barrier` once all copies that this thread started have ended.
+__device__ inline void arrive_after_copies(MBarrier& barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier.address())
+               : "memory");
+}
+// What threads wrote to shared memory, and this one was told of, the tensor cores may read.
+__device__ inline void fence_shared_for_wgmma() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 // The variable half of a K-major operand of 256 bits a row in shared memory, not swizzled: groups
 // of 8 rows lie 128 bytes apart, and the second 128 bits of all `rows` rows after the first of all.
 // Advancing by 16 bytes adds 1.
@@ -28,47 +46,40 @@ __device__ inline std::uint64_t whole_operand(std::uint32_t operand) {
   return operand | std::uint64_t{128 >> 4} << 32;
 }
 
-// d[64][kN] (+)= popcount(a[64][256] & b[kN][256]), summed over K. a[0], a[2]: row 16 * w + g (of
-// warp w, g = lane / 4, q = lane % 4), bits 32 q.. and 128 + 32 q..; a[1], a[3]: row 16 * w + g
-// + 8. d[4 * j + 2 * h + e] is row 16 * w + g + 8 * h, column 8 * j + 2 * q + e.
+// d[64][kN] (+)= popcount(a[64][256] & b[kN][256]), summed over K. Of warp w, g = lane / 4, q =
+// lane % 4, d[4 * j + 2 * h + e] is row 16 * w + g + 8 * h, column 8 * j + 2 * q + e.
 template <int kN>
-__device__ void wgmma_bits(std::int32_t (&d)[kN / 2], const std::uint32_t (&a)[4], std::uint64_t b,
+__device__ void wgmma_bits(std::int32_t (&d)[kN / 2], std::uint64_t a, std::uint64_t b,
                            int accumulate);
 
 template <>
-__device__ inline void wgmma_bits<64>(std::int32_t (&d)[32], const std::uint32_t (&a)[4],
-                                      std::uint64_t b, int accumulate) {
+__device__ inline void wgmma_bits<64>(std::int32_t (&d)[32], std::uint64_t a, std::uint64_t b,
+                                      int accumulate) {
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n64k256.s32.b1.b1.and.popc {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, "
-      "%8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, "
-      "%24, %25, %26, %27, %28, %29, %30, %31"
-      "}, {%32, %33, %34, %35}, %36, p;\n}\n"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+      "}, %32, %33, p;\n}\n"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]),
         "+r"(d[7]), "+r"(d[8]), "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]),
         "+r"(d[14]), "+r"(d[15]), "+r"(d[16]), "+r"(d[17]), "+r"(d[18]), "+r"(d[19]), "+r"(d[20]),
         "+r"(d[21]), "+r"(d[22]), "+r"(d[23]), "+r"(d[24]), "+r"(d[25]), "+r"(d[26]), "+r"(d[27]),
         "+r"(d[28]), "+r"(d[29]), "+r"(d[30]), "+r"(d[31])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+      : "l"(a), "l"(b), "r"(accumulate));
 }
 
 template <>
-__device__ inline void wgmma_bits<128>(std::int32_t (&d)[64], const std::uint32_t (&a)[4],
-                                       std::uint64_t b, int accumulate) {
+__device__ inline void wgmma_bits<128>(std::int32_t (&d)[64], std::uint64_t a, std::uint64_t b,
+                                       int accumulate) {
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, "
-      "%8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, "
-      "%24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, "
-      "%40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, "
-      "%56, %57, %58, %59, %60, %61, %62, %63"
-      "}, {%64, %65, %66, %67}, %68, p;\n}\n"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+      "}, %64, %65, p;\n}\n"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]),
         "+r"(d[7]), "+r"(d[8]), "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]),
         "+r"(d[14]), "+r"(d[15]), "+r"(d[16]), "+r"(d[17]), "+r"(d[18]), "+r"(d[19]), "+r"(d[20]),
@@ -79,28 +90,22 @@ __device__ inline void wgmma_bits<128>(std::int32_t (&d)[64], const std::uint32_
         "+r"(d[49]), "+r"(d[50]), "+r"(d[51]), "+r"(d[52]), "+r"(d[53]), "+r"(d[54]), "+r"(d[55]),
         "+r"(d[56]), "+r"(d[57]), "+r"(d[58]), "+r"(d[59]), "+r"(d[60]), "+r"(d[61]), "+r"(d[62]),
         "+r"(d[63])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+      : "l"(a), "l"(b), "r"(accumulate));
 }
 
 template <>
-__device__ inline void wgmma_bits<192>(std::int32_t (&d)[96], const std::uint32_t (&a)[4],
-                                       std::uint64_t b, int accumulate) {
+__device__ inline void wgmma_bits<192>(std::int32_t (&d)[96], std::uint64_t a, std::uint64_t b,
+                                       int accumulate) {
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %101, 0;\n"
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %98, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n192k256.s32.b1.b1.and.popc {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, "
-      "%8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, "
-      "%24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, "
-      "%40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, "
-      "%56, %57, %58, %59, %60, %61, %62, %63, "
-      "%64, %65, %66, %67, %68, %69, %70, %71, "
-      "%72, %73, %74, %75, %76, %77, %78, %79, "
-      "%80, %81, %82, %83, %84, %85, %86, %87, "
-      "%88, %89, %90, %91, %92, %93, %94, %95"
-      "}, {%96, %97, %98, %99}, %100, p;\n}\n"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+      "}, %96, %97, p;\n}\n"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]),
         "+r"(d[7]), "+r"(d[8]), "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]),
         "+r"(d[14]), "+r"(d[15]), "+r"(d[16]), "+r"(d[17]), "+r"(d[18]), "+r"(d[19]), "+r"(d[20]),
@@ -115,7 +120,7 @@ __device__ inline void wgmma_bits<192>(std::int32_t (&d)[96], const std::uint32_
         "+r"(d[77]), "+r"(d[78]), "+r"(d[79]), "+r"(d[80]), "+r"(d[81]), "+r"(d[82]), "+r"(d[83]),
         "+r"(d[84]), "+r"(d[85]), "+r"(d[86]), "+r"(d[87]), "+r"(d[88]), "+r"(d[89]), "+r"(d[90]),
         "+r"(d[91]), "+r"(d[92]), "+r"(d[93]), "+r"(d[94]), "+r"(d[95])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+      : "l"(a), "l"(b), "r"(accumulate));
 }
 
 }  // namespace qsim::golden::cuda

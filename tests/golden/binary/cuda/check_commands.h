@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 
 #include "core/error.h"
 
@@ -19,6 +20,11 @@ struct BinaryRandomOptions {
 // bits. kMismatch for a word that differs, after all cases; kInternal when nothing was compared, or
 // when 100 or more cases did not meet every kernel that the device has.
 ExitCode check_binary_random(const BinaryRandomOptions& options);
+
+// The trained network in this folder (tests/golden/binary/data) on each path, a layer's words to
+// the next: every word of every layer is that of its emulation in float. kMismatch where one
+// differs.
+ExitCode check_binary_network(const std::filesystem::path& folder);
 
 // Times of the layers of docs/reference/binary_convolution.md, words to words, with cold caches;
 // each is compared with the CPU first.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <iostream>
+#include <optional>
 
 #include "golden/binary/optimised_conv.h"
 #include "tests/golden/binary/cuda/check_commands.h"
@@ -20,8 +21,8 @@ using golden::BitTensor;
 
 constexpr int kMostPrinted = 10;               // mismatches
 constexpr std::int64_t kCasesToMeetAll = 100;  // fewer need not meet every kernel
-constexpr std::array kTileNames = {"portable",   "any bases", "one base",
-                                   "one by one", "two bases", "three bases"};
+constexpr std::array kTileNames = {"portable",   "any_bases", "one_base",
+                                   "one_by_one", "two_bases", "three_bases"};
 
 // More bases, channels and pixels than random_layer() has, which already has every window.
 RandomLayer wide_layer(Random& random) {
@@ -88,7 +89,8 @@ class RandomCheck {
             plan_binary_conv(layer.conv, with, layer.input.shape, layer.input.bases, path);
         ++met_[static_cast<std::size_t>(plan.tile)];
         const std::vector<std::uint8_t> found = device_.run(plan, layer.input);
-        const std::string name = std::string(kTileNames[static_cast<std::size_t>(plan.tile)]);
+        tile_ = static_cast<std::size_t>(plan.tile);
+        const std::string name = kTileNames[*tile_];
         if (with == nullptr) {
           compare(y.data(), y.size() * sizeof(float), found, name + ", y");
         } else {
@@ -96,6 +98,7 @@ class RandomCheck {
         }
       }
     }
+    tile_.reset();
     for (const std::uint64_t word : bits.words) ones_ += std::popcount(word);
     bits_ += element_count(bits.shape.nhwc()) * bits.bases;
   }
@@ -133,19 +136,27 @@ class RandomCheck {
     words_ += bytes / 4;
     if (wrong == 0) return;
     ++mismatches_;
+    if (tile_) ++wrong_[*tile_];
     if (mismatches_ <= kMostPrinted) {
       std::cout << "seed " << seed_ << ", " << what << ": differs from 32-bit word " << wrong - 1
                 << " of " << bytes / 4 << " on\n";
     }
   }
 
-  ExitCode end() const {
-    std::cout << "cases by kernel:";
-    for (std::size_t t = 0; t < kTileNames.size(); ++t) {
-      std::cout << (t == 0 ? " " : ", ") << kTileNames[t] << " " << met_[t];
+  using CountByTile = std::array<std::int64_t, kTileNames.size()>;
+
+  static void print(const char* what, const CountByTile& counts) {
+    std::cout << what;
+    for (std::size_t t = 0; t < counts.size(); ++t) {
+      if (counts[t] > 0) std::cout << " " << kTileNames[t] << " " << counts[t];
     }
-    std::cout << "\n"
-              << words_ << " words and floats compared, seeds " << options_.seed << " to " << seed_
+    std::cout << "\n";
+  }
+
+  ExitCode end() const {
+    print("runs by family:", met_);
+    if (mismatches_ > 0) print("mismatching runs by family:", wrong_);
+    std::cout << words_ << " words and floats compared, seeds " << options_.seed << " to " << seed_
               << ", " << mismatches_ << " mismatching runs\n";
     if (mismatches_ > 0) return ExitCode::kMismatch;
     const bool constant = ones_ * 8 < bits_ || ones_ * 8 > bits_ * 7;
@@ -163,7 +174,9 @@ class RandomCheck {
   BinaryRandomOptions options_;
   DeviceLayer device_;
   std::uint64_t seed_ = 0;
-  std::array<std::int64_t, kTileNames.size()> met_{};
+  std::optional<std::size_t> tile_;  // whose run is compared, if one's is
+  CountByTile met_{};
+  CountByTile wrong_{};
   std::uint64_t words_ = 0;
   std::int64_t ones_ = 0;
   std::int64_t bits_ = 0;

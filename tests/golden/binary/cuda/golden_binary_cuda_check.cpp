@@ -6,6 +6,7 @@
 
 #include "golden/device/devices.h"
 #include "tests/golden/binary/cuda/check_commands.h"
+#include "tests/golden/binary/trained_network.h"
 
 namespace {
 
@@ -21,6 +22,9 @@ int check(int argc, char** argv) {
   random_command->add_option("--count", random.count)->check(CLI::PositiveNumber);
   random_command->add_option("--seed", random.seed, "of the first case");
   random_command->add_flag("--small", random.small, "small layers alone, for sanitizers");
+  CLI::App* network_command = app.add_subcommand("network", "a trained network, layer by layer");
+  std::string network = golden_test::kTrainedNetwork;
+  network_command->add_option("--data", network, "its folder")->check(CLI::ExistingDirectory);
   int runs = 21;
   CLI::App* bench_command = app.add_subcommand("bench", "times of layers, with cold caches");
   bench_command->add_option("--runs", runs)->check(CLI::PositiveNumber);
@@ -35,6 +39,7 @@ int check(int argc, char** argv) {
     return kSkipped;
   }
   if (*random_command) return static_cast<int>(golden_test::check_binary_random(random));
+  if (*network_command) return static_cast<int>(golden_test::check_binary_network(network));
   return static_cast<int>(golden_test::bench_binary(runs));
 }
 

@@ -14,7 +14,6 @@ namespace qsim::golden {
 namespace {
 
 using cuda::BinaryTile;
-using cuda::kGroupSteps;
 using cuda::kStepBytes;
 using cuda::kStepWords;
 using golden_test::RandomLayer;
@@ -28,74 +27,73 @@ class PlanReader {
   float y(std::int64_t batch, int oy, int ox, int channel) const {
     const int windows =
         number<std::int32_t>(args_.rows, oy) + number<std::int32_t>(args_.columns, ox);
-    float y = number<float>(args_.bias, channel);
+    float y = block_number<float>(channel, args_.bias, 0);
     for (int i = 0; i < args_.weight_bases; ++i) {
       float s = 0;
       for (int j = 0; j < args_.input_bases; ++j) {
         std::int64_t both = 0;
         std::int64_t ones = 0;
-        for (int kw = 0; kw < args_.groups * kGroupSteps * kStepWords; ++kw) {
+        for (int kw = 0; kw < args_.steps * kStepWords; ++kw) {
           const std::uint64_t a = input_word(batch, oy, ox, j, kw, windows);
           both += std::popcount(a & weight_word(channel, i, kw));
           ones += std::popcount(a);
         }
-        const std::int64_t at =
-            (std::int64_t{windows} * args_.weight_bases + i) * args_.padded_channels + channel;
+        const int row = windows * args_.weight_bases + i;
+        const auto number = block_number<std::int32_t>(channel, args_.inside, row);
         const std::int64_t inside =
-            plan_.tile == BinaryTile::kPortable
-                ? number<std::int32_t>(args_.inside, at)
-                : static_cast<std::int64_t>(number<float>(args_.inside, at));
+            plan_.tile == BinaryTile::kPortable ? number : cuda::kBiasBits - number;
         s = std::fma(args_.beta[j], static_cast<float>(4 * both - 2 * ones - inside), s);
       }
-      y = std::fma(number<float>(args_.alpha, std::int64_t{i} * args_.padded_channels + channel), s,
-                   y);
+      y = std::fma(block_number<float>(channel, args_.alpha, i), s, y);
     }
     return y;
   }
 
  private:
   template <typename T>
-  T number(std::uint64_t table, std::int64_t index) const {
+  T number(std::int64_t table, std::int64_t index) const {
     T value;
-    std::memcpy(&value, plan_.packed.data() + table + static_cast<std::size_t>(index) * sizeof(T),
+    std::memcpy(&value, plan_.packed.data() + table + index * static_cast<std::int64_t>(sizeof(T)),
                 sizeof(T));
     return value;
   }
 
+  std::int64_t block(int channel) const {
+    return args_.common_bytes + channel / shape_.channels * args_.block_bytes;
+  }
+
+  // Lane q of four has channels / 4 channels in a row, and reads four at a time.
+  template <typename T>
+  T block_number(int channel, std::int64_t table, int row) const {
+    const int run = shape_.channels / 4;
+    const int q = channel % shape_.channels / run;
+    const int r = channel % run;
+    return number<T>(block(channel) + table, row * shape_.channels + r / 4 * 16 + 4 * q + r % 4);
+  }
+
   std::uint64_t input_word(std::int64_t batch, int oy, int ox, int base, int kw,
                            int windows) const {
-    const int group = kw / kStepWords / kGroupSteps;
-    const int step = kw / kStepWords % kGroupSteps;
-    const int q = kw % kStepWords;
-    const auto mask = number<std::uint32_t>(args_.masks, windows * args_.groups + group);
-    if ((mask >> (kStepWords * step + q) & 1) == 0) return 0;
+    const auto mask = number<std::uint32_t>(args_.masks, windows * args_.mask_words + kw / 32);
+    if ((mask >> (kw % 32) & 1) == 0) return 0;
     const std::int64_t pixel =
         (batch * args_.height + oy * args_.stride_h - args_.pad_top) * args_.width +
         ox * args_.stride_w - args_.pad_left;
     const std::int64_t byte =
-        pixel * args_.pixel_bytes + base * args_.base_bytes +
-        number<std::int32_t>(args_.offsets, (group * kStepWords + q) * 4 + step);
+        pixel * args_.pixel_bytes + base * args_.base_bytes + number<std::int32_t>(0, kw);
     return input_.words.at(static_cast<std::size_t>(byte / 8));
   }
 
   std::uint64_t weight_word(int channel, int base, int kw) const {
-    const int block = channel / shape_.channels;
     const int run = shape_.channels / 4;
     const int q = channel % shape_.channels / run;
     const int r = channel % run;
     const int column = base % shape_.chunk * shape_.channels + r / 2 * 8 + 2 * q + r % 2;
-    const std::uint64_t step =
-        args_.weights + static_cast<std::uint64_t>(block * args_.block_bytes) +
-        static_cast<std::uint64_t>(std::int64_t{base / shape_.chunk} * args_.groups * kGroupSteps +
-                                   kw / kStepWords) *
-            shape_.columns() * kStepBytes;
+    const std::int64_t step =
+        block(channel) + (std::int64_t{base / shape_.chunk} * args_.steps + kw / kStepWords) *
+                             shape_.columns() * kStepBytes;
     const int k = kw % kStepWords;
-    if (plan_.tile == BinaryTile::kPortable) {
-      return number<std::uint64_t>(step, column * (kStepBytes / 8) + k);
-    }
-    const std::uint64_t low = number<std::uint32_t>(step, column * 4 + k);
-    const std::uint64_t high = number<std::uint32_t>(step, (shape_.columns() + column) * 4 + k);
-    return high << 32 | low;
+    if (plan_.tile == BinaryTile::kPortable) return number<std::uint64_t>(step, column * 4 + k);
+    return number<std::uint64_t>(step, (k / 2 * shape_.columns() + column) * 2 + k % 2);
   }
 
   const BinaryCudaPlan& plan_;
