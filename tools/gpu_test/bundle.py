@@ -12,8 +12,8 @@ import planted
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-PROGRAMS = ("qsim", "golden_cuda_check", "golden_cuda_executor_refusal_test", "requantize_device",
-            "rtl_model_name")
+PROGRAMS = ("qsim", "golden_cuda_check", "golden_binary_cuda_check", "golden_cuda_executor_refusal_test",
+            "requantize_device", "rtl_model_name")
 RTL_CONFIG = "pe16x16"
 # Which processors the RTL model runs on: Intel from Haswell, AMD from Zen on.
 MARCH = "x86-64-v3"
@@ -36,6 +36,7 @@ def copy_shipped_files(share):
     shutil.copytree(ROOT / "configs", share / "configs")
     shutil.copytree(ROOT / "models", share / "models",
                     ignore=shutil.ignore_patterns("train", "vgg8-float*"))
+    shutil.copytree(ROOT / "tests/golden/binary/data", share / "trained_binary")
     shutil.copytree(ROOT / "rtl/src", share / "rtl/src")
     (share / "rtl/engine").mkdir()
     for file in ("build_model.sh", "engine/core_abi.h", "engine/verilated_core.cpp",
@@ -90,9 +91,11 @@ def make_bundle(build, out, data):
         print(f"  linking {program}", file=sys.stderr)
         linking.link_again(build, program, out / "bin" / program)
         binaries.append(out / "bin" / program)
-    print("  compiling the kernels with a planted fault", file=sys.stderr)
-    planted.build_planted(build, build / "gpu_test/planted", out / "bin/golden_cuda_check_planted")
-    binaries.append(out / "bin/golden_cuda_check_planted")
+    for fault in planted.FAULTS:
+        print(f"  compiling the kernels of {fault.check} with a planted fault", file=sys.stderr)
+        program = out / f"bin/{fault.check}_planted"
+        planted.build_planted(build, fault, build / "gpu_test/planted" / fault.check, program)
+        binaries.append(program)
     copy_shipped_files(out / "share/qsim")
     print(f"  the RTL model of {RTL_CONFIG}, for {MARCH}", file=sys.stderr)
     binaries.append(build_rtl_model(build, out))

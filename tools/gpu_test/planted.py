@@ -1,9 +1,10 @@
-"""golden_cuda_check with a fault: the kernels round one too high, on the device alone.
+"""Checks of CUDA kernels with a fault: what the kernels compute is one too high, on the device alone.
 
-The fault is one token of core/requantize.h, in a copy that only device code sees; the golden CPU stays
-as it is. The product's sources have no switch for it.
+A fault is one token of a header, in a copy that only device code sees; the golden CPU stays as it is. The
+product's sources have no switch for it.
 """
 import concurrent.futures
+import dataclasses
 import json
 import os
 import pathlib
@@ -14,21 +15,40 @@ import shutil
 import linking
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HEADER = "core/requantize.h"
-RIGHT = "return half - 1 + ((t >> shift) & 1);"
-WRONG = "return half + ((t >> shift) & 1);"
 
 
-def write_planted_header(folder):
-    text = (ROOT / HEADER).read_text()
-    if text.count(RIGHT) != 1:
-        raise RuntimeError(f"{HEADER} does not have '{RIGHT}' once; tools/gpu_test/planted.py plants there")
-    both = f"\n#if defined(__CUDA_ARCH__)\n{WRONG}\n#else\n{RIGHT}\n#endif\n"
-    # The header's own checks would refuse the fault.
-    text = re.sub(r"^static_assert\(.*?\);\n", "", text, flags=re.MULTILINE | re.DOTALL)
-    path = folder / HEADER
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    check: str    # the program that must find it
+    kernels: str  # the folder of the kernels that are compiled with it
+    library: str  # theirs, in the build folder
+    header: str
+    right: str
+    wrong: str
+    host_too: bool = False  # the header is also compiled for the host, where it stays right
+
+
+FAULTS = (
+    Fault("golden_cuda_check", "golden/cuda/", "golden/cuda/libqsim_golden_cuda.a", "core/requantize.h",
+          "return half - 1 + ((t >> shift) & 1);", "return half + ((t >> shift) & 1);", host_too=True),
+    Fault("golden_binary_cuda_check", "golden/binary/cuda/", "golden/binary/cuda/libqsim_golden_binary_cuda.a",
+          "golden/binary/cuda/kernels/finish_binary.cuh", "dots.of(both[at], number)",
+          "dots.of(both[at] + 1, number)"),
+)
+
+
+def write_planted_header(fault, folder):
+    text = (ROOT / fault.header).read_text()
+    if text.count(fault.right) != 1:
+        raise RuntimeError(f"{fault.header} does not have '{fault.right}' once; tools/gpu_test/planted.py plants there")
+    wrong = fault.wrong
+    if fault.host_too:
+        wrong = f"\n#if defined(__CUDA_ARCH__)\n{fault.wrong}\n#else\n{fault.right}\n#endif\n"
+        # The header's own checks would refuse the fault.
+        text = re.sub(r"^static_assert\(.*?\);\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    path = folder / fault.header
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text.replace(RIGHT, both))
+    path.write_text(text.replace(fault.right, wrong))
 
 
 def compile_object(row, folder):
@@ -46,24 +66,23 @@ def compile_object(row, folder):
     return output
 
 
-def build_planted(build, folder, output):
-    """Compiles every kernel anew in `folder` (minutes), and links golden_cuda_check with them."""
+def build_planted(build, fault, folder, output):
+    """Compiles the kernels anew in `folder` (minutes), and links the check with them."""
     build = pathlib.Path(build).resolve()
     folder = pathlib.Path(folder).resolve()
     shutil.rmtree(folder, ignore_errors=True)
-    write_planted_header(folder)
+    write_planted_header(fault, folder)
     rows = [row for row in json.loads((build / "compile_commands.json").read_text())
-            if row["file"].startswith(str(ROOT / "golden/cuda/")) and row["file"].endswith(".cu")]
+            if row["file"].startswith(str(ROOT / fault.kernels)) and row["file"].endswith(".cu")]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(lambda row: compile_object(row, folder), rows))
-    sound = build / "golden/cuda/libqsim_golden_cuda.a"
+    sound = build / fault.library
     library = folder / sound.name
     shutil.copyfile(sound, library)
     members = set(linking.run(["ar", "t", library]).split())
     if not objects or not {o.name for o in objects} <= members:
         raise RuntimeError(f"{[o.name for o in objects]} are not the kernels of {sound}: {members}")
     linking.run(["ar", "r", library, *objects])
-    name = str(sound.relative_to(build))
-    if name not in linking.link_command(build, "golden_cuda_check"):
-        raise RuntimeError(f"golden_cuda_check is not linked with {name}")
-    linking.link_again(build, "golden_cuda_check", output, {name: str(library)})
+    if fault.library not in linking.link_command(build, fault.check):
+        raise RuntimeError(f"{fault.check} is not linked with {fault.library}")
+    linking.link_again(build, fault.check, output, {fault.library: str(library)})

@@ -35,6 +35,21 @@ echo "mismatching runs by family: ${FAKE_FAMILIES:-conv_first 9 conv_mma 30 conv
 echo "1000 bytes compared, 90 mismatching runs"
 exit ${FAKE_PLANTED_EXIT:-5}
 """
+FAMILY = """#!/bin/sh
+""" + LOG + """case $1 in
+  random)
+    [ -z "${FAKE_FAMILY_WRONG:-}" ] || { echo "1000 words compared, 1 mismatching runs"; exit 5; }
+    echo "runs by family: portable 50"; echo "1000 words compared, seeds 1 to 2, 0 mismatching runs" ;;
+  network) echo "768 words of a trained network compared, 0 mismatching layers"; exit ${FAKE_TRAINED_EXIT:-0} ;;
+  bench) echo "5 of 5 targets met"; exit ${FAKE_TIMES_EXIT:-0} ;;
+esac
+"""
+FAMILY_PLANTED = """#!/bin/sh
+""" + LOG + """echo "runs by family: portable 50 two_bases 3 any_bases 9"
+echo "mismatching runs by family: ${FAKE_FOUND:-portable 50 two_bases 3 any_bases 9}"
+echo "1000 words compared, 90 mismatching runs"
+exit ${FAKE_PLANTED_EXIT:-5}
+"""
 PROBE = """#!/bin/sh
 """ + LOG + """
 [ -z "${FAKE_UNEQUAL:-}" ] || { echo "psum 3 differs"; exit 5; }
@@ -118,6 +133,7 @@ class FakeBundle(unittest.TestCase):
         (self.bundle / "scripts/ort_agreement.py").write_text(ORT)
         (self.bundle / "scripts/peers.py").write_text(PEERS)
         for name, text in (("golden_cuda_check", CHECK), ("golden_cuda_check_planted", PLANTED),
+                           ("golden_binary_cuda_check", FAMILY), ("golden_binary_cuda_check_planted", FAMILY_PLANTED),
                            ("requantize_device", PROBE), ("qsim", QSIM), ("rtl_model_name", NAME),
                            ("golden_cuda_executor_refusal_test", REFUSALS),
                            ("compute-sanitizer", SANITIZER)):
@@ -250,6 +266,20 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("planted off-by-one", "not caught in conv_first, linear_stream",
                             FAKE_FAMILIES="conv_mma 3 conv_wgmma 4")
 
+    def test_a_family_of_kernels_must_agree_and_find_its_fault(self):
+        code, rows, text = self.run_steps("--only", "binary convolution")
+        self.assertEqual(code, 0, text)
+        self.assertIn("10,000 cases, seeds 1 to 10000, 4,000 compared, 0 mismatches", rows["binary convolution, random"])
+        for seed in (1, 2501, 5001, 7501):
+            self.assertTrue(self.logged("golden_binary_cuda_check random", "--count 2500", f"--seed {seed}"))
+        self.assertTrue(self.logged("--tool racecheck", "random --count 12"))
+        self.expect_failure("binary convolution, random", "exit 5", FAKE_FAMILY_WRONG="1")
+        self.expect_failure("binary convolution, trained network", "exit 5", FAKE_TRAINED_EXIT="5")
+        self.expect_failure("binary convolution, times", "exit 3", FAKE_TIMES_EXIT="3")
+        self.expect_failure("binary convolution, planted off-by-one", "not caught", FAKE_PLANTED_EXIT="0")
+        self.expect_failure("binary convolution, planted off-by-one", "not caught in any_bases, two_bases",
+                            FAKE_FOUND="portable 50")
+
     def test_verify_must_have_used_cuda_and_every_engine(self):
         self.expect_failure("RTL and SystemC, VGG-8", "golden cpu", FAKE_GOLDEN="cpu")
         self.expect_failure("RTL and SystemC, VGG-8", "systemc: 70,000", FAKE_WITHOUT="rtl")
@@ -259,7 +289,7 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("compute-sanitizer memcheck", "3 errors", FAKE_FINDING="1")
         code, rows, text = self.run_steps("--lenient", "--only", "memcheck", FAKE_REFUSED="1")
         self.assertEqual(code, 0)
-        self.assertIn("1 steps, 0 failed, 0 skipped, 1 not there", text)
+        self.assertIn("2 steps, 0 failed, 0 skipped, 2 not there", text)
         self.assertIn("not shown: compute-sanitizer memcheck", text)
         self.expect_failure("compute-sanitizer memcheck", "device not supported", FAKE_REFUSED="1")
         self.assertRegex(rows["compute-sanitizer memcheck"], "^not there .*device not supported")

@@ -10,6 +10,7 @@ import shutil
 import sys
 from typing import Callable
 
+import families
 import measurements
 import session as sessions
 from session import FAILED, NOT_THERE, OK
@@ -32,7 +33,7 @@ PLANTED_FAMILIES = ("conv_first", "conv_mma", "conv_wgmma", "linear_stream")
 SANITIZER_ERROR = 9  # compute-sanitizer's exit code for a finding; ours are others
 
 
-PHASES = (("shapes", "networks", "engines"), ("alone",), SANITIZERS)
+PHASES = (("shapes", "networks", "engines", "families"), ("alone",), SANITIZERS)
 
 
 @dataclasses.dataclass
@@ -103,14 +104,15 @@ def sanitizer_path():
     return shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
 
 
-def sanitizer(tool):
+def sanitizer(tool, words=("golden_cuda_check", *SANITIZED)):
+    """compute-sanitizer's `tool` on a program of ours and its words."""
     def run(session):
         program = sanitizer_path()
         if program is None:
             result, why = session.skip("compute-sanitizer")
             return (result if result == FAILED else NOT_THERE), why
         done = session.run([program, "--tool", tool, "--error-exitcode", SANITIZER_ERROR,
-                            session.program("golden_cuda_check"), *SANITIZED],
+                            session.program(words[0]), *words[1:]],
                            SANITIZER_LIMIT_S.get(tool, USUAL_SANITIZER_LIMIT_S),
                            SANITIZER_ENVIRONMENT.get(tool))
         if "Device not supported" in done.output:
@@ -249,5 +251,13 @@ STEPS = (
     Step("planted off-by-one", "shapes", planted_fault),
     Step("refusals", "shapes", refusals),
     Step("command line", "engines", command_line),
+    *(Step(f"{family.title}, random", "families", families.random_cases(family)) for family in families.FAMILIES),
+    *(Step(f"{family.title}, planted off-by-one", "families", families.planted(family))
+      for family in families.FAMILIES),
+    Step("binary convolution, trained network", "families", families.trained_binary_network),
+    *(Step(f"compute-sanitizer {tool}, {family.title}", tool,
+           sanitizer(tool, (family.program(), "random", "--count", family.small_cases)), quick=tool == "memcheck")
+      for family in families.FAMILIES for tool in SANITIZERS),
+    *(Step(f"{family.title}, times", "alone", families.times(family), quick=False) for family in families.FAMILIES),
     *(Step(name, "alone", action, quick=False) for name, action in measurements.STEPS),
 )
