@@ -68,6 +68,8 @@ Execute random_execute(Random& random, const ArchConfig& arch) {
   e.planes = pick_size(random, std::min<std::int64_t>(6, most_folds / e.kernel_h / e.kernel_w));
   e.stride_h = pick_size(random, 4);
   e.stride_w = pick_size(random, 4);
+  const bool is_plain = random.chance(0.3);  // one tap and every position, as many convolutions
+  if (is_plain) e.kernel_h = e.kernel_w = e.stride_h = e.stride_w = 1;
   const std::int64_t most_pixels =
       std::min<std::int64_t>(arch.accumulator_half_words() / e.blocks, 200);
   e.out_rows = pick_size(random, std::min<std::int64_t>(most_pixels, 20));
@@ -75,7 +77,13 @@ Execute random_execute(Random& random, const ArchConfig& arch) {
   const std::int64_t plane_words = arch.act_words() / e.planes;
   e.in_rows = pick_size(random, std::min<std::int64_t>(24, plane_words));
   e.in_cols = pick_size(random, std::min<std::int64_t>(48, plane_words / e.in_rows));
-  e.act_row_words = e.in_cols + pick(random, 0, plane_words / e.in_rows - e.in_cols);
+  if (is_plain) {
+    e.out_rows = std::min(e.out_rows, e.in_rows);
+    e.out_cols = std::min(e.out_cols, e.in_cols);
+    if (random.chance(0.5)) e.in_cols = e.out_cols;
+  }
+  e.act_row_words = e.in_cols;
+  if (random.chance(0.7)) e.act_row_words += pick(random, 0, plane_words / e.in_rows - e.in_cols);
   const std::int64_t used = std::int64_t{e.in_rows - 1} * e.act_row_words + e.in_cols;
   e.act_plane_words = pick(random, used, plane_words);
   const std::int64_t extent = std::int64_t{e.planes - 1} * e.act_plane_words + used;
@@ -83,6 +91,7 @@ Execute random_execute(Random& random, const ArchConfig& arch) {
                                   : pick(random, 0, arch.act_words() - extent);
   e.origin_row = pick_signed(random, -6, random.chance(0.5) ? 0 : 6);
   e.origin_col = pick_signed(random, -6, random.chance(0.5) ? 0 : 6);
+  if (is_plain) e.origin_row = e.origin_col = 0;
   const std::int64_t folds = std::int64_t{e.planes} * e.kernel_h * e.kernel_w;
   e.weight_addr = pick(random, 0, arch.weight_words() - folds * e.blocks * arch.fold_words());
   const std::int64_t pixels = std::int64_t{e.blocks} * e.out_rows * e.out_cols;
@@ -110,8 +119,8 @@ Post random_post(Random& random, const ArchConfig& arch) {
   p.out_rows = pick_size(random, std::min<std::int64_t>(most_words, 12));
   p.out_cols = pick(random, 1, std::min<std::int64_t>(16, most_words / p.out_rows));
   if (random.chance(0.3)) {  // as many do: no pooling, every position in its place
-    p.in_cols = std::min(p.in_cols, p.out_cols);
-    p.out_cols = p.in_cols;
+    p.out_cols = std::min(p.in_cols, p.out_cols);
+    if (random.chance(0.7)) p.in_cols = p.out_cols;
     p.out_rows = std::min(p.in_rows, p.out_rows);
     p.pool_h = p.pool_w = p.pool_stride_h = p.pool_stride_w = 1;
     p.origin_row = p.origin_col = 0;
