@@ -29,6 +29,16 @@ FAMILIES = (
            ("portable", "any_bases", "one_base", "two_bases", "three_bases")),
 )
 
+# Steps that are one run of a program, which ends with 0 where every bit is the CPU's: title and words.
+COMPARISONS = (
+    ("linear layers, random", ("golden_linear_cuda_check", "random", "--count", 1000, "--seed", 1)),
+    ("conversions, every input", ("golden_convert_cuda_check", "every_input")),
+    ("conversions, random", ("golden_convert_cuda_check", "random", "--count", 2000)),
+)
+# What compute-sanitizer runs of them.
+SANITIZED = (("linear layers", ("golden_linear_cuda_check", "random", "--count", 20)),
+             ("conversions", ("golden_convert_cuda_check", "random", "--count", 5)))
+
 
 def random_cases(family):
     """Several processes, each with seeds of its own."""
@@ -72,6 +82,13 @@ def times(family):
     """The program's own table, which is in the log; its last line sums it up."""
     def run(session):
         done = session.run([session.program(family.program()), "bench"], 120)
+        return (OK, done.last_line()) if done.exit_code == 0 else (FAILED, done.ending())
+    return run
+
+
+def comparison(words):
+    def run(session):
+        done = session.run([session.program(words[0]), *words[1:]], 120)
         return (OK, done.last_line()) if done.exit_code == 0 else (FAILED, done.ending())
     return run
 
