@@ -10,8 +10,9 @@
 
 namespace qsim::golden::cuda {
 
-// How many sets of buffers a kernel needs whose launch reads and writes `bytes`, so that between two
-// uses of one set at least three times the L2 cache of the current device is touched. At least 2.
+// How many sets of buffers a kernel needs whose launch reads and writes `bytes`, so that between
+// two uses of one set at least three times the L2 cache of the current device is touched. At
+// least 2.
 int cold_rotations(std::size_t bytes);
 
 struct ColdTiming {
