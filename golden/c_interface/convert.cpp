@@ -1,9 +1,6 @@
 // The C interface of golden/convert: group conversions.
-#include <optional>
-
-#include "golden/c_interface/tensor_view.h"
+#include "golden/c_interface/convert_views.h"
 #include "golden/c_interface/threads.h"
-#include "golden/convert/conversion.h"
 
 namespace ci = qsim::golden::c_interface;
 
@@ -118,13 +115,6 @@ View per_group(Call& call, const char* what, const qsim_tensor* tensor, std::int
   return view;
 }
 
-struct QuantizedViews {
-  View values;
-  View scales;
-  std::optional<View> zero_points;
-  std::optional<View> global_scale;
-};
-
 QuantizedViews views_of(Call& call, const qsim_quantized* q, const Quantization& how,
                         const Shape* shape) {
   call.require("quantized", q);
@@ -219,18 +209,18 @@ qsim_status qsim_quantize(const qsim_tensor* x, const qsim_quantization* how,
     const auto quantization = ci::quantization_of(call, how);
     const ci::View from = call.tensor("x", x, {QSIM_FLOAT16, QSIM_BFLOAT16}, ci::Call::kAnyRank);
     const ci::QuantizedViews views = ci::views_of(call, q, quantization, &from.shape);
-    call.require_cpu();
-    if (call.answers_query(0)) return;
     qsim::golden::HalfTensor source;
     source.format = from.dtype == QSIM_FLOAT16 ? qsim::golden::ElementFormat::kHalf
                                                : qsim::golden::ElementFormat::kBfloat16;
     source.data = reinterpret_cast<const std::uint16_t*>(from.data);
     source.shape = from.shape;
     source.strides = from.strides;
+    if (call.is_cuda()) return ci::quantize_on_device(call, source, quantization, views);
+    if (call.answers_query(0)) return;
     ci::CallThreads threads(call.run());
     qsim::golden::QuantizedTensor result;
     quantize(source, quantization, threads.team(), qsim::golden::VectorPath::kAuto, result);
-    store(result, views);
+    ci::store(result, views);
   });
 }
 
@@ -242,14 +232,14 @@ qsim_status qsim_dequantize(const qsim_quantized* q, const qsim_quantization* ho
     const ci::QuantizedViews views = ci::views_of(call, q, quantization, nullptr);
     const ci::View to = call.tensor("y", y, {QSIM_FLOAT16, QSIM_BFLOAT16}, ci::Call::kAnyRank);
     to.require_shape(views.values.shape);
-    call.require_cpu();
+    const auto target = to.dtype == QSIM_FLOAT16 ? qsim::golden::ElementFormat::kHalf
+                                                 : qsim::golden::ElementFormat::kBfloat16;
+    if (call.is_cuda()) return ci::dequantize_on_device(call, views, quantization, target, to);
     if (call.answers_query(0)) return;
     ci::CallThreads threads(call.run());
     std::vector<std::uint16_t> numbers;
-    dequantize(ci::tensor_of(views, quantization),
-               to.dtype == QSIM_FLOAT16 ? qsim::golden::ElementFormat::kHalf
-                                        : qsim::golden::ElementFormat::kBfloat16,
-               threads.team(), qsim::golden::VectorPath::kAuto, numbers);
+    dequantize(ci::tensor_of(views, quantization), target, threads.team(),
+               qsim::golden::VectorPath::kAuto, numbers);
     to.store(numbers.data());
   });
 }
@@ -264,14 +254,17 @@ qsim_status qsim_int4_to_fp8(const qsim_quantized* q, const qsim_quantization* h
     const ci::View to =
         call.dense_tensor("y", y, {QSIM_FP8_E4M3, QSIM_FP8_E5M2}, ci::Call::kAnyRank);
     to.require_shape(views.values.shape);
-    call.require_cpu();
+    const auto target = ci::format_of(call, "y", to.dtype);
+    const auto what =
+        times_scale != 0 ? qsim::golden::Int4ToFp8::kProduct : qsim::golden::Int4ToFp8::kNumber;
+    if (call.is_cuda()) {
+      return ci::int4_to_fp8_on_device(call, views, quantization, target, what, to);
+    }
     if (call.answers_query(0)) return;
     ci::CallThreads threads(call.run());
     std::vector<std::uint8_t> codes;
-    int4_to_fp8(
-        ci::tensor_of(views, quantization), ci::format_of(call, "y", to.dtype),
-        times_scale != 0 ? qsim::golden::Int4ToFp8::kProduct : qsim::golden::Int4ToFp8::kNumber,
-        threads.team(), qsim::golden::VectorPath::kAuto, codes);
+    int4_to_fp8(ci::tensor_of(views, quantization), target, what, threads.team(),
+                qsim::golden::VectorPath::kAuto, codes);
     to.store(codes.data());
   });
 }

@@ -190,6 +190,8 @@ class Refusals(unittest.TestCase):
                      lambda: golden.linear_w8(x, w, scales, group_size=7))
         self.refused("linear_w8: w has rows of 3 bytes of two 4-bit weights; x, with 32 columns, needs 16",
                      lambda: golden.linear_w8(x, np.zeros((3, 3), np.uint8), scales))
+        self.refused("an array of codes has strides with gaps; this tensor takes none",
+                     lambda: golden.linear_w8(x, np.zeros((3, 32), np.uint8)[:, ::2], scales))
         self.refused("linear_w8: y has elements of int8; allowed: float32, float16, bfloat16",
                      lambda: golden.linear_w8(x, w, scales, out="int8"))
         self.refused("convert: groups of 17; allowed: multiples of 16 from 16 to 512, token and tensor",

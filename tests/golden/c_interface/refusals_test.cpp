@@ -222,6 +222,30 @@ TEST(CInterfaceRefusals, AConvolutionIsDescribedWrong) {
                "conv2d_int8: scales has 0.000000; a scale is a positive finite number");
 }
 
+TEST(CInterfaceRefusals, AWorkspaceIsAskedForAndNeeded) {
+  if (qsim_has_cuda() == 0) GTEST_SKIP() << "built without nvcc";
+  Array<std::uint16_t> x(QSIM_FLOAT16, {2, 4096});
+  Array<std::uint8_t> values(QSIM_FP4_E2M1, {2, 4096}, std::vector<std::uint8_t>(4096));
+  Array<std::uint8_t> scales(QSIM_FP8_E4M3, {2, 256});
+  Array<float> global(QSIM_FLOAT32, {1});
+  qsim_quantization how;
+  ASSERT_EQ(qsim_quantization_preset("nvfp4", &how), QSIM_OK);
+  const qsim_quantized q{values.tensor(), scales.tensor(), nullptr, global.tensor()};
+  const qsim_tensor* from = x.tensor();
+  for (const qsim_tensor* part : {from, q.values, q.scales, q.global_scale}) {
+    const_cast<qsim_tensor*>(part)->device = QSIM_CUDA;
+  }
+  std::size_t bytes = 0;
+  qsim_run run = QSIM_RUN_INIT;
+  run.workspace_query = &bytes;
+  ASSERT_EQ(qsim_quantize(from, &how, &q, &run), QSIM_OK) << qsim_last_error();
+  EXPECT_GT(bytes, 0u);
+  run.workspace_query = nullptr;
+  EXPECT_EQ(qsim_quantize(from, &how, &q, &run), QSIM_BAD_INPUT);
+  EXPECT_EQ(qsim_last_error(), "quantize: the workspace has 0 bytes; expected " +
+                                   std::to_string(bytes) + ", aligned to 256");
+}
+
 TEST(CInterfaceRefusals, ABinaryLayerIsForAGpu) {
   Array<std::uint64_t> words(QSIM_BITS64, {2, 1, 3, 3, 1});
   Array<float> alpha(QSIM_FLOAT32, {1, 2});
