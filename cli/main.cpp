@@ -50,6 +50,8 @@ ExitCode run(Context& context) {
       return golden_abc_command(context);
     case CommandName::kGoldenConvert:
       return golden_convert_command(context);
+    case CommandName::kGoldenLinear:
+      return golden_linear_command(context);
     case CommandName::kDoctor:
       return doctor_command(context);
   }

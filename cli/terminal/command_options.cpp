@@ -2,6 +2,7 @@
 
 #include "cli/terminal/abc_options.h"
 #include "cli/terminal/convert_options.h"
+#include "cli/terminal/linear_options.h"
 #include "cli/terminal/list_option.h"
 #include "cli/terminal/mapping_options.h"
 #include "cli/terminal/number_option.h"
@@ -223,6 +224,13 @@ void add_golden_convert_options(CLI::App& app, Options& options) {
   app.add_option("--out", options.program_out, "write the codes as a .npy")->type_name("FILE");
 }
 
+void add_golden_linear_options(CLI::App& app, Options& options) {
+  add_linear_options(app, options.linear);
+  add_seed_option(app, options, "seed of the random numbers");
+  app.add_option("--out", options.program_out, "write y [M, N] of the last mode as a .npy")
+      ->type_name("FILE");
+}
+
 }  // namespace
 
 void add_options(CLI::App& app, Options& options) {
@@ -252,6 +260,8 @@ void add_options(CLI::App& app, Options& options) {
       return add_abc_options(app, options);
     case CommandName::kGoldenConvert:
       return add_golden_convert_options(app, options);
+    case CommandName::kGoldenLinear:
+      return add_golden_linear_options(app, options);
     case CommandName::kGoldenInfo:
     case CommandName::kDoctor:
       return;

@@ -9,7 +9,7 @@
 namespace qsim {
 namespace {
 
-constexpr std::array<CommandRow, 14> kCommands = {{
+constexpr std::array<CommandRow, 15> kCommands = {{
     {CommandName::kRun, "run", "simulate a model on an input and compare it with golden"},
     {CommandName::kVerify, "verify",
      "compare engines with golden, layer by layer and byte by byte"},
@@ -33,6 +33,8 @@ constexpr std::array<CommandRow, 14> kCommands = {{
      "say what weights lose as sums of binary bases, and time a binary convolution"},
     {CommandName::kGoldenConvert, "golden convert",
      "convert a 16-bit tensor to 8 or 4 bits with a scale a group"},
+    {CommandName::kGoldenLinear, "golden linear",
+     "compute and time a linear layer with integer weights"},
     {CommandName::kDoctor, "doctor", "show what this qsim is and whether it finds what it needs"},
 }};
 

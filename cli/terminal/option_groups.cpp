@@ -75,6 +75,9 @@ void check_together(const Options& options, const CLI::App& app) {
     refuse_stdout_as_file("--out-zero-points", options.convert.out_zero_points);
     refuse_stdout_as_file("--out-back", options.convert.out_back);
   }
+  if (options.command == CommandName::kGoldenLinear) {
+    refuse_stdout_as_file("--out", options.program_out);
+  }
   if (options.no_data && options.engine == "rtl") {
     usage_error("--no-data does not work with --engine rtl, which always computes the data");
   }

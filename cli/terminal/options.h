@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/terminal/convert_options.h"
+#include "cli/terminal/linear_options.h"
 
 namespace qsim {
 
@@ -27,6 +28,7 @@ enum class CommandName : std::uint8_t {
   kGoldenBench,
   kGoldenAbc,
   kGoldenConvert,
+  kGoldenLinear,
   kDoctor
 };
 
@@ -118,11 +120,13 @@ struct Options {
 
   // golden convert, besides --seed and --out (program_out)
   ConvertOptions convert = {};
+  // golden linear, besides --seed and --out
+  LinearOptions linear = {};
 
   // run, compile
   std::string write_mapping;  // a file, "-" for stdout, "" for none
 
-  // compile
+  // compile; golden linear
   std::string program_out;  // "-" for stdout, "" for none
 
   // inspect

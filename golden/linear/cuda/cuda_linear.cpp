@@ -14,8 +14,8 @@ namespace qsim::golden {
 
 class CudaLinear::Impl {
  public:
-  Impl(const LinearWeights& weights, std::span<const float> bias, int device)
-      : device_(use_device(device)), weights_(weights, bias) {}
+  Impl(const LinearWeights& weights, std::span<const float> bias, int device, bool is_signed)
+      : device_(use_device(device)), weights_(weights, bias, is_signed && weights.bits == 4) {}
 
   FloatMatrix run(const FloatMatrix& x, FloatType y_type, CudaLinearKernel kernel) const {
     cuda::check(cudaSetDevice(device_.index), "choosing the device");
@@ -42,10 +42,14 @@ class CudaLinear::Impl {
 
   bool has(CudaLinearKernel kernel) const {
     const cuda::DeviceWeights& view = weights_.view();
+    int limit = 0;
+    cuda::check(
+        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device_.index),
+        "asking for the shared memory of a block");
     return kernel != CudaLinearKernel::kRows ||
-           (device_.major == 9 && cuda::plan_rows(view.bits, static_cast<int>(view.group_size),
-                                                  static_cast<int>(view.in_features), 0)
-                                          .stages >= 2);
+           cuda::plan_rows(view.bits, static_cast<int>(view.group_size),
+                           static_cast<int>(view.in_features), 0, limit)
+                   .stages >= 2;
   }
 
  private:
@@ -55,10 +59,11 @@ class CudaLinear::Impl {
   cuda::OwnedWeights weights_;
 };
 
-CudaLinear::CudaLinear(const LinearWeights& weights, std::span<const float> bias, int device) {
+CudaLinear::CudaLinear(const LinearWeights& weights, std::span<const float> bias, int device,
+                       bool is_signed) {
   check_weights(weights);
   check_bias(weights, bias);
-  impl_ = std::make_unique<Impl>(weights, bias, device);
+  impl_ = std::make_unique<Impl>(weights, bias, device, is_signed);
 }
 
 CudaLinear::~CudaLinear() = default;
@@ -75,28 +80,32 @@ std::vector<double> time_linear(const LinearTimingCase& one, int device) {
   std::vector<cuda::OwnedWeights> weights;
   std::vector<cuda::DeviceBuffer> xs;
   std::vector<cuda::DeviceBuffer> ys;
-  const auto size = static_cast<std::int64_t>(float_type_bytes(one.type));
+  const auto y_size = static_cast<std::int64_t>(float_type_bytes(one.y_type));
   for (int i = 0; i < rotations; ++i) {
     weights.push_back(cuda::random_device_weights(one, static_cast<std::uint32_t>(i)));
     xs.push_back(cuda::random_device_floats(one.type, one.rows * one.in_features,
                                             static_cast<std::uint32_t>(i)));
-    ys.push_back(cuda::poisoned(static_cast<std::size_t>(one.rows * one.out_features * size)));
+    ys.push_back(cuda::poisoned(static_cast<std::size_t>(one.rows * one.out_features * y_size)));
   }
   cuda::check(cudaDeviceSynchronize(), "making random values");
   const cuda::Stream stream;
-  return cuda::time_cold(stream, rotations, [&](int i) {
+  cuda::ColdTiming timing;
+  timing.runs = one.runs;
+  const auto enqueue = [&](int i) {
     const auto at = static_cast<std::size_t>(i);
     cuda::DeviceWeights view = weights[at].view();
     view.constant = one.constant;
     cuda::LinearCall call;
-    call.x_type = call.y_type = one.type;
+    call.x_type = one.type;
+    call.y_type = one.y_type;
     call.x = xs[at].as<void>();
     call.y = ys[at].as<void>();
     call.rows = one.rows;
     call.kernel = static_cast<cuda::LinearKernel>(one.kernel);
     call.stages = one.stages;
     cuda::enqueue_linear(view, call, stream.get());
-  });
+  };
+  return cuda::time_cold(stream, rotations, enqueue, timing);
 }
 
 }  // namespace qsim::golden

@@ -14,16 +14,19 @@ namespace qsim::golden {
 
 enum class CudaLinearKernel : std::uint8_t {
   kAuto,
-  kRows,   // compute capability 9.0
-  kPlain,  // any device
+  kRows,   // tensor cores
+  kBatch,  // tensor cores, several rows of x at once
+  kPlain,  // any size
 };
-std::string_view cuda_linear_kernel_name(CudaLinearKernel kernel);  // "auto", "rows", "plain"
+std::string_view cuda_linear_kernel_name(CudaLinearKernel kernel);  // "rows"
 
 class CudaLinear {
  public:
-  // Copies the weights to `device`; `bias` is [N], FP32, or empty. Throws Error as check_shapes()
+  // Copies the weights to `device`; `bias` is [N], FP32, or empty. is_signed: 4-bit weights are
+  // stored there in two's complement; the results are the same. Throws Error as check_shapes()
   // does, and "CUDA: ..." (exit code 3) without that device.
-  CudaLinear(const LinearWeights& weights, std::span<const float> bias, int device);
+  CudaLinear(const LinearWeights& weights, std::span<const float> bias, int device,
+             bool is_signed = false);
   ~CudaLinear();
   CudaLinear(const CudaLinear&) = delete;
   CudaLinear& operator=(const CudaLinear&) = delete;
@@ -46,12 +49,17 @@ struct LinearTimingCase {
   std::int64_t out_features = 0;
   std::int64_t group_size = 0;
   int bits = 8;
-  FloatType type = FloatType::kFloat16;  // of x and y
+  FloatType type = FloatType::kFloat16;  // of x
+  FloatType y_type = FloatType::kFloat16;
   bool has_bias = false;
   CudaLinearKernel kernel = CudaLinearKernel::kAuto;
   int stages = 0;        // of the kernel's pipeline; 0: chosen
   bool constant = true;  // the weights may be read before the launch before has ended
+  int runs = 15;         // replays of the graph
 };
+
+// Whether the kernel has room for so many stages on compute capability 9.0.
+bool has_pipeline(const LinearTimingCase& one);
 
 // Bytes that one launch reads and writes at least.
 std::int64_t linear_bytes(const LinearTimingCase& one);

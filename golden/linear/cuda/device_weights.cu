@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "core/checked_math.h"
@@ -14,7 +15,7 @@ std::int64_t aligned_row_bytes(std::int64_t in_features, int bits) {
 }
 
 // Rows of aligned_row_bytes(), the rest of each row zero.
-std::vector<std::uint8_t> packed_rows(const LinearWeights& weights) {
+std::vector<std::uint8_t> packed_rows(const LinearWeights& weights, bool is_signed) {
   const auto rows = static_cast<std::size_t>(weights.out_features);
   const auto columns = static_cast<std::size_t>(weights.in_features);
   const auto row_bytes =
@@ -22,12 +23,22 @@ std::vector<std::uint8_t> packed_rows(const LinearWeights& weights) {
   std::vector<std::uint8_t> packed(rows * row_bytes);
   for (std::size_t n = 0; n < rows; ++n) {
     for (std::size_t k = 0; k < columns; ++k) {
-      const auto value = static_cast<std::uint8_t>(weights.values[n * columns + k]);
+      const auto value =
+          static_cast<std::uint8_t>(weights.values[n * columns + k] ^ (is_signed ? 8 : 0));
       std::uint8_t& byte = packed[n * row_bytes + (weights.bits == 8 ? k : k / 2)];
       byte = static_cast<std::uint8_t>(byte | value << (weights.bits == 8 ? 0 : k % 2 * 4));
     }
   }
   return packed;
+}
+
+std::vector<std::uint8_t> stored_zero_points(const LinearWeights& weights, bool is_signed) {
+  std::vector<std::uint8_t> stored = weights.zero_points;
+  if (std::all_of(stored.begin(), stored.end(), [](std::uint8_t one) { return one == 8; })) {
+    return {};
+  }
+  for (std::uint8_t& one : stored) one = static_cast<std::uint8_t>(one - (is_signed ? 8 : 0));
+  return stored;
 }
 
 // A hash of the index: its bits look random.
@@ -87,15 +98,17 @@ void fill_floats_of(FloatType type, const DeviceBuffer& buffer, std::int64_t cou
 
 }  // namespace
 
-OwnedWeights::OwnedWeights(const LinearWeights& weights, std::span<const float> bias)
-    : values_(upload(packed_rows(weights))),
+OwnedWeights::OwnedWeights(const LinearWeights& weights, std::span<const float> bias,
+                           bool is_signed)
+    : values_(upload(packed_rows(weights, is_signed))),
       scales_(upload(weights.scales)),
-      zero_points_(upload(weights.zero_points)),
+      zero_points_(upload(stored_zero_points(weights, is_signed))),
       bias_(upload_bytes(bias.data(), bias.size_bytes())) {
   sizes_.out_features = weights.out_features;
   sizes_.in_features = weights.in_features;
   sizes_.group_size = weights.group_size;
   sizes_.bits = weights.bits;
+  sizes_.is_signed = is_signed;
 }
 
 OwnedWeights::OwnedWeights(const LinearTimingCase& one) {

@@ -9,10 +9,12 @@
 
 namespace qsim::golden::cuda {
 
-// Rows begin at multiples of 16 bytes; 4 bits are two a byte.
+// Rows begin at multiples of 16 bytes; 4 bits are two a byte. zero_points that are all 8 are left
+// out.
 class OwnedWeights {
  public:
-  OwnedWeights(const LinearWeights& weights, std::span<const float> bias);
+  // is_signed: 4 bits are stored in two's complement, 8 less than LinearWeights has them.
+  OwnedWeights(const LinearWeights& weights, std::span<const float> bias, bool is_signed);
   // Not filled: for random_device_weights().
   explicit OwnedWeights(const LinearTimingCase& one);
 

@@ -3,17 +3,23 @@
 
 #include <cuda_runtime.h>
 
+#include "golden/linear/cuda/batch_plan.h"
 #include "golden/linear/cuda/linear_launch.h"
 #include "golden/linear/cuda/row_plan.h"
 
 namespace qsim::golden::cuda {
 
-// Whether the weights are laid out for bulk copies.
+// Whether the weights are laid out for copies of 16 bytes.
 bool has_aligned_rows(const DeviceWeights& weights);
 
-// Compute capability 9.0; rows that are aligned; a plan of at least two stages.
+// Rows that are aligned; a plan of at least two stages.
 void launch_linear_rows(const DeviceWeights& weights, const LinearCall& call, const RowPlan& plan,
                         cudaStream_t stream);
+// Rows that are aligned, any number of rows of x; a plan with batch_x_rows(), of at least two
+// stages.
+int batch_x_rows(std::int64_t rows);
+void launch_linear_batch(const DeviceWeights& weights, const LinearCall& call,
+                         const BatchPlan& plan, cudaStream_t stream);
 void launch_linear_plain(const DeviceWeights& weights, const LinearCall& call, cudaStream_t stream);
 
 }  // namespace qsim::golden::cuda

@@ -20,9 +20,12 @@ struct DeviceWeights {
   // The bytes of a row that may be read, at least those of its weights. The fast kernels read whole
   // multiples of 16: they need that, row_bytes and `values` are multiples of 16.
   std::int64_t readable_bytes = 0;
-  const float* scales = nullptr;              // [out_features][groups]
-  const std::uint8_t* zero_points = nullptr;  // the same, of 4 bits
-  const float* bias = nullptr;                // [out_features], or null: none
+  const float* scales = nullptr;  // [out_features][groups]
+  // Of 4 bits, [out_features][groups]: in the weights' range, and signed as they are. Null: 8 for
+  // all, or 0 if the weights are signed.
+  const void* zero_points = nullptr;
+  bool is_signed = false;       // of 4 bits: two's complement, -8..7; else 0..15
+  const float* bias = nullptr;  // [out_features], or null: none
   // No work on the stream before this launch writes the weights, scales, zero_points or bias. Then
   // they are read while the kernel before it still runs.
   bool constant = false;
@@ -30,8 +33,9 @@ struct DeviceWeights {
 
 enum class LinearKernel : std::uint8_t {
   kAuto,
-  kRows,   // compute capability 9.0: weights through a pipeline of bulk copies
-  kPlain,  // any device, any alignment
+  kRows,   // tensor cores; for rows of weights that begin at multiples of 16 bytes
+  kBatch,  // the same, for several rows of x at once
+  kPlain,  // any alignment
 };
 
 // x [rows][in_features] and y [rows][out_features], row-major, aligned to their type.
@@ -42,7 +46,7 @@ struct LinearCall {
   FloatType y_type = FloatType::kFloat16;
   void* y = nullptr;
   LinearKernel kernel = LinearKernel::kAuto;
-  int stages = 0;  // of kRows' pipeline; 0: chosen
+  int stages = 0;  // of the pipelines; 0: chosen
 };
 
 // Enqueues y = x W^T + b on `stream` (a cudaStream_t) of the current device. Throws Error for sizes

@@ -26,35 +26,7 @@ __device__ int row_exponent(const LinearJob& job, int row) {
   return step_exponent(job.x_type, largest);
 }
 
-__device__ std::int64_t sum_of_lanes(std::int64_t value) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(0xFFFFFFFFu, value, step);
-  return value;
-}
-
-// x in steps = part.high * 2^24 + part.low, so that both sums fit 48 bits.
-__device__ float group_sum(const LinearJob& job, int row, int channel, int group, double steps) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int begin = group * job.group_elems;
-  const int end = min(begin + job.group_elems, job.in_features);
-  WideSum sum{0, 0};
-  bool finite = true;
-  for (int k = begin + lane; k < end; k += 32) {
-    const std::uint32_t bits = x_bits(job, std::int64_t{row} * job.in_features + k);
-    if (!is_finite(bits)) {
-      finite = false;
-      continue;
-    }
-    const std::int64_t fixed = fixed_of(bits, steps);
-    const int weight = weight_of(job, channel, group, k);
-    sum.high += (fixed >> 24) * weight;
-    sum.low += (fixed & 0xFFFFFF) * weight;
-  }
-  if (!__all_sync(0xFFFFFFFFu, finite)) return non_finite_terms(job, row, channel, group).value();
-  return rounded({sum_of_lanes(sum.high), sum_of_lanes(sum.low)});
-}
-
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     linear_plain(const __grid_constant__ LinearJob job, int blocks_of_row) {
   begin_kernel();
   const int row = static_cast<int>(blockIdx.x) / blocks_of_row;
@@ -63,12 +35,10 @@ __global__ void __launch_bounds__(kThreads)
   const int channel =
       static_cast<int>(blockIdx.x) % blocks_of_row * kWarps + static_cast<int>(threadIdx.x) / 32;
   if (channel >= job.out_features) return;
-  float sum = 0;
-  for (int group = 0; group < job.groups; ++group) {
-    const float scale = __ldg(job.scales + std::int64_t{channel} * job.groups + group);
-    sum = __fmaf_rn(group_sum(job, row, channel, group, steps), scale, sum);
+  const float sum = plain_sum(job, row, channel, steps);
+  if (threadIdx.x % 32 == 0) {
+    store_result(job, row, channel, sum, exponent, bias_of(job, channel));
   }
-  if (threadIdx.x % 32 == 0) store_result(job, row, channel, sum, exponent);
 }
 
 }  // namespace

@@ -1,80 +1,50 @@
-// The linear layer of few rows on compute capability 9.0: reading the weights is the work. A block
-// takes tiles of 16 output channels. One warp streams their weights through a pipeline of bulk
-// copies; eight warps multiply them (rows of mma.m16n8k32) by the digits of one row of x (columns).
-// The weights may start to arrive before the kernel before this one has ended.
+// The linear layer of few rows: reading the weights is the work. A block takes tiles of 16 output
+// channels. Each warp streams slices of their weights through a pipeline of its own, and multiplies
+// them (rows of mma.m16n8k32) by the digits of one row of x (columns). From compute capability 9.0
+// on the weights may start to arrive before the kernel before this one has ended.
+#include "golden/device/launch.cuh"
 #include "golden/linear/cuda/linear_kernels.h"
 #include "golden/linear/cuda/row_finish.cuh"
 #include "golden/linear/cuda/row_multiplier.cuh"
-#include "golden/linear/cuda/row_pipeline.cuh"
 
 namespace qsim::golden::cuda {
 namespace {
 
-template <int kBits, int kGroup>
-__device__ void multiply_tiles(const LinearJob& job, const RowPlan& plan, const RowGrid& grid,
-                               std::uint8_t* shared, RowBarriers& barriers, RowFlags& flags) {
-  const int row = static_cast<int>(blockIdx.x) / grid.blocks_of_row;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int slice = warp % 4;
-  const int exponent = prepare_row<kBits, kGroup>(job, plan, row, shared, flags);
-  const RowFinish<kBits, kGroup> finish(job, row, exponent, flags);
-  RowMultiplier<kBits, kGroup> multiplier(job, plan, shared);
-  Ring ring;
-  int team = 0;  // the four warps that have this stage
-  int count = 0;
-  for (int tile = static_cast<int>(blockIdx.x) % grid.blocks_of_row; tile < grid.tiles;
-       tile += grid.blocks_of_row, ++count) {
-    std::uint8_t* table = shared + plan.table_at + count % plan.tables * plan.table_bytes;
-    multiplier.clear();
-    for (int chunk = 0; chunk < plan.chunks; ++chunk) {
-      if (team == warp / 4) {
-        barriers.full[ring.stage].wait(ring.parity);
-        const int k = chunk * kRowChunk + slice * kRowSlice;
-        if (k < plan.padded_features) {
-          const std::uint8_t* rows = shared + plan.stages_at + ring.stage * plan.stage_bytes +
-                                     slice * (kRowSlice * kBits / 8);
-          multiplier.add_slice(rows, k, tile, table);
-        }
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) barriers.empty[ring.stage].arrive();
-      }
-      team ^= 1;
-      ring.advance(plan.stages);
-    }
-    if constexpr (kGroup == 0) multiplier.store_sums(table);
-    finish.run(tile, count, table);
-    if (plan.tables == 1) consumers_sync();
-  }
-}
+static_assert(sizeof(RowFlags) <= 128, "the plan's header");
+
+struct RowGrid {
+  int tiles;
+  int blocks_of_row;
+};
 
 template <int kBits, int kGroup>
 __global__ void __launch_bounds__(kRowThreads, 2)
     linear_rows(const __grid_constant__ LinearJob job, const __grid_constant__ RowPlan plan,
                 const RowGrid grid) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   std::uint8_t* shared = dynamic_shared();
-  auto& barriers = *reinterpret_cast<RowBarriers*>(shared);
-  auto& flags = *reinterpret_cast<RowFlags*>(shared + sizeof(RowBarriers));
+  auto& flags = *reinterpret_cast<RowFlags*>(shared);
   start_next_kernel();
   if (threadIdx.x < sizeof(RowFlags) / 4) reinterpret_cast<std::uint32_t*>(&flags)[threadIdx.x] = 0;
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < plan.stages; ++i) {
-      barriers.full[i].init(1);
-      barriers.empty[i].init(4);
-    }
-    fence_barrier_init();
-  }
+  const int row = static_cast<int>(blockIdx.x) / grid.blocks_of_row;
+  const RowTiles tiles{static_cast<int>(blockIdx.x) % grid.blocks_of_row, grid.blocks_of_row,
+                       grid.tiles};
+  RowMultiplier<kBits, kGroup> multiplier(job, plan, tiles, shared);
+  RowFinish<kBits, kGroup> finish(job, row, flags);
+  if (!job.constant) wait_for_last_kernel();
+  multiplier.begin();
+  finish.load_constants(tiles.first);
+  prefetch_row(job, row);
+  if (job.constant) wait_for_last_kernel();
   __syncthreads();
-  if (threadIdx.x >= kRowConsumers) {
-    if (!job.constant) wait_for_last_kernel();
-    copy_weights<kBits>(job, plan, grid, shared, barriers);
-  } else {
-    wait_for_last_kernel();
-    multiply_tiles<kBits, kGroup>(job, plan, grid, shared, barriers, flags);
+  finish.set_exponent(prepare_row<kBits, kGroup>(job, plan, row, shared, flags));
+  int count = 0;
+  for (int tile = tiles.first; tile < tiles.end; tile += tiles.step, ++count) {
+    std::uint8_t* table = shared + plan.table_at + count % plan.tables * plan.table_bytes;
+    multiplier.add_tile(tile, table);
+    finish.run(tile, count, table);
+    finish.load_constants(tile + tiles.step);
+    if (plan.tables == 1) __syncthreads();
   }
-#else
-  __trap();  // bulk copies need compute capability 9.0
-#endif
 }
 
 template <int kBits>

@@ -1,19 +1,28 @@
 #include "core/checked_math.h"
 #include "golden/linear/cuda/cuda_linear.h"
+#include "golden/linear/cuda/row_plan.h"
 
 namespace qsim::golden {
 
 std::string_view cuda_linear_kernel_name(CudaLinearKernel kernel) {
-  constexpr std::string_view kNames[] = {"auto", "rows", "plain"};
+  constexpr std::string_view kNames[] = {"auto", "rows", "batch", "plain"};
   return kNames[static_cast<std::size_t>(kernel)];
 }
 
+bool has_pipeline(const LinearTimingCase& one) {
+  return cuda::plan_rows(one.bits, static_cast<int>(one.group_size),
+                         static_cast<int>(one.in_features), one.stages, cuda::kSharedOfWhole)
+             .stages == one.stages;
+}
+
 std::int64_t linear_bytes(const LinearTimingCase& one) {
-  const auto size = static_cast<std::int64_t>(float_type_bytes(one.type));
+  const auto x_size = static_cast<std::int64_t>(float_type_bytes(one.type));
+  const auto y_size = static_cast<std::int64_t>(float_type_bytes(one.y_type));
   const std::int64_t groups = one.group_size == 0 ? 1 : ceil_div(one.in_features, one.group_size);
   const std::int64_t of_channel = ceil_div(one.in_features * one.bits, 8) +
                                   groups * (one.bits == 4 ? 5 : 4) + (one.has_bias ? 4 : 0);
-  return one.out_features * of_channel + size * one.rows * (one.in_features + one.out_features);
+  return one.out_features * of_channel +
+         one.rows * (x_size * one.in_features + y_size * one.out_features);
 }
 
 }  // namespace qsim::golden

@@ -8,7 +8,8 @@ namespace qsim::golden {
 
 class CudaLinear::Impl {};
 
-CudaLinear::CudaLinear(const LinearWeights& weights, std::span<const float> bias, int device) {
+CudaLinear::CudaLinear(const LinearWeights& weights, std::span<const float> bias, int device,
+                       bool) {
   check_weights(weights);
   check_bias(weights, bias);
   use_device(device);  // throws

@@ -8,19 +8,34 @@ namespace qsim::golden::cuda {
 template <int kBits, int kGroup>
 class RowFinish {
  public:
-  __device__ RowFinish(const LinearJob& job, int row, int exponent, const RowFlags& flags)
-      : job_(job), row_(row), exponent_(exponent), flags_(flags) {}
+  __device__ RowFinish(const LinearJob& job, int row, const RowFlags& flags)
+      : job_(job), row_(row), flags_(flags) {}
 
-  // All consumers call it when they have written the tile's sums to `table`. `count` numbers the
+  __device__ void set_exponent(int exponent) { exponent_ = exponent; }
+
+  // Ahead of run(tile): what memory has of the channel that this thread finishes.
+  __device__ void load_constants(int tile) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int channel = tile * kRowChannels + (kGroup == 0 ? thread / 8 : thread % 32);
+    const bool is_mine = kGroup == 0 ? thread < kRowChannels * 8 : thread % 32 < kRowChannels;
+    if (!is_mine || channel >= job_.out_features) return;
+    bias_ = bias_of(job_, channel);
+    if constexpr (kGroup == 0) {
+      scale_ = __ldg(job_.scales + channel);
+      if constexpr (kBits == 4) zero_point_ = zero_point_of(job_, channel);
+    }
+  }
+
+  // All threads call it when they have written the tile's sums to `table`. `count` numbers the
   // block's tiles.
   __device__ void run(int tile, int count, std::uint8_t* table) const {
-    consumers_sync();
+    __syncthreads();
     if constexpr (kGroup == 0) {
       finish_sums(tile, reinterpret_cast<const std::int32_t*>(table));
     } else {
       if (flags_.non_finite != 0) {
         replace_non_finite(tile, reinterpret_cast<float2*>(table));
-        consumers_sync();
+        __syncthreads();
       }
       // Each tile has another warp, so that the others go on.
       if (static_cast<int>(threadIdx.x) / 32 == count % kRowWarps) {
@@ -41,8 +56,7 @@ class RowFinish {
 #pragma unroll
     for (int warp = 0; warp < kRowWarps; ++warp) sum += sums[warp * kRowChannels * 8 + thread];
     if constexpr (kBits == 4) {
-      const int zero_point = is_there ? __ldg(job_.zero_points + channel) : 0;
-      if (digit < kRowDigits) sum -= zero_point * flags_.digit_sums[digit];
+      if (digit < kRowDigits) sum -= zero_point_ * flags_.digit_sums[digit];
     }
     const std::int64_t part = static_cast<std::int64_t>(sum) << (8 * (digit % 3));
     WideSum total{digit >= 3 && digit < kRowDigits ? part : 0, digit < 3 ? part : 0};
@@ -54,8 +68,7 @@ class RowFinish {
     float value = rounded(total);
     if (flags_.non_finite != 0) value = with_non_finite(tile, value);
     if (digit == 0 && is_there) {
-      store_result(job_, row_, channel, __fmaf_rn(value, __ldg(job_.scales + channel), 0.0F),
-                   exponent_);
+      store_result(job_, row_, channel, __fmaf_rn(value, scale_, 0.0F), exponent_, bias_);
     }
   }
 
@@ -96,13 +109,16 @@ class RowFinish {
       const float2 one = row[group];
       sum = __fmaf_rn(one.x, one.y, sum);
     }
-    store_result(job_, row_, channel, sum, exponent_);
+    store_result(job_, row_, channel, sum, exponent_, bias_);
   }
 
   const LinearJob& job_;
   int row_;
-  int exponent_;
   const RowFlags& flags_;
+  int exponent_ = 0;
+  float bias_ = 0;
+  float scale_ = 0;
+  int zero_point_ = 0;
 };
 
 }  // namespace qsim::golden::cuda

@@ -50,7 +50,7 @@ void bench_case(const BenchCase& one, const BenchLinearOptions& options) {
   timed.out_features = one.out_features;
   timed.bits = one.bits;
   timed.group_size = one.group_size;
-  timed.type = one.type;
+  timed.type = timed.y_type = one.type;
   timed.stages = options.stages;
   timed.constant = !options.late;
   const std::vector<double> seconds = time_linear(timed, 0);

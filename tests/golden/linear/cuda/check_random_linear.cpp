@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -36,11 +37,16 @@ void describe(const LinearCase& one, const FloatMatrix& found, const FloatMatrix
             << std::dec << "\n";
 }
 
-// A tenth of the cases has up to 8192 input features.
+// A tenth of the cases has up to 8192 input features. Some have no zero_points: all are 8.
 LinearCase case_of(std::uint64_t seed, const RandomLinearOptions& options) {
   Random random(seed);
   const bool is_long = random.chance(0.1) && options.most_features >= 1000;
-  return random_linear_case(random, options.most_rows, is_long ? 8192 : options.most_features);
+  LinearCase one =
+      random_linear_case(random, options.most_rows, is_long ? 8192 : options.most_features);
+  if (random.chance(0.3)) {
+    std::fill(one.weights.zero_points.begin(), one.weights.zero_points.end(), std::uint8_t{8});
+  }
+  return one;
 }
 
 }  // namespace
@@ -54,8 +60,9 @@ ExitCode check_random_linear(const RandomLinearOptions& options) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
     const LinearCase one = case_of(seed, options);
     const FloatMatrix expected = PackedLinear(one.weights, one.bias).run(one.x, one.y_type, team);
-    const CudaLinear linear(one.weights, one.bias, 0);
-    for (const CudaLinearKernel kernel : {CudaLinearKernel::kRows, CudaLinearKernel::kPlain}) {
+    const CudaLinear linear(one.weights, one.bias, 0, seed % 2 == 0);
+    for (const CudaLinearKernel kernel :
+         {CudaLinearKernel::kRows, CudaLinearKernel::kBatch, CudaLinearKernel::kPlain}) {
       if (!linear.has(kernel)) continue;
       Count& count = counts[kind_of(one, kernel)];
       const FloatMatrix found = linear.run(one.x, one.y_type, kernel);

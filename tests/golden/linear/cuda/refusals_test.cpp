@@ -59,6 +59,7 @@ TEST(LinearBytes, CountWeightsScalesAndActivations) {
                           .group_size = 32,
                           .bits = 4,
                           .type = FloatType::kFloat32,
+                          .y_type = FloatType::kFloat32,
                           .has_bias = true}),
             3 * (50 + 4 * 5 + 4) + 4 * 2 * 103);
 }

@@ -1,0 +1,205 @@
+#include "cli/session/linear/linear_source.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "cli/terminal/context.h"
+#include "cli/terminal/output_files.h"
+#include "core/random.h"
+#include "files/npy.h"
+#include "golden/linear/quantizer.h"
+
+namespace qsim {
+namespace {
+
+using golden::FloatMatrix;
+using golden::FloatType;
+
+constexpr std::int64_t kMostSize = 1 << 20;
+
+// About normal, of variance 1: the sum of four uniform numbers of 16 bits.
+float normal(Random& random) {
+  const std::uint64_t bits = random.next();
+  std::int64_t sum = -2 * 65535;
+  for (int i = 0; i < 4; ++i) sum += static_cast<std::int64_t>(bits >> (16 * i) & 0xFFFF);
+  return static_cast<float>(sum) * (1.7320508F / 65536);
+}
+
+FloatType float_type(const std::string& name) {
+  return name == "fp32"   ? FloatType::kFloat32
+         : name == "fp16" ? FloatType::kFloat16
+                          : FloatType::kBfloat16;
+}
+
+void require_shape(const std::string& file, const Shape& shape, std::size_t dimensions,
+                   const char* expected) {
+  if (shape.size() == dimensions) return;
+  throw_bad_input(file + ": an array of shape " + shape_text(shape) + " is not " + expected);
+}
+
+std::vector<float> floats_of(const FloatMatrix& matrix) {
+  std::vector<float> floats(static_cast<std::size_t>(matrix.rows * matrix.columns));
+  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = golden::float_of(matrix.fp32_bits(i));
+  return floats;
+}
+
+FloatMatrix matrix_of(NpyArray array) {
+  FloatMatrix matrix;
+  matrix.type = array.descr == kNpyFloat32.descr   ? FloatType::kFloat32
+                : array.descr == kNpyFloat16.descr ? FloatType::kFloat16
+                                                   : FloatType::kBfloat16;
+  matrix.rows = array.shape[0];
+  matrix.columns = array.shape.size() > 1 ? array.shape[1] : 1;
+  matrix.bytes = std::move(array.bytes);
+  return matrix;
+}
+
+FloatMatrix read_x(const std::string& file) {
+  constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16, kNpyUint16};
+  NpyArray array = read_npy_array(file, kTypes);
+  require_shape(file, array.shape, 2, "[M, K]");
+  return matrix_of(std::move(array));
+}
+
+std::vector<float> read_floats(const std::string& file, Shape& shape) {
+  constexpr NpyType kTypes[] = {kNpyFloat32};
+  NpyArray array = read_npy_array(file, kTypes);
+  shape = array.shape;
+  std::vector<float> floats(array.bytes.size() / sizeof(float));
+  std::memcpy(floats.data(), array.bytes.data(), array.bytes.size());
+  return floats;
+}
+
+FloatMatrix random_matrix(Random& random, FloatType type, std::int64_t rows, std::int64_t columns) {
+  FloatMatrix matrix(type, rows, columns);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rows * columns); ++i) {
+    matrix.set(i, golden::bits_of(normal(random)));
+  }
+  return matrix;
+}
+
+void quantize(const LinearOptions& options, std::int64_t out_features, std::int64_t in_features,
+              LinearSource& source) {
+  const std::int64_t group = std::stoll(options.group);
+  timed(source.quantize_seconds, [&] {
+    source.weights =
+        options.bits == "8"
+            ? golden::quantize_per_channel(source.float_weights, out_features, in_features, group)
+            : golden::quantize_to_int4(source.float_weights, out_features, in_features, group,
+                                       false);
+  });
+}
+
+// int8 weights with scales of their own.
+void take_int8(const LinearOptions& options, const NpyArray& array, LinearSource& source) {
+  if (options.scales.empty()) {
+    throw Error(ExitCode::kUsage,
+                "--w '" + options.w + "' has int8 weights, which need their scales; give --scales");
+  }
+  golden::LinearWeights& weights = source.weights;
+  weights.out_features = array.shape[0];
+  weights.in_features = array.shape[1];
+  weights.group_size = std::stoll(options.group);
+  weights.values.resize(array.bytes.size());
+  std::memcpy(weights.values.data(), array.bytes.data(), array.bytes.size());
+  Shape shape;
+  weights.scales = read_floats(options.scales, shape);
+  golden::check_weights(weights);
+  const auto columns = static_cast<std::size_t>(weights.in_features);
+  const auto groups = static_cast<std::size_t>(weights.groups());
+  const auto elems = static_cast<std::size_t>(weights.group_elems());
+  source.float_weights.resize(weights.values.size());
+  for (std::size_t i = 0; i < weights.values.size(); ++i) {
+    const std::size_t scale = i / columns * groups + i % columns / elems;
+    source.float_weights[i] = static_cast<float>(weights.values[i]) * weights.scales[scale];
+  }
+}
+
+void read_weights(const LinearOptions& options, LinearSource& source) {
+  constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16, kNpyInt8};
+  NpyArray array = read_npy_array(options.w, kTypes);
+  require_shape(options.w, array.shape, 2, "[N, K]");
+  if (array.descr == kNpyInt8.descr) return take_int8(options, array, source);
+  const FloatMatrix matrix = matrix_of(std::move(array));
+  source.float_weights = floats_of(matrix);
+  quantize(options, matrix.rows, matrix.columns, source);
+}
+
+LinearSize size_of(const std::string& text) {
+  LinearSize size{0, 0};
+  const char* const end = text.data() + text.size();
+  const auto [cross, first_error] = std::from_chars(text.data(), end, size.in_features);
+  const bool has_cross = first_error == std::errc() && cross < end && *cross == 'x';
+  const auto [last, second_error] =
+      std::from_chars(has_cross ? cross + 1 : end, end, size.out_features);
+  const auto fits = [](std::int64_t number) { return number >= 1 && number <= kMostSize; };
+  if (!has_cross || second_error != std::errc() || last != end || !fits(size.in_features) ||
+      !fits(size.out_features)) {
+    throw Error(ExitCode::kUsage, "--sizes '" + text + "' is not KxN, two numbers from 1 to " +
+                                      std::to_string(kMostSize));
+  }
+  return size;
+}
+
+}  // namespace
+
+std::vector<LinearSize> linear_sizes(const LinearOptions& options) {
+  if (!options.bench && !options.sizes.empty()) {
+    throw Error(ExitCode::kUsage, "--sizes needs --bench; give --K and --N for one size");
+  }
+  if (!options.bench) return {{options.in_features, options.out_features}};
+  if (!options.x.empty() || !options.w.empty() || !options.b.empty()) {
+    throw Error(ExitCode::kUsage, "--bench makes its own numbers; leave out --x, --w and --b");
+  }
+  std::vector<LinearSize> sizes;
+  for (const std::string& text : options.sizes) sizes.push_back(size_of(text));
+  return sizes.empty() ? std::vector<LinearSize>{{512, 2048}, {1024, 4096}, {2048, 8192}} : sizes;
+}
+
+LinearSource load_linear(const Options& options, const LinearSize& size) {
+  const LinearOptions& linear = options.linear;
+  Random random(options.seed);
+  LinearSource source;
+  for (const auto& [file, what] : {std::pair{&linear.x, "x"},
+                                   {&linear.w, "the weights"},
+                                   {&linear.scales, "the scales"},
+                                   {&linear.b, "the bias"}}) {
+    if (!file->empty()) require_not_written(options, *file, what);
+  }
+  if (linear.w.empty()) {
+    source.float_weights.resize(static_cast<std::size_t>(size.in_features * size.out_features));
+    for (float& weight : source.float_weights) weight = 0.02F * normal(random);
+    quantize(linear, size.out_features, size.in_features, source);
+  } else {
+    read_weights(linear, source);
+  }
+  const golden::LinearWeights& weights = source.weights;
+  source.x = linear.x.empty()
+                 ? random_matrix(random, float_type(linear.dtype), linear.rows, weights.in_features)
+                 : read_x(linear.x);
+  if (!linear.b.empty()) {
+    Shape shape;
+    source.bias = read_floats(linear.b, shape);
+  } else if (linear.bias == "1") {
+    source.bias = floats_of(random_matrix(random, FloatType::kFloat32, weights.out_features, 1));
+  }
+  golden::check_shapes(source.x, weights, source.bias);
+  if (linear.check == "1") golden::check_values(source.x, weights, source.bias);
+  return source;
+}
+
+golden::FloatType linear_y_type(const LinearOptions& options, FloatType x_type) {
+  return options.y_dtype.empty() ? x_type : float_type(options.y_dtype);
+}
+
+void write_matrix(Context& context, const std::string& path, const FloatMatrix& matrix) {
+  const NpyType& type = matrix.type == FloatType::kFloat32   ? kNpyFloat32
+                        : matrix.type == FloatType::kFloat16 ? kNpyFloat16
+                                                             : kNpyUint16;
+  std::string file = npy_array_header(type.descr, {matrix.rows, matrix.columns});
+  file.append(reinterpret_cast<const char*>(matrix.bytes.data()), matrix.bytes.size());
+  context.write_file(path, file);
+}
+
+}  // namespace qsim

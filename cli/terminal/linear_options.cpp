@@ -1,0 +1,72 @@
+#include "cli/terminal/linear_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/terminal/list_option.h"
+#include "cli/terminal/number_option.h"
+#include "cli/terminal/one_of.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::uint64_t kMostFeatures = 1 << 20;
+constexpr std::uint64_t kMostRows = 1 << 16;
+constexpr std::uint64_t kMostIterations = 100000;
+constexpr std::uint64_t kMostThreads = 1024;
+
+void add_count(CLI::App& app, const std::string& name, NumberRange range, std::int64_t& number,
+               const std::string& description) {
+  const auto set = [&number](std::uint64_t value) { number = static_cast<std::int64_t>(value); };
+  add_number(app, name, range, set, description)->default_str(std::to_string(number));
+}
+
+void add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+              std::string& value, const std::string& description) {
+  app.add_option(name, value, description)->check(one_of(words))->capture_default_str();
+}
+
+void add_file(CLI::App& app, const std::string& name, std::string& file,
+              const std::string& description) {
+  app.add_option(name, file, description)->type_name("FILE");
+}
+
+}  // namespace
+
+void add_linear_options(CLI::App& app, LinearOptions& options) {
+  add_list(app, "--mode", options.modes, "what is timed, with commas between them",
+           {"cpu_fp32", "cpu_int8", "gpu_int8"})
+      ->default_str("cpu_fp32,cpu_int8");
+  add_count(app, "--K", {1, kMostFeatures}, options.in_features, "input features");
+  add_count(app, "--N", {1, kMostFeatures}, options.out_features, "output channels");
+  add_count(app, "--M", {1, kMostRows}, options.rows, "rows of x");
+  add_word(app, "--dtype", {"fp32", "fp16", "bf16"}, options.dtype, "type of x");
+  add_word(app, "--y-dtype", {"fp32", "fp16", "bf16"}, options.y_dtype,
+           "type of y (default: that of x)");
+  add_word(app, "--bits", {"8", "4"}, options.bits, "bits of a weight");
+  add_word(app, "--group", {"0", "32", "64", "128"}, options.group,
+           "input features that share a scale; 0: all");
+  add_word(app, "--bias", {"0", "1"}, options.bias, "whether a bias is added");
+  add_count(app, "--iters", {1, kMostIterations}, options.iterations, "runs that are timed");
+  add_count(app, "--warmup", {0, kMostIterations}, options.warmup, "runs before them");
+  add_count(app, "--threads", {0, kMostThreads}, options.threads,
+            "threads of the CPU; 0: one for each processor");
+  add_word(app, "--vector", {"auto", "avx512_vnni", "avx_vnni", "avx2", "portable"}, options.vector,
+           "instructions of the CPU");
+  add_word(app, "--print", {"0", "1"}, options.print, "whether the first values of y are printed");
+  add_word(app, "--sweep", {"0", "1"}, options.sweep,
+           "whether each shape of the CPU's tiles, and each pipeline of the GPU, is timed");
+  add_word(app, "--check", {"0", "1"}, options.check,
+           "whether values that are not finite are refused");
+  app.add_flag("--bench", options.bench, "time several sizes, with weights that no cache holds");
+  app.add_flag("--profile", options.profile,
+               "run one mode once after its warm-up and time nothing, for a profiler");
+  add_list(app, "--sizes", options.sizes, "sizes of --bench, KxN, with commas between them")
+      ->default_str("512x2048,1024x4096,2048x8192");
+  add_file(app, "--x", options.x, "x [M, K], a .npy of float32, float16, or uint16 (BF16's bits)");
+  add_file(app, "--w", options.w, "weights [N, K], a .npy of float32, float16, or int8");
+  add_file(app, "--scales", options.scales,
+           "scales of int8 weights, a .npy of float32 [N, groups]");
+  add_file(app, "--b", options.b, "bias [N], a .npy of float32");
+}
+
+}  // namespace qsim

@@ -1,0 +1,39 @@
+// The options of `qsim golden linear`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace qsim {
+
+struct LinearOptions {
+  std::vector<std::string> modes = {"cpu_fp32", "cpu_int8"};
+  std::int64_t in_features = 4096;   // --K
+  std::int64_t out_features = 4096;  // --N
+  std::int64_t rows = 1;             // --M
+  std::string dtype = "fp16";
+  std::string y_dtype;  // "": that of x
+  std::string bits = "8";
+  std::string group = "0";
+  std::string bias = "1";
+  std::string print = "0";
+  std::string sweep = "0";
+  std::string check = "0";
+  std::string vector = "auto";
+  std::int64_t iterations = 21;
+  std::int64_t warmup = 3;
+  std::int64_t threads = 0;  // 0: one a processor
+  bool bench = false;
+  bool profile = false;
+  std::vector<std::string> sizes;  // "KxN"; empty: those of --bench
+  std::string x, w, scales, b;     // files; "": seeded random numbers
+};
+
+void add_linear_options(CLI::App& app, LinearOptions& options);
+
+}  // namespace qsim
