@@ -6,11 +6,15 @@
 #include <cstring>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/golden_convert_files.h"
+#include "cli/session/engines/golden_backend.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/terminal/output_files.h"
 #include "core/random.h"
 #include "files/npy.h"
 #include "golden/convert/conversion.h"
+#include "golden/convert/cuda/conversion_times.h"
+#include "golden/convert/cuda/host_conversion.h"
 #include "golden/convert/error_report.h"
 #include "report/text_table.h"
 
@@ -18,33 +22,6 @@ namespace qsim {
 namespace {
 
 using golden::ElementFormat;
-
-golden::Quantization quantization_of(const Options& all) {
-  const ConvertOptions& options = all.convert;
-  golden::Quantization how;
-  if (!options.preset.empty()) {
-    how = golden::preset(options.preset);
-  } else {
-    using enum golden::ScaleFormat;
-    how.group = options.group == "token"    ? golden::kPerToken
-                : options.group == "tensor" ? golden::kPerTensor
-                                            : std::stoll(options.group);
-    how.scales = options.scales == "fp32" ? kFp32 : options.scales == "e4m3" ? kE4m3 : kUe8m0;
-    using enum golden::PowerRounding;
-    how.scale_rounding = options.scale_rounding == "floor"  ? kFloor
-                         : options.scale_rounding == "ceil" ? kCeil
-                                                            : kHalfUp;
-  }
-  if (!options.to.empty()) how.format = golden::element_format_of(options.to);
-  if (options.scale_order == "column") how.order = golden::ScaleOrder::kColumnMajor;
-  how.zero_point = options.zero_point;
-  if (options.clip) how.clip_value = static_cast<float>(*options.clip);
-  if (options.clip_percentile) how.clip_percentile = std::llround(*options.clip_percentile * 1e4);
-  how.stochastic = options.stochastic;
-  how.seed = all.seed;
-  golden::check(how);
-  return how;
-}
 
 // A tensor and the bytes that it points to.
 struct Source {
@@ -83,40 +60,15 @@ Source source_of(const Options& options) {
   return source;
 }
 
-golden::VectorPath path_of(const std::string& name) {
-  for (const golden::VectorPath path : golden::kVectorPaths) {
-    if (golden::vector_path_name(path) == name) return path;
-  }
-  return golden::VectorPath::kAuto;
-}
-
-template <typename T>
-void write_array(const std::string& file, const NpyType& type, Shape shape,
-                 const std::vector<T>& elements) {
-  if (file.empty()) return;
-  const auto* bytes = reinterpret_cast<const std::byte*>(elements.data());
-  const std::size_t size = elements.size() * sizeof(T);
-  write_npy_array(file, {std::string(type.descr), std::move(shape), {bytes, bytes + size}});
-}
-
 void write_files(const Options& options, const golden::QuantizedTensor& q,
                  const std::vector<std::uint16_t>& back) {
   const ConvertOptions& convert = options.convert;
   const golden::GroupLayout layout = golden::group_layout(q.shape, q.how);
   Shape values = q.shape;
   if (!values.empty()) values.back() = layout.row_bytes;
-  Shape scales = {layout.rows, layout.groups_per_row};
-  if (layout.order == golden::ScaleOrder::kColumnMajor) std::swap(scales[0], scales[1]);
-  if (layout.per_tensor) scales = {1};
   const bool is_int8 = q.how.format == ElementFormat::kInt8;
   write_array(options.program_out, is_int8 ? kNpyInt8 : kNpyUint8, values, q.values);
-  if (q.how.scales == golden::ScaleFormat::kFp32) {
-    write_array(convert.out_scales, kNpyFloat32, scales, q.scales);
-  } else {
-    write_array(convert.out_scales, kNpyUint8, scales, q.scale_codes);
-  }
-  write_array(convert.out_zero_points, kNpyInt8, q.how.zero_point ? scales : Shape{0},
-              q.zero_points);
+  write_scales(convert, q);
   write_array(convert.out_back, convert.from == "fp16" ? kNpyFloat16 : kNpyUint16, q.shape, back);
 }
 
@@ -127,7 +79,7 @@ double median(std::vector<double> seconds) {
 }
 
 struct Times {
-  double convert = 0, back = 0, copy = 0;
+  double convert = 0, back = 0, copy = 0, back_copy = 0;
 };
 
 // Conversion, back and a copy in turn; the copy reads and writes as many bytes as the conversion.
@@ -152,19 +104,26 @@ Times measure(const Options& options, const Source& source, golden::ThreadTeam& 
     });
     for (int i = 0; i < 3; ++i) seconds[i].push_back(taken[i]);
   }
-  return {median(seconds[0]), median(seconds[1]), median(seconds[2])};
+  const double copy = median(seconds[2]);
+  return {median(seconds[0]), median(seconds[1]), copy, copy};
 }
 
+Times measure_gpu(const Source& source, const golden::Quantization& how) {
+  const golden::cuda::ConversionTimes times = golden::cuda::time_on_gpu(source.tensor, how);
+  return {times.convert, times.back, times.copy, times.back_copy};
+}
+
+// `threads` 0: on a GPU.
 void add_times(Sheet& sheet, const Times& times, int threads, bool json) {
   const auto number = [json](double seconds) {
     return json ? Cell(seconds) : Cell(seconds_text(seconds));
   };
-  sheet.add("threads", std::int64_t{threads});
+  if (threads > 0) sheet.add("threads", std::int64_t{threads});
   sheet.add("seconds", number(times.convert));
   sheet.add("back_seconds", number(times.back));
   sheet.add("copy_seconds", number(times.copy));
   sheet.add("share_of_copy", times.copy / std::max(times.convert, 1e-12));
-  sheet.add("back_share_of_copy", times.copy / std::max(times.back, 1e-12));
+  sheet.add("back_share_of_copy", times.back_copy / std::max(times.back, 1e-12));
 }
 
 Sheet sheet_of(const golden::QuantizedTensor& q, const golden::ErrorReport& report,
@@ -197,23 +156,35 @@ ExitCode golden_convert_command(Context& context) {
   if (!options.convert.input.empty()) {
     require_not_written(options, options.convert.input, "the input");
   }
+  GoldenSelection golden("--backend", options.backend,
+                         [&context](const std::string& line) { context.note(line); });
+  const bool on_gpu = golden.backends().front() == GoldenBackend::kCuda;
+  if (on_gpu) golden::use_device(golden_device().index);
+  if (!golden::is_source(golden::element_format_of(options.convert.from))) {
+    return convert_codes(context, on_gpu);
+  }
   const golden::Quantization how = quantization_of(options);
   const golden::VectorPath path = path_of(options.convert.vector);
   golden::require_available(path);
   const Source source = source_of(options);
   golden::ThreadTeam team(static_cast<int>(options.convert.threads));
   golden::QuantizedTensor q;
-  golden::quantize(source.tensor, how, team, path, q);
   std::vector<std::uint16_t> back;
-  golden::dequantize(q, source.tensor.format, team, path, back);
+  if (on_gpu) {
+    golden::cuda::quantize_on_gpu(source.tensor, how, q);
+    golden::cuda::dequantize_on_gpu(q, source.tensor.format, back);
+  } else {
+    golden::quantize(source.tensor, how, team, path, q);
+    golden::dequantize(q, source.tensor.format, team, path, back);
+  }
   write_files(options, q, back);
-  const Sheet sheet = sheet_of(q, golden::error_report(source.tensor, q), options.convert.from);
-  Sheet json = sheet;
-  Sheet text = sheet;
+  Sheet json = sheet_of(q, golden::error_report(source.tensor, q), options.convert.from);
+  json.add("backend", golden.name());
+  Sheet text = json;
   if (options.convert.bench) {
-    const Times times = measure(options, source, team, q, back);
-    add_times(json, times, team.threads(), true);
-    add_times(text, times, team.threads(), false);
+    const Times times = on_gpu ? measure_gpu(source, how) : measure(options, source, team, q, back);
+    add_times(json, times, on_gpu ? 0 : team.threads(), true);
+    add_times(text, times, on_gpu ? 0 : team.threads(), false);
   }
   context.print_json(sheet_json(json));
   context.print(sheet_text(text));

@@ -220,6 +220,7 @@ void add_golden_bench_options(CLI::App& app, Options& options) {
 
 void add_golden_convert_options(CLI::App& app, Options& options) {
   add_convert_options(app, options.convert);
+  add_backend_option(app, options);
   add_seed_option(app, options, "seed of the random numbers");
   app.add_option("--out", options.program_out, "write the codes as a .npy")->type_name("FILE");
 }

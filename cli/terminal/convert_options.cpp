@@ -32,10 +32,11 @@ std::vector<std::string> group_words() {
 }
 
 void add_definition(CLI::App& app, ConvertOptions& options) {
-  add_word(app, "--from", {"fp16", "bf16"}, options.from, "format of the input")
-      ->capture_default_str();
-  add_word(app, "--to", {"int8", "fp8_e4m3", "fp8_e5m2", "int4", "fp4_e2m1"}, options.to,
-           "format of the elements (default: fp8_e4m3, or the preset's)");
+  const std::vector<std::string> formats = {"fp16",     "bf16", "int8",    "fp8_e4m3",
+                                            "fp8_e5m2", "int4", "fp4_e2m1"};
+  add_word(app, "--from", formats, options.from, "format of the input")->capture_default_str();
+  add_word(app, "--to", formats, options.to,
+           "format of the output (default: fp8_e4m3, or the preset's; of quantized input fp16)");
   add_word(app, "--preset", {"mxfp8", "mxfp8_e5m2", "mxfp4", "nvfp4"}, options.preset,
            "format, groups and scales of a published format");
   add_word(app, "--group", group_words(), options.group,
@@ -58,10 +59,22 @@ void add_definition(CLI::App& app, ConvertOptions& options) {
   app.add_flag("--stochastic", options.stochastic, "round at random, by --seed");
 }
 
+void add_quantized_input(CLI::App& app, ConvertOptions& options) {
+  add_file(app, "--in-scales", options.in_scales, "the scales of quantized input, a .npy");
+  add_file(app, "--in-zero-points", options.in_zero_points, "its zero_points, a .npy of int8");
+  add_decimal(app, "--in-global-scale", {0.000000000001, 1000000, 0}, options.in_global_scale,
+              "its global scale, with e4m3 scales");
+  app.add_flag("--odd-cols", options.odd_cols,
+               "the last high nibble of its rows is no element (4-bit formats)");
+  app.add_flag("--product", options.product,
+               "int4 to FP8: the number times its scale, in place of the number");
+}
+
 }  // namespace
 
 void add_convert_options(CLI::App& app, ConvertOptions& options) {
   add_definition(app, options);
+  add_quantized_input(app, options);
   add_file(app, "--input", options.input,
            "a .npy of float16, or of uint16 (BF16's bits); without it, seeded Gaussian numbers");
   add_count(app, "--rows", {1, 1 << 20}, options.rows, "rows of the Gaussian numbers");

@@ -69,9 +69,86 @@ TEST(GoldenConvert, TakesPresetsClippingAndEachKindOfScale) {
   EXPECT_EQ(json_of(folder, small + "--to int4 --group tensor --vector portable")["nrmse"], all);
 }
 
+std::vector<std::byte> bytes_of(const TestFolder& folder, const char* name, const NpyType& type) {
+  return read_npy_array(folder / name, {&type, 1}).bytes;
+}
+
+TEST(GoldenConvert, ReadsItsOwnFilesBackToTheSameTensor) {
+  const TestFolder folder;
+  const std::string out = " --out q.npy --out-scales s.npy --out-back b.npy";
+  const std::string in = " --input q.npy --in-scales s.npy --out c.npy";
+  const std::string to = "golden convert --input " + numbers_file(folder) + " --to ";
+  for (const std::string how : {"int8", "fp8_e4m3", "fp8_e5m2", "int4", "fp4_e2m1"}) {
+    json_of(folder, to + how + " --group 16" + out);
+    const Json json = json_of(folder, "golden convert --group 16 --from " + how + in);
+    EXPECT_EQ(json["to"], "fp16");
+    EXPECT_EQ(json["shape"], "[2, 40]");
+    EXPECT_EQ(bytes_of(folder, "c.npy", kNpyFloat16), bytes_of(folder, "b.npy", kNpyFloat16));
+  }
+  json_of(folder, to + "int4 --group 16 --zero-point --out-zero-points z.npy" + out);
+  json_of(folder, "golden convert --group 16 --from int4 --in-zero-points z.npy" + in);
+  EXPECT_EQ(bytes_of(folder, "c.npy", kNpyFloat16), bytes_of(folder, "b.npy", kNpyFloat16));
+  // A global scale that decimals have: amax of 2688 / 2688.
+  json_of(folder, "golden convert --rows 1 --cols 33 --preset nvfp4" + out);
+  const Json other = json_of(folder,
+                             "golden convert --from fp4_e2m1 --preset nvfp4 --odd-cols "
+                             "--in-global-scale 1" +
+                                 in);
+  EXPECT_EQ(other["shape"], "[1, 33]");
+}
+
+TEST(GoldenConvert, Int4BecomesFp8AsItselfOrTimesItsScale) {
+  const TestFolder folder;
+  json_of(folder, "golden convert --input " + numbers_file(folder) +
+                      " --to int4 --group tensor --out q.npy --out-scales s.npy --out-back b.npy");
+  const std::string from =
+      "golden convert --from int4 --group tensor --input q.npy "
+      "--in-scales s.npy --out c.npy --to fp8_e4m3";
+  json_of(folder, from + " --out-scales t.npy");
+  // 80 is the largest number: 7, whose E4M3 code is 0x4E, at the end. The scales are handed on.
+  EXPECT_EQ(bytes_of(folder, "c.npy", kNpyUint8).back(), std::byte{0x4E});
+  EXPECT_EQ(bytes_of(folder, "t.npy", kNpyFloat32), bytes_of(folder, "s.npy", kNpyFloat32));
+  json_of(folder, from + " --product");
+  EXPECT_EQ(bytes_of(folder, "c.npy", kNpyUint8).back(), std::byte{0x6A});  // 80
+}
+
+TEST(GoldenConvert, QuantizedInputIsCheckedByName) {
+  const TestFolder folder;
+  json_of(folder,
+          "golden convert --rows 2 --cols 32 --to int4 --group 16 --out q.npy --out-scales s.npy");
+  const std::string from = "golden convert --from ";
+  const std::string codes = " --input q.npy ";
+  const std::string files = codes + "--in-scales s.npy ";
+  expect_error(folder, from + "int4", 3,
+               "convert: --from int4 reads quantized files; give --input and --in-scales");
+  expect_error(folder, from + "int4 --odd-cols --group 32" + files, 3,
+               "convert: its scales has 4 entries; its shape needs 2");
+  expect_error(folder, from + "int4 --group 16 --to int8" + files, 3,
+               "convert: int8 is no target of int4; allowed: fp8_e4m3, fp8_e5m2");
+  expect_error(folder, from + "int8 --group token" + files, 3,
+               "convert: its scales has 4 entries; its shape needs 2");
+  expect_error(folder, from + "int4 --group 16 --out s.npy" + files, 2,
+               "--out would overwrite 's.npy'");
+  const std::string int4 = from + "int4 --group 16";
+  EXPECT_EQ(run_qsim(folder, int4 + codes + "--in-scales none.npy").exit_code, 3);
+  EXPECT_EQ(run_qsim(folder, int4 + files + "--in-zero-points none.npy").exit_code, 3);
+  EXPECT_EQ(run_qsim(folder, int4 + files + "--in-global-scale x").exit_code, 2);
+  EXPECT_EQ(run_qsim(folder, int4 + files + "--backend x").exit_code, 2);
+}
+
+TEST(GoldenConvert, AGpuThatIsNotThereIsNamed) {
+  const TestFolder folder;
+  const Outcome outcome = run_qsim(folder, "golden convert --rows 2 --cols 20 --backend cuda");
+  if (outcome.exit_code == 0) GTEST_SKIP() << "there is one";
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("--backend cuda: "), std::string::npos) << outcome.err;
+  EXPECT_EQ(json_of(folder, "golden convert --rows 2 --cols 20 --backend cpu")["backend"], "cpu");
+}
+
 TEST(GoldenConvert, BenchGivesItsShareOfACopy) {
   const TestFolder folder;
-  const Json json = json_of(folder, "golden convert --bench --runs 9 --threads 1 --rows 16");
+  const Json json =
+      json_of(folder, "golden convert --backend cpu --bench --runs 9 --threads 1 --rows 16");
   EXPECT_EQ(json["threads"], 1);
   for (const char* key :
        {"seconds", "back_seconds", "copy_seconds", "share_of_copy", "back_share_of_copy"}) {
@@ -103,7 +180,8 @@ TEST(GoldenConvert, EachOptionRefusesAWrongValue) {
 TEST(GoldenConvert, BadRequestsAreRefusedByName) {
   const TestFolder folder;
   const std::string convert = "golden convert --input " + numbers_file(folder);
-  expect_error(folder, convert + " --to int3", 2, "found 'int3'; allowed: int8, fp8_e4m3");
+  expect_error(folder, convert + " --to int3", 2,
+               "found 'int3'; allowed: fp16, bf16, int8, fp8_e4m3");
   expect_error(folder, convert + " --group 24", 2, "found '24'; allowed: 16, 32");
   expect_error(folder, convert + " --from bf16", 3,
                "dtype float16 (<f2); allowed: uint16 (<u2). In NumPy: array.astype(...)");
