@@ -6,24 +6,20 @@ namespace qsim::golden::c_interface {
 
 void linear_on_device(const Call& call, const LinearViews& views, const View& x, const View& y) {
   const bool is_int8 = views.values.dtype == QSIM_INT8;
-  if (views.values.dtype == QSIM_INT4 || (!is_int8 && !views.zero_points)) {
-    throw_unsupported(call.place("values") +
-                      " of int4, and of uint4 without zero_points, have no kernel on a GPU; give "
-                      "uint4 with zero_points");
-  }
   require_dense({&x, &y, &views.scales, &views.values});
   cuda::DeviceWeights weights;
   weights.out_features = views.values.dim(0);
   weights.in_features = views.values.dim(1);
   weights.group_size = views.group_size;
   weights.bits = is_int8 ? 8 : 4;
+  weights.is_signed = views.values.dtype == QSIM_INT4;
   weights.values = views.values.data;
   weights.row_bytes = is_int8 ? weights.in_features : (weights.in_features + 1) / 2;
   weights.readable_bytes = weights.row_bytes;
   weights.scales = reinterpret_cast<const float*>(views.scales.data);
   if (views.zero_points) {
     require_dense({&*views.zero_points});
-    weights.zero_points = reinterpret_cast<const std::uint8_t*>(views.zero_points->data);
+    weights.zero_points = views.zero_points->data;
   }
   if (views.bias) {
     require_dense({&*views.bias});

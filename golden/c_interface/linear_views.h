@@ -22,7 +22,7 @@ inline FloatType float_type(std::int32_t dtype) {
 }
 
 // Enqueues the layer on the call's stream. All tensors are on a GPU and fit each other. Throws
-// Error for tensors with gaps, and for weights that have no kernel.
+// Error for tensors with gaps.
 void linear_on_device(const Call& call, const LinearViews& views, const View& x, const View& y);
 
 }  // namespace qsim::golden::c_interface

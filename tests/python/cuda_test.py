@@ -137,6 +137,12 @@ class Cuda(unittest.TestCase):
             graph.replay()
             self.assertTrue(torch.equal(bits(y), bits(expected)))
 
+    def test_signed_weights_and_weights_without_zero_points(self):
+        x, q, scales, bias, points, group = layer(self.generator, 3, 200, 48, torch.float16, 64, 4)
+        for given in (None, (points.to(torch.int16) - 8).to(torch.int8)):
+            arguments = (x, q, scales, bias, given, group)
+            self.assertTrue(torch.equal(bits(qt.linear_w8(*moved(arguments))), bits(qt.linear_w8(*arguments))))
+
     def test_tensors_with_gaps_are_taken(self):
         x, w, scales, bias, _, _ = layer(self.generator, 3, 128, 48, torch.float16, 0, 8)
         expected = qt.linear_w8(x, w, scales, bias)
