@@ -14,8 +14,7 @@ void must(qsim_status status) {
 
 // A tensor without gaps; `shape` must outlive it.
 qsim_tensor tensor(void* data, qsim_dtype dtype, const std::vector<std::int64_t>& shape) {
-  return {data,         dtype,  QSIM_CPU, 0, static_cast<std::int32_t>(shape.size()),
-          shape.data(), nullptr};
+  return {data, dtype, QSIM_CPU, 0, static_cast<std::int32_t>(shape.size()), shape.data(), nullptr};
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ class RandomCheck {
     std::cout << words_ << " words and floats compared, seeds " << options_.seed << " to " << seed_
               << ", " << mismatches_ << " mismatching runs\n";
     if (mismatches_ > 0) return ExitCode::kMismatch;
-    const bool constant = ones_ * 8 < bits_ || ones_ * 8 > bits_ * 7;
+    const bool constant = 8 * ones_ < bits_ || bits_ * 7 < 8 * ones_;
     if (words_ == 0 || constant)
       throw InternalError("the comparison proves nothing: constant bits");
     for (std::size_t t = 0; t < kTileNames.size(); ++t) {
