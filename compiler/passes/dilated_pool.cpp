@@ -25,16 +25,20 @@ struct StridedAxis {
 // that is first + dilation * (o * (stride / dilation) + k - absent).
 StridedAxis strided(const Layer& layer, const char* name, Axis axis, std::int64_t size,
                     std::int64_t outputs) {
+  const std::string found = layer_place(layer.name, layer.source) + ": " + name + " dilation is " +
+                            std::to_string(axis.dilation) + " with ";
   if (axis.kernel == 1) axis.dilation = 1;
+  if (outputs > 1 && axis.stride % axis.dilation != 0) {
+    throw_unsupported(found + "a stride of " + std::to_string(axis.stride) +
+                      "; the accelerator runs dilated max-pools whose stride is a multiple of the "
+                      "dilation");
+  }
   if (outputs == 1) axis.stride = axis.dilation;  // of one window no stride matters
   const std::int64_t absent = ceil_div(axis.pad, axis.dilation);
   const std::int64_t first = absent * axis.dilation - axis.pad;
-  if (axis.stride % axis.dilation != 0 || first >= size) {
-    throw_unsupported(layer_place(layer.name, layer.source) + ": " + name + " dilation is " +
-                      std::to_string(axis.dilation) + " with a stride of " +
-                      std::to_string(axis.stride) +
-                      "; the accelerator runs dilated max-pools whose stride is a multiple of the "
-                      "dilation and whose taps meet the picture");
+  if (first >= size) {
+    throw_unsupported(found + "pads of " + std::to_string(axis.pad) + " before " +
+                      std::to_string(size) + " positions: no tap of a window meets the picture");
   }
   return {axis.dilation, first, ceil_div(size - first, axis.dilation), axis.stride / axis.dilation,
           absent};

@@ -68,21 +68,30 @@ TEST(DilatedPool, RandomOnesGiveTheGoldensBytesInEveryOrder) {
   EXPECT_GE(with_pads_absent, 40);
 }
 
-std::string refused(const Window& window) {
-  const Graph graph = GraphBuilder(1, picture(1, 9, 9, 2)).max_pool(window).build();
+std::string refused(const Window& window, std::int64_t rows = 9) {
+  const Graph graph = GraphBuilder(1, picture(1, rows, 9, 2)).max_pool(window).build();
   return refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel);
 }
 
 TEST(DilatedPool, AStrideThatIsNoMultipleOfTheDilationIsRefused) {
   const std::string end =
-      "; the accelerator runs dilated max-pools whose stride is a multiple of the dilation and "
-      "whose taps meet the picture";
+      "; the accelerator runs dilated max-pools whose stride is a multiple of the dilation";
   Window window = testing::window(2, 1);
   window.dilation_h = 2;
   EXPECT_EQ(refused(window), "layer 'pool0': vertical dilation is 2 with a stride of 1" + end);
   window = testing::window(3, 3);
   window.dilation_w = 2;
   EXPECT_EQ(refused(window), "layer 'pool0': horizontal dilation is 2 with a stride of 3" + end);
+}
+
+TEST(DilatedPool, AWindowWhoseTapsAllMissThePictureIsRefused) {
+  Window window = testing::window(3, 3);
+  window.dilation_h = 3;
+  window.pad_top = 1;
+  window.pad_bottom = 5;  // rows -1, 2 and 5 of a picture with row 0 alone
+  EXPECT_EQ(refused(window, 1),
+            "layer 'pool0': vertical dilation is 3 with pads of 1 before 1 positions: no tap of a "
+            "window meets the picture");
 }
 
 }  // namespace
