@@ -2,7 +2,9 @@
 // status of its own.
 #pragma once
 
+#include <exception>
 #include <initializer_list>
+#include <string_view>
 
 #include "golden/c_interface/tensor_view.h"
 #include "golden/device/device_scope.h"
@@ -12,16 +14,23 @@ namespace qsim::golden::c_interface {
 // What CUDA refused: a driver, a device, a launch.
 class DeviceError : public Error {
  public:
-  explicit DeviceError(const Error& error) : Error(error.code(), error.what()) {}
+  explicit DeviceError(const std::exception& error) : Error(ExitCode::kBadInput, error.what()) {}
 };
 
-// What `work` gives; what CUDA refuses in it is a DeviceError.
+// What `work` gives; what CUDA refuses in it is a DeviceError, a launch that the caller's stream or
+// an earlier kernel makes fail too.
 template <typename Work>
 auto as_device_work(Work work) {
+  const auto is_of_cuda = [](const std::exception& error) {
+    return std::string_view(error.what()).starts_with("CUDA");
+  };
   try {
     return work();
   } catch (const Error& error) {
-    if (std::string_view(error.what()).starts_with("CUDA")) throw DeviceError(error);
+    if (is_of_cuda(error)) throw DeviceError(error);
+    throw;
+  } catch (const InternalError& error) {
+    if (is_of_cuda(error)) throw DeviceError(error);
     throw;
   }
 }

@@ -16,8 +16,9 @@ int cold_rotations(std::size_t bytes) {
   check(cudaGetDevice(&device), "asking for the device");
   check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, device),
         "asking for the size of the L2 cache");
-  return static_cast<int>(ceil_div(3 * std::int64_t{l2_bytes}, static_cast<std::int64_t>(bytes))) +
-         1;
+  const std::int64_t cold =
+      ceil_div(3 * std::int64_t{l2_bytes}, static_cast<std::int64_t>(bytes)) + 1;
+  return static_cast<int>(std::min<std::int64_t>(cold, kMostColdRotations));
 }
 
 std::vector<double> time_cold(const Stream& stream, int rotations,

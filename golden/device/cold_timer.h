@@ -12,7 +12,8 @@ namespace qsim::golden::cuda {
 
 // How many sets of buffers a kernel needs whose launch reads and writes `bytes`, so that between
 // two uses of one set at least three times the L2 cache of the current device is touched. At
-// least 2.
+// least 2, and at most kMostColdRotations: launches of a few KB find their buffers in the cache.
+inline constexpr int kMostColdRotations = 4096;
 int cold_rotations(std::size_t bytes);
 
 struct ColdTiming {

@@ -53,7 +53,9 @@ void time_runs(const LinearOptions& options, const std::function<void(std::size_
 }
 
 std::size_t copies_of(const LinearOptions& options, std::int64_t bytes) {
-  return options.bench ? kColdBytes / static_cast<std::size_t>(bytes) + 1 : 1;
+  constexpr std::size_t kMostCopies = 4096;  // small layers stay in the cache
+  return options.bench ? std::min(kColdBytes / static_cast<std::size_t>(bytes) + 1, kMostCopies)
+                       : 1;
 }
 
 std::int64_t io_bytes(const LinearSource& source, const FloatMatrix& y) {

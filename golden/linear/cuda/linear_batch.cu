@@ -3,6 +3,7 @@
 // slices of x become digits in shared memory, in turn with the products (mma.m16n8k32). Digits that
 // are 0 in a slice of all rows are left out.
 #include "golden/device/launch.cuh"
+#include "golden/device/shared_memory.cuh"
 #include "golden/linear/cuda/batch_multiplier.cuh"
 #include "golden/linear/cuda/linear_kernels.h"
 
@@ -117,9 +118,7 @@ void launch_linear_batch(const DeviceWeights& weights, const LinearCall& call,
   const std::int64_t blocks =
       std::int64_t{(grid.tiles + grid.tiles_of_block - 1) / grid.tiles_of_block} * grid.x_groups;
   const auto kernel = kernel_for(weights.bits, weights.group_size, x_rows);
-  check(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes),
-      "reserving shared memory");
+  allow_all_shared_memory(kernel);
   launch_kernel("launching linear_batch", kernel, blocks, kBatchThreads,
                 static_cast<std::size_t>(plan.shared_bytes), stream, job_of(weights, call), plan,
                 grid);

@@ -3,6 +3,7 @@
 // them (rows of mma.m16n8k32) by the digits of one row of x (columns). From compute capability 9.0
 // on the weights may start to arrive before the kernel before this one has ended.
 #include "golden/device/launch.cuh"
+#include "golden/device/shared_memory.cuh"
 #include "golden/linear/cuda/linear_kernels.h"
 #include "golden/linear/cuda/row_finish.cuh"
 #include "golden/linear/cuda/row_multiplier.cuh"
@@ -81,9 +82,7 @@ void launch_linear_rows(const DeviceWeights& weights, const LinearCall& call, co
   grid.blocks_of_row = std::min(grid.tiles, multiprocessors);
   const auto kernel =
       weights.bits == 8 ? kernel_for<8>(weights.group_size) : kernel_for<4>(weights.group_size);
-  check(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes),
-      "reserving shared memory");
+  allow_all_shared_memory(kernel);
   launch_kernel("launching linear_rows", kernel, grid.blocks_of_row * call.rows, kRowThreads,
                 static_cast<std::size_t>(plan.shared_bytes), stream, job_of(weights, call), plan,
                 grid);

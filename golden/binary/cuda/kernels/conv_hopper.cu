@@ -7,6 +7,7 @@
 #include "golden/binary/cuda/kernels/conv_kernels.h"
 #include "golden/binary/cuda/kernels/conv_tile.cuh"
 #include "golden/device/launch.cuh"
+#include "golden/device/shared_memory.cuh"
 #include "golden/device/tensor_core.cuh"
 
 namespace qsim::golden::cuda {
@@ -160,9 +161,7 @@ void launch(const BinaryConvArgs& args, std::int64_t shared_bytes, int multiproc
   const std::int64_t tiles = (std::int64_t{args.output_rows} + kTileRows - 1) / kTileRows;
   const std::int64_t most = std::max(1, multiprocessors / args.channel_blocks);
   const std::int64_t workers = std::min(most, tiles);
-  check(cudaFuncSetAttribute(hopper_conv<kTile>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)),
-        "reserving shared memory");
+  allow_all_shared_memory(hopper_conv<kTile>);
   launch_kernel("launching a binary convolution", hopper_conv<kTile>, workers * args.channel_blocks,
                 (shape_of(kTile).warpgroups + 1) * kWarpgroupThreads,
                 static_cast<std::size_t>(shared_bytes), stream, args);
