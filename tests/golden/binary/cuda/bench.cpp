@@ -67,14 +67,16 @@ std::vector<double> time_layer(const RandomLayer& layer, const BinaryCudaPlan& p
     outputs.push_back(golden::cuda::poisoned(output_bytes));
     packed.push_back(golden::cuda::upload(plan.packed));
   }
-  return golden::cuda::time_cold(stream, rotations,
-                                 [&](int i) {
-                                   const auto at = static_cast<std::size_t>(i);
-                                   golden::enqueue_binary_conv(plan, packed[at].as<>(),
-                                                               inputs[at].as<>(),
-                                                               outputs[at].as<>(), stream.get());
-                                 },
-                                 {.runs = runs});
+  golden::cuda::ColdTiming timing;
+  timing.runs = runs;
+  return golden::cuda::time_cold(
+      stream, rotations,
+      [&](int i) {
+        const auto at = static_cast<std::size_t>(i);
+        golden::enqueue_binary_conv(plan, packed[at].as<>(), inputs[at].as<>(), outputs[at].as<>(),
+                                    stream.get());
+      },
+      timing);
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ DeviceBuffer repeated(const std::vector<std::uint16_t>& period, std::int64_t ele
     cuda::check(cudaMemcpy(buffer.as() + at, period.data(), bytes, cudaMemcpyHostToDevice),
                 "copying to the device");
   }
+  cuda::check(cudaStreamSynchronize(nullptr), "copying to the device");
   return buffer;
 }
 
