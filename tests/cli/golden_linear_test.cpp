@@ -80,7 +80,7 @@ TEST(GoldenLinear, ComputesTheSameOnceForAProfilerAndTimesNothing) {
 
 TEST(GoldenLinear, ComparesEachModeWithFloatInAnyOrder) {
   const TestFolder folder;
-  const Json one = json_of(folder, kSize + "--mode cpu_fp32,cpu_int8");
+  const Json one = json_of(folder, kSize + "--mode cpu_fp32,cpu_int8 --config pe8x8");
   const Json other = json_of(folder, kSize + "--mode cpu_int8,cpu_fp32");
   EXPECT_EQ(other["modes"][1]["max_error"], 0.0);
   EXPECT_EQ(other["modes"][0]["max_error"], one["modes"][1]["max_error"]);
@@ -145,8 +145,10 @@ TEST(GoldenLinear, RefusesWhatItCannotDo) {
   }
   expect_error(folder, "golden linear --K 132105 --N 1", 3, "at most 132104 are allowed");
   expect_error(folder, "golden linear --out -", 2, "--out: expected a file");
-  for (const char* option : {"--mode x", "--K 0", "--dtype x", "--bits 5", "--group 16",
-                             "--vector x", "--iters 0", "--M 0", "--config no-such"}) {
+  for (const char* option :
+       {"--mode x", "--K 0", "--dtype x", "--bits 5", "--group 16", "--vector x", "--iters 0",
+        "--M 0", "--config no-such", "--y-dtype x", "--bias 2", "--print 2", "--sweep 2",
+        "--check 2", "--seed x", "--json no-such/a.json"}) {
     EXPECT_NE(run_qsim(folder, std::string("golden linear ") + option).exit_code, 0) << option;
   }
 }

@@ -25,7 +25,7 @@ class Family:
 
 
 FAMILIES = (
-    Family("binary", "binary convolution", 2500, 100, 12,
+    Family("binary", "binary convolution", 2500, 400, 12,
            ("portable", "any_bases", "one_base", "two_bases", "three_bases")),
 )
 

@@ -176,7 +176,7 @@ def onnxruntime(session):
 
 def planted_fault(session):
     """golden_cuda_check whose kernels round one too high: right when it finds mismatches."""
-    done = session.run([session.program("golden_cuda_check_planted"), "random", "--count", 200, "--most-macs",
+    done = session.run([session.program("golden_cuda_check_planted"), "random", "--count", 600, "--most-macs",
                         20_000_000, "--paths", PATHS], 120)
     found = re.search(r"^mismatching runs by family:(.*)$", done.output, re.MULTILINE)
     if done.exit_code != sessions.MISMATCH or found is None:
