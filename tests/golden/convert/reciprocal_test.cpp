@@ -18,29 +18,18 @@ std::uint32_t number_of(const char* name, std::uint32_t usual) {
   return text == nullptr ? usual : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
 }
 
-#if defined(__x86_64__)
-#define QSIM_WITH_FMA __attribute__((target("avx2,fma")))
-#else
-#define QSIM_WITH_FMA
-#endif
-
-// The pairs of one divisor that differ.
-QSIM_WITH_FMA int wrong_quotients(float divisor) {
+// The numbers of 11 bits whose quotient by `divisor` is not the rounded one.
+int wrong_quotients(float divisor) {
   const float reciprocal = 1 / divisor;
   int wrong = 0;
   for (int x = 1024; x < 2048; ++x) {
     const auto number = static_cast<float>(x);
-    const float q = number * reciprocal;
-    const float found = __builtin_fmaf(__builtin_fmaf(q, divisor, -number), -reciprocal, q);
-    wrong += found != number / divisor ? 1 : 0;
+    wrong += quotient_by_reciprocal(number, divisor, reciprocal) != number / divisor ? 1 : 0;
   }
   return wrong;
 }
 
 TEST(Reciprocal, GivesTheRoundedQuotientOfElevenBits) {
-#if defined(__x86_64__)
-  if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "no fused operations";
-#endif
   const std::uint32_t every = number_of("QSIM_TEST_EVERY", 64);
   const std::uint32_t seed = number_of("QSIM_TEST_SEED", 1);
   std::printf("seed %u\n", seed);
