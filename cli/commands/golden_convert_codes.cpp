@@ -26,6 +26,9 @@ golden::QuantizedTensor read_codes(const Options& options) {
   }
   golden::QuantizedTensor q;
   q.how = quantization_of(options);
+  if (q.how.scales == golden::ScaleFormat::kE4m3 && !convert.in_global_scale) {
+    throw_bad_input("convert: e4m3 scales are times a global scale; give --in-global-scale");
+  }
   constexpr std::array kBytes = {kNpyUint8, kNpyInt8};
   NpyArray values = read_npy_array(convert.input, kBytes);
   q.values = elements_of<std::uint8_t>(values);
@@ -45,7 +48,7 @@ golden::QuantizedTensor read_codes(const Options& options) {
     q.zero_points =
         elements_of<std::int8_t>(read_npy_array(convert.in_zero_points, {&kNpyInt8, 1}));
   }
-  if (convert.in_global_scale) q.global_scale = static_cast<float>(*convert.in_global_scale);
+  if (convert.in_global_scale) q.global_scale = *convert.in_global_scale;
   golden::check(q);
   return q;
 }

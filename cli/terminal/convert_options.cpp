@@ -62,8 +62,8 @@ void add_definition(CLI::App& app, ConvertOptions& options) {
 void add_quantized_input(CLI::App& app, ConvertOptions& options) {
   add_file(app, "--in-scales", options.in_scales, "the scales of quantized input, a .npy");
   add_file(app, "--in-zero-points", options.in_zero_points, "its zero_points, a .npy of int8");
-  add_decimal(app, "--in-global-scale", {0.000000000001, 1000000, 0}, options.in_global_scale,
-              "its global scale, with e4m3 scales");
+  add_float(app, "--in-global-scale", options.in_global_scale,
+            "its global scale, with e4m3 scales");
   app.add_flag("--odd-cols", options.odd_cols,
                "the last high nibble of its rows is no element (4-bit formats)");
   app.add_flag("--product", options.product,

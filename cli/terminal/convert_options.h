@@ -33,7 +33,7 @@ struct ConvertOptions {
   std::string out_scales, out_zero_points, out_back;  // files; "": none
   // Of quantized input.
   std::string in_scales, in_zero_points;  // files; "": none
-  std::optional<double> in_global_scale;
+  std::optional<float> in_global_scale;
   bool odd_cols = false;  // the last nibble of a row is no element
   bool product = false;   // INT4 to FP8: q times scale
 };

@@ -1,5 +1,7 @@
 #include "cli/terminal/number_option.h"
 
+#include <charconv>
+#include <cmath>
 #include <iomanip>
 #include <sstream>
 
@@ -44,6 +46,23 @@ CLI::Option* add_decimal(CLI::App& app, const std::string& name, const DecimalRa
                     short_text(range.most) + ", in decimal digits, with a point or without");
     }
     value = decimal_fraction(values.back(), range.exponent);
+    return true;
+  };
+  return app.add_option(name, read, description);
+}
+
+CLI::Option* add_float(CLI::App& app, const std::string& name, std::optional<float>& value,
+                       const std::string& description) {
+  const auto read = [name, &value](const CLI::results_t& values) {
+    const std::string& text = values.back();
+    float number = 0;
+    const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || last != text.data() + text.size() || !std::isfinite(number) ||
+        number <= 0) {
+      throw CLI::ValidationError(
+          name, "found '" + text + "'; allowed: a positive float32 number, such as 3.72e-05");
+    }
+    value = number;
     return true;
   };
   return app.add_option(name, read, description);

@@ -31,4 +31,9 @@ struct DecimalRange {
 CLI::Option* add_decimal(CLI::App& app, const std::string& name, const DecimalRange& range,
                          std::optional<double>& value, const std::string& description);
 
+// For a positive float32 number, with an exponent or without: what reports print of one (9 digits)
+// gives the same number.
+CLI::Option* add_float(CLI::App& app, const std::string& name, std::optional<float>& value,
+                       const std::string& description);
+
 }  // namespace qsim

@@ -89,13 +89,21 @@ TEST(GoldenConvert, ReadsItsOwnFilesBackToTheSameTensor) {
   json_of(folder, to + "int4 --group 16 --zero-point --out-zero-points z.npy" + out);
   json_of(folder, "golden convert --group 16 --from int4 --in-zero-points z.npy" + in);
   EXPECT_EQ(bytes_of(folder, "c.npy", kNpyFloat16), bytes_of(folder, "b.npy", kNpyFloat16));
-  // A global scale that decimals have: amax of 2688 / 2688.
-  json_of(folder, "golden convert --rows 1 --cols 33 --preset nvfp4" + out);
+  // The global scale as the report prints it, with an exponent, is the same float32 number.
+  const Json made =
+      json_of(folder, "golden convert --rows 1 --cols 33 --seed 3 --preset nvfp4" + out);
+  const auto global_scale = made["global_scale"].get<std::string>();
   const Json other = json_of(folder,
                              "golden convert --from fp4_e2m1 --preset nvfp4 --odd-cols "
-                             "--in-global-scale 1" +
-                                 in);
+                             "--in-global-scale " +
+                                 global_scale + in);
   EXPECT_EQ(other["shape"], "[1, 33]");
+  EXPECT_EQ(bytes_of(folder, "c.npy", kNpyFloat16), bytes_of(folder, "b.npy", kNpyFloat16));
+  json_of(
+      folder,
+      "golden convert --from fp4_e2m1 --preset nvfp4 --odd-cols --in-global-scale 3.72e-05" + in);
+  expect_error(folder, "golden convert --from fp4_e2m1 --preset nvfp4 --odd-cols" + in, 3,
+               "convert: e4m3 scales are times a global scale; give --in-global-scale");
 }
 
 TEST(GoldenConvert, Int4BecomesFp8AsItselfOrTimesItsScale) {
