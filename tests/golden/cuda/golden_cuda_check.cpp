@@ -1,18 +1,14 @@
 // golden_cuda_check: compares the CUDA golden with golden/cpu, byte for byte, on random graphs and
 // on whole networks, and times it. Exits 77 where there is no GPU to run on.
-#include <iostream>
-
 #include <CLI/CLI.hpp>
 
-#include "golden/device/devices.h"
 #include "tests/golden/cuda/check_commands.h"
-
-namespace {
+#include "tests/golden/device/run_check.h"
 
 using namespace qsim;
 using golden::CudaPath;
 
-constexpr int kSkipped = 77;
+namespace {
 
 constexpr CudaPath kPaths[] = {CudaPath::kAuto, CudaPath::kHopper, CudaPath::kPortable,
                                CudaPath::kDirect};
@@ -44,9 +40,10 @@ void add_paths(CLI::App* command, std::vector<std::string>& paths) {
       ->capture_default_str();
 }
 
-int check(int argc, char** argv) {
-  CLI::App app("Holds the CUDA golden against golden/cpu");
-  app.require_subcommand(1);
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Compares the CUDA golden with golden/cpu");
 
   golden_test::RandomOptions random;
   std::vector<std::string> random_paths{"auto", "hopper", "portable", "direct"};
@@ -82,34 +79,12 @@ int check(int argc, char** argv) {
   std::string bench_path = "auto";
   bench_command->add_option("--path", bench_path, "kernel path")->check(is_path());
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
-  }
-  random.paths = paths_of(random_paths);
-  network.paths = paths_of(network_paths);
-  bench.path = path_of(bench_path);
-  const golden::CudaStatus& status = golden::cuda_status();
-  if (!status.usable()) {
-    std::cout << "skipped: no GPU (" << status.reason << ")\n";
-    return kSkipped;
-  }
-  if (*random_command) return static_cast<int>(golden_test::check_random(random));
-  if (*network_command) return static_cast<int>(golden_test::check_network(network));
-  return static_cast<int>(golden_test::bench_network(bench));
-}
-
-}  // namespace
-
-int main(int argc, char** argv) {
-  try {
-    return check(argc, argv);
-  } catch (const Error& error) {
-    std::cerr << "error: " << error.what() << "\n";
-    return static_cast<int>(error.code());
-  } catch (const std::exception& error) {
-    std::cerr << "internal error: " << error.what() << "\n";
-    return static_cast<int>(ExitCode::kInternal);
-  }
+  return golden_test::run_check(app, argc, argv, [&] {
+    random.paths = paths_of(random_paths);
+    network.paths = paths_of(network_paths);
+    bench.path = path_of(bench_path);
+    if (*random_command) return golden_test::check_random(random);
+    if (*network_command) return golden_test::check_network(network);
+    return golden_test::bench_network(bench);
+  });
 }
