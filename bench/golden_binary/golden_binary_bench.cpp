@@ -67,12 +67,6 @@ Work make_work(const Case& layer) {
   return work;
 }
 
-double seconds_of(const auto& work) {
-  const double begin = bench::cpu_seconds();
-  work();
-  return bench::cpu_seconds() - begin;
-}
-
 // The innermost loop on operands that stay in the first cache, for as many words as the layer has.
 class Limit {
  public:
@@ -109,8 +103,8 @@ void measure(const Case& layer, golden::PopcountPath path, bool figures) {
   std::vector<double> seconds;
   std::vector<double> ratios;
   for (int run = 0; run < kRuns; ++run) {
-    seconds.push_back(seconds_of([&] { conv.run(work.input, work.stage); }));
-    ratios.push_back(seconds.back() / seconds_of([&] { limit.run(); }));
+    seconds.push_back(bench::cpu_seconds_of([&] { conv.run(work.input, work.stage); }));
+    ratios.push_back(seconds.back() / bench::cpu_seconds_of([&] { limit.run(); }));
   }
   const std::string name =
       "golden_binary/" + std::string(golden::popcount_path_name(path)) + "/" + layer.name;

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <string>
 
 #include "bench/common/cpu_clock.h"
@@ -41,12 +40,6 @@ std::vector<Case> cases() {
           {"fp8_e4m3_token", groups(ElementFormat::kE4m3, kPerToken)}};
 }
 
-double cpu_time(const std::function<void()>& work) {
-  const double begin = bench::cpu_seconds();
-  work();
-  return bench::cpu_seconds() - begin;
-}
-
 std::vector<std::uint16_t> random_halves() {
   Random random(1);
   std::vector<std::uint16_t> codes(static_cast<std::size_t>(kRows * kCols));
@@ -71,15 +64,17 @@ class Bench {
     const std::size_t halves = codes_.size() * 2;
     for (int run = 0; run < runs_; ++run) {
       const double copy = copy_time((halves + q.values.size()) / 2);
-      to.push_back(cpu_time([&] { quantize(x, one.how, team_, path, q); }) / copy);
-      from.push_back(cpu_time([&] { dequantize(q, ElementFormat::kHalf, team_, path, back_); }) /
-                     copy);
+      to.push_back(bench::cpu_seconds_of([&] { quantize(x, one.how, team_, path, q); }) / copy);
+      from.push_back(
+          bench::cpu_seconds_of([&] { dequantize(q, ElementFormat::kHalf, team_, path, back_); }) /
+          copy);
       if (!is_int4) continue;
       const auto convert = [&] {
         int4_to_fp8(q, ElementFormat::kE4m3, Int4ToFp8::kProduct, team_, path, fp8);
       };
       if (run == 0) convert();
-      to_fp8.push_back(cpu_time(convert) / copy_time((codes_.size() + q.values.size()) / 2));
+      to_fp8.push_back(bench::cpu_seconds_of(convert) /
+                       copy_time((codes_.size() + q.values.size()) / 2));
     }
     const std::string name =
         "golden_convert/" + std::string(vector_path_name(path)) + "/" + one.name;
@@ -92,7 +87,7 @@ class Bench {
   double copy_time(std::size_t bytes) {
     from_.resize(bytes, 1);
     to_.resize(bytes, 1);
-    return cpu_time([&] {
+    return bench::cpu_seconds_of([&] {
       for (std::size_t at = 0; at < bytes; at += kPiece) {
         std::memcpy(&to_[at], &from_[at], std::min(kPiece, bytes - at));
       }

@@ -14,13 +14,6 @@ namespace {
 
 constexpr int kRounds = 9;
 
-template <typename Work>
-double seconds(const Work& work) {
-  const double begin = cpu_seconds();
-  work();
-  return cpu_seconds() - begin;
-}
-
 std::size_t parameter_bytes(const Layer& layer) {
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
     return conv->weights.bytes.size() + conv->bias.bytes.size();
@@ -71,8 +64,8 @@ PathMeasurement measure(Engine& engine, golden::VectorPath path, const ArchConfi
     found.multiply.push_back(multiply_seconds(found.macs, path));
     found.copy.push_back(moved.copy_seconds());
     found.read.push_back(read.read_seconds());
-    found.simulate.push_back(seconds([&] { engine.run(program, workload.input, {}); }));
-    found.golden.push_back(seconds([&] { executor.run(workload.input, ofmaps); }));
+    found.simulate.push_back(cpu_seconds_of([&] { engine.run(program, workload.input, {}); }));
+    found.golden.push_back(cpu_seconds_of([&] { executor.run(workload.input, ofmaps); }));
   }
   return found;
 }

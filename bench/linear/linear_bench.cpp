@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <string>
 
 #include "bench/common/cpu_clock.h"
@@ -56,12 +55,6 @@ golden::LinearWeights weights_of(const Case& one, Random& random) {
                                                   one.group_size, false);
 }
 
-double cpu_time(const std::function<void()>& work) {
-  const double begin = bench::cpu_seconds();
-  work();
-  return bench::cpu_seconds() - begin;
-}
-
 void measure(const Case& one, int runs, bool figures) {
   Random random(1);
   const golden::PackedLinear layer(weights_of(one, random), {});
@@ -78,11 +71,12 @@ void measure(const Case& one, int runs, bool figures) {
   std::vector<double> ratios;
   for (std::size_t run = 0; run < static_cast<std::size_t>(runs); ++run) {
     const std::size_t turn = run % copies.size();
-    const double limit = cpu_time([&] {
+    const double limit = bench::cpu_seconds_of([&] {
       const std::span<const std::uint64_t> part(buffer.data() + turn * words, words);
       if (golden::read_words(team, part) != words) std::abort();
     });
-    times.push_back(cpu_time([&] { copies[turn].run(x, golden::FloatType::kFloat16, team); }));
+    times.push_back(
+        bench::cpu_seconds_of([&] { copies[turn].run(x, golden::FloatType::kFloat16, team); }));
     ratios.push_back(times.back() / limit);
   }
   const std::string name = name_of(one);

@@ -28,13 +28,6 @@ struct Samples {
   std::vector<double> program_over_systemc;
 };
 
-template <typename Work>
-double seconds_of(Work work) {
-  const double begin = bench::cpu_seconds();
-  work();
-  return bench::cpu_seconds() - begin;
-}
-
 Recurrence idle_machine(const Program& program) {
   TokenCounts initial{};
   for (std::size_t s = 0; s < kSemaphores; ++s) initial[s] = program.semaphores[s].initial;
@@ -61,15 +54,15 @@ Samples measure(Engine& systemc, const Program& program) {
   Recurrence recurrence = idle_machine(program);
   Samples samples;
   for (int i = 0; i < kRounds; ++i) {
-    samples.add.push_back(seconds_of([&] {
+    samples.add.push_back(bench::cpu_seconds_of([&] {
       recurrence.reset();
       for (const Command& command : commands) recurrence.add(command);
     }));
     std::array<std::vector<CommandTime>, kUnits> times;
-    samples.program.push_back(seconds_of([&] { times = command_times(program); }));
+    samples.program.push_back(bench::cpu_seconds_of([&] { times = command_times(program); }));
     RunResult result;
     samples.systemc.push_back(
-        seconds_of([&] { result = systemc.run(program, {}, {.move_data = false}); }));
+        bench::cpu_seconds_of([&] { result = systemc.run(program, {}, {.move_data = false}); }));
     QSIM_CHECK(times == result.times, "the recurrence and SystemC differ");
     samples.program_over_systemc.push_back(samples.program.back() / samples.systemc.back());
   }

@@ -26,13 +26,6 @@ namespace {
 
 constexpr int kRounds = 9;
 
-template <typename Work>
-double seconds(const Work& work) {
-  const double begin = cpu_seconds();
-  work();
-  return cpu_seconds() - begin;
-}
-
 std::vector<double> ratios(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> result;
   for (std::size_t i = 0; i < a.size(); ++i) result.push_back(a[i] / b[i]);
@@ -101,12 +94,12 @@ class Network {
   }
 
   void take_samples(const ProgramWork& all, MemoryPass& moved, Samples& samples) {
-    samples.simulate.push_back(seconds([&] { simulate(); }));
-    samples.golden.push_back(seconds([&] { golden_.run(workload_.input, ofmaps_); }));
+    samples.simulate.push_back(cpu_seconds_of([&] { simulate(); }));
+    samples.golden.push_back(cpu_seconds_of([&] { golden_.run(workload_.input, ofmaps_); }));
     samples.golden_cold.push_back(
-        seconds([&] { golden::GraphExecutor(workload_.graph).run(workload_.input); }));
+        cpu_seconds_of([&] { golden::GraphExecutor(workload_.graph).run(workload_.input); }));
     samples.time_only.push_back(
-        seconds([&] { engine_.run(program_, workload_.input, {.move_data = false}); }));
+        cpu_seconds_of([&] { engine_.run(program_, workload_.input, {.move_data = false}); }));
     const double rate = multiply_peak_macs_per_second(golden::VectorPath::kAuto).value();
     samples.limit.push_back(static_cast<double>(all.streamed_macs) / rate + moved.copy_seconds());
     samples.executes.push_back(execute_seconds(program_, [](std::size_t) { return true; }));
