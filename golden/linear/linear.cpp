@@ -117,6 +117,17 @@ void check_shapes(const FloatMatrix& x, const LinearWeights& weights, std::span<
   check_bias(weights, bias);
 }
 
+void check_int8_activations(std::int64_t group_size, int bits, const Int8Activations& activations) {
+  if (bits != 8 || group_size != 0) {
+    throw_bad_input("linear: int8 activations with weights of " + std::to_string(bits) +
+                    " bits and a group_size of " + std::to_string(group_size) +
+                    "; allowed: 8 bits and 0, one scale an output channel");
+  }
+  if (!activations.scale) return;
+  if (is_finite(bits_of(*activations.scale)) && *activations.scale >= float_of(kLeastScale)) return;
+  throw_bad_input("linear: a scale of x that is not a finite number of at least 2^-126");
+}
+
 void check_values(const FloatMatrix& x, const LinearWeights& weights, std::span<const float> bias) {
   const auto at = [](std::size_t index, std::int64_t columns) {
     const auto place = static_cast<std::int64_t>(index);

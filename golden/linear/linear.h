@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "golden/linear/int8_activations.h"
 #include "golden/linear/linear_arithmetic.h"
 
 namespace qsim::golden {
@@ -65,6 +66,9 @@ void check_weights(const LinearWeights& weights);
 void check_rows(const FloatMatrix& x, std::int64_t in_features);
 void check_bias(const LinearWeights& weights, std::span<const float> bias);
 void check_shapes(const FloatMatrix& x, const LinearWeights& weights, std::span<const float> bias);
+// What a layer with int8 activations takes: int8 weights with one scale an output channel, and a
+// scale of x, if it is static, that is finite and at least 2^-126.
+void check_int8_activations(std::int64_t group_size, int bits, const Int8Activations& activations);
 
 // On request: throws Error for a value of x or bias that is not finite, a scale that is not a
 // positive finite number, and a weight outside its range. Without it floats that are not finite and

@@ -17,7 +17,7 @@ namespace qsim::golden {
 
 inline constexpr std::size_t kLinearPanelChannels = 16;  // output channels of a packed panel
 inline constexpr std::size_t kLinearQuad = 4;  // input features that one multiply-add reduces
-inline constexpr int kLeastDigits = 3;         // fewer are padded with zeros
+inline constexpr int kLeastDigits = 3;         // fewer are padded with zeros, but one is int8's
 
 // How much one call of a kernel computes: panels of weights by rows of x.
 struct TileShape {
@@ -51,9 +51,14 @@ struct GroupOperands {
   bool fits;  // the sum fits 64 bits
 };
 
+// The place of a kernel by its digits: 1, 3, 4, 5, 6.
+constexpr std::size_t digits_index(int digits) {
+  return digits == 1 ? 0 : static_cast<std::size_t>(digits - kLeastDigits + 1);
+}
+
 struct LinearKernels {
-  // By bits (8, 4), shape and digits - kLeastDigits.
-  MultiplyLinearTile tiles[2][kTileShapes.size()][kMostDigits - kLeastDigits + 1];
+  // By bits (8, 4), shape and digits_index(). Weights of 4 bits have no kernel of one digit.
+  MultiplyLinearTile tiles[2][kTileShapes.size()][kMostDigits - kLeastDigits + 2];
   void (*add_group)(const GroupOperands& group, float* sums);
 };
 
@@ -73,10 +78,11 @@ constexpr void fill_shape(LinearKernels& kernels) {
   constexpr int panels = kTileShapes[shape].panels;
   constexpr int rows = kTileShapes[shape].rows;
   auto& row = kernels.tiles[bits == 8 ? 0 : 1][shape];
-  row[0] = Kernel::template multiply<bits, 3, panels, rows>;
-  row[1] = Kernel::template multiply<bits, 4, panels, rows>;
-  row[2] = Kernel::template multiply<bits, 5, panels, rows>;
-  row[3] = Kernel::template multiply<bits, 6, panels, rows>;
+  if constexpr (bits == 8) row[0] = Kernel::template multiply<bits, 1, panels, rows>;
+  row[1] = Kernel::template multiply<bits, 3, panels, rows>;
+  row[2] = Kernel::template multiply<bits, 4, panels, rows>;
+  row[3] = Kernel::template multiply<bits, 5, panels, rows>;
+  row[4] = Kernel::template multiply<bits, 6, panels, rows>;
 }
 
 template <typename Kernel, std::size_t shape = 0>

@@ -18,39 +18,7 @@ constexpr std::size_t kZeroPointOfBytes = 128;
 constexpr std::size_t kMostOfSixDigits = 66052;
 constexpr std::size_t kPartsPerThread = 8;  // the last thread waits for an eighth of its work
 
-int digits_for(std::int64_t largest) {
-  int digits = kLeastDigits;
-  std::int64_t reach = 0x7F7F7F;
-  while (reach < largest) {
-    reach = reach * 256 + 0x7F;
-    ++digits;
-  }
-  return digits;
-}
-
-struct NonFinite {
-  std::size_t k;
-  std::uint32_t bits;
-};
-
 }  // namespace
-
-// What a run knows of x.
-struct PackedLinear::Rows {
-  std::size_t count = 0;
-  int digits = kLeastDigits;  // of every row
-  FloatType type = FloatType::kFloat32;
-  std::vector<std::int64_t> fixed;                 // [row][4 * quads_]
-  std::vector<std::int64_t> largest;               // [row], of |fixed|
-  std::vector<int> exponents;                      // [row]
-  std::vector<std::int8_t> split;                  // [row][quad][digit][kLinearQuad]
-  std::vector<std::int32_t> digit_sums;            // [row][group][kMostDigits], wrapping
-  std::vector<std::vector<NonFinite>> non_finite;  // [row], ascending k
-
-  std::size_t row_stride(std::size_t quads) const {
-    return quads * static_cast<std::size_t>(digits) * kLinearQuad;
-  }
-};
 
 struct PackedLinear::Block {
   std::size_t first_panel;
@@ -63,6 +31,7 @@ PackedLinear::PackedLinear(const LinearWeights& weights, std::span<const float> 
     : kernels_(linear_kernels(options.vector_path)),
       path_(resolve(options.vector_path)),
       shape_(options.shape),
+      group_size_(weights.group_size),
       bits_(weights.bits),
       bias_(bias.begin(), bias.end()) {
   FloatMatrix one_row;
@@ -121,60 +90,6 @@ int PackedLinear::weight(std::size_t panel, std::size_t channel, std::size_t k) 
   return nibble - zero_points_[(panel * groups_ + k / group_elems_) * kChannels + channel];
 }
 
-void PackedLinear::prepare_row(const FloatMatrix& x, std::size_t row, Rows& rows) const {
-  std::vector<std::uint32_t> bits(in_features_);
-  std::uint32_t largest = 0;
-  for (std::size_t k = 0; k < in_features_; ++k) {
-    bits[k] = x.fp32_bits(row * in_features_ + k);
-    if (is_finite(bits[k])) {
-      largest = std::max(largest, bits[k] & kFp32Magnitude);
-    } else {
-      rows.non_finite[row].push_back({k, bits[k]});
-      bits[k] = 0;
-    }
-  }
-  const int exponent = step_exponent(x.type, largest);
-  rows.exponents[row] = exponent;
-  rows.largest[row] = fixed_point(largest, exponent);
-  std::int64_t* fixed = rows.fixed.data() + row * quads_ * kLinearQuad;
-  for (std::size_t k = 0; k < in_features_; ++k) fixed[k] = fixed_point(bits[k], exponent);
-}
-
-void PackedLinear::split_row(std::size_t row, Rows& rows) const {
-  const auto digits = static_cast<std::size_t>(rows.digits);
-  const std::int64_t* fixed = rows.fixed.data() + row * quads_ * kLinearQuad;
-  std::int8_t* split = rows.split.data() + row * rows.row_stride(quads_);
-  std::int32_t* sums = rows.digit_sums.data() + row * groups_ * kMostDigits;
-  for (std::size_t k = 0; k < in_features_; ++k) {
-    std::int64_t rest = fixed[k];
-    std::int8_t* quad = split + k / kLinearQuad * digits * kLinearQuad + k % kLinearQuad;
-    std::int32_t* group = sums + k / group_elems_ * kMostDigits;
-    for (std::size_t i = 0; i < digits; ++i) {
-      const std::int32_t digit = take_digit(rest);
-      quad[i * kLinearQuad] = static_cast<std::int8_t>(digit);
-      group[i] += digit;  // at most 128 * kMostInFeatures
-    }
-  }
-}
-
-PackedLinear::Rows PackedLinear::rows_of(const FloatMatrix& x, ThreadTeam& team) const {
-  Rows rows;
-  rows.count = static_cast<std::size_t>(x.rows);
-  rows.type = x.type;
-  rows.fixed.resize(rows.count * quads_ * kLinearQuad);
-  rows.largest.resize(rows.count);
-  rows.exponents.resize(rows.count);
-  rows.non_finite.resize(rows.count);
-  team.run(rows.count, [&](std::size_t row) { prepare_row(x, row, rows); });
-  for (const std::int64_t largest : rows.largest) {
-    rows.digits = std::max(rows.digits, digits_for(largest));
-  }
-  rows.split.resize(rows.count * rows.row_stride(quads_));
-  rows.digit_sums.resize(rows.count * groups_ * kMostDigits);
-  team.run(rows.count, [&](std::size_t row) { split_row(row, rows); });
-  return rows;
-}
-
 // Chosen by reasoning, not by a search; the bits do not depend on it.
 TileShape PackedLinear::shape_for(std::size_t row_count) const {
   if (shape_) return *shape_;
@@ -184,7 +99,7 @@ TileShape PackedLinear::shape_for(std::size_t row_count) const {
   return wide ? TileShape{1, 4} : TileShape{1, 2};
 }
 
-void PackedLinear::add_group(const Rows& rows, std::size_t row, std::size_t panel,
+void PackedLinear::add_group(const PackedRows& rows, std::size_t row, std::size_t panel,
                              std::size_t group, std::int32_t* acc, float* sums) const {
   const std::size_t place = (panel * groups_ + group) * kChannels;
   const GroupOperands operands{acc,
@@ -203,16 +118,16 @@ void PackedLinear::add_group(const Rows& rows, std::size_t row, std::size_t pane
   kernels_.add_group(operands, finite);
   for (std::size_t c = 0; c < kChannels; ++c) {
     NonFiniteSum sum;
-    for (const NonFinite& x : rows.non_finite[row]) {
+    for (const PackedRows::NonFinite& x : rows.non_finite[row]) {
       if (x.k / group_elems_ == group) sum.add(x.bits, weight(panel, c, x.k));
     }
     sums[c] = sum.any() ? std::fma(sum.value(), scales_[place + c], sums[c]) : finite[c];
   }
 }
 
-void PackedLinear::store(const Rows& rows, std::size_t row, std::size_t panel, const float* sums,
-                         FloatMatrix& y) const {
-  const float step = power_of_two(rows.exponents[row]);
+void PackedLinear::store(const PackedRows& rows, std::size_t row, std::size_t panel,
+                         const float* sums, FloatMatrix& y) const {
+  const float step = rows.steps[row];
   const std::size_t first = panel * kChannels;
   const std::size_t count = std::min(kChannels, channels_ - first);
   for (std::size_t c = 0; c < count; ++c) {
@@ -222,7 +137,7 @@ void PackedLinear::store(const Rows& rows, std::size_t row, std::size_t panel, c
   }
 }
 
-void PackedLinear::compute(const Rows& rows, const Block& block, FloatMatrix& y) const {
+void PackedLinear::compute(const PackedRows& rows, const Block& block, FloatMatrix& y) const {
   const auto panels = static_cast<std::size_t>(block.shape.panels);
   const std::size_t row_stride = rows.row_stride(quads_);
   const std::size_t group_quads = groups_ == 1 ? quads_ : group_elems_ / kLinearQuad;
@@ -234,7 +149,7 @@ void PackedLinear::compute(const Rows& rows, const Block& block, FloatMatrix& y)
     const auto index = static_cast<std::size_t>(
         std::find(kTileShapes.begin(), kTileShapes.end(), shape) - kTileShapes.begin());
     const MultiplyLinearTile multiply =
-        kernels_.tiles[bits_ == 8 ? 0 : 1][index][rows.digits - kLeastDigits];
+        kernels_.tiles[bits_ == 8 ? 0 : 1][index][digits_index(rows.digits)];
     for (std::size_t panel = block.first_panel; panel < block.first_panel + block.panel_count;
          panel += panels) {
       float sums[4][kChannels] = {};
@@ -261,14 +176,15 @@ void PackedLinear::compute(const Rows& rows, const Block& block, FloatMatrix& y)
   }
 }
 
-FloatMatrix PackedLinear::run(const FloatMatrix& x, FloatType y_type, ThreadTeam& team) const {
-  if (x.columns != static_cast<std::int64_t>(in_features_) || x.rows < 1) {
-    throw_bad_input("linear: x is [" + std::to_string(x.rows) + ", " + std::to_string(x.columns) +
-                    "]; the weights take rows of " + std::to_string(in_features_) +
-                    ", and at least one");
-  }
-  FloatMatrix y(y_type, x.rows, static_cast<std::int64_t>(channels_));
-  const Rows rows = rows_of(x, team);
+RowLayout PackedLinear::layout_for(const FloatMatrix& x) const {
+  check_rows(x, static_cast<std::int64_t>(in_features_));
+  return {in_features_, quads_, groups_, group_elems_};
+}
+
+FloatMatrix PackedLinear::product(const PackedRows& rows, FloatType y_type,
+                                  ThreadTeam& team) const {
+  FloatMatrix y(y_type, static_cast<std::int64_t>(rows.count),
+                static_cast<std::int64_t>(channels_));
   const TileShape shape = shape_for(rows.count);
   const auto width = static_cast<std::size_t>(shape.panels);
   const std::size_t whole = panels_ / width;  // blocks of `width` panels; the others are single
@@ -284,6 +200,16 @@ FloatMatrix PackedLinear::run(const FloatMatrix& x, FloatType y_type, ThreadTeam
     }
   });
   return y;
+}
+
+FloatMatrix PackedLinear::run(const FloatMatrix& x, FloatType y_type, ThreadTeam& team) const {
+  return product(split_rows(x, layout_for(x), team), y_type, team);
+}
+
+FloatMatrix PackedLinear::run_int8(const FloatMatrix& x, const Int8Activations& activations,
+                                   FloatType y_type, ThreadTeam& team) const {
+  check_int8_activations(group_size_, bits_, activations);
+  return product(coded_rows(x, activations, layout_for(x), team), y_type, team);
 }
 
 }  // namespace qsim::golden

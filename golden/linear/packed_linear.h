@@ -7,6 +7,7 @@
 #include "golden/common/thread_team.h"
 #include "golden/linear/linear.h"
 #include "golden/linear/linear_kernels.h"
+#include "golden/linear/packed_rows.h"
 
 namespace qsim::golden {
 
@@ -26,22 +27,25 @@ class PackedLinear {
   // once, each with a team of its own.
   FloatMatrix run(const FloatMatrix& x, FloatType y_type, ThreadTeam& team) const;
 
+  // The same with x quantized to int8: the bits of reference_linear_int8(). Throws Error as run()
+  // and check_int8_activations() do.
+  FloatMatrix run_int8(const FloatMatrix& x, const Int8Activations& activations, FloatType y_type,
+                       ThreadTeam& team) const;
+
   // What a run reads of the weights: panels, scales, zero_points.
   std::int64_t weight_bytes() const;
 
  private:
-  struct Rows;
   struct Block;
 
   void pack(const LinearWeights& weights);
-  Rows rows_of(const FloatMatrix& x, ThreadTeam& team) const;
-  void prepare_row(const FloatMatrix& x, std::size_t row, Rows& rows) const;
-  void split_row(std::size_t row, Rows& rows) const;
-  void compute(const Rows& rows, const Block& block, FloatMatrix& y) const;
-  void add_group(const Rows& rows, std::size_t row, std::size_t panel, std::size_t group,
+  RowLayout layout_for(const FloatMatrix& x) const;
+  FloatMatrix product(const PackedRows& rows, FloatType y_type, ThreadTeam& team) const;
+  void compute(const PackedRows& rows, const Block& block, FloatMatrix& y) const;
+  void add_group(const PackedRows& rows, std::size_t row, std::size_t panel, std::size_t group,
                  std::int32_t* acc, float* sums) const;
   int weight(std::size_t panel, std::size_t channel, std::size_t k) const;
-  void store(const Rows& rows, std::size_t row, std::size_t panel, const float* sums,
+  void store(const PackedRows& rows, std::size_t row, std::size_t panel, const float* sums,
              FloatMatrix& y) const;
   TileShape shape_for(std::size_t row_count) const;
 
@@ -49,7 +53,8 @@ class PackedLinear {
   VectorPath path_;
   std::optional<TileShape> shape_;
   std::size_t channels_, in_features_, panels_, groups_, group_elems_;
-  std::size_t quads_;  // even
+  std::int64_t group_size_;  // as LinearWeights has it
+  std::size_t quads_;        // even
   std::size_t panel_bytes_;
   int bits_;
   std::vector<std::uint8_t> packed_;       // [panel][panel_bytes_]

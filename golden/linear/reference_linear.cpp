@@ -70,6 +70,27 @@ float group_sum(const Row& x, const LinearWeights& weights, std::size_t channel,
   return non_finite.any() ? non_finite.value() : round_to_float(sum);
 }
 
+// A row of x as int8.
+struct CodedRow {
+  std::vector<int> codes;
+  float scale = 1;
+};
+
+CodedRow coded_row(const FloatMatrix& x, std::size_t row, const Int8Activations& activations) {
+  const auto columns = static_cast<std::size_t>(x.columns);
+  CodedRow result;
+  std::uint32_t largest = 0;
+  for (std::size_t k = 0; k < columns; ++k) {
+    const std::uint32_t bits = x.fp32_bits(row * columns + k);
+    if (is_finite(bits)) largest = std::max(largest, bits & kFp32Magnitude);
+  }
+  result.scale = activations.scale ? *activations.scale : row_scale(largest);
+  for (std::size_t k = 0; k < columns; ++k) {
+    result.codes.push_back(activation_code(x.fp32_bits(row * columns + k), result.scale));
+  }
+  return result;
+}
+
 }  // namespace
 
 FloatMatrix reference_linear(const FloatMatrix& x, const LinearWeights& weights,
@@ -87,6 +108,30 @@ FloatMatrix reference_linear(const FloatMatrix& x, const LinearWeights& weights,
         sum = std::fma(group_sum(row, weights, n, group), weights.scales[n * groups + group], sum);
       }
       float result = sum * power_of_two(row.exponent);
+      if (!bias.empty()) result += bias[n];
+      y.set(m * channels + n, canonical(result));
+    }
+  }
+  return y;
+}
+
+FloatMatrix reference_linear_int8(const FloatMatrix& x, const Int8Activations& activations,
+                                  const LinearWeights& weights, std::span<const float> bias,
+                                  FloatType y_type) {
+  check_shapes(x, weights, bias);
+  check_int8_activations(weights.group_size, weights.bits, activations);
+  const FloatEnvironment environment;
+  const auto channels = static_cast<std::size_t>(weights.out_features);
+  const auto in_features = static_cast<std::size_t>(weights.in_features);
+  FloatMatrix y(y_type, x.rows, weights.out_features);
+  for (std::size_t m = 0; m < static_cast<std::size_t>(x.rows); ++m) {
+    const CodedRow row = coded_row(x, m, activations);
+    for (std::size_t n = 0; n < channels; ++n) {
+      std::int64_t sum = 0;
+      for (std::size_t k = 0; k < in_features; ++k) {
+        sum += std::int64_t{row.codes[k]} * weights.values[n * in_features + k];
+      }
+      float result = scaled_sum(static_cast<std::int32_t>(sum), weights.scales[n], row.scale);
       if (!bias.empty()) result += bias[n];
       y.set(m * channels + n, canonical(result));
     }

@@ -103,6 +103,40 @@ def linear(row, step, weights, scales, group, bias, y_dtype):
     return result if isinstance(result, str) else rounded(result, y_dtype)
 
 
+LEAST_SCALE = Fraction(1, 2 ** 126)
+
+
+def int8_row(row, static_scale):
+    """The scale and the codes of a row of x."""
+    finite = [abs(x) for x in row if not isinstance(x, str)]
+    largest = max(finite, default=Fraction(0))
+    scale = Fraction(1) if largest == 0 else max(exact(rounded(largest / 127, "fp32")), LEAST_SCALE)
+    if static_scale is not None:
+        scale = Fraction(static_scale)
+    codes = []
+    for x in row:
+        if isinstance(x, str):
+            codes.append({NAN: 0, "+inf": 127, "-inf": -127}[x])
+            continue
+        quotient = rounded(x / scale, "fp32")
+        if quotient in INF.values():
+            codes.append(127 if x > 0 else -127)
+        else:
+            codes.append(max(-127, min(127, half_even(exact(quotient)))))
+    return scale, codes
+
+
+def int8_linear(row, weights, weight_scale, bias, y_dtype):
+    scale, codes = row
+    result = rounded(Fraction(sum(code * int(weight) for code, weight in zip(codes, weights))), "fp32")
+    for factor in (Fraction(float(weight_scale)), scale):
+        if not isinstance(result, str):
+            result = rounded(result * factor, "fp32")
+    if bias is not None:
+        result = added(result, Fraction(float(bias)))
+    return result if isinstance(result, str) else rounded(result, y_dtype)
+
+
 def fraction(value):
     value = float(value)
     if math.isnan(value):
@@ -146,6 +180,9 @@ def random_x(random, dtype, shape, kind):
 
 def check(program, folder, random, case):
     dtype, y_dtype, kind, k, n, m, group, has_bias = case
+    is_int8 = group == "int8"
+    static_scale = float(np.float32(10.0 ** random.uniform(-3, 3))) if is_int8 and random.integers(2) else None
+    group = 0 if is_int8 else group
     x = random_x(random, dtype, (m, k), kind)
     weights = random.integers(-127, 128, (n, k)).astype(np.int8)
     weights[random.random((n, k)) < 0.05] = 0
@@ -163,16 +200,19 @@ def check(program, folder, random, case):
     for name, array in (("w", weights), ("s", scales), ("b", bias)):
         np.save(folder / f"{name}.npy", array)
     found = {}
-    for path in ("reference", "packed"):
+    for path in ("reference_int8", "packed_int8") if is_int8 else ("reference", "packed"):
         subprocess.run([program, "x.npy", "w.npy", "s.npy", "b.npy" if has_bias else "-", str(group), y_dtype, path,
-                        "y.npy"], cwd=folder, check=True)
+                        "y.npy"] + ([] if static_scale is None else [repr(static_scale)]), cwd=folder, check=True)
         found[path] = floats(np.load(folder / "y.npy"), y_dtype)
     faults = 0
     for i in range(m):
         row = [fraction(value) for value in floats(x[i], dtype)]
         step = step_of(row, dtype)
+        coded = int8_row(row, static_scale)
         for j in range(n):
-            expected = linear(row, step, weights[j], scales[j], group or k, bias[j] if has_bias else None, y_dtype)
+            added_bias = bias[j] if has_bias else None
+            expected = int8_linear(coded, weights[j], scales[j][0], added_bias, y_dtype) if is_int8 else \
+                linear(row, step, weights[j], scales[j], group or k, added_bias, y_dtype)
             for path, y in found.items():
                 if word(y[i][j]) != expected:
                     print(f"{case}, {path}: y[{i}, {j}] is {y[i][j]!r}; expected {expected}")
@@ -187,9 +227,12 @@ def cases(random):
             for k in (32, 33, 127, 1000):
                 yield dtype, str(random.choice((dtype, "fp32"))), kind, k, 5, 2, int(random.choice((0, 32, 64, 128))), \
                     bool(random.integers(2))
+                yield dtype, str(random.choice((dtype, "fp32"))), kind, k, 5, 2, "int8", bool(random.integers(2))
         yield dtype, dtype, "near", 8192, 2, 1, 0, True
         yield dtype, "fp32", "large", 8191, 2, 1, 128, False
         yield dtype, "fp32", "any", 1, 1, 3, 0, False
+        yield dtype, dtype, "near", 8192, 2, 1, "int8", True
+        yield dtype, "fp32", "any", 1, 1, 3, "int8", False
 
 
 def main():

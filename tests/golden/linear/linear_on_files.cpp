@@ -1,7 +1,7 @@
-// linear_on_files X W SCALES BIAS|- GROUP Y_TYPE reference|packed Y
-// A weight-only linear layer on .npy files, for exact_arithmetic_test.py: x of float32, float16 or
-// uint16 (BF16's bits), int8 weights [N, K], scales [N, groups] and bias [N] of float32. y has the
-// same types as x.
+// linear_on_files X W SCALES BIAS|- GROUP Y_TYPE reference|packed|reference_int8|packed_int8 Y
+// [SCALE] A weight-only linear layer on .npy files, for exact_arithmetic_test.py: x of float32,
+// float16 or uint16 (BF16's bits), int8 weights [N, K], scales [N, groups] and bias [N] of float32.
+// y has the same types as x. SCALE: the static scale of x of the two last ones.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -63,9 +63,19 @@ void run(char** arguments) {
   if (std::strcmp(arguments[4], "-") != 0) bias = read_floats(arguments[4]);
   const FloatType type = type_of(arguments[6]);
   ThreadTeam team(1);
-  const bool is_packed = std::strcmp(arguments[7], "packed") == 0;
-  FloatMatrix y = is_packed ? PackedLinear(weights, bias).run(x, type, team)
-                            : reference_linear(x, weights, bias, type);
+  const std::string path = arguments[7];
+  Int8Activations activations;
+  if (arguments[9] != nullptr) activations.scale = std::strtof(arguments[9], nullptr);
+  FloatMatrix y;
+  if (path == "packed") {
+    y = PackedLinear(weights, bias).run(x, type, team);
+  } else if (path == "packed_int8") {
+    y = PackedLinear(weights, bias).run_int8(x, activations, type, team);
+  } else if (path == "reference_int8") {
+    y = reference_linear_int8(x, activations, weights, bias, type);
+  } else {
+    y = reference_linear(x, weights, bias, type);
+  }
   const NpyType& stored = kTypes[static_cast<std::size_t>(type)];
   write_npy_array(arguments[8], {std::string(stored.descr), {y.rows, y.columns}, y.bytes});
 }
@@ -75,7 +85,7 @@ void run(char** arguments) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc != 9) qsim::throw_bad_input("eight arguments are needed");
+    if (argc != 9 && argc != 10) qsim::throw_bad_input("eight or nine arguments are needed");
     qsim::golden::run(argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "linear_on_files: %s\n", error.what());

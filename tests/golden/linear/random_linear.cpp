@@ -1,5 +1,6 @@
 #include "tests/golden/linear/random_linear.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace qsim::golden {
@@ -89,6 +90,18 @@ LinearCase random_linear_case(Random& random, std::int64_t most_rows, std::int64
     }
   }
   result.y_type = random.chance(0.5) ? FloatType::kFloat32 : type;
+  return result;
+}
+
+Int8LinearCase random_int8_case(Random& random, std::int64_t most_rows,
+                                std::int64_t most_features) {
+  Int8LinearCase result{random_linear_case(random, most_rows, most_features), {}};
+  LinearWeights& weights = result.layer.weights;
+  weights = random_weights(random, weights.out_features, weights.in_features, 0, 8);
+  if (random.chance(0.3)) {
+    result.activations.scale = std::abs(near_one(random)) + 0x1p-20F;
+    if (random.chance(0.1)) result.activations.scale = 0x1p-126F;
+  }
   return result;
 }
 

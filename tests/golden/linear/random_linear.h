@@ -28,4 +28,11 @@ LinearWeights random_weights(Random& random, std::int64_t out_features, std::int
 // Everything random, sizes at most these.
 LinearCase random_linear_case(Random& random, std::int64_t most_rows, std::int64_t most_features);
 
+// One of int8 weights with a scale for each channel; sometimes the scale of x is static.
+struct Int8LinearCase {
+  LinearCase layer;
+  Int8Activations activations;
+};
+Int8LinearCase random_int8_case(Random& random, std::int64_t most_rows, std::int64_t most_features);
+
 }  // namespace qsim::golden
