@@ -1,11 +1,16 @@
 #include "core/checked_math.h"
-#include "golden/linear/cuda/cuda_linear.h"
+#include "golden/linear/cuda/cuda_int8_linear.h"
 #include "golden/linear/cuda/row_plan.h"
 
 namespace qsim::golden {
 
 std::string_view cuda_linear_kernel_name(CudaLinearKernel kernel) {
   constexpr std::string_view kNames[] = {"auto", "rows", "batch", "plain"};
+  return kNames[static_cast<std::size_t>(kernel)];
+}
+
+std::string_view int8_linear_kernel_name(Int8LinearKernel kernel) {
+  constexpr std::string_view kNames[] = {"auto", "int8_rows", "int8_matrix", "int8_plain"};
   return kNames[static_cast<std::size_t>(kernel)];
 }
 

@@ -1,6 +1,7 @@
 // The linear layer on a GPU in a build without nvcc: it says so.
 #include "core/error.h"
 #include "golden/device/devices.h"
+#include "golden/linear/cuda/cuda_int8_linear.h"
 #include "golden/linear/cuda/cuda_linear.h"
 #include "golden/linear/cuda/linear_launch.h"
 
@@ -29,7 +30,37 @@ std::vector<double> time_linear(const LinearTimingCase&, int device) {
   return {};
 }
 
+class CudaInt8Linear::Impl {};
+
+CudaInt8Linear::CudaInt8Linear(const LinearWeights& weights, std::span<const float> bias,
+                               int device) {
+  check_weights(weights);
+  check_bias(weights, bias);
+  check_int8_activations(weights.group_size, weights.bits, {});
+  use_device(device);  // throws
+}
+CudaInt8Linear::~CudaInt8Linear() = default;
+
+FloatMatrix CudaInt8Linear::run(const FloatMatrix&, const Int8Activations&, FloatType,
+                                Int8LinearKernel) const {
+  throw InternalError("a CUDA linear layer without CUDA");
+}
+bool CudaInt8Linear::has(Int8LinearKernel) const {
+  throw InternalError("a CUDA linear layer without CUDA");
+}
+
+std::vector<double> time_int8_linear(const LinearTimingCase&, Int8LinearKernel, int device) {
+  use_device(device);  // throws
+  return {};
+}
+
+bool has_int8_kernel(const LinearTimingCase&, Int8LinearKernel, int device) {
+  use_device(device);  // throws
+  return false;
+}
+
 namespace cuda {
+void enqueue_int8_linear(const DeviceWeights&, const Int8LinearCall&, void*) { use_device(0); }
 void enqueue_linear(const DeviceWeights&, const LinearCall&, void*) { use_device(0); }
 }  // namespace cuda
 

@@ -19,6 +19,9 @@ struct RandomLinearOptions {
 // kind of layer. kMismatch if one differs.
 ExitCode check_random_linear(const RandomLinearOptions& options);
 
+// The same for layers with int8 activations.
+ExitCode check_random_int8(const RandomLinearOptions& options);
+
 struct BenchLinearOptions {
   std::string only;   // cases whose name has it; empty: all
   int stages = 0;     // of the pipeline; 0: chosen
@@ -27,5 +30,6 @@ struct BenchLinearOptions {
 
 // Times with cold caches, beside a kernel that only reads as many bytes.
 ExitCode bench_linear(const BenchLinearOptions& options);
+ExitCode bench_int8(const BenchLinearOptions& options);
 
 }  // namespace qsim::golden_test
