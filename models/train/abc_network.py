@@ -43,46 +43,43 @@ NORMAL_U = {
 }
 
 
-def bases_of_weights(weight, u):
-    """[out, in, 3, 3] and u [M] -> +1 and -1 [out, M, in * 9]: B_i = sign(W - mean + u_i std), by output channel."""
-    flat = weight.flatten(1)
-    centred = flat - flat.mean(1, keepdim=True)
-    std = centred.square().mean(1, keepdim=True).sqrt()
-    moved = centred.unsqueeze(1) + u.view(1, -1, 1) * std.unsqueeze(1)
-    return torch.where(moved >= 0, 1.0, -1.0).to(flat.dtype)
-
-
 def least_squares(gram, products):
     """alpha [C, M] with gram [C, M, M] alpha = products [C, M], by elimination without exchanges and without a
     library, so that a CUDA graph captures it. A base that repeats an earlier one has alpha 0."""
     count = gram.shape[1]
-    rows = [torch.cat((gram[:, i], products[:, i : i + 1]), 1) for i in range(count)]
-    n = gram[:, 0, 0]
-    usable = []
+    rows = torch.cat((gram, products.unsqueeze(2)), 2)
+    least = 1e-4 * gram[:, 0, 0]
     for i in range(count):
-        pivot = rows[i][:, i]
-        usable.append(pivot > 1e-4 * n)
-        inverse = torch.where(usable[i], 1.0 / torch.where(usable[i], pivot, torch.ones_like(pivot)), torch.zeros_like(pivot))
-        rows[i] = rows[i] * inverse.unsqueeze(1)
-        for k in range(i + 1, count):
-            rows[k] = rows[k] - rows[k][:, i : i + 1] * rows[i]
-    alpha = [None] * count
-    for i in reversed(range(count)):
-        value = rows[i][:, -1]
-        for k in range(i + 1, count):
-            value = value - rows[i][:, k] * alpha[k]
-        alpha[i] = torch.where(usable[i], value, torch.zeros_like(value))
-    return torch.stack(alpha, 1)
+        pivot = rows[:, i, i]
+        usable = pivot > least
+        row = rows[:, i] * torch.where(usable, 1.0 / torch.where(usable, pivot, torch.ones_like(pivot)), torch.zeros_like(pivot)).unsqueeze(1)
+        rows = rows - rows[:, :, i : i + 1] * row.unsqueeze(1)
+        rows[:, i] = row
+    return rows[:, :, -1]
 
 
 @torch.no_grad()
+def approximate_channels(weights, u):
+    """(B [channels, M, most], alpha [channels, M]) of the channels of all weights, one after the other; `most` is the
+    largest number of weights of a channel, and B is 0 beyond a channel's own. By output channel, u [M]:
+    B_i = sign(W - mean + u_i std), and alpha has the least squared error."""
+    most = max(w[0].numel() for w in weights)
+    flat = torch.cat([F.pad(w.flatten(1).float(), (0, most - w[0].numel())) for w in weights])
+    used = torch.cat([F.pad(torch.ones_like(w.flatten(1)), (0, most - w[0].numel())) for w in weights]).float()
+    count = used.sum(1, keepdim=True)
+    centred = (flat - flat.sum(1, keepdim=True) / count) * used
+    std = (centred.square().sum(1, keepdim=True) / count).sqrt()
+    moved = centred.unsqueeze(1) + u.view(1, -1, 1) * std.unsqueeze(1)
+    bases = torch.where(moved >= 0, used.unsqueeze(1), -used.unsqueeze(1))
+    gram, products = bases @ bases.transpose(1, 2), (bases @ flat.unsqueeze(2)).squeeze(2)
+    return bases, least_squares(gram, products)
+
+
 def approximate_weights(weights, u):
-    """Of each weight: (B [out, M, in * 9], alpha [out, M]); one elimination for all layers."""
-    bases = [bases_of_weights(w, u) for w in weights]
-    gram = torch.cat([b @ b.transpose(1, 2) for b in bases])
-    products = torch.cat([(b @ w.flatten(1).unsqueeze(2)).squeeze(2) for b, w in zip(bases, weights)])
-    alphas = least_squares(gram.float(), products.float()).split([len(w) for w in weights])
-    return list(zip(bases, alphas))
+    """Of each weight [out, in, 3, 3]: (B [out, M, in * 9] of +1 and -1, alpha [out, M])."""
+    bases, alpha = approximate_channels(weights, u)
+    sizes = [len(w) for w in weights]
+    return [(b[:, :, : w[0].numel()], a) for w, b, a in zip(weights, bases.split(sizes), alpha.split(sizes))]
 
 
 def quantize_forward(x, v, beta):
@@ -95,15 +92,16 @@ def quantize_forward(x, v, beta):
 
 
 def quantize_backward(grad, x, v, beta):
-    """Gradients of A_j go to x and v_j where 0 <= x + v_j <= 1; none passes where ReLU gives 0."""
+    """Gradients of A_j, which rises by 2, go to x and v_j where x + v_j is at most 1/2 from 0.5; none passes where ReLU
+    gives 0."""
     grad, kind, x = grad.float(), x.dtype, x.float()
     relu, slope, grads_v, grads_beta = x.clamp(min=0), torch.zeros_like(x), [], []
     for j in range(v.shape[0]):
-        moved = relu + v[j]
-        inside = torch.where((moved >= 0) & (moved <= 1), beta[j], torch.zeros_like(beta[j]))
+        moved = relu + v[j] - 0.5
+        inside = torch.where(moved.abs() <= 0.5, 2 * beta[j], torch.zeros_like(beta[j]))
         slope = slope + inside
         grads_v.append((grad * inside).sum())
-        grads_beta.append(torch.where(moved > 0.5, grad, -grad).sum())
+        grads_beta.append(torch.where(moved > 0, grad, -grad).sum())
     return torch.where(x > 0, grad * slope, torch.zeros_like(x)).to(kind), torch.stack(grads_v), torch.stack(grads_beta)
 
 
@@ -140,7 +138,7 @@ class StraightThrough(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, weight, approximation):
-        return approximation.to(weight.dtype).view_as(weight).clone()
+        return approximation.reshape(weight.shape).to(weight.dtype)
 
     @staticmethod
     def backward(ctx, grad):
@@ -180,8 +178,9 @@ class AbcNet(nn.Module):
         if not self.bases:
             return floats
         with torch.autocast(floats[0].device.type, enabled=False):
-            pairs = approximate_weights([w.detach() for w in floats], self.u)
-        return [StraightThrough.apply(w, torch.einsum("omk,om->ok", b, a.to(b.dtype))) for w, (b, a) in zip(floats, pairs)]
+            bases, alpha = approximate_channels([w.detach() for w in floats], self.u)
+            sums = (bases * alpha.unsqueeze(2)).sum(1).split([len(w) for w in floats])
+        return [StraightThrough.apply(w, s[:, : w[0].numel()]) for w, s in zip(floats, sums)]
 
     def forward(self, x):
         x = self.quantizers[0](self.norms[0](self.first(x)))

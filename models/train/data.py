@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,17 +75,21 @@ def list_image_folder(path):
 
 def load_image_folder(path):
     """The ImageFolder layout, one folder for each of CLASS_NAMES."""
-    images, labels = [], []
-    for class_name, data in list_image_folder(path):
+
+    def decoded(file):
+        class_name, data = file
         if class_name not in CLASS_NAMES:
             raise ValueError(f"{path}: folder '{class_name}' is none of {', '.join(CLASS_NAMES)}")
         picture = np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
         if picture.shape != (32, 32, 3):
             raise ValueError(f"{path}: a picture of '{class_name}' has shape {picture.shape}, expected (32, 32, 3)")
-        images.append(picture)
-        labels.append(CLASS_NAMES.index(class_name))
-    if not images:
+        return picture, CLASS_NAMES.index(class_name)
+
+    with ThreadPoolExecutor() as threads:
+        pictures = list(threads.map(decoded, list_image_folder(path)))
+    if not pictures:
         raise ValueError(f"{path}: no .jpg or .png in it")
+    images, labels = zip(*pictures)
     planes = torch.from_numpy(np.stack(images)).permute(0, 3, 1, 2).contiguous()
     return LabelledImages(planes, torch.tensor(labels, dtype=torch.int64))
 

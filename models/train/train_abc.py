@@ -5,86 +5,134 @@ Prints a table of top-1. Writes abc-<bases>.npz of each binary network for `abc_
 import argparse
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-from abc_network import AbcNet, compile_quantizers
+from abc_network import CLASSES, AbcNet, compile_quantizers
 from augment import Recipe, random_affine
 from data import add_training_arguments, load_binary_batch, load_training_images, normalize
 from train import learning_rate
 
-MOMENTUM = 0.9
-FLOAT_SHARE = 0.25  # of --seconds
-FROM_FLOAT_LEARNING_RATE = 0.05
+FLOAT_SHARE = 0.13  # of the time that is left for training
+EVALUATION_SECONDS = 10.0
+SGD_MOMENTUM = 0.9
+ADAM_MOMENTS = (0.9, 0.999)
+SLOW = 0.1  # v and beta act on a whole layer: their share of the learning rate
+TEACHER_SHARE = 0.5  # of the loss
+TEMPERATURE = 3.0
+WARM_UPS = 3  # steps that are taken back
 RECIPE = Recipe("abc", cutout_px=0, dropout=0.0, peak_learning_rate=0.1, weight_decay=2e-4)
 
 
-class Trainer:
-    """One network with its optimizer; on a GPU a training step is a CUDA graph on a stream of its own."""
+@dataclass(frozen=True)
+class Method:
+    """How a network is trained: in float by SGD with Nesterov momentum, with bases by Adam and with a teacher."""
 
-    def __init__(self, bases, images, labels, rate, seed, initial=None):
-        """`initial`: the state of a network whose layers this one begins with."""
+    name: str
+    bases: int  # 0: in float
+    peak: float  # learning rate
+
+
+FLOAT = Method("float", 0, 0.1)
+
+
+def captured(work, stream, state):
+    """`work` as a CUDA graph of the stream; the tensors of `state` stay as they are."""
+    kept = [t.detach().clone() for t in state]
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(WARM_UPS):
+            work()
+        with torch.no_grad():
+            for tensor, value in zip(state, kept):
+                tensor.copy_(value)
+        stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            work()
+    return graph
+
+
+def replay(graph, stream):
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        graph.replay()
+
+
+class Trainer:
+    """One network with its optimizer; on a GPU a training step is a CUDA graph on a stream of its own. All parameters
+    are in one array, so that the optimizer is a few kernels."""
+
+    def __init__(self, method, images, labels, rate, seed, initial=None, teacher=None):
+        """`rate`: the share of the peak learning rate. `initial`: the state of a network whose layers this one begins
+        with. `teacher`: logits of these images."""
         torch.manual_seed(seed)
-        self.bases = bases
+        self.method, self.bases, self.teacher = method, method.bases, teacher
         self.device = images.device
         self.images, self.labels, self.rate = images, labels, rate
-        self.model = AbcNet(bases).to(self.device, memory_format=torch.channels_last)
+        self.model = AbcNet(method.bases).to(self.device)
         if initial is not None:
             self.model.load_state_dict(initial, strict=False)  # it has no quantizers
         named = list(self.model.named_parameters())
         self.parameters = [p for _, p in named]
-        # v and beta move a tenth as fast: they act on a whole layer.
-        self.scales = [0.1 if ".v" in n or ".beta" in n else 1.0 for n, _ in named]
-        self.decays = [RECIPE.weight_decay if p.dim() > 1 else 0.0 for p in self.parameters]
-        self.velocities = [torch.zeros_like(p) for p in self.parameters]
-        self.loss = torch.zeros((), device=self.device)
+        self.flat = torch.cat([p.detach().flatten() for p in self.parameters])
+        for p, part in zip(self.parameters, self.flat.split([p.numel() for p in self.parameters])):
+            p.data = part.view_as(p)
+        self.scales = torch.cat([torch.full_like(p, SLOW if ".v" in n or ".beta" in n else 1.0).flatten() for n, p in named])
+        self.scales = self.scales.detach() * method.peak
+        self.decays = torch.cat([torch.full_like(p, RECIPE.weight_decay if p.dim() > 1 else 0.0).flatten() for p in self.parameters]).detach()
+        self.moments = torch.zeros_like(self.flat)
+        self.squares = torch.zeros_like(self.flat)
+        self.steps = torch.zeros((), device=self.device)
+        self.loss = torch.zeros((), device=self.device)  # a mean over about 100 steps
         self.graph = None
         if self.device.type == "cuda":
             self.stream = torch.cuda.Stream()
-            self.capture()
-
-    def capture(self):
-        kept = [t.clone() for t in self.model.state_dict().values()]
-        self.stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self.stream):
-            for _ in range(3):
-                self.compute()
-            self.stream.synchronize()
-            with torch.no_grad():
-                for tensor, value in zip(self.model.state_dict().values(), kept):
-                    tensor.copy_(value)
-                for velocity in self.velocities:
-                    velocity.zero_()
-            self.stream.synchronize()
-            self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph, stream=self.stream):
-                self.compute()
+            state = (*self.model.state_dict().values(), self.moments, self.squares, self.steps, self.loss)
+            self.graph = captured(self.compute, self.stream, state)
 
     def compute(self):
-        """Forward, backward, and SGD with Nesterov momentum."""
+        """Forward, backward, and one step of the optimizer."""
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda", cache_enabled=False):
-            logits = self.model(self.images)
-        loss = F.cross_entropy(logits.float(), self.labels, label_smoothing=RECIPE.label_smoothing)
-        gradients = torch.autograd.grad(loss, self.parameters)
+            logits = self.model(self.images).float()
+        loss = F.cross_entropy(logits, self.labels, label_smoothing=RECIPE.label_smoothing)
+        gradients = torch.autograd.grad(self.with_teacher(loss, logits), self.parameters)
         with torch.no_grad():
-            for p, g, velocity, scale, decay in zip(
-                self.parameters, gradients, self.velocities, self.scales, self.decays
-            ):
-                g = g.float().add(p, alpha=decay)
-                velocity.mul_(MOMENTUM).add_(g)
-                p.sub_((g + MOMENTUM * velocity) * (self.rate * scale))
-            self.loss.copy_(loss)
+            self.update(torch.cat([g.reshape(-1).float() for g in gradients]))
+            self.loss.lerp_(loss, 0.01)
+
+    def with_teacher(self, loss, logits):
+        """The loss, or a mean of it and the distance from the teacher (Hinton et al. 2015)."""
+        if not self.bases:
+            return loss
+        ours, theirs = (F.log_softmax(x / TEMPERATURE, 1) for x in (logits, self.teacher))
+        distance = F.kl_div(ours, theirs, reduction="batchmean", log_target=True) * TEMPERATURE**2
+        return (1 - TEACHER_SHARE) * loss + TEACHER_SHARE * distance
+
+    def update(self, gradient):
+        """Adam with decoupled decay, or SGD with Nesterov momentum."""
+        if not self.bases:
+            gradient = gradient + self.decays * self.flat
+            self.moments.mul_(SGD_MOMENTUM).add_(gradient)
+            self.flat.sub_((gradient + SGD_MOMENTUM * self.moments) * (self.rate * self.scales))
+            return
+        first, second = ADAM_MOMENTS
+        self.steps.add_(1)
+        self.moments.lerp_(gradient, 1 - first)
+        self.squares.mul_(second).addcmul_(gradient, gradient, value=1 - second)
+        mean = self.moments / (1 - first**self.steps)
+        square = self.squares / (1 - second**self.steps)
+        self.flat.sub_((mean / (square.sqrt() + 1e-8) + self.decays * self.flat) * (self.rate * self.scales))
 
     def step(self):
         if self.graph is None:
             self.compute()
             return
-        self.stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self.stream):
-            self.graph.replay()
+        replay(self.graph, self.stream)
 
     @torch.no_grad()
     def top1(self, images, labels):
@@ -92,6 +140,33 @@ class Trainer:
         right = sum(int((self.model(x).argmax(1) == y).sum()) for x, y in zip(images.split(500), labels.split(500)))
         self.model.train()
         return right / len(labels)
+
+
+class Teacher:
+    """The logits of a trained network on the images of a step."""
+
+    def __init__(self, state, images):
+        self.images = images
+        self.model = AbcNet(0).to(images.device).eval()
+        self.model.load_state_dict(state)
+        self.logits = torch.zeros(len(images), CLASSES, device=images.device)
+        self.graph = None
+        if images.is_cuda:
+            self.stream = torch.cuda.Stream()
+            self.graph = captured(self.compute, self.stream, ())
+
+    @torch.no_grad()
+    def compute(self):
+        kind = self.images.device.type
+        with torch.autocast(kind, dtype=torch.bfloat16, enabled=kind == "cuda", cache_enabled=False):
+            self.logits.copy_(self.model(self.images))
+
+    def step(self):
+        if self.graph is None:
+            self.compute()
+            return
+        replay(self.graph, self.stream)
+        torch.cuda.current_stream().wait_stream(self.stream)
 
 
 class Clock:
@@ -112,7 +187,7 @@ class Clock:
         return self.progress < 1
 
 
-def train_together(trainers, dataset, images, epochs, batch, seconds, peak):
+def train_together(trainers, dataset, images, epochs, batch, seconds, teacher):
     """Trains the networks on the same batches. Returns the number of whole epochs."""
     device = dataset.images.device
     steps_an_epoch = len(dataset) // batch
@@ -124,7 +199,9 @@ def train_together(trainers, dataset, images, epochs, batch, seconds, peak):
         for at in range(steps_an_epoch):
             static.copy_(moved[at * batch : (at + 1) * batch])
             labels.copy_(targets[at * batch : (at + 1) * batch])
-            rate.fill_(learning_rate(int(clock.progress * 10000), 10000, peak))
+            rate.fill_(learning_rate(int(clock.progress * 10000), 10000, 1.0))
+            if teacher:
+                teacher.step()
             for trainer in trainers:
                 trainer.step()
             if device.type == "cuda":
@@ -138,32 +215,35 @@ def train_together(trainers, dataset, images, epochs, batch, seconds, peak):
     return epochs
 
 
-def train(dataset, test, bases, epochs, batch, seed, seconds, keep):
-    """Trains the float network first, if `bases` has 0, and the others from it; each part takes `epochs`, or its share
-    of `seconds`. `keep` gets each trainer with what was measured. Returns the trainers and the rows."""
+def train(dataset, test, methods, epochs, batch, seed, end, keep):
+    """Trains the float network first, then the others of `methods` from it, side by side; it is their teacher. Each of
+    the two parts takes `epochs`, or together they end before time.perf_counter() is `end`. `keep` gets each trainer
+    with what was measured. Returns the trainers and the rows."""
     device = dataset.images.device
     images = normalize(dataset.images)
     static = images[:batch].contiguous(memory_format=torch.channels_last)
     labels, rate = dataset.labels[:batch].clone(), torch.zeros((), device=device)
     held = (normalize(test.images), test.labels)
-    all_trainers, rows, initial = [], [], None
-    for group in ([0] if 0 in bases else [], [b for b in bases if b]):
-        if not group:
-            continue
-        trainers = [Trainer(b, static, labels, rate, seed, initial) for b in group]
+    all_trainers, rows = [], []
+
+    def run_part(trainers, share, teacher, epochs_before):
         begin = time.perf_counter()
         torch.manual_seed(seed)
-        share = (FLOAT_SHARE if group == [0] else 1 - FLOAT_SHARE) if 0 in bases else 1.0
-        peak = RECIPE.peak_learning_rate if initial is None else FROM_FLOAT_LEARNING_RATE
-        done = train_together(trainers, dataset, images, epochs, batch, seconds * share, peak)
+        seconds = (end - EVALUATION_SECONDS - begin) * share if end else 0
+        done = train_together(trainers, dataset, images, epochs, batch, seconds, teacher)
         for trainer in trainers:
-            row = {"bases": trainer.bases, "top1": trainer.top1(*held), "loss": float(trainer.loss), "epochs": done,
-                   "seconds": time.perf_counter() - begin}
+            row = {"name": trainer.method.name, "bases": trainer.bases, "top1": trainer.top1(*held), "loss": float(trainer.loss),
+                   "epochs": epochs_before + done, "seconds": time.perf_counter() - begin}
             rows.append(row)
             keep(trainer, row)
-        if group == [0]:
-            initial = {k: v.clone() for k, v in trainers[0].model.state_dict().items()}
-        all_trainers += trainers
+        all_trainers.extend(trainers)
+        return done
+
+    first = Trainer(FLOAT, static, labels, rate, seed)
+    done = run_part([first], FLOAT_SHARE, None, 0)
+    initial = {k: v.clone() for k, v in first.model.state_dict().items()}
+    teacher = Teacher(initial, static)
+    run_part([Trainer(m, static, labels, rate, seed, initial, teacher.logits) for m in methods], 1.0, teacher, done)
     return all_trainers, rows
 
 
@@ -172,27 +252,33 @@ def write_network(trainer, path):
     np.savez(path, **{k: v.detach().float().cpu().numpy() for k, v in trainer.model.state_dict().items() if v.is_floating_point()})
 
 
+def methods_of(bases):
+    """The binary networks, and beside them the float network for as long."""
+    return [*(Method(f"M = N = {b}", b, 0.002) for b in bases), Method("float, as long", 0, 0.05)]
+
+
 def print_table(report):
     floats = [row["top1"] for row in report["rows"] if row["bases"] == 0]
     print(f"{report['training_pictures']} training and {report['test_pictures']} test pictures on {report['device']}")
-    print("M = N  epochs  top-1   below float")
+    print("network         epochs  top-1   below float  loss")
     for row in report["rows"]:
-        below = f"{(floats[0] - row['top1']) * 100:.2f} points" if floats and row["bases"] else ""
-        print(f"{row['bases'] or 'float':>5}  {row['epochs']:>6}  {row['top1']:.2%}  {below}")
+        below = f"{(max(floats) - row['top1']) * 100:.2f} points" if row["bases"] else ""
+        print(f"{row['name']:<14}  {row['epochs']:>6}  {row['top1']:.2%}  {below:>11}  {row['loss']:.3f}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_training_arguments(parser)
     parser.add_argument("--test-batch", required=True, help="test pictures in the official binary format")
-    parser.add_argument("--bases", type=int, nargs="+", default=[0, 1, 2, 3, 5], help="M = N of each network; 0: float")
+    parser.add_argument("--bases", type=int, nargs="+", default=[1, 2, 3, 5], help="M = N of each network")
     parser.add_argument("--epochs", type=int, default=150)
     parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--seconds", type=float, default=0, help="train for this time instead; 0: for --epochs")
+    parser.add_argument("--seconds", type=float, default=0, help="end after this time instead; 0: after --epochs")
     parser.add_argument("--pictures", type=int, default=0, help="only the first training pictures; 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("."))
     args = parser.parse_args()
+    end = time.perf_counter() + args.seconds if args.seconds else 0
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = False
@@ -214,7 +300,7 @@ def main():
         (args.out / "abc_training.json").write_text(json.dumps(report, indent=2) + "\n")
         print_table(report)
 
-    train(dataset.to(device), test.to(device), args.bases, args.epochs, args.batch, args.seed, args.seconds, keep)
+    train(dataset.to(device), test.to(device), methods_of(args.bases), args.epochs, args.batch, args.seed, end, keep)
 
 
 if __name__ == "__main__":

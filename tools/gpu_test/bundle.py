@@ -36,7 +36,6 @@ def copy_shipped_files(share):
     shutil.copytree(ROOT / "configs", share / "configs")
     shutil.copytree(ROOT / "models", share / "models",
                     ignore=shutil.ignore_patterns("train", "vgg8-float*"))
-    shutil.copytree(ROOT / "tests/golden/binary/data", share / "trained_binary")
     shutil.copytree(ROOT / "rtl/src", share / "rtl/src")
     (share / "rtl/engine").mkdir()
     for file in ("build_model.sh", "engine/core_abi.h", "engine/verilated_core.cpp",

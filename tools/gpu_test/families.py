@@ -95,5 +95,5 @@ def comparison(words):
 
 def trained_binary_network(session):
     done = session.run([session.program("golden_binary_cuda_check"), "network", "--data",
-                        session.shipped("trained_binary")], 60)
+                        session.shipped("models/abc-cifar10")], 60)
     return (OK, done.last_line()) if done.exit_code == 0 else (FAILED, done.ending())

@@ -20,9 +20,12 @@ struct TrainedNetwork {
   std::vector<TrainedLayer> layers;
 };
 
-inline constexpr const char* kTrainedNetwork = "tests/golden/binary/data";
+inline constexpr const char* kTrainedNetwork = "models/abc-cifar10";
 
-// The network in this folder. Throws Error for files that cannot be read.
-TrainedNetwork trained_network(const std::filesystem::path& folder = kTrainedNetwork);
+// How many bases the networks there have, on each side.
+inline constexpr int kTrainedBases[] = {1, 3};
+
+// One of the networks in this folder. Throws Error for files that cannot be read.
+TrainedNetwork trained_network(int bases, const std::filesystem::path& folder = kTrainedNetwork);
 
 }  // namespace qsim::golden_test

@@ -21,7 +21,7 @@ struct BinaryRandomOptions {
 // when 100 or more cases did not meet every kernel that the device has.
 ExitCode check_binary_random(const BinaryRandomOptions& options);
 
-// The trained network in this folder (tests/golden/binary/data) on each path, a layer's words to
+// The trained networks in this folder (models/abc-cifar10) on each path, a layer's words to
 // the next: every word of every layer is that of its emulation in float. kMismatch where one
 // differs.
 ExitCode check_binary_network(const std::filesystem::path& folder);

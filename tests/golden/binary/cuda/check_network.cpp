@@ -7,11 +7,14 @@
 
 namespace qsim::golden_test {
 
-ExitCode check_binary_network(const std::filesystem::path& folder) {
-  const TrainedNetwork network = trained_network(folder);
-  DeviceLayer device;
+namespace {
+
+struct Compared {
   std::int64_t words = 0;
-  std::int64_t mismatches = 0;
+  std::int64_t mismatching_layers = 0;
+};
+
+void check(const TrainedNetwork& network, DeviceLayer& device, Compared& compared) {
   for (const golden::BinaryCudaPath path :
        {golden::BinaryCudaPath::kAuto, golden::BinaryCudaPath::kPortable}) {
     golden::BitTensor bits = network.input;
@@ -22,16 +25,24 @@ ExitCode check_binary_network(const std::filesystem::path& folder) {
       const std::vector<std::uint8_t> found = device.run(plan, bits);
       bits = golden::BitTensor(plan.output, plan.output_bases);
       std::memcpy(bits.words.data(), found.data(), found.size());
-      words += static_cast<std::int64_t>(bits.words.size());
+      compared.words += static_cast<std::int64_t>(bits.words.size());
       if (bits == layer.expected) continue;
-      ++mismatches;
-      std::cout << "layer " << i + 1 << " on path " << binary_cuda_path_name(plan.path)
-                << " differs\n";
+      ++compared.mismatching_layers;
+      std::cout << "layer " << i + 1 << " of " << layer.conv.weights.bases << " bases on path "
+                << binary_cuda_path_name(plan.path) << " differs\n";
     }
   }
-  std::cout << words << " words of a trained network compared, " << mismatches
-            << " mismatching layers\n";
-  return mismatches == 0 ? ExitCode::kOk : ExitCode::kMismatch;
+}
+
+}  // namespace
+
+ExitCode check_binary_network(const std::filesystem::path& folder) {
+  DeviceLayer device;
+  Compared compared;
+  for (const int bases : kTrainedBases) check(trained_network(bases, folder), device, compared);
+  std::cout << compared.words << " words of trained networks compared, "
+            << compared.mismatching_layers << " mismatching layers\n";
+  return compared.mismatching_layers == 0 ? ExitCode::kOk : ExitCode::kMismatch;
 }
 
 }  // namespace qsim::golden_test
