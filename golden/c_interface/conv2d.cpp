@@ -1,7 +1,8 @@
 // The C interface of the int8 convolution: a graph of one layer, which golden/cpu executes.
-#include <cmath>
+#include <algorithm>
 
-#include "golden/c_interface/tensor_view.h"
+#include "golden/c_interface/conv2d_views.h"
+#include "golden/c_interface/threads.h"
 #include "golden/c_interface/window.h"
 #include "golden/cpu/graph_executor.h"
 
@@ -33,24 +34,124 @@ Tensor tensor_of(const View& view, DType dtype) {
   return tensor;
 }
 
+void check_scale(const Call& call, float real) {
+  if (Scale::of(real)) return;
+  throw_bad_input(call.place("scales") + " has " + std::to_string(real) +
+                  "; a scale is a positive finite number");
+}
+
+// The scales of a GPU are not read: one that fits stands in their place.
 Requantization requantization_of(const Call& call, const qsim_requantization& given,
-                                 const std::vector<float>& scales) {
+                                 const View& scales) {
   if (given.rounding < QSIM_ROUND_FLOOR || given.rounding > QSIM_ROUND_FLOAT32) {
     call.refuse_value("rounding", given.rounding, "0 to 3");
   }
+  const auto rounding = static_cast<RequantizerRounding>(given.rounding);
   Requantization result;
   result.lo = given.lo;
   result.hi = given.hi;
-  for (const float real : scales) {
-    const auto scale = Scale::of(real);
-    if (!scale) {
-      throw_bad_input(call.place("scales") + " has " + std::to_string(real) +
-                      "; a scale is a positive finite number");
-    }
-    result.requantizers.push_back(
-        requantizer_of(*scale, static_cast<RequantizerRounding>(given.rounding)));
+  if (call.is_cuda()) {
+    result.requantizers = {requantizer_of_shift(0, rounding)};
+    return result;
+  }
+  for (const float real : scales.values<float>()) {
+    check_scale(call, real);
+    result.requantizers.push_back(requantizer_of(*Scale::of(real), rounding));
   }
   return result;
+}
+
+Conv2dViews views_of(Call& call, const qsim_tensor* x, const qsim_tensor* w,
+                     const qsim_tensor* bias, const qsim_window* window, std::int64_t groups,
+                     const qsim_tensor* scales, const qsim_tensor* y) {
+  Conv2dViews views;
+  views.x = call.tensor("x", x, kBytes, 4);
+  views.weights = call.tensor("w", w, {QSIM_INT8}, 4);
+  views.y = call.output("y", y, kBytes, 4);
+  views.scales = call.tensor("scales", scales, {QSIM_FLOAT32}, 1);
+  const std::int64_t channels = views.weights.dim(0);
+  if (bias != nullptr) {
+    views.bias = call.tensor("bias", bias, {QSIM_INT32}, 1);
+    views.bias->require_shape({channels});
+  }
+  if (views.scales.dim(0) != 1) views.scales.require_shape({channels});
+  views.window = window_of(call, window, views.weights.dim(1), views.weights.dim(2));
+  views.groups = groups;
+  return views;
+}
+
+// The layer as a graph, which validate() checks. On a GPU its tensors are shapes alone.
+Graph graph_of(const Call& call, const Conv2dViews& views, const qsim_requantization& given) {
+  Conv2d conv;
+  if (call.is_cuda()) {
+    conv.weights.shape = views.weights.shape;
+    conv.bias.dtype = DType::kInt32;
+    conv.bias.shape = {views.weights.dim(0)};
+  } else {
+    conv.weights = tensor_of(views.weights, DType::kInt8);
+    conv.bias = views.bias ? tensor_of(*views.bias, DType::kInt32)
+                           : Tensor(DType::kInt32, {views.weights.dim(0)});
+  }
+  conv.window = views.window;
+  conv.groups = views.groups;
+  conv.requantization = requantization_of(call, given, views.scales);
+  Graph graph;
+  graph.name = "conv2d_int8";
+  graph.input_value() = value_of(call, views.x, "x_zero_point", given.x_zero_point);
+  append(graph, graph.name, std::move(conv),
+         value_of(call, views.y, "y_zero_point", given.y_zero_point));
+  validate(graph);
+  return graph;
+}
+
+// The rows begin..end - 1 of y of picture `batch`, and the rows of x that they are made of.
+struct RowsOfPicture {
+  Conv2dViews views;
+  bool reads = false;  // else all of it is pads
+};
+
+RowsOfPicture rows_of(const Conv2dViews& whole, std::int64_t batch, std::int64_t begin,
+                      std::int64_t end) {
+  RowsOfPicture part{whole};
+  const Window& w = whole.window;
+  const std::int64_t top = begin * w.stride_h - w.pad_top;
+  const std::int64_t bottom = (end - 1) * w.stride_h - w.pad_top + w.extent_h();
+  const std::int64_t first = std::max<std::int64_t>(top, 0);
+  const std::int64_t last = std::min(bottom, whole.x.dim(1));
+  part.reads = first < last;
+  part.views.window.pad_top = first - top;
+  part.views.window.pad_bottom = bottom - last;
+  part.views.x = whole.x.slice(0, batch, batch + 1).slice(1, first, std::max(first, last));
+  part.views.y = whole.y.slice(0, batch, batch + 1).slice(1, begin, end);
+  return part;
+}
+
+void run(const Call& call, const Conv2dViews& views, const qsim_requantization& given) {
+  const Graph graph = graph_of(call, views, given);
+  const auto outputs =
+      run_graph(graph, tensor_of(views.x, graph.input_value().dtype), Path::kOptimised);
+  views.y.store(outputs.back().bytes.data());
+}
+
+// Each thread computes rows of pictures; where pads alone are under some, one computes all.
+void run_divided(const Call& call, const Conv2dViews& views, const qsim_requantization& given) {
+  CallThreads threads(call.run());
+  const std::int64_t height = views.y.dim(1);
+  const std::int64_t parts = std::min<std::int64_t>(height, threads.team().threads());
+  std::vector<RowsOfPicture> pieces;
+  for (std::int64_t i = 0; i < views.y.dim(0) * parts; ++i) {
+    const std::int64_t part = i % parts;
+    pieces.push_back(rows_of(views, i / parts, height * part / parts, height * (part + 1) / parts));
+  }
+  const bool divides = threads.team().threads() > 1 &&
+                       std::all_of(pieces.begin(), pieces.end(),
+                                   [](const RowsOfPicture& piece) { return piece.reads; });
+  if (!divides) return run(call, views, given);
+  divide(threads.team(), std::ssize(pieces), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      run(call, pieces[static_cast<std::size_t>(i)].views, given);
+    }
+  });
 }
 
 }  // namespace
@@ -63,33 +164,10 @@ qsim_status qsim_conv2d_int8(const qsim_tensor* x, const qsim_tensor* w, const q
   return ci::guarded([&] {
     ci::Call call("conv2d_int8", run);
     call.require("requantization", requantization);
-    const ci::View from = call.tensor("x", x, ci::kBytes, 4);
-    const ci::View weights = call.tensor("w", w, {QSIM_INT8}, 4);
-    const ci::View to = call.tensor("y", y, ci::kBytes, 4);
-    const ci::View scales = call.tensor("scales", requantization->scales, {QSIM_FLOAT32}, 1);
-    qsim::Conv2d conv;
-    conv.bias = qsim::Tensor(qsim::DType::kInt32, {weights.dim(0)});
-    if (bias != nullptr) {
-      const ci::View view = call.tensor("bias", bias, {QSIM_INT32}, 1);
-      view.require_shape({weights.dim(0)});
-      call.require_cpu();
-      conv.bias = ci::tensor_of(view, qsim::DType::kInt32);
-    }
-    call.require_cpu();
-    if (scales.dim(0) != 1) scales.require_shape({weights.dim(0)});
-    conv.weights = ci::tensor_of(weights, qsim::DType::kInt8);
-    conv.window = ci::window_of(window, weights.dim(1), weights.dim(2));
-    conv.groups = groups;
-    conv.requantization = ci::requantization_of(call, *requantization, scales.values<float>());
-    qsim::Graph graph;
-    graph.name = "conv2d_int8";
-    graph.input_value() = ci::value_of(call, from, "x_zero_point", requantization->x_zero_point);
-    append(graph, graph.name, std::move(conv),
-           ci::value_of(call, to, "y_zero_point", requantization->y_zero_point));
-    validate(graph);
-    if (call.answers_query(0)) return;
-    const auto outputs = qsim::golden::run_graph(
-        graph, ci::tensor_of(from, graph.input_value().dtype), qsim::golden::Path::kOptimised);
-    to.store(outputs.back().bytes.data());
+    const ci::Conv2dViews views =
+        ci::views_of(call, x, w, bias, window, groups, requantization->scales, y);
+    ci::graph_of(call, views, *requantization);  // throws what is wrong
+    if (call.is_cuda()) return ci::conv2d_on_device(call, views, *requantization);
+    if (!call.answers_query(0)) ci::run_divided(call, views, *requantization);
   });
 }

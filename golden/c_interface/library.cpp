@@ -68,7 +68,7 @@ const char* qsim_status_name(qsim_status status) {
   return "unknown";
 }
 
-int32_t qsim_has_cuda(void) { return qsim::golden::cuda_status().built ? 1 : 0; }
+int32_t qsim_has_cuda(void) { return qsim::golden::cuda_is_built() ? 1 : 0; }
 
 qsim_status qsim_threads_create(int32_t count, qsim_threads** threads) {
   return ci::guarded([&] {

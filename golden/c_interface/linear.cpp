@@ -1,9 +1,8 @@
-// The C interface of golden/linear: weight-only linear layers and their quantizers.
+// The C interface of golden/linear: weight-only linear layers.
 #include "core/checked_math.h"
 #include "golden/c_interface/linear_views.h"
 #include "golden/c_interface/threads.h"
 #include "golden/linear/packed_linear.h"
-#include "golden/linear/quantizer.h"
 
 namespace ci = qsim::golden::c_interface;
 
@@ -15,9 +14,6 @@ struct qsim_linear {
 };
 
 namespace qsim::golden::c_interface {
-namespace {
-
-constexpr std::initializer_list<std::int32_t> kFloats = {QSIM_FLOAT32, QSIM_FLOAT16, QSIM_BFLOAT16};
 
 std::int64_t group_count(const Call& call, std::int64_t in_features, std::int64_t group_size) {
   if (group_size != 0 && group_size != 32 && group_size != 64 && group_size != 128) {
@@ -26,7 +22,6 @@ std::int64_t group_count(const Call& call, std::int64_t in_features, std::int64_
   return group_size == 0 ? 1 : ceil_div(in_features, group_size);
 }
 
-// Of scales and zero_points: [N, groups], or [N] of one group.
 View grouped_tensor(Call& call, const char* what, const qsim_tensor* tensor, std::int32_t type,
                     std::int64_t channels, std::int64_t groups) {
   View view = call.tensor(what, tensor, {type}, Call::kAnyRank);
@@ -37,6 +32,16 @@ View grouped_tensor(Call& call, const char* what, const qsim_tensor* tensor, std
   }
   return view;
 }
+
+FloatMatrix matrix_of(const View& view) {
+  FloatMatrix matrix(float_type(view.dtype), 0, 0);
+  matrix.rows = view.dim(0);
+  matrix.columns = view.dim(1);
+  matrix.bytes = view.values<std::byte>();
+  return matrix;
+}
+
+namespace {
 
 // Two values a byte to one a byte; those of INT4 plus 8, as linear weights have them.
 std::vector<std::int8_t> unpacked(const View& values) {
@@ -52,18 +57,6 @@ std::vector<std::int8_t> unpacked(const View& values) {
     }
   }
   return result;
-}
-
-std::vector<std::uint8_t> packed_nibbles(const LinearWeights& weights, int flip) {
-  const auto columns = static_cast<std::size_t>(weights.in_features);
-  const std::size_t row_bytes = (columns + 1) / 2;
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(weights.out_features) * row_bytes);
-  for (std::size_t i = 0; i < weights.values.size(); ++i) {
-    const std::size_t k = i % columns;
-    bytes[i / columns * row_bytes + k / 2] |=
-        static_cast<std::uint8_t>((weights.values[i] ^ flip) << (k % 2 * 4));
-  }
-  return bytes;
 }
 
 std::vector<std::uint8_t> zero_points_of(const Call& call, const LinearViews& views) {
@@ -134,35 +127,19 @@ Layer layer_of(const Call& call, const LinearViews& views) {
   return layer;
 }
 
-FloatMatrix matrix_of(const View& view) {
-  FloatMatrix matrix(float_type(view.dtype), 0, 0);
-  matrix.rows = view.dim(0);
-  matrix.columns = view.dim(1);
-  matrix.bytes = view.values<std::byte>();
-  return matrix;
-}
-
 struct Ends {
   View x;
   View y;
 };
 
 Ends ends_of(Call& call, const qsim_tensor* x, const qsim_tensor* y) {
-  return {call.tensor("x", x, kFloats, 2), call.tensor("y", y, kFloats, 2)};
+  return {call.tensor("x", x, kFloats, 2), call.output("y", y, kFloats, 2)};
 }
 
 // Checks x against the layer's sizes; `weights` has all of them, and may lack the values.
 void require_sizes(const Ends& ends, std::int64_t in_features, std::int64_t out_features) {
   ends.x.require_shape({ends.x.dim(0), in_features});
   ends.y.require_shape({ends.x.dim(0), out_features});
-}
-
-// The float weights of a quantizer as FP32, which is exact.
-std::vector<float> float_weights(const View& w) {
-  const FloatMatrix matrix = matrix_of(w);
-  std::vector<float> floats(static_cast<std::size_t>(w.elems()));
-  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = float_of(matrix.fp32_bits(i));
-  return floats;
 }
 
 }  // namespace
@@ -218,52 +195,3 @@ qsim_status qsim_linear_run(const qsim_linear* linear, const qsim_tensor* x, con
 }
 
 void qsim_linear_destroy(qsim_linear* linear) { delete linear; }
-
-qsim_status qsim_quantize_per_channel(const qsim_tensor* w, int64_t group_size,
-                                      const qsim_tensor* values, const qsim_tensor* scales,
-                                      const qsim_run* run) {
-  return ci::guarded([&] {
-    ci::Call call("quantize_per_channel", run);
-    const ci::View from = call.tensor("w", w, ci::kFloats, 2);
-    const ci::View to = call.tensor("values", values, {QSIM_INT8}, 2);
-    to.require_shape(from.shape);
-    const std::int64_t groups = ci::group_count(call, from.dim(1), group_size);
-    const ci::View scale_view =
-        ci::grouped_tensor(call, "scales", scales, QSIM_FLOAT32, from.dim(0), groups);
-    call.require_cpu();
-    if (call.answers_query(0)) return;
-    const auto result = qsim::golden::quantize_per_channel(ci::float_weights(from), from.dim(0),
-                                                           from.dim(1), group_size);
-    to.store(result.values.data());
-    scale_view.store(result.scales.data());
-  });
-}
-
-qsim_status qsim_quantize_to_int4(const qsim_tensor* w, int64_t group_size,
-                                  const qsim_tensor* values, const qsim_tensor* scales,
-                                  const qsim_tensor* zero_points, const qsim_run* run) {
-  return ci::guarded([&] {
-    ci::Call call("quantize_to_int4", run);
-    const ci::View from = call.tensor("w", w, ci::kFloats, 2);
-    const ci::View to = call.tensor("values", values, {QSIM_INT4, QSIM_UINT4}, 2);
-    to.require_shape(from.shape);
-    const int flip = to.dtype == QSIM_INT4 ? 8 : 0;
-    const std::int64_t groups = ci::group_count(call, from.dim(1), group_size);
-    const ci::View scale_view =
-        ci::grouped_tensor(call, "scales", scales, QSIM_FLOAT32, from.dim(0), groups);
-    std::optional<ci::View> point_view;
-    if (zero_points != nullptr) {
-      point_view = ci::grouped_tensor(call, "zero_points", zero_points,
-                                      flip != 0 ? QSIM_INT8 : QSIM_UINT8, from.dim(0), groups);
-    }
-    call.require_cpu();
-    if (call.answers_query(0)) return;
-    auto result = qsim::golden::quantize_to_int4(ci::float_weights(from), from.dim(0), from.dim(1),
-                                                 group_size, zero_points == nullptr);
-    to.store(ci::packed_nibbles(result, flip).data());
-    scale_view.store(result.scales.data());
-    if (!point_view) return;
-    for (std::uint8_t& point : result.zero_points) point = static_cast<std::uint8_t>(point - flip);
-    point_view->store(result.zero_points.data());
-  });
-}

@@ -1,6 +1,8 @@
 #include "golden/c_interface/tensor_view.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/checked_math.h"
 
@@ -82,6 +84,23 @@ std::string type_list(std::initializer_list<std::int32_t> types) {
   return text;
 }
 
+// Whether elements may share memory. From the smallest stride on, each must reach beyond all places
+// of the axes before it; a few tensors whose elements interleave without sharing are refused too.
+bool overlaps(const View& view) {
+  if (view.is_contiguous || view.elems() == 0) return false;
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, size
+  for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
+    if (view.shape[axis] > 1) axes.emplace_back(std::abs(view.strides[axis]), view.shape[axis]);
+  }
+  std::sort(axes.begin(), axes.end());
+  std::int64_t reach = 0;  // the last place of the axes so far
+  for (const auto& [stride, size] : axes) {
+    if (stride <= reach) return true;
+    reach = checked_add(reach, checked_mul(stride, size - 1));
+  }
+  return false;
+}
+
 View shaped(const std::string& name, const qsim_tensor& tensor) {
   View view;
   view.name = name;
@@ -116,6 +135,11 @@ std::size_t type_bytes(std::int32_t dtype) {
   return kTypes[static_cast<std::size_t>(dtype - 1)].bytes;
 }
 
+void require_alignment(const View& view, std::size_t bytes) {
+  if (reinterpret_cast<std::uintptr_t>(view.data) % bytes == 0) return;
+  throw_bad_input(view.name + " is not aligned to " + std::to_string(bytes) + " bytes");
+}
+
 std::size_t View::bytes() const {
   if (!is_half_byte(dtype)) return static_cast<std::size_t>(elems()) * type_bytes(dtype);
   const std::int64_t columns = shape.empty() ? 1 : shape.back();
@@ -144,6 +168,15 @@ void View::store(const void* elements) const {
   each_run(*this, [&](std::int64_t offset, std::int64_t place, std::int64_t length) {
     std::memcpy(data + offset * size, from + place * size, static_cast<std::size_t>(length * size));
   });
+}
+
+View View::slice(std::size_t axis, std::int64_t begin, std::int64_t end) const {
+  View part = *this;
+  part.data += begin * strides[axis] * static_cast<std::int64_t>(type_bytes(dtype));
+  part.shape[axis] = end - begin;
+  part.is_contiguous = same_places(part.shape, strides, row_major(part.shape));
+  if (part.is_contiguous) part.strides = row_major(part.shape);
+  return part;
 }
 
 const View& View::require_shape(const Shape& expected) const {
@@ -179,12 +212,18 @@ View Call::tensor(const char* what, const qsim_tensor* tensor,
     throw_bad_input(name + " has strides with gaps; two elements in a byte take none");
   }
   if (view.elems() > 0 && view.data == nullptr) throw_bad_input(name + " has no data");
-  const std::size_t alignment = std::max<std::size_t>(type_bytes(view.dtype), 1);
-  if (reinterpret_cast<std::uintptr_t>(view.data) % alignment != 0) {
-    throw_bad_input(name + " is not aligned to its elements of " + std::to_string(alignment) +
-                    " bytes");
-  }
+  require_alignment(view, std::max<std::size_t>(type_bytes(view.dtype), 1));
   adopt_device(name, *tensor);
+  return view;
+}
+
+View Call::output(const char* what, const qsim_tensor* described,
+                  std::initializer_list<std::int32_t> types, int rank) {
+  View view = tensor(what, described, types, rank);
+  if (overlaps(view)) {
+    throw_bad_input(view.name +
+                    " has strides by which elements share memory; an output takes none");
+  }
   return view;
 }
 

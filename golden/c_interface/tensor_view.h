@@ -45,9 +45,15 @@ struct View {
     return result;
   }
 
+  // Places begin..end - 1 of an axis; not of half bytes.
+  View slice(std::size_t axis, std::int64_t begin, std::int64_t end) const;
+
   // Throws Error for another shape.
   const View& require_shape(const Shape& expected) const;
 };
+
+// Throws Error for data at an address that is no multiple of `bytes`.
+void require_alignment(const View& view, std::size_t bytes);
 
 // One call of the interface: how it runs, and the device that all of its tensors are on.
 class Call {
@@ -60,7 +66,10 @@ class Call {
   static constexpr int kAnyRank = -1;
   View tensor(const char* what, const qsim_tensor* tensor,
               std::initializer_list<std::int32_t> types, int rank);
-  // The same without gaps.
+  // The same of a tensor that the call writes: no two elements share memory.
+  View output(const char* what, const qsim_tensor* tensor,
+              std::initializer_list<std::int32_t> types, int rank);
+  // The same without gaps, of a tensor that is read or written.
   View dense_tensor(const char* what, const qsim_tensor* tensor,
                     std::initializer_list<std::int32_t> types, int rank);
 

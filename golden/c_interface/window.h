@@ -6,9 +6,17 @@
 
 namespace qsim::golden::c_interface {
 
-// NULL is QSIM_WINDOW_INIT. Only counts are copied: what is allowed, the convolutions check.
-inline Window window_of(const qsim_window* given, std::int64_t kernel_h, std::int64_t kernel_w) {
+// NULL is QSIM_WINDOW_INIT. Only counts are copied: what is allowed, the convolutions check. Throws
+// Error beyond 31 bits, where their sums and products would not fit.
+inline Window window_of(const Call& call, const qsim_window* given, std::int64_t kernel_h,
+                        std::int64_t kernel_w) {
   const qsim_window window = given != nullptr ? *given : qsim_window QSIM_WINDOW_INIT;
+  for (const std::int64_t number :
+       {window.stride_h, window.stride_w, window.pad_top, window.pad_left, window.pad_bottom,
+        window.pad_right, window.dilation_h, window.dilation_w, kernel_h, kernel_w}) {
+    if (number >= INT32_MIN && number <= INT32_MAX) continue;
+    call.refuse_value("a number of the window", number, "-2147483648 to 2147483647");
+  }
   Window result;
   result.kernel_h = kernel_h;
   result.kernel_w = kernel_w;

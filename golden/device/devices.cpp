@@ -65,7 +65,9 @@ const CudaStatus& cuda_status() {
   return kStatus;
 }
 
-const CudaDevice& use_device(int index) {
+bool cuda_is_built() { return true; }
+
+const CudaDevice& require_device(int index) {
   const CudaStatus& status = cuda_status();
   if (!status.usable()) throw_bad_input("CUDA: " + status.reason);
   if (index < 0 || static_cast<std::size_t>(index) >= status.devices.size()) {
@@ -78,6 +80,11 @@ const CudaDevice& use_device(int index) {
                     std::to_string(device.major) + "." + std::to_string(device.minor) +
                     "; 8.0 or later is needed");
   }
+  return device;
+}
+
+const CudaDevice& use_device(int index) {
+  const CudaDevice& device = require_device(index);
   cuda::check(cudaSetDevice(index), "choosing the device");
   return device;
 }

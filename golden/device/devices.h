@@ -32,8 +32,14 @@ struct CudaStatus {
 
 const CudaStatus& cuda_status();  // asked once, kept
 
-// Makes the device current for this thread and returns it. Throws Error (exit code 3) where there
-// is no such device, or none of compute capability 8.0 or later.
+// Whether this build has the CUDA golden. Asks no driver, which cuda_status() does.
+bool cuda_is_built();
+
+// The device. Throws Error (exit code 3) where there is none of this index, or one of a compute
+// capability before 8.0.
+const CudaDevice& require_device(int index);
+
+// Makes the device current for this thread and returns it. Throws Error as require_device().
 const CudaDevice& use_device(int index);
 
 }  // namespace qsim::golden

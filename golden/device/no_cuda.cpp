@@ -15,7 +15,10 @@ const CudaStatus& cuda_status() {
   return kStatus;
 }
 
-const CudaDevice& use_device(int) { throw_bad_input("CUDA: " + cuda_status().reason); }
+bool cuda_is_built() { return false; }
+
+const CudaDevice& require_device(int) { throw_bad_input("CUDA: " + cuda_status().reason); }
+const CudaDevice& use_device(int index) { return require_device(index); }
 
 double time_copy(std::int64_t, std::int64_t, int device) {
   use_device(device);  // throws

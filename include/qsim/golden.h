@@ -62,7 +62,7 @@ typedef struct qsim_tensor {
   int32_t rank;           /* 0..16 */
   const int64_t* shape;   /* [rank], in elements */
   const int64_t* strides; /* [rank], in elements, of any sign; NULL: row-major without gaps. 4-bit
-                             types take such strides alone. */
+                             types take such strides alone. Elements of an output share no memory. */
 } qsim_tensor;
 
 /* Threads that divide the work of a call on the CPU. One call at a time may use them. */
@@ -92,7 +92,7 @@ QSIM_API const char* qsim_version(void);
 QSIM_API const char* qsim_last_error(void);
 /* "ok", "bad_input", ... */
 QSIM_API const char* qsim_status_name(qsim_status status);
-/* 1 if this library has CUDA kernels, 0 if it was built without them. */
+/* 1 if this library has CUDA kernels, 0 if it was built without them. It asks no driver. */
 QSIM_API int32_t qsim_has_cuda(void);
 
 /* `count` threads with the caller's own, 0..1024; 0: one for each processor of this process. They
@@ -132,7 +132,7 @@ QSIM_API void qsim_linear_destroy(qsim_linear* linear);
 
 /* Float weights w [N, K] (QSIM_FLOAT32, QSIM_FLOAT16 or QSIM_BFLOAT16) to values [N, K] of
  * QSIM_INT8 and scales [N, groups] (or [N]): max|W| / 127 of each group. A weight that is not
- * finite is an error. */
+ * finite is an error on the CPU; on a GPU its group has the scale NaN and the values of zero. */
 QSIM_API qsim_status qsim_quantize_per_channel(const qsim_tensor* w, int64_t group_size,
                                                const qsim_tensor* values, const qsim_tensor* scales,
                                                const qsim_run* run);
@@ -219,7 +219,7 @@ typedef struct qsim_window {
  * hold C channels. */
 
 /* x [B, H, W, C] (QSIM_FLOAT32) to bits [B, H, W, N, W(C)] (QSIM_BITS64): base j is +1 where
- * x + v[j] > 0.5, with v [N] of QSIM_FLOAT32, which is on the CPU in any case; v NULL: N is 1, +1
+ * x + v[j] > 0.5, with v [N] of QSIM_FLOAT32, which is where x is or on the CPU; v NULL: N is 1, +1
  * where x >= 0. */
 QSIM_API qsim_status qsim_pack_activations(const qsim_tensor* x, const qsim_tensor* v,
                                            const qsim_tensor* bits, const qsim_run* run);
@@ -247,13 +247,14 @@ QSIM_API qsim_status qsim_binary_conv2d(const qsim_tensor* bits, const qsim_bina
                                         const qsim_window* window, const qsim_tensor* y,
                                         const qsim_run* run);
 
-/* The same of floats x [B, H, W, C], which are packed with v [N] first. */
+/* The same of floats x [B, H, W, C], which are packed with v [N] first, as qsim_pack_activations
+ * does. On a GPU the words are in the workspace. */
 QSIM_API qsim_status qsim_abc_conv2d(const qsim_tensor* x, const qsim_tensor* v,
                                      const qsim_binary_weights* weights, const qsim_window* window,
                                      const qsim_tensor* y, const qsim_run* run);
 
-/* Binary convolution on a GPU: weights, on the CPU, are put into the order of a kernel once, for
- * bits [batch, height, width, N, W(C)] and one device. */
+/* Binary convolution on a GPU by a faster kernel than qsim_binary_conv2d's: weights, on the CPU, are
+ * put into its order once, for bits [batch, height, width, N, W(C)] and one device. */
 typedef struct qsim_binary_layer qsim_binary_layer;
 QSIM_API qsim_status qsim_binary_layer_create(const qsim_binary_weights* weights,
                                               const qsim_window* window, int64_t batch,
@@ -262,8 +263,8 @@ QSIM_API qsim_status qsim_binary_layer_create(const qsim_binary_weights* weights
 /* What the caller copies to the device once, aligned to 16 bytes. It is the layer's, and lasts as
  * long. */
 QSIM_API const void* qsim_binary_layer_packed(const qsim_binary_layer* layer, size_t* bytes);
-/* y as qsim_binary_conv2d; `packed` is the copy, as QSIM_UINT8 [bytes]. No tensor has gaps. Several
- * threads may call it at once for one layer. */
+/* y as qsim_binary_conv2d; `packed` is the copy, as QSIM_UINT8 [bytes]. All are
+ * aligned to 16 bytes, and have no gaps. Several threads may call it at once for one layer. */
 QSIM_API qsim_status qsim_binary_layer_run(const qsim_binary_layer* layer,
                                            const qsim_tensor* packed, const qsim_tensor* bits,
                                            const qsim_tensor* y, const qsim_run* run);
@@ -288,7 +289,8 @@ typedef struct qsim_requantization {
 
 /* y [B, OH, OW, O] of x [B, H, W, C], each QSIM_INT8 or QSIM_UINT8; w [O, kh, kw, C / groups] of
  * QSIM_INT8; bias [O] of QSIM_INT32, or NULL. A pad is x_zero_point. Sums are int32; one that does
- * not fit wraps, which needs more than 2^16 products. */
+ * not fit wraps, which needs more than 2^16 products. A scale that is no positive finite number is an
+ * error on the CPU; on a GPU it counts as 2^-40, and an infinite one as 2^24. */
 QSIM_API qsim_status qsim_conv2d_int8(const qsim_tensor* x, const qsim_tensor* w,
                                       const qsim_tensor* bias, const qsim_window* window,
                                       int64_t groups, const qsim_requantization* requantization,

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import pathlib
 import struct
@@ -67,6 +68,17 @@ TENSOR_BYTES = struct.calcsize(_TENSOR)
 TENSORS = [struct.Struct(f"{_TENSOR}{2 * rank}q") for rank in range(17)]
 
 
+INT32_RANGE, INT64_RANGE = (-2**31, 2**31 - 1), (-2**63, 2**63 - 1)
+
+
+def whole(name: str, value: int, least: int, most: int) -> int:
+    """The value, an integer of a field with these limits: ctypes cuts off what does not fit."""
+    number = operator.index(value)
+    if not least <= number <= most:
+        raise BadInput(f"{name} is {number}; allowed: {least} to {most}")
+    return number
+
+
 class Arena:
     """Memory for the structs of one call: making ctypes objects for them would take most of a short call's time."""
 
@@ -78,7 +90,10 @@ class Arena:
     def put(self, kind: struct.Struct, *values: int) -> int:
         """The address of a struct of these values."""
         offset = self.used
-        kind.pack_into(self.memory, offset, *values)
+        try:
+            kind.pack_into(self.memory, offset, *values)
+        except struct.error as error:
+            raise BadInput(f"a number of this call is too large for its field: {error}") from None
         self.used = offset + kind.size
         return self.base + offset
 

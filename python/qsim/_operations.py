@@ -1,12 +1,14 @@
-"""The operations, once for all kinds of arrays: shapes and types of results, and the calls of the library.
+"""Linear layers and conversions, once for all kinds of arrays: shapes and types of results, and calls of the library.
 
-A Backend knows one kind of array: how to describe one to the library, and how to make one.
+A Backend knows one kind of array: how to describe one to the library, and how to make one. _convolutions.py has the
+other operations.
 """
 from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Any, List, Optional, Protocol, Sequence, Tuple
+import math
+from typing import Any, Optional, Protocol, Sequence, Tuple
 
 from . import _library as lib
 
@@ -40,11 +42,11 @@ class Backend(Protocol):
         """Whether a call with it only enqueues, and may need a workspace."""
 
 
-def _optional(b: Backend, a: lib.Arena, array: Any) -> int:
+def optional(b: Backend, a: lib.Arena, array: Any) -> int:
     return 0 if array is None else b.describe(a, array)
 
 
-def _rows(shape: Sequence[int]) -> int:
+def rows_of(shape: Sequence[int]) -> int:
     count = 1
     for size in shape[:-1]:
         count *= size
@@ -75,8 +77,8 @@ def linear_w8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, zero_points: A
     y = b.empty((rows, channels), out_kind, x)
     a = lib.arena()
     weights = a.put(lib.LINEAR_WEIGHTS, _weights(b, a, w, zero_points, columns), b.describe(a, scales),
-                    _optional(b, a, zero_points), group_size)
-    lib.call("linear_w8", b.describe(a, x), weights, _optional(b, a, bias), b.describe(a, y), b.run(a, x), of=a)
+                    optional(b, a, zero_points), group_size)
+    lib.call("linear_w8", b.describe(a, x), weights, optional(b, a, bias), b.describe(a, y), b.run(a, x), of=a)
     return y
 
 
@@ -106,7 +108,7 @@ def quantize_per_channel(b: Backend, w: Any, group_size: int) -> Tuple[Any, Any]
     values = b.empty((channels, columns), "int8", w)
     scales = b.empty((channels, groups_of(columns, group_size)), "float32", w)
     a = lib.arena()
-    lib.call("quantize_per_channel", b.describe(a, w), group_size, b.describe(a, values), b.describe(a, scales),
+    lib.call("quantize_per_channel", b.describe(a, w), lib.whole("group_size", group_size, *lib.INT64_RANGE), b.describe(a, values), b.describe(a, scales),
              b.run(a, w), of=a)
     return values, scales
 
@@ -119,9 +121,9 @@ def quantize_to_int4(b: Backend, w: Any, group_size: int, zero_point: bool) -> T
     scales = b.empty((channels, groups), "float32", w)
     points = b.empty((channels, groups), "int8", w) if zero_point else None
     a = lib.arena()
-    lib.call("quantize_to_int4", b.describe(a, w), group_size,
+    lib.call("quantize_to_int4", b.describe(a, w), lib.whole("group_size", group_size, *lib.INT64_RANGE),
              b.describe(a, values, lib.INT4, (channels, columns)), b.describe(a, scales),
-             _optional(b, a, points), b.run(a, w), of=a)
+             optional(b, a, points), b.run(a, w), of=a)
     return values, scales, points
 
 
@@ -135,8 +137,26 @@ def quantization(preset: Optional[str] = None, **fields: Any) -> lib.Quantizatio
     words = {"format": lib.FORMATS, "scale_format": lib.SCALE_FORMATS, "scale_rounding": lib.SCALE_ROUNDINGS}
     for name, value in fields.items():
         if value is not None:
-            setattr(how, name, word(name, value, words[name]) if name in words else value)
+            setattr(how, name, word(name, value, words[name]) if name in words else _number(name, value))
     return how
+
+
+# The least and largest value of the other fields of qsim_quantization.
+_LIMITS = {"group": lib.INT64_RANGE, "seed": (0, 2**64 - 1), "clip_ppm": lib.INT32_RANGE, "column_major": lib.INT32_RANGE,
+           "zero_point": lib.INT32_RANGE,
+           "stochastic": lib.INT32_RANGE}
+
+
+def _number(field: str, value: Any) -> Any:
+    """The value of a field that holds it; ctypes cuts off what does not fit."""
+    if field == "clip_value":
+        if not math.isinf(value) and abs(value) > _LARGEST_FLOAT:
+            raise lib.BadInput(f"clip_value is {value}; allowed: a float32")
+        return value
+    return lib.whole(field, value, *_LIMITS[field])
+
+
+_LARGEST_FLOAT = (2 - 2**-23) * 2.0**127
 
 
 def word(field: str, value: str, allowed: Any) -> int:
@@ -160,7 +180,7 @@ def scale_shape(shape: Sequence[int], how: lib.Quantization) -> Tuple[int, ...]:
     columns = shape[-1] if len(shape) > 0 else 1
     groups = groups_of(columns, how.group)
     if how.column_major:
-        return (groups, _rows(shape))
+        return (groups, rows_of(shape))
     return (*shape[:-1], groups) if len(shape) > 0 else (1, 1)
 
 
@@ -176,7 +196,7 @@ def _quantized(b: Backend, a: lib.Arena, shape: Sequence[int], how: lib.Quantiza
     floats = how.scale_format == lib.FLOAT32
     return a.put(lib.QUANTIZED, b.describe(a, values, how.format, shape),
                  b.describe(a, scales) if floats else b.describe(a, scales, how.scale_format, b.shape(scales)),
-                 _optional(b, a, zero_points), _optional(b, a, global_scale))
+                 optional(b, a, zero_points), optional(b, a, global_scale))
 
 
 def quantize_into(b: Backend, x: Any, how: lib.Quantization, parts: Sequence[Any]) -> None:
@@ -212,108 +232,4 @@ def int4_to_fp8(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: 
     q = _quantized(b, a, shape, how, parts)
     lib.call("int4_to_fp8", q, ctypes.addressof(how), int(times_scale), b.describe(a, y, out_format, shape),
              b.run(a, y), of=a)
-    return y
-
-
-# stride, pads (top, left, bottom, right), dilation, as lib.WINDOW has them
-Window = Tuple[int, int, int, int, int, int, int, int]
-
-
-def window_of(stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]) -> Window:
-    """[h, w] each; one number stands for both."""
-    pairs: List[Tuple[int, int]] = []
-    for name, given in (("stride", stride), ("padding", padding), ("dilation", dilation)):
-        both = tuple(given) * 2 if len(given) == 1 else tuple(given)
-        if len(both) != 2:
-            raise lib.BadInput(f"{name} has {len(both)} numbers; allowed: 1 and 2")
-        pairs.append(both)  # type: ignore[arg-type]
-    (sh, sw), (ph, pw), (dh, dw) = pairs
-    return sh, sw, ph, pw, ph, pw, dh, dw
-
-
-def output_size(window: Window, size: Sequence[int], kernel: Sequence[int]) -> Tuple[int, int]:
-    """[height, width] of a convolution; at least 0."""
-    sizes = []
-    for axis in (0, 1):
-        stride, dilation = window[axis], window[6 + axis]
-        span = size[axis] + window[2 + axis] + window[4 + axis] - (kernel[axis] - 1) * dilation - 1
-        sizes.append(max(span // stride + 1, 0) if stride > 0 else 0)
-    return sizes[0], sizes[1]
-
-
-def pack_activations(b: Backend, x: Any, v: Any) -> Any:
-    """Bits [B, H, W, N, words] of x [B, H, W, C]."""
-    require_rank("pack_activations: x", b.shape(x), 4)
-    bases = 1 if v is None else b.shape(v)[0]
-    bits = b.empty((*b.shape(x)[:3], bases, -(-b.shape(x)[3] // 64)), "int64", x)
-    a = lib.arena()
-    lib.call("pack_activations", b.describe(a, x), _optional(b, a, v), b.describe(a, bits), b.run(a, x), of=a)
-    return bits
-
-
-def binarize_weights(b: Backend, w: Any, bases: int, u: Any, per_channel: bool) -> Tuple[Any, Any]:
-    """(words [O, M, kh, kw, words], alpha [M, O]) of w [O, kh, kw, C]."""
-    require_rank("binarize_weights: w", b.shape(w), 4)
-    out, height, width, channels = b.shape(w)
-    words = b.empty((out, max(bases, 0), height, width, -(-channels // 64)), "int64", w)
-    alpha = b.empty((max(bases, 0), out), "float32", w)
-    a = lib.arena()
-    lib.call("binarize_weights", b.describe(a, w), _optional(b, a, u), int(per_channel), b.describe(a, words),
-             b.describe(a, alpha), b.run(a, w), of=a)
-    return words, alpha
-
-
-def binary_conv2d(b: Backend, x: Any, v: Any, words: Any, alpha: Any, beta: Any, bias: Any, channels: int,
-                  window: Window) -> Any:
-    """y [B, OH, OW, O] of bits [B, H, W, N, words], or with v of floats [B, H, W, C]."""
-    name = "binary_conv2d" if v is None else "abc_conv2d"
-    require_rank(f"{name}: {'bits' if v is None else 'x'}", b.shape(x), 5 if v is None else 4)
-    require_rank(f"{name}: words", b.shape(words), 5)
-    size = output_size(window, b.shape(x)[1:3], b.shape(words)[2:4])
-    y = b.empty((b.shape(x)[0], *size, b.shape(words)[0]), "float32", x)
-    a = lib.arena()
-    weights = a.put(lib.BINARY_WEIGHTS, channels, b.describe(a, words), b.describe(a, alpha), b.describe(a, beta),
-                    _optional(b, a, bias))
-    thresholds = () if v is None else (b.describe(a, v),)
-    lib.call(name, b.describe(a, x), *thresholds, weights, a.put(lib.WINDOW, *window), b.describe(a, y), b.run(a, x),
-             of=a)
-    return y
-
-
-def binary_layer(b: Backend, channels: int, words: Any, alpha: Any, beta: Any, bias: Any, window: Window,
-                 size: Sequence[int], device: int) -> int:
-    """A qsim_binary_layer of weights on the CPU for bits of `size` (batch, height, width) on a GPU."""
-    made = ctypes.c_void_p()
-    a = lib.arena()
-    weights = a.put(lib.BINARY_WEIGHTS, channels, b.describe(a, words), b.describe(a, alpha), b.describe(a, beta),
-                    _optional(b, a, bias))
-    lib.call("binary_layer_create", weights, a.put(lib.WINDOW, *window), *size, device, ctypes.addressof(made), of=a)
-    assert made.value is not None
-    return made.value
-
-
-def binary_layer_run(b: Backend, bits: Any, packed: Any, layer: int, size: Sequence[int]) -> Any:
-    """y of `size` (height, width, channels) by a layer."""
-    y = b.empty((b.shape(bits)[0], *size), "float32", bits)
-    a = lib.arena()
-    lib.call("binary_layer_run", layer, b.describe(a, packed), b.describe(a, bits), b.describe(a, y), b.run(a, bits),
-             of=a)
-    return y
-
-
-def conv2d_int8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, window: Window, groups: int,
-                zero_points: Tuple[int, int], rounding: str, clamp: Tuple[Optional[int], Optional[int]],
-                out_kind: str) -> Any:
-    """y [B, OH, OW, O] of x [B, H, W, C] and w [O, kh, kw, C / groups]."""
-    require_rank("conv2d_int8: x", b.shape(x), 4)
-    require_rank("conv2d_int8: w", b.shape(w), 4)
-    mode = word("rounding", rounding, lib.ROUNDINGS)
-    size = output_size(window, b.shape(x)[1:3], b.shape(w)[1:3])
-    y = b.empty((b.shape(x)[0], *size, b.shape(w)[0]), out_kind, x)
-    least, most = (0, 255) if out_kind == "uint8" else (-128, 127)
-    a = lib.arena()
-    how = a.put(lib.REQUANTIZATION, b.describe(a, scales), mode, *zero_points, least if clamp[0] is None else clamp[0],
-                most if clamp[1] is None else clamp[1])
-    lib.call("conv2d_int8", b.describe(a, x), b.describe(a, w), _optional(b, a, bias), a.put(lib.WINDOW, *window),
-             groups, how, b.describe(a, y), b.run(a, x), of=a)
     return y

@@ -1,26 +1,14 @@
 """BinaryConv2d: a binary convolution whose weights are prepared once for each GPU and shape of its input."""
 from __future__ import annotations
 
-import weakref
 from typing import Dict, List, Optional, Tuple, Union
 
-from . import _library as lib
+from . import _convolutions as convolutions
 from . import _operations as ops
 from . import _torch_operations as real
 from ._torch_operations import torch
 
 Pair = Union[int, Tuple[int, int], List[int]]
-
-
-class _Planned:
-    """A qsim_binary_layer, and its tables on the device."""
-
-    def __init__(self, handle: int, device: torch.device, size: List[int]):
-        self.handle = handle
-        self.size = size
-        weakref.finalize(self, lib.binary_layer_destroy, handle)
-        tables = bytearray(lib.binary_layer_packed(handle))
-        self.packed = torch.frombuffer(tables, dtype=torch.uint8).to(device)
 
 
 class BinaryConv2d:
@@ -38,24 +26,24 @@ class BinaryConv2d:
         self._channels = channels
         pairs = [[value, value] if isinstance(value, int) else list(value) for value in (stride, padding, dilation)]
         self._pairs = pairs
-        self._window = ops.window_of(*pairs)
-        self._planned: Dict[Tuple[Tuple[int, ...], int], _Planned] = {}
+        self._window = convolutions.window_of(*pairs)
+        self._planned: Dict[Tuple[Tuple[int, ...], int], Tuple[real.PlannedLayer, List[int]]] = {}
 
     def __call__(self, bits: torch.Tensor) -> torch.Tensor:
         """y [B, O, OH, OW] (float32) of bits [B, H, W, N, ceil(C / 64)]."""
         if not bits.is_cuda:
             return torch.ops.qsim.binary_conv2d(bits, *self._parts, self._channels, *self._pairs)
-        planned = self._plan(bits)
-        return torch.ops.qsim.binary_layer(bits, planned.packed, planned.handle, planned.size)
+        planned, size = self._plan(bits)
+        return torch.ops.qsim.binary_layer(bits, planned.packed, planned.number, size)
 
-    def _plan(self, bits: torch.Tensor) -> _Planned:
+    def _plan(self, bits: torch.Tensor) -> Tuple[real.PlannedLayer, List[int]]:
         ops.require_rank("BinaryConv2d: bits", bits.shape, 5)
         index = bits.get_device()
         key = (tuple(bits.shape), index)
         found = self._planned.get(key)
         if found is None:
             words = self._parts[0]
-            handle = real.make_binary_layer(self._channels, self._parts, self._window, bits.shape[:3], index)
-            size = [*ops.output_size(self._window, bits.shape[1:3], words.shape[2:4]), words.shape[0]]
-            found = self._planned[key] = _Planned(handle, bits.device, size)
+            layer = real.PlannedLayer(self._channels, self._parts, self._window, bits.shape[:3], bits.device)
+            size = [*convolutions.output_size(self._window, bits.shape[1:3], words.shape[2:4]), words.shape[0]]
+            found = self._planned[key] = (layer, size)
         return found

@@ -1,8 +1,10 @@
 """The operators of qsim.torch as functions of tensors: what torch.ops.qsim.* calls on CPU and CUDA tensors."""
 from __future__ import annotations
 
+import itertools
 import os
 import threading
+import weakref
 from typing import Any, List, Optional, Sequence, Tuple
 
 try:
@@ -10,6 +12,7 @@ try:
 except ImportError as error:
     raise ImportError("qsim.torch needs PyTorch, from 1.13 on, which is not installed; qsim.golden does not") from error
 
+from . import _convolutions as convolutions
 from . import _library as lib
 from . import _operations as ops
 
@@ -23,23 +26,34 @@ _FLOATS = {torch.float32: "float32", torch.float16: "float16", torch.bfloat16: "
 _CODES = {dtype: ops.KINDS[kind] for dtype, kind in _KINDS.items()}
 
 
+class _Team:
+    """A qsim_threads, which ends with this object. A child after fork() has its memory and not its threads."""
+
+    def __init__(self, count: int):
+        self.count = count
+        self.process = os.getpid()
+        self.pointer = lib.threads_create(count)
+
+    def is_of(self, count: int) -> bool:
+        return self.count == count and self.process == os.getpid()
+
+    def __del__(self) -> None:
+        if hasattr(self, "pointer") and self.process == os.getpid():
+            lib.threads_destroy(self.pointer)
+
+
 class _Threads(threading.local):
-    """The qsim_threads of each Python thread, and how many they are."""
-    count = 1
-    made: Optional[int] = None
-    made_count = 1
-    process = 0
+    """The team of each Python thread; it ends with the thread."""
+    team: Optional[_Team] = None
 
     def pointer(self) -> Optional[int]:
-        """NULL for one thread. After fork() the parent's are gone, and new ones are made."""
+        """NULL for one thread."""
         wanted = _thread_count
         if wanted == 1:
             return None
-        if self.made is None or self.made_count != wanted or self.process != os.getpid():
-            if self.made is not None and self.process == os.getpid():
-                lib.threads_destroy(self.made)
-            self.made, self.made_count, self.process = lib.threads_create(wanted), wanted, os.getpid()
-        return self.made
+        if self.team is None or not self.team.is_of(wanted):
+            self.team = _Team(wanted)
+        return self.team.pointer
 
 
 _threads = _Threads()
@@ -148,11 +162,6 @@ def elements_shape(q: torch.Tensor, columns: int) -> Tuple[int, ...]:
     return (*q.shape[:-1], last)
 
 
-def _dense(array: Optional[torch.Tensor]) -> Optional[torch.Tensor]:
-    """The tensor, or of a CUDA tensor with gaps a copy: kernels there take none."""
-    return array if array is None or not array.is_cuda or array.is_contiguous() else array.contiguous()
-
-
 def linear_w8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,
               zero_points: Optional[torch.Tensor] = None, group_size: int = 0,
               out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
@@ -208,44 +217,58 @@ def fp8_to_fp16(q: torch.Tensor, scales: torch.Tensor, group_size: int) -> torch
 
 def pack_activations(x: torch.Tensor, v: Optional[torch.Tensor] = None) -> torch.Tensor:
     picture = nhwc(x, "pack_activations: x")
-    return ops.pack_activations(_b, _dense(picture), v)
+    return convolutions.pack_activations(_b, picture, v)
 
 
 def binarize_weights(w: torch.Tensor, bases: int, per_channel: bool = False) -> Tuple[torch.Tensor, torch.Tensor]:
-    return ops.binarize_weights(_b, nhwc(w, "binarize_weights: w"), bases, None, per_channel)
+    return convolutions.binarize_weights(_b, nhwc(w, "binarize_weights: w"), bases, None, per_channel)
 
 
 def binary_conv2d(bits: torch.Tensor, words: torch.Tensor, alpha: torch.Tensor, beta: torch.Tensor,
                    bias: Optional[torch.Tensor], channels: int, stride: List[int], padding: List[int],
                    dilation: List[int]) -> torch.Tensor:
-    window = ops.window_of(stride, padding, dilation)
-    return ops.binary_conv2d(_b, bits, None, words, alpha, beta, bias, channels, window).permute(0, 3, 1, 2)
+    window = convolutions.window_of(stride, padding, dilation)
+    return convolutions.binary_conv2d(_b, bits, None, words, alpha, beta, bias, channels, window).permute(0, 3, 1, 2)
+
+
+class PlannedLayer:
+    """A qsim_binary_layer, and its tables on the device. Operators take its `number`, which names no other layer."""
+
+    def __init__(self, channels: int, parts: Sequence[Optional[torch.Tensor]], window: convolutions.Window,
+                 size: Sequence[int], device: torch.device):
+        words, alpha, beta, bias = parts
+        self.handle = convolutions.binary_layer(_b, channels, words, alpha, beta, bias, window, size, device.index)
+        weakref.finalize(self, lib.binary_layer_destroy, self.handle)
+        tables = bytearray(lib.binary_layer_packed(self.handle))
+        self.packed = torch.frombuffer(tables, dtype=torch.uint8).to(device)
+        self.number = next(_numbers)
+        _planned[self.number] = self
+
+
+_numbers = itertools.count(1)
+_planned: weakref.WeakValueDictionary[int, PlannedLayer] = weakref.WeakValueDictionary()
 
 
 def binary_layer(bits: torch.Tensor, packed: torch.Tensor, layer: int, size: List[int]) -> torch.Tensor:
-    return ops.binary_layer_run(_b, bits, packed, layer, size).permute(0, 3, 1, 2)
-
-
-def make_binary_layer(channels: int, parts: Sequence[Optional[torch.Tensor]], window: ops.Window, size: Sequence[int],
-                      device: int) -> int:
-    """A qsim_binary_layer of words, alpha, beta and bias, which are on the CPU."""
-    words, alpha, beta, bias = parts
-    return ops.binary_layer(_b, channels, words, alpha, beta, bias, window, size, device)
+    found = _planned.get(layer)
+    if found is None:
+        raise lib.BadInput(f"binary_layer: there is no layer {layer}; BinaryConv2d makes and calls them")
+    return convolutions.binary_layer_run(_b, bits, packed, found.handle, size).permute(0, 3, 1, 2)
 
 
 def abc_conv2d(x: torch.Tensor, v: torch.Tensor, words: torch.Tensor, alpha: torch.Tensor, beta: torch.Tensor,
                 bias: Optional[torch.Tensor], stride: List[int], padding: List[int],
                 dilation: List[int]) -> torch.Tensor:
-    window = ops.window_of(stride, padding, dilation)
+    window = convolutions.window_of(stride, padding, dilation)
     picture = nhwc(x, "abc_conv2d: x")
-    return ops.binary_conv2d(_b, picture, v, words, alpha, beta, bias, picture.shape[3], window).permute(0, 3, 1, 2)
+    return convolutions.binary_conv2d(_b, picture, v, words, alpha, beta, bias, picture.shape[3], window).permute(0, 3, 1, 2)
 
 
 def conv2d_int8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor],
                  stride: List[int], padding: List[int], dilation: List[int], groups: int, x_zero_point: int,
                  y_zero_point: int, rounding: str, lo: Optional[int], hi: Optional[int],
                  out_dtype: Optional[torch.dtype]) -> torch.Tensor:
-    y = ops.conv2d_int8(_b, nhwc(x, "conv2d_int8: x"), nhwc(w, "conv2d_int8: w"), scales, bias,
-                        ops.window_of(stride, padding, dilation), groups, (x_zero_point, y_zero_point), rounding,
+    y = convolutions.conv2d_int8(_b, nhwc(x, "conv2d_int8: x"), nhwc(w, "conv2d_int8: w"), scales, bias,
+                        convolutions.window_of(stride, padding, dilation), groups, (x_zero_point, y_zero_point), rounding,
                         (lo, hi), kind_of(out_dtype, "int8"))
     return y.permute(0, 3, 1, 2)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Optional, Sequence, Tuple, Union
 
 from . import _dlpack
+from . import _convolutions as convolutions
 from . import _library as lib
 from . import _operations as ops
 
@@ -200,23 +201,23 @@ def int4_to_fp8(q: Quantized, times_scale: bool = False, format: str = "fp8_e4m3
 
 def pack_activations(x: Any, v: Any = None) -> Array:
     """x [B, H, W, C] (float32) to bits, int64 [B, H, W, N, ceil(C / 64)]: +1 where x + v[j] > 0.5; its sign without v."""
-    return ops.pack_activations(_b, _take(x), _take(v))
+    return convolutions.pack_activations(_b, _take(x), _take(v))
 
 
 def binarize_weights(w: Any, bases: int, u: Any = None, per_channel: bool = False) -> Tuple[Array, Array]:
     """w [O, kh, kw, C] (float32) to (bits, int64 [O, bases, kh, kw, ceil(C / 64)]; alpha [bases, O]). u: [bases]."""
-    return ops.binarize_weights(_b, _take(w), bases, _take(u), per_channel)
+    return convolutions.binarize_weights(_b, _take(w), bases, _take(u), per_channel)
 
 
-def _window(stride: Pair, padding: Pair, dilation: Pair) -> lib.Window:
-    return ops.window_of(*([value] if isinstance(value, int) else list(value) for value in (stride, padding, dilation)))
+def _window(stride: Pair, padding: Pair, dilation: Pair) -> convolutions.Window:
+    return convolutions.window_of(*([value] if isinstance(value, int) else list(value) for value in (stride, padding, dilation)))
 
 
 def binary_conv2d(bits: Any, words: Any, alpha: Any, beta: Any, bias: Any = None, *, channels: int, stride: Pair = 1,
                   padding: Pair = 0, dilation: Pair = 1) -> Array:
     """y [B, OH, OW, O] (float32) of bits and words of `channels` channels. A pad is 0 and adds nothing."""
     parts = tuple(map(_take, (bits, words, alpha, beta, bias)))
-    return ops.binary_conv2d(_b, parts[0], None, *parts[1:], channels, _window(stride, padding, dilation))
+    return convolutions.binary_conv2d(_b, parts[0], None, *parts[1:], channels, _window(stride, padding, dilation))
 
 
 def abc_conv2d(x: Any, v: Any, words: Any, alpha: Any, beta: Any, bias: Any = None, *, stride: Pair = 1,
@@ -224,7 +225,7 @@ def abc_conv2d(x: Any, v: Any, words: Any, alpha: Any, beta: Any, bias: Any = No
     """binary_conv2d of x [B, H, W, C] (float32), which is packed with the thresholds v [N] first."""
     parts = tuple(map(_take, (x, v, words, alpha, beta, bias)))
     channels = parts[0].shape[-1] if parts[0].shape else 0
-    return ops.binary_conv2d(_b, *parts, channels, _window(stride, padding, dilation))
+    return convolutions.binary_conv2d(_b, *parts, channels, _window(stride, padding, dilation))
 
 
 def conv2d_int8(x: Any, w: Any, scales: Any, bias: Any = None, *, stride: Pair = 1, padding: Pair = 0,
@@ -237,5 +238,5 @@ def conv2d_int8(x: Any, w: Any, scales: Any, bias: Any = None, *, stride: Pair =
     x_scale * w_scale / y_scale; y: `out`, int8 or uint8. rounding: float32 (as ONNX Runtime), half_even, half_up, floor.
     """
     x, w, scales, bias = map(_take, (x, w, scales, bias))
-    return ops.conv2d_int8(_b, x, w, scales, bias, _window(stride, padding, dilation), groups,
+    return convolutions.conv2d_int8(_b, x, w, scales, bias, _window(stride, padding, dilation), groups,
                            (x_zero_point, y_zero_point), rounding, (lo, hi), _out(out, "int8"))

@@ -12,6 +12,7 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from . import _torch_operations as real
+from . import _convolutions as convolutions
 from . import _operations as ops
 from ._torch_layers import BinaryConv2d
 from ._torch_operations import set_threads, torch
@@ -55,13 +56,13 @@ def _meta_picture(batch: Any, size: Any, channels: Any, dtype: torch.dtype) -> t
 
 def _meta_binary(x: torch.Tensor, words: torch.Tensor, stride: Any, padding: Any, dilation: Any,
                  rows: slice) -> torch.Tensor:
-    size = ops.output_size(ops.window_of(stride, padding, dilation), x.shape[rows], words.shape[2:4])
+    size = convolutions.output_size(convolutions.window_of(stride, padding, dilation), x.shape[rows], words.shape[2:4])
     return _meta_picture(x.shape[0], size, words.shape[0], torch.float32)
 
 
 def _meta_conv2d_int8(x: torch.Tensor, w: torch.Tensor, _scales: Any, _bias: Any, stride: Any, padding: Any,
                       dilation: Any, *rest: Any) -> torch.Tensor:
-    size = ops.output_size(ops.window_of(stride, padding, dilation), x.shape[2:], w.shape[2:])
+    size = convolutions.output_size(convolutions.window_of(stride, padding, dilation), x.shape[2:], w.shape[2:])
     return _meta_picture(x.shape[0], size, w.shape[0], rest[-1] or torch.int8)
 
 

@@ -8,22 +8,11 @@ import threading
 import time
 import unittest
 
-try:
-    import torch
-except ImportError:
-    raise unittest.SkipTest("no PyTorch") from None
+from on_cuda import SEED, bits, kernels_of, moved, needs_gpu, torch
 
 import qsim
 import qsim.torch as qt
 from qsim import _torch_operations as real
-from qsim._library import has_cuda
-
-SEED = 20261123
-
-
-def bits(tensor):
-    """The tensor's bytes, on the CPU."""
-    return tensor.contiguous().view(torch.uint8).cpu()
 
 
 def layer(generator, rows, columns, channels, dtype, group, weight_bits):
@@ -41,21 +30,7 @@ def layer(generator, rows, columns, channels, dtype, group, weight_bits):
     return x, q, scales, bias, points, group
 
 
-def moved(arguments):
-    """The same on the GPU."""
-    return [a.cuda() if isinstance(a, torch.Tensor) else a for a in arguments]
-
-
-def kernels_of(work):
-    """Names of what `work` does on the GPU."""
-    activities = [torch.profiler.ProfilerActivity.CUDA, torch.profiler.ProfilerActivity.CPU]
-    with torch.profiler.profile(activities=activities) as profile:
-        work()
-        torch.cuda.synchronize()
-    return [event.name for event in profile.events() if event.device_type == torch.autograd.DeviceType.CUDA]
-
-
-@unittest.skipUnless(torch.cuda.is_available() and has_cuda(), "no GPU, or no CUDA kernels")
+@needs_gpu
 class Cuda(unittest.TestCase):
     def setUp(self):
         self.generator = torch.Generator().manual_seed(SEED)
@@ -228,8 +203,6 @@ class Cuda(unittest.TestCase):
         x, w, scales, _, _, _ = layer(self.generator, 1, 64, 32, torch.float16, 0, 8)
         with self.assertRaisesRegex(qsim.BadInput, "all tensors of a call are on one device"):
             qt.linear_w8(x.cuda(), w, scales)
-        with self.assertRaisesRegex(qsim.Unsupported, "quantize_per_channel has no kernel for cuda:0"):
-            qt.quantize_per_channel(torch.randn(3, 64, device="cuda"))
 
     def test_what_a_call_costs(self):
         x, w, scales, _, _, _ = moved(layer(self.generator, 1, 64, 16, torch.float16, 0, 8))

@@ -171,6 +171,20 @@ class Refusals(unittest.TestCase):
             work()
         self.assertEqual(str(caught.exception), message)
 
+    def test_numbers_that_do_not_fit_are_refused_and_not_cut_off(self):
+        half = np.zeros((2, 32), np.float16)
+        self.refused("group is 4294967296000000000000; allowed: -9223372036854775808 to 9223372036854775807",
+                     lambda: golden.quantize(half, group=4294967296 * 10**12))
+        self.refused("seed is -1; allowed: 0 to 18446744073709551615", lambda: golden.quantize(half, seed=-1))
+        self.refused("clip_ppm is 10000000000; allowed: -2147483648 to 2147483647",
+                     lambda: golden.quantize(half, clip_percentile=1e6))
+        self.refused("clip_value is 1e+39; allowed: a float32", lambda: golden.quantize(half, clip_value=1e39))
+        w = np.zeros((3, 32), np.float32)
+        self.refused(f"group_size is {2**64}; allowed: {-2**63} to {2**63 - 1}",
+                     lambda: golden.quantize_per_channel(w, 2**64))
+        with self.assertRaisesRegex(qsim.BadInput, "a number of this call is too large for its field: "):
+            golden.linear_w8(w, w.astype(np.int8), np.ones(3, np.float32), group_size=2**64)
+
     def test_bad_arguments_are_told(self):
         x = np.zeros((2, 32), np.float32)
         w = np.zeros((3, 32), np.int8)

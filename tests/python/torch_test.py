@@ -2,6 +2,8 @@
 import inspect
 import os
 import signal
+import threading
+import time
 import unittest
 
 import numpy as np
@@ -11,6 +13,7 @@ import definitions
 import qsim
 import qsim.golden as golden
 import qsim.torch as qt
+from qsim import _torch_operations as real
 
 
 class Results(unittest.TestCase):
@@ -129,6 +132,24 @@ class Results(unittest.TestCase):
             self.assertEqual(os.waitpid(child, 0)[1], 0)
         finally:
             qt.set_threads(1)
+        # The threads of a Python thread end with it.
+        def tasks():
+            return len(os.listdir("/proc/self/task"))
+
+        before = tasks()
+        try:
+            qt.set_threads(3)
+            for _ in range(4):
+                thread = threading.Thread(target=qt.linear_w8, args=(x, q, scales))
+                thread.start()
+                thread.join()
+            for _ in range(1000):  # a thread that has ended leaves /proc a moment later
+                if tasks() <= before:
+                    break
+                time.sleep(0.01)
+            self.assertLessEqual(tasks(), before)
+        finally:
+            qt.set_threads(1)
         with self.assertRaisesRegex(qsim.BadInput, "set_threads: count is -1; allowed: 0 to 1024"):
             qt.set_threads(-1)
 
@@ -168,9 +189,9 @@ class Shapes(unittest.TestCase):
         self.assertEqual(set(cases), set(qt.__all__) - {"set_threads", "BinaryConv2d"})
         for name, arguments in cases.items():
             operator = getattr(torch.ops.qsim, name)
-            real = operator(*arguments)
+            found = operator(*arguments)
             meta = operator(*(a.to("meta") if isinstance(a, torch.Tensor) else a for a in arguments))
-            for one, other in zip(*(part if isinstance(part, (tuple, list)) else (part,) for part in (real, meta))):
+            for one, other in zip(*(part if isinstance(part, (tuple, list)) else (part,) for part in (found, meta))):
                 if one is None:
                     self.assertIsNone(other)
                     continue
@@ -233,6 +254,8 @@ class Refusals(unittest.TestCase):
                      lambda: qt.fp8_to_fp16(q, torch.ones(2, 2), 24))
         self.refused("q has rows of 32 bytes; 7 columns of 4 bits need 4", lambda: qt.int4_to_fp16(q, torch.ones(2, 1), 32, 7))
         self.refused("conv2d_int8: x has 2 dimensions; allowed: 4", lambda: qt.conv2d_int8(w, w, scales))
+        self.refused("binary_layer: there is no layer 12345; BinaryConv2d makes and calls them",
+                     lambda: real.binary_layer(x, x, 12345, [1, 1, 1]))
 
     def test_tensors_of_two_devices_are_refused(self):
         if not torch.cuda.is_available():

@@ -1,5 +1,6 @@
 // Binary convolution on a GPU in a build without nvcc: plans are made, and enqueueing says why not.
 #include "golden/binary/cuda/binary_cuda.h"
+#include "golden/binary/cuda/binary_tensors.h"
 #include "golden/device/devices.h"
 
 namespace qsim::golden {
@@ -17,6 +18,11 @@ void enqueue_binary_pack(const float*, const ImageShape&, std::span<const float>
 }
 void enqueue_binary_pack_signs(const float*, const ImageShape&, std::uint64_t*, void*) { refuse(); }
 void enqueue_binary_unpack(const std::uint64_t*, const ImageShape&, int, int, float*, void*) {
+  refuse();
+}
+void enqueue_binary_tensors(const BinaryTensorConv&, void*) { refuse(); }
+void enqueue_binary_pack_tensor(const float*, const BitStrides&, const ImageShape&,
+                                const BinaryThresholds&, int, bool, std::uint64_t*, void*) {
   refuse();
 }
 

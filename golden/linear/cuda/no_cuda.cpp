@@ -4,6 +4,7 @@
 #include "golden/linear/cuda/cuda_int8_linear.h"
 #include "golden/linear/cuda/cuda_linear.h"
 #include "golden/linear/cuda/linear_launch.h"
+#include "golden/linear/cuda/quantize_weights.h"
 
 namespace qsim::golden {
 
@@ -62,6 +63,7 @@ bool has_int8_kernel(const LinearTimingCase&, Int8LinearKernel, int device) {
 namespace cuda {
 void enqueue_int8_linear(const DeviceWeights&, const Int8LinearCall&, void*) { use_device(0); }
 void enqueue_linear(const DeviceWeights&, const LinearCall&, void*) { use_device(0); }
+void enqueue_quantize(const WeightsToQuantize&, void*) { use_device(0); }
 }  // namespace cuda
 
 }  // namespace qsim::golden

@@ -210,6 +210,8 @@ Int8Case random_int8_case(Random& random) {
 }
 
 TEST(CInterface, Int8ConvolutionsHaveTheBytesOfThePlainLoops) {
+  qsim_threads* threads = nullptr;
+  ASSERT_EQ(qsim_threads_create(3, &threads), QSIM_OK);
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -223,15 +225,18 @@ TEST(CInterface, Int8ConvolutionsHaveTheBytesOfThePlainLoops) {
       drawn.y = drawn.y.spread();
     }
     drawn.requantization.scales = drawn.scales.tensor();
+    qsim_run run = QSIM_RUN_INIT;
+    run.threads = seed % 3 == 0 ? threads : nullptr;
     ASSERT_EQ(
         qsim_conv2d_int8(drawn.x.tensor(), drawn.w.tensor(), drawn.bias.tensor(), &drawn.window,
-                         drawn.groups, &drawn.requantization, drawn.y.tensor(), nullptr),
+                         drawn.groups, &drawn.requantization, drawn.y.tensor(), &run),
         QSIM_OK)
         << qsim_last_error();
     const std::vector<std::uint8_t> found = drawn.y.elements();
     ASSERT_EQ(found.size(), expected.bytes.size());
     EXPECT_EQ(std::memcmp(found.data(), expected.bytes.data(), found.size()), 0);
   }
+  qsim_threads_destroy(threads);
 }
 
 }  // namespace

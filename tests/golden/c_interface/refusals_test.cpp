@@ -52,13 +52,24 @@ TEST(CInterfaceRefusals, ATensorIsDescribedWrong) {
   expect_refused([](auto& c) { c.tx.shape = nullptr; }, "linear_w8: x has no shape");
   expect_refused([](auto& c) { c.tx.data = nullptr; }, "linear_w8: x has no data");
   expect_refused([](auto& c) { c.tx.data = static_cast<char*>(c.tx.data) + 1; },
-                 "linear_w8: x is not aligned to its elements of 4 bytes");
+                 "linear_w8: x is not aligned to 4 bytes");
   expect_refused([](auto& c) { c.x.shape[0] = -2; },
                  "linear_w8: x has the shape [-2, 40]; no size may be negative");
   expect_refused([](auto& c) { c.x.shape[0] = std::int64_t{1} << 62; },
                  "linear_w8: x: size overflow: 4611686018427387904 x 40 does not fit 64 bits");
   expect_refused([](auto& c) { c.tx.device = 5; },
                  "linear_w8: x is on device type 5; allowed: 0 (CPU) and 1 (CUDA)");
+}
+
+TEST(CInterfaceRefusals, AnOutputWhoseElementsShareMemory) {
+  for (const Shape& strides : {Shape{0, 1}, Shape{2, 1}, Shape{1, 0}, Shape{2, 2}}) {
+    expect_refused([&](auto& c) { c.ty.strides = strides.data(); },
+                   "linear_w8: y has strides by which elements share memory; an output takes none");
+  }
+  LinearCall apart;
+  const Shape strides = {1, 2};
+  apart.ty.strides = strides.data();
+  EXPECT_EQ(apart.call(), QSIM_OK) << qsim_last_error();
 }
 
 TEST(CInterfaceRefusals, TensorsDoNotGoTogether) {
@@ -138,6 +149,32 @@ TEST(CInterfaceRefusals, WhatHasNoKernelOnAGpuIsUnsupported) {
                "linear_w8: x has strides with gaps; on a GPU no tensor has them");
 }
 
+TEST(CInterfaceRefusals, WhatHasAKernelOnAGpuIsCheckedBeforeADeviceIsUsed) {
+  Array<std::int8_t> x(QSIM_INT8, {1, 4, 4, 3});
+  Array<std::int8_t> w(QSIM_INT8, {2, 3, 3, 3});
+  Array<std::int8_t> y(QSIM_INT8, {1, 2, 2, 2});
+  Array<float> scales(QSIM_FLOAT32, {1}, {1.0F});
+  qsim_requantization how{scales.tensor(), QSIM_ROUND_FLOAT32, 0, 0, -128, 127};
+  const qsim_tensor* tensors[] = {x.tensor(), w.tensor(), y.tensor()};
+  for (const qsim_tensor* tensor : {how.scales, tensors[0], tensors[1], tensors[2]}) {
+    const_cast<qsim_tensor*>(tensor)->device = QSIM_CUDA;
+    const_cast<qsim_tensor*>(tensor)->device_index = 99;
+  }
+  const auto conv = [&](std::int64_t groups) {
+    return qsim_conv2d_int8(tensors[0], tensors[1], nullptr, nullptr, groups, &how, tensors[2],
+                            nullptr);
+  };
+  EXPECT_EQ(conv(1), QSIM_DEVICE_ERROR) << qsim_last_error();
+  EXPECT_TRUE(std::string(qsim_last_error()).starts_with("CUDA: ")) << qsim_last_error();
+  EXPECT_EQ(conv(2), QSIM_BAD_INPUT) << qsim_last_error();
+  Array<float> floats(QSIM_FLOAT32, {2, 32});
+  Array<std::int8_t> values(QSIM_INT8, {2, 32});
+  const qsim_tensor* parts[] = {floats.tensor(), values.tensor(), scales.tensor()};
+  for (const qsim_tensor* tensor : parts) const_cast<qsim_tensor*>(tensor)->device = QSIM_CUDA;
+  EXPECT_EQ(qsim_quantize_per_channel(parts[0], 0, parts[1], parts[2], nullptr), QSIM_BAD_INPUT);
+  EXPECT_STREQ(qsim_last_error(), "quantize_per_channel: scales has the shape [1]; expected [2]");
+}
+
 TEST(CInterfaceRefusals, AQuantizationIsDescribedWrong) {
   Array<std::uint16_t> x(QSIM_FLOAT16, {2, 32});
   Array<std::uint8_t> values(QSIM_FP8_E4M3, {2, 32});
@@ -198,6 +235,15 @@ TEST(CInterfaceRefusals, AConvolutionIsDescribedWrong) {
                             nullptr);
   };
   EXPECT_EQ(conv(1), QSIM_OK) << qsim_last_error();
+  qsim_window window = QSIM_WINDOW_INIT;
+  window.dilation_h = std::int64_t{1} << 62;
+  EXPECT_EQ(
+      qsim_conv2d_int8(x.tensor(), w.tensor(), nullptr, &window, 1, &how, z.tensor(), nullptr),
+      QSIM_BAD_INPUT);
+  EXPECT_STREQ(
+      qsim_last_error(),
+      "conv2d_int8: a number of the window is 4611686018427387904; allowed: -2147483648 to "
+      "2147483647");
   EXPECT_EQ(conv(2), QSIM_BAD_INPUT);
   EXPECT_STREQ(
       qsim_last_error(),

@@ -1,5 +1,6 @@
 // Threads that call the C interface at once, and calls that use several threads.
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -107,6 +108,49 @@ TEST(CInterfaceThreads, TheNumberOfThreadsChangesNoBit) {
   qsim_threads* none = nullptr;
   EXPECT_EQ(qsim_threads_create(-1, &none), QSIM_BAD_INPUT);
   EXPECT_STREQ(qsim_last_error(), "threads_create: count is -1; allowed: 0 to 1024");
+}
+
+// Float weights of 7 rows, and what the quantizers make of them.
+struct Quantizers {
+  Array<float> w{QSIM_FLOAT32, {7, 100}};
+  Array<std::int8_t> values{QSIM_INT8, {7, 100}};
+  Array<std::uint8_t> nibbles{QSIM_UINT4, {7, 100}, std::vector<std::uint8_t>(7 * 50)};
+  Array<float> scales{QSIM_FLOAT32, {7, 4}};
+  Array<float> scales4{QSIM_FLOAT32, {7, 4}};
+  Array<std::uint8_t> points{QSIM_UINT8, {7, 4}};
+
+  qsim_status run(const qsim_run* how) {
+    const qsim_status status =
+        qsim_quantize_per_channel(w.tensor(), 32, values.tensor(), scales.tensor(), how);
+    if (status != QSIM_OK) return status;
+    return qsim_quantize_to_int4(w.tensor(), 32, nibbles.tensor(), scales4.tensor(),
+                                 points.tensor(), how);
+  }
+};
+
+TEST(CInterfaceThreads, QuantizersDivideTheirRows) {
+  Quantizers one;
+  Random random(3);
+  for (float& weight : one.w.values) weight = static_cast<float>(random.uniform(-999, 999));
+  Quantizers several = one;
+  qsim_threads* threads = nullptr;
+  ASSERT_EQ(qsim_threads_create(3, &threads), QSIM_OK);
+  qsim_run run = QSIM_RUN_INIT;
+  run.threads = threads;
+  ASSERT_EQ(one.run(nullptr), QSIM_OK) << qsim_last_error();
+  ASSERT_EQ(several.run(&run), QSIM_OK) << qsim_last_error();
+  EXPECT_EQ(several.values.values, one.values.values);
+  EXPECT_EQ(several.nibbles.values, one.nibbles.values);
+  EXPECT_EQ(several.scales.values, one.scales.values);
+  EXPECT_EQ(several.scales4.values, one.scales4.values);
+  EXPECT_EQ(several.points.values, one.points.values);
+  EXPECT_NE(one.values.values, std::vector<std::int8_t>(700));
+  several.w.values[6 * 100 + 5] = INFINITY;
+  EXPECT_EQ(several.run(&run), QSIM_BAD_INPUT);
+  EXPECT_STREQ(qsim_last_error(),
+               "linear: weight[6, 5] is infinite or not a number; only finite weights can be "
+               "quantized");
+  qsim_threads_destroy(threads);
 }
 
 }  // namespace
