@@ -52,6 +52,8 @@ ExitCode run(Context& context) {
       return golden_convert_command(context);
     case CommandName::kGoldenLinear:
       return golden_linear_command(context);
+    case CommandName::kGoldenQuantize:
+      return golden_quantize_command(context);
     case CommandName::kDoctor:
       return doctor_command(context);
   }

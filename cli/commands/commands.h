@@ -21,6 +21,7 @@ ExitCode golden_bench_command(Context& context);
 ExitCode golden_abc_command(Context& context);
 ExitCode golden_convert_command(Context& context);
 ExitCode golden_linear_command(Context& context);
+ExitCode golden_quantize_command(Context& context);
 ExitCode export_vectors_command(Context& context);
 
 }  // namespace qsim

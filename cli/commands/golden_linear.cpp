@@ -115,6 +115,7 @@ Sheet sheet_of(const LinearOptions& options, const LinearSource& source,
   sheet.schema = "qsim.golden-linear/1";
   sheet.add("dtype", std::string(golden::float_type_name(source.x.type)));
   sheet.add("y_dtype", std::string(golden::float_type_name(last.y.type)));
+  sheet.add("activations", options.activations);
   sheet.add("bits", std::int64_t{source.weights.bits});
   sheet.add("group", source.weights.group_size);
   sheet.add("bias", !source.bias.empty());
@@ -128,6 +129,17 @@ Sheet sheet_of(const LinearOptions& options, const LinearSource& source,
   return sheet;
 }
 
+void check_activations(const LinearOptions& options) {
+  if (options.activation_scale && options.activations == "float") {
+    throw Error(ExitCode::kUsage,
+                "--activation-scale is of int8 activations; give --activations int8");
+  }
+  golden::Int8Activations activations;
+  activations.scale = options.activation_scale;
+  if (options.activations == "float") return;
+  golden::check_int8_activations(std::stoll(options.group), std::stoi(options.bits), activations);
+}
+
 void check_profile(const LinearOptions& options) {
   if (!options.profile || options.modes.size() == 1) return;
   throw Error(ExitCode::kUsage, "--profile runs one mode; give --mode with one");
@@ -139,6 +151,7 @@ ExitCode golden_linear_command(Context& context) {
   const Options& options = context.options();
   check_unused_config(options);
   check_profile(options.linear);
+  check_activations(options.linear);
   const std::vector<LinearSize> sizes = linear_sizes(options.linear);
   golden::ThreadTeam team(static_cast<int>(options.linear.threads));
   std::vector<LinearMeasurement> measured;

@@ -232,6 +232,12 @@ void add_golden_linear_options(CLI::App& app, Options& options) {
       ->type_name("FILE");
 }
 
+void add_golden_quantize_options(CLI::App& app, Options& options) {
+  add_quantize_options(app, options.linear);
+  app.add_option("--out", options.program_out, "write the codes [N, K] as a .npy of int8")
+      ->type_name("FILE");
+}
+
 }  // namespace
 
 void add_options(CLI::App& app, Options& options) {
@@ -263,6 +269,8 @@ void add_options(CLI::App& app, Options& options) {
       return add_golden_convert_options(app, options);
     case CommandName::kGoldenLinear:
       return add_golden_linear_options(app, options);
+    case CommandName::kGoldenQuantize:
+      return add_golden_quantize_options(app, options);
     case CommandName::kGoldenInfo:
     case CommandName::kDoctor:
       return;

@@ -9,7 +9,7 @@
 namespace qsim {
 namespace {
 
-constexpr std::array<CommandRow, 15> kCommands = {{
+constexpr std::array<CommandRow, 16> kCommands = {{
     {CommandName::kRun, "run", "simulate a model on an input and compare it with golden"},
     {CommandName::kVerify, "verify",
      "compare engines with golden, layer by layer and byte by byte"},
@@ -35,6 +35,8 @@ constexpr std::array<CommandRow, 15> kCommands = {{
      "convert a 16-bit tensor to 8 or 4 bits with a scale a group"},
     {CommandName::kGoldenLinear, "golden linear",
      "compute and time a linear layer with integer weights"},
+    {CommandName::kGoldenQuantize, "golden quantize",
+     "quantize the weights of a linear layer to 8 or 4 bits"},
     {CommandName::kDoctor, "doctor", "show what this qsim is and whether it finds what it needs"},
 }};
 

@@ -9,7 +9,9 @@
 namespace qsim {
 namespace {
 
-constexpr std::uint64_t kMostFeatures = 1 << 20;
+constexpr std::uint64_t kMostInFeatures = 132104;  // sums of more do not fit 32 bits
+constexpr std::uint64_t kMostChannels = 1 << 20;
+constexpr std::uint64_t kMostDevice = 1023;
 constexpr std::uint64_t kMostRows = 1 << 16;
 constexpr std::uint64_t kMostIterations = 100000;
 constexpr std::uint64_t kMostThreads = 1024;
@@ -30,28 +32,49 @@ void add_file(CLI::App& app, const std::string& name, std::string& file,
   app.add_option(name, file, description)->type_name("FILE");
 }
 
+void add_weight_form(CLI::App& app, LinearOptions& options) {
+  add_word(app, "--bits", {"8", "4"}, options.bits, "bits of a weight");
+  add_word(app, "--group", {"0", "32", "64", "128"}, options.group,
+           "input features that share a scale; 0: all");
+}
+
+void add_layer(CLI::App& app, LinearOptions& options) {
+  add_count(app, "--K", {1, kMostInFeatures}, options.in_features, "input features");
+  add_count(app, "--N", {1, kMostChannels}, options.out_features, "output channels");
+  add_count(app, "--M", {1, kMostRows}, options.rows, "rows of x");
+  add_word(app, "--dtype", {"fp32", "fp16", "bf16"}, options.dtype, "type of x");
+  add_word(app, "--y-dtype", {"fp32", "fp16", "bf16"}, options.y_dtype,
+           "type of y (default: that of x)");
+  add_word(app, "--activations", {"float", "int8"}, options.activations,
+           "whether the integer modes quantize x to int8");
+  add_float(app, "--activation-scale", options.activation_scale,
+            "scale of int8 activations (default: each row of x its own)");
+  add_weight_form(app, options);
+  add_word(app, "--bias", {"0", "1"}, options.bias, "whether a bias is added");
+}
+
+void add_layer_files(CLI::App& app, LinearOptions& options) {
+  add_file(app, "--x", options.x, "x [M, K], a .npy of float32, float16, or uint16 (BF16's bits)");
+  add_file(app, "--w", options.w, "weights [N, K], a .npy of float32, float16, or int8");
+  add_file(app, "--scales", options.scales,
+           "scales of int8 weights, a .npy of float32 [N, groups]");
+  add_file(app, "--b", options.b, "bias [N], a .npy of float32");
+}
+
 }  // namespace
 
 void add_linear_options(CLI::App& app, LinearOptions& options) {
   add_list(app, "--mode", options.modes, "what is timed, with commas between them",
            {"cpu_fp32", "cpu_int8", "gpu_int8"})
       ->default_str("cpu_fp32,cpu_int8");
-  add_count(app, "--K", {1, kMostFeatures}, options.in_features, "input features");
-  add_count(app, "--N", {1, kMostFeatures}, options.out_features, "output channels");
-  add_count(app, "--M", {1, kMostRows}, options.rows, "rows of x");
-  add_word(app, "--dtype", {"fp32", "fp16", "bf16"}, options.dtype, "type of x");
-  add_word(app, "--y-dtype", {"fp32", "fp16", "bf16"}, options.y_dtype,
-           "type of y (default: that of x)");
-  add_word(app, "--bits", {"8", "4"}, options.bits, "bits of a weight");
-  add_word(app, "--group", {"0", "32", "64", "128"}, options.group,
-           "input features that share a scale; 0: all");
-  add_word(app, "--bias", {"0", "1"}, options.bias, "whether a bias is added");
+  add_layer(app, options);
   add_count(app, "--iters", {1, kMostIterations}, options.iterations, "runs that are timed");
   add_count(app, "--warmup", {0, kMostIterations}, options.warmup, "runs before them");
   add_count(app, "--threads", {0, kMostThreads}, options.threads,
             "threads of the CPU; 0: one for each processor");
   add_word(app, "--vector", {"auto", "avx512_vnni", "avx_vnni", "avx2", "portable"}, options.vector,
            "instructions of the CPU");
+  add_count(app, "--device", {0, kMostDevice}, options.device, "GPU of the mode gpu_int8");
   add_word(app, "--print", {"0", "1"}, options.print, "whether the first values of y are printed");
   add_word(app, "--sweep", {"0", "1"}, options.sweep,
            "whether each shape of the CPU's tiles, and each pipeline of the GPU, is timed");
@@ -62,11 +85,18 @@ void add_linear_options(CLI::App& app, LinearOptions& options) {
                "run one mode once after its warm-up and time nothing, for a profiler");
   add_list(app, "--sizes", options.sizes, "sizes of --bench, KxN, with commas between them")
       ->default_str("512x2048,1024x4096,2048x8192");
-  add_file(app, "--x", options.x, "x [M, K], a .npy of float32, float16, or uint16 (BF16's bits)");
-  add_file(app, "--w", options.w, "weights [N, K], a .npy of float32, float16, or int8");
-  add_file(app, "--scales", options.scales,
-           "scales of int8 weights, a .npy of float32 [N, groups]");
-  add_file(app, "--b", options.b, "bias [N], a .npy of float32");
+  add_layer_files(app, options);
+}
+
+void add_quantize_options(CLI::App& app, LinearOptions& options) {
+  app.add_option("--w", options.w, "weights [N, K], a .npy of float32 or float16")
+      ->type_name("FILE")
+      ->required();
+  add_weight_form(app, options);
+  app.add_flag("--symmetric", options.symmetric, "4 bits with each zero_point 8");
+  add_file(app, "--out-scales", options.out_scales, "write the scales as a .npy of float32");
+  add_file(app, "--out-zero-points", options.out_zero_points,
+           "write the zero_points of 4 bits as a .npy of uint8");
 }
 
 }  // namespace qsim

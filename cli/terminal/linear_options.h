@@ -1,7 +1,8 @@
-// The options of `qsim golden linear`.
+// The options of `qsim golden linear` and `qsim golden quantize`.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct LinearOptions {
   std::int64_t out_features = 4096;  // --N
   std::int64_t rows = 1;             // --M
   std::string dtype = "fp16";
-  std::string y_dtype;  // "": that of x
+  std::string y_dtype;                    // "": that of x
+  std::string activations = "float";      // or "int8"
+  std::optional<float> activation_scale;  // of int8 activations; none: each row its own
   std::string bits = "8";
   std::string group = "0";
   std::string bias = "1";
@@ -32,8 +35,14 @@ struct LinearOptions {
   bool profile = false;
   std::vector<std::string> sizes;  // "KxN"; empty: those of --bench
   std::string x, w, scales, b;     // files; "": seeded random numbers
+  std::int64_t device = 0;         // of gpu_int8
+  // golden quantize
+  std::string out_scales, out_zero_points;  // files; "": none
+  bool symmetric = false;
 };
 
 void add_linear_options(CLI::App& app, LinearOptions& options);
+// Of `qsim golden quantize`, besides --out.
+void add_quantize_options(CLI::App& app, LinearOptions& options);
 
 }  // namespace qsim

@@ -75,8 +75,11 @@ void check_together(const Options& options, const CLI::App& app) {
     refuse_stdout_as_file("--out-zero-points", options.convert.out_zero_points);
     refuse_stdout_as_file("--out-back", options.convert.out_back);
   }
-  if (options.command == CommandName::kGoldenLinear) {
+  if (options.command == CommandName::kGoldenLinear ||
+      options.command == CommandName::kGoldenQuantize) {
     refuse_stdout_as_file("--out", options.program_out);
+    refuse_stdout_as_file("--out-scales", options.linear.out_scales);
+    refuse_stdout_as_file("--out-zero-points", options.linear.out_zero_points);
   }
   if (options.no_data && options.engine == "rtl") {
     usage_error("--no-data does not work with --engine rtl, which always computes the data");

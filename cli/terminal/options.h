@@ -29,6 +29,7 @@ enum class CommandName : std::uint8_t {
   kGoldenAbc,
   kGoldenConvert,
   kGoldenLinear,
+  kGoldenQuantize,
   kDoctor
 };
 
@@ -120,13 +121,13 @@ struct Options {
 
   // golden convert, besides --seed and --out (program_out)
   ConvertOptions convert = {};
-  // golden linear, besides --seed and --out
+  // golden linear, besides --seed and --out; golden quantize, besides --out
   LinearOptions linear = {};
 
   // run, compile
   std::string write_mapping;  // a file, "-" for stdout, "" for none
 
-  // compile; golden linear
+  // compile; golden convert, linear and quantize
   std::string program_out;  // "-" for stdout, "" for none
 
   // inspect

@@ -32,6 +32,8 @@ std::vector<Output> outputs_of(const Options& options) {
   add("--out-scales", options.convert.out_scales);
   add("--out-zero-points", options.convert.out_zero_points);
   add("--out-back", options.convert.out_back);
+  add("--out-scales", options.linear.out_scales);
+  add("--out-zero-points", options.linear.out_zero_points);
   add("--trace", options.trace);
   add("--write-mapping", options.write_mapping);
   add("--report", options.report);

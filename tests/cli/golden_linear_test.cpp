@@ -98,6 +98,42 @@ TEST(GoldenLinear, GivesTheSameBitsOnTheGpu) {
   EXPECT_EQ(read_file(folder / "g.npy"), read_file(folder / "c.npy"));
 }
 
+TEST(GoldenLinear, QuantizesActivationsToInt8WithTheSameBitsOnEachPath) {
+  const TestFolder folder;
+  const std::string layer = kLayer + "--mode cpu_int8 --quiet --seed 9 --out y.npy ";
+  const std::string command = layer + "--activations int8 ";
+  ASSERT_EQ(run_qsim(folder, command).exit_code, 0);
+  const std::string expected = read_file(folder / "y.npy");
+  for (const char* more : {"--vector portable", "--threads 3", "--profile"}) {
+    ASSERT_EQ(run_qsim(folder, command + more).exit_code, 0) << more;
+    EXPECT_EQ(read_file(folder / "y.npy"), expected) << more;
+  }
+  ASSERT_EQ(run_qsim(folder, command + "--activation-scale 0.125").exit_code, 0);
+  EXPECT_NE(read_file(folder / "y.npy"), expected);
+  ASSERT_EQ(run_qsim(folder, layer).exit_code, 0);
+  EXPECT_NE(read_file(folder / "y.npy"), expected);
+  const Json json = json_of(folder, kSize + "--activations int8 --sweep 1");
+  EXPECT_EQ(json["activations"], "int8");
+  EXPECT_EQ(json["tiles"].size(), 6U);
+  EXPECT_GT(json["modes"][1]["max_error"].get<double>(), 0);
+  EXPECT_LT(json["modes"][1]["max_error"].get<double>(), 0.1);
+  if (!golden::cuda_status().usable()) {
+    expect_error(folder, kSize + "--mode gpu_int8 --activations int8", 3, "CUDA: ");
+    expect_error(folder, kSize + "--mode gpu_int8 --activations int8 --profile", 3, "CUDA: ");
+    return;
+  }
+  ASSERT_EQ(run_qsim(folder, kLayer + "--mode gpu_int8 --activations int8 --seed 9 --out z.npy")
+                .exit_code,
+            0);
+  EXPECT_EQ(read_file(folder / "z.npy"), expected);
+}
+
+TEST(GoldenLinear, SaysWhichGpuIsMissing) {
+  if (!golden::cuda_status().usable()) GTEST_SKIP() << golden::cuda_status().reason;
+  const TestFolder folder;
+  EXPECT_EQ(run_qsim(folder, kSize + "--mode gpu_int8 --device 1000").exit_code, 3);
+}
+
 TEST(GoldenLinear, BenchTakesSizes) {
   const TestFolder folder;
   const Json json = json_of(folder,
@@ -121,6 +157,16 @@ TEST(GoldenLinear, TakesFiles) {
   EXPECT_EQ(json["y"][1]["value"], 6.5);
   EXPECT_EQ(json["y"][2]["value"], 14.0);
   expect_error(folder, files + "--out w.npy", 2, "w.npy");
+  // As many numbers, in another shape.
+  write_array<float>(folder, "s13.npy", kNpyFloat32, {1, 3}, {1, 0.5F, 2});
+  write_array<float>(folder, "b31.npy", kNpyFloat32, {3, 1}, {0, 1, 0});
+  const std::string others = "golden linear --x x.npy --w w.npy --iters 1 --mode cpu_int8 ";
+  expect_error(folder, others + "--scales s13.npy", 3,
+               "s13.npy: an array of shape [1, 3] is not [N, groups], here [3, 1]");
+  expect_error(folder, others + "--scales s.npy --b b31.npy", 3,
+               "b31.npy: an array of shape [3, 1] is not [N], here [3]");
+  write_array<float>(folder, "s3.npy", kNpyFloat32, {3}, {1, 0.5F, 2});
+  EXPECT_EQ(json_of(folder, others + "--scales s3.npy --b b.npy --print 1")["y"], json["y"]);
   expect_error(folder, "golden linear --x x.npy --w w.npy", 2,
                "--w 'w.npy' has int8 weights, which need their scales; give --scales");
   expect_error(folder, "golden linear --x b.npy", 3, "b.npy: an array of shape [3] is not [M, K]");
@@ -143,12 +189,23 @@ TEST(GoldenLinear, RefusesWhatItCannotDo) {
     expect_error(folder, std::string("golden linear --bench --sizes ") + size, 2,
                  std::string("--sizes '") + size + "' is not KxN");
   }
-  expect_error(folder, "golden linear --K 132105 --N 1", 3, "at most 132104 are allowed");
+  expect_error(folder, "golden linear --K 132105 --N 1", 2, "132104");
+  expect_error(folder, "golden linear --bench --sizes 132105x1", 2,
+               "--sizes '132105x1' is not KxN, K from 1 to 132104 and N from 1 to 1048576");
+  expect_error(folder, "golden linear --activation-scale 0.5", 2,
+               "--activation-scale is of int8 activations; give --activations int8");
+  expect_error(folder, "golden linear --activations int8 --bits 4 --group 32", 3,
+               "linear: int8 activations with weights of 4 bits and a group_size of 32");
+  expect_error(folder, "golden linear --activations int8 --activation-scale 1e-40", 3,
+               "linear: a scale of x that is not a finite number of at least 2^-126");
+  expect_error(folder, "golden linear --K 132104 --N 1048576", 3,
+               "weights of 132104 x 1048576: needs");
   expect_error(folder, "golden linear --out -", 2, "--out: expected a file");
   for (const char* option :
        {"--mode x", "--K 0", "--dtype x", "--bits 5", "--group 16", "--vector x", "--iters 0",
-        "--M 0", "--config no-such", "--y-dtype x", "--bias 2", "--print 2", "--sweep 2",
-        "--check 2", "--seed x", "--json no-such/a.json"}) {
+        "--M 0", "--activations int4", "--activation-scale 0", "--device x", "--config no-such",
+        "--y-dtype x", "--bias 2", "--print 2", "--sweep 2", "--check 2", "--seed x",
+        "--json no-such/a.json"}) {
     EXPECT_NE(run_qsim(folder, std::string("golden linear ") + option).exit_code, 0) << option;
   }
 }

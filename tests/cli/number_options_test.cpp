@@ -33,6 +33,7 @@ std::int64_t out_features(const Options& options) { return options.linear.out_fe
 std::int64_t rows(const Options& options) { return options.linear.rows; }
 std::int64_t iterations(const Options& options) { return options.linear.iterations; }
 std::int64_t warmup(const Options& options) { return options.linear.warmup; }
+std::int64_t device(const Options& options) { return options.linear.device; }
 std::int64_t linear_threads(const Options& options) { return options.linear.threads; }
 std::int64_t seed(const Options& options) { return static_cast<std::int64_t>(options.seed); }
 
@@ -63,12 +64,13 @@ const std::vector<NumberOption>& number_options() {
       {{"golden", "abc"}, "--pad", "0 to 1024", pad},
       {{"golden", "abc"}, "--runs", "9 to 100000", runs},
       {{"golden", "abc"}, "--seed", "0 to 18446744073709551615", seed},
-      {{"golden", "linear"}, "--K", "1 to 1048576", in_features},
+      {{"golden", "linear"}, "--K", "1 to 132104", in_features},
       {{"golden", "linear"}, "--N", "1 to 1048576", out_features},
       {{"golden", "linear"}, "--M", "1 to 65536", rows},
       {{"golden", "linear"}, "--iters", "1 to 100000", iterations},
       {{"golden", "linear"}, "--warmup", "0 to 100000", warmup},
       {{"golden", "linear"}, "--threads", "0 to 1024", linear_threads},
+      {{"golden", "linear"}, "--device", "0 to 1023", device},
       {{"golden", "linear"}, "--seed", "0 to 18446744073709551615", seed}};
   return options;
 }
@@ -111,7 +113,7 @@ TEST(NumberOptions, AreAllThatHelpListsAsNumbers) {
   std::size_t listed = 0;
   for (const char* command :
        {"run", "verify", "explain", "compile", "inspect", "export-vectors", "golden info",
-        "golden run", "golden bench", "golden abc", "golden linear", "doctor"}) {
+        "golden run", "golden bench", "golden abc", "golden linear", "golden quantize", "doctor"}) {
     const std::string help = run_qsim(folder, std::string(command) + " --help").out;
     EXPECT_EQ(help.find("INT"), std::string::npos) << help;
     EXPECT_EQ(help.find("FLOAT"), std::string::npos) << help;

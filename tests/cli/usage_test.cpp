@@ -21,7 +21,7 @@ TEST(CommandLine, HelpListsTheCommandsAndEachCommandListsItsOptions) {
   EXPECT_EQ(top.exit_code, 0);
   for (const char* command :
        {"run", "verify", "explain", "profile", "compare", "compile", "inspect", "golden info",
-        "golden run", "golden bench", "golden abc", "golden linear", "doctor"}) {
+        "golden run", "golden bench", "golden abc", "golden linear", "golden quantize", "doctor"}) {
     EXPECT_NE(top.out.find(std::string("\n  ") + command + " "), std::string::npos) << command;
     const Outcome help = run_qsim(folder, std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
@@ -63,7 +63,7 @@ TEST(CommandLine, VersionIsOneLine) {
   EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
   for (const char* command :
        {"run", "verify", "profile", "compare", "compile", "inspect", "golden info", "golden run",
-        "golden bench", "golden abc", "golden linear", "doctor"}) {
+        "golden bench", "golden abc", "golden linear", "golden quantize", "doctor"}) {
     const Outcome same = run_qsim(folder, std::string(command) + " --version");
     EXPECT_EQ(same.exit_code, 0) << command << same.err;
     EXPECT_EQ(same.out, outcome.out) << command;

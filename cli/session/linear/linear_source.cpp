@@ -6,7 +6,9 @@
 
 #include "cli/terminal/context.h"
 #include "cli/terminal/output_files.h"
+#include "core/checked_math.h"
 #include "core/random.h"
+#include "files/memory.h"
 #include "files/npy.h"
 #include "golden/linear/quantizer.h"
 
@@ -16,7 +18,7 @@ namespace {
 using golden::FloatMatrix;
 using golden::FloatType;
 
-constexpr std::int64_t kMostSize = 1 << 20;
+constexpr std::int64_t kMostChannels = 1 << 20;
 
 // About normal, of variance 1: the sum of four uniform numbers of 16 bits.
 float normal(Random& random) {
@@ -62,10 +64,16 @@ FloatMatrix read_x(const std::string& file) {
   return matrix_of(std::move(array));
 }
 
-std::vector<float> read_floats(const std::string& file, Shape& shape) {
+// An array of shape `expected`; a last dimension of 1 may be missing.
+std::vector<float> read_floats(const std::string& file, const Shape& expected, const char* axes) {
   constexpr NpyType kTypes[] = {kNpyFloat32};
   NpyArray array = read_npy_array(file, kTypes);
-  shape = array.shape;
+  Shape shape = array.shape;
+  if (shape.size() + 1 == expected.size() && expected.back() == 1) shape.push_back(1);
+  if (shape != expected) {
+    throw_bad_input(file + ": an array of shape " + shape_text(array.shape) + " is not " + axes +
+                    ", here " + shape_text(expected));
+  }
   std::vector<float> floats(array.bytes.size() / sizeof(float));
   std::memcpy(floats.data(), array.bytes.data(), array.bytes.size());
   return floats;
@@ -87,7 +95,7 @@ void quantize(const LinearOptions& options, std::int64_t out_features, std::int6
         options.bits == "8"
             ? golden::quantize_per_channel(source.float_weights, out_features, in_features, group)
             : golden::quantize_to_int4(source.float_weights, out_features, in_features, group,
-                                       false);
+                                       options.symmetric);
   });
 }
 
@@ -103,8 +111,9 @@ void take_int8(const LinearOptions& options, const NpyArray& array, LinearSource
   weights.group_size = std::stoll(options.group);
   weights.values.resize(array.bytes.size());
   std::memcpy(weights.values.data(), array.bytes.data(), array.bytes.size());
-  Shape shape;
-  weights.scales = read_floats(options.scales, shape);
+  golden::check_sizes(weights.out_features, weights.in_features, weights.group_size, weights.bits);
+  weights.scales =
+      read_floats(options.scales, {weights.out_features, weights.groups()}, "[N, groups]");
   golden::check_weights(weights);
   const auto columns = static_cast<std::size_t>(weights.in_features);
   const auto groups = static_cast<std::size_t>(weights.groups());
@@ -133,11 +142,12 @@ LinearSize size_of(const std::string& text) {
   const bool has_cross = first_error == std::errc() && cross < end && *cross == 'x';
   const auto [last, second_error] =
       std::from_chars(has_cross ? cross + 1 : end, end, size.out_features);
-  const auto fits = [](std::int64_t number) { return number >= 1 && number <= kMostSize; };
-  if (!has_cross || second_error != std::errc() || last != end || !fits(size.in_features) ||
-      !fits(size.out_features)) {
-    throw Error(ExitCode::kUsage, "--sizes '" + text + "' is not KxN, two numbers from 1 to " +
-                                      std::to_string(kMostSize));
+  const bool fits = size.in_features >= 1 && size.in_features <= golden::kMostInFeatures &&
+                    size.out_features >= 1 && size.out_features <= kMostChannels;
+  if (!has_cross || second_error != std::errc() || last != end || !fits) {
+    throw Error(ExitCode::kUsage, "--sizes '" + text + "' is not KxN, K from 1 to " +
+                                      std::to_string(golden::kMostInFeatures) +
+                                      " and N from 1 to " + std::to_string(kMostChannels));
   }
   return size;
 }
@@ -168,6 +178,10 @@ LinearSource load_linear(const Options& options, const LinearSize& size) {
     if (!file->empty()) require_not_written(options, *file, what);
   }
   if (linear.w.empty()) {
+    // As floats, as integers and packed.
+    require_memory(checked_mul(6, checked_mul(size.in_features, size.out_features)),
+                   "weights of " + std::to_string(size.in_features) + " x " +
+                       std::to_string(size.out_features));
     source.float_weights.resize(static_cast<std::size_t>(size.in_features * size.out_features));
     for (float& weight : source.float_weights) weight = 0.02F * normal(random);
     quantize(linear, size.out_features, size.in_features, source);
@@ -179,13 +193,25 @@ LinearSource load_linear(const Options& options, const LinearSize& size) {
                  ? random_matrix(random, float_type(linear.dtype), linear.rows, weights.in_features)
                  : read_x(linear.x);
   if (!linear.b.empty()) {
-    Shape shape;
-    source.bias = read_floats(linear.b, shape);
+    source.bias = read_floats(linear.b, {weights.out_features}, "[N]");
   } else if (linear.bias == "1") {
     source.bias = floats_of(random_matrix(random, FloatType::kFloat32, weights.out_features, 1));
   }
   golden::check_shapes(source.x, weights, source.bias);
   if (linear.check == "1") golden::check_values(source.x, weights, source.bias);
+  return source;
+}
+
+LinearSource load_quantized(const Options& options) {
+  const LinearOptions& linear = options.linear;
+  require_not_written(options, linear.w, "the weights");
+  constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16};
+  NpyArray array = read_npy_array(linear.w, kTypes);
+  require_shape(linear.w, array.shape, 2, "[N, K]");
+  const FloatMatrix matrix = matrix_of(std::move(array));
+  LinearSource source;
+  source.float_weights = floats_of(matrix);
+  quantize(linear, matrix.rows, matrix.columns, source);
   return source;
 }
 

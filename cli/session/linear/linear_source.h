@@ -29,6 +29,9 @@ std::vector<LinearSize> linear_sizes(const LinearOptions& options);
 // Throws Error naming the file that does not fit. Files give their own sizes.
 LinearSource load_linear(const Options& options, const LinearSize& size);
 
+// The weights of `golden quantize`: --w, float32 or float16, and what the quantizer makes of them.
+LinearSource load_quantized(const Options& options);
+
 golden::FloatType linear_y_type(const LinearOptions& options, golden::FloatType x_type);
 
 void write_matrix(Context& context, const std::string& path, const golden::FloatMatrix& matrix);

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "golden/common/memory_bandwidth.h"
 #include "golden/device/copy_time.h"
+#include "golden/linear/cuda/cuda_int8_linear.h"
 #include "golden/linear/cuda/cuda_linear.h"
 #include "golden/linear/float_linear.h"
 #include "golden/linear/quantizer.h"
@@ -17,7 +18,6 @@ namespace {
 
 using golden::FloatMatrix;
 
-constexpr int kDevice = 0;
 constexpr int kPipelines[] = {2, 3, 4, 5, 6, 8, 12};
 constexpr int kReadRounds = 9;
 constexpr std::size_t kLeastReadBytes = std::size_t{1} << 20;
@@ -83,7 +83,14 @@ class Measurement {
  public:
   Measurement(const LinearOptions& options, const LinearSource& source, const LinearSize& size,
               golden::ThreadTeam& team)
-      : options_(options), source_(source), size_(size), team_(team) {}
+      : options_(options),
+        source_(source),
+        size_(size),
+        team_(team),
+        is_int8_(options.activations == "int8"),
+        device_(static_cast<int>(options.device)) {
+    activations_.scale = options.activation_scale;
+  }
 
   LinearMeasurement run() {
     result_.quantize_seconds = source_.quantize_seconds;
@@ -119,17 +126,38 @@ class Measurement {
       });
     } else if (mode == "cpu_int8") {
       const golden::PackedLinear layer(source_.weights, source_.bias, {vector_path(options_), {}});
-      repeat([&] { return layer.run(source_.x, y_type, team_); });
+      repeat([&] { return run_packed(layer, y_type); });
+    } else if (is_int8_) {
+      const golden::CudaInt8Linear layer(source_.weights, source_.bias, device_);
+      repeat([&] { return layer.run(source_.x, activations_, y_type); });
     } else {
-      const golden::CudaLinear layer(source_.weights, source_.bias, kDevice);
+      const golden::CudaLinear layer(source_.weights, source_.bias, device_);
       repeat([&] { return layer.run(source_.x, y_type); });
     }
+  }
+
+  FloatMatrix run_packed(const golden::PackedLinear& layer, golden::FloatType y_type) {
+    return is_int8_ ? layer.run_int8(source_.x, activations_, y_type, team_)
+                    : layer.run(source_.x, y_type, team_);
+  }
+
+  FloatMatrix run_on_gpu(golden::FloatType y_type) {
+    if (!is_int8_) {
+      return golden::CudaLinear(source_.weights, source_.bias, device_).run(source_.x, y_type);
+    }
+    const golden::CudaInt8Linear layer(source_.weights, source_.bias, device_);
+    return layer.run(source_.x, activations_, y_type);
+  }
+
+  std::vector<double> gpu_seconds(const golden::LinearTimingCase& one) const {
+    return is_int8_ ? golden::time_int8_linear(one, golden::Int8LinearKernel::kAuto, device_)
+                    : golden::time_linear(one, device_);
   }
 
   // Values on these numbers; times on random ones, with cold caches.
   void time_on_gpu(LinearTime& time) {
     const golden::FloatType y_type = linear_y_type(options_, source_.x.type);
-    result_.y = golden::CudaLinear(source_.weights, source_.bias, kDevice).run(source_.x, y_type);
+    result_.y = run_on_gpu(y_type);
     integer_y_ = result_.y;
     golden::LinearTimingCase one;
     one.rows = source_.x.rows;
@@ -144,9 +172,9 @@ class Measurement {
     time.bytes = golden::linear_bytes(one);
     const auto written = static_cast<std::int64_t>(result_.y.bytes.size());
     time.read_bytes_per_second =
-        static_cast<double>(time.bytes) / golden::time_copy(time.bytes - written, written, kDevice);
-    set_times(golden::time_linear(one, kDevice), time);
-    if (options_.sweep == "1") sweep_pipelines(one);
+        static_cast<double>(time.bytes) / golden::time_copy(time.bytes - written, written, device_);
+    set_times(gpu_seconds(one), time);
+    if (options_.sweep == "1" && !is_int8_) sweep_pipelines(one);
   }
 
   void sweep_pipelines(golden::LinearTimingCase one) {
@@ -154,7 +182,7 @@ class Measurement {
       one.stages = stages;
       if (!golden::has_pipeline(one)) continue;
       LinearTime time;
-      set_times(golden::time_linear(one, kDevice), time);
+      set_times(golden::time_linear(one, device_), time);
       result_.pipelines.push_back({stages, time.p50_seconds});
     }
   }
@@ -186,8 +214,7 @@ class Measurement {
     measure_limit(static_cast<std::size_t>(layer->weight_bytes()) * copies.size(), time);
     const golden::FloatType y_type = linear_y_type(options_, source_.x.type);
     time_runs(
-        options_,
-        [&](std::size_t i) { result_.y = copies[i % copies.size()].run(source_.x, y_type, team_); },
+        options_, [&](std::size_t i) { result_.y = run_packed(copies[i % copies.size()], y_type); },
         time);
     integer_y_ = result_.y;
     time.bytes = layer->weight_bytes() + io_bytes(source_, result_.y);
@@ -201,7 +228,7 @@ class Measurement {
       LinearTime time;
       FloatMatrix y;
       time_runs(
-          options_, [&](std::size_t) { y = layer.run(source_.x, y_type, team_); }, time);
+          options_, [&](std::size_t) { y = run_packed(layer, y_type); }, time);
       QSIM_CHECK(y == result_.y, "the shape of tiles changed a bit");
       result_.tiles.push_back({shape, time.p50_seconds});
     }
@@ -233,6 +260,9 @@ class Measurement {
   const LinearSource& source_;
   const LinearSize size_;
   golden::ThreadTeam& team_;
+  const bool is_int8_;  // the activations
+  golden::Int8Activations activations_;
+  const int device_;
   std::optional<FloatMatrix> float_y_;
   std::optional<FloatMatrix> integer_y_;  // of cpu_int8 and gpu_int8: the same bits
   LinearMeasurement result_;

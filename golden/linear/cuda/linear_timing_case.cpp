@@ -1,6 +1,6 @@
 #include "core/checked_math.h"
+#include "golden/linear/cuda/batch_plan.h"
 #include "golden/linear/cuda/cuda_int8_linear.h"
-#include "golden/linear/cuda/row_plan.h"
 
 namespace qsim::golden {
 
@@ -14,9 +14,16 @@ std::string_view int8_linear_kernel_name(Int8LinearKernel kernel) {
   return kNames[static_cast<std::size_t>(kernel)];
 }
 
+// One row is of linear_rows, if it has room for a row of x, and more are of linear_batch.
 bool has_pipeline(const LinearTimingCase& one) {
-  return cuda::plan_rows(one.bits, static_cast<int>(one.group_size),
-                         static_cast<int>(one.in_features), one.stages, cuda::kSharedOfWhole)
+  const auto group_size = static_cast<int>(one.group_size);
+  const auto in_features = static_cast<int>(one.in_features);
+  const auto rows_stages = [&](int stages) {
+    return cuda::plan_rows(one.bits, group_size, in_features, stages, cuda::kSharedOfWhole).stages;
+  };
+  if (one.rows == 1 && rows_stages(0) >= 2) return rows_stages(one.stages) == one.stages;
+  return cuda::plan_batch(one.bits, group_size, in_features, one.rows <= 8 ? 8 : 16, one.stages,
+                          cuda::kSharedOfWhole)
              .stages == one.stages;
 }
 
