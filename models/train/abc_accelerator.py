@@ -1,8 +1,7 @@
 """A trained binary network as int8 layers of the accelerator, and the layer trace that shows them (docs/adr/0018).
 
-One base on each side: weights and activations are +1 and -1, and the sign is a clamp; each bit is that of the network
-in float, whose bits are the trace's ofmaps. More bases: sums of bases as int8 codes; the ofmaps are those of these
-integers, and the script prints how many codes differ from the network in float.
+One base on each side: +1 and -1, and the sign is a clamp; the ofmaps are the bits of the network in float. More bases: sums
+of bases as int8 codes; the ofmaps are those of these integers. Prints how many codes differ from the network in float.
 """
 
 import argparse
@@ -15,12 +14,12 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from abc_emulation import fma
+from abc_emulation import fma, folded_norm, quantize
 from abc_network import FIRST_CHANNELS, LAYERS
+from data import load_binary_batch, normalize
 
 SIZE = 32  # of the first picture
-MOST_CODE = 127
-LEAST_MOST_CODE = 40  # of the largest number
+MOST_CODE, LEAST_MOST_CODE = 127, 40  # of the largest number
 LEVELS = 240  # of psums, from the least threshold to the largest
 
 
@@ -160,9 +159,10 @@ def max_pool(x):
 
 def run_integers(integers, x):
     """int8 [n, h, w, c] -> (conv2d, after the table): int8 [n, h, w, out]."""
-    nchw = torch.from_numpy(x.transpose(0, 3, 1, 2).astype(np.float64))
-    weights = torch.from_numpy(integers.weights.transpose(0, 3, 1, 2).astype(np.float64))
-    psums = F.conv2d(nchw, weights, padding=1).numpy().transpose(0, 2, 3, 1) + integers.bias
+    nchw = torch.from_numpy(x.transpose(0, 3, 1, 2).astype(np.float32))
+    weights = torch.from_numpy(integers.weights.transpose(0, 3, 1, 2).astype(np.float32))
+    products = F.conv2d(nchw, weights, padding=1).numpy()  # exact: at most 576 * 127 * 127, below 2^24
+    psums = np.rint(products).astype(np.int64).transpose(0, 2, 3, 1) + integers.bias
     if integers.scales is not None:
         psums = np.rint(psums.astype(np.float32) * integers.scales)
     levels = np.clip(psums, integers.low, integers.high).astype(np.int8)
@@ -204,54 +204,97 @@ class Trace:
         (self.folder / "trace.yaml").write_text(json.dumps(self.root, indent=1) + "\n")
 
 
-def signs_trace(folder, name, signs, layers):
-    """One base on each side. The ofmaps are the bits of the files. Returns the differences of each layer."""
+@dataclass
+class Lowered:
+    """A network as integers."""
+
+    layers: list  # of IntegerLayer
+    first: object  # signs [batch, h, w, N, c] of the input -> int8 codes [batch, h, w, c]
+    written: list  # the same of what each layer writes
+    last: np.ndarray  # what a code of the last layer means, by channel: in steps of its beta, or a number
+
+
+def lower_signs(layers):
+    """One base on each side."""
+    def codes_with(flips):
+        return lambda signs: (signs[:, :, :, 0] * flips).astype(np.int8)
+
     flips = np.ones(FIRST_CHANNELS, np.int64)
-    codes = signs[:, :, :, 0]
-    trace, differences = Trace(folder, name, codes), []
+    first, lowered, written = codes_with(flips), [], []
     for layer in layers:
         integers, flips = sign_layer(layer, flips)
-        levels, found = run_integers(integers, codes)
-        codes = (layer.signs[:, :, :, 0] * flips).astype(np.int8)
-        differences.append(np.mean((max_pool(found) if layer.pool else found) != codes))
-        trace.add_layer(layer, integers, levels, found, codes)
-    trace.write()
-    return differences
+        lowered.append(integers)
+        written.append(codes_with(flips))
+    return Lowered(lowered, first, written, flips)
 
 
-def sums_trace(folder, name, signs, layers):
-    """Several bases. The ofmaps are those of the integers. Returns the differences of each layer from the float codes."""
+def lower_sums(layers, last_beta):
+    """Several bases; `last_beta` is the dense layer's."""
+    def codes_with(beta, step):
+        return lambda signs: np.rint(np.einsum("nhwbc,b->nhwc", signs, beta.astype(np.float64)) / step).astype(np.int8)
 
-    def codes_of(values, beta, step):
-        return np.rint(np.einsum("nhwbc,b->nhwc", values, beta.astype(np.float64)) / step).astype(np.int8)
-
-    betas = [layer.beta for layer in layers] + [layers[-1].beta]  # the dense layer's beta is in no file: its order does
+    betas = [layer.beta for layer in layers] + [last_beta]
     steps = [best_step(sums_of(beta)) for beta in betas]
-    codes = codes_of(signs, betas[0], steps[0])
+    codes = [codes_with(beta, step) for beta, step in zip(betas, steps)]
+    lowered = [sum_layer(layer, steps[at], betas[at + 1], steps[at + 1]) for at, layer in enumerate(layers)]
+    return Lowered(lowered, codes[0], codes[1:], steps[-1])
+
+
+def lower(layers, last_beta=None):
+    """Without `last_beta` the codes of the last layer are those of the beta before: the dense layer is not there."""
+    if len(layers[0].beta) == 1:
+        return lower_signs(layers)
+    return lower_sums(layers, layers[-1].beta if last_beta is None else last_beta)
+
+
+def write_trace(folder, name, signs, layers):
+    """The ofmaps are the float network's codes with one base, else those of the integers. Returns how much of each
+    layer's ofmap differs from the float network's codes."""
+    lowered = lower(layers)
+    codes = lowered.first(signs)
     trace, differences = Trace(folder, name, codes), []
-    for at, layer in enumerate(layers):
-        integers = sum_layer(layer, steps[at], betas[at + 1], steps[at + 1])
+    for layer, integers, written in zip(layers, lowered.layers, lowered.written):
         levels, found = run_integers(integers, codes)
-        codes = max_pool(found) if layer.pool else found
+        codes, expected = max_pool(found) if layer.pool else found, written(layer.signs)
+        differences.append(np.mean(codes != expected))
+        codes = expected if integers.table is None else codes
         trace.add_layer(layer, integers, levels, found, codes)
-        differences.append(np.mean(codes != codes_of(layer.signs, betas[at + 1], steps[at + 1])))
     trace.write()
     return differences
+
+
+def top1(state, layers, batch):
+    """The share of pictures that the int8 layers classify right; the first convolution and the dense layer are float."""
+    last_beta = state[f"quantizers.{len(LAYERS)}.beta"]
+    lowered, right = lower(layers, last_beta), 0
+    meaning = lowered.last * (last_beta if len(last_beta) == 1 else 1)
+    for images, labels in zip(batch.images.split(100), batch.labels.split(100)):
+        first = F.conv2d(normalize(images), torch.from_numpy(state["first.weight"]), padding=1).numpy()
+        codes = lowered.first(quantize(first, *folded_norm(state, 0), state["quantizers.0.v"], pool=False))
+        for layer, integers in zip(layers, lowered.layers):
+            codes = run_integers(integers, codes)[1]
+            codes = max_pool(codes) if layer.pool else codes
+        real = (codes * meaning).transpose(0, 3, 1, 2).reshape(len(labels), -1)
+        logits = real @ state["dense.weight"].T.astype(np.float64) + state["dense.bias"]
+        right += int((logits.argmax(1) == labels.numpy()).sum())
+    return right / len(batch)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("network", help="path and name that the three files of abc_emulation.py begin with")
-    parser.add_argument("--images", type=int, default=1, help="how many of the files' pictures")
+    parser.add_argument("--images", type=int, default=1, help="of the files")
     parser.add_argument("--out", required=True, help="the layer trace's folder")
+    parser.add_argument("--state", help="also count top-1: abc-<bases>.npz of the same network, for the float layers")
+    parser.add_argument("--test-batch", help="pictures of --state in the official binary format")
     args = parser.parse_args()
     signs, layers = read_network(args.network)
-    signs = signs[: args.images]
     for layer in layers:
         layer.signs = layer.signs[: args.images]
-    write = signs_trace if signs.shape[3] == 1 else sums_trace
-    for layer, share in zip(layers, write(args.out, Path(args.network).name, signs, layers)):
+    for layer, share in zip(layers, write_trace(args.out, Path(args.network).name, signs[: args.images], layers)):
         print(f"{layer.name}: {share:.3%} of the ofmap differ from the network in float")
+    if args.state:
+        print(f"top-1 {top1(dict(np.load(args.state)), layers, load_binary_batch(args.test_batch)):.2%}")
 
 
 if __name__ == "__main__":

@@ -76,8 +76,7 @@ class AbcAccelerator(unittest.TestCase):
         signs = signs[:1]
         for layer in layers:
             layer.signs = layer.signs[:1]
-        write = accelerator.signs_trace if bases == 1 else accelerator.sums_trace
-        return write(folder, f"abc{bases}", signs, layers)
+        return accelerator.write_trace(folder, f"abc{bases}", signs, layers)
 
     def verify(self, folder, config, engines):
         done = subprocess.run([QSIM, "verify", "--model", folder, "--config", config, "--engines", engines, "--quiet"],
