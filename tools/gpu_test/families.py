@@ -27,6 +27,7 @@ class Family:
 FAMILIES = (
     Family("binary", "binary convolution", 2500, 400, 12,
            ("portable", "any_bases", "one_base", "two_bases", "three_bases")),
+    Family("int8_linear", "int8 linear layers", 2500, 200, 15, ("int8_rows", "int8_matrix", "int8_plain")),
 )
 
 # Steps that are one run of a program, which ends with 0 where every bit is the CPU's: title and words.

@@ -34,6 +34,9 @@ FAULTS = (
     Fault("golden_binary_cuda_check", "golden/binary/cuda/", "golden/binary/cuda/libqsim_golden_binary_cuda.a",
           "golden/binary/cuda/kernels/finish_binary.cuh", "dots.of(both[at], number)",
           "dots.of(both[at] + 1, number)"),
+    Fault("golden_int8_linear_cuda_check", "golden/linear/cuda/", "golden/linear/cuda/libqsim_golden_linear_cuda.a",
+          "golden/linear/cuda/int8_values.cuh", "scaled_sum(sum, weight_scale, row_scale)",
+          "scaled_sum(sum + 1, weight_scale, row_scale)"),
 )
 
 

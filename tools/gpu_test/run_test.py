@@ -135,6 +135,8 @@ class FakeBundle(unittest.TestCase):
         for name, text in (("golden_cuda_check", CHECK), ("golden_cuda_check_planted", PLANTED),
                            ("golden_binary_cuda_check", FAMILY), ("golden_convert_cuda_check", FAMILY),
                            ("golden_linear_cuda_check", FAMILY), ("golden_binary_cuda_check_planted", FAMILY_PLANTED),
+                           ("golden_int8_linear_cuda_check", FAMILY),
+                           ("golden_int8_linear_cuda_check_planted", FAMILY_PLANTED),
                            ("requantize_device", PROBE), ("qsim", QSIM), ("rtl_model_name", NAME),
                            ("golden_cuda_executor_refusal_test", REFUSALS),
                            ("compute-sanitizer", SANITIZER)):
@@ -275,6 +277,7 @@ class FakeBundle(unittest.TestCase):
             self.assertTrue(self.logged("golden_binary_cuda_check random", "--count 2500", f"--seed {seed}"))
         self.assertTrue(self.logged("--tool racecheck", "random --count 12"))
         self.expect_failure("binary convolution, random", "exit 5", FAKE_FAMILY_WRONG="1")
+        self.expect_failure("int8 linear layers, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("linear layers, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("binary convolution, trained network", "exit 5", FAKE_TRAINED_EXIT="5")
         self.expect_failure("binary convolution, times", "exit 3", FAKE_TIMES_EXIT="3")
@@ -291,7 +294,7 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("compute-sanitizer memcheck", "3 errors", FAKE_FINDING="1")
         code, rows, text = self.run_steps("--lenient", "--only", "memcheck", FAKE_REFUSED="1")
         self.assertEqual(code, 0)
-        self.assertIn("4 steps, 0 failed, 0 skipped, 4 not there", text)
+        self.assertIn("5 steps, 0 failed, 0 skipped, 5 not there", text)
         self.assertIn("not shown: compute-sanitizer memcheck", text)
         self.expect_failure("compute-sanitizer memcheck", "device not supported", FAKE_REFUSED="1")
         self.assertRegex(rows["compute-sanitizer memcheck"], "^not there .*device not supported")

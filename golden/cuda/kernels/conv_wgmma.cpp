@@ -7,9 +7,9 @@
 #include "golden/cuda/kernels/conv_wgmma_functions.h"
 #include "golden/cuda/kernels/conv_wgmma_plan.h"
 #include "golden/cuda/kernels/pixel_groups.h"
-#include "golden/cuda/kernels/tensor_map.h"
 #include "golden/cuda/tasks.h"
 #include "golden/device/cuda_error.h"
+#include "golden/device/tensor_map.h"
 
 namespace qsim::golden::cuda {
 namespace {

@@ -11,7 +11,7 @@ namespace {
 
 std::size_t workspace_bytes(std::int64_t rows, const cuda::DeviceWeights& weights) {
   return static_cast<std::size_t>(
-      cuda::int8_workspace_bytes(rows, weights.in_features, weights.out_features));
+      cuda::int8_workspace_bytes(rows, weights.in_features));
 }
 
 }  // namespace

@@ -33,9 +33,13 @@ inline constexpr int kInt8RowUnit = 128;
 void launch_int8_codes(const Int8Job& job, cudaStream_t stream);
 
 // Rows of x that the shared memory of a block takes, at most 16; 0: not even one.
-int int8_rows_of_block(const Int8Job& job, int shared_limit);
+int int8_rows_of_block(std::int64_t rows, std::int64_t code_stride, int shared_limit);
 // By one row of x: makes its codes by itself, and needs none.
 void launch_int8_rows(const Int8Job& job, int rows_of_block, cudaStream_t stream);
+
+// Compute capability 9.0; rows of weights that are aligned.
+void launch_int8_matrix(const Int8Job& job, int multiprocessors, cudaStream_t stream);
+
 void launch_int8_plain(const Int8Job& job, cudaStream_t stream);
 
 }  // namespace qsim::golden::cuda

@@ -28,9 +28,9 @@ struct Int8LinearCall {
   Int8LinearKernel kernel = Int8LinearKernel::kAuto;
 };
 
-// Bytes that a layer needs beside x, y and the weights: codes, scales and partial sums.
-std::int64_t int8_workspace_bytes(std::int64_t rows, std::int64_t in_features,
-                                  std::int64_t out_features);
+// Bytes that a layer needs beside x, y and the weights: the scales and codes of x. One row alone
+// needs none where kRows can compute it, but a caller need not know.
+std::int64_t int8_workspace_bytes(std::int64_t rows, std::int64_t in_features);
 
 // Whether this kernel can compute the layer on the current device.
 bool has_int8_kernel(const DeviceWeights& weights, Int8LinearKernel kernel);

@@ -30,8 +30,8 @@ struct Int8RowPlan {
   int tiles, steps;   // of a tile, over all its warps
 };
 
-int shared_bytes(const Int8Job& job, int rows) {
-  return kHeaderBytes + kTables * kWarps * kTableElems * 4 + rows * (job.code_stride + kRowPadding);
+std::int64_t shared_bytes(std::int64_t rows, std::int64_t code_stride) {
+  return kHeaderBytes + kTables * kWarps * kTableElems * 4 + rows * (code_stride + kRowPadding);
 }
 
 // The places of a warp in the steps of its tiles, one after the other.
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 }
 
 // Warps that share a tile: as many as end first; of equally good ones the fewest.
-Int8RowPlan plan_of(const Int8Job& job, int rows_of_block, int multiprocessors) {
+Int8RowPlan plan_of(const Int8Job& job, int rows_of_block, int blocks) {
   Int8RowPlan plan{};
   plan.rows_of_block = rows_of_block;
   plan.row_chunks = static_cast<int>((job.rows + rows_of_block - 1) / rows_of_block);
@@ -227,7 +227,7 @@ Int8RowPlan plan_of(const Int8Job& job, int rows_of_block, int multiprocessors) 
   plan.steps = (job.in_features + kStepBytes - 1) / kStepBytes;
   std::int64_t least = 0;
   for (int warps = 1; warps <= kWarps; warps *= 2) {
-    const int slots = multiprocessors * kWarps / warps;
+    const int slots = blocks * kWarps / warps;
     const std::int64_t rounds = (plan.tiles + slots - 1) / slots;
     // A tile's sums take about as long as two steps.
     const std::int64_t cost = rounds * ((plan.steps + warps - 1) / warps + 2);
@@ -236,16 +236,16 @@ Int8RowPlan plan_of(const Int8Job& job, int rows_of_block, int multiprocessors) 
     plan.warps_of_tile = warps;
   }
   const int groups = kWarps / plan.warps_of_tile;
-  plan.blocks_of_chunk = std::min(multiprocessors, (plan.tiles + groups - 1) / groups);
+  plan.blocks_of_chunk = std::min(blocks, (plan.tiles + groups - 1) / groups);
   return plan;
 }
 
 }  // namespace
 
-int int8_rows_of_block(const Int8Job& job, int shared_limit) {
-  const int least = shared_bytes(job, 0);
-  const int rows = (shared_limit - least) / (job.code_stride + kRowPadding);
-  return static_cast<int>(std::clamp<std::int64_t>(rows, 0, std::min<std::int64_t>(16, job.rows)));
+int int8_rows_of_block(std::int64_t rows, std::int64_t code_stride, int shared_limit) {
+  const std::int64_t room = shared_limit - shared_bytes(0, code_stride);
+  return static_cast<int>(std::clamp<std::int64_t>(room / (code_stride + kRowPadding), 0,
+                                                   std::min<std::int64_t>(kTileRows, rows)));
 }
 
 void launch_int8_rows(const Int8Job& job, int rows_of_block, cudaStream_t stream) {
@@ -261,7 +261,8 @@ void launch_int8_rows(const Int8Job& job, int rows_of_block, cudaStream_t stream
   allow_all_shared_memory(kernel);
   launch_kernel("launching int8_rows", kernel,
                 static_cast<std::int64_t>(plan.blocks_of_chunk) * plan.row_chunks, kThreads,
-                static_cast<std::size_t>(shared_bytes(job, rows_of_block)), stream, job, plan);
+                static_cast<std::size_t>(shared_bytes(rows_of_block, job.code_stride)), stream, job,
+                plan);
 }
 
 }  // namespace qsim::golden::cuda

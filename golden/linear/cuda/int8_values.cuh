@@ -120,19 +120,35 @@ __device__ inline void store_codes(const Int8Job& job, std::int64_t row, const R
   }
 }
 
-// Scales, bias and type of an exact sum.
-__device__ inline void store_sum(const Int8Job& job, std::int64_t row, int channel,
-                                 std::int32_t sum, float row_scale) {
-  float result = scaled_sum(sum, __ldg(job.weight_scales + channel), row_scale);
-  if (job.bias != nullptr) result = __fadd_rn(result, __ldg(job.bias + channel));
-  const std::uint32_t bits = canonical(result);
+// A number as FP16 or BF16, to nearest, ties to even; each NaN is the canonical one.
+__device__ inline std::uint16_t half_code(FloatType type, float value) {
+  std::uint16_t code;
+  if (type == FloatType::kFloat16) {
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(code) : "f"(value));
+    return value == value ? code : static_cast<std::uint16_t>(kFp16.nan);
+  }
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(code) : "f"(value));
+  return value == value ? code : static_cast<std::uint16_t>(kBf16.nan);
+}
+
+// Scales, bias and type of an exact sum. Without a bias `bias` does not matter.
+__device__ inline void store_scaled(const Int8Job& job, std::int64_t row, int channel,
+                                    std::int32_t sum, float weight_scale, float row_scale,
+                                    float bias) {
+  float result = scaled_sum(sum, weight_scale, row_scale);
+  if (job.bias != nullptr) result = __fadd_rn(result, bias);
   const std::int64_t index = row * job.out_features + channel;
   if (job.y_type == FloatType::kFloat32) {
-    static_cast<std::uint32_t*>(job.y)[index] = bits;
+    static_cast<std::uint32_t*>(job.y)[index] = canonical(result);
   } else {
-    static_cast<std::uint16_t*>(job.y)[index] = static_cast<std::uint16_t>(
-        job.y_type == FloatType::kFloat16 ? encode<kFp16>(bits) : encode<kBf16>(bits));
+    static_cast<std::uint16_t*>(job.y)[index] = half_code(job.y_type, result);
   }
+}
+
+__device__ inline void store_sum(const Int8Job& job, std::int64_t row, int channel,
+                                 std::int32_t sum, float row_scale) {
+  store_scaled(job, row, channel, sum, __ldg(job.weight_scales + channel), row_scale,
+               job.bias == nullptr ? 0 : __ldg(job.bias + channel));
 }
 
 }  // namespace qsim::golden::cuda

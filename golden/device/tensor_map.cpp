@@ -1,4 +1,4 @@
-#include "golden/cuda/kernels/tensor_map.h"
+#include "golden/device/tensor_map.h"
 
 #include <string>
 
