@@ -153,6 +153,7 @@ Sheet sheet_of(const golden::QuantizedTensor& q, const golden::ErrorReport& repo
 ExitCode golden_convert_command(Context& context) {
   const Options& options = context.options();
   check_unused_config(options);
+  check_convert_options(options.convert);
   if (!options.convert.input.empty()) {
     require_not_written(options, options.convert.input, "the input");
   }

@@ -3,6 +3,7 @@
 
 #include "cli/commands/golden_convert_files.h"
 #include "cli/terminal/output_files.h"
+#include "core/checked_math.h"
 #include "golden/convert/cuda/host_conversion.h"
 #include "report/text_table.h"
 
@@ -16,6 +17,31 @@ std::vector<T> elements_of(const NpyArray& array) {
   std::vector<T> elements(array.bytes.size() / sizeof(T));
   std::memcpy(elements.data(), array.bytes.data(), array.bytes.size());
   return elements;
+}
+
+// The shape of the elements whose codes have the shape `codes` in the file.
+Shape shape_of_codes(const ConvertOptions& convert, ElementFormat format, Shape codes) {
+  if (!golden::is_packed(format) || codes.empty()) return codes;
+  if (convert.odd_cols && codes.back() == 0) {
+    throw_bad_input("--odd-cols: '" + convert.input + "' has the shape " + shape_text(codes) +
+                    ", whose rows have no last element; leave the option out");
+  }
+  codes.back() = checked_mul(codes.back(), 2) - (convert.odd_cols ? 1 : 0);
+  return codes;
+}
+
+// The scales, or the zero_points: as --out-scales writes them for this tensor.
+template <typename T>
+std::vector<T> read_of_groups(const std::string& file, const NpyType& type,
+                              const golden::QuantizedTensor& q) {
+  const NpyArray array = read_npy_array(file, {&type, 1});
+  const Shape needed = scale_shape(q);
+  if (array.shape != needed) {
+    throw_bad_input("convert: '" + file + "' has the shape " + shape_text(array.shape) +
+                    "; the groups of a tensor of shape " + shape_text(q.shape) + " need " +
+                    shape_text(needed));
+  }
+  return elements_of<T>(array);
 }
 
 golden::QuantizedTensor read_codes(const Options& options) {
@@ -32,21 +58,15 @@ golden::QuantizedTensor read_codes(const Options& options) {
   constexpr std::array kBytes = {kNpyUint8, kNpyInt8};
   NpyArray values = read_npy_array(convert.input, kBytes);
   q.values = elements_of<std::uint8_t>(values);
-  q.shape = std::move(values.shape);
-  if (golden::is_packed(q.how.format) && !q.shape.empty()) {
-    q.shape.back() = 2 * q.shape.back() - (convert.odd_cols ? 1 : 0);
-  }
-  const bool codes = q.how.scales != golden::ScaleFormat::kFp32;
-  const NpyArray scales = read_npy_array(convert.in_scales, {codes ? &kNpyUint8 : &kNpyFloat32, 1});
-  if (codes) {
-    q.scale_codes = elements_of<std::uint8_t>(scales);
+  q.shape = shape_of_codes(convert, q.how.format, std::move(values.shape));
+  if (q.how.scales == golden::ScaleFormat::kFp32) {
+    q.scales = read_of_groups<float>(convert.in_scales, kNpyFloat32, q);
   } else {
-    q.scales = elements_of<float>(scales);
+    q.scale_codes = read_of_groups<std::uint8_t>(convert.in_scales, kNpyUint8, q);
   }
   if (!convert.in_zero_points.empty()) {
     q.how.zero_point = true;
-    q.zero_points =
-        elements_of<std::int8_t>(read_npy_array(convert.in_zero_points, {&kNpyInt8, 1}));
+    q.zero_points = read_of_groups<std::int8_t>(convert.in_zero_points, kNpyInt8, q);
   }
   if (convert.in_global_scale) q.global_scale = *convert.in_global_scale;
   golden::check(q);

@@ -43,11 +43,15 @@ golden::VectorPath path_of(const std::string& name) {
   return golden::VectorPath::kAuto;
 }
 
-void write_scales(const ConvertOptions& options, const golden::QuantizedTensor& q) {
+Shape scale_shape(const golden::QuantizedTensor& q) {
   const golden::GroupLayout layout = golden::group_layout(q.shape, q.how);
-  Shape shape = {layout.rows, layout.groups_per_row};
-  if (layout.order == golden::ScaleOrder::kColumnMajor) std::swap(shape[0], shape[1]);
-  if (layout.per_tensor) shape = {1};
+  if (layout.per_tensor) return {1};
+  if (layout.order == golden::ScaleOrder::kColumnMajor) return {layout.groups_per_row, layout.rows};
+  return {layout.rows, layout.groups_per_row};
+}
+
+void write_scales(const ConvertOptions& options, const golden::QuantizedTensor& q) {
+  const Shape shape = scale_shape(q);
   if (q.how.scales == golden::ScaleFormat::kFp32) {
     write_array(options.out_scales, kNpyFloat32, shape, q.scales);
   } else {

@@ -24,6 +24,8 @@ void write_array(const std::string& file, const NpyType& type, Shape shape,
   write_npy_array(file, {std::string(type.descr), std::move(shape), {bytes, bytes + size}});
 }
 
+// Of the files of the scales and the zero_points.
+Shape scale_shape(const golden::QuantizedTensor& q);
 // --out-scales and --out-zero-points.
 void write_scales(const ConvertOptions& options, const golden::QuantizedTensor& q);
 

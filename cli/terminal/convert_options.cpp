@@ -4,6 +4,7 @@
 
 #include "cli/terminal/number_option.h"
 #include "cli/terminal/one_of.h"
+#include "core/error.h"
 
 namespace qsim {
 namespace {
@@ -70,6 +71,44 @@ void add_quantized_input(CLI::App& app, ConvertOptions& options) {
                "int4 to FP8: the number times its scale, in place of the number");
 }
 
+// What an option needs to have an effect.
+struct Need {
+  const char* option;
+  bool is_met;
+  const char* what;
+};
+
+std::vector<Need> needs_of(const ConvertOptions& options) {
+  const bool halves = options.from == "fp16" || options.from == "bf16";
+  const bool integers = options.from == "int8" || options.from == "int4";
+  const bool packed = options.from == "int4" || options.from == "fp4_e2m1";
+  const bool to_fp8 = options.to == "fp8_e4m3" || options.to == "fp8_e5m2";
+  const bool e4m3_scales =
+      options.preset.empty() ? options.scales == "e4m3" : options.preset == "nvfp4";
+  const char* const from_halves = "--from fp16 or bf16";
+  std::vector<Need> needs = {
+      {"--in-scales", !halves, "--from int8, fp8_e4m3, fp8_e5m2, int4 or fp4_e2m1"},
+      {"--in-zero-points", integers, "--from int8 or int4"},
+      {"--in-global-scale", !halves && e4m3_scales, "quantized input with e4m3 scales"},
+      {"--odd-cols", packed, "--from int4 or fp4_e2m1"},
+      {"--product", options.from == "int4" && to_fp8, "--from int4 and --to fp8_e4m3 or fp8_e5m2"},
+      {"--group", options.preset.empty(), "no --preset"},
+      {"--scales", options.preset.empty(), "no --preset"},
+      {"--scale-rounding", halves && options.preset.empty() && options.scales == "ue8m0",
+       "--from fp16 or bf16, --scales ue8m0 and no --preset"},
+      {"--rows", halves && options.input.empty(), "Gaussian numbers, which are without --input"},
+      {"--cols", halves && options.input.empty(), "Gaussian numbers, which are without --input"},
+      {"--out-scales", halves || to_fp8, "codes that --out writes"},
+      {"--out-zero-points", halves || to_fp8, "codes that --out writes"},
+  };
+  for (const char* option :
+       {"--zero-point", "--clip", "--clip-percentile", "--stochastic", "--out-back", "--bench"}) {
+    needs.push_back({option, halves, from_halves});
+  }
+  needs.push_back({"--runs", options.bench, "--bench"});
+  return needs;
+}
+
 }  // namespace
 
 void add_convert_options(CLI::App& app, ConvertOptions& options) {
@@ -89,6 +128,19 @@ void add_convert_options(CLI::App& app, ConvertOptions& options) {
            "write the tensor that the codes give back, a .npy");
   app.add_flag("--bench", options.bench, "time the conversion and back beside a copy");
   add_count(app, "--runs", {9, 100000}, options.runs, "repetitions of --bench");
+  for (const Need& need : needs_of(options)) {
+    const std::string name = need.option;
+    app.get_option(name)->each(
+        [&options, name](const std::string&) { options.given.insert(name); });
+  }
+}
+
+void check_convert_options(const ConvertOptions& options) {
+  for (const Need& need : needs_of(options)) {
+    if (need.is_met || !options.given.contains(need.option)) continue;
+    throw Error(ExitCode::kUsage, std::string(need.option) + " does nothing here: it needs " +
+                                      need.what + "; leave it out");
+  }
 }
 
 }  // namespace qsim

@@ -130,12 +130,16 @@ TEST(GoldenConvert, QuantizedInputIsCheckedByName) {
   const std::string files = codes + "--in-scales s.npy ";
   expect_error(folder, from + "int4", 3,
                "convert: --from int4 reads quantized files; give --input and --in-scales");
-  expect_error(folder, from + "int4 --odd-cols --group 32" + files, 3,
-               "convert: its scales has 4 entries; its shape needs 2");
+  expect_error(
+      folder, from + "int4 --odd-cols --group 32" + files, 3,
+      "convert: 's.npy' has the shape [2, 2]; the groups of a tensor of shape [2, 31] need "
+      "[2, 1]");
   expect_error(folder, from + "int4 --group 16 --to int8" + files, 3,
                "convert: int8 is no target of int4; allowed: fp8_e4m3, fp8_e5m2");
-  expect_error(folder, from + "int8 --group token" + files, 3,
-               "convert: its scales has 4 entries; its shape needs 2");
+  expect_error(
+      folder, from + "int8 --group token" + files, 3,
+      "convert: 's.npy' has the shape [2, 2]; the groups of a tensor of shape [2, 16] need "
+      "[2, 1]");
   expect_error(folder, from + "int4 --group 16 --out s.npy" + files, 2,
                "--out would overwrite 's.npy'");
   const std::string int4 = from + "int4 --group 16";
@@ -143,6 +147,74 @@ TEST(GoldenConvert, QuantizedInputIsCheckedByName) {
   EXPECT_EQ(run_qsim(folder, int4 + files + "--in-zero-points none.npy").exit_code, 3);
   EXPECT_EQ(run_qsim(folder, int4 + files + "--in-global-scale x").exit_code, 2);
   EXPECT_EQ(run_qsim(folder, int4 + files + "--backend x").exit_code, 2);
+}
+
+TEST(GoldenConvert, TheShapesOfScalesAndZeroPointsAreCheckedAndNotOnlyTheirCounts) {
+  const TestFolder folder;
+  json_of(folder,
+          "golden convert --rows 2 --cols 64 --to int4 --group 16 --zero-point --out q.npy "
+          "--out-scales s.npy --out-zero-points z.npy");
+  const std::string from = "golden convert --from int4 --group 16 --input q.npy ";
+  const std::string scales = "--in-scales s.npy ";
+  json_of(folder, from + scales + "--in-zero-points z.npy");
+  expect_error(
+      folder, from + scales + "--scale-order column", 3,
+      "convert: 's.npy' has the shape [2, 4]; the groups of a tensor of shape [2, 64] need "
+      "[4, 2]");
+  // As many entries, of another shape.
+  NpyArray zero_points = read_npy_array(folder / "z.npy", {&kNpyInt8, 1});
+  zero_points.shape = {8};
+  write_npy_array(folder / "z.npy", zero_points);
+  expect_error(folder, from + scales + "--in-zero-points z.npy", 3,
+               "convert: 'z.npy' has the shape [8]; the groups of a tensor of shape [2, 64] need "
+               "[2, 4]");
+  NpyArray codes = read_npy_array(folder / "q.npy", {&kNpyUint8, 1});
+  codes.shape = {4, 16};
+  write_npy_array(folder / "q.npy", codes);
+  expect_error(
+      folder, from + scales, 3,
+      "convert: 's.npy' has the shape [2, 4]; the groups of a tensor of shape [4, 32] need "
+      "[4, 2]");
+  write_npy_array(folder / "q.npy", {"|u1", {2, 0}, {}});
+  expect_error(
+      folder, from + scales + "--odd-cols", 3,
+      "--odd-cols: 'q.npy' has the shape [2, 0], whose rows have no last element; leave the "
+      "option out");
+}
+
+TEST(GoldenConvert, AnOptionThatWouldDoNothingIsRefused) {
+  const TestFolder folder;
+  json_of(folder,
+          "golden convert --rows 2 --cols 32 --to int4 --group 16 --out q.npy --out-scales s.npy");
+  const std::string halves = "golden convert --rows 2 --cols 32 ";
+  const std::string codes = "golden convert --from int4 --group 16 --input q.npy ";
+  const auto refuse = [&](const std::string& words, const std::string& option,
+                          const std::string& needed) {
+    expect_error(folder, words, 2,
+                 option + " does nothing here: it needs " + needed + "; leave it out");
+  };
+  refuse(halves + "--in-scales s.npy", "--in-scales",
+         "--from int8, fp8_e4m3, fp8_e5m2, int4 or fp4_e2m1");
+  refuse(halves + "--in-zero-points s.npy", "--in-zero-points", "--from int8 or int4");
+  refuse(halves + "--in-global-scale 1", "--in-global-scale", "quantized input with e4m3 scales");
+  refuse(halves + "--to int4 --odd-cols", "--odd-cols", "--from int4 or fp4_e2m1");
+  refuse(halves + "--to int4 --product", "--product", "--from int4 and --to fp8_e4m3 or fp8_e5m2");
+  refuse(halves + "--preset mxfp8 --group 32", "--group", "no --preset");
+  refuse(halves + "--preset mxfp8 --scales fp32", "--scales", "no --preset");
+  refuse(halves + "--scale-rounding ceil", "--scale-rounding",
+         "--from fp16 or bf16, --scales ue8m0 and no --preset");
+  refuse(halves + "--runs 9", "--runs", "--bench");
+  refuse("golden convert --rows 2 --input x.npy", "--rows",
+         "Gaussian numbers, which are without --input");
+  const std::string scales = codes + "--in-scales s.npy ";
+  for (const std::string option : {"--zero-point", "--clip 1", "--clip-percentile 99",
+                                   "--stochastic", "--out-back b.npy", "--bench"}) {
+    refuse(scales + option, option.substr(0, option.find(' ')), "--from fp16 or bf16");
+  }
+  refuse(scales + "--cols 8", "--cols", "Gaussian numbers, which are without --input");
+  refuse(scales + "--in-global-scale 2", "--in-global-scale", "quantized input with e4m3 scales");
+  refuse(scales + "--product", "--product", "--from int4 and --to fp8_e4m3 or fp8_e5m2");
+  refuse(scales + "--out-scales t.npy", "--out-scales", "codes that --out writes");
 }
 
 TEST(GoldenConvert, AGpuThatIsNotThereIsNamed) {
@@ -184,10 +256,11 @@ TEST(GoldenConvert, EachOptionRefusesAWrongValue) {
   EXPECT_EQ(run_qsim(folder, "golden convert --rows 0").exit_code, 2);
   EXPECT_EQ(run_qsim(folder, "golden convert --cols 0").exit_code, 2);
   for (const char* option :
-       {"--config no-such", "--json none/c.json", "--input none.npy", "--out none/q.npy",
-        "--out-scales none/s.npy", "--out-zero-points none/z.npy", "--out-back none/b.npy"}) {
+       {"--config no-such", "--json none/c.json", "--out none/q.npy", "--out-scales none/s.npy",
+        "--out-zero-points none/z.npy", "--out-back none/b.npy"}) {
     EXPECT_EQ(run_qsim(folder, convert + option).exit_code, 3) << option;
   }
+  EXPECT_EQ(run_qsim(folder, "golden convert --input none.npy").exit_code, 3);
 }
 
 TEST(GoldenConvert, BadRequestsAreRefusedByName) {
