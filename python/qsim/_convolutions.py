@@ -38,8 +38,7 @@ def pack_activations(b: ops.Backend, x: Any, v: Any) -> Any:
     ops.require_rank("pack_activations: x", b.shape(x), 4)
     bases = 1 if v is None else b.shape(v)[0]
     bits = b.empty((*b.shape(x)[:3], bases, -(-b.shape(x)[3] // 64)), "int64", x)
-    a = lib.arena()
-    lib.call("pack_activations", b.describe(a, x), ops.optional(b, a, v), b.describe(a, bits), b.run(a, x), of=a)
+    lib.call(b, "pack_activations", x, v, bits, b.threads(), None)
     return bits
 
 
@@ -49,9 +48,7 @@ def binarize_weights(b: ops.Backend, w: Any, bases: int, u: Any, per_channel: bo
     out, height, width, channels = b.shape(w)
     words = b.empty((out, max(bases, 0), height, width, -(-channels // 64)), "int64", w)
     alpha = b.empty((max(bases, 0), out), "float32", w)
-    a = lib.arena()
-    lib.call("binarize_weights", b.describe(a, w), ops.optional(b, a, u), int(per_channel), b.describe(a, words),
-             b.describe(a, alpha), b.run(a, w), of=a)
+    lib.call(b, "binarize_weights", w, u, int(per_channel), words, alpha, b.threads(), None)
     return words, alpha
 
 
@@ -66,12 +63,8 @@ def binary_conv2d(b: ops.Backend, x: Any, v: Any, words: Any, alpha: Any, beta: 
     workspace = None
     if v is not None and b.is_on_gpu(x):  # the bits of x
         workspace = b.empty((8 * ops.rows_of(b.shape(x)) * ops.rows_of((*b.shape(v), 1)) * -(-channels // 64),), "uint8", x)
-    a = lib.arena()
-    weights = a.put(lib.BINARY_WEIGHTS, channels, b.describe(a, words), b.describe(a, alpha), b.describe(a, beta),
-                    ops.optional(b, a, bias))
-    thresholds = () if v is None else (b.describe(a, v),)
-    lib.call(name, b.describe(a, x), *thresholds, weights, a.put(lib.WINDOW, *window), b.describe(a, y),
-             b.run(a, x, workspace), of=a)
+    thresholds = () if v is None else (v,)
+    lib.call(b, name, x, *thresholds, channels, words, alpha, beta, bias, *window, y, b.threads(), workspace)
     return y
 
 
@@ -79,10 +72,8 @@ def binary_layer(b: ops.Backend, channels: int, words: Any, alpha: Any, beta: An
                  size: Sequence[int], device: int) -> int:
     """A qsim_binary_layer of weights on the CPU for bits of `size` (batch, height, width) on a GPU."""
     made = ctypes.c_void_p()
-    a = lib.arena()
-    weights = a.put(lib.BINARY_WEIGHTS, channels, b.describe(a, words), b.describe(a, alpha), b.describe(a, beta),
-                    ops.optional(b, a, bias))
-    lib.call("binary_layer_create", weights, a.put(lib.WINDOW, *window), *size, device, ctypes.addressof(made), of=a)
+    lib.call(b, "binary_layer_create", channels, words, alpha, beta, bias, *window, *size, device,
+             ctypes.addressof(made))
     assert made.value is not None
     return made.value
 
@@ -90,9 +81,7 @@ def binary_layer(b: ops.Backend, channels: int, words: Any, alpha: Any, beta: An
 def binary_layer_run(b: ops.Backend, bits: Any, packed: Any, layer: int, size: Sequence[int]) -> Any:
     """y of `size` (height, width, channels) by a layer."""
     y = b.empty((b.shape(bits)[0], *size), "float32", bits)
-    a = lib.arena()
-    lib.call("binary_layer_run", layer, b.describe(a, packed), b.describe(a, bits), b.describe(a, y), b.run(a, bits),
-             of=a)
+    lib.call(b, "binary_layer_run", layer, packed, bits, y, b.threads(), None)
     return y
 
 
@@ -106,9 +95,7 @@ def conv2d_int8(b: ops.Backend, x: Any, w: Any, scales: Any, bias: Any, window: 
     size = output_size(window, b.shape(x)[1:3], b.shape(w)[1:3])
     y = b.empty((b.shape(x)[0], *size, b.shape(w)[0]), out_kind, x)
     least, most = (0, 255) if out_kind == "uint8" else (-128, 127)
-    a = lib.arena()
-    how = a.put(lib.REQUANTIZATION, b.describe(a, scales), mode, *zero_points, least if clamp[0] is None else clamp[0],
-                most if clamp[1] is None else clamp[1])
-    lib.call("conv2d_int8", b.describe(a, x), b.describe(a, w), ops.optional(b, a, bias), a.put(lib.WINDOW, *window),
-             lib.whole("groups", groups, *lib.INT64_RANGE), how, b.describe(a, y), b.run(a, x), of=a)
+    how = (scales, mode, *zero_points, least if clamp[0] is None else clamp[0], most if clamp[1] is None else clamp[1])
+    lib.call(b, "conv2d_int8", x, w, bias, *window, lib.whole("groups", groups, *lib.INT64_RANGE), *how, y, b.threads(),
+             None)
     return y

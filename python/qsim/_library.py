@@ -1,12 +1,18 @@
-"""libqsim_golden by ctypes: its structs (include/qsim/golden.h), its functions, its errors."""
+"""libqsim_golden by ctypes, or by _fast_call where an array has DLPack's exchange API: its structs (include/qsim/golden.h), its functions, its errors."""
 from __future__ import annotations
 
 import ctypes
 import operator
 import os
 import pathlib
+import re
 import struct
-from typing import Any, List, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Protocol, Sequence, Tuple
+
+try:
+    from . import _fast_call  # CPython 3.10 and later
+except ImportError:
+    _fast_call = None  # type: ignore[assignment]
 
 ABI_VERSION = 1
 
@@ -56,12 +62,6 @@ class Quantization(ctypes.Structure):
                 ("clip_value", ctypes.c_float), ("clip_ppm", ctypes.c_int32)]
 
 
-# The other structs, as they lie in memory; pointers are numbers.
-LINEAR_WEIGHTS = struct.Struct("QQQq")  # values, scales, zero_points, group_size
-QUANTIZED = struct.Struct("QQQQ")  # values, scales, zero_points, global_scale
-WINDOW = struct.Struct("8q")  # stride, pads (top, left, bottom, right), dilation
-BINARY_WEIGHTS = struct.Struct("qQQQQ")  # channels, words, alpha, beta, bias
-REQUANTIZATION = struct.Struct("Q5i4x")  # scales, rounding, x_zero_point, y_zero_point, lo, hi
 RUN = struct.Struct("6Qi4x")  # struct_bytes, threads, stream, workspace and its bytes, query, check_values
 _TENSOR = "Q4i2Q"  # data, dtype, device, device_index, rank, shape, strides
 TENSOR_BYTES = struct.calcsize(_TENSOR)
@@ -115,38 +115,69 @@ class Arena:
         return self.base + offset
 
 
+class Backend(Protocol):
+    """One kind of array."""
+
+    entries: Mapping[str, bytes]  # fast_entries() of its class
+
+    def shape(self, array: Any) -> Sequence[int]:
+        """Its shape."""
+
+    def kind(self, array: Any) -> str:
+        """A key of _operations.KINDS, or another word, which the library refuses."""
+
+    def describe(self, a: Arena, array: Any, dtype: Optional[int] = None, shape: Optional[Sequence[int]] = None) -> int:
+        """The address of its qsim_tensor; with `dtype` and `shape` those of the elements in its bytes, without gaps."""
+
+    def empty(self, shape: Sequence[int], kind: str, like: Any) -> Any:
+        """A new array on the device of `like`."""
+
+    def memory(self, array: Any) -> Tuple[int, int]:
+        """Address and bytes of a workspace, which empty() made."""
+
+    def threads(self) -> int:
+        """The qsim_threads of a call; 0: the calling thread alone."""
+
+    def stream(self, like: Any) -> int:
+        """The stream for work on the device of `like`; 0 for the default."""
+
+    def is_on_gpu(self, array: Any) -> bool:
+        """Whether a call with it only enqueues, and may need a workspace."""
+
+
 # Arenas that no call uses. list's pop() and append() are atomic, so that threads share it.
 _free: List[Arena] = []
 
 
-def arena() -> Arena:
-    """An arena for one call(), which gives it back."""
-    try:
-        return _free.pop()
-    except IndexError:
-        return Arena()
-
-
-_POINTER, _INT32, _INT64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
-# The arguments of each function that returns a status; structs go by reference.
-_FUNCTIONS = {
-    "linear_w8": [_POINTER] * 5,
-    "quantize_per_channel": [_POINTER, _INT64, _POINTER, _POINTER, _POINTER],
-    "quantize_to_int4": [_POINTER, _INT64, _POINTER, _POINTER, _POINTER, _POINTER],
-    "quantization_default": [_POINTER],
-    "quantization_preset": [ctypes.c_char_p, _POINTER],
-    "quantize": [_POINTER] * 4,
-    "dequantize": [_POINTER] * 4,
-    "int4_to_fp8": [_POINTER, _POINTER, _INT32, _POINTER, _POINTER],
-    "pack_activations": [_POINTER] * 4,
-    "binarize_weights": [_POINTER, _POINTER, _INT32, _POINTER, _POINTER, _POINTER],
-    "binary_conv2d": [_POINTER] * 5,
-    "abc_conv2d": [_POINTER] * 6,
-    "binary_layer_create": [_POINTER, _POINTER, _INT64, _INT64, _INT64, _INT32, _POINTER],
-    "binary_layer_run": [_POINTER] * 5,
-    "conv2d_int8": [_POINTER, _POINTER, _POINTER, _POINTER, _INT64, _POINTER, _POINTER, _POINTER],
-    "threads_create": [_INT32, _POINTER],
+# The arguments of each function that returns a status. T: an array, or None; p: an address; q and i: integers of 8 and 4
+# bytes; parentheses: a struct of such fields, by reference; R: a qsim_run, which is two arguments of call(), threads and
+# workspace.
+_WINDOW, _BINARY_WEIGHTS, _QUANTIZED = "(qqqqqqqq)", "(qTTTT)", "(TTTT)"
+SIGNATURES = {
+    "linear_w8": "T(TTTq)TTR",
+    "quantize_per_channel": "TqTTR",
+    "quantize_to_int4": "TqTTTR",
+    "quantization_default": "p",
+    "quantization_preset": "pp",
+    "quantize": f"Tp{_QUANTIZED}R",
+    "dequantize": f"{_QUANTIZED}pTR",
+    "int4_to_fp8": f"{_QUANTIZED}piTR",
+    "pack_activations": "TTTR",
+    "binarize_weights": "TTiTTR",
+    "binary_conv2d": f"T{_BINARY_WEIGHTS}{_WINDOW}TR",
+    "abc_conv2d": f"TT{_BINARY_WEIGHTS}{_WINDOW}TR",
+    "binary_layer_create": f"{_BINARY_WEIGHTS}{_WINDOW}qqqip",
+    "binary_layer_run": "pTTTR",
+    "conv2d_int8": f"TTT{_WINDOW}q(Tiiiii)TR",
+    "threads_create": "ip",
 }
+_C_TYPES = {"T": ctypes.c_void_p, "p": ctypes.c_void_p, "R": ctypes.c_void_p, "(": ctypes.c_void_p,
+            "q": ctypes.c_int64, "i": ctypes.c_int32}
+_FIELDS = {"T": "Q", "p": "Q", "q": "q", "i": "i"}
+
+
+def _c_types(signature: str) -> List[Any]:
+    return [_C_TYPES[kind] for kind in re.sub(r"\(\w+\)", "(", signature)]
 
 
 def _load() -> ctypes.CDLL:
@@ -164,19 +195,22 @@ def _load() -> ctypes.CDLL:
     library.qsim_last_error.restype = ctypes.c_char_p
     for name in ("threads_destroy", "binary_layer_destroy"):
         function = getattr(library, "qsim_" + name)
-        function.argtypes = [_POINTER]
+        function.argtypes = [ctypes.c_void_p]
         function.restype = None
-    library.qsim_binary_layer_packed.argtypes = [_POINTER, _POINTER]
-    library.qsim_binary_layer_packed.restype = _POINTER
-    for name, arguments in _FUNCTIONS.items():
+    library.qsim_binary_layer_packed.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    library.qsim_binary_layer_packed.restype = ctypes.c_void_p
+    for name, signature in SIGNATURES.items():
         function = getattr(library, "qsim_" + name)
-        function.argtypes = arguments
+        function.argtypes = _c_types(signature)
         function.restype = ctypes.c_int
     return library
 
 
 _library = _load()
-_calls = {name: getattr(_library, "qsim_" + name) for name in _FUNCTIONS}
+_calls = {name: getattr(_library, "qsim_" + name) for name in SIGNATURES}
+# Structs by the letters between their parentheses, padded as C does.
+_structs = {letters: struct.Struct("".join(_FIELDS[kind] for kind in letters) + "0q")
+            for signature in SIGNATURES.values() for letters in re.findall(r"\((\w+)\)", signature)}
 
 
 def version() -> str:
@@ -189,23 +223,90 @@ def has_cuda() -> bool:
     return bool(_library.qsim_has_cuda())
 
 
-def call(name: str, *arguments: Any, of: Optional[Arena] = None) -> None:
-    """Calls qsim_NAME; raises the error of its status. The GIL is released meanwhile.
+_run_entry = _fast_call.call if _fast_call is not None else None
 
-    `of` has the structs that the arguments point at; it must not be used after this.
-    """
+
+def _arena() -> Arena:
+    try:
+        return _free.pop()
+    except IndexError:
+        return Arena()
+
+
+def plain_call(name: str, *arguments: int) -> None:
+    """call() without arrays."""
     status = _calls[name](*arguments)
-    if of is not None:
-        of.used = 0
-        _free.append(of)
     if status != 0:
         raise _ERRORS.get(status, InternalError)(_library.qsim_last_error().decode())
+
+
+def fast_entries(kind: type) -> Dict[str, bytes]:
+    """What call() is fast with for arrays of this class, by function: none without DLPack's exchange API."""
+    if _fast_call is None:
+        return {}
+    found = {name: _fast_call.entry(kind, ctypes.cast(_calls[name], ctypes.c_void_p).value, signature)
+             for name, signature in SIGNATURES.items()}
+    return {name: entry for name, entry in found.items() if entry is not None}
+
+
+def call(b: Backend, name: str, *arguments: Any) -> None:
+    """Calls qsim_NAME with the arguments of its signature; raises the error of its status. The GIL is released meanwhile.
+
+    An array may be (array, dtype, shape): elements of this type and shape in its bytes, which have no gaps. A workspace is
+    None, an array of bytes, or the address of the answer to a query.
+    """
+    entry = b.entries.get(name)
+    status = -1 if entry is None else _run_entry(entry, *arguments)
+    if status == -1:  # what the short way leaves to this one
+        a = _arena()
+        status = _calls[name](*_described(b, a, SIGNATURES[name], arguments))
+        a.used = 0
+        _free.append(a)
+    if status != 0:
+        raise _ERRORS.get(status, InternalError)(_library.qsim_last_error().decode())
+
+
+def _described(b: Backend, a: Arena, signature: str, arguments: Sequence[Any]) -> List[Any]:
+    """The arguments of the C function: numbers, and addresses of structs in the arena."""
+    given = iter(arguments)
+    like = None
+    result: List[Any] = []
+    letters = ""
+    into = result
+    for kind in signature:
+        if kind == "(":
+            into, letters = [], ""
+        elif kind == ")":
+            result.append(a.put(_structs[letters], *into))
+            into = result
+        elif kind == "R":
+            result.append(_run(b, a, like, next(given), next(given)))
+        else:
+            value = next(given)
+            if kind == "T":
+                array = value[0] if isinstance(value, tuple) else value
+                like = array if like is None else like
+                value = 0 if array is None else b.describe(a, *value) if array is not value else b.describe(a, array)
+            into.append(value)
+            letters += kind
+    return result
+
+
+def _run(b: Backend, a: Arena, like: Any, threads: int, workspace: Any) -> int:
+    """The address of a qsim_run on the stream of `like`; 0 for the default."""
+    stream = b.stream(like)
+    if isinstance(workspace, int):
+        return a.put(RUN, RUN.size, threads, stream, 0, 0, workspace, 0)
+    if workspace is not None:
+        address, size = b.memory(workspace)
+        return a.put(RUN, RUN.size, threads, stream, address, size, 0, 0)
+    return a.put(RUN, RUN.size, threads, stream, 0, 0, 0, 0) if threads or stream else 0
 
 
 def threads_create(count: int) -> int:
     """A qsim_threads of `count` threads (0: one a processor), for Run.threads."""
     made = ctypes.c_void_p()
-    call("threads_create", count, ctypes.byref(made))
+    plain_call("threads_create", count, ctypes.addressof(made))
     assert made.value is not None
     return made.value
 

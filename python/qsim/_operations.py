@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from typing import Any, Optional, Protocol, Sequence, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
 from . import _library as lib
 
@@ -19,31 +19,7 @@ KINDS = {"float32": lib.FLOAT32, "float16": lib.FLOAT16, "bfloat16": lib.BFLOAT1
 _TWO_A_BYTE = (lib.INT4, lib.UINT4, lib.FP4_E2M1)
 
 
-class Backend(Protocol):
-    """One kind of array."""
-
-    def shape(self, array: Any) -> Sequence[int]:
-        """Its shape."""
-
-    def kind(self, array: Any) -> str:
-        """A key of KINDS, or another word, which the library refuses."""
-
-    def describe(self, a: lib.Arena, array: Any, dtype: Optional[int] = None,
-                 shape: Optional[Sequence[int]] = None) -> int:
-        """The address of its description; with `dtype` and `shape` those of the elements in its bytes, which have no gaps."""
-
-    def empty(self, shape: Sequence[int], kind: str, like: Any) -> Any:
-        """A new array on the device of `like`."""
-
-    def run(self, a: lib.Arena, like: Any, workspace: Any = None) -> int:
-        """The address of a qsim_run for work on the device of `like`; 0 for the default."""
-
-    def is_on_gpu(self, array: Any) -> bool:
-        """Whether a call with it only enqueues, and may need a workspace."""
-
-
-def optional(b: Backend, a: lib.Arena, array: Any) -> int:
-    return 0 if array is None else b.describe(a, array)
+Backend = lib.Backend
 
 
 def rows_of(shape: Sequence[int]) -> int:
@@ -75,10 +51,8 @@ def linear_w8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, zero_points: A
     rows, columns = _two(b, "linear_w8: x", x)
     channels, _ = _two(b, "linear_w8: w", w)
     y = b.empty((rows, channels), out_kind, x)
-    a = lib.arena()
-    weights = a.put(lib.LINEAR_WEIGHTS, _weights(b, a, w, zero_points, columns), b.describe(a, scales),
-                    optional(b, a, zero_points), group_size)
-    lib.call("linear_w8", b.describe(a, x), weights, optional(b, a, bias), b.describe(a, y), b.run(a, x), of=a)
+    lib.call(b, "linear_w8", x, _weights(b, w, zero_points, columns), scales, zero_points, group_size, bias, y,
+             b.threads(), None)
     return y
 
 
@@ -90,16 +64,16 @@ def _two(b: Backend, what: str, array: Any) -> Sequence[int]:
     return shape
 
 
-def _weights(b: Backend, a: lib.Arena, w: Any, zero_points: Any, columns: int) -> int:
-    """The description of weights of `columns` input features, of 8 bits or of two in a byte."""
+def _weights(b: Backend, w: Any, zero_points: Any, columns: int) -> Any:
+    """The argument of weights of `columns` input features, of 8 bits or of two in a byte."""
     if b.kind(w) != "uint8":
-        return b.describe(a, w)
+        return w
     rows, row_bytes = b.shape(w)
     if row_bytes != (columns + 1) // 2:
         raise lib.BadInput(f"linear_w8: w has rows of {row_bytes} bytes of two 4-bit weights; x, with {columns} "
                            f"columns, needs {(columns + 1) // 2}")
     unsigned = zero_points is not None and b.kind(zero_points) == "uint8"
-    return b.describe(a, w, lib.UINT4 if unsigned else lib.INT4, (rows, columns))
+    return w, lib.UINT4 if unsigned else lib.INT4, (rows, columns)
 
 
 def quantize_per_channel(b: Backend, w: Any, group_size: int) -> Tuple[Any, Any]:
@@ -107,9 +81,8 @@ def quantize_per_channel(b: Backend, w: Any, group_size: int) -> Tuple[Any, Any]
     channels, columns = _two(b, "quantize_per_channel: w", w)
     values = b.empty((channels, columns), "int8", w)
     scales = b.empty((channels, groups_of(columns, group_size)), "float32", w)
-    a = lib.arena()
-    lib.call("quantize_per_channel", b.describe(a, w), lib.whole("group_size", group_size, *lib.INT64_RANGE), b.describe(a, values), b.describe(a, scales),
-             b.run(a, w), of=a)
+    lib.call(b, "quantize_per_channel", w, lib.whole("group_size", group_size, *lib.INT64_RANGE), values, scales,
+             b.threads(), None)
     return values, scales
 
 
@@ -120,10 +93,8 @@ def quantize_to_int4(b: Backend, w: Any, group_size: int, zero_point: bool) -> T
     values = b.empty((channels, (columns + 1) // 2), "uint8", w)
     scales = b.empty((channels, groups), "float32", w)
     points = b.empty((channels, groups), "int8", w) if zero_point else None
-    a = lib.arena()
-    lib.call("quantize_to_int4", b.describe(a, w), lib.whole("group_size", group_size, *lib.INT64_RANGE),
-             b.describe(a, values, lib.INT4, (channels, columns)), b.describe(a, scales),
-             optional(b, a, points), b.run(a, w), of=a)
+    lib.call(b, "quantize_to_int4", w, lib.whole("group_size", group_size, *lib.INT64_RANGE),
+             (values, lib.INT4, (channels, columns)), scales, points, b.threads(), None)
     return values, scales, points
 
 
@@ -131,13 +102,14 @@ def quantization(preset: Optional[str] = None, **fields: Any) -> lib.Quantizatio
     """The default or a preset, with these fields of qsim_quantization changed; words stand for codes."""
     how = lib.Quantization()
     if preset is None:
-        lib.call("quantization_default", ctypes.addressof(how))
+        lib.plain_call("quantization_default", ctypes.addressof(how))
     else:
-        lib.call("quantization_preset", preset.encode(), ctypes.addressof(how))
+        name = ctypes.create_string_buffer(preset.encode())
+        lib.plain_call("quantization_preset", ctypes.addressof(name), ctypes.addressof(how))
     words = {"format": lib.FORMATS, "scale_format": lib.SCALE_FORMATS, "scale_rounding": lib.SCALE_ROUNDINGS}
-    for name, value in fields.items():
+    for field, value in fields.items():
         if value is not None:
-            setattr(how, name, word(name, value, words[name]) if name in words else _number(name, value))
+            setattr(how, field, word(field, value, words[field]) if field in words else _number(field, value))
     return how
 
 
@@ -190,13 +162,12 @@ def group_quantization(name: str, group: int) -> lib.Quantization:
     return quantization(format=name, group=group)
 
 
-def _quantized(b: Backend, a: lib.Arena, shape: Sequence[int], how: lib.Quantization, parts: Sequence[Any]) -> int:
-    """A qsim_quantized of values, scales, zero_points, global_scale; codes are uint8 arrays or of their own kind."""
+def _quantized(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: Sequence[Any]) -> Tuple[Any, ...]:
+    """The arguments of a qsim_quantized: values, scales, zero_points, global_scale; codes are uint8 or of their kind."""
     values, scales, zero_points, global_scale = parts
-    floats = how.scale_format == lib.FLOAT32
-    return a.put(lib.QUANTIZED, b.describe(a, values, how.format, shape),
-                 b.describe(a, scales) if floats else b.describe(a, scales, how.scale_format, b.shape(scales)),
-                 optional(b, a, zero_points), optional(b, a, global_scale))
+    if how.scale_format != lib.FLOAT32:
+        scales = (scales, how.scale_format, b.shape(scales))
+    return (values, how.format, shape), scales, zero_points, global_scale
 
 
 def quantize_into(b: Backend, x: Any, how: lib.Quantization, parts: Sequence[Any]) -> None:
@@ -205,22 +176,19 @@ def quantize_into(b: Backend, x: Any, how: lib.Quantization, parts: Sequence[Any
     expected = packed_shape(shape, how.format)
     if tuple(b.shape(parts[0])) != expected:
         raise lib.BadInput(f"quantize: the values have the shape {list(b.shape(parts[0]))}; expected {list(expected)}")
-    a = lib.arena()
-    arguments = (b.describe(a, x), ctypes.addressof(how), _quantized(b, a, shape, how, parts))
+    arguments = (x, ctypes.addressof(how), *_quantized(b, shape, how, parts), b.threads())
     workspace = None
     if b.is_on_gpu(x) and (how.group <= 0 or how.scale_format == lib.FP8_E4M3):
         size = ctypes.c_size_t()
-        lib.call("quantize", *arguments, a.put(lib.RUN, lib.RUN.size, 0, 0, 0, 0, ctypes.addressof(size), 0))
+        lib.call(b, "quantize", *arguments, ctypes.addressof(size))
         workspace = b.empty((size.value,), "uint8", x) if size.value > 0 else None
-    lib.call("quantize", *arguments, b.run(a, x, workspace), of=a)
+    lib.call(b, "quantize", *arguments, workspace)
 
 
 def dequantize(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: Sequence[Any], out_kind: str) -> Any:
     """Values, scales, zero_points and global_scale to an array of `shape`."""
     y = b.empty(shape, out_kind, parts[0])
-    a = lib.arena()
-    q = _quantized(b, a, shape, how, parts)
-    lib.call("dequantize", q, ctypes.addressof(how), b.describe(a, y), b.run(a, y), of=a)
+    lib.call(b, "dequantize", *_quantized(b, shape, how, parts), ctypes.addressof(how), y, b.threads(), None)
     return y
 
 
@@ -228,8 +196,6 @@ def int4_to_fp8(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: 
                 out_kind: str, out_format: int) -> Any:
     """INT4 values to FP8 of `shape`: the numbers, or the numbers times their scales."""
     y = b.empty(shape, out_kind, parts[0])
-    a = lib.arena()
-    q = _quantized(b, a, shape, how, parts)
-    lib.call("int4_to_fp8", q, ctypes.addressof(how), int(times_scale), b.describe(a, y, out_format, shape),
-             b.run(a, y), of=a)
+    lib.call(b, "int4_to_fp8", *_quantized(b, shape, how, parts), ctypes.addressof(how), int(times_scale),
+             (y, out_format, shape), b.threads(), None)
     return y

@@ -46,11 +46,9 @@ class _Threads(threading.local):
     """The team of each Python thread; it ends with the thread."""
     team: Optional[_Team] = None
 
-    def pointer(self) -> Optional[int]:
-        """NULL for one thread."""
+    def pointer(self) -> int:
+        """As many as set_threads() said."""
         wanted = _thread_count
-        if wanted == 1:
-            return None
         if self.team is None or not self.team.is_of(wanted):
             self.team = _Team(wanted)
         return self.team.pointer
@@ -80,7 +78,9 @@ _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
 
 class _TorchBackend:
-    """Backend of PyTorch tensors (_operations.py)."""
+    """Backend of PyTorch tensors (_library.py)."""
+
+    entries = lib.fast_entries(torch.Tensor)
 
     def shape(self, array: torch.Tensor) -> Sequence[int]:
         return array.shape
@@ -127,14 +127,14 @@ class _TorchBackend:
     def is_on_gpu(self, array: torch.Tensor) -> bool:
         return array.is_cuda
 
-    def run(self, a: lib.Arena, like: torch.Tensor, workspace: Optional[torch.Tensor] = None) -> int:
-        if like.is_cuda:
-            stream = _current_stream(like.get_device())
-            if workspace is None:
-                return a.put(lib.RUN, lib.RUN.size, 0, stream, 0, 0, 0, 0) if stream else 0
-            return a.put(lib.RUN, lib.RUN.size, 0, stream, workspace.data_ptr(), workspace.numel(), 0, 0)
-        threads = _threads.pointer() if _thread_count != 1 else None
-        return a.put(lib.RUN, lib.RUN.size, threads, 0, 0, 0, 0, 0) if threads else 0
+    def memory(self, array: torch.Tensor) -> Tuple[int, int]:
+        return array.data_ptr(), array.numel()
+
+    def threads(self) -> int:
+        return _threads.pointer() if _thread_count != 1 else 0
+
+    def stream(self, like: torch.Tensor) -> int:
+        return _current_stream(like.get_device()) if like.is_cuda else 0
 
 
 _b = _TorchBackend()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any, Optional, Sequence, Tuple, Union
+from typing import Any, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _dlpack
 from . import _convolutions as convolutions
@@ -59,6 +59,8 @@ class Array:
 class _ArrayBackend:
     """Backend of DLPack arrays (_operations.py); each call sees an array once, as _dlpack.Taken or Array."""
 
+    entries: Mapping[str, bytes] = {}
+
     def shape(self, array: Any) -> Tuple[int, ...]:
         return array.shape
 
@@ -90,7 +92,13 @@ class _ArrayBackend:
             raise lib.Unsupported("qsim.golden makes arrays on the CPU alone; qsim.torch takes CUDA tensors")
         return Array(shape, kind)
 
-    def run(self, a: lib.Arena, like: Any, workspace: Any = None) -> int:
+    def memory(self, array: Array) -> Tuple[int, int]:
+        return array.address, len(bytes(array))
+
+    def threads(self) -> int:
+        return 0
+
+    def stream(self, like: Any) -> int:
         return 0
 
     def is_on_gpu(self, array: Any) -> bool:

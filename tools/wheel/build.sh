@@ -8,6 +8,10 @@ set -eu
 }
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 python=${QSIM_PYTHON:-/usr/bin/python3}
+"$python" -c 'import os, sysconfig; exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' || {
+  echo "build.sh: $python has no Python.h (Debian: python3-dev)" >&2
+  exit 3
+}
 for module in pip setuptools wheel; do
   "$python" -c "import $module" 2>/dev/null || {
     echo "build.sh: $python has no $module (Debian: python3-$module)" >&2
@@ -19,6 +23,7 @@ trap 'rm -rf "$work"' EXIT
 cp -R "$root/python" "$work/python"
 cp -L "$1" "$work/python/qsim/libqsim_golden.so"
 cp "$root/LICENSE" "$work/python/"
+cp -R "$root/include" "$work/python/include"
 strip "$work/python/qsim/libqsim_golden.so"
 mkdir -p "$2"
 SOURCE_DATE_EPOCH=315532800 "$python" -m pip --quiet --disable-pip-version-check wheel --no-index --no-deps \
