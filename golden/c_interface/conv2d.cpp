@@ -104,6 +104,34 @@ Graph graph_of(const Call& call, const Conv2dViews& views, const qsim_requantiza
   return graph;
 }
 
+// Whether validate() has nothing against the layer, whose graph takes longer to make than a launch.
+bool is_ordinary(const Conv2dViews& views, const qsim_requantization& given) {
+  const Window& w = views.window;
+  const auto in_range = [](std::int64_t number, std::int32_t dtype) {
+    return dtype == QSIM_INT8 ? number >= -128 && number <= 127 : number >= 0 && number <= 255;
+  };
+  const auto has_elements = [](const View& view) {
+    return std::all_of(view.shape.begin(), view.shape.end(),
+                       [](std::int64_t size) { return size >= 1 && size <= INT32_MAX; });
+  };
+  if (!has_elements(views.x) || !has_elements(views.weights) || !has_elements(views.y) ||
+      w.stride_h < 1 || w.stride_w < 1 || w.dilation_h < 1 || w.dilation_w < 1 || w.pad_top < 0 ||
+      w.pad_left < 0 || w.pad_bottom < 0 || w.pad_right < 0 || views.groups < 1 ||
+      views.x.dim(3) != views.weights.dim(3) * views.groups ||
+      views.weights.dim(0) % views.groups != 0) {
+    return false;
+  }
+  const Shape expected = {
+      views.x.dim(0),
+      window_count(views.x.dim(1), w.extent_h(), w.stride_h, w.pad_top, w.pad_bottom),
+      window_count(views.x.dim(2), w.extent_w(), w.stride_w, w.pad_left, w.pad_right),
+      views.weights.dim(0)};
+  return views.y.shape == expected && given.rounding >= QSIM_ROUND_FLOOR &&
+         given.rounding <= QSIM_ROUND_FLOAT32 && given.lo <= given.hi &&
+         in_range(given.lo, views.y.dtype) && in_range(given.hi, views.y.dtype) &&
+         in_range(given.x_zero_point, views.x.dtype) && in_range(given.y_zero_point, views.y.dtype);
+}
+
 // The rows begin..end - 1 of y of picture `batch`, and the rows of x that they are made of.
 struct RowsOfPicture {
   Conv2dViews views;
@@ -166,7 +194,9 @@ qsim_status qsim_conv2d_int8(const qsim_tensor* x, const qsim_tensor* w, const q
     call.require("requantization", requantization);
     const ci::Conv2dViews views =
         ci::views_of(call, x, w, bias, window, groups, requantization->scales, y);
-    ci::graph_of(call, views, *requantization);  // throws what is wrong
+    if (!call.is_cuda() || !ci::is_ordinary(views, *requantization)) {
+      ci::graph_of(call, views, *requantization);  // throws what is wrong
+    }
     if (call.is_cuda()) return ci::conv2d_on_device(call, views, *requantization);
     if (!call.answers_query(0)) ci::run_divided(call, views, *requantization);
   });

@@ -163,6 +163,32 @@ qsim_status qsim_linear_w8(const qsim_tensor* x, const qsim_linear_weights* weig
   });
 }
 
+qsim_status qsim_linear_w8a8(const qsim_tensor* x, const float* x_scale,
+                             const qsim_linear_weights* weights, const qsim_tensor* bias,
+                             const qsim_tensor* y, const qsim_run* run) {
+  return ci::guarded([&] {
+    ci::Call call("linear_w8a8", run);
+    const ci::Ends ends = ci::ends_of(call, x, y);
+    const ci::LinearViews views = ci::views_of(call, weights, bias);
+    ci::require_sizes(ends, views.values.dim(1), views.values.dim(0));
+    qsim::golden::Int8Activations activations;
+    if (x_scale != nullptr) activations.scale = *x_scale;
+    qsim::golden::check_int8_activations(views.group_size, views.values.dtype == QSIM_INT8 ? 8 : 4,
+                                         activations);
+    if (call.is_cuda()) {
+      return ci::int8_linear_on_device(call, views, activations, ends.x, ends.y);
+    }
+    if (call.answers_query(0) || ends.x.dim(0) == 0) return;
+    const ci::Layer layer = ci::layer_of(call, views);
+    const auto matrix = ci::matrix_of(ends.x);
+    if (call.run().check_values != 0) check_values(matrix, layer.weights, layer.bias);
+    ci::CallThreads threads(call.run());
+    const qsim::golden::PackedLinear packed(layer.weights, layer.bias);
+    const auto type = ci::float_type(ends.y.dtype);
+    ends.y.store(packed.run_int8(matrix, activations, type, threads.team()).bytes.data());
+  });
+}
+
 qsim_status qsim_linear_create(const qsim_linear_weights* weights, const qsim_tensor* bias,
                                const qsim_run* run, qsim_linear** linear) {
   return ci::guarded([&] {

@@ -1,13 +1,16 @@
 #include "golden/c_interface/device_call.h"
 #include "golden/c_interface/linear_views.h"
+#include "golden/linear/cuda/int8_launch.h"
 #include "golden/linear/cuda/linear_launch.h"
 #include "golden/linear/cuda/quantize_weights.h"
 
 namespace qsim::golden::c_interface {
 
-void linear_on_device(const Call& call, const LinearViews& views, const View& x, const View& y) {
+namespace {
+
+cuda::DeviceWeights device_weights(const Call& call, const LinearViews& views) {
   const bool is_int8 = views.values.dtype == QSIM_INT8;
-  require_dense({&x, &y, &views.scales, &views.values});
+  require_dense({&views.scales, &views.values});
   cuda::DeviceWeights weights;
   weights.out_features = views.values.dim(0);
   weights.in_features = views.values.dim(1);
@@ -26,14 +29,44 @@ void linear_on_device(const Call& call, const LinearViews& views, const View& x,
     require_dense({&*views.bias});
     weights.bias = reinterpret_cast<const float*>(views.bias->data);
   }
-  if (call.answers_query(0) || x.dim(0) == 0) return;
-  cuda::LinearCall layer;
+  weights.constant = call.run().constant_weights != 0;
+  return weights;
+}
+
+// x and y of a call of either kind.
+template <typename LayerCall>
+LayerCall layer_call(const View& x, const View& y) {
+  require_dense({&x, &y});
+  LayerCall layer;
   layer.x_type = float_type(x.dtype);
   layer.x = x.data;
   layer.rows = x.dim(0);
   layer.y_type = float_type(y.dtype);
   layer.y = y.data;
+  return layer;
+}
+
+}  // namespace
+
+void linear_on_device(const Call& call, const LinearViews& views, const View& x, const View& y) {
+  const auto layer = layer_call<cuda::LinearCall>(x, y);
+  const cuda::DeviceWeights weights = device_weights(call, views);
+  if (call.answers_query(0) || x.dim(0) == 0) return;
   on_device(call, [&] { cuda::enqueue_linear(weights, layer, call.run().stream); });
+}
+
+void int8_linear_on_device(const Call& call, const LinearViews& views,
+                           const Int8Activations& activations, const View& x, const View& y) {
+  auto layer = layer_call<cuda::Int8LinearCall>(x, y);
+  const cuda::DeviceWeights weights = device_weights(call, views);
+  const auto bytes =
+      static_cast<std::size_t>(cuda::int8_workspace_bytes(layer.rows, weights.in_features));
+  if (call.answers_query(bytes)) return;
+  call.require_workspace(bytes);
+  if (x.dim(0) == 0) return;
+  layer.activations = activations;
+  layer.workspace = call.run().workspace;
+  on_device(call, [&] { cuda::enqueue_int8_linear(weights, layer, call.run().stream); });
 }
 
 void quantize_weights_on_device(const Call& call, const QuantizerViews& views) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "golden/c_interface/tensor_view.h"
+#include "golden/linear/int8_activations.h"
 #include "golden/linear/linear.h"
 
 namespace qsim::golden::c_interface {
@@ -43,6 +44,9 @@ FloatMatrix matrix_of(const View& view);
 // Enqueues the layer on the call's stream. All tensors are on a GPU and fit each other. Throws
 // Error for tensors with gaps.
 void linear_on_device(const Call& call, const LinearViews& views, const View& x, const View& y);
+// The same with x quantized to int8, in the workspace.
+void int8_linear_on_device(const Call& call, const LinearViews& views,
+                           const Int8Activations& activations, const View& x, const View& y);
 // The quantizers of weights, of which w alone may have gaps.
 void quantize_weights_on_device(const Call& call, const QuantizerViews& views);
 

@@ -78,10 +78,13 @@ typedef struct qsim_run {
   size_t* workspace_query; /* not NULL: the call checks its arguments, writes the bytes of workspace
                               that it needs here, and computes nothing */
   int32_t check_values;    /* 1: values too are checked, which reads all of them; the CPU alone */
+  int32_t constant_weights; /* 1: no work that the stream has before this call writes weights, scales,
+                               zero_points or bias, so that a linear layer on a GPU reads them while
+                               the kernel before it still runs. Broken, its result is undefined */
 } qsim_run;
 
 #define QSIM_RUN_INIT \
-  { sizeof(qsim_run), NULL, NULL, NULL, 0, NULL, 0 }
+  { sizeof(qsim_run), NULL, NULL, NULL, 0, NULL, 0, 0 }
 
 /* QSIM_GOLDEN_ABI_VERSION of the library. */
 QSIM_API int32_t qsim_abi_version(void);
@@ -119,7 +122,14 @@ QSIM_API qsim_status qsim_linear_w8(const qsim_tensor* x, const qsim_linear_weig
                                     const qsim_tensor* bias, const qsim_tensor* y,
                                     const qsim_run* run);
 
-/* The same with weights that are packed once, for the CPU: several times faster at few rows. */
+/* The same with x quantized to int8 (W8A8): products of int8 and int8, times the weights' scale, times
+ * the scale of the row of x: *x_scale, a number of the host of at least 2^-126, or where x_scale is
+ * NULL max|x| / 127 of each row. Weights are QSIM_INT8 of one group. A GPU needs a workspace. */
+QSIM_API qsim_status qsim_linear_w8a8(const qsim_tensor* x, const float* x_scale,
+                                      const qsim_linear_weights* weights, const qsim_tensor* bias,
+                                      const qsim_tensor* y, const qsim_run* run);
+
+/* qsim_linear_w8 with weights that are packed once, for the CPU: several times faster at few rows. */
 typedef struct qsim_linear qsim_linear;
 /* Copies weights and bias. */
 QSIM_API qsim_status qsim_linear_create(const qsim_linear_weights* weights, const qsim_tensor* bias,

@@ -3,7 +3,8 @@
 qsim.golden takes and gives arrays by DLPack, qsim.torch PyTorch tensors; both call libqsim_golden. run() and
 verify() call the qsim program and return its JSON as Python objects.
 """
-from ._library import BadInput, DeviceError, Error, InternalError, NoMemory, Unsupported, version
+from ._errors import BadInput, DeviceError, Error, InternalError, NoMemory, Unsupported
+from ._library import version
 from ._program import ProgramError, run, verify
 
 __version__ = version()

@@ -13,6 +13,8 @@ Window = Tuple[int, int, int, int, int, int, int, int]
 
 def window_of(stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]) -> Window:
     """[h, w] each; one number stands for both."""
+    if len(stride) == len(padding) == len(dilation) == 2:
+        return (*stride, *padding, *padding, *dilation)  # type: ignore[return-value]
     pairs: List[Tuple[int, int]] = []
     for name, given in (("stride", stride), ("padding", padding), ("dilation", dilation)):
         both = tuple(given) * 2 if len(given) == 1 else tuple(given)

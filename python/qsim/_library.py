@@ -1,4 +1,4 @@
-"""libqsim_golden by ctypes, or by _fast_call where an array has DLPack's exchange API: its structs (include/qsim/golden.h), its functions, its errors."""
+"""libqsim_golden (include/qsim/golden.h): its structs and functions by ctypes, or by _fast_call where arrays allow it."""
 from __future__ import annotations
 
 import ctypes
@@ -8,6 +8,8 @@ import pathlib
 import re
 import struct
 from typing import Any, Dict, List, Mapping, Optional, Protocol, Sequence, Tuple
+
+from ._errors import BY_STATUS, BadInput, InternalError, Unsupported
 
 try:
     from . import _fast_call  # CPython 3.10 and later
@@ -27,33 +29,6 @@ ROUNDINGS = {"floor": 0, "half_even": 1, "half_up": 2, "float32": 3}
 PER_TOKEN, PER_TENSOR = 0, -1
 
 
-class Error(Exception):
-    """What libqsim_golden refused, or could not do: one line that says where, what, and what is allowed."""
-
-
-class BadInput(Error, ValueError):
-    """A shape, type, stride, device or value that is not allowed."""
-
-
-class Unsupported(Error, NotImplementedError):
-    """Well-formed, but the library has no kernel for it."""
-
-
-class NoMemory(Error, MemoryError):
-    """Host memory is used up."""
-
-
-class DeviceError(Error, RuntimeError):
-    """CUDA refused."""
-
-
-class InternalError(Error, RuntimeError):
-    """A bug of qsim."""
-
-
-_ERRORS = {1: BadInput, 2: Unsupported, 3: NoMemory, 4: DeviceError, 5: InternalError}
-
-
 class Quantization(ctypes.Structure):
     """qsim_quantization"""
     _fields_ = [("struct_bytes", ctypes.c_size_t), ("format", ctypes.c_int32), ("scale_format", ctypes.c_int32),
@@ -62,7 +37,8 @@ class Quantization(ctypes.Structure):
                 ("clip_value", ctypes.c_float), ("clip_ppm", ctypes.c_int32)]
 
 
-RUN = struct.Struct("6Qi4x")  # struct_bytes, threads, stream, workspace and its bytes, query, check_values
+# struct_bytes, threads, stream, workspace and its bytes, query, check_values, constant_weights
+RUN = struct.Struct("6Qii")
 _TENSOR = "Q4i2Q"  # data, dtype, device, device_index, rank, shape, strides
 TENSOR_BYTES = struct.calcsize(_TENSOR)
 TENSORS = [struct.Struct(f"{_TENSOR}{2 * rank}q") for rank in range(17)]
@@ -151,10 +127,11 @@ _free: List[Arena] = []
 
 # The arguments of each function that returns a status. T: an array, or None; p: an address; q and i: integers of 8 and 4
 # bytes; parentheses: a struct of such fields, by reference; R: a qsim_run, which is two arguments of call(), threads and
-# workspace.
+# workspace; S: the same with a third, constant_weights.
 _WINDOW, _BINARY_WEIGHTS, _QUANTIZED = "(qqqqqqqq)", "(qTTTT)", "(TTTT)"
 SIGNATURES = {
-    "linear_w8": "T(TTTq)TTR",
+    "linear_w8": "T(TTTq)TTS",
+    "linear_w8a8": "Tp(TTTq)TTR",
     "quantize_per_channel": "TqTTR",
     "quantize_to_int4": "TqTTTR",
     "quantization_default": "p",
@@ -171,7 +148,7 @@ SIGNATURES = {
     "conv2d_int8": f"TTT{_WINDOW}q(Tiiiii)TR",
     "threads_create": "ip",
 }
-_C_TYPES = {"T": ctypes.c_void_p, "p": ctypes.c_void_p, "R": ctypes.c_void_p, "(": ctypes.c_void_p,
+_C_TYPES = {"T": ctypes.c_void_p, "p": ctypes.c_void_p, "R": ctypes.c_void_p, "S": ctypes.c_void_p, "(": ctypes.c_void_p,
             "q": ctypes.c_int64, "i": ctypes.c_int32}
 _FIELDS = {"T": "Q", "p": "Q", "q": "q", "i": "i"}
 
@@ -237,7 +214,7 @@ def plain_call(name: str, *arguments: int) -> None:
     """call() without arrays."""
     status = _calls[name](*arguments)
     if status != 0:
-        raise _ERRORS.get(status, InternalError)(_library.qsim_last_error().decode())
+        raise BY_STATUS.get(status, InternalError)(_library.qsim_last_error().decode())
 
 
 def fast_entries(kind: type) -> Dict[str, bytes]:
@@ -263,7 +240,7 @@ def call(b: Backend, name: str, *arguments: Any) -> None:
         a.used = 0
         _free.append(a)
     if status != 0:
-        raise _ERRORS.get(status, InternalError)(_library.qsim_last_error().decode())
+        raise BY_STATUS.get(status, InternalError)(_library.qsim_last_error().decode())
 
 
 def _described(b: Backend, a: Arena, signature: str, arguments: Sequence[Any]) -> List[Any]:
@@ -279,8 +256,8 @@ def _described(b: Backend, a: Arena, signature: str, arguments: Sequence[Any]) -
         elif kind == ")":
             result.append(a.put(_structs[letters], *into))
             into = result
-        elif kind == "R":
-            result.append(_run(b, a, like, next(given), next(given)))
+        elif kind in "RS":
+            result.append(_run(b, a, like, next(given), next(given), int(next(given)) if kind == "S" else 0))
         else:
             value = next(given)
             if kind == "T":
@@ -292,15 +269,17 @@ def _described(b: Backend, a: Arena, signature: str, arguments: Sequence[Any]) -
     return result
 
 
-def _run(b: Backend, a: Arena, like: Any, threads: int, workspace: Any) -> int:
+def _run(b: Backend, a: Arena, like: Any, threads: int, workspace: Any, constant: int) -> int:
     """The address of a qsim_run on the stream of `like`; 0 for the default."""
     stream = b.stream(like)
     if isinstance(workspace, int):
-        return a.put(RUN, RUN.size, threads, stream, 0, 0, workspace, 0)
+        return a.put(RUN, RUN.size, threads, stream, 0, 0, workspace, 0, constant)
     if workspace is not None:
         address, size = b.memory(workspace)
-        return a.put(RUN, RUN.size, threads, stream, address, size, 0, 0)
-    return a.put(RUN, RUN.size, threads, stream, 0, 0, 0, 0) if threads or stream else 0
+        return a.put(RUN, RUN.size, threads, stream, address, size, 0, 0, constant)
+    if not (threads or stream or constant):
+        return 0
+    return a.put(RUN, RUN.size, threads, stream, 0, 0, 0, 0, constant)
 
 
 def threads_create(count: int) -> int:

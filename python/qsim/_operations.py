@@ -46,14 +46,34 @@ def float_kind(kind: str) -> str:
 
 
 def linear_w8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, zero_points: Any, group_size: int,
-              out_kind: str) -> Any:
+              out_kind: str, constant: bool = False) -> Any:
     """y of x [M, K]; 4-bit weights are uint8 [N, ceil(K / 2)], unsigned ones where zero_points are uint8."""
     rows, columns = _two(b, "linear_w8: x", x)
     channels, _ = _two(b, "linear_w8: w", w)
     y = b.empty((rows, channels), out_kind, x)
     lib.call(b, "linear_w8", x, _weights(b, w, zero_points, columns), scales, zero_points, group_size, bias, y,
-             b.threads(), None)
+             b.threads(), None, constant)
     return y
+
+
+def linear_w8a8(b: Backend, x: Any, w: Any, scales: Any, bias: Any, x_scale: Optional[float], out_kind: str) -> Any:
+    """y of x [M, K], which is quantized to int8: with `x_scale`, or with a scale of each row."""
+    rows, _ = _two(b, "linear_w8a8: x", x)
+    channels, _ = _two(b, "linear_w8a8: w", w)
+    y = b.empty((rows, channels), out_kind, x)
+    number = None if x_scale is None else ctypes.c_float(x_scale)
+    arguments = (x, 0 if number is None else ctypes.addressof(number), w, scales, None, 0, bias, y, b.threads())
+    lib.call(b, "linear_w8a8", *arguments, workspace_of(b, "linear_w8a8", x, arguments))
+    return y
+
+
+def workspace_of(b: Backend, name: str, like: Any, arguments: Sequence[Any]) -> Any:
+    """The workspace that a call with these arguments asks for; None on the CPU, where none is needed."""
+    if not b.is_on_gpu(like):
+        return None
+    size = ctypes.c_size_t()
+    lib.call(b, name, *arguments, ctypes.addressof(size))
+    return b.empty((size.value,), "uint8", like) if size.value > 0 else None
 
 
 def _two(b: Backend, what: str, array: Any) -> Sequence[int]:
@@ -166,23 +186,20 @@ def _quantized(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: S
     """The arguments of a qsim_quantized: values, scales, zero_points, global_scale; codes are uint8 or of their kind."""
     values, scales, zero_points, global_scale = parts
     if how.scale_format != lib.FLOAT32:
-        scales = (scales, how.scale_format, b.shape(scales))
-    return (values, how.format, shape), scales, zero_points, global_scale
+        scales = (scales, how.scale_format, None)
+    # The library checks the shape of codes of a byte; that of others is not the array's.
+    return (values, how.format, shape if how.format in _TWO_A_BYTE else None), scales, zero_points, global_scale
 
 
 def quantize_into(b: Backend, x: Any, how: lib.Quantization, parts: Sequence[Any]) -> None:
     """x to given values, scales, zero_points and global_scale, of packed_shape() and scale_shape()."""
     shape = b.shape(x)
-    expected = packed_shape(shape, how.format)
-    if tuple(b.shape(parts[0])) != expected:
+    expected = packed_shape(shape, how.format) if how.format in _TWO_A_BYTE else None
+    if expected is not None and tuple(b.shape(parts[0])) != expected:
         raise lib.BadInput(f"quantize: the values have the shape {list(b.shape(parts[0]))}; expected {list(expected)}")
     arguments = (x, ctypes.addressof(how), *_quantized(b, shape, how, parts), b.threads())
-    workspace = None
-    if b.is_on_gpu(x) and (how.group <= 0 or how.scale_format == lib.FP8_E4M3):
-        size = ctypes.c_size_t()
-        lib.call(b, "quantize", *arguments, ctypes.addressof(size))
-        workspace = b.empty((size.value,), "uint8", x) if size.value > 0 else None
-    lib.call(b, "quantize", *arguments, workspace)
+    needs = how.group <= 0 or how.scale_format == lib.FP8_E4M3
+    lib.call(b, "quantize", *arguments, workspace_of(b, "quantize", x, arguments) if needs else None)
 
 
 def dequantize(b: Backend, shape: Sequence[int], how: lib.Quantization, parts: Sequence[Any], out_kind: str) -> Any:

@@ -5,7 +5,7 @@ import itertools
 import os
 import threading
 import weakref
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 try:
     import torch
@@ -164,17 +164,43 @@ def elements_shape(q: torch.Tensor, columns: int) -> Tuple[int, ...]:
 
 def linear_w8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,
               zero_points: Optional[torch.Tensor] = None, group_size: int = 0,
-              out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+              out_dtype: Optional[torch.dtype] = None, constant_weights: bool = False) -> torch.Tensor:
+    if _linear_entry is not None and out_dtype is None and _thread_count == 1 and w.dtype is torch.int8 and x.dim() == 2:
+        # The ordinary call, in as little Python as possible. What it refuses, the rest takes or says what is wrong.
+        y = x.new_empty((x.shape[0], w.shape[0]))
+        if not _run_entry(_linear_entry, x, w, scales, zero_points, group_size, bias, y, 0, None, constant_weights):
+            return y
     kind = _FLOATS.get(x.dtype, "float32") if out_dtype is None else kind_of(out_dtype, "")
-    if x.is_cuda and not (x.is_contiguous() and w.is_contiguous() and scales.is_contiguous()):
-        x, w, scales = x.contiguous(), w.contiguous(), scales.contiguous()  # kernels there take no gaps
+    if x.is_cuda:  # kernels there take no gaps
+        x, w, scales, bias, zero_points = _dense(x, w, scales, bias, zero_points)
+    return _of_rows(x, w, "linear_w8", lambda rows: ops.linear_w8(_b, rows, w, scales, bias, zero_points, group_size, kind,
+                                                                  constant_weights))
+
+
+_linear_entry = _b.entries.get("linear_w8")
+_run_entry: Any = lib._run_entry
+
+
+def _dense(*arrays: Optional[torch.Tensor]) -> List[Any]:
+    """The tensors, or of those with gaps copies."""
+    return [array if array is None or array.is_contiguous() else array.contiguous() for array in arrays]
+
+
+def _of_rows(x: torch.Tensor, w: torch.Tensor, name: str, layer: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """A layer of x [..., K], which takes [M, K]."""
     if x.dim() == 2:
-        return ops.linear_w8(_b, x, w, scales, bias, zero_points, group_size, kind)
+        return layer(x)
     if x.dim() == 0:
-        raise lib.BadInput("linear_w8: x has 0 dimensions; allowed: 1 and more")
-    flat = x.reshape(-1, x.shape[-1])
-    y = ops.linear_w8(_b, flat, w, scales, bias, zero_points, group_size, kind)
-    return y.reshape(*x.shape[:-1], w.shape[0])
+        raise lib.BadInput(f"{name}: x has 0 dimensions; allowed: 1 and more")
+    return layer(x.reshape(-1, x.shape[-1])).reshape(*x.shape[:-1], w.shape[0])
+
+
+def linear_w8a8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,
+                x_scale: Optional[float] = None, out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+    kind = _FLOATS.get(x.dtype, "float32") if out_dtype is None else kind_of(out_dtype, "")
+    if x.is_cuda:
+        x, w, scales, bias = _dense(x, w, scales, bias)
+    return _of_rows(x, w, "linear_w8a8", lambda rows: ops.linear_w8a8(_b, rows, w, scales, bias, x_scale, kind))
 
 
 def quantize_per_channel(w: torch.Tensor, group_size: int = 0) -> Tuple[torch.Tensor, torch.Tensor]:

@@ -16,7 +16,7 @@ from . import _library as lib
 from . import _operations as ops
 
 __all__ = ["Array", "Quantized", "abc_conv2d", "binarize_weights", "binary_conv2d", "conv2d_int8", "dequantize",
-           "int4_to_fp8", "linear_w8", "pack_activations", "quantize", "quantize_per_channel", "quantize_to_int4"]
+           "int4_to_fp8", "linear_w8", "linear_w8a8", "pack_activations", "quantize", "quantize_per_channel", "quantize_to_int4"]
 
 Pair = Union[int, Sequence[int]]
 _BYTES = {"int8": 1, "uint8": 1, "fp8_e4m3": 1, "fp8_e5m2": 1, "float16": 2, "bfloat16": 2, "float32": 4, "int32": 4,
@@ -136,6 +136,16 @@ def linear_w8(x: Any, w: Any, scales: Any, bias: Any = None, zero_points: Any = 
     """
     x, w, scales, bias, zero_points = map(_take, (x, w, scales, bias, zero_points))
     return ops.linear_w8(_b, x, w, scales, bias, zero_points, group_size, _out(out, ops.float_kind(x.kind)))
+
+
+def linear_w8a8(x: Any, w: Any, scales: Any, bias: Any = None, x_scale: Optional[float] = None,
+                out: Optional[str] = None) -> Array:
+    """linear_w8 with x quantized to int8 (W8A8): w is int8 [N, K], scales [N, 1] or [N].
+
+    x_scale: the scale of x, at least 2^-126; without one each row has max|x| / 127.
+    """
+    x, w, scales, bias = map(_take, (x, w, scales, bias))
+    return ops.linear_w8a8(_b, x, w, scales, bias, x_scale, _out(out, ops.float_kind(x.kind)))
 
 
 def _out(kind: Optional[str], default: str) -> str:

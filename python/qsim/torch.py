@@ -18,7 +18,7 @@ from ._torch_layers import BinaryConv2d
 from ._torch_operations import set_threads, torch
 
 __all__ = ["BinaryConv2d", "abc_conv2d", "binarize_weights", "binary_conv2d", "conv2d_int8", "fp16_to_fp8", "fp16_to_int4",
-           "fp8_to_fp16", "int4_to_fp16", "int4_to_fp8", "linear_w8", "pack_activations", "quantize_per_channel",
+           "fp8_to_fp16", "int4_to_fp16", "int4_to_fp8", "linear_w8", "linear_w8a8", "pack_activations", "quantize_per_channel",
            "quantize_to_int4", "set_threads"]
 
 Pair = Union[int, Tuple[int, int], List[int]]
@@ -26,7 +26,9 @@ Pair = Union[int, Tuple[int, int], List[int]]
 _WINDOW = "int[] stride, int[] padding, int[] dilation"
 _SCHEMAS = {
     "linear_w8": "(Tensor x, Tensor w, Tensor scales, Tensor? bias=None, Tensor? zero_points=None, int group_size=0, "
-                 "ScalarType? out_dtype=None) -> Tensor",
+                 "ScalarType? out_dtype=None, bool constant_weights=False) -> Tensor",
+    "linear_w8a8": "(Tensor x, Tensor w, Tensor scales, Tensor? bias=None, float? x_scale=None, "
+                   "ScalarType? out_dtype=None) -> Tensor",
     "quantize_per_channel": "(Tensor w, int group_size=0) -> (Tensor, Tensor)",
     "quantize_to_int4": "(Tensor w, int group_size) -> (Tensor, Tensor)",
     "fp16_to_fp8": "(Tensor x, Tensor(a!) q, Tensor(b!) scales, int group_size) -> ()",
@@ -67,13 +69,16 @@ def _meta_conv2d_int8(x: torch.Tensor, w: torch.Tensor, _scales: Any, _bias: Any
 
 
 def _meta_linear_w8(x: torch.Tensor, w: torch.Tensor, _scales: Any, _bias: Any = None, _zero_points: Any = None,
-                    _group_size: int = 0, out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+                    _group_size: int = 0, out_dtype: Optional[torch.dtype] = None,
+                    _constant_weights: bool = False) -> torch.Tensor:
     return _meta((*x.shape[:-1], w.shape[0]), out_dtype or x.dtype)
 
 
 # The shapes and types of the results, of tensors without memory.
 _META: Dict[str, Callable[..., Any]] = {
     "linear_w8": _meta_linear_w8,
+    "linear_w8a8": lambda x, w, scales, bias=None, x_scale=None, out_dtype=None: _meta(
+        (*x.shape[:-1], w.shape[0]), out_dtype or x.dtype),
     "quantize_per_channel": lambda w, group_size=0: (
         _meta(w.shape, torch.int8), _meta((w.shape[0], ops.groups_of(w.shape[1], group_size)), torch.float32)),
     "quantize_to_int4": lambda w, group_size: (
@@ -127,14 +132,27 @@ def _pair(value: Pair) -> List[int]:
 
 def linear_w8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,
               zero_points: Optional[torch.Tensor] = None, group_size: int = 0,
-              out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
-    """y [..., N] = x [..., K] W^T + bias, the same bits for any number of rows.
+              out_dtype: Optional[torch.dtype] = None, constant_weights: bool = False) -> torch.Tensor:
+    """y [..., N] = x [..., K] W^T + bias, the same bits for any number of rows (ADR 0016 defines them).
 
     x: float32, float16 or bfloat16; y: out_dtype, x's without one. w: int8 [N, K], or 4-bit values as uint8
     [N, ceil(K / 2)], which are unsigned if zero_points are uint8, else signed. scales: float32 [N, groups] or [N];
-    group_size: 32, 64, 128, or 0 for one group. zero_points: as scales, int8 or uint8, of 4-bit values. bias: float32.
+    group_size: 32, 64, 128, or 0 for one group. zero_points: as scales, int8 or uint8, of 4-bit values. bias: float32 [N].
+    constant_weights: a promise that no work before this call on the current stream writes w, scales, zero_points or bias;
+    on a GPU they are then read while the kernel before it still runs. Where the promise is broken, y is undefined.
+    Raises BadInput for other types, shapes and group sizes.
     """
-    return _ops.linear_w8(x, w, scales, bias, zero_points, group_size, out_dtype)
+    return _ops.linear_w8(x, w, scales, bias, zero_points, group_size, out_dtype, constant_weights)
+
+
+def linear_w8a8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,
+                x_scale: Optional[float] = None, out_dtype: Optional[torch.dtype] = None) -> torch.Tensor:
+    """linear_w8 with x quantized to int8 (W8A8): int8 times int8, times the scales of w and of x.
+
+    w: int8 [N, K]; scales: float32 [N, 1] or [N]; x_scale: the scale of x, at least 2^-126; without one each row has
+    max|x| / 127. The rest is as in linear_w8.
+    """
+    return _ops.linear_w8a8(x, w, scales, bias, x_scale, out_dtype)
 
 
 def quantize_per_channel(w: torch.Tensor, group_size: int = 0) -> Tuple[torch.Tensor, torch.Tensor]:

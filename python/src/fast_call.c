@@ -120,17 +120,21 @@ static int is_dense(const DlTensor* t) {
   return 1;
 }
 
-/* Elements of `dtype` and `shape`, a sequence, in the bytes of an array without gaps. */
+/* Elements of `dtype` and `shape`, a sequence (None: the array's), in the bytes of an array without
+ * gaps. */
 static void redescribe(Call* call, const DlTensor* t, qsim_tensor* to, PyObject* dtype,
                        PyObject* shape) {
   const int32_t wanted = (int32_t)whole(call, dtype);
-  const Py_ssize_t rank = PySequence_Size(shape);
+  const Py_ssize_t rank = shape == Py_None ? 0 : PySequence_Size(shape);
   if ((to->dtype != QSIM_UINT8 && to->dtype != wanted) || !is_dense(t) || rank < 0 ||
       rank > kMostRank) {
     PyErr_Clear();
     call->failed = 1;
     return;
   }
+  to->strides = NULL;
+  to->dtype = wanted;
+  if (shape == Py_None) return;
   int64_t* sizes = reserve(call, 8 * (size_t)rank);
   if (call->failed) return;
   for (Py_ssize_t axis = 0; axis < rank; ++axis) {
@@ -143,10 +147,8 @@ static void redescribe(Call* call, const DlTensor* t, qsim_tensor* to, PyObject*
     sizes[axis] = whole(call, size);
     Py_DECREF(size);
   }
-  to->dtype = wanted;
   to->rank = (int32_t)rank;
   to->shape = sizes;
-  to->strides = NULL;
 }
 
 /* None, an array, or (array, dtype, shape): codes. */
@@ -191,13 +193,15 @@ static const qsim_tensor* describe(Call* call, PyObject* object) {
 }
 
 /* Of `threads` and a workspace (None, an array, or the address of the answer to a query). */
-static const qsim_run* describe_run(Call* call) {
+static const qsim_run* describe_run(Call* call, int has_constant) {
   PyObject* threads = take(call);
   PyObject* workspace = take(call);
+  PyObject* constant = has_constant ? take(call) : Py_False;
   qsim_run* run = reserve(call, sizeof *run);
   if (call->failed) return NULL;
   *run = (qsim_run)QSIM_RUN_INIT;
   run->threads = (qsim_threads*)(intptr_t)whole(call, threads);
+  run->constant_weights = constant == Py_True;
   if (PyLong_Check(workspace)) {
     run->workspace_query = (size_t*)(intptr_t)whole(call, workspace);
   } else if (workspace != Py_None) {
@@ -269,7 +273,8 @@ static PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ss
         values[used++] = (intptr_t)describe_struct(&call, &kind);
         break;
       case 'R':
-        values[used++] = (intptr_t)describe_run(&call);
+      case 'S':
+        values[used++] = (intptr_t)describe_run(&call, *kind == 'S');
         break;
       default:
         values[used++] = (intptr_t)whole(&call, take(&call));

@@ -78,6 +78,25 @@ class Tensors(unittest.TestCase):
             given = spread(w.cuda()) if case % 3 == 0 else w.cuda()
             self.same(operator(given, group), expected, (case, operator.__name__, w.shape, w.dtype, group))
 
+    def test_int8_activations_have_the_bits_of_the_cpu(self):
+        for case in range(CASES):
+            x = self.draws.floats(self.draws.pick(1, 3, 16, 40), self.draws.pick(64, self.draws.size(1, 600)))
+            x = x.to(self.draws.pick(torch.float32, torch.float16, torch.bfloat16))
+            w, scales = qt.quantize_per_channel(self.draws.floats(self.draws.size(1, 90), x.shape[1]))
+            given = (x, w, scales, self.draws.pick(None, self.draws.floats(w.shape[0])), self.draws.pick(None, 0.05))
+            there = moved(given)
+            if case % 3 == 0:
+                there[:3] = [spread(a) for a in there[:3]]
+            self.same(qt.linear_w8a8(*there), qt.linear_w8a8(*given), (case, x.shape, x.dtype, w.shape))
+
+    def test_constant_weights_change_no_bit(self):
+        for columns in (64, 1000, 4096):
+            x, q, scales = moved((self.draws.floats(1, columns).half(),
+                                  *qt.quantize_per_channel(self.draws.floats(300, columns))))
+            expected = qt.linear_w8(x, q, scales)
+            torch.cuda.synchronize()
+            self.same(qt.linear_w8(x, q, scales, constant_weights=True), expected, columns)
+
     def test_weights_that_are_not_finite_have_a_defined_result(self):
         for bad in (float("nan"), float("inf"), -float("inf")):
             w = self.draws.floats(2, 64)

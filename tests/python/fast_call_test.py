@@ -137,7 +137,7 @@ class FastCall(unittest.TestCase):
         def status(*arguments):
             return lib._run_entry(entry, *arguments)
 
-        good = (x, w, scales, None, 0, None, y, 0, None)
+        good = (x, w, scales, None, 0, None, y, 0, None, False)
         self.assertEqual(status(*good), 0)
         self.assertEqual(status(*good[:-1]), -1)
         self.assertEqual(status(*good, None), -1)

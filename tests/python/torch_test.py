@@ -43,6 +43,23 @@ class Results(unittest.TestCase):
         self.same(qt.linear_w8(brain, q, scales),
                   torch.from_dlpack(golden.linear_w8(brain, q, scales)))
 
+    def test_int8_activations_equal_their_definition(self):
+        x = torch.randn(3, 64)
+        q, scales = qt.quantize_per_channel(torch.randn(5, 64))
+        of_rows = x.abs().amax(1, keepdim=True) / 127
+        for given, row_scales in ((None, of_rows), (0.03, torch.full((3, 1), 0.03))):
+            codes = torch.clamp(torch.round(x / row_scales), -127, 127)
+            sums = codes.double() @ q.double().t()
+            expected = sums.float() * scales[:, 0] * row_scales
+            self.same(qt.linear_w8a8(x, q, scales, x_scale=given), expected)
+            self.same(qt.linear_w8a8(x[:, None], q, scales, x_scale=given), expected[:, None])
+            self.same(torch.from_dlpack(golden.linear_w8a8(x, q, scales, x_scale=given)), expected)
+
+    def test_constant_weights_change_no_bit(self):
+        x = torch.randn(3, 64)
+        q, scales = qt.quantize_per_channel(torch.randn(5, 64))
+        self.same(qt.linear_w8(x, q, scales, constant_weights=True), qt.linear_w8(x, q, scales))
+
     def test_weights_of_4_bits(self):
         w = torch.randn(6, 96)
         q, scales = qt.quantize_to_int4(w, 32)
@@ -169,6 +186,7 @@ class Shapes(unittest.TestCase):
         weights = torch.randint(-9, 9, (4, 6, 3, 3), dtype=torch.int8)
         return {
             "linear_w8": (x, q, scales, None, None, 0, torch.bfloat16),
+            "linear_w8a8": (x, q, scales),
             "quantize_per_channel": (w, 32),
             "quantize_to_int4": (w, 64),
             "fp16_to_fp8": (half, codes, torch.ones(3, 2), 32),

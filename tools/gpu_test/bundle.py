@@ -6,6 +6,7 @@ import argparse
 import pathlib
 import shutil
 import sys
+import zipfile
 
 import linking
 import planted
@@ -71,6 +72,19 @@ def copy_scripts(out):
                 shutil.copy(file, scripts / file.name)
 
 
+def copy_python_package(build, out):
+    """The wheel's files and the tests of it that need a GPU."""
+    library = build / "golden/c_interface/libqsim_golden.so"
+    linking.run([ROOT / "tools/wheel/build.sh", library, build / "gpu_test/wheel"])
+    wheel = next((build / "gpu_test/wheel").glob("qsim-*.whl"))
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(out / "python/package")
+    tests = out / "python/tests"
+    tests.mkdir()
+    for name in ("on_cuda.py", "cuda_test.py", "cuda_tensors_test.py"):
+        shutil.copy(ROOT / "tests/python" / name, tests / name)
+
+
 def bytes_of(folder):
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
@@ -101,6 +115,8 @@ def make_bundle(build, out, data):
     binaries.append(build_rtl_model(build, out))
     linking.copy_libraries(binaries, out / "lib")
     copy_scripts(out)
+    print("  the Python package", file=sys.stderr)
+    copy_python_package(build, out)
     size = bytes_of(out)
     if size > MOST_BYTES:
         print(f"  larger than the {MOST_BYTES / 1e6:.0f} MB that docs/guide/gpu_test.md promises", file=sys.stderr)

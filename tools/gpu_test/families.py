@@ -4,6 +4,7 @@ compares random cases with the CPU bit for bit, and times its kernels.
 import concurrent.futures
 import dataclasses
 import re
+import sys
 
 import session as sessions
 from session import FAILED, OK
@@ -24,6 +25,7 @@ class Family:
         return f"golden_{self.name}_cuda_check"
 
 
+PYTHON_CASES = 2000  # of each operator of qsim.torch
 FAMILIES = (
     Family("binary", "binary convolution", 2500, 400, 12,
            ("portable", "any_bases", "one_base", "two_bases", "three_bases")),
@@ -97,4 +99,13 @@ def comparison(words):
 def trained_binary_network(session):
     done = session.run([session.program("golden_binary_cuda_check"), "network", "--data",
                         session.shipped("models/abc-cifar10")], 60)
+    return (OK, done.last_line()) if done.exit_code == 0 else (FAILED, done.ending())
+
+
+def python_package(session):
+    """The wheel's package and its tests, by the machine's python3, which has PyTorch."""
+    done = session.run([sys.executable, "-B", session.bundle / "scripts/python_package.py", session.bundle / "python",
+                        PYTHON_CASES // 10 if session.quick else PYTHON_CASES], 240)
+    if "No module named 'torch'" in done.output:
+        return session.skip("torch")
     return (OK, done.last_line()) if done.exit_code == 0 else (FAILED, done.ending())

@@ -109,6 +109,12 @@ open(os.environ["FAKE_LOG"], "a").write("ort " + " ".join(sys.argv[1:]) + "\\n")
 if os.environ.get("FAKE_ORT_FAILS"): sys.exit("onnxruntime 1.0: 512 pictures, 2 mismatches")
 print("onnxruntime 1.0: 512 pictures, 0 mismatches")
 """
+PACKAGE = """import os, sys
+open(os.environ["FAKE_LOG"], "a").write("package " + " ".join(sys.argv[1:]) + "\\n")
+if os.environ.get("FAKE_NO_TORCH"): sys.exit("ModuleNotFoundError: No module named 'torch'")
+if os.environ.get("FAKE_PACKAGE_FAILS"): sys.exit("20 tests, 200 random cases each, 1 failed, 0 skipped")
+print("20 tests, 200 random cases each, 0 failed, 0 skipped")
+"""
 PEERS = """import json, os, sys
 open(os.environ["FAKE_LOG"], "a").write("peers " + " ".join(sys.argv[1:]) + "\\n")
 if os.environ.get("FAKE_PEER_FAILS") == sys.argv[1]: sys.exit("CUDA error")
@@ -132,6 +138,7 @@ class FakeBundle(unittest.TestCase):
         shutil.copy(HERE / "run.sh", self.bundle)
         (self.bundle / "scripts/ort_agreement.py").write_text(ORT)
         (self.bundle / "scripts/peers.py").write_text(PEERS)
+        (self.bundle / "scripts/python_package.py").write_text(PACKAGE)
         for name, text in (("golden_cuda_check", CHECK), ("golden_cuda_check_planted", PLANTED),
                            ("golden_binary_cuda_check", FAMILY), ("golden_convert_cuda_check", FAMILY),
                            ("golden_linear_cuda_check", FAMILY), ("golden_binary_cuda_check_planted", FAMILY_PLANTED),
@@ -332,6 +339,8 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("VGG-8, 3,000 pictures", "no data", "--lenient", "--only", "3,000",
                             QSIM_REQUIRE="data")
         self.expect_failure("peer: cuDNN and cuBLASLt, layers", "no torch", FAKE_NO_TORCH="1")
+        self.expect_failure("Python package", "no torch", FAKE_NO_TORCH="1")
+        self.expect_failure("Python package", "1 failed", FAKE_PACKAGE_FAILS="1")
 
     def test_a_relative_folder_of_data_is_the_callers(self):
         (self.bundle / "data").rename(self.bundle / "elsewhere")

@@ -255,6 +255,7 @@ STEPS = (
     *(Step(f"{family.title}, planted off-by-one", "families", families.planted(family))
       for family in families.FAMILIES),
     Step("binary convolution, trained network", "families", families.trained_binary_network),
+    Step("Python package", "networks", families.python_package),
     *(Step(title, "families", families.comparison(words)) for title, words in families.COMPARISONS),
     *(Step(f"compute-sanitizer {tool}, {title}", tool, sanitizer(tool, words), quick=False)
       for title, words in families.SANITIZED for tool in SANITIZERS),

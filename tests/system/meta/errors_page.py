@@ -4,6 +4,7 @@ import pathlib
 import re
 
 PAGE = "docs/reference/errors.md"
+PYTHON = "## The Python package"
 ROW = re.compile(r"^\| (?:`` ?(?P<ticks>.*?) ?``|`(?P<plain>[^`]*)`) \| (?P<codes>[0-9, ]+) \| (?P<advice>.*) \|$")
 # What the system says of a failed call: in words of ours (files/descriptor.cpp), or in its own.
 SYSTEM_REASONS = ("no such file", "no such folder", "a part of the path is a file, not a folder", "no permission",
@@ -47,10 +48,12 @@ class Row:
 
 
 def rows(root):
-    """All rows of the page; a table line that is none is an error."""
+    """All rows of qsim's messages; a table line that is none is an error. tests/python checks those of the Python package."""
     found = []
+    section = ""
     for number, line in enumerate((pathlib.Path(root) / PAGE).read_text().splitlines(), 1):
-        if not line.startswith("| ") or line.startswith("| message |"):
+        section = line if line.startswith("## ") else section
+        if section == PYTHON or not line.startswith("| ") or line.startswith("| message |"):
             continue
         match = ROW.match(line)
         if match is None:
