@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the CUDA golden is measured against: cuDNN, cuBLASLt and PyTorch on the same GPU.
 
-usage: peers.py layers [--batch 32] | network [--network vgg16] --batch N [--mode eager|default|max-autotune]
+usage: peers.py layers [--batch 32] | sizes [--batch 1] | network [--network vgg16] --batch N [--mode eager|default|max-autotune]
 Random data, CUDA events around one CUDA graph that holds as many calls as take a millisecond (so that no
 launch is counted, as for our own kernels), medians of 11 measurements, after a warm-up. `_int_mm` takes
 what cuBLASLt's heuristic chooses. One JSON object a line on stdout.
@@ -24,6 +24,8 @@ LAYERS = (
     ("conv11", 512, 512, 14), ("conv12", 512, 512, 14), ("conv13", 512, 512, 14),
 )
 MIDDLE = LAYERS[1:]
+# The layer that `qsim golden abc --sizes` times: 3x3, 64 to 64 channels, pad 1.
+SIZES = (8, 16, 32, 64, 128, 256, 512)
 MEASUREMENTS = 11
 LEAST_MS = 1.0
 MOST_CALLS = 1000  # in a graph, as for ours
@@ -129,6 +131,12 @@ def run_layers(batch):
             emit_layer(peer, layer, batch, ops, measured[key])
 
 
+def run_sizes(batch):
+    for size in SIZES:
+        ops = 2 * 9 * batch * 64 * 64 * size**2
+        emit_layer("cudnn_fp16", f"{size}x{size}", batch, ops, cudnn_fp16(batch, 64, 64, size))
+
+
 def run_network(name, batch, mode):
     from torchvision import models  # the other commands do without torchvision
 
@@ -148,7 +156,7 @@ def run_network(name, batch, mode):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("layers", "network"))
+    parser.add_argument("what", choices=("layers", "sizes", "network"))
     parser.add_argument("--network", choices=("vgg16", "resnet18", "resnet50", "mobilenet_v2"), default="vgg16")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--mode", choices=("eager", "default", "max-autotune"), default="eager")
@@ -159,6 +167,8 @@ def main():
     torch.backends.cudnn.benchmark = True
     if args.what == "layers":
         run_layers(args.batch)
+    elif args.what == "sizes":
+        run_sizes(args.batch)
     else:
         run_network(args.network, args.batch, args.mode)
 

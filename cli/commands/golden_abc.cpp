@@ -1,8 +1,13 @@
 // `qsim golden abc`: what weights lose as sums of binary bases, a binary convolution of files, and
 // its times beside float and int8.
+#include <cstdio>
+#include <optional>
+
 #include "cli/commands/commands.h"
 #include "cli/session/abc/abc_layers.h"
 #include "cli/session/abc/abc_times.h"
+#include "cli/session/abc/activation_blocks.h"
+#include "cli/session/engines/golden_backend.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/terminal/output_files.h"
 #include "cli/terminal/output_folders.h"
@@ -45,7 +50,7 @@ std::vector<AbcLayer> layers_of(const Options& options, std::string& name) {
     check_unused_config(options);
     require_not_written(options, options.weights, "the weights");
     name = options.weights;
-    return {read_abc_weights(options.weights)};
+    return read_abc_weights(options.weights, options.layer);
   }
   const Model model = load_model(options, load_config(options));
   name = model.name;
@@ -81,11 +86,33 @@ double squared_sum(std::span<const float> values) {
   return squared_difference(values, std::vector<float>(values.size()));
 }
 
+// Nine digits give a float32 again.
+std::string numbers_text(std::span<const float> values) {
+  std::string text;
+  for (const float value : values) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.9g", static_cast<double>(value));
+    text += (text.empty() ? "" : " ") + std::string(digits);
+  }
+  return text;
+}
+
+// The squared error over the samples' squares, v and beta, for 1 to kMostBases bases.
+SheetTable activations_table(Context& context, std::span<const float> samples) {
+  SheetTable table{"activations", {"bases", "error", "v", "beta"}, {}};
+  const double squares = squared_sum(samples);
+  for (int bases = 1; bases <= golden::kMostBases; ++bases) {
+    context.progress("fitting " + std::to_string(bases) + " bases of activations");
+    const golden::ActivationFit fit = golden::fit_activations(samples, bases);
+    table.rows.push_back({std::int64_t{bases}, share(fit.squared_error, squares),
+                          numbers_text(fit.v), numbers_text(fit.beta)});
+  }
+  return table;
+}
+
 // The layer with --bases and --activation-bases on --input, compared with the float layer.
-void convolve(Context& context, const AbcLayer& layer, Sheet& sheet) {
+void convolve(Context& context, const AbcLayer& layer, const AbcInput& input, Sheet& sheet) {
   const Options& options = context.options();
-  require_not_written(options, options.input, "the input");
-  const AbcInput input = read_abc_input(options.input);
   const golden::ActivationFit fit = golden::fit_activations(input.values, options.activation_bases);
   golden::BinaryConv conv;
   conv.weights = binarized(layer, options.bases, options).weights;
@@ -102,36 +129,81 @@ void convolve(Context& context, const AbcLayer& layer, Sheet& sheet) {
   context.write_file(std::filesystem::path(options.out) / "output.npy", npy_bytes(output));
 }
 
-std::vector<AbcTimes> times_of(Context& context, const std::vector<AbcLayer>& layers) {
-  const Options& options = context.options();
+AbcTiming timing_of(const Options& options, const std::vector<AbcLayer>& layers) {
   const bool from_file = !options.weights.empty();
-  const golden::WeightShape shape = from_file ? layers.front().shape : kTimedShape;
-  const std::int64_t pad = from_file ? options.pad : 1;
-  std::vector<AbcTimes> times;
-  for (const std::string& size : options.sizes) {
-    context.progress("timing " + size + "x" + size);
-    times.push_back(time_abc_layer(shape, window_of(shape, options.stride, pad), std::stoll(size),
-                                   options.bases, options.activation_bases, options.runs,
-                                   options.seed));
-  }
-  return times;
+  AbcTiming timing;
+  timing.weights = from_file ? layers.front().shape : kTimedShape;
+  timing.window = window_of(timing.weights, options.stride, from_file ? options.pad : 1);
+  timing.batch = options.batch.value_or(1);
+  timing.bases = options.bases;
+  timing.activation_bases = options.activation_bases;
+  timing.runs = options.runs;
+  timing.seed = options.seed;
+  return timing;
 }
 
-// For people the times carry their unit; for JSON they are numbers.
-SheetTable times_table(const std::vector<AbcTimes>& times, bool json) {
+// For people times carry their unit; for JSON they are numbers.
+Cell seconds_cell(double seconds, bool json) {
+  return json ? Cell(seconds) : Cell(seconds_text(seconds));
+}
+
+void add_cpu_times(Context& context, const AbcTiming& timing, Sheet& sheet, Sheet& json) {
   SheetTable table{
       "times",
       {"size", "binary_seconds", "float_seconds", "int8_seconds", "of_float", "of_int8"},
       {}};
-  const auto cell = [json](double seconds) {
-    return json ? Cell(seconds) : Cell(seconds_text(seconds));
-  };
-  for (const AbcTimes& row : times) {
-    table.rows.push_back({row.size, cell(row.binary_seconds), cell(row.float_seconds),
-                          cell(row.int8_seconds), share(row.binary_seconds, row.float_seconds),
-                          share(row.binary_seconds, row.int8_seconds)});
+  SheetTable numbers = table;
+  for (const std::string& size : context.options().sizes) {
+    context.progress("timing " + size + "x" + size);
+    const AbcTimes row = time_abc_layer(timing, std::stoll(size));
+    for (const bool is_json : {false, true}) {
+      (is_json ? numbers : table)
+          .rows.push_back({row.size, seconds_cell(row.binary_seconds, is_json),
+                           seconds_cell(row.float_seconds, is_json),
+                           seconds_cell(row.int8_seconds, is_json),
+                           share(row.binary_seconds, row.float_seconds),
+                           share(row.binary_seconds, row.int8_seconds)});
+    }
   }
-  return table;
+  sheet.tables.push_back(std::move(table));
+  json.tables.push_back(std::move(numbers));
+}
+
+// Whether every layer had the CPU's words.
+bool add_gpu_times(Context& context, const AbcTiming& timing, Sheet& sheet, Sheet& json) {
+  const golden::CudaDevice& device = golden_device();
+  SheetTable table{"gpu_times",
+                   {"size", "kernels", "binary_seconds", "int8_seconds", "of_int8", "equals_cpu"},
+                   {}};
+  SheetTable numbers = table;
+  bool equal = true;
+  for (const std::string& size : context.options().sizes) {
+    context.progress("timing " + size + "x" + size + " on " + device.name);
+    const AbcGpuTimes row = time_abc_layer_on_gpu(timing, std::stoll(size), device.index);
+    equal = equal && row.equal;
+    for (const bool is_json : {false, true}) {
+      (is_json ? numbers : table)
+          .rows.push_back({row.size, row.kernels, seconds_cell(row.binary_seconds, is_json),
+                           seconds_cell(row.int8_seconds, is_json),
+                           share(row.binary_seconds, row.int8_seconds), row.equal});
+    }
+  }
+  sheet.tables.push_back(std::move(table));
+  json.tables.push_back(std::move(numbers));
+  return equal;
+}
+
+bool add_times(Context& context, const std::vector<AbcLayer>& layers, Sheet& sheet, Sheet& json) {
+  const Options& options = context.options();
+  if (options.sizes.empty()) return true;
+  const AbcTiming timing = timing_of(options, layers);
+  const GoldenSelection golden("--backend", options.backend,
+                               [&](const std::string& note) { context.note(note); });
+  if (golden.backends().front() == GoldenBackend::kCuda) {
+    return add_gpu_times(context, timing, sheet, json);
+  }
+  add_cpu_times(context, timing, sheet, json);
+  return true;
 }
 
 }  // namespace
@@ -154,16 +226,21 @@ ExitCode golden_abc_command(Context& context) {
   sheet.add("activation_bases", std::int64_t{options.activation_bases});
   sheet.add("popcount_path", std::string(golden::popcount_path_name(path)));
   sheet.tables.push_back(errors_table(context, layers));
-  if (!options.input.empty()) convolve(context, layers.front(), sheet);
-  const std::vector<AbcTimes> times = times_of(context, layers);
-  Sheet json = sheet;
-  if (!times.empty()) {
-    sheet.tables.push_back(times_table(times, false));
-    json.tables.push_back(times_table(times, true));
+  std::optional<AbcInput> input;
+  if (!options.input.empty()) {
+    require_not_written(options, options.input, "the input");
+    input = read_abc_input(options.input);
+    convolve(context, layers.front(), *input, sheet);
   }
+  if (options.fit_activations) {
+    sheet.tables.push_back(activations_table(
+        context, input ? random_blocks(*input, options.seed) : normal_blocks(options.seed)));
+  }
+  Sheet json = sheet;
+  const bool equal = add_times(context, layers, sheet, json);
   context.print_json(sheet_json(json));
   context.print(sheet_text(sheet));
-  return ExitCode::kOk;
+  return equal ? ExitCode::kOk : ExitCode::kMismatch;
 }
 
 }  // namespace qsim

@@ -109,8 +109,9 @@ struct Options {
   std::string backend = "auto";  // "cpu", "cuda", "auto"
   int runs = 21;                 // also golden abc
 
-  // golden abc
-  std::string weights;  // a .npy file; "": the model's layers
+  // golden abc, besides --layer, --batch and --backend
+  std::string weights;  // a .npy or .onnx file; "": the model's layers
+  bool fit_activations = false;
   int bases = 3;
   int activation_bases = 3;
   std::string alphas = "channel";

@@ -1,4 +1,4 @@
-// The float convolution that a binary one stands for: a plain kernel, to compare results and times
+// The float convolution that a binary one replaces: a plain kernel, to compare results and times
 // with.
 #pragma once
 

@@ -1,10 +1,13 @@
 // `qsim golden abc`: errors of weights, a convolution of files, times, and what it refuses.
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "core/random.h"
 #include "files/npy.h"
+#include "golden/device/devices.h"
 #include "tests/cli/golden_command.h"
 
 namespace qsim {
@@ -89,8 +92,8 @@ TEST_F(GoldenAbc, WritesWhatTheDefinitionSays) {
 
 TEST_F(GoldenAbc, TimesTheLayerBesideFloatAndInt8) {
   const Json json = json_of(folder_,
-                            "golden abc --weights w.npy --pad 1 --sizes 8,16 --runs 9 "
-                            "--seed 3");
+                            "golden abc --weights w.npy --pad 1 --sizes 8,16 --runs 9 --batch 2 "
+                            "--backend cpu --seed 3");
   ASSERT_EQ(json["times"].size(), 2U);
   for (const Json& row : json["times"]) {
     for (const char* key :
@@ -99,8 +102,88 @@ TEST_F(GoldenAbc, TimesTheLayerBesideFloatAndInt8) {
     }
   }
   EXPECT_EQ(json["times"][1]["size"], 16);
-  const Outcome text = run_qsim(folder_, "golden abc --model conv_odd --sizes 8 --runs 9");
+  const Outcome text = run_qsim(folder_, "golden abc --model conv_odd --sizes 8 --runs 9 --backend cpu");
   EXPECT_NE(text.out.find("binary seconds"), std::string::npos) << text.out;
+}
+
+TEST_F(GoldenAbc, ReadsTheWeightsOfAFloatNetworkAndOfOneOfItsLayers) {
+  const std::string file =
+      (source_folder() / "models/resnet14-cifar10/resnet14-float.onnx").string();
+  const Json all = json_of(folder_, "golden abc --weights " + file);
+  ASSERT_EQ(all["errors"].size(), 16U);
+  EXPECT_EQ(all["errors"][0]["layer"], "stem");
+  EXPECT_EQ(all["errors"][0]["weights"], 32 * 27);
+  EXPECT_EQ(all["errors"][15]["layer"], "fc");
+  EXPECT_EQ(all["errors"][15]["weights"], 1280);
+  const Json one = json_of(folder_, "golden abc --weights " + file + " --layer block3_shortcut");
+  ASSERT_EQ(one["errors"].size(), 1U);
+  EXPECT_EQ(one["errors"][0], all["errors"][7]);
+  EXPECT_EQ(one["errors"][0]["weights"], 64 * 32);
+  // Its int8 weights are the float ones, rounded.
+  const Json int8 = json_of(folder_, "golden abc --model resnet14-cifar10");
+  EXPECT_NEAR(int8["errors"][0]["m3"].get<double>(), all["errors"][0]["m3"].get<double>(), 0.05);
+}
+
+TEST_F(GoldenAbc, ConvolvesALayerOfAFloatNetwork) {
+  write_npy(folder_ / "stem.npy", random_array({1, 3, 8, 8}, 5));
+  const std::string file =
+      (source_folder() / "models/resnet14-cifar10/resnet14-float.onnx").string();
+  const Json json = json_of(folder_, "golden abc --weights " + file +
+                                         " --layer stem --input stem.npy --pad 1 --bases 8 "
+                                         "--activation-bases 8 --thresholds fitted --out o");
+  EXPECT_LT(json["output_error"].get<double>(), 0.1);
+  EXPECT_EQ(read_npy(folder_ / "o/output.npy").shape, (Shape{1, 32, 8, 8}));
+}
+
+TEST_F(GoldenAbc, FitsActivationsOfNormalNumbersAndOfBlocksOfTheInput) {
+  const Json normal = json_of(folder_, "golden abc --weights w.npy --fit-activations --seed 1");
+  ASSERT_EQ(normal["activations"].size(), 8U);
+  double last = 1;
+  for (const Json& row : normal["activations"]) {
+    const auto error = row["error"].get<double>();
+    EXPECT_LT(error, last);
+    last = error;
+    std::istringstream v(row["v"].get<std::string>());
+    std::istringstream beta(row["beta"].get<std::string>());
+    EXPECT_EQ(std::distance(std::istream_iterator<float>(v), {}), row["bases"]);
+    EXPECT_EQ(std::distance(std::istream_iterator<float>(beta), {}), row["bases"]);
+  }
+  EXPECT_LT(last, 0.02);
+  // 0, 1, 2 and 3 are 1.5 and three steps of 1: four bases.
+  Tensor levels(DType::kFloat32, {1, 4, 20, 20});
+  std::int64_t at = 0;
+  for (float& value : levels.as<float>()) value = static_cast<float>(at++ % 4);
+  write_npy(folder_ / "levels.npy", levels);
+  write_npy(folder_ / "w4.npy", random_array({2, 4, 1, 1}, 6));
+  const Json fitted =
+      json_of(folder_, "golden abc --weights w4.npy --input levels.npy --fit-activations");
+  EXPECT_GT(fitted["activations"][0]["error"].get<double>(), 0.05);
+  EXPECT_LT(fitted["activations"][3]["error"].get<double>(), 1e-6);
+}
+
+TEST_F(GoldenAbc, RefusesAGpuThatIsNotThereAndLayersThatAreNotThere) {
+  const std::string file =
+      (source_folder() / "models/resnet14-cifar10/resnet14-float.onnx").string();
+  if (golden::cuda_status().usable()) {
+    const Json json =
+        json_of(folder_, "golden abc --weights w.npy --sizes 8 --runs 9 --backend cuda");
+    EXPECT_EQ(json["gpu_times"][0]["equals_cpu"], true);
+  } else {
+    expect_error(folder_, "golden abc --weights w.npy --sizes 8 --backend cuda", 3,
+                 "--backend cuda: no GPU can be used");
+  }
+  expect_error(
+      folder_, "golden abc --weights " + file + " --layer none", 3,
+      "--layer 'none' has no float weights in " + file + "; these have: stem, block1_conv1");
+  expect_error(folder_, "golden abc --layer stem", 2,
+               "--layer of golden abc chooses among float weights; add --weights FILE.onnx");
+  expect_error(folder_, "golden abc --weights " + file + " --input x.npy", 2,
+               "--input of golden abc goes through one layer of the network; add --layer");
+  const std::string int8 =
+      (source_folder() / "models/resnet14-cifar10/resnet14-int8.onnx").string();
+  expect_error(folder_, "golden abc --weights " + int8, 4,
+               "no Conv of one group, Gemm or MatMul whose weights are float32 constants");
+  expect_error(folder_, "golden abc --weights none.onnx", 3, "none.onnx");
 }
 
 TEST_F(GoldenAbc, RefusesOptionsThatMissOneAnother) {
@@ -123,7 +206,8 @@ TEST_F(GoldenAbc, RefusesAWrongValueOfEachOption) {
   EXPECT_EQ(run_qsim(folder_, "golden abc --config pe4x4 --model small.yaml").exit_code, 0);
   for (const char* option :
        {"--config no-such", "--model no-such", "--bases 0", "--activation-bases 9", "--alphas row",
-        "--thresholds best", "--stride 0", "--pad -1", "--runs 8", "--seed x"}) {
+        "--thresholds best", "--stride 0", "--pad -1", "--runs 8", "--seed x", "--batch 0",
+        "--backend gpu"}) {
     const Outcome outcome = run_qsim(folder_, std::string("golden abc ") + option);
     EXPECT_TRUE(outcome.exit_code == 2 || outcome.exit_code == 3) << option;
     EXPECT_EQ(outcome.out, "") << option;

@@ -1,4 +1,4 @@
-"""The steps of gpu-test that measure: our own networks, and the peers of bench/golden_cuda_peers."""
+"""The steps of gpu-test that measure: our own networks and layers, and the peers of bench/golden_cuda_peers."""
 import json
 import sys
 
@@ -20,6 +20,8 @@ PEER_NETWORKS = (("vgg16", "VGG-16", (256, 32, 1)), ("resnet50", "ResNet-50", (3
                  ("resnet18", "ResNet-18", (32,)), ("mobilenet_v2", "MobileNetV2", (32,)))
 MIDDLE_LAYERS = tuple(f"conv{i}" for i in range(2, 14))  # each faster than both peers
 LAYER_BATCH = 32  # of the comparison layer by layer
+BINARY_SIZES = ("8", "16", "32", "64", "128", "256", "512")
+BINARY_BATCHES = {1: 7, 32: 5}  # how many of the sizes
 MODES = ("max-autotune", "default", "eager")  # the first that works is kept
 
 
@@ -61,6 +63,33 @@ def kernel_bench(workload, batch):
             return FAILED, done.ending()
         total = [line.strip() for line in done.output.splitlines() if "images/s" in line]
         return OK, total[0]
+    return run
+
+
+def binary_sizes(bases, batch):
+    """`qsim golden abc`: binary layers over picture sizes, whose words must be the CPU's, beside our int8 convolution."""
+    def run(session):
+        path = session.results / f"binary_sizes_{bases}_{batch}.json"
+        sizes = BINARY_SIZES[:BINARY_BATCHES[batch]]
+        done = session.run([session.program("qsim"), "golden", "abc", "--model",
+                            session.shipped("models/resnet14-cifar10/resnet14-int8.onnx"), "--bases", bases,
+                            "--activation-bases", bases, "--sizes", ",".join(sizes), "--batch", batch,
+                            "--runs", RUNS, "--backend", "cuda", "--quiet", "--json", path], 120)
+        if done.exit_code != 0:
+            return FAILED, done.ending()
+        rows = read_json(path)["gpu_times"]
+        return OK, "; ".join(f"{row['size']}: {time_text(row['binary_seconds'])}, int8 {time_text(row['int8_seconds'])}"
+                             for row in rows)
+    return run
+
+
+def peer_sizes(batch):
+    """cuDNN's FP16 convolution of the same layer."""
+    def run(session):
+        rows, done = run_peers(session, 60, "sizes", "--batch", batch)
+        if not rows or done.exit_code != 0:
+            return peers_failed(session, done)
+        return OK, "; ".join(f"{row['layer']}: {time_text(row['seconds'])}" for row in rows)
     return run
 
 
@@ -137,6 +166,9 @@ def layer_rows(session):
 STEPS = (
     *((f"bench {name}, batch {batch}", own_bench(workload, batch, target))
       for name, workload, batch, target in NETWORKS),
+    *((f"binary layer over sizes, {bases}x{bases} bases, batch {batch}", binary_sizes(bases, batch))
+      for batch in BINARY_BATCHES for bases in (1, 3)),
+    *((f"peer: cuDNN, the same layer, batch {batch}", peer_sizes(batch)) for batch in BINARY_BATCHES),
     ("peer: cuDNN and cuBLASLt, layers", peer_layers),
     ("each middle layer against its peers", judge_layers),
     *((f"peer: PyTorch fp16 {name}, batch {batch}", peer_network(network, batch))

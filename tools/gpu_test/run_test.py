@@ -89,6 +89,10 @@ elif words[:2] == ["golden", "bench"]:
               "kernels": [{"layer": f"conv{i}+conv{i}_relu", "kernel": "conv_wgmma", "seconds": 5e-5,
                            "tops": 1200.0, "share_of_peak": 0.8}
                           for i in range(1, int(fake("FAKE_LAYERS", 13)) + 1)]}
+elif words[:2] == ["golden", "abc"]:
+    if fake("FAKE_WRONG_WORDS"): sys.exit(5)
+    report = {"gpu_times": [{"size": int(size), "binary_seconds": 3e-6, "int8_seconds": 3.2e-6}
+                            for size in value("--sizes").split(",")]}
 else:
     print("a fake GPU")
     sys.exit(0)
@@ -123,6 +127,7 @@ def row(peer, **more): print(json.dumps({"peer": peer, **more}))
 for layer in range(2, 14) if sys.argv[1] == "layers" else ():
     row("cudnn_fp16", layer=f"conv{layer}", seconds=1e-4, tops=600.0)
     row("cublaslt_int8", layer=f"conv{layer}", seconds=float(os.environ.get("FAKE_CUBLASLT", 2e-4)), tops=300.0)
+if sys.argv[1] == "sizes": row("cudnn_fp16", layer="8x8", seconds=5.5e-6, tops=0.8)
 if sys.argv[1] == "network":
     if sys.argv[-1] == "max-autotune": sys.exit("max-autotune does not work here")
     row("pytorch_fp16", seconds=17.5e-3, images_per_second=14650.0)
@@ -203,6 +208,7 @@ class FakeBundle(unittest.TestCase):
             self.assertTrue(self.logged("golden_cuda_check network", f"--batch {batch}"), batch)
             self.assertTrue(self.logged("golden bench", f"--batch {batch}", "--backend cuda"), batch)
         self.assertTrue(self.logged("golden bench", "--batch 10000", "--backend cuda"))
+        self.assertTrue(self.logged("golden abc", "--bases 3 --activation-bases 3", "--batch 32", "--backend cuda"))
         self.assertTrue(self.logged("verify", "--golden cuda", "--engines systemc,rtl"))
         self.assertTrue(self.logged("verify", "--golden cuda", "--engines systemc --model vgg16"))
         self.assertTrue(self.logged("ort", "--batch", "--images 256"))
@@ -241,6 +247,8 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("ONNX Runtime", "2 mismatches", FAKE_ORT_FAILS="1")
         self.expect_failure("VGG-16, batch 1", "exit 3: CUDA", FAKE_CRASH="network")
         self.expect_failure("kernels of VGG-16, batch 1", "exit 3", FAKE_CRASH="bench")
+        self.expect_failure("binary layer over sizes, 3x3 bases, batch 1", "exit 5", FAKE_WRONG_WORDS="1")
+        self.expect_failure("peer: cuDNN, the same layer, batch 32", "CUDA error", FAKE_PEER_FAILS="sizes")
         self.expect_failure("refusals", "exit 1", FAKE_NOT_REFUSED="1")
         self.expect_failure("bench VGG-16, batch 1", "exit 3", FAKE_BENCH_FAILS="1")
         for step, what in (("peer: cuDNN and cuBLASLt, layers", "layers"),

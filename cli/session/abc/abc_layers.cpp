@@ -1,7 +1,10 @@
 #include "cli/session/abc/abc_layers.h"
 
+#include <algorithm>
 #include <variant>
 
+#include "compiler/importer/float_weights.h"
+#include "core/printable.h"
 #include "files/npy.h"
 
 namespace qsim {
@@ -40,6 +43,19 @@ std::vector<float> floats_of(const Tensor& weights) {
   return values;
 }
 
+AbcLayer layer_of(const std::string& name, const Tensor& tensor) {
+  const Shape& s = tensor.shape;
+  return {name, {s[0], s[2], s[3], s[1]}, channels_last(tensor.as<float>(), s)};
+}
+
+[[noreturn]] void refuse_name(const std::string& file, const std::string& name,
+                              const std::vector<AbcLayer>& layers) {
+  std::string names;
+  for (const AbcLayer& layer : layers) names += (names.empty() ? "" : ", ") + echoed(layer.name);
+  throw_bad_input("--layer '" + echoed(name) + "' has no float weights in " + file +
+                  "; these have: " + names);
+}
+
 }  // namespace
 
 std::vector<AbcLayer> abc_layers(const Graph& graph, const std::string& name) {
@@ -62,10 +78,21 @@ std::vector<AbcLayer> abc_layers(const Graph& graph, const std::string& name) {
   return layers;
 }
 
-AbcLayer read_abc_weights(const std::string& file) {
-  const Tensor tensor = read_array(file, "[out_channels, channels, kernel_h, kernel_w]");
-  const Shape& s = tensor.shape;
-  return {file, {s[0], s[2], s[3], s[1]}, channels_last(tensor.as<float>(), s)};
+std::vector<AbcLayer> read_abc_weights(const std::string& file, const std::string& name) {
+  std::vector<AbcLayer> layers;
+  if (file.ends_with(".onnx")) {
+    for (const FloatWeights& found : read_float_weights(file)) {
+      layers.push_back(layer_of(found.name, found.weights));
+    }
+  } else {
+    layers.push_back(
+        layer_of(file, read_array(file, "[out_channels, channels, kernel_h, kernel_w]")));
+  }
+  if (name.empty()) return layers;
+  const auto named = std::find_if(layers.begin(), layers.end(),
+                                  [&](const AbcLayer& layer) { return layer.name == name; });
+  if (named == layers.end()) refuse_name(file, name, layers);
+  return {std::move(*named)};
 }
 
 AbcInput read_abc_input(const std::string& file) {

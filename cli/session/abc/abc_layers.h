@@ -1,4 +1,4 @@
-// The float weights that `qsim golden abc` makes binary: of a network's layers, or of a .npy file.
+// The float weights that `qsim golden abc` makes binary: of a network's layers, or of a file.
 #pragma once
 
 #include <string>
@@ -27,8 +27,11 @@ struct AbcInput {
 // none.
 std::vector<AbcLayer> abc_layers(const Graph& graph, const std::string& name);
 
-// float32 [out_channels, channels, kernel_h, kernel_w]. Throws Error for another array.
-AbcLayer read_abc_weights(const std::string& file);
+// The layers of a float network, where the file's name ends in .onnx (compiler/importer's
+// read_float_weights()), or one layer of an array: float32 [out_channels, channels, kernel_h,
+// kernel_w]. With `name` the layer of that name alone. Throws Error for another file and for a name
+// that it does not have.
+std::vector<AbcLayer> read_abc_weights(const std::string& file, const std::string& name);
 
 // float32 [batch, channels, height, width]. Throws Error for another array.
 AbcInput read_abc_input(const std::string& file);

@@ -5,9 +5,11 @@
 #include <time.h>
 
 #include "core/random.h"
+#include "golden/binary/cuda/layer_times.h"
 #include "golden/binary/float_conv.h"
 #include "golden/binary/optimised_conv.h"
 #include "golden/cpu/graph_executor.h"
+#include "golden/cuda/graph_executor.h"
 
 namespace qsim {
 namespace {
@@ -72,35 +74,70 @@ golden::BinaryStage stage_of(Random& random, std::int64_t channels, int bases) {
   return stage;
 }
 
+// The layer in its three forms, and what each reads.
+struct TimedLayer {
+  ImageShape input;
+  std::vector<float> w;
+  std::vector<float> x;
+  golden::BinaryConv conv;
+  golden::BinaryStage stage;
+  golden::BitTensor bits;
+  Graph int8;
+  Tensor bytes;
+};
+
+TimedLayer make_layer(const AbcTiming& timing, std::int64_t size) {
+  Random random(timing.seed);
+  const golden::WeightShape& weights = timing.weights;
+  TimedLayer layer;
+  layer.input = {timing.batch, size, size, weights.channels};
+  const ImageShape output = golden::window_shape(weights, timing.window, layer.input);
+  layer.w = random_floats(random, weights.out_channels * weights.taps() * weights.channels);
+  layer.x = random_floats(random, element_count(layer.input.nhwc()));
+  layer.conv.weights =
+      golden::binarize(layer.w, weights, golden::even_u(timing.bases), golden::AlphaGroup::kChannel)
+          .weights;
+  layer.conv.beta = random_floats(random, timing.activation_bases);
+  layer.conv.window = timing.window;
+  layer.bits = golden::pack_activations(layer.x, layer.input, layer.conv.beta);
+  layer.stage = stage_of(random, weights.out_channels, timing.activation_bases);
+  layer.int8 = int8_graph(random, weights, timing.window, layer.input, output);
+  layer.bytes = random_bytes(random, layer.input.nhwc());
+  return layer;
+}
+
 }  // namespace
 
-AbcTimes time_abc_layer(const golden::WeightShape& weights, const Window& window, std::int64_t size,
-                        int bases, int activation_bases, int runs, std::uint64_t seed) {
-  Random random(seed);
-  const ImageShape input = {1, size, size, weights.channels};
-  const ImageShape output = golden::window_shape(weights, window, input);
-  const std::vector<float> w =
-      random_floats(random, weights.out_channels * weights.taps() * weights.channels);
-  const std::vector<float> x = random_floats(random, element_count(input.nhwc()));
-  golden::BinaryConv conv;
-  conv.weights =
-      golden::binarize(w, weights, golden::even_u(bases), golden::AlphaGroup::kChannel).weights;
-  conv.beta = random_floats(random, activation_bases);
-  conv.window = window;
-  const golden::BitTensor bits = golden::pack_activations(x, input, conv.beta);
-  const golden::OptimisedBinaryConv binary(conv);
-  const golden::BinaryStage stage = stage_of(random, weights.out_channels, activation_bases);
-  const Graph graph = int8_graph(random, weights, window, input, output);
-  const golden::GraphExecutor int8(graph);
-  const Tensor bytes = random_bytes(random, input.nhwc());
-  std::vector<Tensor> int8_output = int8.run(bytes);
+AbcTimes time_abc_layer(const AbcTiming& timing, std::int64_t size) {
+  const TimedLayer layer = make_layer(timing, size);
+  const golden::OptimisedBinaryConv binary(layer.conv);
+  const golden::GraphExecutor int8(layer.int8);
+  std::vector<Tensor> int8_output = int8.run(layer.bytes);
   std::vector<double> times[3];
-  for (int run = 0; run < runs; ++run) {
-    times[0].push_back(seconds_of([&] { binary.run(bits, stage); }));
-    times[1].push_back(seconds_of([&] { golden::float_conv(w, weights, window, x, input); }));
-    times[2].push_back(seconds_of([&] { int8.run(bytes, int8_output); }));
+  for (int run = 0; run < timing.runs; ++run) {
+    times[0].push_back(seconds_of([&] { binary.run(layer.bits, layer.stage); }));
+    times[1].push_back(seconds_of(
+        [&] { golden::float_conv(layer.w, timing.weights, timing.window, layer.x, layer.input); }));
+    times[2].push_back(seconds_of([&] { int8.run(layer.bytes, int8_output); }));
   }
   return {size, median(times[0]), median(times[1]), median(times[2])};
+}
+
+AbcGpuTimes time_abc_layer_on_gpu(const AbcTiming& timing, std::int64_t size, int device) {
+  const TimedLayer layer = make_layer(timing, size);
+  const golden::BinaryCudaTime binary =
+      golden::time_binary_conv(layer.conv, layer.stage, layer.bits, device, timing.runs);
+  golden::CudaGraphExecutor int8(layer.int8, {.device = device, .keep = golden::CudaKeep::kLast});
+  int8.run(layer.bytes);
+  AbcGpuTimes times;
+  times.size = size;
+  times.kernels = golden::binary_cuda_path_name(binary.path);
+  times.binary_seconds = binary.seconds;
+  times.int8_seconds = int8.time_kernels(timing.runs).front().seconds;
+  times.equal =
+      binary.words ==
+      golden::OptimisedBinaryConv(layer.conv, {.threads = 0}).run(layer.bits, layer.stage);
+  return times;
 }
 
 }  // namespace qsim

@@ -1,6 +1,7 @@
 // Binary convolution on a GPU in a build without nvcc: plans are made, and enqueueing says why not.
 #include "golden/binary/cuda/binary_cuda.h"
 #include "golden/binary/cuda/binary_tensors.h"
+#include "golden/binary/cuda/layer_times.h"
 #include "golden/device/devices.h"
 
 namespace qsim::golden {
@@ -23,6 +24,9 @@ void enqueue_binary_unpack(const std::uint64_t*, const ImageShape&, int, int, fl
 void enqueue_binary_tensors(const BinaryTensorConv&, void*) { refuse(); }
 void enqueue_binary_pack_tensor(const float*, const BitStrides&, const ImageShape&,
                                 const BinaryThresholds&, int, bool, std::uint64_t*, void*) {
+  refuse();
+}
+BinaryCudaTime time_binary_conv(const BinaryConv&, const BinaryStage&, const BitTensor&, int, int) {
   refuse();
 }
 

@@ -47,7 +47,7 @@ PARTS = {
         ("files/files.cpp", "{path} | {errno}"): 2,
         ("files/jpeg_decoder.cpp", ""): 2,
         ("golden/cuda/no_cuda.cpp", ""): 3,
-        ("golden/binary/cuda/no_cuda.cpp", ""): 6,
+        ("golden/binary/cuda/no_cuda.cpp", ""): 7,
         ("sim/interpreter/post_effect.cpp", "{fault}"): 1,
         ("cli/host_tensors/host_layout.cpp", "{tensor} | {expected} | {nchw} | {batch} | {source}"): 1,
     },

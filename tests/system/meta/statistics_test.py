@@ -73,7 +73,8 @@ OTHERS = (
     ["golden", "run", "--input", "b.bin"], ["golden", "run", "--model", "n.yaml"],
     ["golden", "bench", "--model", "n.yaml", "--runs", "9"], ["doctor"],
     ["golden", "abc", "--model", "n.yaml"],
-    ["golden", "abc", "--weights", "w.npy", "--input", "w.npy", "--sizes", "8", "--runs", "9"],
+    ["golden", "abc", "--weights", "w.npy", "--input", "w.npy", "--sizes", "8", "--runs", "9", "--backend", "cpu",
+     "--fit-activations"],
 )
 # Maps whose keys are names of semaphores, units, parts or fields, which have tables of their own.
 NAMED = {"mapping_fields", "stalls", "array_time_pe_cycles", "units", "config"}
