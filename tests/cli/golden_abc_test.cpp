@@ -102,7 +102,8 @@ TEST_F(GoldenAbc, TimesTheLayerBesideFloatAndInt8) {
     }
   }
   EXPECT_EQ(json["times"][1]["size"], 16);
-  const Outcome text = run_qsim(folder_, "golden abc --model conv_odd --sizes 8 --runs 9 --backend cpu");
+  const Outcome text =
+      run_qsim(folder_, "golden abc --model conv_odd --sizes 8 --runs 9 --backend cpu");
   EXPECT_NE(text.out.find("binary seconds"), std::string::npos) << text.out;
 }
 
