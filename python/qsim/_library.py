@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import operator
 import os
 import pathlib
@@ -11,10 +12,11 @@ from typing import Any, Dict, List, Mapping, Optional, Protocol, Sequence, Tuple
 
 from ._errors import BY_STATUS, BadInput, InternalError, Unsupported
 
+_fast_call: Any
 try:
-    from . import _fast_call  # CPython 3.10 and later
+    _fast_call = importlib.import_module("._fast_call", __package__)  # CPython 3.10 and later
 except ImportError:
-    _fast_call = None  # type: ignore[assignment]
+    _fast_call = None
 
 ABI_VERSION = 1
 
@@ -200,7 +202,7 @@ def has_cuda() -> bool:
     return bool(_library.qsim_has_cuda())
 
 
-_run_entry = _fast_call.call if _fast_call is not None else None
+_run_entry: Any = _fast_call.call if _fast_call is not None else None
 
 
 def _arena() -> Arena:

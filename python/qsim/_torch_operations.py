@@ -5,7 +5,7 @@ import itertools
 import os
 import threading
 import weakref
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 
 try:
     import torch
@@ -80,7 +80,7 @@ _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 class _TorchBackend:
     """Backend of PyTorch tensors (_library.py)."""
 
-    entries = lib.fast_entries(torch.Tensor)
+    entries: Mapping[str, bytes] = lib.fast_entries(torch.Tensor)
 
     def shape(self, array: torch.Tensor) -> Sequence[int]:
         return array.shape

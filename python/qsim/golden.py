@@ -234,16 +234,17 @@ def _window(stride: Pair, padding: Pair, dilation: Pair) -> convolutions.Window:
 def binary_conv2d(bits: Any, words: Any, alpha: Any, beta: Any, bias: Any = None, *, channels: int, stride: Pair = 1,
                   padding: Pair = 0, dilation: Pair = 1) -> Array:
     """y [B, OH, OW, O] (float32) of bits and words of `channels` channels. A pad is 0 and adds nothing."""
-    parts = tuple(map(_take, (bits, words, alpha, beta, bias)))
-    return convolutions.binary_conv2d(_b, parts[0], None, *parts[1:], channels, _window(stride, padding, dilation))
+    bits, words, alpha, beta, bias = map(_take, (bits, words, alpha, beta, bias))
+    return convolutions.binary_conv2d(_b, bits, None, words, alpha, beta, bias, channels,
+                                      _window(stride, padding, dilation))
 
 
 def abc_conv2d(x: Any, v: Any, words: Any, alpha: Any, beta: Any, bias: Any = None, *, stride: Pair = 1,
                padding: Pair = 0, dilation: Pair = 1) -> Array:
     """binary_conv2d of x [B, H, W, C] (float32), which is packed with the thresholds v [N] first."""
-    parts = tuple(map(_take, (x, v, words, alpha, beta, bias)))
-    channels = parts[0].shape[-1] if parts[0].shape else 0
-    return convolutions.binary_conv2d(_b, *parts, channels, _window(stride, padding, dilation))
+    x, v, words, alpha, beta, bias = map(_take, (x, v, words, alpha, beta, bias))
+    channels = x.shape[-1] if x.shape else 0
+    return convolutions.binary_conv2d(_b, x, v, words, alpha, beta, bias, channels, _window(stride, padding, dilation))
 
 
 def conv2d_int8(x: Any, w: Any, scales: Any, bias: Any = None, *, stride: Pair = 1, padding: Pair = 0,

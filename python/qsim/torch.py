@@ -112,7 +112,7 @@ def _register() -> torch.library.Library:
         if tag is None:
             library.define(name + schema)
         else:
-            library.define(name + schema, tags=(tag,))
+            library.define(name + schema, tags=(tag,))  # type: ignore[call-arg,unused-ignore]
         for key in ("CPU", "CUDA"):
             library.impl(name, getattr(real, name), key)
         library.impl(name, _META[name], "Meta")

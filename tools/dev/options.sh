@@ -38,7 +38,7 @@ usage: ./dev COMMAND [options]
   gpu-test    everything that needs a GPU, tests and benchmarks; ends with a table
   bench       set up, build, and run the benchmarks; --against compares
   fmt         format the C++ sources; --check only lists what would change
-  lint        run clang-tidy, cppcheck and shellcheck; changes no file, so --check is implied
+  lint        run clang-tidy, cppcheck, shellcheck and mypy; changes no file, so --check is implied
   gen         rewrite the generated reference pages; --check only compares
 
   --preset NAME   a preset of CMakePresets.json: release (default), dev, asan, nocuda;
