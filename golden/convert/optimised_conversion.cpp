@@ -1,98 +1,18 @@
-// The optimised group conversions: spans of a row that fit the first cache go through the kernels
-// of one instruction set, on several threads. Percentiles and stochastic rounding take plain loops.
+// The optimised quantization: spans of a row that fit the first cache go through the kernels of one
+// instruction set, on several threads. Percentiles and stochastic rounding take plain loops.
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
+#include "golden/convert/conversion_spans.h"
 #include "golden/convert/group_scales.h"
+#include "golden/convert/percentiles.h"
 #include "golden/convert/philox.h"
 
 namespace qsim::golden {
 namespace {
 
-constexpr std::int64_t kSpan = 4096;        // elements of a row at a time
-constexpr std::int64_t kPartElems = 65536;  // elements of a thread's piece of work
-constexpr std::size_t kSlots = kSpan / kSlot + kSpareSlots;
-constexpr std::size_t kMostGroups = kSpan / kLeastGroup + kSpareScales;  // of a span
-
-// A tensor as spans: whole groups of a row, or parts of a longer one.
-struct Spans {
-  GroupLayout layout;
-  std::int64_t length;
-  std::int64_t per_row;
-  std::int64_t per_part;
-
-  explicit Spans(const GroupLayout& of) : layout(of) {
-    length = layout.group <= kMostGroup ? kSpan / layout.group * layout.group : kSpan;
-    per_row = (layout.cols + length - 1) / length;
-    per_part = std::max<std::int64_t>(
-        1, kPartElems / std::max<std::int64_t>(std::min(length, layout.cols), 1));
-  }
-  std::int64_t count() const { return layout.rows * per_row; }
-  // A group that no span has whole.
-  bool splits_groups() const { return layout.per_tensor ? count() > 1 : layout.group > length; }
-};
-
-struct Span {
-  std::int64_t index, row, first, count;
-};
-
-// Calls work(span) for all spans, on the team's threads.
-template <typename Work>
-void each_span(const Spans& spans, ThreadTeam& team, Work work) {
-  const auto parts =
-      static_cast<std::size_t>((spans.count() + spans.per_part - 1) / spans.per_part);
-  team.run(parts, [&](std::size_t part) {
-    const std::int64_t begin = static_cast<std::int64_t>(part) * spans.per_part;
-    const std::int64_t end = std::min(begin + spans.per_part, spans.count());
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t first = i % spans.per_row * spans.length;
-      work(Span{i, i / spans.per_row, first, std::min(spans.length, spans.layout.cols - first)});
-    }
-  });
-}
-
 Extent larger(Extent a, Extent b) {
   return {std::max(a.positive, b.positive), std::max(a.negative, b.negative)};
-}
-
-// Counts of each magnitude: percentiles of groups of any size.
-class Magnitudes {
- public:
-  void add(const std::uint16_t* x, std::int64_t count, std::uint16_t infinity) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint16_t magnitude = x[i] & 0x7FFF;
-      if (magnitude >= infinity) continue;
-      ++counts_[magnitude];
-      ++total_;
-    }
-  }
-  std::uint16_t percentile(std::int64_t parts_per_million) const {
-    if (total_ == 0) return 0;
-    std::int64_t left = percentile_rank(total_, parts_per_million);
-    std::size_t magnitude = 0;
-    while ((left -= counts_[magnitude]) > 0) ++magnitude;
-    return static_cast<std::uint16_t>(magnitude);
-  }
-
- private:
-  std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(0x8000);
-  std::int64_t total_ = 0;
-};
-
-// The percentile of a group that is in one place.
-std::uint16_t small_percentile(const std::uint16_t* x, std::int64_t count, std::uint16_t infinity,
-                               std::int64_t parts_per_million) {
-  std::uint16_t found[kSpan];
-  std::int64_t total = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint16_t magnitude = x[i] & 0x7FFF;
-    if (magnitude < infinity) found[total++] = magnitude;
-  }
-  if (total == 0) return 0;
-  const std::int64_t rank = percentile_rank(total, parts_per_million) - 1;
-  std::nth_element(found, found + rank, found + total);
-  return found[rank];
 }
 
 // The extents and scales of a span's groups.
@@ -343,50 +263,6 @@ class Quantizer {
   QuantizedTensor& out_;
 };
 
-// The scale of each code, of scales that have codes.
-std::vector<float> scale_table(const QuantizedTensor& q) {
-  std::vector<float> table;
-  if (q.how.scales == ScaleFormat::kFp32) return table;
-  for (std::uint32_t code = 0; code < 256; ++code) {
-    table.push_back(q.how.scales == ScaleFormat::kUe8m0 ? float_of(ue8m0_decode(code))
-                                                        : e4m3_scale_number(code, q.global_scale));
-  }
-  return table;
-}
-
-// Decodes q span by span: call(job, first element of the span in row-major order).
-template <typename Call>
-void decode_spans(const QuantizedTensor& q, ThreadTeam& team, bool with_scale, Call call) {
-  const Spans spans(group_layout(q.shape, q.how));
-  const GroupLayout& layout = spans.layout;
-  std::vector<float> table;
-  team.run(1, [&](std::size_t) { table = scale_table(q); });  // in golden's floating-point mode
-  const std::int64_t group = std::min(layout.group, kSpan);
-  each_span(spans, team, [&](const Span& span) {
-    float factors[kSlots] = {};
-    std::int32_t zero_points[kSlots] = {};
-    bool finite = true;
-    for (std::int64_t first = 0; first < span.count; first += group) {
-      const std::size_t index = layout.scale_index(span.row, (span.first + first) / layout.group);
-      float scale = 1;
-      if (with_scale) scale = table.empty() ? q.scales[index] : table[q.scale_codes[index]];
-      const std::int32_t zero_point = q.how.zero_point ? q.zero_points[index] : 0;
-      finite = finite && (bits_of(scale) & kFp32Magnitude) < kFp32Infinity;
-      const std::int64_t end = std::min(first + group, span.count);
-      for (std::int64_t slot = first / 16; slot * 16 < end; ++slot) {
-        factors[slot] = scale;
-        zero_points[slot] = zero_point;
-      }
-    }
-    const std::int64_t place = is_packed(q.how.format) ? span.first / 2 : span.first;
-    const std::uint8_t* values =
-        q.values.data() + static_cast<std::size_t>(span.row * layout.row_bytes + place);
-    call(DecodeJob{values, static_cast<std::size_t>(span.count), static_cast<std::size_t>(group),
-                   finite, factors, zero_points, nullptr},
-         static_cast<std::size_t>(span.row * layout.cols + span.first));
-  });
-}
-
 }  // namespace
 
 void quantize(const HalfTensor& x, const Quantization& how, ThreadTeam& team, VectorPath path,
@@ -395,30 +271,6 @@ void quantize(const HalfTensor& x, const Quantization& how, ThreadTeam& team, Ve
   check(how);
   size_parts(x.shape, how, out);
   Quantizer(x, team, path, out).run();
-}
-
-void dequantize(const QuantizedTensor& q, ElementFormat target, ThreadTeam& team, VectorPath path,
-                std::vector<std::uint16_t>& out) {
-  check(q);
-  check_half_target(target);
-  const ConversionKernels& kernels = conversion_kernels(path);
-  out.resize(static_cast<std::size_t>(element_count(q.shape)));
-  decode_spans(q, team, true, [&](DecodeJob job, std::size_t first) {
-    job.out = out.data() + first;
-    kernels.decode(q.how.format, target, job);
-  });
-}
-
-void int4_to_fp8(const QuantizedTensor& q, ElementFormat target, Int4ToFp8 what, ThreadTeam& team,
-                 VectorPath path, std::vector<std::uint8_t>& out) {
-  check(q);
-  check_int4_to_fp8(q.how, target, what);
-  const ConversionKernels& kernels = conversion_kernels(path);
-  out.resize(static_cast<std::size_t>(element_count(q.shape)));
-  decode_spans(q, team, what == Int4ToFp8::kProduct, [&](DecodeJob job, std::size_t first) {
-    job.out = out.data() + first;
-    kernels.int4_to_fp8(target, job);
-  });
 }
 
 }  // namespace qsim::golden

@@ -2,7 +2,11 @@
 // layouts, clipping, stochastic rounding, errors.
 #include "golden/convert/conversion.h"
 
+#include <cfenv>
 #include <cmath>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include <gtest/gtest.h>
 
@@ -192,20 +196,70 @@ TEST(Conversion, PhiloxHasItsKnownAnswers) {
   EXPECT_EQ(random_word(0, 3), zeros.words[3]);
 }
 
+// All that a caller gets of a tensor: codes, scales, what they give back, and INT4 as FP8.
+struct Everything {
+  QuantizedTensor q;
+  std::vector<std::uint16_t> halves, bfloats;
+  std::vector<std::uint8_t> fp8;
+
+  Everything(const HalfTensor& x, const Quantization& how, bool plain) {
+    ThreadTeam team(2);
+    if (plain) {
+      q = quantize_reference(x, how);
+      halves = dequantize_reference(q, ElementFormat::kHalf);
+      bfloats = dequantize_reference(q, ElementFormat::kBfloat16);
+      if (how.format == ElementFormat::kInt4) {
+        fp8 = int4_to_fp8_reference(q, ElementFormat::kE4m3, Int4ToFp8::kProduct);
+      }
+      return;
+    }
+    quantize(x, how, team, VectorPath::kAuto, q);
+    dequantize(q, ElementFormat::kHalf, team, VectorPath::kAuto, halves);
+    dequantize(q, ElementFormat::kBfloat16, team, VectorPath::kAuto, bfloats);
+    if (how.format == ElementFormat::kInt4) {
+      int4_to_fp8(q, ElementFormat::kE4m3, Int4ToFp8::kProduct, team, VectorPath::kAuto, fp8);
+    }
+  }
+
+  void expect_same(const Everything& other) const {
+    EXPECT_EQ(q.values, other.q.values);
+    EXPECT_EQ(q.scales, other.q.scales);
+    EXPECT_EQ(q.scale_codes, other.q.scale_codes);
+    EXPECT_EQ(halves, other.halves);
+    EXPECT_EQ(bfloats, other.bfloats);
+    EXPECT_EQ(fp8, other.fp8);
+  }
+};
+
+// Each rounding mode, and where the processor has it flushing to zero. Groups of small BF16
+// numbers have subnormal elements and products.
 TEST(Conversion, TheCallersFloatingPointModeChangesNothing) {
-  Halves x = gaussian(8, 200);
-  const Quantization how{.format = ElementFormat::kE4m3, .group = 64};
-  const QuantizedTensor expected = quantize_reference(x.tensor, how);
-  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
-  const QuantizedTensor plain = quantize_reference(x.tensor, how);
-  ThreadTeam team(1);
-  QuantizedTensor fast;
-  quantize(x.tensor, how, team, VectorPath::kAuto, fast);
-  std::fesetround(FE_TONEAREST);
-  EXPECT_EQ(plain.values, expected.values);
-  EXPECT_EQ(plain.scales, expected.scales);
-  EXPECT_EQ(fast.values, expected.values);
-  EXPECT_EQ(fast.scales, expected.scales);
+  Random random(11);
+  std::vector<std::uint16_t> codes(64 * 256);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    codes[i] = static_cast<std::uint16_t>(random.next() & (i < codes.size() / 2 ? 0x807F : 0xBFFF));
+  }
+  const HalfTensor x{ElementFormat::kBfloat16, codes.data(), {64, 256}, {}};
+  for (const ElementFormat format : kElementFormats) {
+    if (is_source(format)) continue;
+    for (const ScaleFormat scales : {ScaleFormat::kFp32, ScaleFormat::kUe8m0}) {
+      const Quantization how{.format = format, .group = 64, .scales = scales};
+      const Everything expected(x, how, true);
+      for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO, FE_TONEAREST}) {
+        for (const bool plain : {true, false}) {
+          std::fenv_t before;
+          std::fegetenv(&before);
+          ASSERT_EQ(std::fesetround(mode), 0);
+#if defined(__x86_64__)
+          _mm_setcsr(_mm_getcsr() | 0x8040U);  // flush to zero, denormals are zero
+#endif
+          const Everything found(x, how, plain);
+          std::fesetenv(&before);
+          found.expect_same(expected);
+        }
+      }
+    }
+  }
 }
 
 TEST(Conversion, GaussianNumbersHaveTheErrorsThatThePageStates) {
