@@ -19,6 +19,32 @@ void add_count(CLI::App& app, const std::string& name, NumberRange range, int& n
   add_number(app, name, range, set, description)->default_str(std::to_string(number));
 }
 
+// --sizes and what goes with it; --stride and --pad serve --input too.
+void add_times_options(CLI::App& app, Options& options) {
+  add_count(app, "--stride", {1, kMostStep}, options.stride, "of --input and --sizes");
+  add_count(app, "--pad", {0, kMostStep}, options.pad, "on each side, of --weights");
+  add_list(app, "--sizes", options.sizes,
+           "also time the layer on square pictures of these sizes, beside float and int8, with "
+           "commas between them",
+           {"8", "16", "32", "64", "128", "256", "512"});
+  add_count(app, "--runs", {9, static_cast<std::uint64_t>(kMaxRuns)}, options.runs,
+            "repetitions of --sizes; times are their medians");
+  add_number(
+      app, "--batch", {1, kMostAbcBatch},
+      [&options](std::uint64_t value) { options.batch = static_cast<std::int64_t>(value); },
+      "pictures of --sizes at a time")
+      ->default_str("1");
+  app.add_option("--backend", options.backend,
+                 "what --sizes times: the CPU or a GPU; auto takes QSIM_GOLDEN if it is set, "
+                 "otherwise a GPU if there is one, otherwise the CPU")
+      ->check(one_of({"cpu", "cuda", "auto"}))
+      ->capture_default_str();
+  const auto set_seed = [&options](std::uint64_t value) { options.seed = value; };
+  add_number(app, "--seed", {0, UINT64_MAX}, set_seed,
+             "seed of the random layer of --sizes, and of the blocks of --fit-activations")
+      ->default_str(std::to_string(options.seed));
+}
+
 }  // namespace
 
 void add_abc_options(CLI::App& app, Options& options) {
@@ -49,31 +75,10 @@ void add_abc_options(CLI::App& app, Options& options) {
                  "squared error")
       ->check(one_of({"even", "fitted"}))
       ->capture_default_str();
-  add_count(app, "--stride", {1, kMostStep}, options.stride, "of --input and --sizes");
-  add_count(app, "--pad", {0, kMostStep}, options.pad, "on each side, of --weights");
   app.add_flag("--fit-activations", options.fit_activations,
                "also fit v and beta of 1 to 8 bases to random blocks of --input, or of normal "
                "numbers after ReLU");
-  add_list(app, "--sizes", options.sizes,
-           "also time the layer on square pictures of these sizes, beside float and int8, with "
-           "commas between them",
-           {"8", "16", "32", "64", "128", "256", "512"});
-  add_count(app, "--runs", {9, static_cast<std::uint64_t>(kMaxRuns)}, options.runs,
-            "repetitions of --sizes; times are their medians");
-  add_number(
-      app, "--batch", {1, kMostAbcBatch},
-      [&options](std::uint64_t value) { options.batch = static_cast<std::int64_t>(value); },
-      "pictures of --sizes at a time")
-      ->default_str("1");
-  app.add_option("--backend", options.backend,
-                 "what --sizes times: the CPU or a GPU; auto takes QSIM_GOLDEN if it is set, "
-                 "otherwise a GPU if there is one, otherwise the CPU")
-      ->check(one_of({"cpu", "cuda", "auto"}))
-      ->capture_default_str();
-  const auto set_seed = [&options](std::uint64_t value) { options.seed = value; };
-  add_number(app, "--seed", {0, UINT64_MAX}, set_seed,
-             "seed of the random layer of --sizes, and of the blocks of --fit-activations")
-      ->default_str(std::to_string(options.seed));
+  add_times_options(app, options);
 }
 
 void check_abc_options(const Options& options) {

@@ -6,7 +6,6 @@ of bases as int8 codes; the ofmaps are those of these integers. Prints how many 
 
 import argparse
 import itertools
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import torch.nn.functional as F
 from abc_emulation import fma, folded_norm, quantize
 from abc_network import FIRST_CHANNELS, LAYERS
 from data import load_binary_batch, normalize
+from layer_trace import Trace
 
 SIZE = 32  # of the first picture
 MOST_CODE, LEAST_MOST_CODE = 127, 40  # of the largest number
@@ -167,41 +167,6 @@ def run_integers(integers, x):
         psums = np.rint(psums.astype(np.float32) * integers.scales)
     levels = np.clip(psums, integers.low, integers.high).astype(np.int8)
     return levels, levels if integers.table is None else integers.table[levels.astype(int) + 128]
-
-
-class Trace:
-    """A layer trace in the making (docs/reference/layer_trace.md)."""
-
-    def __init__(self, folder, name, codes):
-        self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.layers = []
-        self.root = {"schema": "qsim.trace/1", "name": name, "input": {"file": self.save("input", codes)},
-                     "layers": self.layers}
-
-    def save(self, name, array):
-        np.save(self.folder / f"{name}.npy", np.ascontiguousarray(array))
-        return f"{name}.npy"
-
-    def add(self, name, op, ofmap, **fields):
-        self.layers.append({"name": name, "op": op, **fields, "ofmap": self.save(f"{name}.ofmap", ofmap)})
-
-    def add_layer(self, layer, integers, levels, codes, ofmap):
-        """conv2d, its table and its max-pool; `ofmap` is that of the last one."""
-        scaling = {"shifts": [0]} if integers.scales is None else {"scales": [float(s) for s in integers.scales]}
-        last = "pool" if layer.pool else "conv" if integers.table is None else "table"
-        self.add(layer.name, "conv2d", ofmap if last == "conv" else levels, pads=[1, 1, 1, 1], **scaling,
-                 lo=integers.low, hi=integers.high, weights=self.save(f"{layer.name}.weights", integers.weights),
-                 bias=self.save(f"{layer.name}.bias", integers.bias))
-        if integers.table is not None:
-            table = np.roll(integers.table, 128).view(np.uint8)  # by the level as an unsigned byte
-            self.add(f"{layer.name}_sums", "lookup_table", ofmap if last == "table" else codes,
-                     function="sum_of_bases", table=[int(b) for b in table])
-        if layer.pool:
-            self.add(f"{layer.name}_pool", "max_pool", ofmap, kernel=[2, 2], stride=[2, 2])
-
-    def write(self):
-        (self.folder / "trace.yaml").write_text(json.dumps(self.root, indent=1) + "\n")
 
 
 @dataclass
