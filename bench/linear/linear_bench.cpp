@@ -1,4 +1,4 @@
-// linear_bench [--runs N] [--figures]
+// linear_bench [--runs N] [--vector PATH] [--figures]
 // The weight-only linear layer on one thread beside what reading its weights from memory takes: CPU
 // times of the two in turn. Weights are copied until 256 MiB take turns.
 #include <algorithm>
@@ -25,11 +25,9 @@ struct Case {
   std::int64_t group_size;
 };
 
-constexpr Case kCases[] = {{2048, 8192, 1, 8, 0},
-                           {4096, 4096, 1, 8, 0},
-                           {4096, 4096, 16, 8, 0},
-                           {4096, 4096, 1, 8, 128},
-                           {4096, 4096, 1, 4, 128}};
+constexpr Case kCases[] = {{2048, 8192, 1, 8, 0},  {4096, 4096, 1, 8, 0},   {4096, 4096, 16, 8, 0},
+                           {4096, 4096, 1, 8, 32}, {4096, 4096, 1, 8, 128}, {4096, 4096, 1, 4, 128},
+                           {4096, 4096, 1, 4, 32}};
 
 std::string name_of(const Case& one) {
   return "linear/" + std::to_string(one.in_features) + "x" + std::to_string(one.out_features) +
@@ -55,9 +53,9 @@ golden::LinearWeights weights_of(const Case& one, Random& random) {
                                                   one.group_size, false);
 }
 
-void measure(const Case& one, int runs, bool figures) {
+void measure(const Case& one, int runs, golden::VectorPath path, bool figures) {
   Random random(1);
-  const golden::PackedLinear layer(weights_of(one, random), {});
+  const golden::PackedLinear layer(weights_of(one, random), {}, {path, {}});
   const auto bytes = static_cast<std::size_t>(layer.weight_bytes());
   const std::vector<golden::PackedLinear> copies(kColdBytes / bytes + 1, layer);
   const std::size_t words = bytes / sizeof(std::uint64_t);
@@ -96,10 +94,16 @@ void measure(const Case& one, int runs, bool figures) {
 void run(int argc, char** argv) {
   const bool figures = bench::take_figures_option(argc, argv);
   int runs = 21;
+  golden::VectorPath vector_path = golden::VectorPath::kAuto;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--runs") == 0) runs = std::max(1, std::atoi(argv[i + 1]));
+    if (std::strcmp(argv[i], "--vector") == 0) {
+      for (const golden::VectorPath path : golden::kVectorPaths) {
+        if (golden::vector_path_name(path) == argv[i + 1]) vector_path = path;
+      }
+    }
   }
-  for (const Case& one : kCases) measure(one, runs, figures);
+  for (const Case& one : kCases) measure(one, runs, vector_path, figures);
 }
 
 }  // namespace

@@ -48,7 +48,29 @@ struct GroupOperands {
   const std::uint8_t* zero_points;  // [kLinearPanelChannels]
   const float* scales;              // [kLinearPanelChannels]
   int digits;
-  bool fits;  // the sum fits 64 bits
+  bool fits;   // the sum fits 64 bits
+  bool small;  // at most kMostOfSmallGroup products of at most five digits: the sum fits 53 bits
+};
+// 547,599,908,735 * 127 * 128 < 2^53, and 128 * 255 * 128 * (1 + 256) < 2^31: two digits' sums fit
+// an int32, and the whole sum is exact in double precision.
+inline constexpr std::size_t kMostOfSmallGroup = 128;
+
+// Asks for the weights of a panel that come some time after `weights`: where the products take as
+// long as memory, the processor's own prefetching begins too late. May lie beyond the panel.
+[[gnu::always_inline]] inline void prefetch_weights(const std::uint8_t* weights) {
+  constexpr std::uintptr_t kBytesAhead = 2048;
+  __builtin_prefetch(
+      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(weights) + kBytesAhead));
+}
+
+// What the zero_points of a small group multiply: the sums of two digits each.
+struct DigitPairs {
+  std::int32_t low, middle, high;
+
+  explicit DigitPairs(const GroupOperands& group)
+      : low(group.digit_sums[0] + 256 * group.digit_sums[1]),
+        middle(group.digit_sums[2] + (group.digits > 3 ? 256 * group.digit_sums[3] : 0)),
+        high(group.digits > 4 ? group.digit_sums[4] : 0) {}
 };
 
 // The place of a kernel by its digits: 1, 3, 4, 5, 6.

@@ -62,6 +62,7 @@ struct Avx512Vnni {
 #pragma GCC unroll 4
       for (int p = 0; p < panels; ++p) {
         weights[p] = _mm512_loadu_si512(panel[p]);
+        prefetch_weights(panel[p]);
         panel[p] += 64;
       }
       if constexpr (bits == 8) {
@@ -95,7 +96,36 @@ struct Avx512Vnni {
   }
 
   QSIM_LINEAR_TARGET static void add_group(const GroupOperands& group, float* sums) {
-    add_group_body(group, sums);
+    if (!group.small) return add_group_body(group, sums);
+    const __m512i zero_points =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(group.zero_points)));
+    const auto digit = [&](std::size_t i) QSIM_LINEAR_TARGET {
+      return _mm512_loadu_si512(group.acc + i * kLinearPanelChannels);
+    };
+    const auto pair = [&](__m512i low, __m512i high) QSIM_LINEAR_TARGET {
+      return _mm512_add_epi32(low, _mm512_slli_epi32(high, 8));
+    };
+    const auto without_zero = [&](__m512i part, std::int32_t sum) QSIM_LINEAR_TARGET {
+      return _mm512_sub_epi32(part, _mm512_mullo_epi32(zero_points, _mm512_set1_epi32(sum)));
+    };
+    const DigitPairs x(group);
+    const __m512i low = without_zero(pair(digit(0), digit(1)), x.low);
+    const __m512i middle =
+        without_zero(group.digits > 3 ? pair(digit(2), digit(3)) : digit(2), x.middle);
+    __m512d first = _mm512_cvtepi32_pd(_mm512_castsi512_si256(low));
+    __m512d second = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(low, 1));
+    const auto add = [&](__m512i part, double weight) QSIM_LINEAR_TARGET {
+      const __m512d weights = _mm512_set1_pd(weight);
+      first = _mm512_fmadd_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(part)), weights, first);
+      second =
+          _mm512_fmadd_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(part, 1)), weights, second);
+    };
+    add(middle, 0x1p16);
+    if (group.digits > 4) add(without_zero(digit(4), x.high), 0x1p32);
+    const __m512 rounded = _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(first)),
+                                              _mm512_cvtpd_ps(second), 1);
+    _mm512_storeu_ps(
+        sums, _mm512_fmadd_ps(rounded, _mm512_loadu_ps(group.scales), _mm512_loadu_ps(sums)));
   }
 };
 

@@ -107,7 +107,9 @@ void PackedLinear::add_group(const PackedRows& rows, std::size_t row, std::size_
                                zero_points_.data() + (bits_ == 8 ? 0 : place),
                                scales_.data() + place,
                                rows.digits,
-                               rows.digits < kMostDigits || group_elems_ <= kMostOfSixDigits};
+                               rows.digits < kMostDigits || group_elems_ <= kMostOfSixDigits,
+                               rows.digits >= kLeastDigits && rows.digits < kMostDigits &&
+                                   group_elems_ <= kMostOfSmallGroup};
   if (rows.non_finite[row].empty()) {
     kernels_.add_group(operands, sums);
     return;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "golden/common/thread_team.h"
+#include "golden/linear/aligned_bytes.h"
 #include "golden/linear/linear.h"
 #include "golden/linear/linear_kernels.h"
 #include "golden/linear/packed_rows.h"
@@ -57,7 +58,7 @@ class PackedLinear {
   std::size_t quads_;        // even
   std::size_t panel_bytes_;
   int bits_;
-  std::vector<std::uint8_t> packed_;       // [panel][panel_bytes_]
+  AlignedBytes packed_;                    // [panel][panel_bytes_]
   std::vector<float> scales_;              // [panel][group][kLinearPanelChannels]
   std::vector<std::uint8_t> zero_points_;  // the same; of 8 bits one panel and group for all
   std::vector<float> bias_;

@@ -47,10 +47,11 @@ struct StepCursor {
   }
 };
 
-// Barrier 0 is the block's; 15 are left, and a warp alone needs none.
+// Barrier 0 is the block's; 15 are left, and a warp alone needs none. The warps come here from
+// different places of the unrolled loop, so the barrier is not the aligned one.
 __device__ inline void sync_group(int group, int warps) {
   if (warps == 1) return __syncwarp();
-  asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "r"(32 * warps) : "memory");
+  asm volatile("barrier.sync %0, %1;" ::"r"(1 + group), "r"(32 * warps) : "memory");
 }
 
 template <bool kOneRow, bool kSixteen>
