@@ -35,18 +35,9 @@ class BatchDigits {
   __device__ void find_exponents() const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     for (int m = static_cast<int>(threadIdx.x) / 32; m < kXRows; m += kBatchWarps) {
-      std::uint32_t largest = 0;
-      if (job_.x_type != FloatType::kFloat16 && m < rows_.count) {
-        for (int first = lane * 8; first < job_.in_features; first += 32 * 8) {
-          std::uint32_t bits[8];
-          load_eight(job_, rows_.first + m, first, bits);
-#pragma unroll
-          for (const std::uint32_t one : bits) {
-            if (is_finite(one)) largest = max(largest, one & kFp32Magnitude);
-          }
-        }
-      }
-      largest = __reduce_max_sync(0xFFFFFFFFu, largest);
+      const std::uint32_t largest = job_.x_type != FloatType::kFloat16 && m < rows_.count
+                                        ? largest_of_row(job_, rows_.first + m, lane)
+                                        : 0;
       if (lane == 0) flags_.exponents[m] = step_exponent(job_.x_type, largest);
     }
     __syncthreads();
@@ -58,8 +49,8 @@ class BatchDigits {
     for (int i = 0; i < kItems; ++i) {
       const Item item(i);
       if (item.row < rows_.count) {
-        load_eight(job_, rows_.first + item.row, slice * row_slice(kBits) + item.unit * 8,
-                   bits_[i]);
+        load_numbers(job_, rows_.first + item.row, slice * row_slice(kBits) + item.unit * 8,
+                     bits_[i]);
       } else {
 #pragma unroll
         for (std::uint32_t& one : bits_[i]) one = 0;

@@ -92,8 +92,8 @@ class BatchMultiplier {
   // 16 channels x 32 input features as the rows of a product; 4 bits minus their zero_points.
   __device__ void load_weights(std::uint32_t (&a)[4], const std::uint8_t* rows,
                                std::uint32_t zero_points, int tile) const {
-    const std::uint8_t* upper = rows + at_.g * row_stage_stride(kBits) + at_.q * kBits;
-    const std::uint8_t* lower = upper + 8 * row_stage_stride(kBits);
+    const std::uint8_t* upper = rows + at_.g * batch_stride(kBits) + at_.q * kBits;
+    const std::uint8_t* lower = upper + 8 * batch_stride(kBits);
     if constexpr (kBits == 8) {
       const uint2 first = *reinterpret_cast<const uint2*>(upper);
       const uint2 second = *reinterpret_cast<const uint2*>(lower);
@@ -123,8 +123,8 @@ class BatchMultiplier {
     const bool both = tiles_.has(1);
     load_weights(a[0], stage + i * 4 * kBits, zero_points, 0);
     if (both) {
-      load_weights(a[1], stage + kRowChannels * row_stage_stride(kBits) + i * 4 * kBits,
-                   zero_points, 1);
+      load_weights(a[1], stage + kRowChannels * batch_stride(kBits) + i * 4 * kBits, zero_points,
+                   1);
     }
 #pragma unroll
     for (int digit = 0; digit < kRowDigits; ++digit) {

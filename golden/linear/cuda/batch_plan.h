@@ -11,12 +11,19 @@ inline constexpr int kBatchTiles = 2;  // of 16 output channels, of a warp
 inline constexpr int kBatchMostTiles = kBatchWarps * kBatchTiles;
 inline constexpr int kBatchMostStages = 6;
 
+// From a channel to the next in a stage. 8 bits: 32 bytes beyond a multiple of 128 keep the warp's
+// reads of 8 bytes free of conflicts; 4 bits: 16 bytes beyond, for reads of 4 bytes.
+QSIM_HOST_DEVICE constexpr int batch_stride(int bits) {
+  return kRowSliceBytes + (bits == 8 ? 32 : 16);
+}
+
 // From a column of digits to the next: free of conflicts as the rows of a stage are.
 QSIM_HOST_DEVICE constexpr int batch_plane_bytes(int bits) { return row_slice(bits) + 32; }
 
 // A warp's stage: the weights of its tiles, one after the other, then the scales of all channels.
 QSIM_HOST_DEVICE constexpr int batch_stage_bytes(int bits, int group_size) {
-  return kBatchTiles * row_stage_bytes(bits, group_size);
+  const int scales = group_size == 0 ? 0 : row_slice(bits) / group_size * kRowChannels * 4;
+  return kBatchTiles * (kRowChannels * batch_stride(bits) + scales);
 }
 
 struct BatchPlan {
@@ -39,7 +46,7 @@ constexpr BatchPlan plan_batch(int bits, int group_size, int in_features, int x_
   plan.stages_at = (plan.digits_at + 2 * plan.digit_bytes + 127) / 128 * 128;
   const int all_stage_bytes = kBatchWarps * batch_stage_bytes(bits, group_size);
   const int fit = (limit - plan.stages_at) / all_stage_bytes;
-  const int wanted = stages != 0 ? stages : kBatchMostStages;
+  const int wanted = stages != 0 && stages < kBatchMostStages ? stages : kBatchMostStages;
   plan.stages = fit < wanted ? fit : wanted;
   plan.shared_bytes = plan.stages_at + plan.stages * all_stage_bytes;
   return plan;

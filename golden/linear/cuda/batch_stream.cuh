@@ -18,7 +18,7 @@ struct BatchTiles {
 template <int kBits, int kGroup>
 class BatchStream {
  public:
-  static constexpr int kStride = row_stage_stride(kBits);
+  static constexpr int kStride = batch_stride(kBits);
   static constexpr int kStageBytes = batch_stage_bytes(kBits, kGroup);
   static constexpr int kScalesAt = kBatchTiles * kRowChannels * kStride;
   static constexpr int kGroups = kGroup == 0 ? 1 : row_slice(kBits) / (kGroup == 0 ? 1 : kGroup);

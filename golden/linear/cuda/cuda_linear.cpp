@@ -41,15 +41,11 @@ class CudaLinear::Impl {
   }
 
   bool has(CudaLinearKernel kernel) const {
-    const cuda::DeviceWeights& view = weights_.view();
-    int limit = 0;
-    cuda::check(
-        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device_.index),
-        "asking for the shared memory of a block");
-    return kernel != CudaLinearKernel::kRows ||
-           cuda::plan_rows(view.bits, static_cast<int>(view.group_size),
-                           static_cast<int>(view.in_features), 0, limit)
-                   .stages >= 2;
+    cuda::check(cudaSetDevice(device_.index), "choosing the device");
+    cuda::LinearCall call;
+    call.rows = 1;
+    call.kernel = static_cast<cuda::LinearKernel>(kernel);
+    return cuda::can_run(weights_.view(), call);
   }
 
  private:

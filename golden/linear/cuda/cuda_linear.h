@@ -14,10 +14,15 @@ namespace qsim::golden {
 
 enum class CudaLinearKernel : std::uint8_t {
   kAuto,
-  kRows,   // tensor cores
-  kBatch,  // tensor cores, several rows of x at once
-  kPlain,  // any size
+  kRows,      // tensor cores
+  kManyRows,  // the same with twice the warps, for many weights with one scale a channel
+  kBatch,     // tensor cores, several rows of x at once
+  kHopper,    // wgmma: several rows of x, 8 bits with one scale a channel
+  kPlain,     // any size
 };
+inline constexpr CudaLinearKernel kCudaLinearKernels[] = {
+    CudaLinearKernel::kRows, CudaLinearKernel::kManyRows, CudaLinearKernel::kBatch,
+    CudaLinearKernel::kHopper, CudaLinearKernel::kPlain};
 std::string_view cuda_linear_kernel_name(CudaLinearKernel kernel);  // "rows"
 
 class CudaLinear {

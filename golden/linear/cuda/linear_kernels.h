@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "golden/linear/cuda/batch_plan.h"
+#include "golden/linear/cuda/hopper_plan.h"
 #include "golden/linear/cuda/linear_launch.h"
 #include "golden/linear/cuda/row_plan.h"
 
@@ -20,6 +21,10 @@ void launch_linear_rows(const DeviceWeights& weights, const LinearCall& call, co
 int batch_x_rows(std::int64_t rows);
 void launch_linear_batch(const DeviceWeights& weights, const LinearCall& call,
                          const BatchPlan& plan, cudaStream_t stream);
+// The same with wgmma, for 8 bits with one scale a channel.
+bool has_hopper_batch(const DeviceWeights& weights, const HopperPlan& plan);
+void launch_linear_batch_hopper(const DeviceWeights& weights, const LinearCall& call,
+                                const HopperPlan& plan, cudaStream_t stream);
 void launch_linear_plain(const DeviceWeights& weights, const LinearCall& call, cudaStream_t stream);
 
 }  // namespace qsim::golden::cuda

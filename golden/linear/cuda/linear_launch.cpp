@@ -1,6 +1,8 @@
 #include "golden/linear/cuda/linear_launch.h"
 
+#include <algorithm>
 #include <limits>
+#include <string>
 
 #include <cuda_runtime.h>
 
@@ -11,6 +13,11 @@
 namespace qsim::golden::cuda {
 namespace {
 
+const void* after(const void* values, std::int64_t count, FloatType type) {
+  return static_cast<const std::byte*>(values) +
+         count * static_cast<std::int64_t>(float_type_bytes(type));
+}
+
 int shared_limit() {
   int device = 0;
   int bytes = 0;
@@ -20,62 +27,99 @@ int shared_limit() {
   return bytes;
 }
 
-// Blocks are counted in 31 bits, and each kernel's 16 or 8 channels of a row have one.
-bool fits_grid(const DeviceWeights& weights, const LinearCall& call) {
+int multiprocessors() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+        "asking for the number of multiprocessors");
+  return count;
+}
+
+// Blocks are counted in 31 bits; the kernels have one for 8 or more channels of a row.
+std::int64_t rows_of_launch(const DeviceWeights& weights) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  return weights.out_features <= kMost - kRowChannels &&
-         call.rows <= kMost / ((weights.out_features + 7) / 8);
+  return kMost / ((weights.out_features + 7) / 8);
 }
 
-// On an H200 five stages are the best for many weights (8192 x 28672: 59.9 us, with the three that
-// leave room for the next kernel 65.2 us), and those of plan_rows() for few.
-int row_stages(const DeviceWeights& weights, const LinearCall& call) {
-  constexpr std::int64_t kManyBytes = std::int64_t{32} << 20;
-  const bool many = weights.row_bytes * weights.out_features >= kManyBytes;
-  return call.stages == 0 && many && weights.group_size == 0 ? 5 : call.stages;
+// The plans of the kernels that have one, for the current device.
+struct Plans {
+  RowPlan rows;
+  BatchPlan batch;
+  HopperPlan hopper;
+};
+
+Plans plans_of(const DeviceWeights& weights, const LinearCall& call) {
+  const int limit = shared_limit();
+  const auto group_size = static_cast<int>(weights.group_size);
+  const auto in_features = static_cast<int>(weights.in_features);
+  const int x_rows = batch_x_rows(call.rows);
+  return {plan_rows({weights.bits, group_size, weights.out_features, in_features, call.stages,
+                     limit, call.kernel == LinearKernel::kManyRows ? kManyRowWarps : 0}),
+          plan_batch(weights.bits, group_size, in_features, x_rows, call.stages, limit),
+          plan_hopper(weights.out_features, in_features, x_rows,
+                      static_cast<int>(float_type_bytes(call.x_type)), multiprocessors(),
+                      call.stages, limit)};
 }
 
-LinearKernel chosen(const DeviceWeights& weights, const LinearCall& call, const RowPlan& rows,
-                    const BatchPlan& batch) {
-  const bool aligned = has_aligned_rows(weights);
-  const bool rows_can = aligned && rows.stages >= 2;
-  const bool batch_can = aligned && batch.stages >= 2;
-  switch (call.kernel) {
-    case LinearKernel::kAuto:
-      if (rows_can && call.rows == 1) return LinearKernel::kRows;
-      return batch_can ? LinearKernel::kBatch : LinearKernel::kPlain;
+bool can_run(const DeviceWeights& weights, const Plans& plans, LinearKernel kernel) {
+  switch (kernel) {
+    case LinearKernel::kManyRows:
+      return has_aligned_rows(weights) && weights.group_size == 0 && plans.rows.stages >= 2;
     case LinearKernel::kRows:
-      QSIM_CHECK(rows_can, "a layer that linear_rows computes");
-      return LinearKernel::kRows;
+      return has_aligned_rows(weights) && plans.rows.stages >= 2;
     case LinearKernel::kBatch:
-      QSIM_CHECK(batch_can, "a layer that linear_batch computes");
-      return LinearKernel::kBatch;
-    case LinearKernel::kPlain:
-      break;
+      return has_aligned_rows(weights) && plans.batch.stages >= 2;
+    case LinearKernel::kHopper:
+      return has_hopper_batch(weights, plans.hopper);
+    default:
+      return true;
+  }
+}
+
+LinearKernel chosen(const DeviceWeights& weights, const LinearCall& call, const Plans& plans) {
+  if (call.kernel != LinearKernel::kAuto) return call.kernel;
+  if (call.rows == 1 && can_run(weights, plans, LinearKernel::kRows)) return LinearKernel::kRows;
+  for (const LinearKernel kernel : {LinearKernel::kHopper, LinearKernel::kBatch}) {
+    if (can_run(weights, plans, kernel)) return kernel;
   }
   return LinearKernel::kPlain;
 }
 
+void launch(const DeviceWeights& weights, const LinearCall& call, cudaStream_t stream) {
+  const Plans plans = plans_of(weights, call);
+  const LinearKernel kernel = chosen(weights, call, plans);
+  QSIM_CHECK(can_run(weights, plans, kernel), "a layer that the kernel computes");
+  switch (kernel) {
+    case LinearKernel::kRows:
+    case LinearKernel::kManyRows:
+      return launch_linear_rows(weights, call, plans.rows, stream);
+    case LinearKernel::kBatch:
+      return launch_linear_batch(weights, call, plans.batch, stream);
+    case LinearKernel::kHopper:
+      return launch_linear_batch_hopper(weights, call, plans.hopper, stream);
+    default:
+      return launch_linear_plain(weights, call, stream);
+  }
+}
+
 }  // namespace
+
+bool can_run(const DeviceWeights& weights, const LinearCall& call) {
+  return can_run(weights, plans_of(weights, call), call.kernel);
+}
 
 void enqueue_linear(const DeviceWeights& weights, const LinearCall& call, void* stream) {
   check_sizes(weights.out_features, weights.in_features, weights.group_size, weights.bits);
-  QSIM_CHECK(call.rows >= 1 && fits_grid(weights, call), "rows of x that one launch takes");
+  check_channels(weights.out_features);
+  QSIM_CHECK(call.rows >= 1, "rows of x");
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
-  const int limit = shared_limit();
-  const auto group_size = static_cast<int>(weights.group_size);
-  const auto in_features = static_cast<int>(weights.in_features);
-  const RowPlan rows =
-      plan_rows(weights.bits, group_size, in_features, row_stages(weights, call), limit);
-  const BatchPlan batch = plan_batch(weights.bits, group_size, in_features, batch_x_rows(call.rows),
-                                     call.stages, limit);
-  switch (chosen(weights, call, rows, batch)) {
-    case LinearKernel::kRows:
-      return launch_linear_rows(weights, call, rows, cuda_stream);
-    case LinearKernel::kBatch:
-      return launch_linear_batch(weights, call, batch, cuda_stream);
-    default:
-      return launch_linear_plain(weights, call, cuda_stream);
+  LinearCall part = call;
+  for (std::int64_t row = 0; row < call.rows; row += part.rows) {
+    part.rows = std::min(call.rows - row, rows_of_launch(weights));
+    launch(weights, part, cuda_stream);
+    part.x = after(part.x, part.rows * weights.in_features, call.x_type);
+    part.y = const_cast<void*>(after(part.y, part.rows * weights.out_features, call.y_type));
   }
 }
 

@@ -33,9 +33,11 @@ struct DeviceWeights {
 
 enum class LinearKernel : std::uint8_t {
   kAuto,
-  kRows,   // tensor cores; for rows of weights that begin at multiples of 16 bytes
-  kBatch,  // the same, for several rows of x at once
-  kPlain,  // any alignment
+  kRows,      // tensor cores; for rows of weights that begin at multiples of 16 bytes
+  kManyRows,  // the same with twice the warps, for many weights with one scale a channel
+  kBatch,     // tensor cores, several rows of x at once
+  kHopper,    // the same with wgmma, 8 bits with one scale a channel: compute capability 9.0
+  kPlain,     // any alignment
 };
 
 // x [rows][in_features] and y [rows][out_features], row-major, aligned to their type.
@@ -49,8 +51,15 @@ struct LinearCall {
   int stages = 0;  // of the pipelines; 0: chosen
 };
 
+// Whether call.kernel can compute the layer on the current device.
+bool can_run(const DeviceWeights& weights, const LinearCall& call);
+
+// Throws Error for more output channels than a launch can number.
+void check_channels(std::int64_t out_features);
+
 // Enqueues y = x W^T + b on `stream` (a cudaStream_t) of the current device. Throws Error for sizes
-// that check_weights() refuses, a kernel that cannot compute it, and without a device.
+// that check_sizes() and check_channels() refuse, a kernel that cannot compute it, and without a
+// device.
 void enqueue_linear(const DeviceWeights& weights, const LinearCall& call, void* stream);
 
 }  // namespace qsim::golden::cuda

@@ -1,11 +1,17 @@
+#include <limits>
+#include <string>
+
 #include "core/checked_math.h"
+#include "core/error.h"
 #include "golden/linear/cuda/batch_plan.h"
 #include "golden/linear/cuda/cuda_int8_linear.h"
+#include "golden/linear/cuda/hopper_plan.h"
+#include "golden/linear/cuda/linear_launch.h"
 
 namespace qsim::golden {
 
 std::string_view cuda_linear_kernel_name(CudaLinearKernel kernel) {
-  constexpr std::string_view kNames[] = {"auto", "rows", "batch", "plain"};
+  constexpr std::string_view kNames[] = {"auto", "rows", "many_rows", "batch", "hopper", "plain"};
   return kNames[static_cast<std::size_t>(kernel)];
 }
 
@@ -14,17 +20,34 @@ std::string_view int8_linear_kernel_name(Int8LinearKernel kernel) {
   return kNames[static_cast<std::size_t>(kernel)];
 }
 
-// One row is of linear_rows, if it has room for a row of x, and more are of linear_batch.
+void cuda::check_channels(std::int64_t out_features) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - cuda::kRowChannels;
+  if (out_features <= kMost) return;
+  throw_bad_input("linear: " + std::to_string(out_features) +
+                  " output channels; a GPU takes at most " + std::to_string(kMost));
+}
+
+// One row is of linear_rows, if it has room for a row of x. More are of linear_batch_hopper, or of
+// linear_batch with groups or 4 bits.
 bool has_pipeline(const LinearTimingCase& one) {
+  constexpr int kMultiprocessors = 132;  // of an H200
   const auto group_size = static_cast<int>(one.group_size);
   const auto in_features = static_cast<int>(one.in_features);
+  const int limit = cuda::kSharedOfWhole;
   const auto rows_stages = [&](int stages) {
-    return cuda::plan_rows(one.bits, group_size, in_features, stages, cuda::kSharedOfWhole).stages;
+    return cuda::plan_rows({one.bits, group_size, one.out_features, in_features, stages, limit, 0})
+        .stages;
   };
   if (one.rows == 1 && rows_stages(0) >= 2) return rows_stages(one.stages) == one.stages;
-  return cuda::plan_batch(one.bits, group_size, in_features, one.rows <= 8 ? 8 : 16, one.stages,
-                          cuda::kSharedOfWhole)
-             .stages == one.stages;
+  const int x_rows = one.rows <= 8 ? 8 : 16;
+  if (one.bits == 8 && one.group_size == 0) {
+    return cuda::plan_hopper(one.out_features, in_features, x_rows,
+                             static_cast<int>(float_type_bytes(one.type)), kMultiprocessors,
+                             one.stages, limit)
+               .stages == one.stages;
+  }
+  return cuda::plan_batch(one.bits, group_size, in_features, x_rows, one.stages, limit).stages ==
+         one.stages;
 }
 
 std::int64_t linear_bytes(const LinearTimingCase& one) {

@@ -23,7 +23,8 @@ struct LinearJob {
   std::uint32_t flip;
   FloatType x_type, y_type;
   bool constant;
-  bool x_is_aligned;  // eight elements from a multiple of 8 on are 16 or 32 aligned bytes
+  bool words_of_zero_points;  // each channel's begin at a multiple of four bytes
+  bool x_is_aligned;          // eight elements from a multiple of 8 on are 16 or 32 aligned bytes
 };
 
 inline LinearJob job_of(const DeviceWeights& weights, const LinearCall& call) {
@@ -45,6 +46,8 @@ inline LinearJob job_of(const DeviceWeights& weights, const LinearCall& call) {
   job.x_type = call.x_type;
   job.y_type = call.y_type;
   job.constant = weights.constant;
+  job.words_of_zero_points =
+      reinterpret_cast<std::uintptr_t>(weights.zero_points) % 4 == 0 && job.groups % 4 == 0;
   job.x_is_aligned =
       reinterpret_cast<std::uintptr_t>(call.x) % 16 == 0 && weights.in_features % 8 == 0;
   return job;
@@ -77,11 +80,12 @@ __device__ inline std::int64_t fixed_of(std::uint32_t bits, double steps) {
   return __double2ll_rn(static_cast<double>(float_of(bits)) * steps);
 }
 
-// Of 4 bits as unsigned numbers.
+// A zero_point of unsigned 4 bits, from its byte, of which the low four bits count.
+__device__ inline int stored_zero_point(const LinearJob& job, std::uint32_t byte) {
+  return job.zero_points == nullptr ? 8 : static_cast<int>((byte ^ job.flip) & 15);
+}
 __device__ inline int zero_point_of(const LinearJob& job, std::int64_t index) {
-  if (job.zero_points == nullptr) return 8;
-  const std::uint8_t byte = __ldg(job.zero_points + index);
-  return job.flip != 0 ? static_cast<std::int8_t>(byte) + 8 : byte;
+  return stored_zero_point(job, job.zero_points == nullptr ? 0 : __ldg(job.zero_points + index));
 }
 
 __device__ inline int weight_of(const LinearJob& job, std::int64_t channel, int group, int k) {
@@ -96,6 +100,19 @@ __device__ inline float bias_of(const LinearJob& job, int channel) {
   return job.bias == nullptr ? 0 : __ldg(job.bias + channel);
 }
 
+// canonical() in 16 bits, to nearest, ties to even. The instructions have another NaN.
+__device__ inline std::uint16_t narrowed(FloatType type, std::uint32_t canonical_bits) {
+  std::uint16_t code = 0;
+  if (type == FloatType::kFloat16) {
+    if (canonical_bits == kFp32Nan) return 0x7E00;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(code) : "f"(float_of(canonical_bits)));
+  } else {
+    if (canonical_bits == kFp32Nan) return 0x7FC0;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(code) : "f"(float_of(canonical_bits)));
+  }
+  return code;
+}
+
 // The rest of the definition, from the sum over the groups: step, bias, type.
 __device__ inline void store_result(const LinearJob& job, int row, int channel, float sum,
                                     int exponent, float bias) {
@@ -106,8 +123,7 @@ __device__ inline void store_result(const LinearJob& job, int row, int channel, 
   if (job.y_type == FloatType::kFloat32) {
     static_cast<std::uint32_t*>(job.y)[index] = bits;
   } else {
-    static_cast<std::uint16_t*>(job.y)[index] = static_cast<std::uint16_t>(
-        job.y_type == FloatType::kFloat16 ? encode<kFp16>(bits) : encode<kBf16>(bits));
+    static_cast<std::uint16_t*>(job.y)[index] = narrowed(job.y_type, bits);
   }
 }
 

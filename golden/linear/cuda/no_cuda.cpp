@@ -62,7 +62,10 @@ bool has_int8_kernel(const LinearTimingCase&, Int8LinearKernel, int device) {
 
 namespace cuda {
 void enqueue_int8_linear(const DeviceWeights&, const Int8LinearCall&, void*) { use_device(0); }
-void enqueue_linear(const DeviceWeights&, const LinearCall&, void*) { use_device(0); }
+void enqueue_linear(const DeviceWeights& weights, const LinearCall&, void*) {
+  check_channels(weights.out_features);
+  use_device(0);
+}
 void enqueue_quantize(const WeightsToQuantize&, void*) { use_device(0); }
 }  // namespace cuda
 

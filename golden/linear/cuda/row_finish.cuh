@@ -5,7 +5,7 @@
 
 namespace qsim::golden::cuda {
 
-template <int kBits, int kGroup>
+template <int kBits, int kGroup, int kWarps>
 class RowFinish {
  public:
   __device__ RowFinish(const LinearJob& job, int row, const RowFlags& flags)
@@ -13,12 +13,11 @@ class RowFinish {
 
   __device__ void set_exponent(int exponent) { exponent_ = exponent; }
 
-  // Ahead of run(tile): what memory has of the channel that this thread finishes.
+  // Ahead of finish_sums() or finish_groups(): what memory has of the channel that this thread
+  // finishes.
   __device__ void load_constants(int tile) {
-    const int thread = static_cast<int>(threadIdx.x);
-    const int channel = tile * kRowChannels + (kGroup == 0 ? thread / 8 : thread % 32);
-    const bool is_mine = kGroup == 0 ? thread < kRowChannels * 8 : thread % 32 < kRowChannels;
-    if (!is_mine || channel >= job_.out_features) return;
+    const int channel = tile * kRowChannels + local_channel();
+    if (local_channel() >= kRowChannels || channel >= job_.out_features) return;
     bias_ = bias_of(job_, channel);
     if constexpr (kGroup == 0) {
       scale_ = __ldg(job_.scales + channel);
@@ -26,35 +25,20 @@ class RowFinish {
     }
   }
 
-  // All threads call it when they have written the tile's sums to `table`. `count` numbers the
-  // block's tiles.
-  __device__ void run(int tile, int count, std::uint8_t* table) const {
-    __syncthreads();
-    if constexpr (kGroup == 0) {
-      finish_sums(tile, reinterpret_cast<const std::int32_t*>(table));
-    } else {
-      if (flags_.non_finite != 0) {
-        replace_non_finite(tile, reinterpret_cast<float2*>(table));
-        __syncthreads();
-      }
-      // Each tile has another warp, so that the others go on.
-      if (static_cast<int>(threadIdx.x) / 32 == count % kRowWarps) {
-        finish_groups(tile, reinterpret_cast<const float2*>(table));
-      }
-    }
-  }
+  // Each tile has other warps, so that the rest goes on. Thread 8 c + d of those has digit d of
+  // channel c.
+  static constexpr int kThreads = kGroup == 0 ? kRowChannels * 8 : 32;
+  static constexpr int kTurns = 32 * kWarps / kThreads;
+  __device__ static int turn() { return static_cast<int>(threadIdx.x) / kThreads; }
 
- private:
-  // Thread 8 c + d of the first 128 has digit d of channel c.
   __device__ void finish_sums(int tile, const std::int32_t* sums) const {
-    const int thread = static_cast<int>(threadIdx.x);
-    if (thread >= kRowChannels * 8) return;
+    const int thread = static_cast<int>(threadIdx.x) % kThreads;
     const int digit = thread % 8;
     const int channel = tile * kRowChannels + thread / 8;
     const bool is_there = channel < job_.out_features;
     std::int32_t sum = 0;
 #pragma unroll
-    for (int warp = 0; warp < kRowWarps; ++warp) sum += sums[warp * kRowChannels * 8 + thread];
+    for (int warp = 0; warp < kWarps; ++warp) sum += sums[warp * kRowChannels * 8 + thread];
     if constexpr (kBits == 4) {
       if (digit < kRowDigits) sum -= zero_point_ * flags_.digit_sums[digit];
     }
@@ -72,9 +56,31 @@ class RowFinish {
     }
   }
 
+  __device__ void finish_groups(int tile, float2* table) const {
+    if (flags_.non_finite != 0) {
+      replace_non_finite(tile, table);
+      __syncwarp();
+    }
+    const int channel = tile * kRowChannels + local_channel();
+    if (local_channel() >= kRowChannels || channel >= job_.out_features) return;
+    const float2* row = table + local_channel() * (job_.groups + 1);
+    float sum = 0;
+#pragma unroll 8
+    for (int group = 0; group < job_.groups; ++group) {
+      const float2 one = row[group];
+      sum = __fmaf_rn(one.x, one.y, sum);
+    }
+    store_result(job_, row_, channel, sum, exponent_, bias_);
+  }
+
+ private:
+  __device__ static int local_channel() {
+    return static_cast<int>(threadIdx.x) % kThreads / (kGroup == 0 ? 8 : 1);
+  }
+
   // A warp has four channels; each lane returns its own channel's sum.
   __device__ float with_non_finite(int tile, float value) const {
-    const int thread = static_cast<int>(threadIdx.x);
+    const int thread = static_cast<int>(threadIdx.x) % kThreads;
     for (int i = 0; i < 4; ++i) {
       const int local = thread / 32 * 4 + i;
       const int channel = tile * kRowChannels + local;
@@ -86,8 +92,7 @@ class RowFinish {
   }
 
   __device__ void replace_non_finite(int tile, float2* table) const {
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    for (int i = warp; i < kRowChannels * job_.groups; i += kRowWarps) {
+    for (int i = 0; i < kRowChannels * job_.groups; ++i) {
       const int local = i / job_.groups;
       const int group = i % job_.groups;
       if (tile * kRowChannels + local >= job_.out_features) continue;
@@ -96,20 +101,6 @@ class RowFinish {
         table[local * (job_.groups + 1) + group].x = sum.value();
       }
     }
-  }
-
-  __device__ void finish_groups(int tile, const float2* table) const {
-    const int local = static_cast<int>(threadIdx.x) % 32;
-    const int channel = tile * kRowChannels + local;
-    if (local >= kRowChannels || channel >= job_.out_features) return;
-    const float2* row = table + local * (job_.groups + 1);
-    float sum = 0;
-#pragma unroll 8
-    for (int group = 0; group < job_.groups; ++group) {
-      const float2 one = row[group];
-      sum = __fmaf_rn(one.x, one.y, sum);
-    }
-    store_result(job_, row_, channel, sum, exponent_, bias_);
   }
 
   const LinearJob& job_;

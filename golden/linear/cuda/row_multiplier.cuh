@@ -13,76 +13,102 @@ struct RowLane {
       : g(static_cast<int>(threadIdx.x) % 32 / 4), q(static_cast<int>(threadIdx.x) % 4) {}
 };
 
-// sums += 16 channels x 32 input features; `rows` is the first channel's first weight.
-template <int kBits>
-__device__ inline void multiply_32(std::int32_t (&sums)[4], const std::uint8_t* rows,
-                                   const std::uint8_t* digits, const RowLane& at,
-                                   std::uint32_t flip) {
-  std::uint32_t a[4];
-  const std::uint8_t* upper = rows + at.g * row_stage_stride(kBits) + at.q * kBits;
-  const std::uint8_t* lower = upper + 8 * row_stage_stride(kBits);
-  if constexpr (kBits == 8) {
-    const uint2 first = *reinterpret_cast<const uint2*>(upper);
-    const uint2 second = *reinterpret_cast<const uint2*>(lower);
-    a[0] = first.x;
-    a[1] = second.x;
-    a[2] = first.y;
-    a[3] = second.y;
+// kBytes (4, 8, 16, or 32 as two times 16) consecutive bytes of shared memory, aligned to them or
+// to 16.
+template <int kBytes>
+__device__ inline void load_words(std::uint32_t (&words)[kBytes / 4], const std::uint8_t* from) {
+  if constexpr (kBytes >= 16) {
+#pragma unroll
+    for (int i = 0; i < kBytes / 16; ++i) {
+      const uint4 four = reinterpret_cast<const uint4*>(from)[i];
+      words[4 * i] = four.x;
+      words[4 * i + 1] = four.y;
+      words[4 * i + 2] = four.z;
+      words[4 * i + 3] = four.w;
+    }
+  } else if constexpr (kBytes == 8) {
+    const uint2 two = *reinterpret_cast<const uint2*>(from);
+    words[0] = two.x;
+    words[1] = two.y;
   } else {
-    const auto first = *reinterpret_cast<const std::uint32_t*>(upper);
-    const auto second = *reinterpret_cast<const std::uint32_t*>(lower);
-    a[0] = (first ^ flip) & 0x0F0F0F0Fu;
-    a[1] = (second ^ flip) & 0x0F0F0F0Fu;
-    a[2] = (first ^ flip) >> 4 & 0x0F0F0F0Fu;
-    a[3] = (second ^ flip) >> 4 & 0x0F0F0F0Fu;
+    words[0] = *reinterpret_cast<const std::uint32_t*>(from);
   }
-  const uint2 b = *reinterpret_cast<const uint2*>(digits);
-  multiply_a<false>(sums, a, b.x, b.y);
 }
 
-template <int kBits, int kGroup>
+template <int kBits, int kGroup, int kWarps>
 class RowMultiplier {
  public:
-  static constexpr int kSteps = row_slice(kBits) / 32;
-  static constexpr int kGroups = RowStream<kBits, kGroup>::kGroups;
+  using Stream = RowStream<kBits, kGroup, kWarps>;
+  using Cursor = typename Stream::Cursor;
+  static constexpr int kGroups = Stream::kGroups;  // of a slice
+  static constexpr int kReadBytes = row_read_bytes(kBits, kGroup);
+  static constexpr int kReads = row_reads(kBits, kGroup);
+  static constexpr int kReadFeatures = kReadBytes * 8 / kBits;  // of a lane at once
+  // Sums that each lane rounds after a slice: four lanes have two channels of each group.
+  static constexpr int kRounds = (kGroups + 1) / 2;
 
   __device__ RowMultiplier(const LinearJob& job, const RowPlan& plan, const RowTiles& tiles,
                            std::uint8_t* shared)
       : job_(job),
-        cursor_(tiles, plan.slices, static_cast<int>(threadIdx.x) / 32),
+        cursor_(job, tiles, plan.slices),
         stream_(job, plan, tiles, shared),
-        group_sums_(reinterpret_cast<const std::int64_t*>(shared + plan.sums_at)) {
-    // Columns 6 and 7 of the product are not used; they take digit 0.
-    digits_ =
-        shared + plan.digits_at + (at_.g < kRowDigits ? at_.g : 0) * plan.plane_bytes + at_.q * 8;
+        group_sums_(reinterpret_cast<const std::int64_t*>(shared + plan.sums_at)),
+        flip_(job.flip & 0x0F0F0F0Fu) {
+    // Columns 6 and 7 of the product are not used; they take digits whose banks are free.
+    digits_ = shared + plan.digits_at +
+              (at_.g < kRowDigits ? at_.g : at_.g - 4) * plan.plane_bytes + at_.q * kReadFeatures;
   }
 
   // Before x is there: starts to read the weights.
-  __device__ void begin() {
-    stream_.begin();
-    load_zero_points(cursor_);
-  }
+  __device__ void begin() { stream_.begin(); }
 
   // The warp's slices of a tile: `table` becomes what RowFinish takes.
   __device__ void add_tile(int tile, std::uint8_t* table) {
-    std::int32_t sums[2][4] = {};
-    for (; cursor_.tile() == tile; cursor_.advance()) {
-      const std::uint8_t* stage = stream_.next();
-      const std::uint8_t* digits = digits_ + cursor_.slice() * row_slice(kBits);
-      if constexpr (kGroup == 0) {
+    if constexpr (kGroup == 0) {
+      std::int32_t sums[2][4] = {};
+      for (; cursor_.tile() == tile; cursor_.advance()) {
+        const std::uint8_t* stage = stream_.next();
 #pragma unroll
-        for (int i = 0; i < kSteps; ++i) multiply(sums[i % 2], stage, digits, i);
-      } else {
-        add_groups(stage, digits, reinterpret_cast<float2*>(table));
+        for (int i = 0; i < kReads; ++i) multiply(sums[0], sums[1], stage, i);
       }
+      store_sums(sums, table);
+    } else {
+      for (; cursor_.tile() == tile; cursor_.advance())
+        add_groups(reinterpret_cast<float2*>(table));
     }
-    if constexpr (kGroup == 0) store_sums(sums, table);
   }
 
  private:
-  __device__ void multiply(std::int32_t (&sums)[4], const std::uint8_t* stage,
-                           const std::uint8_t* digits, int i) const {
-    multiply_32<kBits>(sums, stage + i * 4 * kBits, digits + 32 * i, at_, job_.flip);
+  // The products of read i, added to `even` and `odd` in turn.
+  __device__ void multiply(std::int32_t (&even)[4], std::int32_t (&odd)[4],
+                           const std::uint8_t* stage, int i) const {
+    constexpr int kWords = kReadBytes / 4;
+    const std::uint8_t* channel =
+        stage + at_.g * kRowSliceBytes + (i ^ at_.g % kReads) * 4 * kReadBytes + at_.q * kReadBytes;
+    std::uint32_t upper[kWords];
+    std::uint32_t lower[kWords];
+    std::uint32_t digits[kReadFeatures / 4];
+    load_words<kReadBytes>(upper, channel);
+    load_words<kReadBytes>(lower, channel + 8 * kRowSliceBytes);
+    load_words<kReadFeatures>(digits,
+                              digits_ + cursor_.slice() * row_slice(kBits) + i * 4 * kReadFeatures);
+#pragma unroll
+    for (int step = 0; step < kReadFeatures / 8; ++step) {
+      std::uint32_t a[4];
+      if constexpr (kBits == 8) {
+        a[0] = upper[2 * step];
+        a[1] = lower[2 * step];
+        a[2] = upper[2 * step + 1];
+        a[3] = lower[2 * step + 1];
+      } else {
+        const auto nibbles = [&](std::uint32_t word) { return (word ^ flip_) & 0x0F0F0F0Fu; };
+        a[0] = nibbles(upper[step]);
+        a[1] = nibbles(lower[step]);
+        a[2] = nibbles(upper[step] >> 4);
+        a[3] = nibbles(lower[step] >> 4);
+      }
+      multiply_a<false>(step % 2 == 0 ? even : odd, a, digits[2 * step], digits[2 * step + 1]);
+    }
   }
 
   __device__ void store_sums(const std::int32_t (&sums)[2][4], std::uint8_t* table) const {
@@ -94,72 +120,68 @@ class RowMultiplier {
         make_int2(sums[0][2] + sums[1][2], sums[0][3] + sums[1][3]);
   }
 
-  // The channel whose sum this lane rounds, if q < 2.
+  // Of each round this lane rounds the sum of one channel and group.
   __device__ int local_channel() const { return at_.g + at_.q % 2 * 8; }
+  __device__ int group_of(int round) const { return 2 * round + at_.q / 2; }
+  __device__ bool rounds(int round) const {
+    return group_of(round) < kGroups && cursor_.slice() * kGroups + group_of(round) < job_.groups;
+  }
 
-  // Of the slice at `cursor`, which the warp multiplies next but one call.
-  __device__ void load_zero_points(const RowCursor& cursor) {
-    if constexpr (kBits == 4 && kGroup != 0) {
-      const int channel = cursor.tile() * kRowChannels + local_channel();
-      const int first = cursor.slice() * kGroups;
+  // The sums of a slice's groups to `table`, rounded.
+  __device__ void add_groups(float2* table) {
+    std::uint8_t* stage = stream_.next();
+    std::int32_t sums[kGroups][4] = {};
 #pragma unroll
-      for (int i = 0; i < kGroups; ++i) {
-        const bool is_there = at_.q < 2 && first + i < job_.groups && channel < job_.out_features;
-        zero_points_[i] =
-            is_there ? zero_point_of(job_, std::int64_t{channel} * job_.groups + first + i) : 0;
-      }
+    for (int i = 0; i < kReads; ++i) {
+      auto& of_group = sums[i * kGroups / kReads];
+      multiply(of_group, of_group, stage, i);
+    }
+    __syncwarp();  // all lanes have read their weights: the stage takes the pairs of digits
+    auto* pairs = reinterpret_cast<std::int32_t*>(stage);
+    store_pairs(sums, pairs);
+    __syncwarp();
+    const auto* scales = reinterpret_cast<const float*>(stage + Stream::kScalesAt);
+    float2* row = table + local_channel() * (job_.groups + 1) + cursor_.slice() * kGroups;
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) {
+      if (!rounds(round)) continue;
+      const int group = group_of(round);
+      const std::int64_t sum = group_sum(stage, round);
+      row[group] = make_float2(__ll2float_rn(sum), scales[local_channel() * kGroups + group]);
     }
   }
 
-  __device__ void add_groups(const std::uint8_t* stage, const std::uint8_t* digits, float2* table) {
-    const auto* scales =
-        reinterpret_cast<const float*>(stage + RowStream<kBits, kGroup>::kScalesAt);
-    const int channel = local_channel();
-    const int first = cursor_.slice() * kGroups;
-    int zero_points[kGroups];
+  // pairs[round][item][g][q]: digits 2q and 2q + 1 of an item, which is a channel (g or g + 8) of
+  // one of two groups. A pair is below 2^21 * 257 < 2^30.
+  __device__ void store_pairs(const std::int32_t (&sums)[kGroups][4], std::int32_t* pairs) const {
 #pragma unroll
-    for (int i = 0; i < kGroups; ++i) zero_points[i] = zero_points_[i];
-    RowCursor after = cursor_;
-    after.advance();
-    load_zero_points(after);
-#pragma unroll
-    for (int i = 0; i < kGroups; ++i) {
-      std::int32_t sums[4] = {};
-#pragma unroll
-      for (int j = 0; j < kSteps / kGroups; ++j) {
-        multiply(sums, stage, digits, i * (kSteps / kGroups) + j);
-      }
-      std::int64_t sum = combined(sums);
-      if (first + i >= job_.groups || at_.q >= 2) continue;
-      if constexpr (kBits == 4) sum -= zero_points[i] * group_sums_[first + i];
-      // A group's sum is below 2^55, so it is converted once.
-      table[channel * (job_.groups + 1) + first + i] =
-          make_float2(__ll2float_rn(sum), scales[channel * kGroups + i]);
+    for (int i = 0; i < 2 * kGroups; ++i) {
+      const std::int32_t pair = sums[i / 2][i % 2 * 2] + sums[i / 2][i % 2 * 2 + 1] * 256;
+      pairs[i * 32 + at_.g * 4 + at_.q] = pair;
     }
   }
 
-  // The digits' sums of one channel combined: lane q = 0 has channel g, lane q = 1 channel g + 8.
-  __device__ std::int64_t combined(const std::int32_t (&sums)[4]) const {
-    const auto pair = [&](std::int32_t low, std::int32_t high) {
-      const std::int64_t both =
-          static_cast<std::int64_t>(low) + static_cast<std::int64_t>(high) * 256;
-      return at_.q == 3 ? 0 : both << (16 * at_.q);
-    };
-    const std::int64_t upper = pair(sums[0], sums[1]);
-    const std::int64_t lower = pair(sums[2], sums[3]);
-    const bool odd = at_.q % 2 != 0;
-    std::int64_t mine = odd ? lower : upper;
-    mine += __shfl_xor_sync(0xFFFFFFFFu, odd ? upper : lower, 1);
-    return mine + __shfl_xor_sync(0xFFFFFFFFu, mine, 2);
+  // A group's sum is below 2^55, so it is converted once.
+  __device__ std::int64_t group_sum(const std::uint8_t* stage, int round) const {
+    const int4 pairs = reinterpret_cast<const int4*>(stage)[(round * 4 + at_.q) * 8 + at_.g];
+    std::int64_t sum = static_cast<std::int64_t>(pairs.y) * 65536 + pairs.x +
+                       (static_cast<std::int64_t>(pairs.z) << 32);
+    if constexpr (kBits == 4) {
+      const int group = cursor_.slice() * kGroups + group_of(round);
+      const std::uint8_t* bytes =
+          stage + Stream::kZeroPointsAt + local_channel() * Stream::kZeroPointBytes;
+      sum -= group_sums_[group] * stored_zero_point(job_, bytes[group % Stream::kZeroPointBytes]);
+    }
+    return sum;
   }
 
   const LinearJob& job_;
-  RowCursor cursor_;  // of the slice to multiply next
-  RowStream<kBits, kGroup> stream_;
+  Cursor cursor_;  // of the slice to multiply next
+  Stream stream_;
   const std::uint8_t* digits_;
   const std::int64_t* group_sums_;
+  std::uint32_t flip_;  // of the low bits of each byte
   RowLane at_;
-  int zero_points_[kGroups] = {};
 };
 
 }  // namespace qsim::golden::cuda

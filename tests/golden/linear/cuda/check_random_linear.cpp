@@ -3,6 +3,7 @@
 #include <iostream>
 #include <map>
 
+#include "core/error.h"
 #include "golden/linear/cuda/cuda_linear.h"
 #include "golden/linear/packed_linear.h"
 #include "tests/golden/linear/cuda/linear_check_commands.h"
@@ -49,10 +50,34 @@ LinearCase case_of(std::uint64_t seed, const RandomLinearOptions& options) {
   return one;
 }
 
+void print(const char* title, const std::map<std::string, std::int64_t>& counts) {
+  std::cout << title;
+  for (const auto& [kernel, count] : counts) std::cout << " " << kernel << " " << count;
+  std::cout << "\n";
+}
+
+// Throws if a kernel that this GPU has was never run.
+void check_that_all_ran(const std::map<std::string, std::int64_t>& runs) {
+  LinearWeights one;
+  one.out_features = one.in_features = 1;
+  one.values = {1};
+  one.scales = {1.0F};
+  const CudaLinear linear(one, {}, 0);
+  for (const CudaLinearKernel kernel : kCudaLinearKernels) {
+    const std::string name(cuda_linear_kernel_name(kernel));
+    if (runs.count(name) == 0 && linear.has(kernel)) {
+      throw InternalError("no case met the kernel " + name);
+    }
+  }
+}
+
 }  // namespace
 
 ExitCode check_random_linear(const RandomLinearOptions& options) {
+  constexpr int kLayersToMeetAll = 100;
   std::map<std::string, Count> counts;
+  std::map<std::string, std::int64_t> runs;
+  std::map<std::string, std::int64_t> wrong;
   ThreadTeam team(1);
   std::int64_t values = 0;
   std::int64_t mismatches = 0;
@@ -61,16 +86,17 @@ ExitCode check_random_linear(const RandomLinearOptions& options) {
     const LinearCase one = case_of(seed, options);
     const FloatMatrix expected = PackedLinear(one.weights, one.bias).run(one.x, one.y_type, team);
     const CudaLinear linear(one.weights, one.bias, 0, seed % 2 == 0);
-    for (const CudaLinearKernel kernel :
-         {CudaLinearKernel::kRows, CudaLinearKernel::kBatch, CudaLinearKernel::kPlain}) {
+    for (const CudaLinearKernel kernel : kCudaLinearKernels) {
       if (!linear.has(kernel)) continue;
       Count& count = counts[kind_of(one, kernel)];
       const FloatMatrix found = linear.run(one.x, one.y_type, kernel);
       ++count.cases;
+      ++runs[std::string(cuda_linear_kernel_name(kernel))];
       count.values += expected.rows * expected.columns;
       values += expected.rows * expected.columns;
       if (found == expected) continue;
       ++count.mismatches;
+      ++wrong[std::string(cuda_linear_kernel_name(kernel))];
       if (++mismatches <= 10) describe(one, found, expected, kernel, seed);
     }
   }
@@ -79,9 +105,13 @@ ExitCode check_random_linear(const RandomLinearOptions& options) {
               << " cases " << std::setw(10) << count.values << " values " << std::setw(6)
               << count.mismatches << " mismatching\n";
   }
-  std::cout << options.count << " layers, seeds " << options.seed << " to "
-            << options.seed + static_cast<std::uint64_t>(options.count) - 1 << ", " << values
-            << " values compared, " << mismatches << " mismatching runs\n";
+  print("runs by family:", runs);
+  if (mismatches > 0) print("mismatching runs by family:", wrong);
+  std::cout << values << " values of " << options.count << " layers compared, seeds "
+            << options.seed << " to "
+            << options.seed + static_cast<std::uint64_t>(options.count) - 1 << ", " << mismatches
+            << " mismatching runs\n";
+  if (options.count >= kLayersToMeetAll) check_that_all_ran(runs);
   return mismatches == 0 ? ExitCode::kOk : ExitCode::kMismatch;
 }
 

@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   CLI::App* bench_command = app.add_subcommand("bench", "times with cold caches");
   bench_command->add_option("--only", bench.only, "cases whose name has this");
   bench_command->add_option("--stages", bench.stages, "of the pipeline; 0: chosen");
-  bench_command->add_flag("--late", bench.late, "read weights only after the launch before");
+  bench_command->add_option("--kernel", bench.kernel, "rows, many_rows, batch, hopper or plain")
+      ->check(CLI::IsMember({"rows", "many_rows", "batch", "hopper", "plain"}));
   return golden_test::run_check(app, argc, argv, [&] {
     if (*random_command) return golden_test::check_random_linear(random);
     return golden_test::bench_linear(bench);

@@ -11,7 +11,7 @@ namespace qsim::golden_test {
 struct RandomLinearOptions {
   int count = 1000;
   std::uint64_t seed = 1;
-  std::int64_t most_rows = 5;
+  std::int64_t most_rows = 20;
   std::int64_t most_features = 1200;
 };
 
@@ -23,9 +23,10 @@ ExitCode check_random_linear(const RandomLinearOptions& options);
 ExitCode check_random_int8(const RandomLinearOptions& options);
 
 struct BenchLinearOptions {
-  std::string only;   // cases whose name has it; empty: all
-  int stages = 0;     // of the pipeline; 0: chosen
-  bool late = false;  // the weights are read only after the launch before has ended
+  std::string only;    // cases whose name has it; empty: all
+  int stages = 0;      // of the pipeline; 0: chosen
+  std::string kernel;  // its name; empty: chosen
+  bool late = false;   // the weights are read only after the launch before has ended
 };
 
 // Times with cold caches, beside a kernel that only reads as many bytes.

@@ -5,6 +5,7 @@
 #include "golden/device/copy_time.h"
 #include "golden/device/devices.h"
 #include "golden/linear/cuda/cuda_linear.h"
+#include "golden/linear/cuda/linear_launch.h"
 
 namespace qsim::golden {
 namespace {
@@ -32,6 +33,14 @@ TEST(CudaLinear, RefusesABiasThatDoesNotFitBeforeItLooksForADevice) {
   const std::vector<float> bias(3, 1.0F);
   EXPECT_EQ(message_of([&] { CudaLinear(ones(2, 4), bias, 0); }),
             "linear: 3 values of bias; the weights have 2 output channels");
+}
+
+TEST(CudaLinear, RefusesMoreOutputChannelsThanALaunchCanNumber) {
+  cuda::DeviceWeights weights;
+  weights.in_features = 1;
+  weights.out_features = 2147483632;
+  EXPECT_EQ(message_of([&] { cuda::enqueue_linear(weights, {}, nullptr); }),
+            "linear: 2147483632 output channels; a GPU takes at most 2147483631");
 }
 
 TEST(CudaLinear, SaysWhyItCannotRunWithoutAUsableDevice) {
