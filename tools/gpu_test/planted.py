@@ -37,6 +37,9 @@ FAULTS = (
     Fault("golden_int8_linear_cuda_check", "golden/linear/cuda/", "golden/linear/cuda/libqsim_golden_linear_cuda.a",
           "golden/linear/cuda/int8_values.cuh", "scaled_sum(sum, weight_scale, row_scale)",
           "scaled_sum(sum + 1, weight_scale, row_scale)"),
+    Fault("golden_linear_cuda_check", "golden/linear/cuda/", "golden/linear/cuda/libqsim_golden_linear_cuda.a",
+          "golden/linear/cuda/linear_values.cuh", "const std::uint32_t bits = canonical(result);",
+          "const std::uint32_t bits = canonical(result) + 0x10000;"),
 )
 
 
