@@ -54,6 +54,39 @@ QSIM_HOST_DEVICE inline float quotient_by_reciprocal(float x, float scale, float
 #endif
 }
 
+// 1 / scale as a sum: `high` is its FP32 number rounded down, and `low` >= 0 what that lacks,
+// rounded.
+struct SplitReciprocal {
+  float high;
+  float low;
+};
+QSIM_HOST_DEVICE inline SplitReciprocal split_reciprocal(float scale) {
+#if defined(__CUDA_ARCH__)
+  const float nearest = __frcp_rn(scale);
+  const auto rest = [&](float part) { return __fmaf_rn(-part, scale, 1.0F); };
+#else
+  const float nearest = 1 / scale;
+  const auto rest = [&](float part) { return __builtin_fmaf(-part, scale, 1.0F); };
+#endif
+  const float high = rest(nearest) < 0 ? float_of(bits_of(nearest) - 1) : nearest;
+  return {high, product(rest(high), nearest)};
+}
+
+// x / scale for the rounding to a format: it is on the same side of each number of 9 significant
+// bits as rn32(x / scale) is, or equal to that number if rn32(x / scale) is. All numbers between
+// two codes of INT8, FP8, INT4 and FP4 are such, so both have the same code. x and `scale` are as
+// quotient_by_reciprocal() wants them, but `scale` may be as small as 2^-126, and is at most
+// kMostSplitDivisor: `low` would be subnormal (tests/golden/convert/reciprocal_test.cpp). A zero
+// keeps its sign.
+inline constexpr float kMostSplitDivisor = 0x1p64F;
+QSIM_HOST_DEVICE inline float quotient_by_parts(float x, SplitReciprocal reciprocal) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(x, reciprocal.high, __fmul_rn(x, reciprocal.low));
+#else
+  return __builtin_fmaf(x, reciprocal.high, x * reciprocal.low);
+#endif
+}
+
 struct GroupScale {
   float scale = 1;
   std::int32_t zero_point = 0;

@@ -13,9 +13,9 @@
 namespace qsim::golden::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kVectorsOfThread = 8;
-constexpr std::int64_t kVectorsOfBlock = kThreads * kVectorsOfThread;
+constexpr int kThreads = 512;
+constexpr int kMostVectors = 8;           // that a thread reads or writes
+constexpr std::int64_t kLineVectors = 8;  // of 128 bytes: where slices begin
 
 // The instruction is volatile, so that a vector that is not written is read all the same.
 __device__ uint4 read_vector(const uint4* from) {
@@ -26,25 +26,56 @@ __device__ uint4 read_vector(const uint4* from) {
   return value;
 }
 
-// Block b of n copies the vectors from reads * b / n on, and writes from writes * b / n on.
+// How vectors are divided among blocks, by lines: the first `longer` blocks have one more.
+struct Slices {
+  std::int64_t vectors;
+  std::int64_t lines;  // of a block
+  std::int64_t longer;
+
+  __device__ std::int64_t begin(std::int64_t block) const {
+    return min((block * lines + min(block, longer)) * kLineVectors, vectors);
+  }
+};
+
+Slices slices(std::int64_t vectors, std::int64_t blocks) {
+  const std::int64_t lines = ceil_div(vectors, kLineVectors);
+  return {vectors, lines / blocks, lines % blocks};
+}
+
+// Each block copies a slice of the vectors read to a slice of those written.
 __global__ void __launch_bounds__(kThreads)
-    mixed_copy(const uint4* from, std::int64_t reads, uint4* to, std::int64_t writes) {
+    mixed_copy(const uint4* from, Slices reads, uint4* to, Slices writes) {
   begin_kernel();
   const std::int64_t block = blockIdx.x;
-  const std::int64_t blocks = gridDim.x;
-  const std::int64_t read_end = reads * (block + 1) / blocks;
-  const std::int64_t write_end = writes * (block + 1) / blocks;
-  const std::int64_t read = reads * block / blocks + threadIdx.x;
-  const std::int64_t write = writes * block / blocks + threadIdx.x;
-  uint4 values[kVectorsOfThread] = {};
+  const std::int64_t read = reads.begin(block);
+  const std::int64_t write = writes.begin(block);
+  const auto read_count = static_cast<int>(reads.begin(block + 1) - read);
+  const auto write_count = static_cast<int>(writes.begin(block + 1) - write);
+  const auto first = static_cast<int>(threadIdx.x);
+  uint4 values[kMostVectors] = {};
 #pragma unroll
-  for (int i = 0; i < kVectorsOfThread; ++i) {
-    if (read + i * kThreads < read_end) values[i] = read_vector(from + read + i * kThreads);
+  for (int i = 0; i < kMostVectors; ++i) {
+    if (first + i * kThreads < read_count)
+      values[i] = read_vector(from + read + first + i * kThreads);
   }
 #pragma unroll
-  for (int i = 0; i < kVectorsOfThread; ++i) {
-    if (write + i * kThreads < write_end) __stcs(to + write + i * kThreads, values[i]);
+  for (int i = 0; i < kMostVectors; ++i) {
+    if (first + i * kThreads < write_count) __stcs(to + write + first + i * kThreads, values[i]);
   }
+}
+
+// As many that a thread has one vector of the smaller side, which was the fastest of 1, 2 and 4;
+// more where it would have too many of the larger one.
+std::int64_t copy_blocks(std::int64_t reads, std::int64_t writes) {
+  const std::int64_t larger = std::max(reads, writes);
+  const std::int64_t smaller = std::min(reads, writes);
+  // A slice is at most one line larger than the average one.
+  const auto of_vectors = [](std::int64_t vectors, std::int64_t of_thread) {
+    return ceil_div(vectors, of_thread * kThreads - kLineVectors);
+  };
+  const std::int64_t fewest = of_vectors(larger, kMostVectors);
+  const std::int64_t wanted = smaller == 0 ? of_vectors(larger, 4) : of_vectors(smaller, 1);
+  return std::max({std::int64_t{1}, fewest, wanted});
 }
 
 }  // namespace
@@ -56,11 +87,10 @@ void launch_mixed_copy(const void* from, std::int64_t read_bytes, void* to,
              "a mixed copy of whole vectors");
   const std::int64_t reads = read_bytes / kVectorBytes;
   const std::int64_t writes = write_bytes / kVectorBytes;
-  // A slice of a rounded-down split is at most one vector larger than the average one.
-  const std::int64_t blocks =
-      std::max<std::int64_t>(1, ceil_div(std::max(reads, writes), kVectorsOfBlock - 1));
+  const std::int64_t blocks = copy_blocks(reads, writes);
   launch_kernel("launching mixed_copy", mixed_copy, blocks, kThreads, 0, stream,
-                static_cast<const uint4*>(from), reads, static_cast<uint4*>(to), writes);
+                static_cast<const uint4*>(from), slices(reads, blocks), static_cast<uint4*>(to),
+                slices(writes, blocks));
 }
 
 double time_mixed_copy(const Stream& stream, std::int64_t read_bytes, std::int64_t write_bytes) {

@@ -26,7 +26,7 @@ __device__ inline Divisor divisor_of(float scale, std::int32_t zero_point) {
 // What a kernel knows of the elements of a tile.
 enum class Care {
   kAll,       // nothing
-  kSaturate,  // they are finite and not above amax; codes of integers may be beyond their range
+  kSaturate,  // they are finite and not above amax; codes may be beyond the range
   kNone       // and the codes are in range
 };
 
@@ -34,10 +34,8 @@ enum class Care {
 inline constexpr float kSaturated = 0x1p17F;
 
 // rn32(x / scale), or a number above kSaturated if that is.
-template <Care care>
 __device__ inline float quotient_of(float x, const Divisor& divisor) {
   const float y = quotient_by_reciprocal(x, divisor.scale, divisor.reciprocal);
-  if constexpr (care != Care::kAll) return y;
   const float q = __fmul_rn(x, divisor.reciprocal);
   return fabsf(q) < kSaturated ? y : q;
 }
@@ -49,7 +47,7 @@ __device__ inline void split_halves(std::uint32_t pair, float& first, float& sec
       : "r"(pair));
 }
 
-template <ElementFormat source, Care care>
+template <ElementFormat source>
 __device__ inline void chunk_quotients(const Chunk& x, const Divisor& divisor, float* y) {
 #pragma unroll
   for (int i = 0; i < kChunk / 2; ++i) {
@@ -61,10 +59,16 @@ __device__ inline void chunk_quotients(const Chunk& x, const Divisor& divisor, f
       first = __fmul_rn(__uint_as_float(pair << 16), divisor.lift);
       second = __fmul_rn(__uint_as_float(pair & 0xFFFF0000), divisor.lift);
     }
-    y[2 * i] = quotient_of<care>(first, divisor);
-    y[2 * i + 1] = quotient_of<care>(second, divisor);
+    y[2 * i] = quotient_of(first, divisor);
+    y[2 * i + 1] = quotient_of(second, divisor);
   }
 }
+
+#if __CUDA_ARCH__ >= 890
+inline constexpr bool kHasFp8Instructions = true;
+#else
+inline constexpr bool kHasFp8Instructions = false;
+#endif
 
 // Two FP8 codes, `low` in the low byte.
 template <ElementFormat target, bool software>
@@ -86,15 +90,13 @@ __device__ inline std::uint32_t fp8_pair(float low, float high) {
 
 // encode<kFp4E2m1>(): the sum with 2^22 units in the last place of the result, which are 2 codes of
 // a power of two, rounds to that unit.
-template <Care care>
 __device__ inline std::uint32_t fp4_code(float y) {
   const std::uint32_t magnitude = bits_of(fminf(fabsf(y), 6.0F));
   const std::uint32_t exponent = max(magnitude & kFp32Infinity, 0x3F800000U);
   const std::uint32_t magic = exponent + (22U << 23);
   const std::uint32_t sum = bits_of(__fadd_rn(float_of(magnitude), float_of(magic)));
   const std::uint32_t code = sum - magic + (exponent >> 22) - 254;
-  const std::uint32_t sign = bits_of(y) >> 28 & 8;
-  return code | (care != Care::kAll || y == y ? sign : 0);
+  return code | (y == y ? bits_of(y) >> 28 & 8 : 0);
 }
 
 // 4 bytes or 8 nibbles of integers: round(y) + zero_point, saturated; NaN is the code of 0.
@@ -134,7 +136,7 @@ __device__ inline Codes encode_chunk(const float* y, std::int32_t zero_point, In
   } else if constexpr (target == ElementFormat::kE2m1) {
     std::uint32_t word = 0;
 #pragma unroll
-    for (int i = kChunk - 1; i >= 0; --i) word = word << 4 | fp4_code<care>(y[i]);
+    for (int i = kChunk - 1; i >= 0; --i) word = word << 4 | fp4_code(y[i]);
     return {word, 0};
   } else {
     const auto word = [&](const float* four) {

@@ -46,10 +46,6 @@ __device__ inline void each_long_chunk(const QuantizeParams& p, Visit visit) {
   }
 }
 
-__device__ inline void raise(std::uint32_t* to, std::uint32_t value) {
-  if (value > *static_cast<volatile std::uint32_t*>(to)) atomicMax(to, value);
-}
-
 // The extents of all groups, which are 0 before.
 template <ElementFormat source>
 __global__ void __launch_bounds__(kLongThreads)
@@ -189,8 +185,7 @@ __global__ void __launch_bounds__(kLongThreads)
                                  out, count);
     } else {
       float y[kChunk];
-      chunk_quotients<source, Care::kAll>(chunk, divisor_of<source>(scale.scale, scale.zero_point),
-                                          y);
+      chunk_quotients<source>(chunk, divisor_of<source>(scale.scale, scale.zero_point), y);
       store_codes<target, false>(
           encode_chunk<target, software, Care::kAll>(y, scale.zero_point, p.range), out, count);
     }

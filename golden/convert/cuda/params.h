@@ -11,10 +11,13 @@ inline constexpr int kMostDims = 64;                  // of a tensor whose dimen
 inline constexpr int kChunk = 8;                      // elements that a thread has at once
 inline constexpr int kLaneChunks = 8;                 // chunks of a thread of a quantization
 inline constexpr int kTileChunks = 32 * kLaneChunks;  // of a warp
-inline constexpr int kDecodeThreads = 128;
-inline constexpr int kDecodeChunks = 8;  // of a thread
-inline constexpr int kLongTile = 128;    // chunks of a warp of long groups
-inline constexpr int kTileWarps = 4;     // of a block; they do not wait for each other
+inline constexpr int kDecodeThreads = 512;
+inline constexpr int kDecodeChunks = 4;       // of a thread
+inline constexpr int kLongTile = 128;         // chunks of a warp of long groups
+inline constexpr int kTileWarps = 4;          // of a block; they do not wait for each other
+inline constexpr int kMostRowThreads = 1024;  // of a block that has a row in registers
+inline constexpr std::int64_t kMostRowChunks = kMostRowThreads * kLaneChunks;
+inline constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;  // of a grid
 
 // Rows and groups, as GroupLayout.
 struct DeviceLayout {
@@ -92,7 +95,7 @@ struct DecodeParams {
   std::int64_t chunks_per_group;  // 0: the tensor is one
   std::int64_t groups;            // of a flat tensor, whose tiles are whole groups of a block
   std::int32_t groups_per_tile;
-  std::uint32_t group_magic;  // as QuantizeParams
+  std::uint32_t group_magic;  // chunk / chunks_per_group = chunk * group_magic >> 20
   bool with_scale;            // otherwise scales of 1
 };
 

@@ -98,6 +98,14 @@ void set_tiles(QuantizePlan& plan) {
   plan.tiles = ceil_div(p.groups, std::int64_t{p.groups_per_tile});
 }
 
+// Groups of a tile are whole words of extents; a row is a block's.
+bool fits_flat_kernel(const QuantizePlan& plan) {
+  const QuantizeParams& p = plan.params;
+  if (!plan.long_groups) return p.chunks_per_group % 2 == 0;
+  if (p.layout.per_tensor) return true;
+  return p.chunks_per_row <= kMostRowChunks && p.layout.rows <= kMostBlocks;
+}
+
 }  // namespace
 
 QuantizePlan plan_quantize(const HalfTensor& x, const DeviceQuantized& out, void* workspace) {
@@ -118,10 +126,9 @@ QuantizePlan plan_quantize(const HalfTensor& x, const DeviceQuantized& out, void
   p.seed = out.how.seed;
   p.workspace = static_cast<Workspace*>(workspace);
   set_tiles(plan);
-  plan.flat = !plan.long_groups && p.chunks_per_group >= 2 && out.how.clip_percentile == kWhole &&
-              !out.how.stochastic && is_contiguous(p.rows, p.layout) &&
-              has_full_chunks(p.layout, kChunk) && is_aligned(x.data, 16) &&
-              is_aligned(out.values, 8);
+  plan.flat = plan.tiles != 0 && out.how.clip_percentile == kWhole && !out.how.stochastic &&
+              is_contiguous(p.rows, p.layout) && has_full_chunks(p.layout, kChunk) &&
+              is_aligned(x.data, 16) && is_aligned(out.values, 8) && fits_flat_kernel(plan);
   return plan;
 }
 
@@ -158,7 +165,7 @@ DecodePlan plan_decode(const DeviceQuantized& q, int chunk_elems, bool with_scal
   if (!plan.flat) return plan;
   p.groups = plan.chunks / p.chunks_per_group;
   p.groups_per_tile = static_cast<std::int32_t>(kTile / p.chunks_per_group);
-  p.group_magic = static_cast<std::uint32_t>(65536 / p.chunks_per_group + 1);
+  p.group_magic = static_cast<std::uint32_t>((std::int64_t{1} << 20) / p.chunks_per_group + 1);
   plan.tiles = ceil_div(p.groups, std::int64_t{p.groups_per_tile});
   return plan;
 }

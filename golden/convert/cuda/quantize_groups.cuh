@@ -1,5 +1,6 @@
-// The kernel of groups that fit a warp's tile: reads its elements once, finds the scale of each
-// group and writes codes and scales. And the kernel that finds the largest extent of all groups.
+// The kernel of groups of any tensor that fit a warp's tile: reads its elements once, finds the
+// scale of each group and writes codes and scales. And the kernel that finds the largest extent of
+// all groups. quantize_flat.cuh has the fast ones of contiguous tensors.
 #pragma once
 
 #include "golden/convert/cuda/encode.cuh"
@@ -8,33 +9,20 @@
 namespace qsim::golden::cuda {
 
 // What the lanes of a warp tell each other about the groups of a tile.
-template <bool flat>
 struct TileScratch {
-  Chunk chunks[flat ? 1 : kTileChunks];  // a flat tile is in registers
-  std::uint32_t extents[kTileChunks];    // of chunks, then of groups
-  Divisor divisors[flat ? kTileChunks / 2 : kTileChunks];
-  std::uint32_t bounds[flat ? 1 : kTileChunks];  // of percentiles
-  std::uint32_t counts[flat ? 1 : kTileChunks];
+  Chunk chunks[kTileChunks];
+  std::uint32_t extents[kTileChunks];  // of chunks, then of groups
+  Divisor divisors[kTileChunks];
+  std::uint32_t bounds[kTileChunks];  // of percentiles
+  std::uint32_t counts[kTileChunks];
 };
 
-// The chunks of a lane: chunk i of the tile's chunks lane + 32 i.
-template <bool flat>
-struct LaneTile {
-  Chunk registers[flat ? kLaneChunks : 1];
+// The groups of a tile. Of its chunks, a lane has lane, lane + 32, ...
+struct GroupTile {
   std::int64_t first_group;
-  int groups;  // of this tile
+  int groups;
   Place first;
-
-  // Of a flat tile, i is known when this is compiled.
-  __device__ Chunk chunk(int i, const TileScratch<flat>& scratch) const {
-    if constexpr (flat) return registers[i];
-    return scratch.chunks[static_cast<int>(threadIdx.x % 32) + 32 * i];
-  }
 };
-
-// How often the loop over a lane's chunks is unrolled.
-template <bool flat>
-constexpr int kUnrolled = flat ? kLaneChunks : 1;
 
 struct ChunkPlace {
   std::int64_t row, col;
@@ -57,33 +45,20 @@ __device__ inline ChunkPlace chunk_place(const QuantizeParams& p, Place first, i
   return {place.row, col, static_cast<int>(left < 0 ? 0 : min(left, std::int64_t{kChunk}))};
 }
 
-// Reads a tile. `flat`: the tensor is contiguous and aligned, and all its groups are full.
-template <bool flat>
-__device__ inline LaneTile<flat> read_tile(const QuantizeParams& p, std::int64_t index,
-                                           TileScratch<flat>& scratch) {
-  LaneTile<flat> tile;
+// Reads a tile.
+__device__ inline GroupTile read_tile(const QuantizeParams& p, std::int64_t index,
+                                      TileScratch& scratch) {
+  GroupTile tile;
   const int lane = static_cast<int>(threadIdx.x % 32);
   tile.first_group = index * p.groups_per_tile;
   tile.groups = static_cast<int>(
       min(p.groups - tile.first_group, static_cast<std::int64_t>(p.groups_per_tile)));
-  if constexpr (flat) {
-    const int chunks = tile.groups * p.chunks_per_group;
-    const std::uint16_t* from =
-        p.rows.data + tile.first_group * (p.chunks_per_group * kChunk) + lane * kChunk;
-#pragma unroll
-    for (int i = 0; i < kLaneChunks; ++i) {
-      tile.registers[i] = empty_chunk();
-      if (lane + 32 * i < chunks) tile.registers[i] = read_chunk(from + 32 * i * kChunk);
-    }
-  } else {
-    tile.first = place_of(tile.first_group, p.layout.groups_per_row);
+  tile.first = place_of(tile.first_group, p.layout.groups_per_row);
 #pragma unroll 1
-    for (int i = 0; i < kLaneChunks; ++i) {
-      const ChunkPlace place = chunk_place(p, tile.first, tile.groups, lane + 32 * i);
-      scratch.chunks[lane + 32 * i] = place.count == 0
-                                          ? empty_chunk()
-                                          : gather_chunk(p.rows, place.row, place.col, place.count);
-    }
+  for (int chunk = lane; chunk < kTileChunks; chunk += 32) {
+    const ChunkPlace place = chunk_place(p, tile.first, tile.groups, chunk);
+    scratch.chunks[chunk] =
+        place.count == 0 ? empty_chunk() : gather_chunk(p.rows, place.row, place.col, place.count);
   }
   return tile;
 }
@@ -91,8 +66,8 @@ __device__ inline LaneTile<flat> read_tile(const QuantizeParams& p, std::int64_t
 // Limits the extents of the groups to the percentile of their finite magnitudes: the largest number
 // that fewer than its rank are below, bit by bit.
 template <ElementFormat source>
-__device__ inline void clip_to_percentile(const QuantizeParams& p, const LaneTile<false>& tile,
-                                          TileScratch<false>& scratch) {
+__device__ inline void clip_to_percentile(const QuantizeParams& p, const GroupTile& tile,
+                                          TileScratch& scratch) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   std::uint32_t ranks[kLaneChunks] = {};
 #pragma unroll 1
@@ -110,7 +85,7 @@ __device__ inline void clip_to_percentile(const QuantizeParams& p, const LaneTil
       const std::uint32_t below =
           bit == 15 ? infinity_code(source)
                     : min(scratch.bounds[g] | 1U << bit, std::uint32_t{infinity_code(source)});
-      const Chunk chunk = tile.chunk(i, scratch);
+      const Chunk& chunk = scratch.chunks[lane + 32 * i];
       std::uint32_t count = 0;
 #pragma unroll
       for (int e = 0; e < kChunk; ++e) {
@@ -135,29 +110,22 @@ __device__ inline void clip_to_percentile(const QuantizeParams& p, const LaneTil
   }
 }
 
-// The extents of the chunks, to scratch.extents. Returns whether all elements of the tile are
-// finite.
-template <ElementFormat source, bool flat>
-__device__ inline bool find_chunk_extents(const QuantizeParams& p, const LaneTile<flat>& tile,
-                                          TileScratch<flat>& scratch) {
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  bool finite = true;
-#pragma unroll kUnrolled < flat>
-  for (int i = 0; i < kLaneChunks; ++i) {
-    scratch.extents[lane + 32 * i] =
-        chunk_extent<source>(tile.chunk(i, scratch), p.rule.zero_point, finite);
+// The extents of the chunks, to scratch.extents.
+template <ElementFormat source>
+__device__ inline void find_chunk_extents(const QuantizeParams& p, TileScratch& scratch) {
+#pragma unroll 1
+  for (int chunk = static_cast<int>(threadIdx.x % 32); chunk < kTileChunks; chunk += 32) {
+    bool finite = true;
+    scratch.extents[chunk] = chunk_extent<source>(scratch.chunks[chunk], p.rule.zero_point, finite);
   }
-  return __all_sync(0xFFFFFFFF, finite) != 0;
 }
 
 // The extents of a tile's groups, from those of the chunks.
-template <ElementFormat source, bool flat>
-__device__ inline void join_extents(const QuantizeParams& p, const LaneTile<flat>& tile,
-                                    TileScratch<flat>& scratch) {
+template <ElementFormat source>
+__device__ inline void join_extents(const QuantizeParams& p, const GroupTile& tile,
+                                    TileScratch& scratch) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  if constexpr (!flat) {
-    if (p.percentile != kWhole) clip_to_percentile<source>(p, tile, scratch);
-  }
+  if (p.percentile != kWhole) clip_to_percentile<source>(p, tile, scratch);
   __syncwarp();
   // Teams of lanes, a group each.
   const int teams = 32 / p.team;
@@ -172,10 +140,8 @@ __device__ inline void join_extents(const QuantizeParams& p, const LaneTile<flat
     for (int step = p.team / 2; step > 0; step /= 2) {
       extent = larger_extent(extent, __shfl_xor_sync(0xFFFFFFFF, extent, step));
     }
-    if constexpr (!flat) {
-      if (p.percentile != kWhole && g < tile.groups) {
-        extent = __vminu2(extent, scratch.bounds[g] * 0x10001);
-      }
+    if (p.percentile != kWhole && g < tile.groups) {
+      extent = __vminu2(extent, scratch.bounds[g] * 0x10001);
     }
     // No group that is found later has its chunks before this one's end.
     __syncwarp();
@@ -185,18 +151,13 @@ __device__ inline void join_extents(const QuantizeParams& p, const LaneTile<flat
 }
 
 // The scale of group g of the tile, from its extent: for the lanes, and for whoever reads codes.
-template <ElementFormat source, bool flat>
+template <ElementFormat source>
 __device__ inline void make_scale(const QuantizeParams& p, const ScaleRule& rule,
-                                  const LaneTile<flat>& tile, int g, TileScratch<flat>& scratch) {
+                                  const GroupTile& tile, int g, TileScratch& scratch) {
   const GroupScale scale = rule.of(unpacked(scratch.extents[g]));
   scratch.divisors[g] = divisor_of<source>(scale.scale, scale.zero_point);
-  std::int64_t index = tile.first_group + g;
-  if (!flat || p.layout.column_major) {
-    const Place first = flat ? place_of(tile.first_group, p.layout.groups_per_row) : tile.first;
-    const Place place = after(first, g, p.layout.groups_per_row);
-    index = p.layout.scale_index(place.row, place.part);
-  }
-  store_scale(scale, p.scales, index);
+  const Place place = after(tile.first, g, p.layout.groups_per_row);
+  store_scale(scale, p.scales, p.layout.scale_index(place.row, place.part));
 }
 
 __device__ inline std::int64_t tile_of_warp() {
@@ -204,98 +165,73 @@ __device__ inline std::int64_t tile_of_warp() {
 }
 
 // Writes the codes of a tile.
-template <ElementFormat source, ElementFormat target, bool flat, bool software, Care care>
-__device__ inline void encode_tile(const QuantizeParams& p, const LaneTile<flat>& tile,
-                                   const TileScratch<flat>& scratch) {
+template <ElementFormat source, ElementFormat target, bool software>
+__device__ inline void encode_tile(const QuantizeParams& p, const GroupTile& tile,
+                                   const TileScratch& scratch) {
   constexpr int kPerByte = target >= ElementFormat::kInt4 ? 2 : 1;
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  std::uint8_t* const flat_out =
-      p.values + tile.first_group * p.chunks_per_group * (kChunk / kPerByte);
-#pragma unroll kUnrolled < flat>
-  for (int i = 0; i < kLaneChunks; ++i) {
-    const int chunk = lane + 32 * i;
-    const int g = group_in_tile(p, chunk);
-    if (g >= tile.groups) continue;
-    const Divisor divisor = scratch.divisors[g];
-    ChunkPlace place{0, 0, kChunk};
-    std::uint8_t* out = flat_out + chunk * (kChunk / kPerByte);
-    if constexpr (!flat) {
-      place = chunk_place(p, tile.first, tile.groups, chunk);
-      if (place.count == 0) continue;
-      out = p.values + place.row * p.layout.row_bytes + place.col / kPerByte;
-      if (p.stochastic) {
-        const float scale = __fmul_rn(divisor.scale, 1 / divisor.lift);
-        const auto index = static_cast<std::uint64_t>(place.row * p.layout.cols + place.col);
-        store_codes<target, flat>(
-            encode_chunk_stochastic<source, target>(tile.chunk(i, scratch), scale,
-                                                    divisor.zero_point, p.range, p.seed, index),
-            out, place.count);
-        continue;
-      }
+#pragma unroll 1
+  for (int chunk = static_cast<int>(threadIdx.x % 32); chunk < kTileChunks; chunk += 32) {
+    const ChunkPlace place = chunk_place(p, tile.first, tile.groups, chunk);
+    if (place.count == 0) continue;
+    const Divisor divisor = scratch.divisors[group_in_tile(p, chunk)];
+    std::uint8_t* out = p.values + place.row * p.layout.row_bytes + place.col / kPerByte;
+    if (p.stochastic) {
+      const float scale = __fmul_rn(divisor.scale, 1 / divisor.lift);
+      const auto index = static_cast<std::uint64_t>(place.row * p.layout.cols + place.col);
+      store_codes<target, false>(
+          encode_chunk_stochastic<source, target>(scratch.chunks[chunk], scale, divisor.zero_point,
+                                                  p.range, p.seed, index),
+          out, place.count);
+      continue;
     }
     float y[kChunk];
-    chunk_quotients<source, care>(tile.chunk(i, scratch), divisor, y);
-    store_codes<target, flat>(encode_chunk<target, software, care>(y, divisor.zero_point, p.range),
-                              out, place.count);
+    chunk_quotients<source>(scratch.chunks[chunk], divisor, y);
+    store_codes<target, false>(
+        encode_chunk<target, software, Care::kAll>(y, divisor.zero_point, p.range), out,
+        place.count);
   }
 }
 
-template <ElementFormat source, ElementFormat target, bool flat, bool software>
+template <ElementFormat source, ElementFormat target, bool software>
 __global__ void __launch_bounds__(kTileWarps * 32)
     quantize_groups(const __grid_constant__ QuantizeParams p) {
-  __shared__ TileScratch<flat> scratches[kTileWarps];
+  __shared__ TileScratch scratches[kTileWarps];
   begin_kernel();
   const int lane = static_cast<int>(threadIdx.x % 32);
-  TileScratch<flat>& scratch = scratches[threadIdx.x / 32];
+  TileScratch& scratch = scratches[threadIdx.x / 32];
   if (tile_of_warp() * p.groups_per_tile >= p.groups) return;
-  const LaneTile<flat> tile = read_tile<flat>(p, tile_of_warp(), scratch);
-  const bool finite = find_chunk_extents<source, flat>(p, tile, scratch);
-  join_extents<source, flat>(p, tile, scratch);
+  const GroupTile tile = read_tile(p, tile_of_warp(), scratch);
+  find_chunk_extents<source>(p, scratch);
+  join_extents<source>(p, tile, scratch);
   ScaleRule rule = p.rule;
   if (p.scales.format == ScaleFormat::kE4m3) {
     rule.set_global({static_cast<std::uint16_t>(p.workspace->whole), 0});
     if (tile.first_group == 0 && lane == 0) *p.scales.global = rule.global;
   }
-  for (int g = lane; g < tile.groups; g += 32) make_scale<source, flat>(p, rule, tile, g, scratch);
+  for (int g = lane; g < tile.groups; g += 32) make_scale<source>(p, rule, tile, g, scratch);
   __syncwarp();
-  // A general tile has one way, so that it is compiled once.
-  if (!flat || !finite || p.clips) {
-    encode_tile<source, target, flat, software, Care::kAll>(p, tile, scratch);
-  } else if (p.saturates) {
-    encode_tile<source, target, flat, software, Care::kSaturate>(p, tile, scratch);
-  } else {
-    encode_tile<source, target, flat, software, Care::kNone>(p, tile, scratch);
-  }
+  encode_tile<source, target, software>(p, tile, scratch);
 }
 
 // The largest extent of all groups, to Workspace::whole, which is 0 before.
-template <ElementFormat source, bool flat>
+template <ElementFormat source>
 __global__ void __launch_bounds__(kTileWarps * 32)
     find_largest_extent(const __grid_constant__ QuantizeParams p) {
-  __shared__ TileScratch<flat> scratches[kTileWarps];
+  __shared__ TileScratch scratches[kTileWarps];
   begin_kernel();
-  TileScratch<flat>& scratch = scratches[threadIdx.x / 32];
+  TileScratch& scratch = scratches[threadIdx.x / 32];
   if (tile_of_warp() * p.groups_per_tile >= p.groups) return;
-  const LaneTile<flat> tile = read_tile<flat>(p, tile_of_warp(), scratch);
-  find_chunk_extents<source, flat>(p, tile, scratch);
-  // Without a percentile the extents of chunks are enough.
-  int count = kTileChunks;
-  if constexpr (!flat) {
-    join_extents<source, flat>(p, tile, scratch);
-    count = tile.groups;
-  }
+  const GroupTile tile = read_tile(p, tile_of_warp(), scratch);
+  find_chunk_extents<source>(p, scratch);
+  join_extents<source>(p, tile, scratch);
   __syncwarp();
   std::uint32_t largest = 0;
-  for (int i = static_cast<int>(threadIdx.x % 32); i < count; i += 32) {
-    const Extent extent = unpacked(scratch.extents[i]);
+  for (int g = static_cast<int>(threadIdx.x % 32); g < tile.groups; g += 32) {
+    const Extent extent = unpacked(scratch.extents[g]);
     largest = max(largest, static_cast<std::uint32_t>(max(extent.positive, extent.negative)));
   }
   largest = __reduce_max_sync(0xFFFFFFFF, largest);
-  // Most warps see a larger one, and need no atomic operation.
-  if (threadIdx.x % 32 == 0 &&
-      largest > *static_cast<volatile std::uint32_t*>(&p.workspace->whole)) {
-    atomicMax(&p.workspace->whole, largest);
-  }
+  if (threadIdx.x % 32 == 0) raise(&p.workspace->whole, largest);
 }
 
 }  // namespace qsim::golden::cuda

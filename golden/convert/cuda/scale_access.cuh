@@ -1,4 +1,4 @@
-// The scale and the zero_point of a group in device memory.
+// The scale, the zero_point and the extent of a group in device memory.
 #pragma once
 
 #include "golden/convert/cuda/params.h"
@@ -29,6 +29,11 @@ __device__ inline void store_scale(const GroupScale& scale, const DeviceScales& 
   if (scales.zero_points != nullptr) {
     scales.zero_points[index] = static_cast<std::int8_t>(scale.zero_point);
   }
+}
+
+// Most callers see a larger one, and need no atomic operation.
+__device__ inline void raise(std::uint32_t* to, std::uint32_t value) {
+  if (value > *static_cast<volatile std::uint32_t*>(to)) atomicMax(to, value);
 }
 
 }  // namespace qsim::golden::cuda

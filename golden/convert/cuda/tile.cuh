@@ -111,8 +111,23 @@ __device__ inline Extent unpacked(std::uint32_t extent) {
   return {static_cast<std::uint16_t>(extent & 0xFFFF), static_cast<std::uint16_t>(extent >> 16)};
 }
 
-// positive | negative << 16 of the finite elements of a chunk (Extent); with `both` false,
-// `positive` has the larger one. `finite` becomes false where an element is not.
+// positive | negative << 16 of the elements of a finite chunk (Extent).
+__device__ inline std::uint32_t finite_signed_extent(const Chunk& x) {
+  std::uint32_t positive = 0;
+  std::uint32_t negative = 0;
+#pragma unroll
+  for (int i = 0; i < kChunk / 2; ++i) {
+    // Finite codes as signed 16-bit numbers: those from 0 on; and the negative ones' magnitudes.
+    positive = __vmaxs2(positive, x.pairs[i]);
+    negative = __vmaxs2(negative, x.pairs[i] ^ 0x80008000);
+  }
+  positive = max(positive & 0xFFFF, positive >> 16);
+  negative = max(negative & 0xFFFF, negative >> 16);
+  return positive | negative << 16;
+}
+
+// The extent of a chunk whose elements are finite or not; with `both` false, `positive` has the
+// larger one of a finite chunk. `finite` becomes false where an element is not.
 template <ElementFormat source>
 __device__ inline std::uint32_t chunk_extent(const Chunk& x, bool both, bool& finite) {
   constexpr std::uint32_t kMagnitudes = 0x7FFF7FFF;
@@ -128,17 +143,7 @@ __device__ inline std::uint32_t chunk_extent(const Chunk& x, bool both, bool& fi
     return slow_extent<source>(x);
   }
   if (!both) return max(largest & 0xFFFF, largest >> 16);
-  std::uint32_t positive = 0;
-  std::uint32_t negative = 0;
-#pragma unroll
-  for (int i = 0; i < kChunk / 2; ++i) {
-    // Finite codes as signed 16-bit numbers: those from 0 on; and the negative ones' magnitudes.
-    positive = __vmaxs2(positive, x.pairs[i]);
-    negative = __vmaxs2(negative, x.pairs[i] ^ 0x80008000);
-  }
-  positive = max(positive & 0xFFFF, positive >> 16);
-  negative = max(negative & 0xFFFF, negative >> 16);
-  return positive | negative << 16;
+  return finite_signed_extent(x);
 }
 
 }  // namespace qsim::golden::cuda

@@ -63,6 +63,49 @@ bool quantize_all(ElementFormat source, ElementFormat target, ThreadTeam& team) 
                       std::string(element_format_name(target)));
 }
 
+// Groups of 512 whose largest elements are the numbers of one binade, and which together have each
+// smaller number, of alternating sign: each significand over each significand. No other scales
+// differ from these but by a power of two.
+std::vector<std::uint16_t> pairs_of_significands(ElementFormat source) {
+  const bool half = source == ElementFormat::kHalf;
+  const int one = half ? 0x3C00 : 0x3F80;
+  const int count = half ? 1024 : 128;
+  std::vector<std::uint16_t> codes;
+  for (int largest = one; largest < one + count; ++largest) {
+    for (int code = 0; code < largest; ++code) {
+      if (codes.size() % 512 == 0) codes.push_back(static_cast<std::uint16_t>(largest));
+      codes.push_back(static_cast<std::uint16_t>(code | (code & 1) << 15));
+    }
+    codes.resize((codes.size() + 511) / 512 * 512, static_cast<std::uint16_t>(largest));
+  }
+  return codes;
+}
+
+bool quantize_pairs(ElementFormat source, ThreadTeam& team) {
+  const std::vector<std::uint16_t> codes = pairs_of_significands(source);
+  const HalfTensor x{
+      source, codes.data(), {static_cast<std::int64_t>(codes.size()) / 512, 512}, {}};
+  Tally tally;
+  for (const ElementFormat target : kElementFormats) {
+    if (is_source(target)) continue;
+    for (const ScaleFormat scales : {ScaleFormat::kFp32, ScaleFormat::kUe8m0}) {
+      for (const CodecPath path : {CodecPath::kAuto, CodecPath::kSoftware}) {
+        const Quantization how{.format = target,
+                               .group = 512,
+                               .scales = scales,
+                               .scale_rounding = PowerRounding::kHalfUp};
+        QuantizedTensor expected, found;
+        quantize(x, how, team, VectorPath::kAuto, expected);
+        cuda::quantize_on_gpu(x, how, found, path);
+        tally.add(found.values, expected.values);
+        tally.add(found.scales, expected.scales);
+        tally.add(found.scale_codes, expected.scale_codes);
+      }
+    }
+  }
+  return tally.report("pairs of significands of " + std::string(element_format_name(source)));
+}
+
 // All codes of a format in each of many rows, which have a scale each.
 QuantizedTensor all_codes(ElementFormat format) {
   const std::vector<float> scales = scales_of(2000, true);
@@ -106,6 +149,9 @@ bool dequantize_all(ElementFormat source, ThreadTeam& team) {
 bool check_every_input() {
   ThreadTeam team(0);
   bool same = true;
+  for (const ElementFormat source : {ElementFormat::kHalf, ElementFormat::kBfloat16}) {
+    same = quantize_pairs(source, team) && same;
+  }
   for (const ElementFormat target : kElementFormats) {
     if (is_source(target)) continue;
     for (const ElementFormat source : {ElementFormat::kHalf, ElementFormat::kBfloat16}) {

@@ -51,15 +51,18 @@ TEST(ConvertPlan, EachGroupSizeFillsATileWithWholeGroups) {
   }
 }
 
+// Also groups of one chunk, which INT4 to FP8 has of 16 elements.
 TEST(ConvertPlan, DecodingDividesChunksOfABlockExactly) {
-  for (std::int64_t group = 16; group <= 512; group += 16) {
-    const DecodePlan plan = decode_plan_of({50, 3 * group}, {.group = group});
-    const DecodeParams& p = plan.params;
-    ASSERT_TRUE(plan.flat);
-    EXPECT_EQ(p.groups, 150);
-    for (std::uint32_t chunk = 0; chunk < kDecodeThreads * kDecodeChunks; ++chunk) {
-      EXPECT_EQ(chunk * p.group_magic >> 16,
-                chunk / static_cast<std::uint32_t>(p.chunks_per_group));
+  for (const int chunk_elems : {kChunk, 2 * kChunk}) {
+    for (std::int64_t group = 16; group <= 512; group += 16) {
+      const DecodePlan plan = decode_plan_of({50, 3 * group}, {.group = group}, chunk_elems);
+      const DecodeParams& p = plan.params;
+      ASSERT_TRUE(plan.flat);
+      EXPECT_EQ(p.groups, 150);
+      for (std::uint32_t chunk = 0; chunk < kDecodeThreads * kDecodeChunks; ++chunk) {
+        EXPECT_EQ(chunk * p.group_magic >> 20,
+                  chunk / static_cast<std::uint32_t>(p.chunks_per_group));
+      }
     }
   }
 }
@@ -112,6 +115,17 @@ TEST(ConvertPlan, LongGroupsTakeSeveralPassesAndAWorkspace) {
   EXPECT_EQ(empty.params.groups, 1);
 }
 
+TEST(ConvertPlan, FlatRowsThatABlockHoldsAndFlatTensorsHaveKernelsOfTheirOwn) {
+  EXPECT_TRUE(plan_of({4, 65536}, {.group = kPerToken}).flat);
+  EXPECT_FALSE(plan_of({4, 65544}, {.group = kPerToken}).flat);
+  EXPECT_FALSE(plan_of({4, 4100}, {.group = kPerToken}).flat);
+  EXPECT_TRUE(plan_of({4, 65544}, {.group = kPerTensor}).flat);
+  EXPECT_FALSE(plan_of({4, 65544}, {.group = kPerTensor, .stochastic = true}).flat);
+  // Three chunks of a group are not whole words of extents.
+  EXPECT_FALSE(plan_of({4, 24}, {.group = kPerToken}).flat);
+  EXPECT_TRUE(plan_of({4, 32}, {.group = kPerToken}).flat);
+}
+
 // 2^33 elements: counts and places that 32 bits do not have.
 TEST(ConvertPlan, SizesBeyond32BitsAreCounted) {
   const std::int64_t rows = std::int64_t{1} << 21;
@@ -121,7 +135,7 @@ TEST(ConvertPlan, SizesBeyond32BitsAreCounted) {
   const DecodePlan decode = decode_plan_of({rows, 4101}, {.format = ElementFormat::kInt4});
   EXPECT_EQ(decode.params.layout.row_bytes, 2051);
   EXPECT_EQ(decode.chunks, rows * 513);
-  EXPECT_EQ(decode.tiles, rows * 513 / 1024);
+  EXPECT_EQ(decode.tiles, rows * 513 / (kDecodeThreads * kDecodeChunks));
   EXPECT_EQ(decode.params.layout.scale_index(rows - 1, 32), rows * 33 - 1);
 }
 
