@@ -59,7 +59,7 @@ def product_us(rows):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    folder = pathlib.Path(sys.argv[1]).resolve()
     print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}; {FEATURES} to {CHANNELS} features, "
           f"INT4 groups of {GROUP}")
     convert = conversion_us(folder)

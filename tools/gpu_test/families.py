@@ -31,15 +31,16 @@ FAMILIES = (
            ("portable", "any_bases", "one_base", "two_bases", "three_bases")),
     Family("int8_linear", "int8 linear layers", 2500, 200, 15, ("int8_rows", "int8_matrix", "int8_plain")),
     Family("linear", "linear layers", 2500, 250, 20, ("rows", "many_rows", "batch", "hopper", "plain")),
+    Family("convert", "conversions", 2500, 200, 5,
+           ("flat_groups", "flat_rows", "flat_tensor", "groups", "long_groups", "flat_back", "back",
+            "flat_int4_to_fp8", "int4_to_fp8")),
 )
 
 # Steps that are one run of a program, which ends with 0 where every bit is the CPU's: title and words.
 COMPARISONS = (
     ("conversions, every input", ("golden_convert_cuda_check", "every_input")),
-    ("conversions, random", ("golden_convert_cuda_check", "random", "--count", 2000)),
+    ("conversions, large", ("golden_convert_cuda_check", "large")),
 )
-# What compute-sanitizer runs of them.
-SANITIZED = (("conversions", ("golden_convert_cuda_check", "random", "--count", 5)),)
 
 
 def random_cases(family):

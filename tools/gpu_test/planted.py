@@ -40,6 +40,8 @@ FAULTS = (
     Fault("golden_linear_cuda_check", "golden/linear/cuda/", "golden/linear/cuda/libqsim_golden_linear_cuda.a",
           "golden/linear/cuda/linear_values.cuh", "const std::uint32_t bits = canonical(result);",
           "const std::uint32_t bits = canonical(result) + 0x10000;"),
+    Fault("golden_convert_cuda_check", "golden/convert/cuda/", "golden/convert/cuda/libqsim_golden_convert_cuda.a",
+          "golden/convert/cuda/encode.cuh", ': "=f"(first), "=f"(second)', ': "=f"(second), "=f"(first)'),
 )
 
 

@@ -150,6 +150,7 @@ class FakeBundle(unittest.TestCase):
                            ("golden_int8_linear_cuda_check", FAMILY),
                            ("golden_int8_linear_cuda_check_planted", FAMILY_PLANTED),
                            ("golden_linear_cuda_check_planted", FAMILY_PLANTED),
+                           ("golden_convert_cuda_check_planted", FAMILY_PLANTED),
                            ("requantize_device", PROBE), ("qsim", QSIM), ("rtl_model_name", NAME),
                            ("golden_cuda_executor_refusal_test", REFUSALS),
                            ("compute-sanitizer", SANITIZER)):
@@ -296,6 +297,7 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("int8 linear layers, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("linear layers, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("linear layers, planted off-by-one", "not caught", FAKE_PLANTED_EXIT="0")
+        self.expect_failure("conversions, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("binary convolution, trained network", "exit 5", FAKE_TRAINED_EXIT="5")
         self.expect_failure("binary convolution, times", "exit 3", FAKE_TIMES_EXIT="3")
         self.expect_failure("binary convolution, planted off-by-one", "not caught", FAKE_PLANTED_EXIT="0")

@@ -257,8 +257,6 @@ STEPS = (
     Step("binary convolution, trained network", "families", families.trained_binary_network),
     Step("Python package", "networks", families.python_package),
     *(Step(title, "families", families.comparison(words)) for title, words in families.COMPARISONS),
-    *(Step(f"compute-sanitizer {tool}, {title}", tool, sanitizer(tool, words), quick=False)
-      for title, words in families.SANITIZED for tool in SANITIZERS),
     *(Step(f"compute-sanitizer {tool}, {family.title}", tool,
            sanitizer(tool, (family.program(), "random", "--count", family.small_cases)), quick=tool == "memcheck")
       for family in families.FAMILIES for tool in SANITIZERS),

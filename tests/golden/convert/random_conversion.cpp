@@ -29,6 +29,24 @@ Shape random_shape(Random& random) {
   return shape;
 }
 
+// Rows of whole groups and 8 elements, for which there are kernels of their own; `how` gives up
+// what those do not have.
+Shape regular_shape(Random& random, Quantization& how) {
+  how.stochastic = false;
+  how.clip_percentile = kWhole;
+  const std::int64_t unit = how.group > 0 ? how.group : 8;
+  // Rows of more than 512 elements that are one group each have a kernel of their own too.
+  const bool rows = how.group == kPerToken && random.chance(0.5);
+  const std::int64_t most = random.chance(0.03) ? 9000 : rows ? 3000 : 600;
+  return {random.uniform(1, 3), unit * random.uniform(1, std::max<std::int64_t>(1, most / unit))};
+}
+
+void fill(Random& random, RandomConversion& c, std::int64_t size) {
+  const int kind = static_cast<int>(random.uniform(0, 4));
+  c.storage.resize(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)));
+  for (std::uint16_t& code : c.storage) code = random_code(random, kind);
+}
+
 // A place in storage for each element: contiguous, padded, reversed or repeated dimensions.
 void place(Random& random, RandomConversion& c) {
   const Shape& shape = c.x.shape;
@@ -50,9 +68,7 @@ void place(Random& random, RandomConversion& c) {
     if (kind == 1) first += reach;
     size += reach;
   }
-  const int kind = static_cast<int>(random.uniform(0, 4));
-  c.storage.resize(static_cast<std::size_t>(std::max<std::int64_t>(size, 1)));
-  for (std::uint16_t& code : c.storage) code = random_code(random, kind);
+  fill(random, c, size);
   c.x.data = c.storage.data() + first;
 }
 
@@ -82,9 +98,15 @@ RandomConversion random_conversion(std::uint64_t seed, ElementFormat format) {
   Random random(seed * 8 + static_cast<std::uint64_t>(format));
   RandomConversion c;
   c.x.format = random.chance(0.5) ? ElementFormat::kHalf : ElementFormat::kBfloat16;
-  c.x.shape = random_shape(random);
-  place(random, c);
   c.how = random_quantization(random, format);
+  if (random.chance(0.3)) {
+    c.x.shape = regular_shape(random, c.how);
+    fill(random, c, element_count(c.x.shape));
+    c.x.data = c.storage.data();
+  } else {
+    c.x.shape = random_shape(random);
+    place(random, c);
+  }
   c.threads = random.chance(0.1) ? 3 : 1;
   return c;
 }
