@@ -9,10 +9,8 @@
 #include "golden/convert/conversion.h"
 #include "golden/linear/reference_linear.h"
 
+namespace qsim::golden {
 namespace {
-
-using namespace qsim;
-using namespace qsim::golden;
 
 constexpr std::int64_t kRows = 4;         // of x: M
 constexpr std::int64_t kChannels = 64;    // of y: N
@@ -106,9 +104,7 @@ double nrmse(const std::vector<float>& y, const std::vector<double>& exact) {
   return std::sqrt(errors / squares);
 }
 
-}  // namespace
-
-int main() {
+int compare() {
   ThreadTeam team(1);
   const std::vector<std::uint16_t> x = gaussian(kRows * kFeatures, 1);
   const std::vector<std::uint16_t> weights = gaussian(kChannels * kFeatures, 2);
@@ -165,3 +161,8 @@ int main() {
       different, by_numbers.size());
   return different == 0 ? 0 : 1;
 }
+
+}  // namespace
+}  // namespace qsim::golden
+
+int main() { return qsim::golden::compare(); }

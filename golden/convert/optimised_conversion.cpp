@@ -239,13 +239,13 @@ class Quantizer {
 
   void encode_stochastic(const EncodeJob& job, std::uint64_t index) const {
     visit_target(how_.format, [&](auto constant) {
-      constexpr ElementFormat target = decltype(constant)::value;
+      constexpr ElementFormat kTarget = decltype(constant)::value;
       for (std::size_t i = 0; i < job.count; ++i) {
-        const std::uint32_t code = quantized<target>(
+        const std::uint32_t code = quantized<kTarget>(
             half_number(source_, job.x[i]), job.scales[i / kSlot], job.zero_points[i / kSlot],
             job.range, Stochastic{random_word(how_.seed, index + i)});
-        const bool high = target >= ElementFormat::kInt4 && i % 2 == 1;
-        std::uint8_t& byte = job.out[target >= ElementFormat::kInt4 ? i / 2 : i];
+        const bool high = kTarget >= ElementFormat::kInt4 && i % 2 == 1;
+        std::uint8_t& byte = job.out[kTarget >= ElementFormat::kInt4 ? i / 2 : i];
         byte = static_cast<std::uint8_t>(high ? byte | code << 4 : code);
       }
     });
