@@ -87,6 +87,14 @@ TEST(GoldenQuantize, RefusesWhatItCannotDo) {
   write_floats(folder, "w.npy", {3, 2}, {1, 2, 3, 4, 5, 6});
   write_floats(folder, "b.npy", {3}, {1, 2, 3});
   EXPECT_NE(run_qsim(folder, "golden quantize").exit_code, 0);
+  EXPECT_EQ(run_qsim(folder, "golden quantize --w w.npy --config pe8x8 --json q.json").exit_code,
+            0);
+  EXPECT_EQ(run_qsim(folder, "golden quantize --help").exit_code, 0);
+  for (const char* option : {"--bits 5", "--group 16", "--out-zero-points -", "--config no-such",
+                             "--json no-such/a.json"}) {
+    EXPECT_NE(run_qsim(folder, std::string("golden quantize --w w.npy ") + option).exit_code, 0)
+        << option;
+  }
   expect_error(folder, "golden quantize --w b.npy", 3,
                "b.npy: an array of shape [3] is not [N, K]");
   expect_error(folder, "golden quantize --w w.npy --out w.npy", 2, "w.npy");
