@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/checked_math.h"
 #include "core/requantize.h"
 #include "core/requantizer.h"
 #include "core/tensor.h"
@@ -32,8 +33,9 @@ struct Window {
   std::int64_t dilation_w = 1;
 
   // Input positions from the first row (column) of the kernel to the last, both included.
-  std::int64_t extent_h() const { return (kernel_h - 1) * dilation_h + 1; }
-  std::int64_t extent_w() const { return (kernel_w - 1) * dilation_w + 1; }
+  // Throws SizeOverflow beyond 64 bits.
+  std::int64_t extent_h() const { return checked_add(checked_mul(kernel_h - 1, dilation_h), 1); }
+  std::int64_t extent_w() const { return checked_add(checked_mul(kernel_w - 1, dilation_w), 1); }
   bool operator==(const Window&) const = default;
 };
 

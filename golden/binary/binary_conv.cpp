@@ -97,10 +97,14 @@ ImageShape window_shape(const WeightShape& weights, const Window& window, const 
                     std::to_string(weights.taps() * weights.channels) + " products; at most " +
                     std::to_string(INT32_MAX / 2));
   }
-  const std::int64_t height = input.height + window.pad_top + window.pad_bottom;
-  const std::int64_t width = input.width + window.pad_left + window.pad_right;
-  return {input.batch, positions(height, window.extent_h(), window.stride_h, "kernel"),
-          positions(width, window.extent_w(), window.stride_w, "kernel"), weights.out_channels};
+  return with_place("binary convolution", [&]() -> ImageShape {
+    const std::int64_t height =
+        checked_add(input.height, checked_add(window.pad_top, window.pad_bottom));
+    const std::int64_t width =
+        checked_add(input.width, checked_add(window.pad_left, window.pad_right));
+    return {input.batch, positions(height, window.extent_h(), window.stride_h, "kernel"),
+            positions(width, window.extent_w(), window.stride_w, "kernel"), weights.out_channels};
+  });
 }
 
 ImageShape output_shape(const BinaryConv& conv, const ImageShape& input, int input_bases) {

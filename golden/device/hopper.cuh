@@ -83,6 +83,26 @@ __device__ inline void copy_box(const CUtensorMap* map, MBarrier& barrier, std::
       : "memory");
 }
 
+// Copies `bytes` (a multiple of 16) to shared memory; `barrier` counts them.
+__device__ inline void copy_bytes(const void* from, std::uint32_t to, std::uint32_t bytes,
+                                  MBarrier& barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
+      "l"(from), "r"(bytes), "r"(barrier.address())
+      : "memory");
+}
+
+// Arrives at `barrier` once all copies that this thread started have ended.
+__device__ inline void arrive_after_copies(MBarrier& barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier.address())
+               : "memory");
+}
+// What threads wrote to shared memory, and this one was told of, the tensor cores may read.
+__device__ inline void fence_shared_for_wgmma() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 // A K-major operand in shared memory whose rows of kRowBytes (64 or 128) are swizzled as the copy
 // engine swizzles them; `group_bytes` lie between one group of 8 rows and the next. The swizzle is
 // a function of the address alone, so that a matrix may start at any row of a 1024-byte aligned

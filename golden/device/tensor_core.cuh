@@ -27,6 +27,15 @@ __device__ inline void copy_async(std::uint32_t shared, const void* global) {
   }
 }
 
+// Starts copying kBytes (8 or 16) to shared memory, or as many zeros where `inside` is 0, without
+// reading.
+template <int kBytes>
+__device__ inline void copy_if(std::uint32_t inside, const std::uint8_t* from, std::uint32_t to) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(kBytes),
+               "r"(inside != 0 ? kBytes : 0)
+               : "memory");
+}
+
 // Closes a group of this thread's copies, which may be empty.
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

@@ -28,7 +28,8 @@ class Family:
 PYTHON_CASES = 2000  # of each operator of qsim.torch
 FAMILIES = (
     Family("binary", "binary convolution", 2500, 400, 12,
-           ("portable", "any_bases", "one_base", "two_bases", "three_bases")),
+           ("portable", "any_bases", "one_base", "one_by_one", "two_bases", "three_bases", "rows_any", "rows_wide",
+            "rows_one_by_one", "rows_two", "rows_three", "signs_any", "signs_two", "signs_three")),
     Family("int8_linear", "int8 linear layers", 2500, 200, 15, ("int8_rows", "int8_matrix", "int8_plain")),
     Family("linear", "linear layers", 2500, 250, 20, ("rows", "many_rows", "batch", "hopper", "plain")),
     Family("convert", "conversions", 2500, 200, 5,
@@ -68,7 +69,7 @@ def random_cases(family):
 def planted(family):
     """The program whose kernels have a fault: right when it finds mismatches of each kernel."""
     def run(session):
-        done = session.run([session.program(family.program() + "_planted"), "random", "--count", 100], 120)
+        done = session.run([session.program(family.program() + "_planted"), "random", "--count", 400], 120)
         found = re.search(r"^mismatching runs by family:(.*)$", done.output, re.MULTILINE)
         if done.exit_code != sessions.MISMATCH or found is None:
             return FAILED, f"not caught; {done.ending()}"

@@ -25,6 +25,9 @@ std::string_view binary_cuda_path_name(BinaryCudaPath path);
 // Whether the current device has wgmma; false in a build without nvcc and without a device.
 bool has_wgmma();
 
+// Of the current device; those of an H200 in a build without nvcc and without a device.
+int multiprocessors();
+
 struct BinaryCudaPlan {
   BinaryCudaPath path = BinaryCudaPath::kPortable;  // never kAuto
   ImageShape output;                                // of y, or of the stage's words
@@ -48,16 +51,25 @@ struct BinaryCudaPlan {
 BinaryCudaPlan plan_binary_conv(const BinaryConv& conv, const BinaryStage* stage,
                                 const ImageShape& input, int input_bases, BinaryCudaPath path);
 
+// Throws Error where an address is not a multiple of what kernels copy at once: `packed` of 16;
+// `bits` of 16, or of 8 where a base of a pixel has an odd number of words; `output` of its
+// element.
+void require_addresses(const BinaryCudaPlan& plan, const void* packed, const void* bits,
+                       const void* output);
+
 // Enqueues the layer on `stream` (a cudaStream_t of the current device). `packed` is the device's
 // copy of plan.packed, `bits` the words of the input as BitTensor has them, and `output` has
-// plan.output_bytes(). All are device addresses, multiples of 16. Throws Error when the launch is
-// refused.
+// plan.output_bytes(). All are device addresses. Throws Error as require_addresses does, and when
+// the launch is refused.
 void enqueue_binary_conv(const BinaryCudaPlan& plan, const void* packed, const void* bits,
                          void* output, void* stream);
 
+// Channels as kernels that pack and unpack count them; throws Error for more than 2^31 - 1.
+std::int32_t device_channels(const ImageShape& shape);
+
 // quantize_and_pack by ThresholdQuantizer: `x` [batch][height][width][channels] floats, `bits` as
 // BitTensor has them with one base for each of `v`. Device addresses. Throws Error for a number of
-// bases that BitTensor refuses.
+// bases that BitTensor refuses, and as device_channels does.
 void enqueue_binary_pack(const float* x, const ImageShape& shape, std::span<const float> v,
                          std::uint64_t* bits, void* stream);
 // The same by SignQuantizer, one base.

@@ -5,17 +5,57 @@
 #include <cstdint>
 
 #include "core/requantize.h"
+#include "golden/device/fast_divisor.h"
 
 namespace qsim::golden::cuda {
 
-inline constexpr int kTileRows = 64;       // output pixels of four warps
-inline constexpr int kStepWords = 4;       // 64-bit words along K of one product of 256 bits
-inline constexpr int kStepBytes = 32;      // of one output channel, or of one pixel
-inline constexpr int kMostStageSteps = 9;  // of the input in shared memory at a time
-inline constexpr int kMostListed = 8;      // bases of activations, of either side
+inline constexpr int kTileRows = 64;         // output pixels of four warps
+inline constexpr int kStepWords = 4;         // 64-bit words along K of one product of 256 bits
+inline constexpr int kStepBytes = 32;        // of one output channel, or of one pixel
+inline constexpr int kMostStageSteps = 9;    // of the input in shared memory at a time
+inline constexpr int kMostListed = 8;        // bases of activations, of either side
+inline constexpr int kMostRasterSteps = 64;  // of the kernels that keep rows of the picture
+inline constexpr int kMostPieces = 8;        // in which a segment of a raster arrives
+inline constexpr int kUnitBytes = 16;        // of two words of a pixel
 inline constexpr int kWarpgroupThreads = 128;
 inline constexpr float kBias = 12582912.0F;            // 1.5 * 2^23
 inline constexpr std::int32_t kBiasBits = 0x4B400000;  // its bits
+
+// The kernels that keep rows of the picture see all pictures as one raster: picture after picture,
+// row after row, with pads between them that neighbours share. An output pixel is at the place of
+// its window's first pixel, so that each tap of all windows lies at one distance. A worker takes
+// `range` places in tiles of 64; those that are no output pixel are not written.
+struct RasterArgs {
+  FastDivisor pitch;         // places of a row
+  FastDivisor picture_rows;  // of a picture and its pads
+  std::uint32_t end = 0;     // after the last output pixel
+  std::uint32_t range = 0;
+  std::int32_t workers = 1;        // of each channel block
+  std::int32_t segment_tiles = 1;  // that are in shared memory together
+  std::int32_t buffers = 1;        // of segments
+  std::int32_t buffer_pixels = 0;  // places of a segment and the halo after it
+  std::int32_t halo = 0;
+  std::int32_t piece_shift = 7;  // of the places of a piece: 128 and more
+  std::uint64_t signs = 0;       // the channels of a unit that holds a word and its opposite, or 0
+  std::int32_t units = 1;        // of a base of a pixel
+  std::int32_t pair = 0;  // with one word a pixel, a unit also has the word so many places on
+  // In shared memory, in bytes: the common tables; PlaceInfo [buffer][pixel]; int32 [buffer][base]
+  // [pixel], the ones of a place; float of the same, kBias and twice the ones of its window; the
+  // words, [buffer][base][unit][pixel][kUnitBytes].
+  std::int32_t at_common = 0;
+  std::int32_t at_infos = 0;
+  std::int32_t at_counts = 0;
+  std::int32_t at_ones = 0;
+  std::int32_t at_planes = 0;
+  std::int32_t batch = 1;
+  std::int32_t kernel_h = 1;
+  std::int32_t kernel_w = 1;
+  std::int32_t tap_row = 1;  // places from a tap to the one below, and to the next
+  std::int32_t tap_column = 1;
+  // Of a step: where its first half starts, in units, and from bit 16 on how far away its second
+  // half is.
+  std::uint32_t step_at[kMostRasterSteps] = {};
+};
 
 // K is the list of the words of a window, tap by tap, and zeros up to whole stages of steps. Word
 // 4 * step + q of a step belongs to the lanes with lane % 4 == q of mma.sync.
@@ -67,6 +107,7 @@ struct BinaryConvArgs {
   std::int32_t out_channels = 0;
   std::int32_t output_bases = 0;  // 0: y as floats
   std::int32_t output_base_bytes = 0;
+  RasterArgs raster;  // of the kernels that keep rows
   float beta[kMostListed] = {};
   float thresholds[kMostListed] = {};  // a bit is 1 where the batch norm's result is not below
 };
@@ -79,7 +120,20 @@ enum class BinaryTile : std::uint8_t {
   kOneByOne,    // 128 channels, one base of weights and one of activations
   kTwoBases,    // 64 channels, two bases of weights
   kThreeBases,  // 64 channels, three
+  // The same with rows of the picture in shared memory, from where each tap is read.
+  kRowsAny,       // 64 channels, base after base
+  kRowsWide,      // 128 channels, base after base
+  kRowsOneByOne,  // 128 channels, one base of weights and one of activations
+  kRowsTwo,       // 64 channels, two bases of weights
+  kRowsThree,     // 64 channels, three
+  // The same for one word a pixel, from signs: each bit of an activation and its opposite.
+  kSignsAny,    // 64 channels, base after base
+  kSignsTwo,    // 64 channels, two bases of weights
+  kSignsThree,  // 64 channels, three
 };
+
+QSIM_HOST_DEVICE constexpr bool has_signs(BinaryTile tile) { return tile >= BinaryTile::kSignsAny; }
+constexpr bool keeps_rows(BinaryTile tile) { return tile >= BinaryTile::kRowsAny; }
 
 struct BinaryTileShape {
   int channels;    // of a channel block
@@ -100,6 +154,19 @@ QSIM_HOST_DEVICE constexpr BinaryTileShape shape_of(BinaryTile tile) {
       return {64, 3, 2};
     case BinaryTile::kAnyBases:
       return {64, 1, 3};
+    case BinaryTile::kRowsAny:
+    case BinaryTile::kSignsAny:
+      return {64, 1, 3};
+    case BinaryTile::kRowsWide:
+      return {128, 1, 2};
+    case BinaryTile::kRowsOneByOne:
+      return {128, 1, 2};
+    case BinaryTile::kRowsTwo:
+    case BinaryTile::kSignsTwo:
+      return {64, 2, 2};
+    case BinaryTile::kRowsThree:
+    case BinaryTile::kSignsThree:
+      return {64, 3, 2};
     case BinaryTile::kPortable:
       break;
   }
@@ -138,5 +205,16 @@ struct SharedPlaces {
     return kept(args, shape.warpgroups) + kept_bytes;
   }
 };
+
+// The same of the kernels that keep rows of the picture: barriers at 0, then the block's tables,
+// and the rest at places of RasterArgs.
+inline constexpr std::int32_t kRasterBarriers = 256;
+
+// A place of the raster as an output pixel: its class of windows, and its number or kNoPixel.
+struct PlaceInfo {
+  std::int32_t windows;
+  std::uint32_t pixel;
+};
+inline constexpr std::uint32_t kNoPixel = 0xFFFFFFFFU;
 
 }  // namespace qsim::golden::cuda

@@ -2,12 +2,14 @@
 // code.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <optional>
 
 #include "core/checked_math.h"
 #include "golden/binary/cuda/binary_cuda.h"
 #include "golden/binary/cuda/conv_tables.h"
+#include "golden/binary/cuda/raster_plan.h"
 
 namespace qsim::golden {
 namespace {
@@ -68,6 +70,9 @@ class Planner {
   std::optional<BinaryCudaPlan> hopper() const {
     const std::int64_t products = conv_.weights.shape.taps() * conv_.weights.shape.channels;
     if (5 * products >= kExactBias) return std::nullopt;
+    for (const BinaryTile tile : rows_tiles()) {
+      if (std::optional<BinaryCudaPlan> plan = rows(tile)) return plan;
+    }
     for (const BinaryTile tile : hopper_tiles()) {
       BinaryCudaPlan plan = plan_;
       plan.path = BinaryCudaPath::kHopper;
@@ -104,8 +109,53 @@ class Planner {
             BinaryTile::kAnyBases};
   }
 
+  // With rows in shared memory; where strides and pools allow it, they are faster.
+  std::vector<BinaryTile> rows_tiles() const {
+    if (!cuda::has_raster(conv_.window, stage_)) return {};
+    const int m = conv_.weights.bases;
+    if (words_ == 1 && has_scaled_betas()) {
+      if (m == 2) return {BinaryTile::kSignsTwo};
+      return {m == 3 ? BinaryTile::kSignsThree : BinaryTile::kSignsAny};
+    }
+    if (m == 3) return {BinaryTile::kRowsThree};
+    if (y_.channels <= 64) return {m == 2 ? BinaryTile::kRowsTwo : BinaryTile::kRowsAny};
+    const bool one_by_one = m == 1 && plan_.args.input_bases == 1;
+    return {one_by_one ? BinaryTile::kRowsOneByOne : BinaryTile::kRowsWide, BinaryTile::kRowsAny};
+  }
+
+  // Whether every beta is finite times kSignsScale too.
+  bool has_scaled_betas() const {
+    return std::all_of(conv_.beta.begin(), conv_.beta.end(), [](float beta) {
+      return std::fabs(beta) <= std::numeric_limits<float>::max() / cuda::kSignsScale;
+    });
+  }
+
+  // The plan with rows of the picture in shared memory; none where they do not fit.
+  std::optional<BinaryCudaPlan> rows(BinaryTile tile) const {
+    std::optional<cuda::RasterPlan> raster =
+        cuda::plan_raster(conv_.window, input_, y_, has_signs(tile));
+    if (!raster) return std::nullopt;
+    BinaryCudaPlan plan = plan_;
+    plan.path = BinaryCudaPath::kHopper;
+    plan.args.raster = raster->args;
+    plan.args.steps = raster->steps;
+    if (has_signs(tile)) {
+      const FloatEnvironment environment;
+      for (float& beta : plan.args.beta) beta *= cuda::kSignsScale;
+    }
+    const cuda::WindowClasses classes = place(tile, plan);
+    const std::optional<std::int64_t> bytes =
+        cuda::share_raster(plan.args, multiprocessors(), kMostShared);
+    if (!bytes) return std::nullopt;
+    plan.shared_bytes = *bytes;
+    cuda::TableSource tables = source(tile);
+    tables.order = std::move(raster->order);
+    plan.packed = make_tables(tables, classes, plan.args);
+    return plan;
+  }
+
   cuda::TableSource source(BinaryTile tile) const {
-    return {conv_, stage_, input_, y_, tile, words_};
+    return {conv_, stage_, input_, y_, tile, words_, {}};
   }
 
   cuda::WindowClasses place(BinaryTile tile, BinaryCudaPlan& plan) const {
@@ -181,6 +231,27 @@ std::int64_t BinaryCudaPlan::output_bytes() const {
   const std::int64_t pixels = output.batch * output.height * output.width;
   if (output_bases == 0) return pixels * output.channels * static_cast<std::int64_t>(sizeof(float));
   return pixels * output_bases * bit_words(output.channels) * 8;
+}
+
+std::int32_t device_channels(const ImageShape& shape) {
+  if (shape.channels > INT32_MAX) {
+    throw_bad_input("bits on a GPU: " + std::to_string(shape.channels) + " channels; at most " +
+                    std::to_string(INT32_MAX));
+  }
+  return static_cast<std::int32_t>(shape.channels);
+}
+
+void require_addresses(const BinaryCudaPlan& plan, const void* packed, const void* bits,
+                       const void* output) {
+  const auto require = [](const char* name, const void* address, std::uintptr_t unit) {
+    if (reinterpret_cast<std::uintptr_t>(address) % unit == 0) return;
+    throw_bad_input("binary convolution on a GPU: " + std::string(name) +
+                    " is not at a multiple of " + std::to_string(unit) +
+                    " bytes; copy it to memory that is");
+  };
+  require("packed", packed, 16);
+  require("bits", bits, plan.args.has_pairs != 0 ? 16 : 8);
+  require("the output", output, plan.output_bases == 0 ? 4 : 8);
 }
 
 BinaryCudaPlan plan_binary_conv(const BinaryConv& conv, const BinaryStage* stage,

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "golden/binary/cuda/raster_plan.h"
+
 namespace qsim::golden::cuda {
 namespace {
 
@@ -33,8 +35,9 @@ class TableWriter {
   std::vector<std::uint8_t> write() {
     const std::int64_t bytes = args_.common_bytes + args_.channel_blocks * args_.block_bytes;
     packed_.resize(static_cast<std::size_t>(bytes));
-    write_common();
-    write_inside();
+    if (!keeps_rows(source_.tile)) write_windows();
+    write_classes();
+    if (!has_signs(source_.tile)) write_inside();
     const WeightShape& weights = source_.conv.weights.shape;
     for (std::int64_t o = 0; o < weights.out_channels; ++o) {
       for (int base = 0; base < source_.conv.weights.bases; ++base) {
@@ -82,7 +85,8 @@ class TableWriter {
            classes_.columns.inside[column][static_cast<std::size_t>(tap % kernel_w)];
   }
 
-  void write_common() {
+  // Where the words of a window are, and which are inside the picture.
+  void write_windows() {
     const Window& w = source_.conv.window;
     for (std::int64_t kw = 0; kw < window_words(); ++kw) {
       const std::int64_t tap = kw / source_.words;
@@ -105,12 +109,29 @@ class TableWriter {
         }
       }
     }
+  }
+
+  // Classes; with signs, how many rows or columns of a window are inside.
+  void write_classes() {
+    if (has_signs(source_.tile)) {
+      write_counts(args_.rows, classes_.rows);
+      write_counts(args_.columns, classes_.columns);
+      return;
+    }
     const auto columns = static_cast<std::int32_t>(classes_.columns.inside.size());
     for (std::size_t i = 0; i < classes_.rows.of.size(); ++i) {
       put(args_.rows + 4 * static_cast<std::int64_t>(i), classes_.rows.of[i] * columns);
     }
     for (std::size_t i = 0; i < classes_.columns.of.size(); ++i) {
       put(args_.columns + 4 * static_cast<std::int64_t>(i), classes_.columns.of[i]);
+    }
+  }
+
+  void write_counts(std::int64_t place, const AxisClasses& axis) {
+    for (const std::int32_t positions : axis.of) {
+      const std::vector<bool>& inside = axis.inside[static_cast<std::size_t>(positions)];
+      put(place, static_cast<std::int32_t>(std::count(inside.begin(), inside.end(), true)));
+      place += 4;
     }
   }
 
@@ -158,12 +179,18 @@ class TableWriter {
     const std::uint64_t* words = source_.conv.weights.tap(channel, base, 0);
     const std::int64_t step_bytes = std::int64_t{shape_.columns()} * kStepBytes;
     const std::int64_t first = block_of(channel) + base / shape_.chunk * args_.steps * step_bytes;
-    for (std::int64_t kw = 0; kw < window_words(); ++kw) {
+    const std::vector<std::int64_t>& order = source_.order;
+    const std::int64_t slots =
+        order.empty() ? window_words() : static_cast<std::int64_t>(order.size());
+    for (std::int64_t kw = 0; kw < slots; ++kw) {
+      const std::int64_t word = order.empty() ? kw : order[static_cast<std::size_t>(kw)];
+      if (word < 0) continue;
       const std::int64_t q = kw % kStepWords;
       const std::int64_t in_step = source_.tile == BinaryTile::kPortable
                                        ? column * kStepBytes + 8 * q
                                        : 16 * (q / 2 * shape_.columns() + column) + q % 2 * 8;
-      put(first + kw / kStepWords * step_bytes + in_step, words[kw]);
+      put(first + kw / kStepWords * step_bytes + in_step,
+          (word & kOpposite) != 0 ? ~words[word - kOpposite] & args_.raster.signs : words[word]);
     }
   }
 
@@ -183,8 +210,9 @@ WindowClasses window_classes(const Window& w, const ImageShape& input, const Ima
 
 void place_tables(const TableSource& source, const WindowClasses& classes, BinaryConvArgs& args) {
   const BinaryTileShape shape = shape_of(source.tile);
-  args.mask_words = (args.steps * kStepWords + 31) / 32;
-  std::int64_t at = round16(std::int64_t{args.steps} * kStepWords * 4);
+  const bool has_windows = !keeps_rows(source.tile);
+  args.mask_words = has_windows ? (args.steps * kStepWords + 31) / 32 : 0;
+  std::int64_t at = has_windows ? round16(std::int64_t{args.steps} * kStepWords * 4) : 0;
   const auto add = [&](std::int64_t numbers) {
     const std::int64_t place = at;
     at = round16(at + numbers * 4);
@@ -195,7 +223,8 @@ void place_tables(const TableSource& source, const WindowClasses& classes, Binar
   args.columns = static_cast<std::uint32_t>(add(source.y.width));
   args.common_bytes = static_cast<std::uint32_t>(at);
   at = std::int64_t{args.weight_bases} * args.steps * shape.channels * kStepBytes;
-  args.inside = add(classes.count() * args.weight_bases * shape.channels);
+  args.inside =
+      add(has_signs(source.tile) ? 0 : classes.count() * args.weight_bases * shape.channels);
   args.alpha = add(std::int64_t{args.weight_bases} * shape.channels);
   args.bias = add(shape.channels);
   args.gain = add(shape.channels);

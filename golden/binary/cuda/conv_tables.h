@@ -17,6 +17,9 @@ struct TableSource {
   ImageShape y;
   BinaryTile tile;
   std::int64_t words;  // of a base of a pixel
+  // Of each word along K, its place in a window, with kOpposite its opposite, or -1 where a weight
+  // is 0. Empty: the window's own order.
+  std::vector<std::int64_t> order;
 };
 
 // Which taps of one axis are inside the picture, by position; equal sets share a class.

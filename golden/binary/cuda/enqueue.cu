@@ -51,8 +51,20 @@ bool has_wgmma() {
   return major == 9;
 }
 
+int multiprocessors() {
+  int device = 0;
+  int count = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) {
+    cudaGetLastError();  // is not the next call's
+    return 132;
+  }
+  return count;
+}
+
 void enqueue_binary_conv(const BinaryCudaPlan& plan, const void* packed, const void* bits,
                          void* output, void* stream) {
+  require_addresses(plan, packed, bits, output);
   cuda::BinaryConvArgs args = plan.args;
   args.packed = static_cast<const std::uint8_t*>(packed);
   args.input = static_cast<const std::uint8_t*>(bits);
@@ -66,7 +78,7 @@ void enqueue_binary_pack(const float* x, const ImageShape& shape, std::span<cons
   require_bits(shape, static_cast<int>(v.size()));
   DeviceThresholds thresholds{};
   std::copy(v.begin(), v.end(), thresholds.v);
-  cuda::launch_pack(x, pixels_of(shape), static_cast<std::int32_t>(shape.channels),
+  cuda::launch_pack(x, pixels_of(shape), device_channels(shape),
                     static_cast<std::int32_t>(v.size()), thresholds, bits,
                     static_cast<cudaStream_t>(stream));
 }
@@ -74,8 +86,8 @@ void enqueue_binary_pack(const float* x, const ImageShape& shape, std::span<cons
 void enqueue_binary_pack_signs(const float* x, const ImageShape& shape, std::uint64_t* bits,
                                void* stream) {
   require_bits(shape, 1);
-  cuda::launch_pack(x, pixels_of(shape), static_cast<std::int32_t>(shape.channels), 1, DeviceSign{},
-                    bits, static_cast<cudaStream_t>(stream));
+  cuda::launch_pack(x, pixels_of(shape), device_channels(shape), 1, DeviceSign{}, bits,
+                    static_cast<cudaStream_t>(stream));
 }
 
 void enqueue_binary_unpack(const std::uint64_t* bits, const ImageShape& shape, int bases, int base,
@@ -86,8 +98,7 @@ void enqueue_binary_unpack(const std::uint64_t* bits, const ImageShape& shape, i
   const std::int64_t elements = pixels_of(shape) * shape.channels;
   cuda::launch_kernel("launching unpack", unpack_bits, cuda::grid_stride_blocks(elements, kThreads),
                       kThreads, 0, static_cast<cudaStream_t>(stream), bits, elements,
-                      static_cast<std::int32_t>(shape.channels),
-                      static_cast<std::int32_t>(bit_words(shape.channels)),
+                      device_channels(shape), static_cast<std::int32_t>(bit_words(shape.channels)),
                       static_cast<std::int32_t>(bases), static_cast<std::int32_t>(base), x);
 }
 

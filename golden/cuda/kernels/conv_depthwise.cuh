@@ -4,7 +4,7 @@
 #pragma once
 
 #include "golden/cuda/kernels/conv_mma_store.cuh"
-#include "golden/cuda/kernels/fast_divisor.h"
+#include "golden/device/fast_divisor.h"
 #include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {

@@ -18,7 +18,7 @@
 
 #include <cuda.h>
 
-#include "golden/cuda/kernels/fast_divisor.h"
+#include "golden/device/fast_divisor.h"
 #include "golden/cuda/output_stage.h"
 
 namespace qsim::golden::cuda {

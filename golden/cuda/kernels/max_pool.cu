@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "golden/cuda/kernels/fast_divisor.h"
+#include "golden/device/fast_divisor.h"
 #include "golden/cuda/tasks.h"
 #include "golden/device/launch.cuh"
 

@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                  "r"(*reinterpret_cast<const std::uint32_t*>(operands + i))
                  : "memory");
   }
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  cuda::fence_shared_for_wgmma();
   __syncthreads();
   const int group = __shfl_sync(0xFFFFFFFFu, static_cast<int>(threadIdx.x) / 128, 0);
   const std::uint64_t a = cuda::operand<kRowBytes>(

@@ -58,6 +58,10 @@ TEST(BinaryErrors, ALayerThatDoesNotFitItsInputIsRefused) {
                [](Layer& l) { l.conv.window.pad_left = -1; });
   expect_error("the kernel spans 6 pixels, and there are 5 with the pads",
                [](Layer& l) { l.conv.window.dilation_w = 5; });
+  expect_error("size overflow: 9223372036854775807 + 1 does not fit 64 bits",
+               [](Layer& l) { l.conv.window.dilation_h = INT64_MAX; });
+  expect_error("size overflow: 5 + 9223372036854775807 does not fit 64 bits",
+               [](Layer& l) { l.conv.window.pad_right = INT64_MAX; });
   expect_error("the max-pool spans 4 pixels, and there are 3 with the pads", [](Layer& l) {
     l.stage.pool = BinaryPool{4, 1};
   });

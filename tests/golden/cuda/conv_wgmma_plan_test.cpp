@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
-#include "golden/cuda/kernels/fast_divisor.h"
+#include "golden/device/fast_divisor.h"
 #include "golden/cuda/kernels/pixel_groups.h"
 #include "golden/cuda/layer_plan.h"
 #include "tests/golden/cuda/random_cases.h"

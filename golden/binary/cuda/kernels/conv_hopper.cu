@@ -182,7 +182,7 @@ void launch_hopper(BinaryTile tile, const BinaryConvArgs& args, std::int64_t sha
       return launch<BinaryTile::kTwoBases>(args, shared_bytes, multiprocessors, stream);
     case BinaryTile::kThreeBases:
       return launch<BinaryTile::kThreeBases>(args, shared_bytes, multiprocessors, stream);
-    case BinaryTile::kPortable:
+    default:
       break;
   }
   QSIM_CHECK(false, "a tile of another family");

@@ -1,8 +1,9 @@
 // The warpgroup that brings windows to shared memory for those that multiply.
 #pragma once
 
-#include "golden/binary/cuda/kernels/wgmma_bits.cuh"
 #include "golden/binary/cuda/kernels/window_words.cuh"
+#include "golden/device/tensor_core.cuh"
+#include "golden/device/wgmma_bits.cuh"
 
 namespace qsim::golden::cuda {
 

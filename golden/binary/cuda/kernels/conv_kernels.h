@@ -1,4 +1,4 @@
-// The launches of both families of kernels. `args` has its addresses; `shared_bytes` is the plan's.
+// The launches of the families of kernels. `args` has its addresses; `shared_bytes` is the plan's.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,10 @@ namespace qsim::golden::cuda {
 
 void launch_portable(const BinaryConvArgs& args, std::int64_t shared_bytes, int multiprocessors,
                      cudaStream_t stream);
-// Any tile but kPortable.
+// The tiles that keep rows.
+void launch_rows(BinaryTile tile, const BinaryConvArgs& args, std::int64_t shared_bytes,
+                 cudaStream_t stream);
+// The others but kPortable.
 void launch_hopper(BinaryTile tile, const BinaryConvArgs& args, std::int64_t shared_bytes,
                    int multiprocessors, cudaStream_t stream);
 
@@ -17,6 +20,8 @@ inline void launch_conv(BinaryTile tile, const BinaryConvArgs& args, std::int64_
                         int multiprocessors, cudaStream_t stream) {
   if (tile == BinaryTile::kPortable) {
     launch_portable(args, shared_bytes, multiprocessors, stream);
+  } else if (keeps_rows(tile)) {
+    launch_rows(tile, args, shared_bytes, stream);
   } else {
     launch_hopper(tile, args, shared_bytes, multiprocessors, stream);
   }

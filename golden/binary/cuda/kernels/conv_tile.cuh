@@ -47,15 +47,16 @@ struct TileLoop {
         }
       }
     }
+    const std::uint32_t rows[2] = {first_row(tile), first_row(tile) + 8};
     if (args.output_bases == 0) {
-      write_floats<kChannels>(args, first_row(tile), first_channel(args), y);
+      write_floats<kChannels>(args, rows, first_channel(args), y);
       return;
     }
     if (args.has_pool == 0) {
 #pragma unroll
-      for (int i = 0; i < kValues; ++i) y[i] = isnan(y[i]) ? -INFINITY : y[i];
+      for (float& value : y) value = fmaxf(value, -INFINITY);  // of a NaN
     }
-    write_bits<kChannels>(args, lane_tables(block), first_row(tile), first_channel(args), y);
+    write_bits<kChannels>(args, lane_tables(block), rows, first_channel(args), y);
   }
 
  private:

@@ -47,17 +47,19 @@ struct RowDots<true> {
 
   __device__ explicit RowDots(std::int32_t row_ones)
       : ones(kBias + static_cast<float>(2 * row_ones)) {}
+  // Of kBias and twice the ones of the row.
+  __device__ explicit RowDots(float biased_ones) : ones(biased_ones) {}
   __device__ float of(std::int32_t both, std::int32_t inside) const {
     return __fsub_rn(__int_as_float(4 * both + inside), ones);
   }
 };
 
 // s = fma(beta, dot, s) of one base of activations and kChunk of weights, from `first_base` on.
-template <int kChannels, int kChunk, bool kBiased>
+template <int kChannels, int kChunk, bool kBiased, typename Ones>
 __device__ inline void add_dots(const BinaryConvArgs& args, const std::uint8_t* lane_tables,
                                 const std::int32_t (&windows)[2], std::int32_t first_base,
                                 const std::int32_t (&both)[kChannels * kChunk / 2],
-                                const std::int32_t (&ones)[2], float beta,
+                                const Ones (&ones)[2], float beta,
                                 float (&s)[kChannels * kChunk / 2]) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -71,6 +73,19 @@ __device__ inline void add_dots(const BinaryConvArgs& args, const std::uint8_t* 
         s[at] = __fmaf_rn(beta, dots.of(both[at], number), s[at]);
       });
     }
+  }
+}
+
+// The same of counts of unequal signs: dot = products - 2 * count. A count is a float's bits, count
+// * 2^-149; both terms and the dot are times 2^-23, and beta is times 2^23. Exact: a dot has less
+// than 2^24 products.
+template <int kValues>
+__device__ inline void add_signs(const std::int32_t (&unequal)[kValues], const float (&products)[2],
+                                 float beta, float (&s)[kValues]) {
+#pragma unroll
+  for (int i = 0; i < kValues; ++i) {
+    const float dot = __fmaf_rn(__int_as_float(unequal[i]), -0x1p127F, products[i / 2 % 2]);
+    s[i] = __fmaf_rn(beta, dot, s[i]);
   }
 }
 
@@ -107,11 +122,11 @@ __device__ inline void add_bases(const BinaryConvArgs& args, const std::uint8_t*
 }
 
 template <int kChannels>
-__device__ inline void write_floats(const BinaryConvArgs& args, std::uint32_t first_row,
+__device__ inline void write_floats(const BinaryConvArgs& args, const std::uint32_t (&rows)[2],
                                     std::int32_t first_channel, const float (&y)[kChannels / 2]) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const std::uint32_t row = first_row + 8 * h;
+    const std::uint32_t row = rows[h];
     if (row >= args.output_rows) continue;
     float* to =
         static_cast<float*>(args.output) + static_cast<std::int64_t>(row) * args.out_channels;
@@ -122,6 +137,27 @@ __device__ inline void write_floats(const BinaryConvArgs& args, std::uint32_t fi
       to[first_channel + r] = isnan(value) ? __uint_as_float(0x7FC00000u) : value;
     }
   }
+}
+
+// 1 where a >= b, 0 where it is not or one is NaN. No predicate is waited for.
+__device__ inline float is_not_below(float a, float b) {
+  float one_or_zero;
+  asm("set.ge.f32.f32 %0, %1, %2;" : "=f"(one_or_zero) : "f"(a), "f"(b));
+  return one_or_zero;
+}
+
+// Bit r is 1 where value r of kCount of row h is not below the threshold. Sums of distinct powers
+// of two below 2^24 are exact.
+template <int kCount, int kValues>
+__device__ inline std::uint32_t bits_of(const float (&m)[kValues], int first, int h,
+                                        float threshold) {
+  float sums[2] = {0, 0};
+#pragma unroll
+  for (int r = 0; r < kCount; ++r) {
+    sums[r % 2] = __fmaf_rn(is_not_below(m[value_index(first + r, h)], threshold),
+                            static_cast<float>(1 << r), sums[r % 2]);
+  }
+  return static_cast<std::uint32_t>(__fadd_rn(sums[0], sums[1]));
 }
 
 template <int kBytes>
@@ -140,7 +176,7 @@ struct PieceOf<4> {
 // (stage_threshold() of conv_plan.cpp).
 template <int kChannels>
 __device__ inline void write_bits(const BinaryConvArgs& args, const std::uint8_t* lane_tables,
-                                  std::uint32_t first_row, std::int32_t first_channel,
+                                  const std::uint32_t (&rows)[2], std::int32_t first_channel,
                                   float (&m)[kChannels / 2]) {
   constexpr int kRun = kChannels / 4;
 #pragma unroll
@@ -162,21 +198,20 @@ __device__ inline void write_bits(const BinaryConvArgs& args, const std::uint8_t
                                           : (1u << left) - 1;
   if (first_channel / 8 >= args.output_base_bytes) return;  // beyond the last word
   using Piece = typename PieceOf<kRun / 8>::Type;
+  const std::int64_t row_bytes = std::int64_t{args.output_bases} * args.output_base_bytes;
+  std::uint8_t* first = static_cast<std::uint8_t*>(args.output) + first_channel / 8;
+  std::uint8_t* to[2] = {first + rows[0] * row_bytes, first + rows[1] * row_bytes};
+#pragma unroll 1
+  for (int base = 0; base < args.output_bases; ++base) {
+    const float threshold = args.thresholds[base];
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const std::uint32_t row = first_row + 8 * h;
-    if (row >= args.output_rows) continue;
-    auto* to = static_cast<std::uint8_t*>(args.output) +
-               static_cast<std::int64_t>(row) * args.output_bases * args.output_base_bytes +
-               first_channel / 8;
-    for (int base = 0; base < args.output_bases; ++base, to += args.output_base_bytes) {
-      const float threshold = args.thresholds[base];
-      std::uint32_t bits = 0;
-#pragma unroll
-      for (int r = 0; r < kRun; ++r) {
-        if (m[value_index(r, h)] >= threshold) bits |= 1u << r;
+    for (int h = 0; h < 2; ++h) {
+      std::uint32_t bits = bits_of<16>(m, 0, h, threshold);
+      if constexpr (kRun == 32) bits |= bits_of<16>(m, 16, h, threshold) << 16;
+      if (rows[h] < args.output_rows) {
+        *reinterpret_cast<Piece*>(to[h]) = static_cast<Piece>(bits & used);
       }
-      *reinterpret_cast<Piece*>(to) = static_cast<Piece>(bits & used);
+      to[h] += args.output_base_bytes;
     }
   }
 }

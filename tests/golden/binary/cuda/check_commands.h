@@ -18,7 +18,7 @@ struct BinaryRandomOptions {
 
 // Random layers on each path: y as floats, the stage's words, packed and unpacked numbers, all
 // bits. kMismatch for a word that differs, after all cases; kInternal when nothing was compared, or
-// when 100 or more cases did not meet every kernel that the device has.
+// when 2,000 or more cases did not meet every kernel that the device has.
 ExitCode check_binary_random(const BinaryRandomOptions& options);
 
 // The trained networks in this folder (models/abc-cifar10) on each path, a layer's words to

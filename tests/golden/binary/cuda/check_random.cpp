@@ -20,9 +20,12 @@ using golden::BinaryStage;
 using golden::BitTensor;
 
 constexpr int kMostPrinted = 10;               // mismatches
-constexpr std::int64_t kCasesToMeetAll = 100;  // fewer need not meet every kernel
-constexpr std::array kTileNames = {"portable",   "any_bases", "one_base",
-                                   "one_by_one", "two_bases", "three_bases"};
+constexpr std::int64_t kCasesToMeetAll = 2000;  // fewer need not meet every kernel
+constexpr std::int64_t kCasesToALongOne = 200;
+constexpr std::array kTileNames = {"portable",        "any_bases",   "one_base",   "one_by_one",
+                                   "two_bases",       "three_bases", "rows_any",   "rows_wide",
+                                   "rows_one_by_one", "rows_two",    "rows_three", "signs_any",
+                                   "signs_two",       "signs_three"};
 
 // More bases, channels and pixels than random_layer() has, which already has every window.
 RandomLayer wide_layer(Random& random) {
@@ -51,6 +54,25 @@ RandomLayer wide_layer(Random& random) {
   return layer;
 }
 
+// Many places of a raster for few workers, since there are many channel blocks.
+RandomLayer long_layer(Random& random) {
+  RandomLayer layer;
+  const std::int64_t kernel = random.uniform(1, 2);
+  const ImageShape shape = {1, random.uniform(55, 60), random.uniform(55, 60),
+                            random.uniform(193, 256)};
+  const std::int64_t out_channels = random.uniform(3900, 4000);
+  layer.input = random_bits(random, shape, 8);
+  layer.conv.window = {.kernel_h = kernel, .kernel_w = kernel, .pad_top = 1};
+  layer.conv.weights = random_weights(random, {out_channels, kernel, kernel, shape.channels}, 1);
+  layer.conv.beta = random_reals(random, 8);
+  const auto count = static_cast<std::size_t>(out_channels);
+  layer.stage.gain = random_reals(random, count);
+  for (float& gain : layer.stage.gain) gain /= 50;
+  layer.stage.shift = random_reals(random, count);
+  layer.stage.v = random_reals(random, 2);
+  return layer;
+}
+
 class RandomCheck {
  public:
   explicit RandomCheck(const BinaryRandomOptions& options) : options_(options) {}
@@ -61,6 +83,11 @@ class RandomCheck {
       Random random(seed_);
       const bool wide = !options_.small && random.chance(0.3);
       RandomLayer layer = wide ? wide_layer(random) : random_layer(random);
+      if (random.chance(0.5)) {  // as most layers are
+        layer.conv.window.stride_h = layer.conv.window.stride_w = 1;
+        if (random.chance(0.5)) layer.stage.pool.reset();
+      }
+      if (!options_.small && i % kCasesToALongOne == 0) layer = long_layer(random);
       if (random.chance(0.02)) make_overflow(layer);
       check_layer(layer);
       check_packing(random);

@@ -34,9 +34,19 @@ class PlanReader {
         std::int64_t both = 0;
         std::int64_t ones = 0;
         for (int kw = 0; kw < args_.steps * kStepWords; ++kw) {
-          const std::uint64_t a = input_word(batch, oy, ox, j, kw, windows);
+          const std::uint64_t a = keeps_rows(plan_.tile)
+                                      ? raster_word(batch, oy, ox, j, kw)
+                                      : input_word(batch, oy, ox, j, kw, windows);
           both += std::popcount(a & weight_word(channel, i, kw));
           ones += std::popcount(a);
+        }
+        if (keeps_rows(plan_.tile)) ones = raster_ones(batch, oy, ox, j);
+        if (has_signs(plan_.tile)) {
+          const std::int64_t products = std::int64_t{number<std::int32_t>(args_.rows, oy)} *
+                                        number<std::int32_t>(args_.columns, ox) *
+                                        std::popcount(args_.raster.signs);
+          s = std::fma(args_.beta[j] * 0x1p-23F, static_cast<float>(products - 2 * both), s);
+          continue;
         }
         const int row = windows * args_.weight_bases + i;
         const auto number = block_number<std::int32_t>(channel, args_.inside, row);
@@ -83,6 +93,66 @@ class PlanReader {
     return input_.words.at(static_cast<std::size_t>(byte / 8));
   }
 
+  // The word of a base of a place of the raster; 0 outside the pictures.
+  std::uint64_t place_word(std::int64_t place, int base, std::int64_t word) const {
+    const cuda::RasterArgs& raster = args_.raster;
+    const std::int64_t line = place / raster.pitch.divisor();
+    const std::int64_t batch = line / raster.picture_rows.divisor();
+    const std::int64_t x = place % raster.pitch.divisor() - args_.pad_left;
+    const std::int64_t y = line % raster.picture_rows.divisor() - args_.pad_top;
+    const bool inside = y >= 0 && y < args_.height && x >= 0 && x < args_.width &&
+                        batch < raster.batch && word < args_.base_bytes / 8;
+    return inside ? input_.pixel(batch, y, x)[base * args_.base_bytes / 8 + word] : 0;
+  }
+
+  bool is_inside(std::int64_t place) const {
+    const cuda::RasterArgs& raster = args_.raster;
+    const std::int64_t line = place / raster.pitch.divisor();
+    const std::int64_t x = place % raster.pitch.divisor() - args_.pad_left;
+    const std::int64_t y = line % raster.picture_rows.divisor() - args_.pad_top;
+    return y >= 0 && y < args_.height && x >= 0 && x < args_.width &&
+           line / raster.picture_rows.divisor() < raster.batch;
+  }
+
+  // As a unit is copied: two words of a place, or with one word a place also that of another.
+  std::uint64_t unit_word(std::int64_t place, int base, std::int64_t unit, int word) const {
+    if (args_.raster.signs != 0 && word == 1) {
+      return is_inside(place) ? ~place_word(place, base, 0) & args_.raster.signs : 0;
+    }
+    if (args_.raster.pair == 0) return place_word(place, base, 2 * unit + word);
+    if (word == 0) return place_word(place, base, 0);
+    const std::int64_t x = place % args_.raster.pitch.divisor() + args_.raster.pair;
+    return x >= args_.raster.pitch.divisor() ? 0 : place_word(place + args_.raster.pair, base, 0);
+  }
+
+  std::int64_t first_place(std::int64_t batch, int oy, int ox) const {
+    return (batch * args_.raster.picture_rows.divisor() + oy) * args_.raster.pitch.divisor() + ox;
+  }
+
+  std::uint64_t raster_word(std::int64_t batch, int oy, int ox, int base, int kw) const {
+    const std::uint32_t at = args_.raster.step_at[kw / kStepWords];
+    const std::int64_t half = kw % kStepWords / 2;
+    const std::int64_t unit_place = (at & 0xFFFF) + half * (at >> 16);
+    const std::int64_t unit = unit_place / args_.raster.buffer_pixels;
+    EXPECT_LT(unit, args_.raster.units);
+    const std::int64_t place = first_place(batch, oy, ox) + unit_place % args_.raster.buffer_pixels;
+    return unit_word(place, base, unit, kw % 2);
+  }
+
+  std::int64_t raster_ones(std::int64_t batch, int oy, int ox, int base) const {
+    const cuda::RasterArgs& raster = args_.raster;
+    std::int64_t ones = 0;
+    for (int tap = 0; tap < raster.kernel_h * raster.kernel_w; ++tap) {
+      const std::int64_t place = first_place(batch, oy, ox) +
+                                 tap / raster.kernel_w * raster.tap_row +
+                                 tap % raster.kernel_w * raster.tap_column;
+      for (int word = 0; word < args_.base_bytes / 8; ++word) {
+        ones += std::popcount(place_word(place, base, word));
+      }
+    }
+    return ones;
+  }
+
   std::uint64_t weight_word(int channel, int base, int kw) const {
     const int run = shape_.channels / 4;
     const int q = channel % shape_.channels / run;
@@ -126,12 +196,13 @@ void expect_equal(const RandomLayer& layer, BinaryCudaPath path, std::set<Binary
 
 TEST(BinaryCudaPlan, ItsTablesReadInTheOrderOfTheKernelsGiveTheLayersYOnEveryKernel) {
   std::set<BinaryTile> met;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 220; ++seed) {
     Random random(seed);
     RandomLayer layer = golden_test::random_layer(random);
     golden::WeightShape shape = layer.conv.weights.shape;
     const int bases = static_cast<int>(random.uniform(1, random.chance(0.2) ? 8 : 3));
-    if (random.chance(0.3)) shape.out_channels = random.uniform(60, 200);
+    if (random.chance(0.3)) shape.out_channels = random.uniform(60, 130);
+    if (random.chance(0.6)) layer.conv.window.stride_h = layer.conv.window.stride_w = 1;
     layer.conv.weights = golden_test::random_weights(random, shape, bases);
     if (!layer.conv.bias.empty()) {
       layer.conv.bias =
@@ -141,7 +212,38 @@ TEST(BinaryCudaPlan, ItsTablesReadInTheOrderOfTheKernelsGiveTheLayersYOnEveryKer
       expect_equal(layer, path, met, seed);
     }
   }
-  EXPECT_EQ(met.size(), 6U);
+  EXPECT_EQ(met.size(), 14U);
+}
+
+TEST(BinaryCudaPlan, ALongRasterIsTakenInSegmentsThatTwoBuffersHold) {
+  Random random(1);
+  BinaryConv conv;
+  conv.window = {.kernel_h = 1, .kernel_w = 1};
+  conv.weights = golden_test::random_weights(random, {4000, 1, 1, 256}, 1);
+  conv.beta.assign(8, 1.0F);
+  const BinaryCudaPlan plan =
+      plan_binary_conv(conv, nullptr, {1, 60, 60, 256}, 8, BinaryCudaPath::kHopper);
+  EXPECT_EQ(plan.tile, BinaryTile::kRowsWide);
+  const cuda::RasterArgs& raster = plan.args.raster;
+  EXPECT_EQ(raster.end, 3600U);
+  EXPECT_EQ(raster.workers, 4);
+  EXPECT_EQ(raster.range, 900U);
+  EXPECT_EQ(raster.buffers, 2);
+  EXPECT_GE(raster.segment_tiles, 2);
+  EXPECT_LT(raster.segment_tiles * cuda::kTileRows, 900);
+}
+
+TEST(BinaryCudaPlan, BetasThatCannotBeScaledTakeNoSigns) {
+  Random random(1);
+  BinaryConv conv;
+  conv.window = {.kernel_h = 3, .kernel_w = 3};
+  conv.weights = golden_test::random_weights(random, {64, 3, 3, 64}, 3);
+  const auto tile = [&](float beta) {
+    conv.beta = {1.0F, beta};
+    return plan_binary_conv(conv, nullptr, {1, 9, 9, 64}, 2, BinaryCudaPath::kHopper).tile;
+  };
+  EXPECT_EQ(tile(4e31F), BinaryTile::kSignsThree);
+  EXPECT_EQ(tile(-4.1e31F), BinaryTile::kRowsThree);
 }
 
 TEST(BinaryCudaPlan, HopperIsRefusedWhereTheWeightsDoNotFitAndAutoIsPortable) {
@@ -160,6 +262,47 @@ TEST(BinaryCudaPlan, HopperIsRefusedWhereTheWeightsDoNotFitAndAutoIsPortable) {
     EXPECT_STREQ(error.what(),
                  "binary convolution on a GPU: path hopper does not take this layer; take path "
                  "portable or auto");
+  }
+}
+
+TEST(BinaryCudaPlan, AddressesThatKernelsCannotReadAreRefused) {
+  Random random(1);
+  BinaryConv conv;
+  conv.window = {.kernel_h = 1, .kernel_w = 1};
+  conv.beta = {1.0F};
+  const auto refusal = [&](std::int64_t channels, std::uintptr_t packed, std::uintptr_t bits,
+                           std::uintptr_t output) {
+    conv.weights = golden_test::random_weights(random, {1, 1, 1, channels}, 1);
+    const BinaryCudaPlan plan =
+        plan_binary_conv(conv, nullptr, {1, 1, 1, channels}, 1, BinaryCudaPath::kPortable);
+    try {
+      require_addresses(plan, reinterpret_cast<const void*>(packed),
+                        reinterpret_cast<const void*>(bits), reinterpret_cast<void*>(output));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string what = "binary convolution on a GPU: ";
+  EXPECT_EQ(refusal(128, 64, 64, 64), "");
+  EXPECT_EQ(refusal(128, 72, 64, 64),
+            what + "packed is not at a multiple of 16 bytes; copy it to memory that is");
+  EXPECT_EQ(refusal(128, 64, 72, 64),
+            what + "bits is not at a multiple of 16 bytes; copy it to memory that is");
+  EXPECT_EQ(refusal(64, 64, 72, 68), "");
+  EXPECT_EQ(refusal(64, 64, 68, 64),
+            what + "bits is not at a multiple of 8 bytes; copy it to memory that is");
+  EXPECT_EQ(refusal(64, 64, 64, 66),
+            what + "the output is not at a multiple of 4 bytes; copy it to memory that is");
+}
+
+TEST(BinaryCudaPlan, MoreChannelsThanAKernelCountsAreRefused) {
+  EXPECT_EQ(device_channels({1, 1, 1, 70}), 70);
+  try {
+    device_channels({1, 1, 1, std::int64_t{1} << 31});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "bits on a GPU: 2147483648 channels; at most 2147483647");
   }
 }
 

@@ -1,5 +1,4 @@
-// The warpgroup multiply of bits (PTX ISA 9.0, section 9.7.15; sm_90a): and, then popcount. And the
-// copies of its operands to shared memory.
+// The warpgroup multiply of bits (PTX ISA 9.0, section 9.7.15; sm_90a): and, then popcount.
 #pragma once
 
 #include <cstdint>
@@ -7,34 +6,6 @@
 #include "golden/device/hopper.cuh"
 
 namespace qsim::golden::cuda {
-
-// Copies `bytes` (a multiple of 16) to shared memory; `barrier` counts them.
-__device__ inline void copy_bytes(const void* from, std::uint32_t to, std::uint32_t bytes,
-                                  MBarrier& barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(to),
-      "l"(from), "r"(bytes), "r"(barrier.address())
-      : "memory");
-}
-
-// Starts copying kBytes (8 or 16) to shared memory, or as many zeros where `inside` is 0, without
-// reading.
-template <int kBytes>
-__device__ inline void copy_if(std::uint32_t inside, const std::uint8_t* from, std::uint32_t to) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(kBytes),
-               "r"(inside != 0 ? kBytes : 0)
-               : "memory");
-}
-// Arrives at `barrier` once all copies that this thread started have ended.
-__device__ inline void arrive_after_copies(MBarrier& barrier) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier.address())
-               : "memory");
-}
-// What threads wrote to shared memory, and this one was told of, the tensor cores may read.
-__device__ inline void fence_shared_for_wgmma() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
 
 // The variable half of a K-major operand of 256 bits a row in shared memory, not swizzled: groups
 // of 8 rows lie 128 bytes apart, and the second 128 bits of all `rows` rows after the first of all.
