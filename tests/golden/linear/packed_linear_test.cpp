@@ -67,6 +67,25 @@ TEST(PackedLinear, AddsSumsOfMoreThanSixtyFourBits) {
   }
 }
 
+// Three digits of each x are 127, and each weight is 15: the largest sums of few products.
+TEST(PackedLinear, AddsTheLargestDigitsTimesTheLargestFourBits) {
+  Random random(9);
+  for (const std::int64_t group_size : {0, 32, 128}) {
+    LinearCase one;
+    one.x = FloatMatrix(FloatType::kFloat32, 2, 256);
+    for (std::size_t i = 0; i < 512; ++i) one.x.set(i, bits_of(i < 256 ? 0xFEFEFE : -0xFEFEFE));
+    one.weights = random_weights(random, 17, 256, group_size, 4);
+    std::fill(one.weights.values.begin(), one.weights.values.end(), std::int8_t{15});
+    std::fill(one.weights.zero_points.begin(), one.weights.zero_points.end(), std::uint8_t{0});
+    const FloatMatrix expected = reference_linear(one.x, one.weights, {}, FloatType::kFloat32);
+    for (const VectorPath path : kVectorPaths) {
+      if (!is_available(path)) continue;
+      EXPECT_EQ(packed(one, {path, {}}), expected)
+          << "groups of " << group_size << ", " << vector_path_name(path);
+    }
+  }
+}
+
 TEST(PackedLinear, GivesARowTheSameBitsWhateverOtherRowsThereAre) {
   Random random(6);
   LinearCase one;
