@@ -13,7 +13,7 @@ namespace qsim::golden::cuda {
 // Whether the weights are laid out for copies of 16 bytes.
 bool has_aligned_rows(const DeviceWeights& weights);
 
-// Rows that are aligned; a plan of at least two stages.
+// Rows that are aligned; a plan with has_row_pipeline().
 void launch_linear_rows(const DeviceWeights& weights, const LinearCall& call, const RowPlan& plan,
                         cudaStream_t stream);
 // Rows that are aligned, any number of rows of x; a plan with batch_x_rows(), of at least two

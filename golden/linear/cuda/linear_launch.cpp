@@ -65,9 +65,10 @@ Plans plans_of(const DeviceWeights& weights, const LinearCall& call) {
 bool can_run(const DeviceWeights& weights, const Plans& plans, LinearKernel kernel) {
   switch (kernel) {
     case LinearKernel::kManyRows:
-      return has_aligned_rows(weights) && weights.group_size == 0 && plans.rows.stages >= 2;
+      return has_aligned_rows(weights) && weights.group_size == 0 &&
+             has_row_pipeline(plans.rows, 0);
     case LinearKernel::kRows:
-      return has_aligned_rows(weights) && plans.rows.stages >= 2;
+      return has_aligned_rows(weights) && has_row_pipeline(plans.rows, weights.group_size);
     case LinearKernel::kBatch:
       return has_aligned_rows(weights) && plans.batch.stages >= 2;
     case LinearKernel::kHopper:

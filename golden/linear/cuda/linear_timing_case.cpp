@@ -34,11 +34,12 @@ bool has_pipeline(const LinearTimingCase& one) {
   const auto group_size = static_cast<int>(one.group_size);
   const auto in_features = static_cast<int>(one.in_features);
   const int limit = cuda::kSharedOfWhole;
-  const auto rows_stages = [&](int stages) {
-    return cuda::plan_rows({one.bits, group_size, one.out_features, in_features, stages, limit, 0})
-        .stages;
+  const auto rows_plan = [&](int stages) {
+    return cuda::plan_rows({one.bits, group_size, one.out_features, in_features, stages, limit, 0});
   };
-  if (one.rows == 1 && rows_stages(0) >= 2) return rows_stages(one.stages) == one.stages;
+  if (one.rows == 1 && cuda::has_row_pipeline(rows_plan(0), group_size)) {
+    return rows_plan(one.stages).stages == one.stages;
+  }
   const int x_rows = one.rows <= 8 ? 8 : 16;
   if (one.bits == 8 && one.group_size == 0) {
     return cuda::plan_hopper(one.out_features, in_features, x_rows,

@@ -53,7 +53,11 @@ class RowMultiplier {
         cursor_(job, tiles, plan.slices),
         stream_(job, plan, tiles, shared),
         group_sums_(reinterpret_cast<const std::int64_t*>(shared + plan.sums_at)),
-        flip_(job.flip & 0x0F0F0F0Fu) {
+        flip_(job.flip & 0x0F0F0F0Fu),
+        groups_(job.groups),
+        has_zero_points_(job.zero_points != nullptr) {
+    keep_in_register(flip_);
+    keep_in_register(groups_);
     // Columns 6 and 7 of the product are not used; they take digits whose banks are free.
     digits_ = shared + plan.digits_at +
               (at_.g < kRowDigits ? at_.g : at_.g - 4) * plan.plane_bytes + at_.q * kReadFeatures;
@@ -124,7 +128,7 @@ class RowMultiplier {
   __device__ int local_channel() const { return at_.g + at_.q % 2 * 8; }
   __device__ int group_of(int round) const { return 2 * round + at_.q / 2; }
   __device__ bool rounds(int round) const {
-    return group_of(round) < kGroups && cursor_.slice() * kGroups + group_of(round) < job_.groups;
+    return group_of(round) < kGroups && cursor_.slice() * kGroups + group_of(round) < groups_;
   }
 
   // The sums of a slice's groups to `table`, rounded.
@@ -141,13 +145,14 @@ class RowMultiplier {
     store_pairs(sums, pairs);
     __syncwarp();
     const auto* scales = reinterpret_cast<const float*>(stage + Stream::kScalesAt);
-    float2* row = table + local_channel() * (job_.groups + 1) + cursor_.slice() * kGroups;
+    float2* row = table + local_channel() * (groups_ + 1) + cursor_.slice() * kGroups;
 #pragma unroll
     for (int round = 0; round < kRounds; ++round) {
-      if (!rounds(round)) continue;
+      // The stage and `group_sums_` have numbers for groups that are not there too.
       const int group = group_of(round);
       const std::int64_t sum = group_sum(stage, round);
-      row[group] = make_float2(__ll2float_rn(sum), scales[local_channel() * kGroups + group]);
+      const float scale = scales[local_channel() * kGroups + (kGroups == 1 ? 0 : group)];
+      if (rounds(round)) row[group] = make_float2(__ll2float_rn(sum), scale);
     }
   }
 
@@ -170,7 +175,8 @@ class RowMultiplier {
       const int group = cursor_.slice() * kGroups + group_of(round);
       const std::uint8_t* bytes =
           stage + Stream::kZeroPointsAt + local_channel() * Stream::kZeroPointBytes;
-      sum -= group_sums_[group] * stored_zero_point(job_, bytes[group % Stream::kZeroPointBytes]);
+      const std::uint32_t byte = bytes[group % Stream::kZeroPointBytes];
+      sum -= group_sums_[group] * (has_zero_points_ ? static_cast<int>((byte ^ flip_) & 15) : 8);
     }
     return sum;
   }
@@ -181,6 +187,8 @@ class RowMultiplier {
   const std::uint8_t* digits_;
   const std::int64_t* group_sums_;
   std::uint32_t flip_;  // of the low bits of each byte
+  int groups_;
+  bool has_zero_points_;
   RowLane at_;
 };
 

@@ -22,6 +22,7 @@ inline constexpr int kSharedOfWhole = 227 * 1024;
 inline constexpr int kGroupedRowWarps = 16;
 inline constexpr int kManyRowWarps = 16;
 inline constexpr int kFewRowWarps = 8;
+inline constexpr int kGroupedRowStages = 3;  // of each warp, with groups
 
 // Input features of a slice: what a warp multiplies at once.
 QSIM_HOST_DEVICE constexpr int row_slice(int bits) { return kRowSliceBytes * 8 / bits; }
@@ -90,7 +91,11 @@ struct RowPlanRequest {
   int warps = 0;  // 0: by the number of weights
 };
 
-// The plan has fewer than 2 stages if x is too long.
+// Whether the plan has the stages that the kernel needs: not if x is too long.
+constexpr bool has_row_pipeline(const RowPlan& plan, std::int64_t group_size) {
+  return plan.stages >= (group_size == 0 ? 2 : kGroupedRowStages);
+}
+
 constexpr RowPlan plan_rows(const RowPlanRequest& request) {
   const auto [bits, group_size, out_features, in_features, stages, limit, warps] = request;
   // On an H200 it is faster from 32 MiB of weights on to give up the room for the next kernel.
@@ -115,16 +120,17 @@ constexpr RowPlan plan_rows(const RowPlanRequest& request) {
                                      : aligned(kRowChannels * (groups + 1) * 8);
   const int all_stage_bytes = plan.warps * row_stage_bytes(bits, group_size);
   const int asked = stages < kRowMostStages ? stages : kRowMostStages;
+  const int chosen = group_size != 0 ? kGroupedRowStages : useful;
   const auto try_plan = [&](int tables, int bytes, int enough) {
     const int left = bytes - plan.table_at - tables * plan.table_bytes;
     const int fit = left < 0 ? 0 : left / all_stage_bytes;
-    const int most = asked != 0 ? asked : useful;
+    const int most = asked != 0 && group_size == 0 ? asked : chosen;
     plan.tables = tables;
     plan.stages = fit < most ? fit : most;
     return plan.stages >= enough;
   };
   const int half = kSharedOfHalf < limit && plan.warps == kFewRowWarps ? kSharedOfHalf : limit;
-  const int wanted = asked != 0 ? asked : kEnough;
+  const int wanted = asked != 0 && group_size == 0 ? asked : kEnough;
   if (!try_plan(2, half, wanted) && !try_plan(1, half, wanted) && !try_plan(2, limit, wanted) &&
       !try_plan(1, limit, wanted)) {
     try_plan(1, limit, 0);

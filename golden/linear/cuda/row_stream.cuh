@@ -26,6 +26,16 @@ __device__ inline void wait_for_oldest_of(int stages) {
   }
 }
 
+// Keeps the compiler from reading a kernel's argument again and again.
+template <typename Value>
+__device__ inline void keep_in_register(Value& value) {
+  if constexpr (sizeof(Value) == 8) {
+    asm volatile("" : "+l"(value));
+  } else {
+    asm volatile("" : "+r"(value));
+  }
+}
+
 // The tiles of a block: first, first + step, ...
 struct RowTiles {
   int first, step, end;
@@ -45,6 +55,8 @@ class RowCursor {
         group_at_(std::int64_t{tiles.first} * kRowChannels * job.groups + slice_ * kGroups),
         value_jump_(tiles.step * kRowChannels * job.row_bytes - slices * kRowSliceBytes),
         group_jump_(tiles.step * kRowChannels * job.groups - slices * kGroups) {
+    keep_in_register(step_);
+    keep_in_register(slices_);
     carry();
   }
   __device__ int tile() const { return tile_; }
@@ -89,14 +101,18 @@ class RowStream {
       : job_(job),
         cursor_(job, tiles, plan.slices),
         end_(tiles.end),
-        stages_(plan.stages),
+        stages_(kGroup != 0 ? kGroupedRowStages : plan.stages),
         row_bytes_((job.in_features * kBits + 127) / 128 * 16),
         lane_(static_cast<int>(threadIdx.x) % 32),
         ring_(shared + plan.stages_at +
-              static_cast<int>(threadIdx.x) / 32 * plan.stages * kStageBytes) {
+              static_cast<int>(threadIdx.x) / 32 * stages_ * kStageBytes) {
     values_ = job.values + lane_ / 8 * job.row_bytes + lane_ % 8 * 16;
     place_ = lane_ / 8 * kRowSliceBytes + (lane_ % 8 ^ row_swizzle(kBits, kGroup, lane_ / 8)) * 16;
     scales_ = lane_ / kGroups * job.groups + lane_ % kGroups;
+    whole_ = job.out_features % kRowChannels == 0 && row_bytes_ % kRowSliceBytes == 0 &&
+             job.groups % kGroups == 0;
+    row_step_ = 4 * job.row_bytes;
+    keep_in_register(row_step_);
   }
 
   // Starts all stages but one.
@@ -107,7 +123,11 @@ class RowStream {
   // The stage of the warp's next slice, which has come; starts the slice that takes the stage read
   // before.
   __device__ std::uint8_t* next() {
-    wait_for_oldest_of(stages_);
+    if constexpr (kGroup != 0) {
+      wait_copies<kGroupedRowStages - 2>();
+    } else {
+      wait_for_oldest_of(stages_);
+    }
     __syncwarp();
     start_next();
     std::uint8_t* stage = ring_ + read_;
@@ -136,18 +156,19 @@ class RowStream {
   // are 0, or its channel is not stored.
   __device__ void copy_weights(std::uint32_t stage) {
     const std::uint8_t* from = values_ + cursor_.value_at();
-    const std::int64_t step = 4 * job_.row_bytes;
-    const int channels = job_.out_features - cursor_.tile() * kRowChannels;
-    const int bytes = row_bytes_ - cursor_.slice() * kRowSliceBytes;
-    if (channels >= kRowChannels && bytes >= kRowSliceBytes) {
+    if (whole_) {
 #pragma unroll
-      for (int i = 0; i < kRowChannels / 4; ++i) copy_async<16>(stage + place(i), from + i * step);
+      for (int i = 0; i < kRowChannels / 4; ++i) {
+        copy_async<16>(stage + place(i), from + i * row_step_);
+      }
       return;
     }
+    const int channels = job_.out_features - cursor_.tile() * kRowChannels;
+    const int bytes = row_bytes_ - cursor_.slice() * kRowSliceBytes;
 #pragma unroll
     for (int i = 0; i < kRowChannels / 4; ++i) {
       if (lane_ % 8 * 16 < bytes && lane_ / 8 + 4 * i < channels) {
-        copy_async<16>(stage + place(i), from + i * step);
+        copy_async<16>(stage + place(i), from + i * row_step_);
       }
     }
   }
@@ -160,6 +181,17 @@ class RowStream {
   }
 
   __device__ void copy_scales(std::uint32_t to) {
+    if (whole_) {
+#pragma unroll
+      for (int first = 0; first < kRowChannels * kGroups; first += 32) {
+        const int place = first + lane_;
+        if (kGroups == 1 && place >= kRowChannels) continue;
+        copy_async<4>(to + static_cast<std::uint32_t>(place) * 4,
+                      job_.scales + cursor_.group_at() + scales_ +
+                          std::int64_t{first / kGroups} * job_.groups);
+      }
+      return;
+    }
     const int channels = job_.out_features - cursor_.tile() * kRowChannels;
     const int groups = job_.groups - cursor_.slice() * kGroups;
 #pragma unroll
@@ -199,6 +231,8 @@ class RowStream {
   int end_;
   int stages_;
   int row_bytes_;
+  bool whole_;  // tiles, slices and groups are
+  std::int64_t row_step_;
   int lane_;
   std::uint8_t* ring_;
   const std::uint8_t* values_;  // of this lane, of the first slice

@@ -78,6 +78,21 @@ TEST(RowPlan, AlignsWhatIsCopiedAndRead) {
   });
 }
 
+TEST(RowPlan, HasEachStageThatTheKernelOfGroupsUsesOrIsRefused) {
+  int refused = 0;
+  for_each_plan([&](int bits, int group_size, const RowPlan& plan, int) {
+    if (group_size == 0) return;
+    if (!has_row_pipeline(plan, group_size)) {
+      ++refused;
+      return;
+    }
+    EXPECT_EQ(plan.shared_bytes - plan.stages_at,
+              kGroupedRowWarps * kGroupedRowStages * row_stage_bytes(bits, group_size));
+    EXPECT_LE(plan.shared_bytes, kSharedOfWhole);
+  });
+  EXPECT_GT(refused, 0);
+}
+
 TEST(RowPlan, TakesMoreWarpsFromManyWeightsOn) {
   const auto warps = [](std::int64_t out_features, int in_features, int group_size) {
     return plan_rows({8, group_size, out_features, in_features, 0, kSharedOfWhole, 0}).warps;
