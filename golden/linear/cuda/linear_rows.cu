@@ -55,7 +55,7 @@ __device__ void run_grouped_tiles(const RowPlan& plan, const RowTiles& tiles, st
     if (is_first) flags.table_full[at].arrive();
     if (Finish::turn() != count % Finish::kTurns) continue;
     flags.table_full[at].wait(parity);
-    finish.finish_groups(tile, reinterpret_cast<float2*>(table));
+    finish.finish_groups(tile, reinterpret_cast<const float2*>(table));
     __syncwarp();
     if (is_first) flags.table_empty[at].arrive();
     finish.load_constants(tile + Finish::kTurns * tiles.step);

@@ -56,21 +56,21 @@ class RowFinish {
     }
   }
 
-  __device__ void finish_groups(int tile, float2* table) const {
-    if (flags_.non_finite != 0) {
-      replace_non_finite(tile, table);
-      __syncwarp();
-    }
+  __device__ void finish_groups(int tile, const float2* table) const {
     const int channel = tile * kRowChannels + local_channel();
-    if (local_channel() >= kRowChannels || channel >= job_.out_features) return;
-    const float2* row = table + local_channel() * (job_.groups + 1);
+    const bool is_there = local_channel() < kRowChannels && channel < job_.out_features;
+    const float2* row = table + (is_there ? local_channel() : 0) * (job_.groups + 1);
     float sum = 0;
+    if (flags_.non_finite != 0) {
+      sum = sum_with_non_finite(tile, row);
+    } else {
 #pragma unroll 8
-    for (int group = 0; group < job_.groups; ++group) {
-      const float2 one = row[group];
-      sum = __fmaf_rn(one.x, one.y, sum);
+      for (int group = 0; group < job_.groups; ++group) {
+        const float2 one = row[group];
+        sum = __fmaf_rn(one.x, one.y, sum);
+      }
     }
-    store_result(job_, row_, channel, sum, exponent_, bias_);
+    if (is_there) store_result(job_, row_, channel, sum, exponent_, bias_);
   }
 
  private:
@@ -91,16 +91,21 @@ class RowFinish {
     return value;
   }
 
-  __device__ void replace_non_finite(int tile, float2* table) const {
-    for (int i = 0; i < kRowChannels * job_.groups; ++i) {
-      const int local = i / job_.groups;
-      const int group = i % job_.groups;
-      if (tile * kRowChannels + local >= job_.out_features) continue;
-      const NonFiniteSum sum = non_finite_terms(job_, row_, tile * kRowChannels + local, group);
-      if (sum.any() && threadIdx.x % 32 == 0) {
-        table[local * (job_.groups + 1) + group].x = sum.value();
+  // The groups of this lane's channel, those with an element that is not finite by definition. All
+  // lanes look at each channel.
+  __device__ float sum_with_non_finite(int tile, const float2* row) const {
+    float sum = 0;
+    for (int group = 0; group < job_.groups; ++group) {
+      float2 one = row[group];
+      for (int local = 0; local < kRowChannels; ++local) {
+        const int channel = tile * kRowChannels + local;
+        if (channel >= job_.out_features) continue;
+        const NonFiniteSum terms = non_finite_terms(job_, row_, channel, group);
+        if (terms.any() && local == local_channel()) one.x = terms.value();
       }
+      sum = __fmaf_rn(one.x, one.y, sum);
     }
+    return sum;
   }
 
   const LinearJob& job_;
