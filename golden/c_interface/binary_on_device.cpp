@@ -155,7 +155,8 @@ qsim_status qsim_binary_layer_run(const qsim_binary_layer* layer, const qsim_ten
     for (const ci::View* view : {&from, &tables, &to}) ci::require_alignment(*view, 16);
     if (call.answers_query(0)) return;
     ci::on_device(call, [&] {
-      enqueue_binary_conv(layer->plan, tables.data, from.data, to.data, call.run().stream);
+      enqueue_binary_conv(layer->plan, tables.data, from.data, to.data, call.run().stream,
+                          call.run().constant_weights != 0);
     });
   });
 }

@@ -21,7 +21,8 @@
 extern "C" {
 #endif
 
-/* Changes when a program that was compiled with an older header would no longer work. */
+/* Changes when a program that was compiled with the header of an older release would no longer work.
+ * It is 1 until the first release. */
 #define QSIM_GOLDEN_ABI_VERSION 1
 
 typedef enum qsim_status {
@@ -79,8 +80,9 @@ typedef struct qsim_run {
                               that it needs here, and computes nothing */
   int32_t check_values;    /* 1: values too are checked, which reads all of them; the CPU alone */
   int32_t constant_weights; /* 1: no work that the stream has before this call writes weights, scales,
-                               zero_points or bias, so that a linear layer on a GPU reads them while
-                               the kernel before it still runs. Broken, its result is undefined */
+                               zero_points, bias, or the `packed` of qsim_binary_layer_run, so that a
+                               linear or binary layer on a GPU reads them while the kernel before it
+                               still runs. Broken, its result is undefined. Else 0 */
 } qsim_run;
 
 #define QSIM_RUN_INIT \
@@ -274,7 +276,8 @@ QSIM_API qsim_status qsim_binary_layer_create(const qsim_binary_weights* weights
  * long. */
 QSIM_API const void* qsim_binary_layer_packed(const qsim_binary_layer* layer, size_t* bytes);
 /* y as qsim_binary_conv2d; `packed` is the copy, as QSIM_UINT8 [bytes]. All are
- * aligned to 16 bytes, and have no gaps. Several threads may call it at once for one layer. */
+ * aligned to 16 bytes, and have no gaps. Without constant_weights the kernel reads `packed` after
+ * the one before it has ended. Several threads may call it at once for one layer. */
 QSIM_API qsim_status qsim_binary_layer_run(const qsim_binary_layer* layer,
                                            const qsim_tensor* packed, const qsim_tensor* bits,
                                            const qsim_tensor* y, const qsim_run* run);

@@ -80,10 +80,10 @@ def binary_layer(b: ops.Backend, channels: int, words: Any, alpha: Any, beta: An
     return made.value
 
 
-def binary_layer_run(b: ops.Backend, bits: Any, packed: Any, layer: int, size: Sequence[int]) -> Any:
-    """y of `size` (height, width, channels) by a layer."""
+def binary_layer_run(b: ops.Backend, bits: Any, packed: Any, layer: int, size: Sequence[int], constant: bool) -> Any:
+    """y of `size` (height, width, channels) by a layer. constant: no work that the stream has writes `packed`."""
     y = b.empty((b.shape(bits)[0], *size), "float32", bits)
-    lib.call(b, "binary_layer_run", layer, packed, bits, y, b.threads(), None)
+    lib.call(b, "binary_layer_run", layer, packed, bits, y, b.threads(), None, constant)
     return y
 
 

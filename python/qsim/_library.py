@@ -146,7 +146,7 @@ SIGNATURES = {
     "binary_conv2d": f"T{_BINARY_WEIGHTS}{_WINDOW}TR",
     "abc_conv2d": f"TT{_BINARY_WEIGHTS}{_WINDOW}TR",
     "binary_layer_create": f"{_BINARY_WEIGHTS}{_WINDOW}qqqip",
-    "binary_layer_run": "pTTTR",
+    "binary_layer_run": "pTTTS",
     "conv2d_int8": f"TTT{_WINDOW}q(Tiiiii)TR",
     "threads_create": "ip",
 }

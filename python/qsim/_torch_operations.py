@@ -279,7 +279,9 @@ def binary_layer(bits: torch.Tensor, packed: torch.Tensor, layer: int, size: Lis
     found = _planned.get(layer)
     if found is None:
         raise lib.BadInput(f"binary_layer: there is no layer {layer}; BinaryConv2d makes and calls them")
-    return convolutions.binary_layer_run(_b, bits, packed, found.handle, size).permute(0, 3, 1, 2)
+    # The layer's own tables were there before the constructor returned; a copy may be a kernel's result.
+    constant = packed.data_ptr() == found.packed.data_ptr()
+    return convolutions.binary_layer_run(_b, bits, packed, found.handle, size, constant).permute(0, 3, 1, 2)
 
 
 def abc_conv2d(x: torch.Tensor, v: torch.Tensor, words: torch.Tensor, alpha: torch.Tensor, beta: torch.Tensor,

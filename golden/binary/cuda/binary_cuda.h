@@ -59,10 +59,11 @@ void require_addresses(const BinaryCudaPlan& plan, const void* packed, const voi
 
 // Enqueues the layer on `stream` (a cudaStream_t of the current device). `packed` is the device's
 // copy of plan.packed, `bits` the words of the input as BitTensor has them, and `output` has
-// plan.output_bytes(). All are device addresses. Throws Error as require_addresses does, and when
-// the launch is refused.
+// plan.output_bytes(). All are device addresses. `constant_weights` promises that no work which the
+// stream has before the call writes `packed`: the kernel then reads it while the one before still
+// runs. Throws Error as require_addresses does, and when the launch is refused.
 void enqueue_binary_conv(const BinaryCudaPlan& plan, const void* packed, const void* bits,
-                         void* output, void* stream);
+                         void* output, void* stream, bool constant_weights);
 
 // Channels as kernels that pack and unpack count them; throws Error for more than 2^31 - 1.
 std::int32_t device_channels(const ImageShape& shape);

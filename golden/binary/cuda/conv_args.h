@@ -63,6 +63,7 @@ struct BinaryConvArgs {
   const std::uint8_t* input = nullptr;   // words of the layer's input
   const std::uint8_t* packed = nullptr;  // the common tables, then those of each channel block
   void* output = nullptr;                // words, or floats where output_bases is 0
+  std::int32_t constant = 0;  // 1: `packed` may be read before the launch before has ended
 
   // The common tables, bytes from `packed`.
   std::uint32_t masks = 0;    // uint32 [class][mask_words]: bit kw where word kw is inside

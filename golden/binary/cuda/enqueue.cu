@@ -63,12 +63,13 @@ int multiprocessors() {
 }
 
 void enqueue_binary_conv(const BinaryCudaPlan& plan, const void* packed, const void* bits,
-                         void* output, void* stream) {
+                         void* output, void* stream, bool constant_weights) {
   require_addresses(plan, packed, bits, output);
   cuda::BinaryConvArgs args = plan.args;
   args.packed = static_cast<const std::uint8_t*>(packed);
   args.input = static_cast<const std::uint8_t*>(bits);
   args.output = output;
+  args.constant = constant_weights ? 1 : 0;
   cuda::launch_conv(plan.tile, args, plan.shared_bytes, attribute(cudaDevAttrMultiProcessorCount),
                     static_cast<cudaStream_t>(stream));
 }

@@ -11,7 +11,7 @@ namespace {
 
 bool has_wgmma() { return false; }
 int multiprocessors() { return 132; }
-void enqueue_binary_conv(const BinaryCudaPlan&, const void*, const void*, void*, void*) {
+void enqueue_binary_conv(const BinaryCudaPlan&, const void*, const void*, void*, void*, bool) {
   refuse();
 }
 void enqueue_binary_pack(const float*, const ImageShape&, std::span<const float>, std::uint64_t*,

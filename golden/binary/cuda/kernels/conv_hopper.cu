@@ -114,6 +114,7 @@ __global__ void __launch_bounds__((shape_of(kTile).warpgroups + 1) * kWarpgroupT
   std::uint8_t* shared = dynamic_shared();
   StageBarriers barriers(shared, args.stages);
   start_next_kernel();
+  if (args.constant == 0) wait_for_last_kernel();  // which may write the tables
   const std::uint8_t* common = shared + SharedPlaces::common(args);
   if (threadIdx.x == 0) {
     barriers.init(kWarpgroups);
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__((shape_of(kTile).warpgroups + 1) * kWarpgroupT
                shared_address(shared + SharedPlaces::block()), block_bytes, barriers.block());
   }
   __syncthreads();
-  wait_for_last_kernel();  // the tables are no kernel's result
+  if (args.constant != 0) wait_for_last_kernel();
   barriers.common().wait(0);
   const int group = __shfl_sync(0xFFFFFFFFu, static_cast<int>(threadIdx.x) / kWarpgroupThreads, 0);
   if (group == kWarpgroups) {

@@ -195,6 +195,7 @@ __global__ void __launch_bounds__((shape_of(kTile).warpgroups + 1) * kWarpgroupT
   std::uint8_t* shared = dynamic_shared();
   RowBarriers barriers(shared);
   start_next_kernel();
+  if (args.constant == 0) wait_for_last_kernel();  // which may write the tables
   const std::int32_t chunks = RowsWarpgroup<kTile>::kMany ? args.weight_bases : 1;
   if (threadIdx.x == 0) {
     barriers.init(kWarpgroups);
@@ -210,11 +211,11 @@ __global__ void __launch_bounds__((shape_of(kTile).warpgroups + 1) * kWarpgroupT
   const int group = __shfl_sync(0xFFFFFFFFu, static_cast<int>(threadIdx.x) / kWarpgroupThreads, 0);
   if (group == kWarpgroups) {
     give_registers<kRegistersToLoad>();
-    wait_for_last_kernel();  // the tables are no kernel's result
+    if (args.constant != 0) wait_for_last_kernel();
     load_rows(args, barriers, range, shared);
   } else {
     take_registers<kRegistersToMultiply>();
-    wait_for_last_kernel();
+    if (args.constant != 0) wait_for_last_kernel();
     RowsWarpgroup<kTile>(args, barriers, range, shared, group).run();
   }
 #else

@@ -19,7 +19,7 @@ using golden::BinaryCudaPlan;
 using golden::BinaryStage;
 using golden::BitTensor;
 
-constexpr int kMostPrinted = 10;               // mismatches
+constexpr int kMostPrinted = 10;                // mismatches
 constexpr std::int64_t kCasesToMeetAll = 2000;  // fewer need not meet every kernel
 constexpr std::int64_t kCasesToALongOne = 200;
 constexpr std::array kTileNames = {"portable",        "any_bases",   "one_base",   "one_by_one",
@@ -115,13 +115,17 @@ class RandomCheck {
         const BinaryCudaPlan plan =
             plan_binary_conv(layer.conv, with, layer.input.shape, layer.input.bases, path);
         ++met_[static_cast<std::size_t>(plan.tile)];
-        const std::vector<std::uint8_t> found = device_.run(plan, layer.input);
         tile_ = static_cast<std::size_t>(plan.tile);
         const std::string name = kTileNames[*tile_];
-        if (with == nullptr) {
-          compare(y.data(), y.size() * sizeof(float), found, name + ", y");
-        } else {
-          compare(bits.words.data(), bits.words.size() * 8, found, name + ", words");
+        for (const TablesFrom from : {TablesFrom::kHost, TablesFrom::kKernel}) {
+          const std::vector<std::uint8_t> found = device_.run(plan, layer.input, from);
+          const std::string what =
+              name + (from == TablesFrom::kHost ? ", constant tables" : ", a kernel's tables");
+          if (with == nullptr) {
+            compare(y.data(), y.size() * sizeof(float), found, what + ", y");
+          } else {
+            compare(bits.words.data(), bits.words.size() * 8, found, what + ", words");
+          }
         }
       }
     }

@@ -46,12 +46,35 @@ std::vector<std::uint8_t> Arena::download(std::size_t bytes, const Stream& strea
   return found;
 }
 
+// A kernel packs the signs of the tables' bits.
+const void* DeviceLayer::tables(const std::vector<std::uint8_t>& tables, TablesFrom from) {
+  constexpr std::size_t kMostOfAKernel = 32768;
+  if (from == TablesFrom::kHost || tables.size() > kMostOfAKernel) {
+    const void* packed = packed_.upload(tables.data(), tables.size(), stream_);
+    stream_.synchronize("a copy of tables");
+    return packed;
+  }
+  const ImageShape words = {1, 1, static_cast<std::int64_t>((tables.size() + 7) / 8), 64};
+  std::vector<float> signs(static_cast<std::size_t>(element_count(words.nhwc())), -1.0F);
+  for (std::size_t bit = 0; bit < tables.size() * 8; ++bit) {
+    if ((tables[bit / 8] >> bit % 8 & 1) != 0) signs[bit] = 1.0F;
+  }
+  const auto* x =
+      static_cast<const float*>(signs_.upload(signs.data(), signs.size() * sizeof(float), stream_));
+  auto* packed = static_cast<std::uint64_t*>(
+      packed_.poisoned(static_cast<std::size_t>(words.width) * 8, stream_));
+  stream_.synchronize("a copy of signs");
+  golden::enqueue_binary_pack_signs(x, words, packed, stream_.get());
+  return packed;
+}
+
 std::vector<std::uint8_t> DeviceLayer::run(const golden::BinaryCudaPlan& plan,
-                                           const golden::BitTensor& input) {
+                                           const golden::BitTensor& input, TablesFrom from) {
   const auto bytes = static_cast<std::size_t>(plan.output_bytes());
-  const void* packed = packed_.upload(plan.packed.data(), plan.packed.size(), stream_);
   const void* bits = input_.upload(input.words.data(), input.words.size() * 8, stream_);
-  golden::enqueue_binary_conv(plan, packed, bits, output_.poisoned(bytes, stream_), stream_.get());
+  void* output = output_.poisoned(bytes, stream_);
+  const void* packed = tables(plan.packed, from);  // last, so that its kernel is the one before
+  golden::enqueue_binary_conv(plan, packed, bits, output, stream_.get(), from == TablesFrom::kHost);
   return output_.download(bytes, stream_);
 }
 

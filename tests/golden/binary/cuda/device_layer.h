@@ -25,18 +25,28 @@ class Arena {
   golden::cuda::DeviceBuffer buffer_;
 };
 
+// Where a layer's tables come from: the host, before all work, which the launch promises; or the
+// kernel before it on the stream, so that they are wrong until that one has ended. Tables above
+// 32 KiB come from a copy instead of that kernel.
+enum class TablesFrom : std::uint8_t { kHost, kKernel };
+
 class DeviceLayer {
  public:
   // The output of a planned layer: its bytes as the device wrote them.
-  std::vector<std::uint8_t> run(const golden::BinaryCudaPlan& plan, const golden::BitTensor& input);
+  std::vector<std::uint8_t> run(const golden::BinaryCudaPlan& plan, const golden::BitTensor& input,
+                                TablesFrom from);
   std::vector<std::uint8_t> pack(const std::vector<float>& x, const ImageShape& shape,
                                  const std::vector<float>& v);
   std::vector<std::uint8_t> pack_signs(const std::vector<float>& x, const ImageShape& shape);
   std::vector<std::uint8_t> unpack(const golden::BitTensor& bits, int base);
 
  private:
+  // `tables` on the device, as `from` says.
+  const void* tables(const std::vector<std::uint8_t>& tables, TablesFrom from);
+
   golden::cuda::Stream stream_;
   Arena packed_;
+  Arena signs_;  // of the tables' bits
   Arena input_;
   Arena output_;
 };
