@@ -145,10 +145,10 @@ qsim_status qsim_binarize_weights(const qsim_tensor* w, const qsim_tensor* u, in
       thresholds.assign(given.begin(), given.end());
     }
     call.require_cpu();
+    if (call.answers_query(0)) return;
     const auto result = qsim::golden::binarize(
         from.values<float>(), {from.dim(0), from.dim(1), from.dim(2), from.dim(3)}, thresholds,
         per_channel != 0 ? qsim::golden::AlphaGroup::kChannel : qsim::golden::AlphaGroup::kLayer);
-    if (call.answers_query(0)) return;
     to.store(result.weights.words.data());
     alphas.store(result.weights.alpha.data());
   });

@@ -192,6 +192,8 @@ Call::Call(const char* name, const qsim_run* run) : name_(name), run_(QSIM_RUN_I
                     "; expected sizeof(qsim_run), which is " + std::to_string(sizeof run_));
   }
   run_ = *run;
+  const std::int32_t constant = run_.constant_weights;
+  if (constant != 0 && constant != 1) refuse_value("constant_weights", constant, "0 and 1");
 }
 
 View Call::tensor(const char* what, const qsim_tensor* tensor,

@@ -91,6 +91,36 @@ TEST(CInterfaceRefusals, TensorsDoNotGoTogether) {
                      std::to_string(sizeof(qsim_run)));
 }
 
+TEST(CInterfaceRefusals, APromiseOfConstantWeightsIsGivenOrNot) {
+  for (const std::int32_t value : {2, -1, 1 << 24}) {
+    expect_refused(
+        [&](auto& c) { c.run.constant_weights = value; },
+        "linear_w8: constant_weights is " + std::to_string(value) + "; allowed: 0 and 1");
+  }
+  LinearCall promised;
+  promised.run.constant_weights = 1;
+  EXPECT_EQ(promised.call(), QSIM_OK) << qsim_last_error();
+}
+
+TEST(CInterfaceRefusals, AQueryAboutWeightsToBinarizeChecksThemAndComputesNothing) {
+  Array<float> w(QSIM_FLOAT32, {2, 3, 3, 64}, std::vector<float>(1152, NAN));
+  Array<std::uint64_t> words(QSIM_BITS64, {2, 1, 3, 3, 1}, std::vector<std::uint64_t>(18, 7));
+  Array<float> alpha(QSIM_FLOAT32, {1, 2}, {7.0F, 7.0F});
+  std::size_t bytes = 77;
+  qsim_run run = QSIM_RUN_INIT;
+  const auto binarize = [&] {
+    return qsim_binarize_weights(w.tensor(), nullptr, 0, words.tensor(), alpha.tensor(), &run);
+  };
+  EXPECT_EQ(binarize(), QSIM_BAD_INPUT) << "the numbers are not finite";
+  run.workspace_query = &bytes;
+  EXPECT_EQ(binarize(), QSIM_OK) << qsim_last_error();
+  EXPECT_EQ(bytes, 0u);
+  EXPECT_EQ(words.values, std::vector<std::uint64_t>(18, 7));
+  EXPECT_EQ(alpha.values, std::vector<float>(2, 7.0F));
+  alpha.shape = {2, 1};
+  EXPECT_EQ(binarize(), QSIM_BAD_INPUT) << "the shape is checked";
+}
+
 TEST(CInterfaceRefusals, ValuesAreCheckedOnRequest) {
   LinearCall call;
   call.scales.values[1] = -1;
