@@ -165,7 +165,7 @@ def elements_shape(q: torch.Tensor, columns: int) -> Tuple[int, ...]:
 def linear_w8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,
               zero_points: Optional[torch.Tensor] = None, group_size: int = 0,
               out_dtype: Optional[torch.dtype] = None, constant_weights: bool = False) -> torch.Tensor:
-    if _linear_entry is not None and out_dtype is None and _thread_count == 1 and w.dtype is torch.int8 and x.dim() == 2:
+    if _linear_entry is not None and out_dtype is None and _thread_count == 1 and w.dtype is torch.int8 and x.dim() == w.dim() == 2:
         # The ordinary call, in as little Python as possible. What it refuses, the rest takes or says what is wrong.
         y = x.new_empty((x.shape[0], w.shape[0]))
         if not _run_entry(_linear_entry, x, w, scales, zero_points, group_size, bias, y, 0, None, constant_weights):
@@ -192,7 +192,8 @@ def _of_rows(x: torch.Tensor, w: torch.Tensor, name: str, layer: Callable[[torch
         return layer(x)
     if x.dim() == 0:
         raise lib.BadInput(f"{name}: x has 0 dimensions; allowed: 1 and more")
-    return layer(x.reshape(-1, x.shape[-1])).reshape(*x.shape[:-1], w.shape[0])
+    rows = x.shape[:-1].numel()  # -1 is refused for no columns
+    return layer(x.reshape(rows, x.shape[-1])).reshape(*x.shape[:-1], w.shape[0])
 
 
 def linear_w8a8(x: torch.Tensor, w: torch.Tensor, scales: torch.Tensor, bias: Optional[torch.Tensor] = None,

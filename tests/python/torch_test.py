@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 import torch
@@ -274,6 +275,25 @@ class Refusals(unittest.TestCase):
         self.refused("conv2d_int8: x has 2 dimensions; allowed: 4", lambda: qt.conv2d_int8(w, w, scales))
         self.refused("binary_layer: there is no layer 12345; BinaryConv2d makes and calls them",
                      lambda: real.binary_layer(x, x, 12345, [1, 1, 1]))
+
+    def test_linear_layers_of_other_dimensions_are_refused(self):
+        x = torch.zeros(2, 32)
+        scales = torch.ones(3)
+        short = mock.patch.multiple(real, _linear_entry=b"entry", _run_entry=lambda *_: -1)  # which refuses all
+        for w, count in ((torch.zeros((), dtype=torch.int8), 0), (torch.zeros(32, dtype=torch.int8), 1),
+                         (torch.zeros(1, 3, 32, dtype=torch.int8), 3)):
+            for given in (x, x[None], x[0]):
+                message = f"linear_w8: w has {count} dimensions; allowed: 2"
+                self.refused(message, lambda: real.linear_w8(given, w, scales))
+                with short:
+                    self.refused(message, lambda: real.linear_w8(given, w, scales))
+                self.refused(f"linear_w8a8: w has {count} dimensions; allowed: 2", lambda: real.linear_w8a8(given, w, scales))
+        w = torch.zeros(3, 32, dtype=torch.int8)
+        for shape in ((2, 0), (2, 5, 0), (0, 5, 0)):
+            with self.assertRaises(qsim.BadInput):
+                qt.linear_w8(torch.zeros(shape), w, scales)
+            with self.assertRaises(qsim.BadInput):
+                qt.linear_w8a8(torch.zeros(shape), w, scales)
 
     def test_tensors_of_two_devices_are_refused(self):
         if not torch.cuda.is_available():
