@@ -60,6 +60,18 @@ def binary_case(draws):
     return (x, draws.floats(bases), words, alpha, draws.floats(bases), draws.pick(None, bias)), channels, window(draws)
 
 
+def signs_of(data):
+    """A picture [1, 64, 1, W] of 1 and -1 whose packed signs are these bytes."""
+    ones = (data[:, None] >> torch.arange(8, dtype=torch.uint8) & 1).flatten()
+    ones = torch.cat([ones, ones.new_zeros(-len(ones) % 64)])
+    return (ones.float() * 2 - 1).reshape(1, 1, -1, 64).permute(0, 3, 1, 2)
+
+
+def packed_bytes(signs, count):
+    """The first bytes of packed signs."""
+    return qt.pack_activations(signs).view(torch.uint8).flatten()[:count]
+
+
 @needs_gpu
 class Tensors(unittest.TestCase):
     def setUp(self):
@@ -90,12 +102,43 @@ class Tensors(unittest.TestCase):
             self.same(qt.linear_w8a8(*there), qt.linear_w8a8(*given), (case, x.shape, x.dtype, w.shape))
 
     def test_constant_weights_change_no_bit(self):
+        # Each y is the next one's x, and nothing waits between the kernels: a kernel whose weights are constant has
+        # read them while the one before still writes its x.
         for columns in (64, 1000, 4096):
-            x, q, scales = moved((self.draws.floats(1, columns).half(),
-                                  *qt.quantize_per_channel(self.draws.floats(300, columns))))
-            expected = qt.linear_w8(x, q, scales)
-            torch.cuda.synchronize()
-            self.same(qt.linear_w8(x, q, scales, constant_weights=True), expected, columns)
+            for rows in (1, 5, 40):
+                q, scales = qt.quantize_per_channel(self.draws.floats(columns, columns))
+                x = self.draws.floats(rows, columns).half()
+                scales /= columns ** 0.5
+                on_cpu, given = x, x.cuda()
+                there = moved((q, scales))
+                torch.cuda.synchronize()  # the promise: the copies have ended
+                chains = []
+                for constant in (True, False):
+                    y, chain = given, []
+                    for _ in range(6):
+                        y = qt.linear_w8(y, *there, constant_weights=constant)
+                        chain.append(y)
+                    chains.append(chain)
+                for promised, other in zip(*chains):
+                    on_cpu = qt.linear_w8(on_cpu, q, scales)
+                    self.same(promised, on_cpu, (columns, rows))
+                    self.same(other, on_cpu, (columns, rows))
+                self.assertTrue(torch.isfinite(on_cpu).all() and on_cpu.any(), (columns, rows))
+
+    def test_tables_of_a_binary_layer_that_a_kernel_has_just_written_are_read_after_it(self):
+        words, alpha = qt.binarize_weights(self.draws.floats(64, 128, 3, 3), 2)
+        layer = qt.BinaryConv2d(words, alpha, torch.tensor([1.0, 0.4]), channels=128, padding=1)
+        given = qt.pack_activations(self.draws.floats(2, 128, 9, 9), torch.tensor([0.1, 0.6]))
+        expected, there = layer(given), given.cuda()
+        self.same(layer(there), expected, "the layer's own tables")
+        planned, size = layer._plan(there)
+        signs = signs_of(planned.packed.cpu()).cuda()
+        written = []  # kept, so that no later one has memory with the tables in it
+        torch.cuda.synchronize()
+        for _ in range(20):
+            written.append(packed_bytes(signs, planned.packed.numel()))
+            self.same(torch.ops.qsim.binary_layer(there, written[-1], planned.number, size), expected, "written tables")
+        self.assertTrue(torch.equal(written[-1], planned.packed))
 
     def test_weights_that_are_not_finite_have_a_defined_result(self):
         for bad in (float("nan"), float("inf"), -float("inf")):
