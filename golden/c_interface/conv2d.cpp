@@ -1,5 +1,6 @@
 // The C interface of the int8 convolution: a graph of one layer, which golden/cpu executes.
 #include <algorithm>
+#include <memory>
 
 #include "golden/c_interface/conv2d_views.h"
 #include "golden/c_interface/threads.h"
@@ -154,15 +155,56 @@ RowsOfPicture rows_of(const Conv2dViews& whole, std::int64_t batch, std::int64_t
   return part;
 }
 
-void run(const Call& call, const Conv2dViews& views, const qsim_requantization& given) {
-  const Graph graph = graph_of(call, views, given);
-  const auto outputs =
-      run_graph(graph, tensor_of(views.x, graph.input_value().dtype), Path::kOptimised);
+void run(const Graph& graph, const GraphExecutor& executor, const Conv2dViews& views) {
+  const auto outputs = executor.run(tensor_of(views.x, graph.input_value().dtype));
   views.y.store(outputs.back().bytes.data());
 }
 
+// The layer of pieces of one shape, whose weights are copied and packed once.
+struct LayerOfPieces {
+  Graph graph;
+  GraphExecutor executor{graph};
+
+  explicit LayerOfPieces(Graph made) : graph(std::move(made)) {}
+};
+
+// Whether two pieces are one layer of different pictures or rows.
+bool same_layer(const Conv2dViews& a, const Conv2dViews& b) {
+  return a.x.shape == b.x.shape && a.y.shape == b.y.shape && a.window.pad_top == b.window.pad_top &&
+         a.window.pad_bottom == b.window.pad_bottom;
+}
+
+// Each piece by the layer of its shape. The pieces of each picture are those of the first, `parts`.
+void run_pieces(const Call& call, ThreadTeam& team, const std::vector<RowsOfPicture>& pieces,
+                std::size_t parts, const qsim_requantization& given) {
+  std::vector<const Conv2dViews*> shapes;  // one piece of each
+  std::vector<std::size_t> shape_of_part;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const Conv2dViews& views = pieces[part].views;
+    const auto found = std::find_if(shapes.begin(), shapes.end(), [&](const Conv2dViews* shape) {
+      return same_layer(*shape, views);
+    });
+    shape_of_part.push_back(static_cast<std::size_t>(found - shapes.begin()));
+    if (found == shapes.end()) shapes.push_back(&views);
+  }
+  std::vector<std::unique_ptr<LayerOfPieces>> layers(shapes.size());
+  divide(team, std::ssize(shapes), [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      layers[i] = std::make_unique<LayerOfPieces>(graph_of(call, *shapes[i], given));
+    }
+  });
+  divide(team, std::ssize(pieces), [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const LayerOfPieces& layer = *layers[shape_of_part[i % parts]];
+      run(layer.graph, layer.executor, pieces[i].views);
+    }
+  });
+}
+
 // Each thread computes rows of pictures; where pads alone are under some, one computes all.
-void run_divided(const Call& call, const Conv2dViews& views, const qsim_requantization& given) {
+// `graph`: of the whole call.
+void run_divided(const Call& call, const Graph& graph, const Conv2dViews& views,
+                 const qsim_requantization& given) {
   CallThreads threads(call.run());
   const std::int64_t height = views.y.dim(1);
   const std::int64_t parts = std::min<std::int64_t>(height, threads.team().threads());
@@ -174,12 +216,8 @@ void run_divided(const Call& call, const Conv2dViews& views, const qsim_requanti
   const bool divides = threads.team().threads() > 1 &&
                        std::all_of(pieces.begin(), pieces.end(),
                                    [](const RowsOfPicture& piece) { return piece.reads; });
-  if (!divides) return run(call, views, given);
-  divide(threads.team(), std::ssize(pieces), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      run(call, pieces[static_cast<std::size_t>(i)].views, given);
-    }
-  });
+  if (!divides) return run(graph, GraphExecutor(graph), views);
+  run_pieces(call, threads.team(), pieces, static_cast<std::size_t>(parts), given);
 }
 
 }  // namespace
@@ -194,10 +232,11 @@ qsim_status qsim_conv2d_int8(const qsim_tensor* x, const qsim_tensor* w, const q
     call.require("requantization", requantization);
     const ci::Conv2dViews views =
         ci::views_of(call, x, w, bias, window, groups, requantization->scales, y);
-    if (!call.is_cuda() || !ci::is_ordinary(views, *requantization)) {
-      ci::graph_of(call, views, *requantization);  // throws what is wrong
+    if (call.is_cuda() && ci::is_ordinary(views, *requantization)) {
+      return ci::conv2d_on_device(call, views, *requantization);
     }
+    const qsim::Graph graph = ci::graph_of(call, views, *requantization);  // throws what is wrong
     if (call.is_cuda()) return ci::conv2d_on_device(call, views, *requantization);
-    if (!call.answers_query(0)) ci::run_divided(call, views, *requantization);
+    if (!call.answers_query(0)) ci::run_divided(call, graph, views, *requantization);
   });
 }

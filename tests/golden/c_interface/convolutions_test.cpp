@@ -164,6 +164,7 @@ Int8Case random_int8_case(Random& random) {
   window.stride_w = random.uniform(1, 3);
   window.dilation_h = random.uniform(1, 2);
   window.pad_top = random.uniform(0, 1);
+  window.pad_bottom = random.uniform(0, 1);
   window.pad_right = random.uniform(0, 2);
   const ImageShape in{random.uniform(1, 2), random.uniform(5, 9), random.uniform(5, 9),
                       depth * drawn.groups};
@@ -200,7 +201,9 @@ Int8Case random_int8_case(Random& random) {
   drawn.graph.input_value() = {
       in, x_unsigned ? DType::kUint8 : DType::kInt8, drawn.requantization.x_zero_point, {}};
   const ImageShape out{
-      in.batch, window_count(in.height, window.extent_h(), window.stride_h, window.pad_top, 0),
+      in.batch,
+      window_count(in.height, window.extent_h(), window.stride_h, window.pad_top,
+                   window.pad_bottom),
       window_count(in.width, window.extent_w(), window.stride_w, 0, window.pad_right),
       out_channels};
   append(drawn.graph, "conv", std::move(conv),
