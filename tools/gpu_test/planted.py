@@ -1,4 +1,4 @@
-"""Checks of CUDA kernels with a fault: what the kernels compute is one too high, on the device alone.
+"""Checks of CUDA kernels with a fault in what the kernels compute, on the device alone.
 
 A fault is one token of a header, in a copy that only device code sees; the golden CPU stays as it is. The
 product's sources have no switch for it.
@@ -37,6 +37,7 @@ FAULTS = (
     Fault("golden_int8_linear_cuda_check", "golden/linear/cuda/", "golden/linear/cuda/libqsim_golden_linear_cuda.a",
           "golden/linear/cuda/int8_values.cuh", "scaled_sum(sum, weight_scale, row_scale)",
           "scaled_sum(sum + 1, weight_scale, row_scale)"),
+    # Its kernels have no integer sum in common: the fault is in the FP32 result, one unit of BF16 too high.
     Fault("golden_linear_cuda_check", "golden/linear/cuda/", "golden/linear/cuda/libqsim_golden_linear_cuda.a",
           "golden/linear/cuda/linear_values.cuh", "const std::uint32_t bits = canonical(result);",
           "const std::uint32_t bits = canonical(result) + 0x10000;"),

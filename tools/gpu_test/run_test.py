@@ -296,12 +296,12 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("binary convolution, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("int8 linear layers, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("linear layers, random", "exit 5", FAKE_FAMILY_WRONG="1")
-        self.expect_failure("linear layers, planted off-by-one", "not caught", FAKE_PLANTED_EXIT="0")
+        self.expect_failure("linear layers, planted fault", "not caught", FAKE_PLANTED_EXIT="0")
         self.expect_failure("conversions, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("binary convolution, trained network", "exit 5", FAKE_TRAINED_EXIT="5")
         self.expect_failure("binary convolution, times", "exit 3", FAKE_TIMES_EXIT="3")
-        self.expect_failure("binary convolution, planted off-by-one", "not caught", FAKE_PLANTED_EXIT="0")
-        self.expect_failure("binary convolution, planted off-by-one", "not caught in any_bases, two_bases",
+        self.expect_failure("binary convolution, planted fault", "not caught", FAKE_PLANTED_EXIT="0")
+        self.expect_failure("binary convolution, planted fault", "not caught in any_bases, two_bases",
                             FAKE_FOUND="portable 50")
 
     def test_verify_must_have_used_cuda_and_every_engine(self):

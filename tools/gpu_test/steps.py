@@ -252,7 +252,7 @@ STEPS = (
     Step("refusals", "shapes", refusals),
     Step("command line", "engines", command_line),
     *(Step(f"{family.title}, random", "families", families.random_cases(family)) for family in families.FAMILIES),
-    *(Step(f"{family.title}, planted off-by-one", "families", families.planted(family))
+    *(Step(f"{family.title}, planted fault", "families", families.planted(family))
       for family in families.FAMILIES),
     Step("binary convolution, trained network", "families", families.trained_binary_network),
     Step("Python package", "networks", families.python_package),
