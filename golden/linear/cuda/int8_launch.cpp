@@ -1,6 +1,7 @@
 #include "golden/linear/cuda/int8_launch.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <cuda_runtime.h>
 
@@ -41,6 +42,17 @@ int rows_of_block(std::int64_t rows, std::int64_t in_features) {
                             attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
 }
 
+// Blocks are counted in 31 bits; the kernels have at most one for each multiprocessor and row.
+std::int64_t rows_of_launch() {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  return kMost / attribute(cudaDevAttrMultiProcessorCount);
+}
+
+const void* after(const void* values, std::int64_t count, FloatType type) {
+  return static_cast<const std::byte*>(values) +
+         count * static_cast<std::int64_t>(float_type_bytes(type));
+}
+
 Int8Job job_for(const DeviceWeights& weights, const Int8LinearCall& call) {
   Int8Job job{};
   job.x = call.x;
@@ -77,6 +89,17 @@ Int8LinearKernel chosen(const DeviceWeights& weights, const Int8LinearCall& call
   return has_rows ? Int8LinearKernel::kRows : Int8LinearKernel::kPlain;
 }
 
+void launch(const DeviceWeights& weights, const Int8LinearCall& call, cudaStream_t stream) {
+  const Int8LinearKernel kernel = chosen(weights, call);
+  const Int8Job job = job_for(weights, call);
+  if (kernel != Int8LinearKernel::kRows || job.rows > 1) launch_int8_codes(job, stream);
+  if (kernel == Int8LinearKernel::kPlain) return launch_int8_plain(job, stream);
+  if (kernel == Int8LinearKernel::kMatrix) {
+    return launch_int8_matrix(job, attribute(cudaDevAttrMultiProcessorCount), stream);
+  }
+  launch_int8_rows(job, rows_of_block(call.rows, weights.in_features), stream);
+}
+
 }  // namespace
 
 std::int64_t int8_workspace_bytes(std::int64_t rows, std::int64_t in_features) {
@@ -96,17 +119,17 @@ bool has_int8_kernel(const DeviceWeights& weights, Int8LinearKernel kernel) {
 
 void enqueue_int8_linear(const DeviceWeights& weights, const Int8LinearCall& call, void* stream) {
   check_sizes(weights.out_features, weights.in_features, weights.group_size, weights.bits);
+  check_channels(weights.out_features);
   check_int8_activations(weights.group_size, weights.bits, call.activations);
   QSIM_CHECK(call.rows >= 1, "a layer of at least one row");
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
-  const Int8LinearKernel kernel = chosen(weights, call);
-  const Int8Job job = job_for(weights, call);
-  if (kernel != Int8LinearKernel::kRows || job.rows > 1) launch_int8_codes(job, cuda_stream);
-  if (kernel == Int8LinearKernel::kPlain) return launch_int8_plain(job, cuda_stream);
-  if (kernel == Int8LinearKernel::kMatrix) {
-    return launch_int8_matrix(job, attribute(cudaDevAttrMultiProcessorCount), cuda_stream);
+  Int8LinearCall part = call;
+  for (std::int64_t row = 0; row < call.rows; row += part.rows) {
+    part.rows = std::min(call.rows - row, rows_of_launch());
+    launch(weights, part, cuda_stream);
+    part.x = after(part.x, part.rows * weights.in_features, call.x_type);
+    part.y = const_cast<void*>(after(part.y, part.rows * weights.out_features, call.y_type));
   }
-  launch_int8_rows(job, rows_of_block(call.rows, weights.in_features), cuda_stream);
 }
 
 }  // namespace qsim::golden::cuda

@@ -36,7 +36,7 @@ std::int64_t int8_workspace_bytes(std::int64_t rows, std::int64_t in_features);
 bool has_int8_kernel(const DeviceWeights& weights, Int8LinearKernel kernel);
 
 // Enqueues the layer on `stream` (a cudaStream_t) of the current device. Throws Error for what
-// check_sizes() and check_int8_activations() refuse, and without a device.
+// check_sizes(), check_channels() and check_int8_activations() refuse, and without a device.
 void enqueue_int8_linear(const DeviceWeights& weights, const Int8LinearCall& call, void* stream);
 
 }  // namespace qsim::golden::cuda

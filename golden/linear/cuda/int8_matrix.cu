@@ -244,7 +244,9 @@ void launch(const Int8Job& job, int multiprocessors, cudaStream_t stream) {
                                {kStageDepth, Tile::kRows}, {stride});
   args.job = job;
   args.plan.depth_stages = job.code_stride / kStageDepth;
-  args.plan.channel_tiles = (job.out_features + Tile::kChannels - 1) / Tile::kChannels;
+  // In 64 bits: the sum may be more than 2^31.
+  args.plan.channel_tiles =
+      static_cast<int>((std::int64_t{job.out_features} + Tile::kChannels - 1) / Tile::kChannels);
   args.plan.row_tiles = static_cast<int>((job.rows + Tile::kRows - 1) / Tile::kRows);
   args.plan.parts = std::clamp(multiprocessors / args.plan.row_tiles, 1, args.plan.channel_tiles);
   const auto kernel = int8_matrix<Tile>;
@@ -258,7 +260,8 @@ void launch(const Int8Job& job, int multiprocessors, cudaStream_t stream) {
 
 // Few channels are divided among twice as many blocks.
 void launch_int8_matrix(const Int8Job& job, int multiprocessors, cudaStream_t stream) {
-  const std::int64_t tiles = (job.out_features + 255) / 256 * ((job.rows + 127) / 128);
+  const std::int64_t tiles =
+      (std::int64_t{job.out_features} + 255) / 256 * ((job.rows + 127) / 128);
   const bool few = 2 * tiles <= multiprocessors;
   if (job.rows <= 64) {
     few ? launch<MatrixTile<1, 64>>(job, multiprocessors, stream)

@@ -61,7 +61,10 @@ bool has_int8_kernel(const LinearTimingCase&, Int8LinearKernel, int device) {
 }
 
 namespace cuda {
-void enqueue_int8_linear(const DeviceWeights&, const Int8LinearCall&, void*) { use_device(0); }
+void enqueue_int8_linear(const DeviceWeights& weights, const Int8LinearCall&, void*) {
+  check_channels(weights.out_features);
+  use_device(0);
+}
 std::int64_t int8_workspace_bytes(std::int64_t, std::int64_t) {
   use_device(0);  // throws
   return 0;

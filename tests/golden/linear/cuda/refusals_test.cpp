@@ -5,6 +5,7 @@
 #include "golden/device/copy_time.h"
 #include "golden/device/devices.h"
 #include "golden/linear/cuda/cuda_linear.h"
+#include "golden/linear/cuda/int8_launch.h"
 #include "golden/linear/cuda/linear_launch.h"
 
 namespace qsim::golden {
@@ -39,8 +40,9 @@ TEST(CudaLinear, RefusesMoreOutputChannelsThanALaunchCanNumber) {
   cuda::DeviceWeights weights;
   weights.in_features = 1;
   weights.out_features = 2147483632;
-  EXPECT_EQ(message_of([&] { cuda::enqueue_linear(weights, {}, nullptr); }),
-            "linear: 2147483632 output channels; a GPU takes at most 2147483631");
+  const std::string expected = "linear: 2147483632 output channels; a GPU takes at most 2147483631";
+  EXPECT_EQ(message_of([&] { cuda::enqueue_linear(weights, {}, nullptr); }), expected);
+  EXPECT_EQ(message_of([&] { cuda::enqueue_int8_linear(weights, {}, nullptr); }), expected);
 }
 
 TEST(CudaLinear, SaysWhyItCannotRunWithoutAUsableDevice) {
