@@ -7,6 +7,7 @@
 #include "golden/device/copy_time.h"
 #include "golden/linear/cuda/cuda_int8_linear.h"
 #include "golden/linear/packed_linear.h"
+#include "tests/golden/linear/cuda/late_linear.h"
 #include "tests/golden/linear/cuda/linear_check_commands.h"
 #include "tests/golden/linear/random_linear.h"
 
@@ -42,16 +43,34 @@ void describe(const LinearCase& one, const FloatMatrix& found, const FloatMatrix
             << std::dec << "\n";
 }
 
+// y of the first of three ways that is not the expected one, as check_random_linear.cpp has them.
+FloatMatrix first_wrong(const CudaInt8Linear& linear, const LateLinear& late,
+                        const Int8LinearCase& tested, Int8LinearKernel kernel,
+                        const FloatMatrix& expected) {
+  const auto& [one, activations] = tested;
+  const FloatMatrix there = linear.run(one.x, activations, one.y_type, kernel);
+  if (there != expected) return there;
+  for (const bool constant : {false, true}) {
+    const FloatMatrix found = late.run_int8(one.x, activations, one.y_type, kernel, constant);
+    if (found == expected) continue;
+    std::cout << "with x written late, weights " << (constant ? "constant" : "written late")
+              << "\n";
+    return found;
+  }
+  return expected;
+}
+
 void compare(std::uint64_t seed, const RandomLinearOptions& options, ThreadTeam& team,
              Counts& counts) {
   const auto [one, activations] = case_of(seed, options);
   const FloatMatrix expected =
       PackedLinear(one.weights, one.bias).run_int8(one.x, activations, one.y_type, team);
   const CudaInt8Linear linear(one.weights, one.bias, 0);
+  const LateLinear late(one.weights, one.bias, false);
   for (const Int8LinearKernel kernel : kInt8LinearKernels) {
     if (!linear.has(kernel)) continue;
     const std::string name(int8_linear_kernel_name(kernel));
-    const FloatMatrix found = linear.run(one.x, activations, one.y_type, kernel);
+    const FloatMatrix found = first_wrong(linear, late, {one, activations}, kernel, expected);
     ++counts.runs[name];
     counts.values += expected.rows * expected.columns;
     if (found == expected) continue;

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "golden/linear/cuda/cuda_linear.h"
 #include "golden/linear/packed_linear.h"
+#include "tests/golden/linear/cuda/late_linear.h"
 #include "tests/golden/linear/cuda/linear_check_commands.h"
 #include "tests/golden/linear/random_linear.h"
 
@@ -50,6 +51,22 @@ LinearCase case_of(std::uint64_t seed, const RandomLinearOptions& options) {
   return one;
 }
 
+// y of the first of three ways that is not the expected one, or else the expected one: with x and
+// weights that are there, and with x written late, with and without the weights.
+FloatMatrix first_wrong(const CudaLinear& linear, const LateLinear& late, const LinearCase& one,
+                        CudaLinearKernel kernel, const FloatMatrix& expected) {
+  const FloatMatrix there = linear.run(one.x, one.y_type, kernel);
+  if (there != expected) return there;
+  for (const bool constant : {false, true}) {
+    const FloatMatrix found = late.run(one.x, one.y_type, kernel, constant);
+    if (found == expected) continue;
+    std::cout << "with x written late, weights " << (constant ? "constant" : "written late")
+              << "\n";
+    return found;
+  }
+  return expected;
+}
+
 void print(const char* title, const std::map<std::string, std::int64_t>& counts) {
   std::cout << title;
   for (const auto& [kernel, count] : counts) std::cout << " " << kernel << " " << count;
@@ -86,10 +103,11 @@ ExitCode check_random_linear(const RandomLinearOptions& options) {
     const LinearCase one = case_of(seed, options);
     const FloatMatrix expected = PackedLinear(one.weights, one.bias).run(one.x, one.y_type, team);
     const CudaLinear linear(one.weights, one.bias, 0, seed % 2 == 0);
+    const LateLinear late(one.weights, one.bias, seed % 2 == 0);
     for (const CudaLinearKernel kernel : kCudaLinearKernels) {
       if (!linear.has(kernel)) continue;
       Count& count = counts[kind_of(one, kernel)];
-      const FloatMatrix found = linear.run(one.x, one.y_type, kernel);
+      const FloatMatrix found = first_wrong(linear, late, one, kernel, expected);
       ++count.cases;
       ++runs[std::string(cuda_linear_kernel_name(kernel))];
       count.values += expected.rows * expected.columns;
