@@ -14,27 +14,33 @@ PROCESSES = 4
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    name: str         # of the program
-    title: str        # of the steps
-    cases: int        # of each process
+    name: str           # of the program
+    title: str          # of the steps
+    cases: int          # of each process
     quick_cases: int
-    small_cases: int  # for a sanitizer
-    kernels: tuple    # that must find the planted fault
+    small_cases: int    # for a sanitizer
+    planted_cases: int  # as many as meet every kernel
+    kernels: tuple      # that must find the planted fault on compute capability 9.0
+    elsewhere: tuple    # the same on other GPUs
+    targets: tuple | None = None  # how many of how many an H200 meets at least; None: the program has none
 
     def program(self):
         return f"golden_{self.name}_cuda_check"
 
 
 PYTHON_CASES = 2000  # of each operator of qsim.torch
+CONVERSIONS = ("flat_groups", "flat_rows", "flat_tensor", "groups", "long_groups", "flat_back", "back",
+               "flat_int4_to_fp8", "int4_to_fp8")
 FAMILIES = (
-    Family("binary", "binary convolution", 2500, 400, 12,
+    Family("binary", "binary convolution", 2500, 400, 12, 2500,
            ("portable", "any_bases", "one_base", "one_by_one", "two_bases", "three_bases", "rows_any", "rows_wide",
-            "rows_one_by_one", "rows_two", "rows_three", "signs_any", "signs_two", "signs_three")),
-    Family("int8_linear", "int8 linear layers", 2500, 200, 15, ("int8_rows", "int8_matrix", "int8_plain")),
-    Family("linear", "linear layers", 2500, 250, 20, ("rows", "many_rows", "batch", "hopper", "plain")),
-    Family("convert", "conversions", 2500, 200, 5,
-           ("flat_groups", "flat_rows", "flat_tensor", "groups", "long_groups", "flat_back", "back",
-            "flat_int4_to_fp8", "int4_to_fp8")),
+            "rows_one_by_one", "rows_two", "rows_three", "signs_any", "signs_two", "signs_three"),
+           ("portable",), (0, 5)),
+    Family("int8_linear", "int8 linear layers", 2500, 200, 15, 400, ("int8_rows", "int8_matrix", "int8_plain"),
+           ("int8_rows", "int8_plain")),
+    Family("linear", "linear layers", 2500, 250, 20, 400, ("rows", "many_rows", "batch", "hopper", "plain"),
+           ("rows", "many_rows", "batch", "plain"), (5, 9)),
+    Family("convert", "conversions", 2500, 200, 5, 2500, CONVERSIONS, CONVERSIONS),
 )
 
 # Steps that are one run of a program, which ends with 0 where every bit is the CPU's: title and words.
@@ -66,27 +72,57 @@ def random_cases(family):
     return run
 
 
+def device_of(output):
+    """(name, compute capability) of the GPU that a program names; None if it names none."""
+    found = re.search(r"^device: (.*), compute capability (\S+)$", output, re.MULTILINE)
+    return found.groups() if found else None
+
+
+def counts_of(title, output):
+    """The counts by kernel of the line that begins with the title; none without that line."""
+    found = re.search(rf"^{title}:(.*)$", output, re.MULTILINE)
+    return {kernel: int(count) for kernel, count in re.findall(r"(\w+) (\d+)", found.group(1))} if found else {}
+
+
 def planted(family):
-    """The program whose kernels have a fault: right when it finds mismatches of each kernel."""
+    """The program whose kernels have a fault: right when it runs each kernel and finds mismatches of each."""
     def run(session):
-        done = session.run([session.program(family.program() + "_planted"), "random", "--count", 400], 120)
-        found = re.search(r"^mismatching runs by family:(.*)$", done.output, re.MULTILINE)
-        if done.exit_code != sessions.MISMATCH or found is None:
+        done = session.run([session.program(family.program() + "_planted"), "random", "--count",
+                            family.planted_cases], 240)
+        device = device_of(done.output)
+        if device is None:
+            return FAILED, f"names no device; {done.ending()}"
+        wrong = counts_of("mismatching runs by family", done.output)
+        if done.exit_code != sessions.MISMATCH or not wrong:
             return FAILED, f"not caught; {done.ending()}"
-        wrong = dict(re.findall(r"(\w+) (\d+)", found.group(1)))
-        missed = [kernel for kernel in family.kernels
-                  if kernel not in wrong and re.search(rf"^runs by family:.* {kernel} ", done.output, re.MULTILINE)]
-        if missed:
-            return FAILED, f"not caught in {', '.join(missed)}; {found.group(1).strip()}"
-        return OK, f"caught: {found.group(1).strip()}"
+        met = counts_of("runs by family", done.output)
+        found = " ".join(f"{kernel} {count}" for kernel, count in wrong.items())
+        expected = family.kernels if device[1] == "9.0" else family.elsewhere
+        for trouble, counts in (("not run", met), ("not caught in", wrong)):
+            missed = [kernel for kernel in expected if not counts.get(kernel)]
+            if missed:
+                return FAILED, f"{trouble}: {', '.join(missed)}; {found}"
+        return OK, f"caught: {found}"
     return run
 
 
 def times(family):
-    """The program's own table, which is in the log; its last line sums it up."""
+    """The program's own table, which is in the log; its last line sums it up. Fewer targets than an H200 meets
+    fail there, and on no other GPU.
+    """
     def run(session):
         done = session.run([session.program(family.program()), "bench"], 120)
-        return (OK, done.last_line()) if done.exit_code == 0 else (FAILED, done.ending())
+        if done.exit_code != 0:
+            return FAILED, done.ending()
+        if family.targets is None:
+            return OK, done.last_line()
+        least, of = family.targets
+        device = device_of(done.output)
+        found = re.search(r"^(\d+) of (\d+) targets .*$", done.output, re.MULTILINE)
+        if device is None or found is None or int(found.group(2)) != of:
+            return FAILED, f"names no device or not {of} targets; {done.ending()}"
+        is_less = "H200" in device[0] and int(found.group(1)) < least
+        return (FAILED if is_less else OK), found.group(0) + (f"; at least {least} are expected" if is_less else "")
     return run
 
 

@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+import families
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 # Each says its words in the log, and at its end so again.
@@ -35,18 +37,28 @@ echo "mismatching runs by family: ${FAKE_FAMILIES:-conv_first 9 conv_mma 30 conv
 echo "1000 bytes compared, 90 mismatching runs"
 exit ${FAKE_PLANTED_EXIT:-5}
 """
+DEVICE = 'echo "device: ${FAKE_DEVICE:-NVIDIA H200}, compute capability ${FAKE_CAPABILITY:-9.0}"\n'
 FAMILY = """#!/bin/sh
-""" + LOG + """case $1 in
+""" + LOG + DEVICE + """case $1 in
   random)
     [ -z "${FAKE_FAMILY_WRONG:-}" ] || { echo "1000 words compared, 1 mismatching runs"; exit 5; }
     echo "runs by family: portable 50"; echo "1000 words compared, seeds 1 to 2, 0 mismatching runs" ;;
   network) echo "768 words of a trained network compared, 0 mismatching layers"; exit ${FAKE_TRAINED_EXIT:-0} ;;
-  bench) echo "5 of 5 targets met"; exit ${FAKE_TIMES_EXIT:-0} ;;
+  bench)
+    case $0 in
+      *binary*) echo "0 of 5 targets of an H200 met" ;;
+      *golden_linear*) echo "${FAKE_MET:-5} of ${FAKE_TARGETS:-9} targets met with constant weights" ;;
+      *) echo "a table" ;;
+    esac
+    exit ${FAKE_TIMES_EXIT:-0} ;;
 esac
 """
+# By default every kernel is run and caught.
+ALL_KERNELS = " ".join(f"{kernel} 7" for kernel in dict.fromkeys(
+    kernel for family in families.FAMILIES for kernel in family.kernels))
 FAMILY_PLANTED = """#!/bin/sh
-""" + LOG + """echo "runs by family: portable 50 two_bases 3 any_bases 9"
-echo "mismatching runs by family: ${FAKE_FOUND:-portable 50 two_bases 3 any_bases 9}"
+""" + LOG + DEVICE + """echo "runs by family: ${FAKE_MET_KERNELS:-""" + ALL_KERNELS + """}"
+echo "mismatching runs by family: ${FAKE_FOUND:-""" + ALL_KERNELS + """}"
 echo "1000 words compared, 90 mismatching runs"
 exit ${FAKE_PLANTED_EXIT:-5}
 """
@@ -58,6 +70,7 @@ echo "1048576 values equal on host and device"
 """
 REFUSALS = """#!/bin/sh
 """ + LOG + """[ -z "${FAKE_NOT_REFUSED:-}" ] || { echo "[  FAILED  ] 1 test"; exit 1; }
+[ -z "${FAKE_NOT_TESTED:-}" ] || echo "[  SKIPPED ] 1 test"
 echo "[  PASSED  ] 4 tests."
 """
 QSIM = """#!/usr/bin/env python3
@@ -153,6 +166,7 @@ class FakeBundle(unittest.TestCase):
                            ("golden_convert_cuda_check_planted", FAMILY_PLANTED),
                            ("requantize_device", PROBE), ("qsim", QSIM), ("rtl_model_name", NAME),
                            ("golden_cuda_executor_refusal_test", REFUSALS),
+                           ("golden_linear_cuda_zero_points_test", REFUSALS),
                            ("compute-sanitizer", SANITIZER)):
             path = self.bundle / "bin" / name
             path.parent.mkdir(exist_ok=True)
@@ -251,7 +265,9 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("kernels of VGG-16, batch 1", "exit 3", FAKE_CRASH="bench")
         self.expect_failure("binary layer over sizes, 3x3 bases, batch 1", "exit 5", FAKE_WRONG_WORDS="1")
         self.expect_failure("peer: cuDNN, the same layer, batch 32", "CUDA error", FAKE_PEER_FAILS="sizes")
-        self.expect_failure("refusals", "exit 1", FAKE_NOT_REFUSED="1")
+        for step in ("refusals", "linear layers, zero points"):
+            self.expect_failure(step, "exit 1", FAKE_NOT_REFUSED="1")
+            self.expect_failure(step, "exit 0", FAKE_NOT_TESTED="1")
         self.expect_failure("bench VGG-16, batch 1", "exit 3", FAKE_BENCH_FAILS="1")
         for step, what in (("peer: cuDNN and cuBLASLt, layers", "layers"),
                            ("peer: PyTorch fp16 VGG-16, batch 1", "network")):
@@ -301,8 +317,36 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("binary convolution, trained network", "exit 5", FAKE_TRAINED_EXIT="5")
         self.expect_failure("binary convolution, times", "exit 3", FAKE_TIMES_EXIT="3")
         self.expect_failure("binary convolution, planted fault", "not caught", FAKE_PLANTED_EXIT="0")
-        self.expect_failure("binary convolution, planted fault", "not caught in any_bases, two_bases",
-                            FAKE_FOUND="portable 50")
+
+    def test_a_planted_fault_must_be_found_in_each_kernel_of_the_gpu(self):
+        step = "binary convolution, planted fault"
+        without = ALL_KERNELS.replace("rows_one_by_one 7 ", "")
+        self.expect_failure(step, "not caught in: rows_one_by_one", FAKE_FOUND=without)
+        self.expect_failure(step, "not run: rows_one_by_one", FAKE_FOUND=without, FAKE_MET_KERNELS=without)
+        self.expect_failure("linear layers, planted fault", "not run: hopper",
+                            FAKE_MET_KERNELS=ALL_KERNELS.replace("hopper 7 ", ""))
+        few = {"FAKE_FOUND": "portable 50", "FAKE_MET_KERNELS": "portable 50"}
+        self.expect_failure(step, "not run: any_bases", **few)
+        code, rows, text = self.run_steps("--only", step, FAKE_CAPABILITY="8.0", **few)
+        self.assertEqual(code, 0, text)
+        self.assertIn("caught: portable 50", rows[step])
+        self.assertTrue(self.logged("golden_binary_cuda_check_planted random", "--count 2500"))
+        self.expect_failure(step, "names no device", FAKE_CAPABILITY="x y")
+        self.expect_failure(step, "not caught; ", FAKE_FOUND=" ")
+
+    def test_fewer_targets_than_an_h200_meets_fail_there_alone(self):
+        step = "linear layers, times"
+        code, rows, text = self.run_steps("--only", step)
+        self.assertEqual(code, 0, text)
+        self.assertIn("5 of 9 targets met", rows[step])
+        self.expect_failure(step, "4 of 9 targets met .*; at least 5 are expected", FAKE_MET="4")
+        self.expect_failure(step, "not 9 targets", FAKE_TARGETS="8")
+        code, rows, text = self.run_steps("--only", step, FAKE_MET="4", FAKE_DEVICE="NVIDIA H100 80GB HBM3")
+        self.assertEqual(code, 0, text)
+        self.assertIn("4 of 9 targets met", rows[step])
+        _, rows, _ = self.run_steps("--only", "convolution, times", "--only", "conversions, times")
+        self.assertIn("0 of 5 targets of an H200 met", rows["binary convolution, times"])
+        self.assertRegex(rows["conversions, times"], "^ok .*a table")
 
     def test_verify_must_have_used_cuda_and_every_engine(self):
         self.expect_failure("RTL and SystemC, VGG-8", "golden cpu", FAKE_GOLDEN="cpu")

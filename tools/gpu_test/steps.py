@@ -189,13 +189,14 @@ def planted_fault(session):
     return OK, f"caught: {found.group(1).strip()}"
 
 
-def refusals(session):
-    """The executor's errors, of which most need a device: nothing may be skipped."""
-    done = session.run([session.program("golden_cuda_executor_refusal_test"),
-                        "--gtest_filter=-*WithoutAUsableDevice*"], 60)
-    if done.exit_code == 0 and "[  PASSED  ]" in done.output and "[  SKIPPED ]" not in done.output:
-        return OK, re.search(r"\[  PASSED  \] (.*)", done.output).group(1)
-    return FAILED, done.ending()
+def unit_tests(program, *words):
+    """A program of unit tests that need a device: nothing may be skipped."""
+    def run(session):
+        done = session.run([session.program(program), *words], 60)
+        if done.exit_code == 0 and "[  PASSED  ]" in done.output and "[  SKIPPED ]" not in done.output:
+            return OK, re.search(r"\[  PASSED  \] (.*)", done.output).group(1)
+        return FAILED, done.ending()
+    return run
 
 
 def command_line(session):
@@ -249,7 +250,9 @@ STEPS = (
     Step("SystemC, VGG-16", "engines", verify(("systemc",), "--model", "vgg16")),
     Step("ONNX Runtime", "engines", onnxruntime),
     Step("planted off-by-one", "shapes", planted_fault),
-    Step("refusals", "shapes", refusals),
+    Step("refusals", "shapes", unit_tests("golden_cuda_executor_refusal_test",
+                                          "--gtest_filter=-*WithoutAUsableDevice*")),
+    Step("linear layers, zero points", "families", unit_tests("golden_linear_cuda_zero_points_test")),
     Step("command line", "engines", command_line),
     *(Step(f"{family.title}, random", "families", families.random_cases(family)) for family in families.FAMILIES),
     *(Step(f"{family.title}, planted fault", "families", families.planted(family))

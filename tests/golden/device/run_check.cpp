@@ -21,7 +21,9 @@ int run_or_skip(CLI::App& app, int argc, char** argv, const std::function<ExitCo
     std::cout << "skipped: no GPU (" << status.reason << ")\n";
     return kSkipped;
   }
-  std::cout << "device: " << status.devices.front().name << std::endl;
+  const golden::CudaDevice& device = status.devices.front();
+  std::cout << "device: " << device.name << ", compute capability " << device.major << "."
+            << device.minor << std::endl;
   return static_cast<int>(check());
 }
 

@@ -46,6 +46,7 @@ std::vector<float> run(const std::vector<std::uint8_t>& zero_points, bool is_sig
                         kernel,
                         0};
   const Stream stream;
+  check(cudaDeviceSynchronize(), "waiting for copies");
   enqueue_linear(weights, call, stream.get());
   stream.synchronize("running a linear layer");
   check(cudaMemcpy(y.data(), device_y.as<void>(), y.size() * sizeof(float), cudaMemcpyDeviceToHost),
