@@ -77,20 +77,27 @@ double time_case(const BenchCase& one, const BenchLinearOptions& options, bool c
   return seconds[seconds.size() / 2];
 }
 
-// Prints a row; whether the target is met, as 0 or 1.
-int bench_case(const BenchCase& one, const BenchLinearOptions& options) {
+// Targets that are met.
+struct Met {
+  int constant = 0, changing = 0;
+};
+
+// Prints a row.
+void bench_case(const BenchCase& one, const BenchLinearOptions& options, Met& met) {
   const std::int64_t bytes = linear_bytes(timing_of(one, options, true));
   const std::int64_t written = one.rows * one.out_features * 2;
   const double constant = time_case(one, options, true);
   const double changing = time_case(one, options, false);
   const double copy = time_copy(bytes - written, written, 0);
-  const bool is_met = constant * 1e6 <= one.target_us;
+  const auto is_met = [&](double seconds) { return seconds * 1e6 <= one.target_us; };
   std::printf("%-36s %10.2f %10.2f %10.2f %10.1f", name_of(one).c_str(), constant * 1e6,
               changing * 1e6, copy * 1e6, static_cast<double>(bytes) / constant * 1e-9);
-  if (one.target_us > 0) std::printf(" %8.1f %s", one.target_us, is_met ? "met" : "missed");
+  if (one.target_us > 0)
+    std::printf(" %8.1f %s", one.target_us, is_met(constant) ? "met" : "missed");
   std::printf("\n");
   std::fflush(stdout);
-  return is_met ? 1 : 0;
+  met.constant += is_met(constant) ? 1 : 0;
+  met.changing += is_met(changing) ? 1 : 0;
 }
 
 }  // namespace
@@ -98,16 +105,18 @@ int bench_case(const BenchCase& one, const BenchLinearOptions& options) {
 ExitCode bench_linear(const BenchLinearOptions& options) {
   std::printf("%-36s %10s %10s %10s %10s %8s\n", "us; medians", "constant", "changing", "copy",
               "GB/s", "target");
-  int met = 0;
+  Met met;
   int targets = 0;
   for (const BenchCase& one : kCases) {
     if (name_of(one).find(options.only) == std::string::npos) continue;
-    met += bench_case(one, options);
+    bench_case(one, options, met);
     if (one.target_us > 0) ++targets;
   }
   std::printf(
-      "%d of %d targets met (constant: the weights are read while the launch before runs)\n", met,
-      targets);
+      "%d of %d targets met with constant weights, which are read while the launch before runs, "
+      "and "
+      "%d with changing ones\n",
+      met.constant, targets, met.changing);
   return ExitCode::kOk;
 }
 
