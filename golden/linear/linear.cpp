@@ -1,5 +1,6 @@
 #include "golden/linear/linear.h"
 
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -125,7 +126,10 @@ void check_int8_activations(std::int64_t group_size, int bits, const Int8Activat
   }
   if (!activations.scale) return;
   if (is_finite(bits_of(*activations.scale)) && *activations.scale >= float_of(kLeastScale)) return;
-  throw_bad_input("linear: a scale of x that is not a finite number of at least 2^-126");
+  char found[32];
+  std::snprintf(found, sizeof found, "%.9g", static_cast<double>(*activations.scale));
+  throw_bad_input(std::string("linear: the scale of x is ") + found +
+                  "; allowed: a finite number of at least 2^-126");
 }
 
 void check_values(const FloatMatrix& x, const LinearWeights& weights, std::span<const float> bias) {

@@ -196,8 +196,9 @@ TEST(GoldenLinear, RefusesWhatItCannotDo) {
                "--activation-scale is of int8 activations; give --activations int8");
   expect_error(folder, "golden linear --activations int8 --bits 4 --group 32", 3,
                "linear: int8 activations with weights of 4 bits and a group_size of 32");
-  expect_error(folder, "golden linear --activations int8 --activation-scale 1e-40", 3,
-               "linear: a scale of x that is not a finite number of at least 2^-126");
+  expect_error(
+      folder, "golden linear --activations int8 --activation-scale 1e-40", 3,
+      "linear: the scale of x is 9.9999461e-41; allowed: a finite number of at least 2^-126");
   expect_error(folder, "golden linear --K 132104 --N 1048576", 3,
                "weights of 132104 x 1048576: needs");
   expect_error(folder, "golden linear --out -", 2, "--out: expected a file");

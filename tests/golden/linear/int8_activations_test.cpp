@@ -261,9 +261,11 @@ TEST(Int8Activations, AreRefusedWithOtherWeightsAndScales) {
             expected);
   const LinearWeights channels = random_weights(random, 3, 40, 0, 8);
   EXPECT_EQ(reference(channels, {0x1p-126F}), "no error");
-  for (const float scale : {0.0F, -1.0F, 0x1p-127F, kInfinity, kNan}) {
-    EXPECT_EQ(reference(channels, {scale}),
-              "linear: a scale of x that is not a finite number of at least 2^-126");
+  const std::pair<float, std::string> refused[] = {
+      {0.0F, "0"}, {-1.0F, "-1"}, {0x1p-127F, "5.87747175e-39"}, {kInfinity, "inf"}, {kNan, "nan"}};
+  for (const auto& [scale, found] : refused) {
+    EXPECT_EQ(reference(channels, {scale}), "linear: the scale of x is " + found +
+                                                "; allowed: a finite number of at least 2^-126");
   }
 }
 
