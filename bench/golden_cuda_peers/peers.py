@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What the CUDA golden is measured against: cuDNN, cuBLASLt and PyTorch on the same GPU.
 
-usage: peers.py layers [--batch 32] | sizes [--batch 1] | network [--network vgg16] --batch N [--mode eager|default|max-autotune]
+usage: peers.py layers [--batch 32] | sizes [--batch 1] | linear | network [--network vgg16] --batch N [--mode eager|default|max-autotune]
 Random data, CUDA events around one CUDA graph that holds as many calls as take a millisecond (so that no
-launch is counted, as for our own kernels), medians of 11 measurements, after a warm-up. `_int_mm` takes
-what cuBLASLt's heuristic chooses. One JSON object a line on stdout.
+launch is counted, as for our own kernels), medians of 11 measurements, after a warm-up. `linear` has cold
+caches: sets of buffers take turns, and between two uses of one at least three times the L2 cache is touched.
+`_int_mm` takes what cuBLASLt's heuristic chooses. One JSON object a line on stdout.
 Needs torch with CUDA; `network` also torchvision.
 """
 import argparse
@@ -26,6 +27,14 @@ LAYERS = (
 MIDDLE = LAYERS[1:]
 # The layer that `qsim golden abc --sizes` times: 3x3, 64 to 64 channels, pad 1.
 SIZES = (8, 16, 32, 64, 128, 256, 512)
+# The linear layers of `golden_linear_cuda_check bench` and `golden_int8_linear_cuda_check bench`: input
+# features, output features, rows of x.
+LINEAR = (
+    (8192, 28672, (1, 2, 4, 8, 16, 32, 64, 256)), (4096, 14336, (1,)), (8192, 8192, (1,)), (4096, 4096, (1, 16)),
+    (2048, 8192, (1,)), (1024, 4096, (1,)), (512, 2048, (1,)), (28672, 8192, (1,)),
+)
+LEAST_INT8_ROWS = 17  # of _int_mm
+LEAST_COLD_LAUNCHES = 32  # in a graph, as for ours
 MEASUREMENTS = 11
 LEAST_MS = 1.0
 MOST_CALLS = 1000  # in a graph, as for ours
@@ -40,40 +49,57 @@ def elapsed_ms(work):
     return begin.elapsed_time(end)
 
 
-def captured(work, repeats):
-    """`repeats` calls of `work` as a CUDA graph's replay; warmed up on a stream of its own, as capturing wants."""
+def captured(works, repeats):
+    """`repeats` turns of `works` as a CUDA graph's replay; warmed up on a stream of its own, as capturing wants."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):
-            work()
+            works[0]()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for _ in range(repeats):
-            work()
+            for work in works:
+                work()
     return graph.replay
 
 
 def median_seconds(work):
     """Of one execution of `work`."""
-    replay = captured(work, 1)
+    replay = captured([work], 1)
     for _ in range(3):
         replay()
     torch.cuda.synchronize()
     repeats = min(MOST_CALLS, int(LEAST_MS / max(elapsed_ms(replay), 1e-3)) + 1)
-    several = captured(work, repeats)
+    several = captured([work], repeats)
     several()
     times = [elapsed_ms(several) / repeats for _ in range(MEASUREMENTS)]
     return statistics.median(times) / 1e3
 
 
-def fastest(candidates):
+def cold_sets(set_bytes):
+    """How many sets of buffers of so many bytes need to take turns so that each is cold."""
+    cache = torch.cuda.get_device_properties(0).L2_cache_size
+    return max(2, -(-3 * cache // set_bytes) + 1)
+
+
+def cold_seconds(works):
+    """Of one call, where each of `works` has buffers of its own."""
+    repeats = -(-LEAST_COLD_LAUNCHES // len(works))
+    replay = captured(works, repeats)
+    for _ in range(3):
+        replay()
+    times = [elapsed_ms(replay) / (repeats * len(works)) for _ in range(MEASUREMENTS)]
+    return statistics.median(times) / 1e3
+
+
+def fastest(candidates, measure=median_seconds):
     """(seconds, name) of the fastest; a candidate that this PyTorch lacks is said on stderr."""
     times = []
     for name, work in candidates:
         try:
-            times.append((median_seconds(work), name))
+            times.append((measure(work), name))
         except (RuntimeError, AttributeError, TypeError) as error:
             print(f"peers.py: {name}: {str(error).splitlines()[0]}", file=sys.stderr)
         torch.cuda.empty_cache()
@@ -137,6 +163,38 @@ def run_sizes(batch):
         emit_layer("cudnn_fp16", f"{size}x{size}", batch, ops, cudnn_fp16(batch, 64, 64, size))
 
 
+def linear_layer(rows, inputs, outputs, element, product):
+    """(seconds, name) of y = x W^T with cold caches, W as [N, K] and as [K, N]: the faster one."""
+    def random(*shape):
+        if element == torch.int8:
+            return torch.randint(-127, 128, shape, device="cuda", dtype=element)
+        return torch.randn(*shape, device="cuda", dtype=element)
+
+    size = torch.empty((), dtype=element).element_size()
+    sets = cold_sets(size * (inputs * outputs + rows * (inputs + outputs)))
+    xs = [random(rows, inputs) for _ in range(sets)]
+    by_channel = [random(outputs, inputs).t() for _ in range(sets)]
+    by_feature = [w.contiguous() for w in by_channel]
+    ys = [product(x, w) for x, w in zip(xs, by_channel)]
+
+    def calls(weights):
+        return [lambda x=x, w=w, y=y: product(x, w, out=y) for x, w, y in zip(xs, weights, ys)]
+
+    return fastest((("W as [N, K]", calls(by_channel)), ("W as [K, N]", calls(by_feature))), cold_seconds)
+
+
+def run_linear():
+    for inputs, outputs, all_rows in LINEAR:
+        for rows in all_rows:
+            ops = 2 * rows * inputs * outputs
+            layer = f"{inputs}x{outputs} M={rows}"
+            emit_layer("cublas_fp16", layer, rows, ops,
+                       linear_layer(rows, inputs, outputs, torch.half, torch.matmul))
+            if rows >= LEAST_INT8_ROWS:
+                emit_layer("cublaslt_int8", layer, rows, ops,
+                           linear_layer(rows, inputs, outputs, torch.int8, torch._int_mm))
+
+
 def run_network(name, batch, mode):
     from torchvision import models  # the other commands do without torchvision
 
@@ -156,7 +214,7 @@ def run_network(name, batch, mode):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("layers", "sizes", "network"))
+    parser.add_argument("what", choices=("layers", "sizes", "linear", "network"))
     parser.add_argument("--network", choices=("vgg16", "resnet18", "resnet50", "mobilenet_v2"), default="vgg16")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--mode", choices=("eager", "default", "max-autotune"), default="eager")
@@ -169,6 +227,8 @@ def main():
         run_layers(args.batch)
     elif args.what == "sizes":
         run_sizes(args.batch)
+    elif args.what == "linear":
+        run_linear()
     else:
         run_network(args.network, args.batch, args.mode)
 

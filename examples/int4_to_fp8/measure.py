@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times INT4 weights that become FP8 before an FP8 product, beside the fused layer, on a GPU.
 
-usage: measure.py BIN, the folder of golden_convert_cuda_check and golden_linear_cuda_check. PyTorch with CUDA
-does the FP8 product (torch._scaled_mm: cuBLASLt).
+usage: measure.py BIN, the folder of golden_convert_cuda_check and golden_linear_cuda_check; without the second
+the fused layer is left out. PyTorch with CUDA does the FP8 product (torch._scaled_mm: cuBLASLt).
 """
 import pathlib
 import re
@@ -24,6 +24,17 @@ def conversion_us(folder):
                            "--only", f"int4 to fp8_e4m3, groups of {GROUP}"],
                           capture_output=True, text=True, check=True)
     return float(re.search(r"([\d.]+) us  copy", done.stdout).group(1))
+
+
+def fused_us(folder, rows):
+    """The fused layer, with weights that change before each launch; None where it is not measured."""
+    program = folder / "golden_linear_cuda_check"
+    if not program.exists():
+        return None
+    name = f"{FEATURES}x{CHANNELS} M={rows} fp16 int4 g{GROUP}"
+    done = subprocess.run([program, "bench", "--only", name], capture_output=True, text=True, check=True)
+    times = re.search(rf"^{name} +[\d.]+ +([\d.]+)", done.stdout, re.MULTILINE)
+    return float(times.group(1)) if times else None
 
 
 def median_us(call):
@@ -66,7 +77,9 @@ def main():
     print(f"INT4 to FP8: {convert:.1f} us")
     for rows in ROWS:
         product = product_us(rows)
-        print(f"{rows:5} rows: FP8 product {product:8.1f} us, with the conversion {convert + product:8.1f} us")
+        fused = fused_us(folder, rows)
+        print(f"{rows:5} rows: FP8 product {product:8.1f} us, with the conversion {convert + product:8.1f} us"
+              + ("" if fused is None else f", fused layer {fused:8.1f} us"))
 
 
 if __name__ == "__main__":
