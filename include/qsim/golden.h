@@ -303,7 +303,7 @@ typedef struct qsim_requantization {
 /* y [B, OH, OW, O] of x [B, H, W, C], each QSIM_INT8 or QSIM_UINT8; w [O, kh, kw, C / groups] of
  * QSIM_INT8; bias [O] of QSIM_INT32, or NULL. A pad is x_zero_point. Sums are int32; one that does
  * not fit wraps, which needs more than 2^16 products. A scale that is no positive finite number is an
- * error on the CPU; on a GPU it counts as 2^-40, and an infinite one as 2^24. */
+ * error on the CPU; on a GPU it counts as 2^-40, and an infinite one as 2^24 - 1. */
 QSIM_API qsim_status qsim_conv2d_int8(const qsim_tensor* x, const qsim_tensor* w,
                                       const qsim_tensor* bias, const qsim_window* window,
                                       int64_t groups, const qsim_requantization* requantization,
