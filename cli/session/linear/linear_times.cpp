@@ -180,7 +180,7 @@ class Measurement {
   void sweep_pipelines(golden::LinearTimingCase one) {
     for (const int stages : kPipelines) {
       one.stages = stages;
-      if (!golden::has_pipeline(one)) continue;
+      if (!golden::has_pipeline(one, device_)) continue;
       LinearTime time;
       set_times(golden::time_linear(one, device_), time);
       result_.pipelines.push_back({stages, time.p50_seconds});

@@ -63,8 +63,9 @@ struct LinearTimingCase {
   int runs = 15;         // replays of the graph
 };
 
-// Whether the kernel has room for so many stages on compute capability 9.0.
-bool has_pipeline(const LinearTimingCase& one);
+// Whether the kernel has room for so many stages with the shared memory of compute capability 9.0
+// and the multiprocessors of `device`. Throws Error without that device.
+bool has_pipeline(const LinearTimingCase& one, int device);
 
 // Bytes that one launch reads and writes at least.
 std::int64_t linear_bytes(const LinearTimingCase& one);

@@ -3,6 +3,7 @@
 
 #include "core/checked_math.h"
 #include "core/error.h"
+#include "golden/device/devices.h"
 #include "golden/linear/cuda/batch_plan.h"
 #include "golden/linear/cuda/cuda_int8_linear.h"
 #include "golden/linear/cuda/hopper_plan.h"
@@ -29,8 +30,7 @@ void cuda::check_channels(std::int64_t out_features) {
 
 // One row is of linear_rows, if it has room for a row of x. More are of linear_batch_hopper, or of
 // linear_batch with groups or 4 bits.
-bool has_pipeline(const LinearTimingCase& one) {
-  constexpr int kMultiprocessors = 132;  // of an H200
+bool has_pipeline(const LinearTimingCase& one, int device) {
   const auto group_size = static_cast<int>(one.group_size);
   const auto in_features = static_cast<int>(one.in_features);
   const int limit = cuda::kSharedOfWhole;
@@ -43,8 +43,8 @@ bool has_pipeline(const LinearTimingCase& one) {
   const int x_rows = one.rows <= 8 ? 8 : 16;
   if (one.bits == 8 && one.group_size == 0) {
     return cuda::plan_hopper(one.out_features, in_features, x_rows,
-                             static_cast<int>(float_type_bytes(one.type)), kMultiprocessors,
-                             one.stages, limit)
+                             static_cast<int>(float_type_bytes(one.type)),
+                             require_device(device).multiprocessors, one.stages, limit)
                .stages == one.stages;
   }
   return cuda::plan_batch(one.bits, group_size, in_features, x_rows, one.stages, limit).stages ==
