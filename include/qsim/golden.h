@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-/* Changes when a program that was compiled with the header of an older release would no longer work.
- * It is 1 until the first release. */
+/* Changes when a program that was compiled with the header of an older release would no longer
+ * work. It is 1 until the first release. */
 #define QSIM_GOLDEN_ABI_VERSION 1
 
 typedef enum qsim_status {
