@@ -29,7 +29,7 @@ class Fault:
 
 
 FAULTS = (
-    Fault("golden_cuda_check", "golden/cuda/", "golden/cuda/libqsim_golden_cuda.a", "core/requantize.h",
+    Fault("golden_cuda_check", "golden/cuda/kernels/", "golden/cuda/libqsim_golden_cuda.a", "core/requantize.h",
           "return half - 1 + ((t >> shift) & 1);", "return half + ((t >> shift) & 1);", host_too=True),
     Fault("golden_binary_cuda_check", "golden/binary/cuda/", "golden/binary/cuda/libqsim_golden_binary_cuda.a",
           "golden/binary/cuda/kernels/finish_binary.cuh", "__fmaf_rn(alpha, value, sums[h][k])",
