@@ -56,14 +56,15 @@ typedef enum qsim_device { QSIM_CPU = 0, QSIM_CUDA = 1 } qsim_device;
 
 /* A tensor in memory of the caller. All tensors of a call are on one device. */
 typedef struct qsim_tensor {
-  void* data;             /* aligned to its elements */
-  int32_t dtype;          /* qsim_dtype */
-  int32_t device;         /* qsim_device */
-  int32_t device_index;   /* of CUDA; 0 on the CPU */
-  int32_t rank;           /* 0..16 */
-  const int64_t* shape;   /* [rank], in elements */
-  const int64_t* strides; /* [rank], in elements, of any sign; NULL: row-major without gaps. 4-bit
-                             types take such strides alone. Elements of an output share no memory. */
+  void* data;           /* aligned to its elements */
+  int32_t dtype;        /* qsim_dtype */
+  int32_t device;       /* qsim_device */
+  int32_t device_index; /* of CUDA; 0 on the CPU */
+  int32_t rank;         /* 0..16 */
+  const int64_t* shape; /* [rank], in elements */
+  const int64_t*
+      strides; /* [rank], in elements, of any sign; NULL: row-major without gaps. 4-bit
+                  types take such strides alone. Elements of an output share no memory. */
 } qsim_tensor;
 
 /* Threads that divide the work of a call on the CPU. One call at a time may use them. */
@@ -79,10 +80,10 @@ typedef struct qsim_run {
   size_t* workspace_query; /* not NULL: the call checks its arguments, writes the bytes of workspace
                               that it needs here, and computes nothing */
   int32_t check_values;    /* 1: values too are checked, which reads all of them; the CPU alone */
-  int32_t constant_weights; /* 1: no work that the stream has before this call writes weights, scales,
-                               zero_points, bias, or the `packed` of qsim_binary_layer_run, so that a
-                               linear or binary layer on a GPU reads them while the kernel before it
-                               still runs. Broken, its result is undefined. Else 0 */
+  int32_t constant_weights; /* 1: no work that the stream has before this call writes weights,
+                               scales, zero_points, bias, or the `packed` of qsim_binary_layer_run,
+                               so that a linear or binary layer on a GPU reads them while the kernel
+                               before it still runs. Broken, its result is undefined. Else 0 */
 } qsim_run;
 
 #define QSIM_RUN_INIT \
@@ -124,14 +125,16 @@ QSIM_API qsim_status qsim_linear_w8(const qsim_tensor* x, const qsim_linear_weig
                                     const qsim_tensor* bias, const qsim_tensor* y,
                                     const qsim_run* run);
 
-/* The same with x quantized to int8 (W8A8): products of int8 and int8, times the weights' scale, times
- * the scale of the row of x: *x_scale, a number of the host of at least 2^-126, or where x_scale is
- * NULL max|x| / 127 of each row. Weights are QSIM_INT8 of one group. A GPU needs a workspace. */
+/* The same with x quantized to int8 (W8A8): products of int8 and int8, times the weights' scale,
+ * times the scale of the row of x: *x_scale, a number of the host of at least 2^-126, or where
+ * x_scale is NULL max|x| / 127 of each row. Weights are QSIM_INT8 of one group. A GPU needs a
+ * workspace. */
 QSIM_API qsim_status qsim_linear_w8a8(const qsim_tensor* x, const float* x_scale,
                                       const qsim_linear_weights* weights, const qsim_tensor* bias,
                                       const qsim_tensor* y, const qsim_run* run);
 
-/* qsim_linear_w8 with weights that are packed once, for the CPU: several times faster at few rows. */
+/* qsim_linear_w8 with weights that are packed once, for the CPU: several times faster at few rows.
+ */
 typedef struct qsim_linear qsim_linear;
 /* Copies weights and bias. */
 QSIM_API qsim_status qsim_linear_create(const qsim_linear_weights* weights, const qsim_tensor* bias,
@@ -265,8 +268,8 @@ QSIM_API qsim_status qsim_abc_conv2d(const qsim_tensor* x, const qsim_tensor* v,
                                      const qsim_binary_weights* weights, const qsim_window* window,
                                      const qsim_tensor* y, const qsim_run* run);
 
-/* Binary convolution on a GPU by a faster kernel than qsim_binary_conv2d's: weights, on the CPU, are
- * put into its order once, for bits [batch, height, width, N, W(C)] and one device. */
+/* Binary convolution on a GPU by a faster kernel than qsim_binary_conv2d's: weights, on the CPU,
+ * are put into its order once, for bits [batch, height, width, N, W(C)] and one device. */
 typedef struct qsim_binary_layer qsim_binary_layer;
 QSIM_API qsim_status qsim_binary_layer_create(const qsim_binary_weights* weights,
                                               const qsim_window* window, int64_t batch,
@@ -302,8 +305,8 @@ typedef struct qsim_requantization {
 
 /* y [B, OH, OW, O] of x [B, H, W, C], each QSIM_INT8 or QSIM_UINT8; w [O, kh, kw, C / groups] of
  * QSIM_INT8; bias [O] of QSIM_INT32, or NULL. A pad is x_zero_point. Sums are int32; one that does
- * not fit wraps, which needs more than 2^16 products. A scale that is no positive finite number is an
- * error on the CPU; on a GPU it counts as 2^-40, and an infinite one as 2^24 - 1. */
+ * not fit wraps, which needs more than 2^16 products. A scale that is no positive finite number is
+ * an error on the CPU; on a GPU it counts as 2^-40, and an infinite one as 2^24 - 1. */
 QSIM_API qsim_status qsim_conv2d_int8(const qsim_tensor* x, const qsim_tensor* w,
                                       const qsim_tensor* bias, const qsim_window* window,
                                       int64_t groups, const qsim_requantization* requantization,

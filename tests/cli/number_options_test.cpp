@@ -63,6 +63,7 @@ const std::vector<NumberOption>& number_options() {
       {{"golden", "abc"}, "--stride", "1 to 1024", stride},
       {{"golden", "abc"}, "--pad", "0 to 1024", pad},
       {{"golden", "abc"}, "--runs", "9 to 100000", runs},
+      {{"golden", "abc"}, "--batch", "1 to 1024", batch},
       {{"golden", "abc"}, "--seed", "0 to 18446744073709551615", seed},
       {{"golden", "linear"}, "--K", "1 to 132104", in_features},
       {{"golden", "linear"}, "--N", "1 to 1048576", out_features},

@@ -18,8 +18,8 @@
 
 #include <cuda.h>
 
-#include "golden/device/fast_divisor.h"
 #include "golden/cuda/output_stage.h"
+#include "golden/device/fast_divisor.h"
 
 namespace qsim::golden::cuda {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "golden/device/fast_divisor.h"
 #include "golden/cuda/tasks.h"
+#include "golden/device/fast_divisor.h"
 #include "golden/device/launch.cuh"
 
 namespace qsim::golden::cuda {

@@ -10,8 +10,7 @@ namespace qsim::golden {
 namespace {
 
 std::size_t workspace_bytes(std::int64_t rows, const cuda::DeviceWeights& weights) {
-  return static_cast<std::size_t>(
-      cuda::int8_workspace_bytes(rows, weights.in_features));
+  return static_cast<std::size_t>(cuda::int8_workspace_bytes(rows, weights.in_features));
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
-#include "golden/device/fast_divisor.h"
 #include "golden/cuda/kernels/pixel_groups.h"
 #include "golden/cuda/layer_plan.h"
+#include "golden/device/fast_divisor.h"
 #include "tests/golden/cuda/random_cases.h"
 #include "tests/golden/cuda/tile_cases.h"
 

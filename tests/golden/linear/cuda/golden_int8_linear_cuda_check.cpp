@@ -1,5 +1,5 @@
-// golden_int8_linear_cuda_check: compares linear layers with int8 activations on a GPU with those on
-// the CPU, bit for bit, and times them. Exits 77 where there is no GPU to run on.
+// golden_int8_linear_cuda_check: compares linear layers with int8 activations on a GPU with those
+// on the CPU, bit for bit, and times them. Exits 77 where there is no GPU to run on.
 #include <CLI/CLI.hpp>
 
 #include "tests/golden/device/run_check.h"
