@@ -1,0 +1,29 @@
+// A Graph together with what its file says and the Graph does not: the scales of its weights. The
+// quantizer makes it, the exporter writes it as ONNX.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+
+namespace qsim {
+
+// How the weights of a Conv2d or FullyConnected were stored: real = (stored - zero_point) * scale,
+// one of both for the tensor or one per output channel. The Graph's weights have the zero_point
+// taken off already. `scales` is empty for a layer without weights.
+struct WeightScales {
+  std::vector<float> scales;
+  std::vector<std::int32_t> zero_points;  // empty: all 0, stored as int8; else stored as uint8
+};
+
+struct QuantizedNetwork {
+  Graph graph;                        // every Value has a scale; requantizers round as kFloat32
+  std::vector<WeightScales> weights;  // one a layer of the graph
+  // The layer of the float network that a layer of the graph computes (its last one, where several
+  // were fused): an index of RealGraph::layers, or -1.
+  std::vector<std::int64_t> real_layers;
+};
+
+}  // namespace qsim
