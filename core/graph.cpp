@@ -3,6 +3,7 @@
 #include "core/checked_math.h"
 #include "core/graph_order.h"
 #include "core/graph_shapes.h"
+#include "core/layer_checks.h"
 #include "core/limits.h"
 #include "core/operation_checks.h"
 #include "core/printable.h"
@@ -19,15 +20,7 @@ void check_value(const Value& value, const std::string& what) {
     throw_bad_input(what + ": zero_point " + std::to_string(value.zero_point) + " is outside " +
                     std::to_string(value.min()) + ".." + std::to_string(value.max()));
   }
-  for (const std::int64_t dim : value.shape.nhwc()) {
-    if (dim < 1) throw_bad_input(what + ": shape " + shape_text(value.shape.nhwc()));
-  }
-  const std::int64_t elems = with_place(what, [&] { return element_count(value.shape.nhwc()); });
-  if (elems > kMaxTensorElems) {
-    throw_bad_input(what + ": " + std::to_string(elems) + " elements, shape " +
-                    shape_text(value.shape.nhwc()) + "; at most " +
-                    std::to_string(kMaxTensorElems) + " are allowed");
-  }
+  check_tensor_shape(what, value.shape);
 }
 
 }  // namespace

@@ -4,13 +4,16 @@
 
 #include "core/limits.h"
 #include "core/printable.h"
+#include "core/real_graph.h"
 
 namespace qsim {
 namespace {
 
 constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
-[[noreturn]] void fail(const Layer& layer, const std::string& message) {
+// Of a Graph or a RealGraph.
+template <typename AnyLayer>
+[[noreturn]] void fail(const AnyLayer& layer, const std::string& message) {
   throw_bad_input(layer_place(layer.name, layer.source) + ": " + message);
 }
 
@@ -20,14 +23,22 @@ struct OperandCount {
   std::size_t most;
 };
 
-OperandCount operands(const Operation& operation) {
-  if (std::holds_alternative<Add>(operation)) return {2, 2};
-  if (std::holds_alternative<Concat>(operation)) return {2, static_cast<std::size_t>(kMaxLayers)};
+template <typename AnyAdd, typename AnyConcat, typename AnyOperation>
+OperandCount operands_of(const AnyOperation& operation) {
+  constexpr auto kMany = static_cast<std::size_t>(kMaxLayers);
+  if (std::holds_alternative<AnyAdd>(operation)) return {2, 2};
+  if (std::holds_alternative<AnyConcat>(operation)) return {2, kMany};
   return {1, 1};
 }
 
+OperandCount operands(const Operation& operation) { return operands_of<Add, Concat>(operation); }
+OperandCount operands(const RealOperation& operation) {
+  return operands_of<RealAdd, RealConcat>(operation);
+}
+
 // By tensor, the layer that writes it; kNobody for the input.
-std::vector<std::size_t> writers_of_tensors(const Graph& graph) {
+template <typename AnyGraph>
+std::vector<std::size_t> writers_of_tensors(const AnyGraph& graph) {
   std::vector<std::size_t> writers(graph.tensors.size(), kNobody);
   QSIM_CHECK(graph.input < graph.tensors.size(), "the graph's input is not one of its tensors");
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
@@ -40,13 +51,12 @@ std::vector<std::size_t> writers_of_tensors(const Graph& graph) {
   return writers;
 }
 
-}  // namespace
-
-void check_order(const Graph& graph) {
+template <typename AnyGraph>
+void check_order_of(const AnyGraph& graph) {
   const std::vector<std::size_t> writers = writers_of_tensors(graph);
   std::vector<bool> is_read(graph.tensors.size(), false);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const Layer& layer = graph.layers[i];
+    const auto& layer = graph.layers[i];
     const auto [least, most] = operands(layer.operation);
     if (layer.inputs.size() < least || layer.inputs.size() > most) {
       fail(layer, "reads " + std::to_string(layer.inputs.size()) + " tensors; " +
@@ -71,7 +81,8 @@ void check_order(const Graph& graph) {
              "the graph's output is not its last layer's");
 }
 
-std::vector<std::vector<std::size_t>> readers_of_tensors(const Graph& graph) {
+template <typename AnyGraph>
+std::vector<std::vector<std::size_t>> readers_of(const AnyGraph& graph) {
   std::vector<std::vector<std::size_t>> readers(graph.tensors.size());
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     for (const TensorId input : graph.layers[i].inputs) {
@@ -79,6 +90,18 @@ std::vector<std::vector<std::size_t>> readers_of_tensors(const Graph& graph) {
     }
   }
   return readers;
+}
+
+}  // namespace
+
+void check_order(const Graph& graph) { check_order_of(graph); }
+void check_order(const RealGraph& graph) { check_order_of(graph); }
+
+std::vector<std::vector<std::size_t>> readers_of_tensors(const Graph& graph) {
+  return readers_of(graph);
+}
+std::vector<std::vector<std::size_t>> readers_of_tensors(const RealGraph& graph) {
+  return readers_of(graph);
 }
 
 std::vector<std::string> names_of_tensors(const Graph& graph) {
