@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/graph.h"
+#include "core/real_graph.h"
 
 namespace qsim {
 
@@ -21,6 +23,9 @@ struct WeightScales {
 struct QuantizedNetwork {
   Graph graph;                        // every Value has a scale; requantizers round as kFloat32
   std::vector<WeightScales> weights;  // one a layer of the graph
+  // One a layer of the graph: the activation that a LookupTable is. Absent for other layers, and
+  // for a table that only changes the quantization ("requantize").
+  std::vector<std::optional<RealActivation>> activations;
   // The layer of the float network that a layer of the graph computes (its last one, where several
   // were fused): an index of RealGraph::layers, or -1.
   std::vector<std::int64_t> real_layers;

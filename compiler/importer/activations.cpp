@@ -98,7 +98,7 @@ void import_clip(const NodeReader& node, GraphBuilder& graph) {
       has_inputs ? clip_bound(node, 2, "max", kInfinity) : attributes.real("max", kInfinity);
   if (std::isnan(low) || std::isnan(high)) node.malformed("a bound is not a number", "numbers");
   if (narrow_open_layer(node, graph, low, high)) return;
-  apply_to_reals(node, graph, [=](float x) { return std::min(std::max(x, low), high); });
+  apply_to_reals(node, graph, [=](float x) { return clip(x, low, high); });
 }
 
 void import_leaky_relu(const NodeReader& node, GraphBuilder& graph) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler/importer/float_rules.h"
+#include "core/float_rules.h"
 
 namespace qsim {
 namespace {

@@ -24,10 +24,6 @@ void require_last_axis(const NodeReader& node, std::int64_t axis) {
   if (axis != 1 && axis != -1) node.refuse("axis = " + std::to_string(axis), "1, -1");
 }
 
-Value value_of(const Quantization& quantization) {
-  return {{}, quantization.dtype, quantization.zero_point, quantization.scale};
-}
-
 }  // namespace
 
 void import_softmax(const NodeReader& node, GraphBuilder& graph) {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/importer/float_rules.h"
 #include "compiler/importer/model_graph.h"
 #include "compiler/importer/quantization.h"
+#include "core/float_rules.h"
 #include "core/graph.h"
 
 namespace qsim {

@@ -14,10 +14,10 @@ using Kind = ImportedTensor::Kind;
 
 // The clamp that Relu and Clip are after rounding to `output`: both are monotone.
 std::int32_t lowest(const OpenLayer& layer, const Quantization& output) {
-  return quantized(layer.low, output);
+  return quantized(layer.low, value_of(output));
 }
 std::int32_t highest(const OpenLayer& layer, const Quantization& output) {
-  return quantized(layer.high, output);
+  return quantized(layer.high, value_of(output));
 }
 
 // A channel's requantizer for a layer with `product` as its x_scale * w_scale; nothing where the
@@ -84,7 +84,7 @@ ImportedTensor GraphBuilder::apply(const ImportedTensor& reals,
                                    const RealFunction& function) const {
   ImportedTensor result = reals;
   const ByteFunction values =
-      reals.function ? *reals.function : dequantized_bytes(quantization(reals));
+      reals.function ? *reals.function : dequantized_bytes(value_of(quantization(reals)));
   result.kind = Kind::kReals;
   result.function = std::make_shared<const ByteFunction>(mapped(values, function));
   return result;
@@ -99,14 +99,14 @@ ImportedTensor GraphBuilder::quantized_levels(const NodeReader& node, const std:
   levels.kind = Kind::kLevels;
   levels.function = nullptr;
   if (!reals.function && own == output) return levels;
-  const ByteFunction values = reals.function ? *reals.function : dequantized_bytes(own);
+  const ByteFunction values = reals.function ? *reals.function : dequantized_bytes(value_of(own));
   const Pads pads = levels.pads;
   // Where real 0 stays 0, pads stay pads.
   const std::int32_t zero_byte = own.zero_point & 0xFF;
   const bool keeps_zero = values[static_cast<std::size_t>(zero_byte)] == 0.0F;
   if (keeps_zero) levels.pads = {};
   levels = add_table(node, name, function, without_pads(node, levels),
-                     quantized_bytes(values, output), output);
+                     quantized_bytes(values, value_of(output)), output);
   if (keeps_zero) levels.pads = pads;
   return levels;
 }
@@ -129,7 +129,7 @@ ImportedTensor GraphBuilder::close(const NodeReader& node, OpenLayer& layer,
   const std::int32_t hi = highest(layer, output);
   const auto clipped = [&](const ImportedTensor& reals, const OpenLayer& open) {
     if (!std::isfinite(open.low) && !std::isfinite(open.high)) return reals;
-    return apply(reals, [&](float x) { return std::min(std::max(x, open.low), open.high); });
+    return apply(reals, [&](float x) { return clip(x, open.low, open.high); });
   };
   std::vector<ImportedTensor> inputs = layer.inputs;
   if (auto* conv = std::get_if<Conv2d>(&layer.operation)) {

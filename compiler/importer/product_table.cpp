@@ -75,8 +75,8 @@ ByteTable product_bytes(const GraphBuilder& graph, const OpenLayer& layer,
   const ByteTable b_bytes = bytes_of_root(graph, b);
   const Quantization aq = graph.quantization(a);
   const Quantization bq = graph.quantization(b);
-  const auto a_reals = dequantized_bytes(aq);
-  const auto b_reals = dequantized_bytes(bq);
+  const auto a_reals = dequantized_bytes(value_of(aq));
+  const auto b_reals = dequantized_bytes(value_of(bq));
   const bool as_float = runs_as_float(graph, layer, quantize, output);
   const float product = aq.scale.real() * bq.scale.real();
   const float scale = product / output.scale.real();
@@ -85,7 +85,7 @@ ByteTable product_bytes(const GraphBuilder& graph, const OpenLayer& layer,
     if (as_float) {
       const float real = a_reals[a_bytes[i]] * b_reals[b_bytes[i]];
       const float clipped = std::min(std::max(real, layer.low), layer.high);
-      bytes[i] = static_cast<std::uint8_t>(quantized(clipped, output));
+      bytes[i] = static_cast<std::uint8_t>(quantized(clipped, value_of(output)));
       continue;
     }
     const std::int32_t levels = (level_of_byte(a_bytes[i], aq.dtype) - aq.zero_point) *
@@ -93,8 +93,8 @@ ByteTable product_bytes(const GraphBuilder& graph, const OpenLayer& layer,
     const float scaled = static_cast<float>(levels) * scale;
     const std::int32_t level = level_of_byte(
         rounded(scaled + static_cast<float>(output.zero_point), output), output.dtype);
-    const std::int32_t lo = quantized(layer.low, output);
-    const std::int32_t hi = quantized(layer.high, output);
+    const std::int32_t lo = quantized(layer.low, value_of(output));
+    const std::int32_t hi = quantized(layer.high, value_of(output));
     bytes[i] = static_cast<std::uint8_t>(std::min(std::max(level, lo), hi));
   }
   return bytes;
@@ -104,7 +104,8 @@ ImportedTensor product_of_reals(const GraphBuilder& graph, const NodeReader& nod
                                 const ImportedTensor& a, const ImportedTensor& b) {
   require_one_root(graph, node, a, b);
   const auto reals = [&](const ImportedTensor& tensor) {
-    return tensor.function ? *tensor.function : dequantized_bytes(graph.quantization(tensor));
+    return tensor.function ? *tensor.function
+                           : dequantized_bytes(value_of(graph.quantization(tensor)));
   };
   if (a.id != b.id) {
     node.refuse("multiplies a tensor and float32 numbers of an activation of another tensor",

@@ -36,6 +36,10 @@ std::int32_t element(const Tensor& tensor, std::size_t index) {
 
 }  // namespace
 
+Value value_of(const Quantization& quantization) {
+  return {{}, quantization.dtype, quantization.zero_point, quantization.scale};
+}
+
 std::string float_text(float value) {
   char text[32];
   for (const int digits : {6, 7, 8, 9}) {

@@ -23,6 +23,9 @@ struct Quantization {
   bool operator==(const Quantization&) const = default;
 };
 
+// The same without a shape.
+Value value_of(const Quantization& quantization);
+
 // "scale 0.0625, zero_point 3"
 std::string quantization_text(const Quantization& quantization);
 // As few digits as give the same float32.

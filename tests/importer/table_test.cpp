@@ -2,8 +2,8 @@
 // definition.
 #include <gtest/gtest.h>
 
-#include "compiler/importer/float_rules.h"
 #include "compiler/importer/onnx_importer.h"
+#include "core/float_rules.h"
 #include "tests/importer/float_island.h"
 #include "tests/importer/model_builder.h"
 
@@ -20,7 +20,7 @@ const Layer* find_layer(const Graph& graph, const std::string& name) {
 }
 
 TEST(FloatRules, RoundHalfToEvenAndSaturate) {
-  const Quantization to{DType::kUint8, 10, Scale::power_of_two(1)};
+  const Value to{{}, DType::kUint8, 10, Scale::power_of_two(1)};
   EXPECT_EQ(quantized(1.0F, to), 10);   // 0.5
   EXPECT_EQ(quantized(3.0F, to), 12);   // 1.5
   EXPECT_EQ(quantized(-1.0F, to), 10);  // -0.5

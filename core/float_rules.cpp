@@ -1,4 +1,4 @@
-#include "compiler/importer/float_rules.h"
+#include "core/float_rules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +21,8 @@ float polynomial(float square, std::span<const float> constants) {
   return value;
 }
 
+float real_scale(const Value& value) { return value.scale ? value.scale->real() : 1.0F; }
+
 }  // namespace
 
 std::int32_t level_of_byte(std::size_t byte, DType dtype) {
@@ -28,8 +30,8 @@ std::int32_t level_of_byte(std::size_t byte, DType dtype) {
   return dtype == DType::kInt8 && level > 127 ? level - 256 : level;
 }
 
-std::int32_t quantized(float real, const Quantization& output) {
-  const float quotient = real / output.scale.real();
+std::int32_t quantized(float real, const Value& output) {
+  const float quotient = real / real_scale(output);
   if (std::isnan(quotient)) return output.zero_point;
   // Beyond 512 levels every zero_point saturates alike.
   const float rounded = std::nearbyint(std::clamp(quotient, -512.0F, 512.0F));
@@ -37,11 +39,11 @@ std::int32_t quantized(float real, const Quantization& output) {
                     output.max());
 }
 
-ByteFunction dequantized_bytes(const Quantization& input) {
+ByteFunction dequantized_bytes(const Value& input) {
   ByteFunction values{};
   for (std::size_t byte = 0; byte < values.size(); ++byte) {
     const std::int32_t centred = level_of_byte(byte, input.dtype) - input.zero_point;
-    values[byte] = static_cast<float>(centred) * input.scale.real();
+    values[byte] = static_cast<float>(centred) * real_scale(input);
   }
   return values;
 }
@@ -52,7 +54,7 @@ ByteFunction mapped(const ByteFunction& values, const RealFunction& function) {
   return result;
 }
 
-ByteTable quantized_bytes(const ByteFunction& values, const Quantization& output) {
+ByteTable quantized_bytes(const ByteFunction& values, const Value& output) {
   ByteTable bytes{};
   std::transform(values.begin(), values.end(), bytes.begin(),
                  [&](float real) { return static_cast<std::uint8_t>(quantized(real, output)); });
@@ -76,6 +78,36 @@ float sigmoid(float x) {
   const float numerator = v * polynomial(square, kOdd);
   const float quotient = numerator / polynomial(square, kEven);
   return std::clamp(quotient + 0.5F, 0.0F, 1.0F);
+}
+
+float clip(float x, float lo, float hi) { return std::min(std::max(x, lo), hi); }
+
+float activated(const RealActivation& activation, float x) {
+  using Kind = RealActivation::Kind;
+  switch (activation.kind) {
+    case Kind::kRelu:
+      return relu(x);
+    case Kind::kClip:
+      return clip(x, activation.lo, activation.hi);
+    case Kind::kLeakyRelu:
+      return leaky_relu(x, activation.alpha);
+    case Kind::kSigmoid:
+      return sigmoid(x);
+    case Kind::kHardSigmoid:
+      return hard_sigmoid(x, activation.alpha, activation.beta);
+    case Kind::kHardSwish:
+      return hard_swish(x);
+  }
+  QSIM_CHECK(false, "an activation of no kind");
+}
+
+ByteTable table_of(const RealActivation& activation, const Value& input, const Value& output) {
+  const auto function = [&](float x) { return activated(activation, x); };
+  return quantized_bytes(mapped(dequantized_bytes(input), function), output);
+}
+
+ByteTable requantizing_table(const Value& input, const Value& output) {
+  return quantized_bytes(dequantized_bytes(input), output);
 }
 
 }  // namespace qsim

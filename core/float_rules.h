@@ -1,13 +1,15 @@
 // What ONNX Runtime computes for functions of one quantized number, in float32: each operation
 // rounds once, half to even, and no two are contracted to one. docs/reference/onnx_rounding.md has
-// the rules, tools/ort/table_rules.py has them in Python.
+// the rules, tools/ort/table_rules.py has them in Python. The importer makes tables by them, the
+// quantizer the same ones, and the exporter checks them.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
 
-#include "compiler/importer/quantization.h"
+#include "core/graph.h"
+#include "core/real_graph.h"
 
 namespace qsim {
 
@@ -20,13 +22,13 @@ using RealFunction = std::function<float(float)>;
 std::int32_t level_of_byte(std::size_t byte, DType dtype);
 
 // saturate(rint(real / scale) + zero_point); rint rounds half to even. What is not a number gives
-// the zero_point.
-std::int32_t quantized(float real, const Quantization& output);
+// the zero_point. An absent scale is 1, here and below.
+std::int32_t quantized(float real, const Value& output);
 
 // float32(level - zero_point) * scale of every byte.
-ByteFunction dequantized_bytes(const Quantization& input);
+ByteFunction dequantized_bytes(const Value& input);
 ByteFunction mapped(const ByteFunction& values, const RealFunction& function);
-ByteTable quantized_bytes(const ByteFunction& values, const Quantization& output);
+ByteTable quantized_bytes(const ByteFunction& values, const Value& output);
 
 float relu(float x);
 // x where it is at least 0, else alpha * x.
@@ -37,5 +39,13 @@ float hard_sigmoid(float x, float alpha, float beta);
 float hard_swish(float x);
 // A rational function in x * x by Horner's rule, with fused multiply-adds.
 float sigmoid(float x);
+float clip(float x, float lo, float hi);
+
+// What the activation makes of x.
+float activated(const RealActivation& activation, float x);
+// The LookupTable of an activation from one Value to another.
+ByteTable table_of(const RealActivation& activation, const Value& input, const Value& output);
+// The one that only changes the quantization: "requantize".
+ByteTable requantizing_table(const Value& input, const Value& output);
 
 }  // namespace qsim
