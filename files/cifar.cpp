@@ -1,6 +1,8 @@
 #include "files/cifar.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 
 #include "core/error.h"
 #include "files/files.h"
@@ -12,6 +14,14 @@ constexpr std::int64_t kSide = 32;
 constexpr std::int64_t kPlaneBytes = kSide * kSide;
 constexpr std::int64_t kRecordBytes = 1 + 3 * kPlaneBytes;
 constexpr int kClasses = 10;
+constexpr std::int64_t kRecordsAtOnce = 256;
+
+int checked_label(std::byte byte, const std::filesystem::path& path, std::int64_t index) {
+  const int label = std::to_integer<int>(byte);
+  if (label < kClasses) return label;
+  throw_bad_input(path.string() + ": picture " + std::to_string(index) + " has label " +
+                  std::to_string(label) + "; allowed: 0 to 9. Not a CIFAR-10 batch?");
+}
 
 }  // namespace
 
@@ -25,6 +35,21 @@ std::int64_t cifar_count(const std::filesystem::path& path) {
   return bytes / kRecordBytes;
 }
 
+std::vector<int> cifar_labels(const std::filesystem::path& path) {
+  const std::int64_t count = cifar_count(path);
+  std::vector<int> labels;
+  std::vector<std::byte> records(static_cast<std::size_t>(kRecordsAtOnce * kRecordBytes));
+  for (std::int64_t first = 0; first < count; first += kRecordsAtOnce) {
+    const auto bytes =
+        static_cast<std::size_t>(std::min(kRecordsAtOnce, count - first) * kRecordBytes);
+    read_file_range(path, first * kRecordBytes, std::span(records).first(bytes));
+    for (std::size_t at = 0; at < bytes; at += static_cast<std::size_t>(kRecordBytes)) {
+      labels.push_back(checked_label(records[at], path, std::ssize(labels)));
+    }
+  }
+  return labels;
+}
+
 CifarRecord read_cifar(const std::filesystem::path& path, std::int64_t index) {
   const std::int64_t count = cifar_count(path);
   if (index < 0 || index >= count) {
@@ -34,11 +59,7 @@ CifarRecord read_cifar(const std::filesystem::path& path, std::int64_t index) {
   }
   const std::vector<std::byte> bytes = read_file_range(path, index * kRecordBytes, kRecordBytes);
   CifarRecord record;
-  record.label = std::to_integer<int>(bytes[0]);
-  if (record.label >= kClasses) {
-    throw_bad_input(path.string() + ": picture " + std::to_string(index) + " has label " +
-                    std::to_string(record.label) + "; allowed: 0 to 9. Not a CIFAR-10 batch?");
-  }
+  record.label = checked_label(bytes[0], path, index);
   record.image = {kSide, kSide, {}};
   for (std::int64_t pixel = 0; pixel < kPlaneBytes; ++pixel) {
     for (std::int64_t plane = 0; plane < 3; ++plane) {

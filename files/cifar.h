@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "files/image.h"
 
@@ -12,6 +13,9 @@ struct CifarRecord {
   int label = 0;  // 0..9
   Image image;
 };
+
+// The label of each record. Throws Error as the two below.
+std::vector<int> cifar_labels(const std::filesystem::path& path);
 
 // Number of records. Throws Error when the file's length is not a whole number of them.
 std::int64_t cifar_count(const std::filesystem::path& path);

@@ -64,8 +64,9 @@ enum class Batch : std::uint8_t { kOfGraph, kAny };
   throw_bad_input(message);
 }
 
-Tensor from_host(const Tensor& tensor, const InputForm& form, Batch batch,
-                 const std::string& source) {
+// `tensor` as NHWC of its own dtype.
+Tensor nhwc_from_host(const Tensor& tensor, const InputForm& form, Batch batch,
+                      const std::string& source) {
   ImageShape s = form.value.shape;
   // A tensor without dimensions has one element and no batch.
   const bool has_batch = !tensor.shape.empty() && tensor.elems() > 0;
@@ -74,14 +75,19 @@ Tensor from_host(const Tensor& tensor, const InputForm& form, Batch batch,
   const Shape expected = nchw ? Shape{s.batch, s.channels, s.height, s.width} : s.nhwc();
   const bool flat = s.height == 1 && s.width == 1 && tensor.shape == Shape{s.batch, s.channels};
   if (tensor.shape != expected && !flat) refuse_shape(tensor, expected, nchw, batch, source);
+  return flat ? reshaped(tensor, s.nhwc()) : (nchw ? nhwc_of(tensor) : tensor);
+}
+
+Tensor from_host(const Tensor& tensor, const InputForm& form, Batch batch,
+                 const std::string& source) {
+  Tensor nhwc = nhwc_from_host(tensor, form, batch, source);
   if (tensor.dtype != DType::kFloat32 && tensor.dtype != form.value.dtype) {
     throw_bad_input(source + ": dtype " + std::string(dtype_name(tensor.dtype)) +
                     "; the model takes float32 or " + std::string(dtype_name(form.value.dtype)));
   }
-  const Tensor nhwc = flat ? reshaped(tensor, s.nhwc()) : (nchw ? nhwc_of(tensor) : tensor);
   if (tensor.dtype != DType::kFloat32) return nhwc;
   Value value = form.value;
-  value.shape.batch = s.batch;
+  value.shape.batch = nhwc.shape.front();
   try {
     return quantize_input(nhwc, value);
   } catch (const Error& error) {
@@ -123,6 +129,13 @@ Tensor input_from_host(const Tensor& tensor, const InputForm& form, const std::s
 
 Tensor pictures_from_host(const Tensor& tensor, const InputForm& form, const std::string& source) {
   return from_host(tensor, form, Batch::kAny, source);
+}
+
+Tensor real_pictures_from_host(const Tensor& tensor, const InputForm& form,
+                               const std::string& source) {
+  if (tensor.dtype == DType::kFloat32) return nhwc_from_host(tensor, form, Batch::kAny, source);
+  throw_bad_input(source + ": dtype " + std::string(dtype_name(tensor.dtype)) +
+                  "; pictures as real numbers are float32");
 }
 
 Tensor output_to_host(const Tensor& last, const OutputForm& form, bool as_model_ends) {

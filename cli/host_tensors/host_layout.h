@@ -37,6 +37,10 @@ Tensor input_from_host(const Tensor& tensor, const InputForm& form, const std::s
 // The same of any number of pictures, at least one; the form's own batch does not count.
 Tensor pictures_from_host(const Tensor& tensor, const InputForm& form, const std::string& source);
 
+// The same of float32 alone, not quantized: float32 NHWC.
+Tensor real_pictures_from_host(const Tensor& tensor, const InputForm& form,
+                               const std::string& source);
+
 // The model's output from `last`, NHWC: the last layer's tensor, or the ofmap before the Flatten
 // that the network ends with. The result is [N, C] or in the model's own layout. It has the 8-bit
 // values as they are, or, with `as_model_ends`, dequantized to float32 if the model ends so, after

@@ -6,7 +6,7 @@
 
 namespace qsim {
 
-Tensor preprocess(const Image& image, const Sidecar& sidecar, const InputForm& form) {
+Tensor real_picture(const Image& image, const Sidecar& sidecar, const InputForm& form) {
   const ImageShape& shape = form.value.shape;
   const ImageShape expected{1, sidecar.resize_height, sidecar.resize_width, 3};
   if (!(shape == expected)) {
@@ -20,7 +20,11 @@ Tensor preprocess(const Image& image, const Sidecar& sidecar, const InputForm& f
     const float x = static_cast<float>(resized.rgb[i]) / 255.0f;
     values[i] = (x - sidecar.mean[i % 3]) / sidecar.std[i % 3];
   }
-  return quantize_input(real, form.value);
+  return real;
+}
+
+Tensor preprocess(const Image& image, const Sidecar& sidecar, const InputForm& form) {
+  return quantize_input(real_picture(image, sidecar, form), form.value);
 }
 
 Tensor quantize_input(const Tensor& float_nhwc, const Value& value) {

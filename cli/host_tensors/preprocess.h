@@ -11,6 +11,9 @@ namespace qsim {
 // quantize_input. Throws Error when the network does not take one RGB picture of that size.
 Tensor preprocess(const Image& image, const Sidecar& sidecar, const InputForm& form);
 
+// The same real numbers before they are quantized: float32 NHWC.
+Tensor real_picture(const Image& image, const Sidecar& sidecar, const InputForm& form);
+
 // q = saturate(round_half_even(v / scale) + zero_point): ONNX QuantizeLinear in
 // float32 of a float32 tensor. Throws Error for another shape or dtype, a value that is not finite,
 // or a Value without a scale.

@@ -1,0 +1,280 @@
+#include "cli/session/inputs/picture_set.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <numeric>
+
+#include "cli/host_tensors/classes.h"
+#include "cli/host_tensors/preprocess.h"
+#include "cli/session/inputs/class_folders.h"
+#include "core/limits.h"
+#include "core/random.h"
+#include "files/cifar.h"
+#include "files/npy.h"
+#include "files/picture_folder.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+// pictures.npy has its labels in pictures.labels.npy.
+fs::path labels_path(const fs::path& npy) {
+  fs::path path = npy;
+  return path.replace_extension(".labels.npy");
+}
+
+std::vector<int> labels_beside(const fs::path& npy, std::int64_t pictures) {
+  const fs::path path = labels_path(npy);
+  if (!is_there(path)) return {};
+  const Tensor labels = read_npy(path);
+  if (labels.dtype != DType::kInt32 || labels.shape != Shape{pictures}) {
+    throw_bad_input(path.string() + ": is " + std::string(dtype_name(labels.dtype)) + " " +
+                    shape_text(labels.shape) + "; expected int32 " + shape_text({pictures}) +
+                    ", a label for each picture of " + npy.string());
+  }
+  const std::span<const std::int32_t> values = labels.as<std::int32_t>();
+  return {values.begin(), values.end()};
+}
+
+// `wanted` numbers below `count`, in their order: the first of a seeded permutation.
+std::vector<std::size_t> drawn(std::size_t count, std::size_t wanted, std::uint64_t seed) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Random random(seed);
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const std::int64_t other =
+        random.uniform(static_cast<std::int64_t>(i), static_cast<std::int64_t>(count) - 1);
+    std::swap(order[i], order[static_cast<std::size_t>(other)]);
+  }
+  order.resize(wanted);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+}  // namespace
+
+PictureForm picture_form(const Model& model) {
+  PictureForm form{input_form(model.graph), model.sidecar, model.name, model.path};
+  const OutputForm output = output_form(model.graph);
+  if (has_classes(output)) form.classes = output.value.shape.channels;
+  return form;
+}
+
+PictureForm picture_form(const RealGraph& graph, const fs::path& path) {
+  PictureForm form;
+  form.input.graph = graph.name;
+  form.input.value.shape = graph.input_shape();
+  form.input.layout = graph.host.layout;
+  form.sidecar = load_sidecar_of(path);
+  form.model = path.string();
+  form.path = path;
+  const ImageShape& output = graph.output_shape();
+  const bool is_vector = output.height == 1 && output.width == 1 && output.channels > 1;
+  if (is_vector) form.classes = output.channels;
+  return form;
+}
+
+PictureSet::PictureSet(const std::vector<fs::path>& data, PictureForm form, const Note& note)
+    : form_(std::move(form)) {
+  QSIM_CHECK(!data.empty(), "there is a path");
+  form_.input = one_picture(form_.input);
+  if (form_.sidecar) class_names_ = form_.sidecar->labels;
+  const fs::path& first = data.front();
+  if (!is_there(first)) throw_bad_input(first.string() + ": there is no such file or folder");
+  root_ = first.parent_path();
+  const bool all_batches = std::all_of(data.begin(), data.end(), is_batch_name);
+  if (data.size() > 1 && !all_batches) {
+    throw_bad_input(first.string() + " and " + data[1].string() +
+                    ": of several paths each must be a CIFAR-10 batch (.bin)");
+  }
+  if (is_folder(first)) {
+    add_folder(first, note);
+  } else if (all_batches) {
+    add_batches(data);
+  } else if (first.extension() == ".npy") {
+    add_npy(first);
+  } else {
+    add_pictures({first});
+  }
+  if (count() > kMaxImages) {
+    throw_bad_input(first.string() + ": " + std::to_string(count()) + " pictures; the most are " +
+                    std::to_string(kMaxImages));
+  }
+  require_form();
+  require_labels();
+}
+
+void PictureSet::add_batches(const std::vector<fs::path>& batches) {
+  kind_ = Kind::kCifar;
+  has_labels_ = true;
+  for (const fs::path& batch : batches) {
+    files_.push_back(batch);
+    std::int64_t index = 0;
+    for (const int label : cifar_labels(batch)) {
+      places_.push_back({files_.size() - 1, index++, label});
+    }
+  }
+}
+
+void PictureSet::add_folder(const fs::path& folder, const Note& note) {
+  root_ = folder;
+  PictureFolder found = scan_picture_folder(folder);
+  if (!found.batches.empty()) return add_batches(found.batches);
+  add_pictures(std::move(found.pictures));
+  if (!found.classes.empty()) add_class_folders(found.classes, found.classes_of, note);
+}
+
+void PictureSet::add_pictures(std::vector<fs::path> pictures) {
+  files_ = std::move(pictures);
+  for (std::size_t i = 0; i < files_.size(); ++i) places_.push_back({i, 0, -1});
+}
+
+void PictureSet::add_class_folders(const std::vector<std::string>& names,
+                                   const std::vector<std::size_t>& classes_of, const Note& note) {
+  kind_ = Kind::kClassFolders;
+  has_labels_ = true;
+  const std::vector<int> classes =
+      classes_of_folders(names, class_names_, form_.classes, root_, note);
+  for (std::size_t i = 0; i < places_.size(); ++i) places_[i].label = classes[classes_of[i]];
+  if (class_names_.empty()) class_names_ = names;
+}
+
+void PictureSet::add_npy(const fs::path& path) {
+  kind_ = Kind::kNpy;
+  files_ = {path};
+  all_ = real_pictures_from_host(read_npy(path), form_.input, path.string());
+  const std::vector<int> labels = labels_beside(path, all_.shape.front());
+  has_labels_ = !labels.empty();
+  for (std::int64_t i = 0; i < all_.shape.front(); ++i) {
+    places_.push_back({0, i, has_labels_ ? labels[static_cast<std::size_t>(i)] : -1});
+  }
+}
+
+void PictureSet::require_form() const {
+  if (kind_ == Kind::kNpy || form_.sidecar) return;
+  fs::path expected = form_.path;
+  expected.replace_extension(".yaml");
+  throw_bad_input(files_.front().string() + ": model '" + form_.model +
+                  "' does not say how a picture becomes its input; expected " + expected.string() +
+                  " beside it, or a .npy of float32");
+}
+
+void PictureSet::require_labels() const {
+  if (!has_labels_ || form_.classes == 0) return;
+  for (std::int64_t i = 0; i < count(); ++i) {
+    if (label(i) >= 0 && label(i) < form_.classes) continue;
+    throw_bad_input(name(i) + ": label " + std::to_string(label(i)) + "; model '" + form_.model +
+                    "' has classes 0 to " + std::to_string(form_.classes - 1));
+  }
+}
+
+std::string PictureSet::name(std::int64_t i) const {
+  const Place& place = places_[static_cast<std::size_t>(i)];
+  const std::string file = files_[place.file].lexically_relative(root_).string();
+  const bool has_many = kind_ == Kind::kCifar || kind_ == Kind::kNpy;
+  return has_many ? file + "[" + std::to_string(place.index) + "]" : file;
+}
+
+std::string_view PictureSet::kind() const {
+  switch (kind_) {
+    case Kind::kCifar:
+      return "cifar10";
+    case Kind::kClassFolders:
+      return "class_folders";
+    case Kind::kNpy:
+      return "npy";
+    case Kind::kPictures:
+      break;
+  }
+  return "pictures";
+}
+
+std::vector<fs::path> PictureSet::files() const {
+  std::vector<fs::path> used;
+  for (const Place& place : places_) {
+    if (used.empty() || used.back() != files_[place.file]) used.push_back(files_[place.file]);
+  }
+  return used;
+}
+
+void PictureSet::sample(std::int64_t wanted, std::uint64_t seed) {
+  QSIM_CHECK(wanted >= 1, "a sample has a picture");
+  if (wanted > count()) {
+    throw_bad_input(
+        (kind_ == Kind::kPictures || files_.size() > 1 ? root_ : files_.front()).string() + ": " +
+        std::to_string(wanted) + " pictures are wanted; there are " + std::to_string(count()));
+  }
+  std::vector<Place> kept;
+  for (const std::size_t i : drawn(places_.size(), static_cast<std::size_t>(wanted), seed)) {
+    kept.push_back(places_[i]);
+  }
+  places_ = std::move(kept);
+}
+
+std::size_t PictureSet::picture_elems() const {
+  return static_cast<std::size_t>(element_count(form_.input.value.shape.nhwc()));
+}
+
+void PictureSet::read_one(const Place& place, std::span<float> to) const {
+  if (kind_ == Kind::kNpy) {
+    const std::span<const float> all = all_.as<float>();
+    std::copy_n(all.begin() + place.index * std::ssize(to), to.size(), to.begin());
+    return;
+  }
+  const fs::path& file = files_[place.file];
+  const Image image =
+      kind_ == Kind::kCifar ? read_cifar(file, place.index).image : read_image(file);
+  const Tensor real = real_picture(image, *form_.sidecar, form_.input);
+  std::copy_n(real.as<float>().begin(), to.size(), to.begin());
+}
+
+Tensor PictureSet::read(std::int64_t first, std::int64_t pictures) const {
+  golden::ThreadTeam alone(1);
+  return read(first, pictures, alone);
+}
+
+Tensor PictureSet::read(std::int64_t first, std::int64_t pictures, golden::ThreadTeam& team) const {
+  QSIM_CHECK(first >= 0 && pictures >= 1 && first <= count() - pictures, "pictures that are there");
+  ImageShape shape = form_.input.value.shape;
+  shape.batch = pictures;
+  Tensor batch(DType::kFloat32, shape.nhwc());
+  std::mutex mutex;
+  std::exception_ptr failed;  // of the first picture that cannot be read
+  std::size_t failed_at = static_cast<std::size_t>(pictures);
+  team.run(static_cast<std::size_t>(pictures), [&](std::size_t i) {
+    try {
+      read_one(places_[static_cast<std::size_t>(first) + i],
+               batch.as<float>().subspan(i * picture_elems(), picture_elems()));
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (i < failed_at) failed = std::current_exception();
+      failed_at = std::min(failed_at, i);
+    }
+  });
+  if (failed) std::rethrow_exception(failed);
+  return batch;
+}
+
+void PictureSet::read_levels(std::int64_t first, const Value& value,
+                             std::span<std::byte> to) const {
+  QSIM_CHECK(to.size() % picture_elems() == 0, "whole pictures");
+  const auto pictures = static_cast<std::int64_t>(to.size() / picture_elems());
+  Value of_batch = value;
+  of_batch.shape.batch = pictures;
+  const Tensor levels = quantize_input(read(first, pictures), of_batch);
+  std::copy(levels.bytes.begin(), levels.bytes.end(), to.begin());
+}
+
+}  // namespace qsim
