@@ -1,9 +1,9 @@
 // Functions of one number: Relu, Clip, LeakyRelu, Sigmoid, HardSigmoid, HardSwish, and the QLinear
 // forms of two of them.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
+#include "compiler/importer/clip_bounds.h"
 #include "compiler/importer/operators.h"
 
 namespace qsim {
@@ -12,7 +12,6 @@ namespace {
 using Kind = ImportedTensor::Kind;
 
 constexpr int kFirstOpsetWithInt8Relu = 14;
-constexpr int kFirstOpsetWithClipInputs = 11;
 
 // The function of real numbers, each of which is a function of one level.
 void apply_to_reals(const NodeReader& node, GraphBuilder& graph, const RealFunction& function) {
@@ -54,17 +53,6 @@ void import_relu_of_levels(const NodeReader& node, GraphBuilder& graph) {
   graph.define_moved(node, input, Relu{}, value.shape, input.axes);
 }
 
-float clip_bound(const NodeReader& node, int index, const char* name, float absent) {
-  if (!node.has_input(index)) return absent;
-  const Tensor bound = node.constant(index, name);
-  if (bound.dtype != DType::kFloat32 || bound.elems() != 1) {
-    node.refuse(std::string(name) + " is " + std::string(dtype_name(bound.dtype)) + " " +
-                    shape_text(bound.shape),
-                "one float32 number");
-  }
-  return bound.as<float>()[0];
-}
-
 // QLinearLeakyRelu, QLinearSigmoid: X, its scale and zero_point, and Y's.
 void import_qlinear(const NodeReader& node, GraphBuilder& graph, const std::string& name,
                     const RealFunction& function) {
@@ -87,16 +75,7 @@ void import_relu(const NodeReader& node, GraphBuilder& graph) {
 }
 
 void import_clip(const NodeReader& node, GraphBuilder& graph) {
-  node.require_inputs(1, 3);
-  const bool has_inputs = node.opset() >= kFirstOpsetWithClipInputs;
-  const NodeAttributes attributes =
-      has_inputs ? NodeAttributes(node, {}) : NodeAttributes(node, {"max", "min"});
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float low =
-      has_inputs ? clip_bound(node, 1, "min", -kInfinity) : attributes.real("min", -kInfinity);
-  const float high =
-      has_inputs ? clip_bound(node, 2, "max", kInfinity) : attributes.real("max", kInfinity);
-  if (std::isnan(low) || std::isnan(high)) node.malformed("a bound is not a number", "numbers");
+  const auto [low, high] = read_clip(node);
   if (narrow_open_layer(node, graph, low, high)) return;
   apply_to_reals(node, graph, [=](float x) { return clip(x, low, high); });
 }

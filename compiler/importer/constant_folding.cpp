@@ -193,14 +193,10 @@ constexpr std::array kFoldings = {
 };
 
 // The sizes of a tensor of the graph, as int64.
-std::optional<SmallTensor> shape_of(const NodeReader& node, const GraphBuilder& graph) {
-  const ImportedTensor* found = graph.find(node, 0);
-  if (found == nullptr || found->kind == ImportedTensor::Kind::kConstant ||
-      found->kind == ImportedTensor::Kind::kHost) {
-    return std::nullopt;
-  }
-  const ImageShape sizes = found->open ? found->open->shape : graph.shape(*found);
-  const Shape shape = onnx_shape(sizes, found->axes);
+std::optional<SmallTensor> shape_of(const NodeReader& node, const ShapeOfInput& shape_of_input) {
+  const std::optional<Shape> found = shape_of_input(node);
+  if (!found) return std::nullopt;
+  const Shape& shape = *found;
   const NodeAttributes attributes(node, {"end", "start"});
   const auto rank = std::ssize(shape);
   const auto within = [&](std::int64_t at) {
@@ -220,12 +216,12 @@ bool is_folded_operator(const onnx::NodeProto& node) {
          std::ranges::find(kFoldings, node.op_type(), &Folding::op_type) != kFoldings.end();
 }
 
-bool fold_constants(ModelGraph& model, const NodeReader& node, const GraphBuilder& graph) {
+bool fold_constants(ModelGraph& model, const NodeReader& node, const ShapeOfInput& shape_of_input) {
   const std::string& domain = node.node().proto->domain();
   if ((!domain.empty() && domain != "ai.onnx") || node.inputs() == 0) return false;
   std::optional<SmallTensor> result;
   if (node.op_type() == "Shape") {
-    result = shape_of(node, graph);
+    result = shape_of(node, shape_of_input);
   } else {
     const auto* const known = std::ranges::find(kFoldings, node.op_type(), &Folding::op_type);
     if (known == kFoldings.end()) return false;

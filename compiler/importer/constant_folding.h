@@ -2,14 +2,21 @@
 // computed here, and their output is a constant.
 #pragma once
 
-#include "compiler/importer/graph_builder.h"
+#include <functional>
+#include <optional>
+
 #include "compiler/importer/model_graph.h"
+#include "compiler/importer/node_reader.h"
 
 namespace qsim {
 
+// The sizes of a tensor that the graph computes, input 0 of a node, in the order of its axes;
+// nothing for any other input.
+using ShapeOfInput = std::function<std::optional<Shape>(const NodeReader& node)>;
+
 // Adds the output to model's constants. False for a node that is not of this kind: another
 // operator, an input that is no small constant (Shape reads any tensor of the graph).
-bool fold_constants(ModelGraph& model, const NodeReader& node, const GraphBuilder& graph);
+bool fold_constants(ModelGraph& model, const NodeReader& node, const ShapeOfInput& shape_of_input);
 
 // Whether the operator is one that fold_constants() knows.
 bool is_folded_operator(const onnx::NodeProto& node);

@@ -13,7 +13,7 @@ namespace {
 using Kind = ImportedTensor::Kind;
 
 std::string operand_text(const GraphBuilder& graph, const ImportedTensor& tensor) {
-  return axes_name(tensor.axes) + " = " + shape_text(onnx_shape(graph.shape(tensor), tensor.axes));
+  return shape_with_axes(graph.shape(tensor), tensor.axes);
 }
 
 void require_equal_shapes(const GraphBuilder& graph, const NodeReader& node,
@@ -68,15 +68,12 @@ bool import_with_number(const NodeReader& node, GraphBuilder& graph,
   return false;
 }
 
-std::size_t channel_axis(Axes axes) { return axes == Axes::kNhwc ? 3 : 1; }
-
 // `inputs` are real numbers.
 OpenLayer open_concat(const GraphBuilder& graph, const NodeReader& node,
                       std::vector<ImportedTensor> inputs, std::int64_t axis) {
   const Axes axes = inputs[0].axes;
   ImageShape joined = graph.shape(inputs[0]);
-  const std::int64_t rank = axes == Axes::kNk ? 2 : 4;
-  if ((axis < 0 ? axis + rank : axis) != static_cast<std::int64_t>(channel_axis(axes))) {
+  if ((axis < 0 ? axis + rank_of(axes) : axis) != channel_axis(axes)) {
     node.refuse("axis = " + std::to_string(axis) + " of " + axes_name(axes), "the channels' axis");
   }
   joined.channels = 0;

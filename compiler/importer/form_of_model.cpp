@@ -43,8 +43,14 @@ void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode
       std::ranges::count_if(nodes, [](const ModelNode& node) { return is_one_of(node, kFloat); });
   if (layers == 0) return;
   throw_unsupported(model.source + ": a float model: none of its " + std::to_string(layers) +
-                    " layers with weights is quantized; quantize it first, for example with ONNX " +
-                    "Runtime's quantize_static");
+                    " layers with weights is quantized; quantize it first: `qsim quantize MODEL " +
+                    "--calibrate DIR -o out.onnx`");
+}
+
+const ModelNode* first_quantized(const std::vector<ModelNode>& nodes) {
+  const auto found = std::ranges::find_if(
+      nodes, [](const ModelNode& node) { return is_quantized(node) || is_one_of(node, kDynamic); });
+  return found == nodes.end() ? nullptr : &*found;
 }
 
 }  // namespace qsim

@@ -11,4 +11,7 @@ namespace qsim {
 // while it runs; the message says what to do.
 void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes);
 
+// The first node of a quantized operator, static or dynamic; null where there is none.
+const ModelNode* first_quantized(const std::vector<ModelNode>& nodes);
+
 }  // namespace qsim

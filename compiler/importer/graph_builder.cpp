@@ -45,35 +45,6 @@ Conv2d copying_convolution(const Value& value, const Pads& pads, RequantizerRoun
 
 }  // namespace
 
-std::string axes_name(Axes axes) {
-  switch (axes) {
-    case Axes::kNchw:
-      return "[N, C, H, W]";
-    case Axes::kNhwc:
-      return "[N, H, W, C]";
-    case Axes::kNk:
-      return "[N, K]";
-  }
-  return "?";
-}
-
-Shape onnx_shape(const ImageShape& shape, Axes axes) {
-  switch (axes) {
-    case Axes::kNchw:
-      return {shape.batch, shape.channels, shape.height, shape.width};
-    case Axes::kNhwc:
-      return shape.nhwc();
-    case Axes::kNk:
-      return {shape.batch, shape.channels};
-  }
-  return {};
-}
-
-ImageShape padded(const ImageShape& shape, const Pads& pads) {
-  return {shape.batch, checked_add(shape.height, checked_add(pads.top, pads.bottom)),
-          checked_add(shape.width, checked_add(pads.left, pads.right)), shape.channels};
-}
-
 GraphBuilder::GraphBuilder(const ModelGraph& model, std::int64_t batch,
                            RequantizerRounding rounding)
     : model_(model), rounding_(rounding) {

@@ -14,13 +14,6 @@
 
 namespace qsim {
 
-// "[N, C, H, W]"
-std::string axes_name(Axes axes);
-// The sizes of `shape` in the order of an ONNX tensor's axes.
-Shape onnx_shape(const ImageShape& shape, Axes axes);
-// `shape` with `pads` around it.
-ImageShape padded(const ImageShape& shape, const Pads& pads);
-
 class GraphBuilder {
  public:
   // Starts with the graph's input; a symbolic batch dimension becomes `batch`.
@@ -107,7 +100,7 @@ class GraphBuilder {
   void start(std::int64_t batch);
   void adopt(const NodeReader& node, const Quantization& quantization);
   void check_zero_point(const NodeReader& node, std::int32_t zero_point) const;
-  void check_output(const ImportedTensor& output, const std::string& where) const;
+  void check_output(const ImportedTensor& output) const;
   [[noreturn]] void refuse_kind(const NodeReader& node, const ImportedTensor& tensor,
                                 bool wants_levels) const;
 

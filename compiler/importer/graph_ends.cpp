@@ -2,39 +2,16 @@
 // output that must be as the file declares it.
 #include <algorithm>
 
+#include "compiler/importer/declared_ends.h"
 #include "compiler/importer/graph_builder.h"
 #include "compiler/importer/graph_cleanup.h"
 #include "compiler/importer/tensor_proto.h"
-#include "compiler/importer/value_info.h"
-#include "core/checked_math.h"
-#include "core/limits.h"
 #include "core/printable.h"
 
 namespace qsim {
 namespace {
 
 using Kind = ImportedTensor::Kind;
-
-std::int64_t resolve_batch(std::int64_t declared, std::int64_t batch, const std::string& where) {
-  if (declared == kSymbolic) return batch;
-  if (batch != 1 && batch != declared) {
-    throw_unsupported(where + ": the file fixes the batch at " + std::to_string(declared) +
-                      ", but the run asks for " + std::to_string(batch) +
-                      "; supported: " + std::to_string(declared));
-  }
-  return declared;
-}
-
-void check_input_shape(const Declaration& declaration, const std::string& where) {
-  const std::size_t rank = declaration.shape.size();
-  bool known = rank == 2 || rank == 4;
-  for (std::size_t axis = 1; axis < rank; ++axis) known &= declaration.shape[axis] != kSymbolic;
-  if (!known) {
-    throw_unsupported(where + ": shape " +
-                      (declaration.has_shape ? declared_shape_text(declaration) : "unknown") +
-                      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown");
-  }
-}
 
 // Whether an 8-bit or real tensor; sets the dtype of an 8-bit one.
 Kind input_kind(int data_type, Value& input, const std::string& where) {
@@ -53,48 +30,15 @@ Kind input_kind(int data_type, Value& input, const std::string& where) {
   }
 }
 
-void check_size(const ImageShape& shape, const std::string& where) {
-  const std::int64_t elems = element_count(shape.nhwc());
-  if (elems > kMaxTensorElems) {
-    throw_unsupported(where + ": a tensor of " + std::to_string(elems) +
-                      " elements; supported: at most " + std::to_string(kMaxTensorElems));
-  }
-}
-
-void check_declared(const Declaration& declared, int data_type, const Shape& shape,
-                    const std::string& where) {
-  if (declared.data_type != data_type) {
-    throw_bad_input(where + ": declared as " + onnx_dtype_name(declared.data_type) + "; expected " +
-                    onnx_dtype_name(data_type));
-  }
-  bool same = !declared.has_shape || declared.shape.size() == shape.size();
-  for (std::size_t i = 0; same && i < declared.shape.size(); ++i) {
-    same = declared.shape[i] == kSymbolic || declared.shape[i] == shape[i];
-  }
-  if (!same) {
-    throw_bad_input(where + ": declared with shape " + declared_shape_text(declared) +
-                    "; expected " + shape_text(shape));
-  }
-}
-
 }  // namespace
 
 void GraphBuilder::start(std::int64_t batch) {
-  const std::string where = model_.source + ": input '" + echoed(model_.input->name()) + "'";
-  const Declaration declaration = read_declaration(*model_.input, where);
-  check_input_shape(declaration, where);
+  const DeclaredInput declared = read_input(model_, batch);
   graph_.name = model_.name;
   ImportedTensor input;
-  input.kind = input_kind(declaration.data_type, graph_.input_value(), where);
-  ImageShape& shape = graph_.input_value().shape;
-  shape.batch = resolve_batch(declaration.shape[0], batch, where);
-  shape.channels = declaration.shape[1];
-  input.axes = declaration.shape.size() == 2 ? Axes::kNk : Axes::kNchw;
-  if (input.axes == Axes::kNchw) {
-    shape.height = declaration.shape[2];
-    shape.width = declaration.shape[3];
-  }
-  check_size(shape, where);
+  input.kind = input_kind(declared.data_type, graph_.input_value(), declared.where);
+  input.axes = declared.axes;
+  graph_.input_value().shape = declared.shape;
   graph_.host.layout = HostInterface::Layout::kNchw;
   tensors_[model_.input->name()] = input;
 }
@@ -117,7 +61,8 @@ ImportedTensor GraphBuilder::quantize_input(const NodeReader& node, const Import
   return levels;
 }
 
-void GraphBuilder::check_output(const ImportedTensor& output, const std::string& where) const {
+void GraphBuilder::check_output(const ImportedTensor& output) const {
+  const std::string where = output_place(model_);
   if (output.kind == Kind::kOpen) {
     throw_unsupported(where + ": is float32 of '" + echoed(layer_name(output.open->node)) +
                       "' without a QuantizeLinear; supported: int8, uint8, or float32 after a " +
@@ -127,9 +72,7 @@ void GraphBuilder::check_output(const ImportedTensor& output, const std::string&
     throw_unsupported(where + ": is float32 of an activation; supported: int8, uint8, or " +
                       "float32 after a DequantizeLinear");
   }
-  if (graph_.layers.empty() || output.kind == Kind::kReal) {
-    throw_unsupported(where + ": no layer between input and output; supported: one or more");
-  }
+  if (graph_.layers.empty() || output.kind == Kind::kReal) refuse_graph_without_layers(model_);
   const bool is_real = output.kind == Kind::kReals || output.is_real;
   const HostTail& tail = output.tail;
   const bool is_unsigned =
@@ -141,21 +84,13 @@ void GraphBuilder::check_output(const ImportedTensor& output, const std::string&
                         : is_real     ? onnx::TensorProto::FLOAT
                         : is_unsigned ? onnx::TensorProto::UINT8
                                       : onnx::TensorProto::INT8;
-  check_declared(read_declaration(*model_.output, where), data_type, shape, where);
-  const Axes host_axes =
-      graph_.host.layout == HostInterface::Layout::kNhwc ? Axes::kNhwc : Axes::kNchw;
-  if (output.axes != Axes::kNk && output.axes != host_axes) {
-    throw_unsupported(where + ": has axes " + axes_name(output.axes) +
-                      "; supported: " + axes_name(host_axes) + " as the input has, or [N, K]");
-  }
+  check_declared_output(model_, data_type, shape);
+  check_output_axes(model_, output.axes, graph_.host.layout);
 }
 
 Graph GraphBuilder::finish() && {
-  const std::string where = model_.source + ": output '" + echoed(model_.output->name()) + "'";
   const auto found = tensors_.find(model_.output->name());
-  if (found == tensors_.end()) {
-    throw_unsupported(where + ": no layer between input and output; supported: one or more");
-  }
+  if (found == tensors_.end()) refuse_graph_without_layers(model_);
   ImportedTensor output = found->second;
   const auto last = std::ranges::find_if(model_.nodes, [&](const ModelNode& node) {
     return std::ranges::find(node.proto->output(), model_.output->name()) !=
@@ -173,7 +108,7 @@ Graph GraphBuilder::finish() && {
       check_zero_point(node, tensor.zero_point);
     }
   }
-  check_output(output, where);
+  check_output(output);
   graph_.host.float_output = output.kind == Kind::kReals || output.is_real;
   graph_.host.tail = output.tail;
   graph_.host.flat_output = output.axes == Axes::kNk;

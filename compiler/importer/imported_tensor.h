@@ -6,25 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/importer/axes.h"
 #include "compiler/importer/model_graph.h"
 #include "compiler/importer/quantization.h"
 #include "core/float_rules.h"
 #include "core/graph.h"
 
 namespace qsim {
-
-// The order of an ONNX tensor's axes; the Graph itself is NHWC throughout.
-enum class Axes : std::uint8_t { kNchw, kNhwc, kNk };
-
-// Positions of the zero_point around a picture.
-struct Pads {
-  std::int64_t top = 0;
-  std::int64_t left = 0;
-  std::int64_t bottom = 0;
-  std::int64_t right = 0;
-
-  bool operator==(const Pads&) const = default;
-};
 
 struct OpenLayer;
 

@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "compiler/importer/operators.h"
-#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -68,12 +67,6 @@ ImportOperator find_operator(const onnx::NodeProto& node) {
     return known.domain == domain && known.op_type == node.op_type();
   });
   return found == kOperators.end() ? nullptr : found->import;
-}
-
-void refuse_operator(const NodeReader& node) {
-  const std::string& domain = node.node().proto->domain();
-  node.refuse("operator " + echoed(domain) + (domain.empty() ? "" : " ") + echoed(node.op_type()),
-              "those of docs/reference/onnx_import.md");
 }
 
 }  // namespace qsim

@@ -13,8 +13,6 @@ using ImportOperator = void (*)(const NodeReader& node, GraphBuilder& graph);
 
 // The function of a node's operator; null for an operator that is not supported.
 ImportOperator find_operator(const onnx::NodeProto& node);
-// Of an operator that is not supported.
-[[noreturn]] void refuse_operator(const NodeReader& node);
 
 // quantize.cpp
 void import_quantize_linear(const NodeReader& node, GraphBuilder& graph);

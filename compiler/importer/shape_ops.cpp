@@ -1,18 +1,10 @@
 // The operators that compute nothing: Flatten, Reshape, Squeeze, Unsqueeze, Identity, Cast,
 // Transpose.
-#include <algorithm>
-
 #include "compiler/importer/operators.h"
-#include "core/checked_math.h"
+#include "compiler/importer/shape_rules.h"
 
 namespace qsim {
 namespace {
-
-using Permutation = std::vector<std::int64_t>;
-
-std::int64_t elems_of_picture(const ImageShape& shape) {
-  return checked_mul(checked_mul(shape.height, shape.width), shape.channels);
-}
 
 // `axes` are those of the result: kNk, or kNchw for [N, K, 1, 1].
 void define_flatten(const NodeReader& node, GraphBuilder& graph, ImportedTensor input, Axes axes) {
@@ -30,80 +22,11 @@ void define_with_axes(const NodeReader& node, GraphBuilder& graph, ImportedTenso
   graph.define(node, std::move(input));
 }
 
-bool is_one_pixel(const ImageShape& shape) { return shape.height == 1 && shape.width == 1; }
-
-// Whether the first two numbers of a Reshape's `target` keep the batch and put all of a picture's
-// elements on one axis. 0 copies the axis of the input, whose second one has `axis_1` elements; one
-// -1 is the size that is left over.
-bool flattens(const Shape& target, std::int64_t batch, std::int64_t elems, std::int64_t axis_1) {
-  if (target[0] == -1 && target[1] == -1) return false;
-  const bool keeps_batch = target[0] == 0 || target[0] == -1 || target[0] == batch;
-  const bool takes_all =
-      target[1] == -1 || target[1] == elems || (target[1] == 0 && axis_1 == elems);
-  return keeps_batch && takes_all;
-}
-
-// Elements of the second axis of the ONNX tensor.
-std::int64_t second_axis(Axes axes, const ImageShape& shape) {
-  return axes == Axes::kNhwc ? shape.height : shape.channels;
-}
-
-// `perm`, which reverses the axes when absent.
-Permutation read_permutation(const NodeReader& node, const NodeAttributes& attributes, int rank) {
-  Permutation sorted;
-  for (int axis = 0; axis < rank; ++axis) sorted.push_back(axis);
-  const auto perm = attributes.integers("perm", rank);
-  if (!perm) return {sorted.rbegin(), sorted.rend()};
-  if (!std::is_permutation(perm->begin(), perm->end(), sorted.begin())) {
-    node.malformed("perm = " + shape_text(*perm), "each axis once");
-  }
-  return *perm;
-}
-
-// The axes after a transpose of one-pixel pictures, whose channels alone can move.
-std::optional<Axes> axes_of_moved_channels(Axes axes, const Permutation& perm) {
-  const std::int64_t channel_axis = axes == Axes::kNchw ? 1 : 3;
-  if (perm[0] == 0 && perm[1] == channel_axis) return Axes::kNchw;
-  if (perm[0] == 0 && perm[3] == channel_axis) return Axes::kNhwc;
-  return std::nullopt;
-}
-
-// The axes after a transpose that leaves every element of the NHWC tensor where it is.
-std::optional<Axes> axes_after(const NodeReader& node, GraphBuilder& graph,
-                               const ImportedTensor& input, const Permutation& perm) {
-  const Axes axes = input.axes;
-  if (perm == (axes == Axes::kNk ? Permutation{0, 1} : Permutation{0, 1, 2, 3})) return axes;
-  if (axes == Axes::kNk || input.pads != Pads{}) return std::nullopt;
-  if (axes == Axes::kNchw && perm == Permutation{0, 2, 3, 1}) return Axes::kNhwc;
-  if (axes == Axes::kNhwc && perm == Permutation{0, 3, 1, 2}) return Axes::kNchw;
-  if (is_one_pixel(graph.value(input).shape)) {
-    if (const auto moved = axes_of_moved_channels(axes, perm)) return moved;
-  }
-  if (perm == Permutation{0, 3, 1, 2} && graph.reinterpret_input_as_nhwc(node)) return Axes::kNchw;
-  return std::nullopt;
-}
-
-// The axes of Squeeze and Unsqueeze: an attribute, from opset 13 on an input.
-std::vector<std::int64_t> read_axes(const NodeReader& node, std::int64_t rank) {
-  constexpr int kFirstOpsetWithAxesInput = 13;
-  std::vector<std::int64_t> axes;
-  if (node.opset() >= kFirstOpsetWithAxesInput) {
-    const NodeAttributes attributes(node, {});
-    if (node.has_input(1)) axes = node.int64s(1, "axes");
-  } else {
-    axes = NodeAttributes(node, {"axes"}).integers("axes").value_or(axes);
-  }
-  for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
-  std::sort(axes.begin(), axes.end());
-  return axes;
-}
-
 // A constant after a DequantizeLinear, turned: weights of MatMul.
 bool transposes_constant(const NodeReader& node, GraphBuilder& graph) {
   const ImportedTensor* found = graph.find(node, 0);
   if (found == nullptr || found->kind != ImportedTensor::Kind::kConstant) return false;
-  const NodeAttributes attributes(node, {"perm"});
-  if (read_permutation(node, attributes, 2) != Permutation{1, 0}) {
+  if (read_permutation(node, 2) != Permutation{1, 0}) {
     node.refuse("keeps the axes of a constant", "perm [1, 0]");
   }
   ImportedTensor result = *found;
@@ -116,60 +39,28 @@ bool transposes_constant(const NodeReader& node, GraphBuilder& graph) {
 
 void import_flatten(const NodeReader& node, GraphBuilder& graph) {
   node.require_inputs(1, 1);
-  const NodeAttributes attributes(node, {"axis"});
   const ImportedTensor input = graph.moved(node, 0);
-  const std::int64_t rank = input.axes == Axes::kNk ? 2 : 4;
-  const std::int64_t axis = attributes.integer("axis", 1);
-  if (axis != 1 && axis != 1 - rank) node.refuse("axis = " + std::to_string(axis), "1");
-  define_flatten(node, graph, input, Axes::kNk);
+  define_flatten(node, graph, input, read_flatten(node, input.axes).axes);
 }
 
 void import_reshape(const NodeReader& node, GraphBuilder& graph) {
   node.require_inputs(2, 2);
-  const NodeAttributes attributes(node, {"allowzero"});
-  attributes.require_integer("allowzero", 0);
   const ImportedTensor input = graph.moved(node, 0);
-  const Shape target = node.int64s(1, "shape");
-  const ImageShape in = graph.shape(input);
-  if (target == onnx_shape(in, input.axes)) return graph.define(node, input);
-  const std::int64_t elems = elems_of_picture(in);
-  const bool pictures = target.size() == 4 && target[2] == 1 && target[3] == 1;
-  if ((target.size() != 2 && !pictures) ||
-      !flattens(target, in.batch, elems, second_axis(input.axes, in))) {
-    node.refuse("shape " + shape_text(target),
-                shape_text({in.batch, -1}) + ", " + shape_text({in.batch, elems}) + ", " +
-                    shape_text({in.batch, -1, 1, 1}) + ", " + shape_text({in.batch, elems, 1, 1}));
-  }
-  if (pictures && is_one_pixel(in)) {
-    define_with_axes(node, graph, input, Axes::kNchw);  // no element moves
-  } else {
-    define_flatten(node, graph, input, pictures ? Axes::kNchw : Axes::kNk);
-  }
+  const ShapeChange change = read_reshape(node, graph.shape(input), input.axes);
+  if (change.flattens) return define_flatten(node, graph, input, change.axes);
+  define_with_axes(node, graph, input, change.axes);
 }
 
 void import_squeeze(const NodeReader& node, GraphBuilder& graph) {
   node.require_inputs(1, 2);
   const ImportedTensor input = graph.moved(node, 0);
-  const std::vector<std::int64_t> axes = read_axes(node, 4);
-  const Permutation pixels = input.axes == Axes::kNhwc ? Permutation{1, 2} : Permutation{2, 3};
-  if (input.axes == Axes::kNk || axes != pixels || !is_one_pixel(graph.shape(input))) {
-    node.refuse("axes = " + shape_text(axes) + " of " +
-                    shape_text(onnx_shape(graph.shape(input), input.axes)),
-                "height and width of one-pixel pictures");
-  }
-  define_with_axes(node, graph, input, Axes::kNk);
+  define_with_axes(node, graph, input, read_squeeze(node, graph.shape(input), input.axes));
 }
 
 void import_unsqueeze(const NodeReader& node, GraphBuilder& graph) {
   node.require_inputs(1, 2);
   const ImportedTensor input = graph.moved(node, 0);
-  const std::vector<std::int64_t> axes = read_axes(node, 4);
-  if (input.axes != Axes::kNk || axes != Permutation{2, 3}) {
-    node.refuse("axes = " + shape_text(axes) + " of " +
-                    shape_text(onnx_shape(graph.shape(input), input.axes)),
-                "[2, 3] of [N, K]");
-  }
-  define_with_axes(node, graph, input, Axes::kNchw);
+  define_with_axes(node, graph, input, read_unsqueeze(node, graph.shape(input), input.axes));
 }
 
 void import_identity(const NodeReader& node, GraphBuilder& graph) {
@@ -197,16 +88,12 @@ void import_cast(const NodeReader& node, GraphBuilder& graph) {
 void import_transpose(const NodeReader& node, GraphBuilder& graph) {
   node.require_inputs(1, 1);
   if (transposes_constant(node, graph)) return;
-  const NodeAttributes attributes(node, {"perm"});
   const ImportedTensor input = graph.moved(node, 0);
-  const int rank = input.axes == Axes::kNk ? 2 : 4;
-  const Permutation perm = read_permutation(node, attributes, rank);
-  const std::optional<Axes> axes = axes_after(node, graph, input, perm);
-  if (!axes) {
-    node.refuse(
-        "perm = " + shape_text(perm) + " of " + shape_text(graph.shape(input).nhwc()) + " (NHWC)",
-        "permutations between [N, C, H, W] and [N, H, W, C]");
-  }
+  const Permutation perm = read_permutation(node, static_cast<int>(rank_of(input.axes)));
+  std::optional<Axes> axes =
+      transposed_axes(graph.value(input).shape, input.axes, input.pads != Pads{}, perm);
+  if (!axes && perm == kNhwcToNchw && graph.reinterpret_input_as_nhwc(node)) axes = Axes::kNchw;
+  if (!axes) refuse_permutation(node, graph.shape(input), perm);
   define_with_axes(node, graph, input, *axes);
 }
 

@@ -1,4 +1,4 @@
-// What a model's weights and biases will take as a Graph, from what the file declares.
+// What a model's weights and biases will take as a Graph or RealGraph, from what the file declares.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace qsim {
 
-// Bytes of the int8, uint8 and int32 constants that `nodes` read, each as often as it is read:
-// every node has a copy of its own. Of external data, what its shape declares. A constant that is
-// malformed counts as nothing: its node refuses it.
-std::int64_t weight_bytes(const ModelGraph& graph, const std::vector<ModelNode>& nodes);
+// Bytes of the int8, uint8 and int32 constants (with `is_real`: of the float32 ones) that `nodes`
+// read, each as often as it is read: every node has a copy of its own. Of external data, what its
+// shape declares. A constant that is malformed counts as nothing: its node refuses it.
+std::int64_t weight_bytes(const ModelGraph& graph, const std::vector<ModelNode>& nodes,
+                          bool is_real = false);
 
 }  // namespace qsim

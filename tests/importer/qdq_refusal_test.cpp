@@ -30,8 +30,8 @@ constexpr ExitCode kUnsupported = ExitCode::kUnsupportedModel;
 TEST(QdqRefuses, WholeModelsByWhatTheyAre) {
   expect_all(
       kUnsupported,
-      {{"a float model: none of its 1 layers with weights is quantized; quantize it first, for "
-        "example with ONNX Runtime's quantize_static",
+      {{"a float model: none of its 1 layers with weights is quantized; quantize it first: `qsim "
+        "quantize MODEL --calibrate DIR -o out.onnx`",
         [](TestModel& m) {
           m.graph().clear_node();
           m.graph().add_node()->set_op_type("Conv");
