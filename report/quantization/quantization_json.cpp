@@ -1,0 +1,82 @@
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "report/json_text.h"
+#include "report/quantization/quantization_report.h"
+
+namespace qsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no infinity.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json errors_json(const QuantizationErrors& errors) {
+  return {{"mse", number(errors.mse)},
+          {"sqnr_db", number(errors.sqnr_db)},
+          {"cosine_distance", number(errors.cosine_distance)},
+          {"pearson", number(errors.pearson)},
+          {"largest_error", number(errors.largest_error)},
+          {"share_clipped", number(errors.share_clipped)},
+          {"share_of_levels", number(errors.share_of_levels)}};
+}
+
+Json histogram_json(const HistogramOfTensor& histogram) {
+  return {{"min", number(histogram.min)}, {"max", number(histogram.max)}, {"bins", histogram.bins}};
+}
+
+Json range_json(const QuantizedRange& range) {
+  return {{"dtype", range.dtype},   {"bits", range.bits},   {"lo", range.lo},
+          {"hi", range.hi},         {"scale", range.scale}, {"zero_point", range.zero_point},
+          {"least", range.least()}, {"most", range.most()}};
+}
+
+Json weights_json(const QuantizedWeightsReport& weights) {
+  return {{"bits", weights.bits},
+          {"elements", weights.elements},
+          {"scales", weights.scales},
+          {"least_scale", weights.least_scale},
+          {"largest_scale", weights.largest_scale},
+          {"dead_channels", weights.dead_channels},
+          {"errors", errors_json(weights.errors)},
+          {"histogram", histogram_json(weights.histogram)}};
+}
+
+Json layer_json(const QuantizedLayerReport& layer) {
+  Json json = {{"name", layer.name},
+               {"op", layer.operation},
+               {"range", range_json(layer.range)},
+               {"errors", errors_json(layer.errors)},
+               {"histogram", histogram_json(layer.histogram)}};
+  if (layer.weights) json["weights"] = weights_json(*layer.weights);
+  return json;
+}
+
+template <typename Value>
+Json named(const std::vector<std::pair<std::string, Value>>& pairs) {
+  Json json = Json::object();
+  for (const auto& [name, value] : pairs) json[name] = value;
+  return json;
+}
+
+}  // namespace
+
+std::string quantization_json(const QuantizationReport& report) {
+  Json layers = Json::array();
+  for (const QuantizedLayerReport& layer : report.layers) layers.push_back(layer_json(layer));
+  return json_text({{"schema", "qsim.quantize/1"},
+                    {"model", report.model},
+                    {"output", report.output},
+                    {"calibration", report.calibration},
+                    {"pictures", report.pictures},
+                    {"settings", named(report.settings)},
+                    {"float_bytes", report.float_bytes},
+                    {"quantized_bytes", report.quantized_bytes},
+                    {"output_errors", errors_json(report.logits)},
+                    {"layers", layers},
+                    {"seconds", named(report.seconds)}});
+}
+
+}  // namespace qsim

@@ -1,0 +1,110 @@
+// The report of `qsim quantize`: what the JSON holds, and that the page shows text as text.
+#include "report/quantization/quantization_report.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "report/quantization/histogram_picture.h"
+
+namespace qsim {
+namespace {
+
+QuantizedLayerReport conv1() {
+  QuantizedLayerReport layer;
+  layer.name = "conv1<b>";
+  layer.operation = "conv2d";
+  layer.range = {"uint8", 8, 0, 255, 0.5, 0};
+  layer.errors = {0.25, 31.5, 1e-4, 0.9995, 1.5, 0.01, 0.75};
+  layer.histogram = {-1, 200, {5, 0, 90, 1}};
+  QuantizedWeightsReport weights;
+  weights.bits = 4;
+  weights.elements = 1728;
+  weights.scales = 64;
+  weights.least_scale = 0.001;
+  weights.largest_scale = 0.02;
+  weights.dead_channels = 3;
+  weights.errors.sqnr_db = 20;
+  layer.weights = weights;
+  return layer;
+}
+
+QuantizationReport report_of_two() {
+  QuantizationReport report;
+  report.model = "net & co.onnx";
+  report.calibration = "pictures";
+  report.pictures = 512;
+  report.settings = {{"clipping", "mse"}};
+  QuantizedLayerReport input;
+  input.name = "input";
+  input.operation = "input";
+  input.errors.sqnr_db = std::numeric_limits<double>::infinity();
+  report.layers = {input, conv1()};
+  report.logits.sqnr_db = 28;
+  report.float_bytes = 4000;
+  report.quantized_bytes = 1100;
+  report.seconds = {{"calibrate", 1.5}};
+  return report;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t i = text.find(part); i != std::string::npos; i = text.find(part, i + 1)) ++found;
+  return found;
+}
+
+TEST(QuantizationReport, HasEveryLayerWithItsErrorsAsJson) {
+  const auto json = nlohmann::json::parse(quantization_json(report_of_two()));
+  EXPECT_EQ(json["schema"], "qsim.quantize/1");
+  EXPECT_EQ(json["settings"]["clipping"], "mse");
+  EXPECT_EQ(json["seconds"]["calibrate"], 1.5);
+  ASSERT_EQ(json["layers"].size(), 2U);
+  EXPECT_FALSE(json["layers"][0].contains("weights"));
+  const auto& layer = json["layers"][1];
+  EXPECT_EQ(layer["range"]["most"], 127.5);
+  EXPECT_EQ(layer["errors"]["sqnr_db"], 31.5);
+  EXPECT_EQ(layer["histogram"]["bins"], (std::vector<int>{5, 0, 90, 1}));
+  EXPECT_EQ(layer["weights"]["dead_channels"], 3);
+}
+
+TEST(QuantizationReport, WritesAnInfiniteRatioAsNull) {
+  const auto json = nlohmann::json::parse(quantization_json(report_of_two()));
+  EXPECT_TRUE(json["layers"][0]["errors"]["sqnr_db"].is_null());
+}
+
+TEST(QuantizationReport, ShowsNamesAsTextAndLoadsNothing) {
+  const std::string page = quantization_page(report_of_two());
+  EXPECT_EQ(count(page, "<b>"), 0U);
+  EXPECT_GT(count(page, "conv1&lt;b&gt;"), 0U);
+  EXPECT_GT(count(page, "net &amp; co.onnx"), 0U);
+  EXPECT_EQ(count(page, "<script"), 0U);
+  EXPECT_EQ(count(page, "src="), 0U);
+  EXPECT_EQ(count(page, "http"), 0U);
+}
+
+TEST(QuantizationReport, SaysThatALayerWithoutErrorIsExact) {
+  EXPECT_GT(count(quantization_page(report_of_two()), ">exact<"), 0U);
+}
+
+TEST(HistogramPicture, DrawsABarForEachBinThatHasValuesAndBothEndsOfTheRange) {
+  const QuantizedLayerReport layer = conv1();
+  const std::string picture = histogram_picture(layer.histogram, layer.range, "x");
+  EXPECT_EQ(count(picture, "class=\"bar\""), 3U);
+  EXPECT_EQ(count(picture, "class=\"end\""), 2U);
+  EXPECT_EQ(count(histogram_picture(layer.histogram, {}, "x"), "class=\"end\""), 0U);
+}
+
+TEST(HistogramPicture, JoinsManyBinsToAFewBars) {
+  HistogramOfTensor histogram{0, 1, std::vector<std::int64_t>(2048, 1)};
+  EXPECT_EQ(count(histogram_picture(histogram, {}, "x"), "class=\"bar\""), 64U);
+}
+
+TEST(HistogramPicture, TakesATensorOfOneValue) {
+  const std::string picture = histogram_picture({5, 5, {10}}, {}, "x");
+  EXPECT_EQ(count(picture, "nan"), 0U);
+  EXPECT_EQ(count(picture, "class=\"bar\""), 1U);
+}
+
+}  // namespace
+}  // namespace qsim
