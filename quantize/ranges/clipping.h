@@ -28,8 +28,12 @@ struct Clipping {
 // "min_max", "moving_average", "percentile", "mse", "entropy", "fixed"
 std::string_view clipping_name(ClippingRule rule);
 
+// Throws Error unless 0 <= low < high <= 100.
+void check_percentiles(const Clipping& clipping);
+
 // The quantization of an activation tensor. kMse and kEntropy search over the quantizations that
-// `levels`, `symmetry` and `kind` allow, by the histogram.
+// `levels`, `symmetry` and `kind` allow, by the histogram. Throws Error for options that mean
+// nothing: percentiles, a constant or a fixed range out of bounds; one signed bit.
 Quantization activation_quantization(const TensorStatistics& statistics, const Clipping& clipping,
                                      const Levels& levels, Symmetry symmetry, ScaleKind kind);
 

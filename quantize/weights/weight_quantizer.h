@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/tensor.h"
@@ -20,24 +20,27 @@ struct WeightScheme {
   bool log2 = false;       // sign and exponent: +-2^e, e in 0..2^(bits - 1) - 2, and 0
 };
 
-// real = (levels - zero_point) * scale.
+// real = (levels - zero_point) * scale. Symmetric: the zero_point of unsigned levels is one for the
+// tensor. One signed bit: the levels are -1 and +1 (0 counts as positive), zero_point 0, and the
+// scale is the mean of |w|, which has the least squared error, whatever the clipping and the
+// symmetry.
 struct QuantizedWeights {
-  Tensor levels;                          // int16, of the weights' shape: as stored, with the zero_point
-  std::vector<float> scales;              // one, or one an output channel (the first axis)
+  Tensor levels;              // int16, of the weights' shape: as stored, with the zero_point
+  std::vector<float> scales;  // one, or one an output channel (the first axis)
   std::vector<std::int32_t> zero_points;  // as many
 
   bool operator==(const QuantizedWeights&) const = default;
 };
 
-// A channel of zeros has scale 1 and levels 0. Throws Error (exit code 3, `where` opens it) for
-// weights that are not finite. `allowed`, unless absent, are the least and largest exponent that a
-// power-of-two scale of each channel may have (so that shifts stay in 0..16).
-struct ExponentLimits {
-  int least = -149;
-  int most = 127;
-};
+// A channel of zeros has scale 1 (limited by `allowed`) and levels that stand for 0. `allowed`
+// limits power-of-two scales, channel by channel. Throws Error (exit code 3, `where` opens it) for
+// weights that are not finite, for moving_average and entropy, which need batches, and for log2
+// weights of other than 2 to 5 bits (2^e has to fit int16).
 QuantizedWeights quantize_weights(const Tensor& weights, const WeightScheme& scheme,
                                   const std::string& where, ExponentLimits allowed = {});
+
+// Whether every level - zero_point fits int8: then the weights run as int8, exactly.
+bool fits_int8(const QuantizedWeights& weights);
 
 // float32 of the same shape.
 Tensor dequantize(const QuantizedWeights& weights);

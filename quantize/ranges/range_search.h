@@ -1,0 +1,32 @@
+// The search for the quantization of least error, over all that the levels, the symmetry and the
+// kind of scale allow. What the error is, the caller says.
+#pragma once
+
+#include <functional>
+
+#include "quantize/levels.h"
+
+namespace qsim::quantize {
+
+struct SearchSpace {
+  Range range;  // of the values; widened to have 0
+  Levels levels;
+  Symmetry symmetry = Symmetry::kAffine;
+  ScaleKind kind = ScaleKind::kFloat;  // kDyadic: m * 2^n, m of 8 bits
+  ExponentLimits exponents = {};       // of scales 2^n
+};
+
+// `error` must be a sum over values of a cost that is convex in the zero_point; the squared
+// distance to the nearest level is. (The levels are the multiples of the scale in a window that the
+// zero_point moves by whole steps: a value costs the same while the window has its nearest
+// multiple, and then ever more for each step.) So for a scale the best zero_point is found by
+// bisection.
+//
+// Power-of-two scales: the smallest that covers the range and the eleven below it, all tried: the
+// result is the least error of them. Other scales: 1.5 down to 2^-11 of the one that covers the
+// range in twelfths of an octave, and then finer around the best, down to 0.1%. A tie goes to the
+// quantization that covers the range.
+Quantization least_error(const SearchSpace& space,
+                         const std::function<double(const Quantization&)>& error);
+
+}  // namespace qsim::quantize
