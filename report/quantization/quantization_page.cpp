@@ -46,18 +46,18 @@ std::string picture_cell(const std::string& picture) {
 
 std::string activation_row(const QuantizedLayerReport& layer) {
   const QuantizedRange& range = layer.range;
-  return "<tr>" + cell(layer.name) + cell(layer.operation) +
-         cell(range.dtype + ", " + std::to_string(range.bits) + " bits") +
+  return "<tr>" + cell(layer.name) +
+         picture_cell(histogram_picture(layer.histogram, range, layer.name + ": ofmap")) +
+         cell(layer.operation) + cell(range.dtype + ", " + std::to_string(range.bits) + " bits") +
          cell(number(range.scale)) + cell(std::to_string(range.zero_point)) +
-         error_cells(layer.errors) +
-         picture_cell(histogram_picture(layer.histogram, range, layer.name + ": ofmap")) + "</tr>";
+         error_cells(layer.errors) + "</tr>";
 }
 
 std::string activation_table(const QuantizationReport& report) {
   std::string text =
       "<div class=\"wide\"><table>" +
-      heading({"layer", "operation", "integers", "scale", "zero_point", "SQNR, dB", "MSE",
-               "cosine distance", "Pearson", "clipped", "levels used", "values, and the range"}) +
+      heading({"layer", "values, and the range", "operation", "integers", "scale", "zero_point",
+               "SQNR, dB", "MSE", "cosine distance", "Pearson", "clipped", "levels used"}) +
       "<tbody>";
   for (const QuantizedLayerReport& layer : report.layers) text += activation_row(layer);
   return text + "</tbody></table></div>";
@@ -67,17 +67,18 @@ std::string weight_row(const QuantizedLayerReport& layer) {
   const QuantizedWeightsReport& weights = *layer.weights;
   std::string scale = number(weights.least_scale);
   if (weights.scales > 1) scale += " to " + number(weights.largest_scale);
-  return "<tr>" + cell(layer.name) + cell(with_thousands(weights.elements)) +
-         cell(std::to_string(weights.bits)) + cell(with_thousands(weights.scales)) + cell(scale) +
-         cell(with_thousands(weights.dead_channels)) + error_cells(weights.errors) +
-         picture_cell(histogram_picture(weights.histogram, {}, layer.name + ": weights")) + "</tr>";
+  return "<tr>" + cell(layer.name) +
+         picture_cell(histogram_picture(weights.histogram, {}, layer.name + ": weights")) +
+         cell(with_thousands(weights.elements)) + cell(std::to_string(weights.bits)) +
+         cell(with_thousands(weights.scales)) + cell(scale) +
+         cell(with_thousands(weights.dead_channels)) + error_cells(weights.errors) + "</tr>";
 }
 
 std::string weight_table(const QuantizationReport& report) {
   std::string text =
       "<div class=\"wide\"><table>" +
-      heading({"layer", "weights", "bits", "scales", "scale", "dead channels", "SQNR, dB", "MSE",
-               "cosine distance", "Pearson", "clipped", "levels used", "values"}) +
+      heading({"layer", "values", "weights", "bits", "scales", "scale", "dead channels", "SQNR, dB",
+               "MSE", "cosine distance", "Pearson", "clipped", "levels used"}) +
       "<tbody>";
   for (const QuantizedLayerReport& layer : report.layers) {
     if (layer.weights) text += weight_row(layer);
