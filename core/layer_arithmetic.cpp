@@ -1,6 +1,8 @@
 #include "core/layer_arithmetic.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace qsim {
 namespace {
@@ -14,6 +16,20 @@ std::int64_t positions(std::int64_t first, std::int64_t kernel, std::int64_t beg
 LevelScale level_scale(const Value& value) { return {value.scale.value(), value.zero_point}; }
 
 }  // namespace
+
+std::optional<Requantizer> product_requantizer(double product, float y_scale,
+                                               RequantizerRounding rounding) {
+  const auto scale = Scale::of(static_cast<float>(product) / y_scale);
+  if (!scale || is_tflite(rounding)) return std::nullopt;
+  return requantizer_of(*scale, rounding);
+}
+
+std::optional<std::int32_t> bias_level(float bias, double product) {
+  const auto divisor = static_cast<double>(static_cast<float>(product));
+  const double level = std::nearbyint(static_cast<double>(bias) / divisor);
+  if (!(std::abs(level) <= std::numeric_limits<std::int32_t>::max())) return std::nullopt;
+  return static_cast<std::int32_t>(level);
+}
 
 std::optional<Requantizer> average_requantizer(const AveragePool& pool, const Value& input,
                                                const Value& output, std::int64_t count) {

@@ -9,6 +9,15 @@
 
 namespace qsim {
 
+// The requantizer of a layer with weights: the scale x_scale * w_scale / y_scale, each operation in
+// float32; `product` is x_scale * w_scale exactly. Nothing where that is not positive and finite,
+// and for TensorFlow Lite's roundings, which divide in double.
+std::optional<Requantizer> product_requantizer(double product, float y_scale,
+                                               RequantizerRounding rounding);
+
+// The int32 of a real bias: bias / float32(product), rounded half to even. Nothing beyond int32.
+std::optional<std::int32_t> bias_level(float bias, double product);
+
 // The requantizer of an average over `count` positions: the scale x_scale / (y_scale * count), both
 // operations in float32. Nothing where that is zero or not finite, or a Value has no scale.
 std::optional<Requantizer> average_requantizer(const AveragePool& pool, const Value& input,

@@ -4,8 +4,8 @@
 
 #include "compiler/importer/declared_ends.h"
 #include "compiler/importer/graph_builder.h"
-#include "compiler/importer/graph_cleanup.h"
 #include "compiler/importer/tensor_proto.h"
+#include "core/graph_cleanup.h"
 #include "core/printable.h"
 
 namespace qsim {

@@ -3,7 +3,6 @@
 #include "compiler/importer/float_nodes.h"
 #include "compiler/importer/form_of_model.h"
 #include "compiler/importer/graph_builder.h"
-#include "compiler/importer/graph_cleanup.h"
 #include "compiler/importer/model_file.h"
 #include "compiler/importer/model_graph.h"
 #include "compiler/importer/node_import.h"
@@ -11,6 +10,7 @@
 #include "compiler/importer/weight_bytes.h"
 #include "core/checked_math.h"
 #include "core/error.h"
+#include "core/graph_cleanup.h"
 #include "core/printable.h"
 #include "files/memory.h"
 

@@ -27,7 +27,7 @@ struct ImportOptions {
   // 1 or that number is refused.
   std::int64_t batch = 1;
   // Of all layers that round. Absent: as ONNX Runtime rounds; and a chain whose scales are powers
-  // of two gets shifts with rounding half to even (graph_cleanup.h).
+  // of two gets shifts with rounding half to even (core/graph_cleanup.h).
   std::optional<RequantizerRounding> rounding = {};
   // Unless empty, is told of each file of external data before it is read, and may throw Error.
   std::function<void(const std::filesystem::path&)> on_external = {};

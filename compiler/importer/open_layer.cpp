@@ -5,6 +5,7 @@
 #include "compiler/importer/graph_builder.h"
 #include "compiler/importer/product_table.h"
 #include "core/adder.h"
+#include "core/layer_arithmetic.h"
 #include "core/printable.h"
 
 namespace qsim {
@@ -26,10 +27,9 @@ std::int32_t highest(const OpenLayer& layer, const Quantization& output) {
 // (GetQuantizedConvolutionMultipler in kernels/kernel_util.cc).
 std::optional<Requantizer> requantizer_of_product(double product, const OpenLayer& layer,
                                                   float y_scale, RequantizerRounding rounding) {
+  if (!is_tflite(rounding)) return product_requantizer(product, y_scale, rounding);
   const auto nearest = static_cast<float>(product);
-  const auto scale = Scale::of(nearest / y_scale);
-  if (!scale) return std::nullopt;
-  if (!is_tflite(rounding)) return requantizer_of(*scale, rounding);
+  if (!Scale::of(nearest / y_scale)) return std::nullopt;
   const bool in_float =
       std::holds_alternative<FullyConnected>(layer.operation) && layer.products.size() == 1;
   const double exact = in_float ? static_cast<double>(nearest) : product;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/layer_arithmetic.h"
+
 namespace qsim {
 namespace {
 
@@ -210,14 +212,12 @@ Tensor read_real_bias(const NodeReader& node, int index, const ImportedTensor* t
                 "float32 " + shape_text({channels}) + ", or int32 after a DequantizeLinear");
   }
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
-    const auto product =
-        static_cast<double>(static_cast<float>(products[of_channel(c, products.size())]));
-    const double level = std::nearbyint(static_cast<double>(reals.as<float>()[c]) / product);
-    if (!(std::abs(level) <= 2147483647.0)) {
+    const auto level = bias_level(reals.as<float>()[c], products[of_channel(c, products.size())]);
+    if (!level) {
       node.refuse("bias[" + std::to_string(c) + "] = " + float_text(reals.as<float>()[c]),
                   "numbers that x_scale * w_scale makes int32");
     }
-    bias.as<std::int32_t>()[c] = static_cast<std::int32_t>(level);
+    bias.as<std::int32_t>()[c] = *level;
   }
   return bias;
 }

@@ -1,4 +1,4 @@
-// What the importer does with a Graph that has all its layers.
+// What the importer and the quantizer do with a Graph that has all its layers.
 #pragma once
 
 #include "core/graph.h"

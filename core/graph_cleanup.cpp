@@ -1,4 +1,4 @@
-#include "compiler/importer/graph_cleanup.h"
+#include "core/graph_cleanup.h"
 
 #include <algorithm>
 #include <optional>
