@@ -1,7 +1,7 @@
-// Executes a RealGraph on the CPU, in float32 in a defined order: the same bits from the plain loops
-// and from every vector path, on every processor and for any number of threads. It is the float
-// network of calibration and `qsim eval`; with rules for its tensors it is the network in fake
-// quantization.
+// Executes a RealGraph on the CPU, in float32 in a defined order: the same bits from the plain
+// loops and from every vector path, on every processor and for any number of threads. It is the
+// float network of calibration and `qsim eval`; with rules for its tensors it is the network in
+// fake quantization.
 //
 // The order (docs/reference/real.md): a sum over products runs in the order ky, kx, ci (input
 // channels of the group last), by fused multiply-add, in chunks of kChunk products that each start

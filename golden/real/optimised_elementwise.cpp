@@ -1,0 +1,76 @@
+// Additions and activations: loops over neighbours, which the compiler makes vectors of.
+#include <algorithm>
+
+#include "core/float_rules.h"
+#include "golden/real/real_arithmetic.h"
+#include "golden/real/real_layer.h"
+
+namespace qsim::golden {
+namespace {
+
+using Kind = RealActivation::Kind;
+
+class AddRunner : public RealLayerRunner {
+ public:
+  void run(RealOperands operands, Tensor& output, ThreadTeam& team) const override {
+    const float* a = operands[0]->as<float>().data();
+    const float* b = operands[1]->as<float>().data();
+    float* y = output.as<float>().data();
+    divide(team, output.elems(), 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) y[i] = canonical(a[i] + b[i]);
+    });
+  }
+};
+
+// y[i] = function(x[i]); x may be y.
+template <typename Function>
+void map(const float* x, float* y, std::int64_t first, std::int64_t last, Function function) {
+  for (std::int64_t i = first; i < last; ++i) y[i] = canonical(function(x[i]));
+}
+
+class ActivationRunner : public RealLayerRunner {
+ public:
+  explicit ActivationRunner(const RealActivation& activation) : activation_(activation) {}
+
+  bool in_place() const override { return true; }
+
+  void run(RealOperands operands, Tensor& output, ThreadTeam& team) const override {
+    const float* x = operands[0]->as<float>().data();
+    float* y = output.as<float>().data();
+    divide(team, output.elems(), 1,
+           [&](std::int64_t first, std::int64_t last) { apply(x, y, first, last); });
+  }
+
+ private:
+  // The formulas of core/float_rules.h without its calls.
+  void apply(const float* x, float* y, std::int64_t first, std::int64_t last) const {
+    const float alpha = activation_.alpha;
+    const float lo = activation_.lo;
+    const float hi = activation_.hi;
+    switch (activation_.kind) {
+      case Kind::kRelu:
+        return map(x, y, first, last, [](float v) { return v < 0.0F ? 0.0F : v; });
+      case Kind::kClip:
+        return map(x, y, first, last, [=](float v) {
+          const float above = v < lo ? lo : v;
+          return hi < above ? hi : above;
+        });
+      case Kind::kLeakyRelu:
+        return map(x, y, first, last, [=](float v) { return v >= 0.0F ? v : alpha * v; });
+      default:
+        return map(x, y, first, last, [this](float v) { return activated(activation_, v); });
+    }
+  }
+
+  const RealActivation& activation_;
+};
+
+}  // namespace
+
+RealRunner make_add() { return std::make_unique<AddRunner>(); }
+
+RealRunner make_activation(const RealActivation& activation) {
+  return std::make_unique<ActivationRunner>(activation);
+}
+
+}  // namespace qsim::golden

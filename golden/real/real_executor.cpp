@@ -1,0 +1,116 @@
+#include "golden/real/real_executor.h"
+
+#include "golden/common/buffer_plan.h"
+#include "golden/common/float_environment.h"
+#include "golden/real/real_layer.h"
+#include "golden/real/reference_rules.h"
+
+namespace qsim::golden {
+namespace {
+
+// What a tensor of `shape` is for another number of pictures.
+Shape with_batch(const ImageShape& shape, std::int64_t batch) {
+  return {batch, shape.height, shape.width, shape.channels};
+}
+
+void check_input(const RealGraph& graph, const Tensor& input) {
+  const bool fits = input.dtype == DType::kFloat32 && input.shape.size() == 4 &&
+                    input.shape[0] >= 1 &&
+                    input.shape == with_batch(graph.input_shape(), input.shape[0]);
+  if (fits) return;
+  throw_bad_input("input is " + std::string(dtype_name(input.dtype)) + " " +
+                  shape_text(input.shape) + "; graph '" + graph.name + "' reads float32 " +
+                  shape_text(graph.input_shape().nhwc()) + " with any number of pictures");
+}
+
+// Gives `tensor` the shape, and memory for it; what it had is used again.
+void fit(Tensor& tensor, const Shape& shape) {
+  tensor.dtype = DType::kFloat32;
+  tensor.shape = shape;
+  tensor.bytes.resize(static_cast<std::size_t>(element_count(shape)) * sizeof(float));
+}
+
+}  // namespace
+
+struct RealExecutor::State {
+  State(const RealGraph& real_graph, const RealExecutorOptions& executor_options)
+      : graph(real_graph),
+        options(executor_options),
+        kernels(product_kernels(options.vector_path)) {
+    validate(graph);
+    const std::size_t rules = options.rules.size();
+    QSIM_CHECK(
+        rules == 0 || rules == graph.tensors.size(),
+        std::to_string(rules) + " rules for " + std::to_string(graph.tensors.size()) + " tensors");
+    for (const std::optional<TensorRule>& rule : options.rules) {
+      if (rule) check_rule(*rule);
+    }
+    last_reader.resize(graph.tensors.size(), graph.layers.size());
+    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+      const RealLayer& layer = graph.layers[i];
+      runners.push_back(options.plain ? make_plain_layer(layer)
+                                      : make_optimised_layer(graph, layer, kernels));
+      for (const TensorId id : layer.inputs) last_reader[id] = i;
+      if (last_reader[layer.output] == graph.layers.size()) last_reader[layer.output] = i;
+    }
+    last_reader[graph.output] = graph.layers.size();
+  }
+
+  void apply_rule(TensorId id, Tensor& tensor, ThreadTeam& team) const {
+    if (options.rules.empty() || !options.rules[id]) return;
+    options.plain ? reference_rule(*options.rules[id], tensor)
+                  : apply(*options.rules[id], tensor, team);
+  }
+
+  const RealGraph& graph;
+  RealExecutorOptions options;
+  const ProductKernels& kernels;
+  std::vector<RealRunner> runners;
+  // By tensor, the layer after which it is freed: its last reader, or the one that writes it; of
+  // the graph's output none.
+  std::vector<std::size_t> last_reader;
+};
+
+RealExecutor::RealExecutor(const RealGraph& graph, const RealExecutorOptions& options)
+    : state_(std::make_unique<State>(graph, options)) {}
+
+RealExecutor::~RealExecutor() = default;
+
+Tensor RealExecutor::run(const Tensor& input, ThreadTeam& team, const OnTensor& on_tensor) const {
+  const RealGraph& graph = state_->graph;
+  check_input(graph, input);
+  const FloatEnvironment environment;
+  std::vector<Tensor> tensors(graph.tensors.size());
+  std::vector<Tensor> spare;
+  tensors[graph.input] = input;
+  state_->apply_rule(graph.input, tensors[graph.input], team);
+  if (on_tensor) on_tensor(graph.input, tensors[graph.input]);
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const RealLayer& layer = graph.layers[i];
+    const RealLayerRunner& runner = *state_->runners[i];
+    Tensor& output = tensors[layer.output];
+    const bool in_place = runner.in_place() && state_->last_reader[layer.inputs[0]] == i;
+    if (!in_place && !spare.empty()) {
+      output = std::move(spare.back());
+      spare.pop_back();
+    }
+    if (!in_place) fit(output, with_batch(graph.tensors[layer.output], input.shape[0]));
+    std::vector<const Tensor*> operands;
+    for (const TensorId id : layer.inputs) operands.push_back(&tensors[id]);
+    if (in_place) {
+      output = std::move(tensors[layer.inputs[0]]);
+      operands[0] = &output;
+    }
+    runner.run(operands, output, team);
+    state_->apply_rule(layer.output, output, team);
+    if (on_tensor) on_tensor(layer.output, output);
+    for (TensorId id = 0; id < tensors.size(); ++id) {
+      if (state_->last_reader[id] != i || tensors[id].bytes.empty()) continue;
+      spare.push_back(std::move(tensors[id]));
+      tensors[id] = Tensor{};
+    }
+  }
+  return std::move(tensors[graph.output]);
+}
+
+}  // namespace qsim::golden

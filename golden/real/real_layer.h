@@ -1,0 +1,49 @@
+// One layer made ready to run: what RealExecutor keeps for each layer of its graph, which must
+// outlive it.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "core/real_graph.h"
+#include "golden/common/thread_team.h"
+#include "golden/real/product_kernels.h"
+
+namespace qsim::golden {
+
+// The tensors that a layer reads, in the order of its operands.
+using RealOperands = std::span<const Tensor* const>;
+
+class RealLayerRunner {
+ public:
+  virtual ~RealLayerRunner() = default;
+  // Operands and output are float32 [N][H][W][C] of the layer's shapes, with any N. Every element
+  // of `output` is written. It is none of the operands, or the only one where in_place().
+  virtual void run(RealOperands operands, Tensor& output, ThreadTeam& team) const = 0;
+  // Whether the output may be the operand itself: each element depends on that element alone.
+  virtual bool in_place() const { return false; }
+};
+
+using RealRunner = std::unique_ptr<RealLayerRunner>;
+
+RealRunner make_plain_layer(const RealLayer& layer);
+RealRunner make_optimised_layer(const RealGraph& graph, const RealLayer& layer,
+                                const ProductKernels& kernels);
+
+// Of the optimised path.
+RealRunner make_conv2d(const RealConv2d& conv, const ProductKernels& kernels);
+RealRunner make_depthwise(const RealConv2d& conv, const ProductKernels& kernels);
+RealRunner make_linear(const RealLinear& linear, const ProductKernels& kernels);
+RealRunner make_max_pool(const RealMaxPool& pool);
+RealRunner make_average_pool(const RealAveragePool& pool);
+RealRunner make_add();
+RealRunner make_concat();
+RealRunner make_activation(const RealActivation& activation);
+RealRunner make_flatten(const RealFlatten& flatten);
+
+// Calls work(first, last) for parts of 0..count - 1 that lie beside each other, on the team's
+// threads; `cost` is that of one number in elements, so that small work stays on one thread.
+void divide(ThreadTeam& team, std::int64_t count, std::int64_t cost,
+            const std::function<void(std::int64_t first, std::int64_t last)>& work);
+
+}  // namespace qsim::golden
