@@ -29,6 +29,9 @@ struct Scheme {
   LayerScheme input;                                       // of the network's input
 };
 
+// The scheme of a layer: its own, or that of all.
+const LayerScheme& scheme_of(const Scheme& scheme, const std::string& layer);
+
 // The quantization of every tensor of a float network; absent where a tensor is only seen inside a
 // fused layer (the sums before a ReLU).
 using TensorQuantizations = std::vector<std::optional<Quantization>>;

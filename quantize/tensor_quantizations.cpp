@@ -1,0 +1,182 @@
+// The quantization of every tensor: of each group of linked tensors by the statistics of those that
+// have all of its numbers.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/adder.h"
+#include "core/printable.h"
+#include "quantize/fusion.h"
+#include "quantize/merged_statistics.h"
+#include "quantize/quantizer.h"
+
+namespace qsim::quantize {
+namespace {
+
+// Layers that only select numbers of what they read, or gather them.
+bool selects(const RealOperation& operation) {
+  if (const auto* activation = std::get_if<RealActivation>(&operation)) {
+    return activation->kind == RealActivation::Kind::kRelu ||
+           activation->kind == RealActivation::Kind::kClip;
+  }
+  return std::holds_alternative<RealMaxPool>(operation) ||
+         std::holds_alternative<RealFlatten>(operation) ||
+         std::holds_alternative<RealConcat>(operation);
+}
+
+const char* type_name(const Levels& levels) { return levels.is_unsigned ? "uint8" : "int8"; }
+
+void check_scheme(const RealGraph& graph, const Scheme& scheme) {
+  std::set<std::string, std::less<>> names;
+  for (const RealLayer& layer : graph.layers) names.insert(layer.name);
+  const auto check_type = [&](const LayerScheme& one, const std::string& what) {
+    if (one.activations.is_unsigned == scheme.all.activations.is_unsigned) return;
+    throw_bad_input(what + ": activations are " + type_name(one.activations) + "; expected " +
+                    type_name(scheme.all.activations) +
+                    ", as those of the other layers (a network has one type)");
+  };
+  for (const auto& [name, layer] : scheme.layers) {
+    if (!names.contains(name)) {
+      throw_bad_input("the scheme names the layer '" + echoed(name) + "', which '" +
+                      echoed(graph.name) + "' does not have");
+    }
+    check_type(layer, "layer '" + echoed(name) + "'");
+  }
+  check_type(scheme.input, "the network's input");
+}
+
+class Chooser {
+ public:
+  Chooser(const RealGraph& graph, const std::vector<TensorStatistics>& statistics,
+          const Scheme& scheme)
+      : graph_(graph),
+        statistics_(statistics),
+        scheme_(scheme),
+        fusion_(fuse(graph)),
+        groups_(graph.tensors.size()) {
+    roots_of(graph.input).push_back(graph.input);
+    scheme_of(graph.input) = &scheme.input;
+    for (const FusedLayer& fused : fusion_.layers) add(fused);
+  }
+
+  TensorQuantizations run() {
+    for (Group& group : groups_) {
+      if (!group.roots.empty()) group.quantization = quantization_of_group(group);
+    }
+    widen_additions();
+    TensorQuantizations result(graph_.tensors.size());
+    for (TensorId tensor = 0; tensor < graph_.tensors.size(); ++tensor) {
+      const auto& content = fusion_.content[tensor];
+      if (content) result[*content] = groups_[fusion_.group[tensor]].quantization;
+    }
+    return result;
+  }
+
+ private:
+  // Tensors with one quantization.
+  struct Group {
+    std::vector<TensorId> roots;  // they have all of its numbers
+    const LayerScheme* scheme = nullptr;
+    Quantization quantization = {};
+  };
+
+  std::vector<TensorId>& roots_of(TensorId tensor) { return groups_[fusion_.group[tensor]].roots; }
+  const LayerScheme*& scheme_of(TensorId tensor) { return groups_[fusion_.group[tensor]].scheme; }
+
+  // A scheme that names the layer, or the Relu that is its clamp.
+  const LayerScheme* named(const FusedLayer& fused) const {
+    for (const std::size_t layer : {fused.layer, fused.last}) {
+      const auto found = scheme_.layers.find(graph_.layers[layer].name);
+      if (found != scheme_.layers.end()) return &found->second;
+    }
+    return nullptr;
+  }
+
+  void add(const FusedLayer& fused) {
+    const RealLayer& layer = graph_.layers[fused.layer];
+    const TensorId tensor = layer.output;
+    const LayerScheme*& scheme = scheme_of(tensor);
+    const bool has_input = fusion_.group[tensor] == fusion_.group[graph_.input];
+    if (!has_input && named(fused) != nullptr) scheme = named(fused);
+    const auto& content = fusion_.content[tensor];
+    if (!content) return;
+    std::vector<TensorId>& roots = roots_of(tensor);
+    if (!selects(layer.operation)) {
+      roots.push_back(*content);
+      return;
+    }
+    // A gathered tensor has all numbers of its operands; a selected one adds none to them.
+    bool adds = std::holds_alternative<RealConcat>(layer.operation);
+    for (const TensorId input : layer.inputs) {
+      const auto& read = fusion_.content[fusion_.held_in[input]];
+      adds |= !read.has_value();
+      if (std::holds_alternative<RealConcat>(layer.operation) && read && !has_input) {
+        std::erase(roots, *read);
+      }
+    }
+    if (adds) roots.push_back(*content);
+  }
+
+  Quantization quantization_of_group(const Group& group) const {
+    const LayerScheme& scheme = group.scheme != nullptr ? *group.scheme : scheme_.all;
+    std::vector<const TensorStatistics*> parts;
+    for (const TensorId root : group.roots) parts.push_back(&statistics_[root]);
+    Quantization result = activation_quantization(merged(parts), scheme.clipping,
+                                                  scheme.activations, scheme.symmetry, scheme.kind);
+    // QuantizeLinear of the input saturates to the type alone.
+    if (std::ranges::find(group.roots, graph_.input) != group.roots.end()) {
+      result.lo = scheme.activations.is_unsigned ? 0 : -128;
+      result.hi = result.lo + 255;
+    }
+    return result;
+  }
+
+  // An addition takes operands of 2^-16 times the output's scale and more, and less than 2^8 times.
+  void widen_additions() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const FusedLayer& fused : fusion_.layers) {
+        const RealLayer& layer = graph_.layers[fused.layer];
+        if (!std::holds_alternative<RealAdd>(layer.operation)) continue;
+        for (const TensorId input : layer.inputs) {
+          changed |= widen(quantization(fusion_.held_in[input]), quantization(layer.output));
+        }
+      }
+    }
+  }
+
+  Quantization& quantization(TensorId tensor) {
+    return groups_[fusion_.group[tensor]].quantization;
+  }
+
+  static bool widen(Quantization& operand, Quantization& output) {
+    bool changed = false;
+    while (output.scale * std::ldexp(1.0F, kMostLog2Ratio - 1) < operand.scale) {
+      output.scale *= 2.0F;
+      changed = true;
+    }
+    while (operand.scale < output.scale * std::ldexp(1.0F, kLeastLog2Ratio + 1)) {
+      operand.scale *= 2.0F;
+      changed = true;
+    }
+    return changed;
+  }
+
+  const RealGraph& graph_;
+  const std::vector<TensorStatistics>& statistics_;
+  const Scheme& scheme_;
+  Fusion fusion_;
+  std::vector<Group> groups_;  // by Fusion::group
+};
+
+}  // namespace
+
+TensorQuantizations quantize_tensors(const RealGraph& graph,
+                                     const std::vector<TensorStatistics>& statistics,
+                                     const Scheme& scheme) {
+  QSIM_CHECK(statistics.size() == graph.tensors.size(), "statistics are not one a tensor");
+  check_scheme(graph, scheme);
+  return Chooser(graph, statistics, scheme).run();
+}
+
+}  // namespace qsim::quantize
