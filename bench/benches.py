@@ -77,6 +77,8 @@ BENCHES = (
                               *SHIPPED_NETWORKS]], no_known_limit),
     Bench("linear", "the weight-only linear layer beside reading its weights, one thread", 10,
           lambda build: [[build / "bin/linear_bench", "--figures"]]),
+    Bench("real", "the float executor on VGG-8 by instruction set, and over its multiply-add limit, one thread", 3,
+          lambda build: [[build / "bin/real_bench", "--figures"]], no_known_limit),
     Bench("golden_vs_ort", "the golden and ONNX Runtime in turn, one thread each", 18,
           lambda build: [python("golden_vs_ort/compare.py", build / "bin", build / "ort", *NETWORKS)],
           no_onnxruntime),
