@@ -23,6 +23,11 @@ class Search {
     const Quantization candidate =
         best_zero_point(quantization_at(scale, space_.range, space_.levels, space_.symmetry));
     const double error = error_(candidate);
+    const double step = candidate.scale;
+    if (best_ && error - step * step / 4 > least_) {
+      const double steps = candidate.hi - candidate.lo;
+      hopeless_ = std::max(hopeless_, step * (steps - 1) / (steps + 1));
+    }
     if (best_ && !(error < least_ * kTie)) return false;
     least_ = error;
     best_ = candidate;
@@ -30,6 +35,12 @@ class Search {
   }
 
   const Quantization& best() const { return *best_; }
+
+  // Whether no scale at or below `scale` can be the best. A scale s whose error without that of
+  // rounding, at most s^2 / 4, is above the least error clips too much; so does every scale whose
+  // levels cover no more. (Windows are at multiples of their scale, so one of n steps of s' is in
+  // one of n steps of s wherever it is only if (n + 1) s' <= (n - 1) s.)
+  bool is_hopeless(double scale) const { return scale <= hopeless_; }
 
  private:
   // A window that clips values on one side and has free levels on the other is never better: the
@@ -62,11 +73,13 @@ class Search {
   const std::function<double(const Quantization&)>& error_;
   std::optional<Quantization> best_;
   double least_ = 0;
+  double hopeless_ = 0;
 };
 
 void search_exponents(const ExponentLimits& limits, double covering, Search& search) {
   const int top = std::clamp(covering_exponent(covering), limits.least, limits.most);
   for (int exponent = top; exponent >= std::max(top - kOctaves, limits.least); --exponent) {
+    if (search.is_hopeless(std::ldexp(1.0, exponent))) break;
     search.try_scale(std::ldexp(1.0F, exponent));
   }
 }
@@ -80,6 +93,7 @@ void search_scales(ScaleKind kind, double covering, Search& search) {
   try_octaves(best);
   double step = 1.0 / kStepsPerOctave;
   for (int at = -kStepsPerOctave / 2; at <= kOctaves * kStepsPerOctave; ++at) {
+    if (search.is_hopeless(covering * std::exp2(-at * step))) break;
     if (at != 0 && try_octaves(-at * step)) best = -at * step;
   }
   for (int refinement = 0; refinement < kRefinements; ++refinement) {
