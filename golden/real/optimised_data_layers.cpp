@@ -59,7 +59,7 @@ class FlattenRunner : public RealLayerRunner {
 
 }  // namespace
 
-RealRunner make_concat() { return std::make_unique<ConcatRunner>(); }
+RealRunner make_real_concat() { return std::make_unique<ConcatRunner>(); }
 
 RealRunner make_flatten(const RealFlatten& flatten) {
   return std::make_unique<FlattenRunner>(flatten);

@@ -59,7 +59,7 @@ struct MakeOptimised {
   RealRunner operator()(const RealMaxPool& pool) const { return make_max_pool(pool); }
   RealRunner operator()(const RealAveragePool& pool) const { return make_average_pool(pool); }
   RealRunner operator()(const RealAdd&) const { return make_add(); }
-  RealRunner operator()(const RealConcat&) const { return make_concat(); }
+  RealRunner operator()(const RealConcat&) const { return make_real_concat(); }
   RealRunner operator()(const RealActivation& a) const { return make_activation(a); }
   RealRunner operator()(const RealFlatten& flatten) const { return make_flatten(flatten); }
 };

@@ -37,7 +37,7 @@ RealRunner make_linear(const RealLinear& linear, const ProductKernels& kernels);
 RealRunner make_max_pool(const RealMaxPool& pool);
 RealRunner make_average_pool(const RealAveragePool& pool);
 RealRunner make_add();
-RealRunner make_concat();
+RealRunner make_real_concat();
 RealRunner make_activation(const RealActivation& activation);
 RealRunner make_flatten(const RealFlatten& flatten);
 
