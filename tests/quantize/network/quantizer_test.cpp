@@ -6,133 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/cpu/graph_executor.h"
-#include "tests/quantize/network/plain_network.h"
-#include "tests/quantize/network/sample_networks.h"
+#include "tests/quantize/network/judged_run.h"
 
 namespace qsim::quantize {
 namespace {
 
 constexpr ImageShape kPicture{1, 8, 8, 3};
-
-Scheme scheme_of_type(bool is_unsigned, ScaleKind kind = ScaleKind::kFloat) {
-  Scheme scheme;
-  scheme.all.activations.is_unsigned = is_unsigned;
-  scheme.all.kind = kind;
-  scheme.input = scheme.all;
-  return scheme;
-}
-
-std::vector<double> weights_of(const Operation& operation, const WeightScales& stored) {
-  const Tensor* tensor = nullptr;
-  if (const auto* conv = std::get_if<Conv2d>(&operation)) tensor = &conv->weights;
-  if (const auto* fc = std::get_if<FullyConnected>(&operation)) tensor = &fc->weights;
-  if (tensor == nullptr) return {};
-  std::vector<double> reals;
-  const auto count = static_cast<std::size_t>(tensor->elems());
-  const std::size_t each = count / static_cast<std::size_t>(tensor->shape[0]);
-  for (std::size_t i = 0; i < count; ++i) {
-    const int level = tensor->dtype == DType::kInt16 ? tensor->as<std::int16_t>()[i]
-                                                     : tensor->as<std::int8_t>()[i];
-    reals.push_back(level * double{stored.scales[stored.scales.size() == 1 ? 0 : i / each]});
-  }
-  return reals;
-}
-
-const RealLayer& real_layer(const RealGraph& graph, const std::string& name) {
-  for (const RealLayer& layer : graph.layers) {
-    if (layer.name == name) return layer;
-  }
-  throw InternalError("no layer " + name);
-}
-
-struct Clamp {
-  int lo;
-  int hi;
-};
-Clamp clamp_of(const Operation& operation, const Value& output) {
-  if (const auto* conv = std::get_if<Conv2d>(&operation)) {
-    return {conv->requantization.lo, conv->requantization.hi};
-  }
-  if (const auto* fc = std::get_if<FullyConnected>(&operation)) {
-    return {fc->requantization.lo, fc->requantization.hi};
-  }
-  if (const auto* add = std::get_if<Add>(&operation)) return {add->lo, add->hi};
-  if (const auto* pool = std::get_if<AveragePool>(&operation)) return {pool->lo, pool->hi};
-  return {output.min(), output.max()};
-}
-
-// What a test looks at.
-struct Judged {
-  QuantizedNetwork network;
-  std::vector<Tensor> levels;          // by layer of the Graph
-  std::vector<PlainTensor> reals;      // by tensor of the RealGraph
-  std::vector<PlainTensor> quantized;  // by tensor of the Graph, in real numbers
-};
-
-// Each level of a layer is within half a level of the real number, and what a bias of int32 and
-// float32 rounding add to it.
-void expect_layers_are_near(const RealGraph& graph, const Judged& run) {
-  const Graph& made = run.network.graph;
-  for (std::size_t i = 0; i < made.layers.size(); ++i) {
-    const Layer& layer = made.layers[i];
-    if (layer.name.find("/requantize") != std::string::npos) continue;
-    std::vector<PlainTensor> inputs;
-    for (const TensorId id : layer.inputs) inputs.push_back(run.quantized[id]);
-    const Value& output = made.output_of(i);
-    const PlainTensor expected =
-        plain_layer(real_layer(graph, layer.name).operation, inputs, output.shape,
-                    weights_of(layer.operation, run.network.weights[i]));
-    const Clamp clamp = clamp_of(layer.operation, output);
-    const std::vector<int> levels = levels_of(run.levels[i]);
-    for (std::size_t at = 0; at < levels.size(); ++at) {
-      const double real = expected.values[at] / double{output.scale->real()} + output.zero_point;
-      const double bounded = std::clamp(real, double(clamp.lo), double(clamp.hi));
-      ASSERT_LE(std::abs(levels[at] - bounded), 0.51) << layer.name << " at " << at;
-    }
-  }
-}
-
-Judged run_of(SampleNetwork& sample, const Scheme& scheme) {
-  validate(sample.graph());
-  Judged run;
-  const PlainTensor picture = sample.picture();
-  run.reals = plain_run(sample.graph(), picture);
-  run.network = quantize_network(
-      sample.graph(), quantize_tensors(sample.graph(), plain_statistics(run.reals), scheme),
-      scheme);
-  const Graph& graph = run.network.graph;
-  validate(graph);
-  const Tensor input = plain_levels(picture, graph.input_value());
-  run.levels = golden::run_graph(graph, input, golden::Path::kPlain);
-  run.quantized.push_back(plain_reals(input, graph.input_value()));
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    run.quantized.push_back(plain_reals(run.levels[i], graph.output_of(i)));
-  }
-  expect_layers_are_near(sample.graph(), run);
-  return run;
-}
-
-// Signal to quantization noise of the output, in dB.
-double output_sqnr(const Judged& run) {
-  const std::vector<double>& real = run.reals.back().values;
-  const std::vector<double>& quantized = run.quantized.back().values;
-  EXPECT_EQ(real.size(), quantized.size());
-  double signal = 0;
-  double noise = 0;
-  for (std::size_t i = 0; i < real.size(); ++i) {
-    signal += real[i] * real[i];
-    noise += (real[i] - quantized[i]) * (real[i] - quantized[i]);
-  }
-  EXPECT_GT(signal, 0);
-  return 10 * std::log10(signal / noise);
-}
-
-std::vector<std::string> operations(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const Layer& layer : graph.layers) names.emplace_back(operation_name(layer.operation));
-  return names;
-}
 
 using Names = std::vector<std::string>;
 
@@ -163,7 +42,7 @@ TEST(Quantizer, MakesAChainOfEveryKindOfScaleAndOfBothTypes) {
     for (const bool is_unsigned : {true, false}) {
       SampleNetwork net(kPicture);
       build_chain(net);
-      const Judged run = run_of(net, scheme_of_type(is_unsigned, kind));
+      const JudgedRun run = run_of(net, scheme_of_type(is_unsigned, kind));
       EXPECT_EQ(operations(run.network.graph), (Names{"conv2d", "conv2d", "max_pool", "flatten",
                                                       "fully_connected", "fully_connected"}));
       EXPECT_GT(output_sqnr(run), kind == ScaleKind::kPowerOfTwo ? 24 : 28);
@@ -179,7 +58,7 @@ TEST(Quantizer, MakesEveryKindOfLayer) {
     for (const bool is_unsigned : {true, false}) {
       SampleNetwork net(kPicture, 7);
       build_branches(net);
-      const Judged run = run_of(net, scheme_of_type(is_unsigned, kind));
+      const JudgedRun run = run_of(net, scheme_of_type(is_unsigned, kind));
       EXPECT_EQ(
           operations(run.network.graph),
           (Names{"conv2d", "conv2d", "conv2d", "add", "conv2d", "average_pool", "concat",
