@@ -25,13 +25,17 @@ def load_onnx_tensors(path):
     return tensors
 
 
+def load_float_tensors(path):
+    """Returns {name: array} of train.py's .npz or of a float ONNX model."""
+    if Path(path).suffix == ".onnx":
+        return load_onnx_tensors(path)
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
 def load_float_weights(path):
     """Returns {"conv1.weight": float32 [out, in, 3, 3], "conv1.bias": [out], ...} for every layer."""
-    if Path(path).suffix == ".onnx":
-        tensors = load_onnx_tensors(path)
-    else:
-        with np.load(path) as arrays:
-            tensors = dict(arrays)
+    tensors = load_float_tensors(path)
     names = [f"{spec.name}.{part}" for spec in LAYERS for part in ("weight", "bias")]
     missing = [name for name in names if name not in tensors]
     if missing:

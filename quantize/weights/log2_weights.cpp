@@ -98,10 +98,11 @@ float log2_scale(std::span<const float> weights, const WeightScheme& scheme,
   if (scheme.kind == ScaleKind::kPowerOfTwo) {
     return rounded(best_of(scale, 1, 4, 1, error), scheme.kind, allowed);
   }
-  constexpr int kStepsPerOctave = 16;
-  scale = best_of(scale, 1.0 / kStepsPerOctave, 4 * kStepsPerOctave, kStepsPerOctave, error);
-  scale = best_of(scale, 1.0 / kStepsPerOctave / 8, 8, 8, error);
-  return rounded(best_of(scale, 1.0 / kStepsPerOctave / 64, 8, 8, error), scheme.kind, allowed);
+  constexpr int kSteps = 32;  // of an octave
+  constexpr int kFiner = 8;
+  scale = best_of(scale, 1.0 / kSteps, 4 * kSteps, kSteps, error);
+  scale = best_of(scale, 1.0 / kSteps / kFiner, kFiner, kFiner, error);
+  return rounded(scale, scheme.kind, allowed);
 }
 
 }  // namespace qsim::quantize
