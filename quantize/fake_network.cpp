@@ -16,15 +16,6 @@ std::size_t first_largest(std::span<const float> numbers) {
   return static_cast<std::size_t>(std::ranges::max_element(numbers) - numbers.begin());
 }
 
-void set_weights(RealOperation& operation, const LayerWeights& weights) {
-  const auto set = [&](auto& layer) {
-    if (weights.weights) layer.weights = dequantize(*weights.weights);
-    if (weights.bias) std::ranges::copy(*weights.bias, layer.bias.template as<float>().begin());
-  };
-  if (auto* conv = std::get_if<RealConv2d>(&operation)) set(*conv);
-  if (auto* linear = std::get_if<RealLinear>(&operation)) set(*linear);
-}
-
 // A network of one picture at a time runs each by itself.
 Tensor integer_output(const Graph& graph, const Tensor& pictures, golden::ThreadTeam& team) {
   Graph single = graph;
@@ -77,6 +68,15 @@ std::vector<std::optional<golden::TensorRule>> uniform_rules(const TensorQuantiz
     rules.back() = golden::UniformRule{tensor->scale, tensor->zero_point, tensor->lo, tensor->hi};
   }
   return rules;
+}
+
+void set_weights(RealOperation& operation, const LayerWeights& weights) {
+  const auto set = [&](auto& layer) {
+    if (weights.weights) layer.weights = dequantize(*weights.weights);
+    if (weights.bias) std::ranges::copy(*weights.bias, layer.bias.template as<float>().begin());
+  };
+  if (auto* conv = std::get_if<RealConv2d>(&operation)) set(*conv);
+  if (auto* linear = std::get_if<RealLinear>(&operation)) set(*linear);
 }
 
 FakeNetwork fake_network(const RealGraph& graph, const std::map<std::size_t, LayerWeights>& weights,

@@ -28,6 +28,9 @@ std::map<std::size_t, LayerWeights> weights_of_layers(
 // The uniform rule of every tensor that is quantized.
 std::vector<std::optional<golden::TensorRule>> uniform_rules(const TensorQuantizations& tensors);
 
+// Puts dequantized weights and the bias in a convolution or linear layer; what is absent stays.
+void set_weights(RealOperation& operation, const LayerWeights& weights);
+
 // The float network with these weights and biases (layers that are absent keep theirs), and rules.
 FakeNetwork fake_network(const RealGraph& graph, const std::map<std::size_t, LayerWeights>& weights,
                          std::vector<std::optional<golden::TensorRule>> rules);
