@@ -20,7 +20,7 @@ std::optional<fs::path> find_ort() {
 }
 
 std::string run_ort(const fs::path& ort, const std::vector<OrtRun>& runs,
-                    const std::string& optimization, const fs::path& list) {
+                    const std::string& optimization, const fs::path& list, bool plain) {
   nlohmann::json entries = nlohmann::json::array();
   for (const OrtRun& run : runs) {
     entries.push_back({{"model", run.model.string()},
@@ -30,7 +30,7 @@ std::string run_ort(const fs::path& ort, const std::vector<OrtRun>& runs,
   std::ofstream(list) << entries;
   const std::string command = "'" + (ort / "bin/python").string() +
                               "' -B '" QSIM_ORT_SCRIPT "' --optimization " + optimization +
-                              " --batch '" + list.string() + "' 2>&1";
+                              (plain ? " --plain" : "") + " --batch '" + list.string() + "' 2>&1";
   FILE* pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) return "cannot start a shell";
   std::string output;

@@ -20,9 +20,12 @@ struct OrtRun {
 std::optional<std::filesystem::path> find_ort();
 
 // Runs all models in one process, on one thread. `optimization` is "all" or "disabled"; `list` is
-// where the list of runs is written. Returns "", or what the process printed when it failed.
+// where the list of runs is written. `plain`: a session as users open it, which is not exact on
+// every processor where int8 weights beyond -64..64 meet uint8 data. Returns "", or what the
+// process printed when it failed.
 std::string run_ort(const std::filesystem::path& ort, const std::vector<OrtRun>& runs,
-                    const std::string& optimization, const std::filesystem::path& list);
+                    const std::string& optimization, const std::filesystem::path& list,
+                    bool plain = false);
 
 // The one .npy file of a folder.
 std::filesystem::path only_npy(const std::filesystem::path& folder);

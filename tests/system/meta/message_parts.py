@@ -3,6 +3,8 @@ own: each with the reason and the number of such calls. A new one is a fault unt
 
 PARTS = {
     "A function's own line: its calls are read instead.": {
+        ("compiler/exporter/layer_writer.cpp", "{layer}: {found}; supported: {supported}"): 1,
+        ("compiler/exporter/stored_weights.cpp", "{source}: {found}; supported: {allowed}"): 1,
         ("compiler/importer/onnx_importer.cpp", "{kUnsupportedModel} | {refusals_} | {others}"): 1,
         ("compiler/importer/onnx_importer.cpp", "{code} | {what} | {model}"): 1,
         ("compiler/passes/refusal.cpp", "{kUnsupportedModel} | {refusals} | {others}"): 1,

@@ -1,0 +1,233 @@
+#include "compiler/exporter/layer_writer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/exporter/stored_weights.h"
+#include "core/error.h"
+
+namespace qsim {
+
+LayerWriter::LayerWriter(const QuantizedNetwork& network, OnnxForm form, ModelWriter& model,
+                         TensorWriter& tensors)
+    : network_(network), form_(form), model_(model), tensors_(tensors) {
+  const Graph& graph = network.graph;
+  writers_.resize(graph.tensors.size());
+  readers_.resize(graph.tensors.size(), 0);
+  joined_.resize(graph.layers.size(), false);
+  ++readers_[graph.output];
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    writers_[graph.layers[i].output] = i;
+    for (const TensorId input : graph.layers[i].inputs) ++readers_[input];
+  }
+  find_joined_tables();
+}
+
+void LayerWriter::write() {
+  for (index_ = 0; index_ < network_.graph.layers.size(); ++index_) {
+    if (joined_[index_]) continue;
+    std::visit([&](const auto& operation) { write(operation); }, layer().operation);
+  }
+}
+
+void LayerWriter::refuse(const std::string& found, const std::string& supported) const {
+  throw_unsupported(layer_place(layer().name, layer().source) + ": " + found +
+                    "; supported: " + supported);
+}
+
+void LayerWriter::require_float32(RequantizerRounding rounding) const {
+  if (rounding == RequantizerRounding::kFloat32) return;
+  refuse("does not round as ONNX Runtime does", "float32");
+}
+
+bool LayerWriter::is_real() const {
+  const std::vector<TensorId>& inputs = layer().inputs;
+  return form_ == OnnxForm::kQdq || std::ranges::any_of(inputs, [&](TensorId id) {
+           return network_.graph.tensors[id].dtype != output().dtype;
+         });
+}
+
+onnx::NodeProto& LayerWriter::add_layer(const char* op_type, const TensorNames& inputs, Rank rank,
+                                        bool computes_reals, std::optional<Clamp> clamp) {
+  const std::string& name = layer().name;
+  const TensorId id = layer().output;
+  const bool clamps = clamp && (clamp->lo != output().min() || clamp->hi != output().max());
+  const std::string levels = clamps ? model_.new_name(name + "/unclamped") : name;
+  const std::string written = computes_reals ? model_.new_name(name + "/real") : levels;
+  onnx::NodeProto& node = model_.add_node(op_type, name, inputs, written);
+  if (computes_reals) tensors_.quantize(written, id, levels);
+  if (clamps) add_clamp(*clamp, levels);
+  tensors_.define(id, name, rank);
+  return node;
+}
+
+// Nodes of their own after the levels: whatever ONNX Runtime does with the operator before it, a
+// clamp of real numbers that are levels is exact.
+void LayerWriter::add_clamp(const Clamp& clamp, const std::string& levels) {
+  const TensorId id = layer().output;
+  const std::string& name = layer().name;
+  const std::string reals = tensors_.dequantize(levels, id, name + "/unclamped_real");
+  const bool is_relu = clamp.lo == output().zero_point && clamp.hi == output().max();
+  std::string clamped;
+  if (is_relu) {
+    clamped = model_.add_node("Relu", name + "/relu", {reals}).output(0);
+  } else {
+    clamped =
+        add_clip(model_.new_name(name + "/clip"), reals, real_of(clamp.lo), real_of(clamp.hi));
+  }
+  tensors_.quantize(clamped, id, name);
+}
+
+float LayerWriter::real_of(std::int32_t level) const {
+  const float real = static_cast<float>(level - output().zero_point) * output().scale->real();
+  if (!std::isfinite(real)) {
+    refuse("a clamp to level " + std::to_string(level) + ", which leaves float32",
+           "finite float32 numbers");
+  }
+  return real;
+}
+
+std::string LayerWriter::add_clip(const std::string& name, const std::string& reals, float lo,
+                                  float hi) {
+  const auto bound = [&](const char* what, float value) {
+    return std::isfinite(value) ? model_.add_float(name + what, value) : std::string();
+  };
+  const std::string output = model_.new_name(name + "/clipped");
+  model_.add_node("Clip", name, {reals, bound("/min", lo), bound("/max", hi)}, output);
+  return output;
+}
+
+void LayerWriter::add_window(onnx::NodeProto& node, const Window& w) const {
+  set_ints(node, "kernel_shape", {w.kernel_h, w.kernel_w});
+  set_ints(node, "strides", {w.stride_h, w.stride_w});
+  set_ints(node, "pads", {w.pad_top, w.pad_left, w.pad_bottom, w.pad_right});
+  if (w.dilation_h != 1 || w.dilation_w != 1) {
+    set_ints(node, "dilations", {w.dilation_h, w.dilation_w});
+  }
+}
+
+void LayerWriter::add_ceil_mode(onnx::NodeProto& node, const Window& w) const {
+  const ImageShape& in = input().shape;
+  const ImageShape& out = output().shape;
+  const bool floor =
+      window_count(in.height, w.extent_h(), w.stride_h, w.pad_top, w.pad_bottom) == out.height &&
+      window_count(in.width, w.extent_w(), w.stride_w, w.pad_left, w.pad_right) == out.width;
+  set_int(node, "ceil_mode", floor ? 0 : 1);
+}
+
+TensorNames LayerWriter::weighted_inputs(const Tensor& weights, const Tensor& bias,
+                                         const Requantization& requantization, Rank rank,
+                                         bool bias_last) {
+  const std::string& name = layer().name;
+  WeightsForFile own = stored_weights(network_, index_, weights, requantization);
+  const auto dtype = onnx_dtype(own.dtype);
+  const std::string w =
+      model_.add_constant(name + "/weights", dtype, own.shape, std::move(own.bytes));
+  const std::string scale = model_.add_floats(name + "/weights_scale", own.scale_shape, own.scales);
+  const std::string zero_point =
+      model_.add_constant(name + "/weights_zero_point", dtype, own.scale_shape, own.zero_points);
+  const std::string b = model_.add_constant(name + "/bias", bias);
+  if (is_real()) {
+    const std::string bias_scale =
+        model_.add_floats(name + "/bias_scale", own.scale_shape, own.bias_scales);
+    onnx::NodeProto& real_w =
+        model_.add_node("DequantizeLinear", name + "/weights_real", {w, scale, zero_point});
+    onnx::NodeProto& real_b =
+        model_.add_node("DequantizeLinear", name + "/bias_real", {b, bias_scale});
+    set_int(real_w, "axis", 0);
+    set_int(real_b, "axis", 0);
+    return {tensors_.reals(operand(), rank), real_w.output(0), real_b.output(0)};
+  }
+  TensorNames inputs = tensors_.quantized(operand(), rank);
+  inputs.insert(inputs.end(), {w, scale, zero_point});
+  if (!bias_last) inputs.push_back(b);
+  for (const std::string& each : tensors_.quantization(layer().output)) inputs.push_back(each);
+  if (bias_last) inputs.push_back(b);
+  return inputs;
+}
+
+void LayerWriter::write(const Conv2d& conv) {
+  const Requantization& requantization = conv.requantization;
+  const TensorNames inputs =
+      weighted_inputs(conv.weights, conv.bias, requantization, Rank::kPicture, true);
+  onnx::NodeProto& node = add_layer(is_real() ? "Conv" : "QLinearConv", inputs, Rank::kPicture,
+                                    is_real(), Clamp{requantization.lo, requantization.hi});
+  add_window(node, conv.window);
+  if (conv.groups != 1) set_int(node, "group", conv.groups);
+}
+
+void LayerWriter::write(const FullyConnected& fc) {
+  const Requantization& requantization = fc.requantization;
+  const TensorNames inputs =
+      weighted_inputs(fc.weights, fc.bias, requantization, Rank::kVector, false);
+  onnx::NodeProto& node = add_layer(is_real() ? "Gemm" : "QGemm", inputs, Rank::kVector, is_real(),
+                                    Clamp{requantization.lo, requantization.hi});
+  if (!is_real()) node.set_domain(kMicrosoft);
+  set_int(node, "transB", 1);
+}
+
+void LayerWriter::write(const MaxPool& pool) {
+  const std::string x = is_real() ? tensors_.reals(operand(), Rank::kPicture)
+                                  : tensors_.levels(operand(), Rank::kPicture);
+  onnx::NodeProto& node = add_layer("MaxPool", {x}, Rank::kPicture, is_real());
+  add_window(node, pool.window);
+  add_ceil_mode(node, pool.window);
+}
+
+void LayerWriter::write(const AveragePool& pool) {
+  require_float32(pool.rounding);
+  Window whole;
+  whole.kernel_h = input().shape.height;
+  whole.kernel_w = input().shape.width;
+  const bool global = pool.window == whole && !pool.count_include_pad;
+  const Clamp clamp{pool.lo, pool.hi};
+  onnx::NodeProto* node = nullptr;
+  if (is_real()) {
+    node = &add_layer(global ? "GlobalAveragePool" : "AveragePool",
+                      {tensors_.reals(operand(), Rank::kPicture)}, Rank::kPicture, true, clamp);
+  } else {
+    TensorNames inputs = tensors_.quantized(operand(), Rank::kPicture);
+    for (const std::string& each : tensors_.quantization(layer().output)) inputs.push_back(each);
+    node = &add_layer(global ? "QLinearGlobalAveragePool" : "QLinearAveragePool", inputs,
+                      Rank::kPicture, false, clamp);
+    node->set_domain(kMicrosoft);
+  }
+  if (global) return;
+  add_window(*node, pool.window);
+  add_ceil_mode(*node, pool.window);
+  set_int(*node, "count_include_pad", pool.count_include_pad ? 1 : 0);
+}
+
+// ONNX Runtime swaps operands of one element, and the importer as well.
+void LayerWriter::write(const Add& add) {
+  require_float32(add.rounding);
+  TensorId a = operand(0);
+  TensorId b = operand(1);
+  if (element_count(output().shape.nhwc()) == 1) std::swap(a, b);
+  const bool vectors = tensors_.rank(a) == Rank::kVector && tensors_.rank(b) == Rank::kVector;
+  const Rank rank = vectors ? Rank::kVector : Rank::kPicture;
+  const Clamp clamp{add.lo, add.hi};
+  if (is_real()) {
+    add_layer("Add", {tensors_.reals(a, rank), tensors_.reals(b, rank)}, rank, true, clamp);
+    return;
+  }
+  TensorNames inputs = tensors_.quantized(a, rank);
+  for (const std::string& each : tensors_.quantized(b, rank)) inputs.push_back(each);
+  for (const std::string& each : tensors_.quantization(layer().output)) inputs.push_back(each);
+  add_layer("QLinearAdd", inputs, rank, false, clamp).set_domain(kMicrosoft);
+}
+
+void LayerWriter::write(const Flatten& flatten) {
+  const TensorId id = operand();
+  const bool hwc = flatten.order == Flatten::Order::kHwc;
+  const Rank rank = hwc ? Rank::kPicture : tensors_.rank(id);
+  std::string x = is_real() ? tensors_.reals(id, rank) : tensors_.levels(id, rank);
+  if (hwc) {
+    onnx::NodeProto& transpose = model_.add_node("Transpose", layer().name + "/nhwc", {x});
+    set_ints(transpose, "perm", {0, 2, 3, 1});
+    x = transpose.output(0);
+  }
+  set_int(add_layer("Flatten", {x}, Rank::kVector, is_real()), "axis", 1);
+}
+
+}  // namespace qsim

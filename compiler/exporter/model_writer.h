@@ -1,0 +1,64 @@
+// An ONNX model in the making: nodes, attributes and constants. It knows no operator and no Graph;
+// it keeps names unique.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include "core/tensor.h"
+
+namespace qsim {
+
+using TensorNames = std::vector<std::string>;
+using Ints = std::vector<std::int64_t>;
+
+inline constexpr const char* kMicrosoft = "com.microsoft";
+
+onnx::TensorProto::DataType onnx_dtype(DType dtype);
+
+void set_int(onnx::NodeProto& node, const char* name, std::int64_t value);
+void set_ints(onnx::NodeProto& node, const char* name, const Ints& values);
+void set_float(onnx::NodeProto& node, const char* name, float value);
+
+class ModelWriter {
+ public:
+  // new_name() gives none of the names in `taken`.
+  ModelWriter(const std::string& graph_name, std::set<std::string, std::less<>> taken);
+
+  // `wanted`, or with a number after it where it is taken; taken from now on.
+  std::string new_name(const std::string& wanted);
+
+  // A node with one output. The reference stays valid.
+  onnx::NodeProto& add_node(const char* op_type, const std::string& name, const TensorNames& inputs,
+                            const std::string& output);
+  // A node with a new name near `wanted`, which its output has too.
+  onnx::NodeProto& add_node(const char* op_type, const std::string& wanted,
+                            const TensorNames& inputs);
+
+  // An initializer; returns its name, a new one near `wanted`. `bytes` are little endian.
+  std::string add_constant(const std::string& wanted, onnx::TensorProto::DataType type,
+                           const Shape& shape, std::string bytes);
+  std::string add_constant(const std::string& wanted, const Tensor& tensor);
+  std::string add_float(const std::string& wanted, float value);
+  std::string add_floats(const std::string& wanted, const Shape& shape,
+                         const std::vector<float>& values);
+  std::string add_ints(const std::string& wanted, const Ints& values);
+
+  // The graph's input or output. A first dimension of 1 is written as a symbol: any batch.
+  void declare_input(const std::string& name, onnx::TensorProto::DataType type, const Shape& shape);
+  void declare_output(const std::string& name, onnx::TensorProto::DataType type,
+                      const Shape& shape);
+
+  onnx::ModelProto finish() &&;
+
+ private:
+  onnx::ModelProto model_;
+  std::set<std::string, std::less<>> taken_;
+};
+
+}  // namespace qsim
