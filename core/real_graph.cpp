@@ -126,8 +126,12 @@ TensorId append(RealGraph& graph, std::string name, RealOperation operation,
                 std::vector<TensorId> inputs, ImageShape output, std::string source) {
   graph.output = graph.tensors.size();
   graph.tensors.push_back(output);
-  graph.layers.push_back(
-      {std::move(name), std::move(operation), std::move(inputs), graph.output, std::move(source)});
+  graph.layers.push_back({std::move(name),
+                          std::move(operation),
+                          std::move(inputs),
+                          graph.output,
+                          std::move(source),
+                          {}});
   return graph.output;
 }
 
@@ -136,10 +140,10 @@ void set_batch(RealGraph& graph, std::int64_t batch) {
 }
 
 void validate(const RealGraph& graph) {
-  const std::string name = "graph '" + echoed(graph.name) + "'";
-  if (graph.layers.empty()) throw_bad_input(name + " has no layers");
+  if (graph.layers.empty()) throw_bad_input("graph '" + echoed(graph.name) + "' has no layers");
   if (std::ssize(graph.layers) > kMaxLayers) {
-    throw_bad_input(name + " has " + std::to_string(graph.layers.size()) + " layers; at most " +
+    throw_bad_input("graph '" + echoed(graph.name) + "' has " +
+                    std::to_string(graph.layers.size()) + " layers; at most " +
                     std::to_string(kMaxLayers) + " are allowed");
   }
   check_order(graph);

@@ -74,6 +74,7 @@ struct RealLayer {
   std::vector<TensorId> inputs;
   TensorId output = 0;
   std::string source = {};  // what errors call it: "net.onnx: node 'conv1' (Conv)"
+  std::string tensor = {};  // the ONNX tensor that its output is; "": the file has none
 };
 
 // Tensors, order of layers, input and output are as in Graph: a new graph has one tensor, its

@@ -146,11 +146,44 @@ std::optional<SmallTensor> squeeze(const NodeReader&, const Inputs& inputs) {
   return result;
 }
 
-std::optional<SmallTensor> unsqueeze(const NodeReader&, const Inputs& inputs) {
+std::optional<SmallTensor> unsqueeze(const NodeReader& node, const Inputs& inputs) {
   SmallTensor result = inputs[0];
-  if (!result.shape.empty()) return std::nullopt;
-  result.shape = {1};
+  if (result.values.size() != 1) return std::nullopt;
+  const std::size_t axes = inputs.size() > 1 ? inputs[1].values.size()
+                                             : NodeAttributes(node, {"axes"})
+                                                   .integers("axes")
+                                                   .value_or(std::vector<std::int64_t>{})
+                                                   .size();
+  result.shape.insert(result.shape.end(), axes, 1);
   return result;
+}
+
+// Of two integers of one type.
+template <typename Combine>
+std::optional<SmallTensor> combined(const Inputs& inputs, Combine combine) {
+  if (inputs.size() != 2 || inputs[0].data_type != onnx::TensorProto::INT64 ||
+      inputs[1].data_type != onnx::TensorProto::INT64 || inputs[0].values.size() != 1 ||
+      inputs[1].values.size() != 1) {
+    return std::nullopt;
+  }
+  SmallTensor result = inputs[inputs[0].shape.size() < inputs[1].shape.size() ? 1 : 0];
+  if (!combine(inputs[0].values[0], inputs[1].values[0], &result.values[0])) return std::nullopt;
+  return result;
+}
+
+std::optional<SmallTensor> add(const NodeReader&, const Inputs& inputs) {
+  return combined(inputs,
+                  [](auto a, auto b, auto* to) { return !__builtin_add_overflow(a, b, to); });
+}
+
+std::optional<SmallTensor> sub(const NodeReader&, const Inputs& inputs) {
+  return combined(inputs,
+                  [](auto a, auto b, auto* to) { return !__builtin_sub_overflow(a, b, to); });
+}
+
+std::optional<SmallTensor> mul(const NodeReader&, const Inputs& inputs) {
+  return combined(inputs,
+                  [](auto a, auto b, auto* to) { return !__builtin_mul_overflow(a, b, to); });
 }
 
 std::optional<SmallTensor> transpose(const NodeReader& node, const Inputs& inputs) {
@@ -185,16 +218,30 @@ struct Folding {
 };
 
 constexpr std::array kFoldings = {
-    Folding{"Cast", cast},           Folding{"Concat", concat},
-    Folding{"Gather", gather},       Folding{"ConstantOfShape", constant_of_shape},
-    Folding{"Identity", identity},   Folding{"Reshape", reshape},
-    Folding{"Slice", slice},         Folding{"Squeeze", squeeze},
-    Folding{"Transpose", transpose}, Folding{"Unsqueeze", unsqueeze},
+    Folding{"Add", add},
+    Folding{"Mul", mul},
+    Folding{"Sub", sub},
+    Folding{"Cast", cast},
+    Folding{"Concat", concat},
+    Folding{"Gather", gather},
+    Folding{"ConstantOfShape", constant_of_shape},
+    Folding{"Identity", identity},
+    Folding{"Reshape", reshape},
+    Folding{"Slice", slice},
+    Folding{"Squeeze", squeeze},
+    Folding{"Transpose", transpose},
+    Folding{"Unsqueeze", unsqueeze},
 };
 
-// The sizes of a tensor of the graph, as int64.
+// The sizes of a tensor of the graph or of a constant, as int64.
 std::optional<SmallTensor> shape_of(const NodeReader& node, const ShapeOfInput& shape_of_input) {
-  const std::optional<Shape> found = shape_of_input(node);
+  std::optional<Shape> found;
+  if (node.is_constant(0)) {
+    const onnx::TensorProto& constant = *node.model().constant(node.input(0));
+    found = Shape(constant.dims().begin(), constant.dims().end());
+  } else {
+    found = shape_of_input(node);
+  }
   if (!found) return std::nullopt;
   const Shape& shape = *found;
   const NodeAttributes attributes(node, {"end", "start"});

@@ -82,7 +82,7 @@ void import_global_average_pool(const NodeReader& node, GraphBuilder& graph) {
 void import_reduce_mean(const NodeReader& node, GraphBuilder& graph) {
   node.require_inputs(1, 2);
   const ImportedTensor input = graph.dequantized(node, 0);
-  const Axes axes = read_reduce_mean(node, input.axes);
+  const Axes axes = read_reduction(node, input.axes);
   graph.define_open(node, std::make_shared<OpenLayer>(open_global_pool(graph, node, input, axes)));
 }
 

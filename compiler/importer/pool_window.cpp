@@ -7,7 +7,7 @@
 namespace qsim {
 namespace {
 
-constexpr int kFirstOpsetWithAxesInput = 18;  // of ReduceMean
+constexpr int kFirstOpsetWithAxesInput = 18;  // of the reductions
 
 void check_pads(const NodeReader& node, const Window& w) {
   const bool smaller = w.pad_top < w.extent_h() && w.pad_bottom < w.extent_h() &&
@@ -18,7 +18,7 @@ void check_pads(const NodeReader& node, const Window& w) {
   }
 }
 
-// The axes of ReduceMean, an attribute or an input.
+// The axes of a reduction, an attribute or an input.
 std::vector<std::int64_t> reduced_axes(const NodeReader& node, const NodeAttributes& attributes) {
   std::vector<std::int64_t> axes;
   if (node.opset() >= kFirstOpsetWithAxesInput) {
@@ -84,7 +84,7 @@ bool take_pads(Window& window, bool& count_include_pad, const Pads& pads) {
   return true;
 }
 
-Axes read_reduce_mean(const NodeReader& node, Axes axes) {
+Axes read_reduction(const NodeReader& node, Axes axes) {
   const NodeAttributes attributes(node, {"axes", "keepdims", "noop_with_empty_axes"});
   const std::vector<std::int64_t> reduced = reduced_axes(node, attributes);
   const std::vector<std::int64_t> pictures =

@@ -28,7 +28,7 @@ PoolWindow global_pool(const ImageShape& in);
 // then count too.
 bool take_pads(Window& window, bool& count_include_pad, const Pads& pads);
 
-// The axes after a ReduceMean over height and width; any other is refused.
-Axes read_reduce_mean(const NodeReader& node, Axes axes);
+// The axes after a ReduceMean or ReduceMax over height and width; any other is refused.
+Axes read_reduction(const NodeReader& node, Axes axes);
 
 }  // namespace qsim

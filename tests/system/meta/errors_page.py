@@ -11,7 +11,8 @@ SYSTEM_REASONS = ("no such file", "no such folder", "a part of the path is a fil
                   "the disk is full", "the disk quota is used up", "the file system is read-only",
                   *(os.strerror(number) for number in range(1, 134)))
 # Of NodeReader::require_attribute and of zero points.
-ATTRIBUTES = ("allowzero", "b_zero_point", "block_size", "group", "saturate", "storage_order", "transA", "transB", "w_zero_point")
+ATTRIBUTES = ("allowzero", "b_zero_point", "block_size", "group", "saturate", "storage_order", "training_mode", "transA",
+              "transB", "w_zero_point")
 # Placeholders that do not stand for anything at all.
 PLACEHOLDERS = {"{line}": r"\d+", "{column}": r"\d+", "{words}": r"[A-Za-z ,-]+", "{number}": r"-?[\dx]+", "{keyword}": "[a-z_]+",
                 "{window}": "(?:strides|kernel_shape|x)",

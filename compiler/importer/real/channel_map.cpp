@@ -1,0 +1,109 @@
+#include "compiler/importer/real/channel_map.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace qsim {
+namespace {
+
+// How many operands of layers that the output depends on are each tensor; the output itself is one
+// more.
+std::vector<int> readers_of(const RealGraph& graph) {
+  std::vector<int> readers(graph.tensors.size(), 0);
+  ++readers[graph.output];
+  for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {
+    if (readers[layer->output] == 0) continue;
+    for (const TensorId input : layer->inputs) ++readers[input];
+  }
+  return readers;
+}
+
+bool has_pads(const RealLayer& layer) {
+  const Window& window = std::get<RealConv2d>(layer.operation).window;
+  return window.pad_top != 0 || window.pad_left != 0 || window.pad_bottom != 0 ||
+         window.pad_right != 0;
+}
+
+// Moves maps into the layers before them. By layer, whether it is left out.
+std::vector<bool> merge_maps(MappedGraph& mapped) {
+  RealGraph& graph = mapped.graph;
+  const std::vector<int> readers = readers_of(graph);
+  constexpr auto kNobody = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> writers(graph.tensors.size(), kNobody);
+  std::vector<bool> is_gone(graph.layers.size(), false);
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const RealLayer& layer = graph.layers[i];
+    is_gone[i] = readers[layer.output] == 0;
+    writers[layer.output] = i;
+    if (is_gone[i] || !mapped.maps[i] || !mapped.maps[i]->is_alone || has_pads(layer)) continue;
+    const TensorId input = layer.inputs[0];
+    const std::size_t before = writers[input];
+    if (before == kNobody || readers[input] != 1 || !mapped.maps[before]) continue;
+    mapped.maps[before] = composed(*mapped.maps[before], *mapped.maps[i]);
+    graph.layers[before].output = layer.output;
+    graph.layers[before].tensor = layer.tensor;
+    writers[layer.output] = before;
+    is_gone[i] = true;
+  }
+  return is_gone;
+}
+
+template <typename Layer>
+void apply(Layer& layer, const ChannelMap& map) {
+  const std::span<float> weights = layer.weights.template as<float>();
+  const std::size_t channels = map.scale.size();
+  const std::size_t each = weights.size() / channels;
+  layer.bias = Tensor(DType::kFloat32, {static_cast<std::int64_t>(channels)});
+  for (std::size_t co = 0; co < channels; ++co) {
+    layer.bias.template as<float>()[co] = static_cast<float>(map.shift[co]);
+    if (map.scale[co] == 1.0) continue;
+    for (float& weight : weights.subspan(co * each, each)) {
+      weight = static_cast<float>(static_cast<double>(weight) * map.scale[co]);
+    }
+  }
+}
+
+}  // namespace
+
+ChannelMap composed(const ChannelMap& first, const ChannelMap& then) {
+  ChannelMap both = first;
+  for (std::size_t co = 0; co < both.scale.size(); ++co) {
+    both.scale[co] = then.scale[co] * first.scale[co];
+    both.shift[co] = then.scale[co] * first.shift[co] + then.shift[co];
+  }
+  return both;
+}
+
+RealConv2d map_layer(std::int64_t channels, const Window& window) {
+  RealConv2d conv;
+  conv.window = window;
+  conv.groups = channels;
+  conv.weights = Tensor(DType::kFloat32, {channels, 1, 1, 1});
+  std::ranges::fill(conv.weights.as<float>(), 1.0F);
+  return conv;
+}
+
+RealGraph folded(MappedGraph mapped) {
+  const std::vector<bool> is_gone = merge_maps(mapped);
+  RealGraph& graph = mapped.graph;
+  std::vector<TensorId> id_of(graph.tensors.size(), 0);
+  RealGraph result;
+  result.name = std::move(graph.name);
+  result.host = graph.host;
+  result.tensors[0] = graph.input_shape();
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    if (is_gone[i]) continue;
+    RealLayer& layer = graph.layers[i];
+    if (auto* conv = std::get_if<RealConv2d>(&layer.operation)) apply(*conv, *mapped.maps[i]);
+    if (auto* linear = std::get_if<RealLinear>(&layer.operation)) apply(*linear, *mapped.maps[i]);
+    std::vector<TensorId> inputs;
+    for (const TensorId input : layer.inputs) inputs.push_back(id_of[input]);
+    id_of[layer.output] =
+        append(result, std::move(layer.name), std::move(layer.operation), std::move(inputs),
+               graph.tensors[layer.output], std::move(layer.source));
+    result.layers.back().tensor = std::move(layer.tensor);
+  }
+  return result;
+}
+
+}  // namespace qsim
