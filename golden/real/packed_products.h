@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "golden/real/aligned_floats.h"
+#include "golden/real/aligned_array.h"
 
 namespace qsim::golden {
 
@@ -32,7 +32,7 @@ class PackedProducts {
   std::size_t depth_;
   std::size_t lanes_;
   std::size_t vectors_;
-  AlignedFloats packed_;
+  AlignedArray<float> packed_;
 };
 
 }  // namespace qsim::golden

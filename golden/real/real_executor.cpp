@@ -2,6 +2,7 @@
 
 #include "golden/common/buffer_plan.h"
 #include "golden/common/float_environment.h"
+#include "golden/real/integer_layer.h"
 #include "golden/real/real_layer.h"
 #include "golden/real/reference_rules.h"
 
@@ -45,15 +46,28 @@ struct RealExecutor::State {
     for (const std::optional<TensorRule>& rule : options.rules) {
       if (rule) check_rule(*rule);
     }
+    for (const auto& [index, weights] : options.layer_weights) {
+      QSIM_CHECK(index < graph.layers.size(), "integer weights of layer " + std::to_string(index));
+    }
     last_reader.resize(graph.tensors.size(), graph.layers.size());
     for (std::size_t i = 0; i < graph.layers.size(); ++i) {
       const RealLayer& layer = graph.layers[i];
-      runners.push_back(options.plain ? make_plain_layer(layer)
-                                      : make_optimised_layer(graph, layer, kernels));
+      runners.push_back(runner_of(i));
       for (const TensorId id : layer.inputs) last_reader[id] = i;
       if (last_reader[layer.output] == graph.layers.size()) last_reader[layer.output] = i;
     }
     last_reader[graph.output] = graph.layers.size();
+  }
+
+  RealRunner runner_of(std::size_t index) const {
+    const RealLayer& layer = graph.layers[index];
+    const auto integers = options.layer_weights.find(index);
+    if (integers == options.layer_weights.end()) {
+      return options.plain ? make_plain_layer(layer) : make_optimised_layer(graph, layer, kernels);
+    }
+    check_layer_weights(layer, integers->second);
+    return options.plain ? make_plain_integer_layer(layer, integers->second)
+                         : make_optimised_integer_layer(layer, integers->second, kernels);
   }
 
   void apply_rule(TensorId id, Tensor& tensor, ThreadTeam& team) const {

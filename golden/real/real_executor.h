@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "core/real_graph.h"
 #include "golden/common/thread_team.h"
 #include "golden/common/vector_path.h"
+#include "golden/real/layer_weights.h"
 #include "golden/real/real_rules.h"
 
 namespace qsim::golden {
@@ -28,6 +30,8 @@ struct RealExecutorOptions {
   // By tensor of the graph: what becomes of its values right after they are computed (of the
   // input: before the first layer). Empty, or one a tensor.
   std::vector<std::optional<TensorRule>> rules = {};
+  // By layer of the graph: integers in place of its float weights, and perhaps of its input.
+  std::map<std::size_t, RealLayerWeights> layer_weights = {};
 };
 
 // Holds packed weights. The graph must outlive it.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "golden/common/float_environment.h"
+#include "golden/real/integer_layer.h"
 #include "golden/real/real_arithmetic.h"
 #include "golden/real/real_layer.h"
 #include "golden/real/reference_rules.h"
@@ -38,19 +39,25 @@ FiniteRange finite_range(std::span<const float> values) {
   return range;
 }
 
-void rule_values(const UniformRule& rule, Values values) {
+// levels[i] = q - zero_point of values[i], which may be levels[i] itself; times `factor`.
+void level_values(const UniformRule& rule, const float* values, std::size_t count, float factor,
+                  float* levels) {
   // A number within 2^22 plus this one is rounded to an integer, half to even.
   constexpr float kRounder = 0x1.8p23F;
   const auto lo = static_cast<float>(rule.lo - rule.zero_point);
   const auto hi = static_cast<float>(rule.hi - rule.zero_point);
   const float scale = rule.scale;
-  for (float& value : values) {
-    const float quotient = value / scale;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float quotient = values[i] / scale;
     const float number = quotient == quotient ? quotient : 0.0F;
     const float above = number < lo ? lo : number;
     const float level = above > hi ? hi : above;
-    value = ((level + kRounder) - kRounder) * scale;
+    levels[i] = ((level + kRounder) - kRounder) * factor;
   }
+}
+
+void rule_values(const UniformRule& rule, Values values) {
+  level_values(rule, values.data(), values.size(), rule.scale, values.data());
 }
 
 void rule_values(const FloatRule& rule, Values values) {
@@ -63,26 +70,41 @@ void rule_values(const Log2Rule& rule, Values values) {
   for (float& value : values) value = ruled(rule, value);
 }
 
-void apply_dynamic(const DynamicRule& rule, Values values, std::int64_t pictures,
-                   ThreadTeam& team) {
+// Calls work(n, first element) for each picture.
+void for_pictures(ThreadTeam& team, std::int64_t pictures, std::size_t elems,
+                  const std::function<void(std::size_t n, std::size_t first)>& work) {
+  divide(team, pictures, static_cast<std::int64_t>(elems),
+         [&](std::int64_t first, std::int64_t last) {
+           for (std::size_t n = size(first); n < size(last); ++n) work(n, n * elems);
+         });
+}
+
+std::vector<UniformRule> uniform_rules(const DynamicRule& rule, const Tensor& tensor,
+                                       ThreadTeam& team) {
+  const std::span<const float> values = tensor.as<float>();
+  const std::int64_t pictures = tensor.shape[0];
   const std::size_t elems = values.size() / size(pictures);
   std::vector<FiniteRange> ranges(size(pictures));
-  const auto for_pictures = [&](const std::function<void(std::size_t, Values)>& work) {
-    divide(team, pictures, static_cast<std::int64_t>(elems),
-           [&](std::int64_t first, std::int64_t last) {
-             for (std::size_t n = size(first); n < size(last); ++n) {
-               work(n, values.subspan(n * elems, elems));
-             }
-           });
-  };
-  for_pictures([&](std::size_t n, Values picture) { ranges[n] = finite_range(picture); });
+  for_pictures(team, pictures, elems, [&](std::size_t n, std::size_t first) {
+    ranges[n] = finite_range(values.subspan(first, elems));
+  });
   if (!rule.per_picture) {
     FiniteRange all;
     for (const FiniteRange& range : ranges) all = widened(all, range);
     ranges.assign(ranges.size(), all);
   }
-  for_pictures(
-      [&](std::size_t n, Values picture) { rule_values(uniform_rule(rule, ranges[n]), picture); });
+  std::vector<UniformRule> rules;
+  for (const FiniteRange& range : ranges) rules.push_back(uniform_rule(rule, range));
+  return rules;
+}
+
+void apply_dynamic(const DynamicRule& rule, Tensor& tensor, ThreadTeam& team) {
+  const std::vector<UniformRule> rules = uniform_rules(rule, tensor, team);
+  const Values values = tensor.as<float>();
+  const std::size_t elems = values.size() / rules.size();
+  for_pictures(team, tensor.shape[0], elems, [&](std::size_t n, std::size_t first) {
+    rule_values(rules[n], values.subspan(first, elems));
+  });
 }
 
 }  // namespace
@@ -99,7 +121,7 @@ void apply(const TensorRule& rule, Tensor& tensor, ThreadTeam& team) {
   std::visit(
       [&](const auto& one) {
         if constexpr (std::is_same_v<std::decay_t<decltype(one)>, DynamicRule>) {
-          apply_dynamic(one, values, tensor.shape[0], team);
+          apply_dynamic(one, tensor, team);
         } else {
           divided(one);
         }
@@ -110,6 +132,23 @@ void apply(const TensorRule& rule, Tensor& tensor, ThreadTeam& team) {
 void apply(const TensorRule& rule, Tensor& tensor) {
   ThreadTeam team(1);
   apply(rule, tensor, team);
+}
+
+QuantizedInput quantize_input(const InputRule& rule, const Tensor& input, ThreadTeam& team) {
+  const auto* dynamic = std::get_if<DynamicRule>(&rule);
+  const std::vector<UniformRule> rules =
+      dynamic != nullptr
+          ? uniform_rules(*dynamic, input, team)
+          : std::vector<UniformRule>(size(input.shape[0]), std::get<UniformRule>(rule));
+  QuantizedInput result{Tensor(DType::kFloat32, input.shape), {}};
+  for (const UniformRule& of_picture : rules) result.scales.push_back(of_picture.scale);
+  const float* values = input.as<float>().data();
+  float* levels = result.levels.as<float>().data();
+  const std::size_t elems = input.as<float>().size() / rules.size();
+  for_pictures(team, input.shape[0], elems, [&](std::size_t n, std::size_t first) {
+    level_values(rules[n], values + first, elems, 1.0F, levels + first);
+  });
+  return result;
 }
 
 UniformRule uniform_rule(const DynamicRule& rule, std::span<const float> values) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "quantize/weights/channel_scale.h"
 
@@ -77,7 +78,8 @@ double best_of(double centre, double step, int below, int above,
 }  // namespace
 
 std::int16_t log2_level(float weight, float scale, int most) {
-  const double ratio = std::fabs(static_cast<double>(weight)) / scale;
+  const float rounded_ratio = std::fabs(weight) / scale;
+  const double ratio = std::min(rounded_ratio, std::numeric_limits<float>::max());
   int above = 0;  // 2 ratio^2 is in 2^(above - 1)..2^above
   if (std::frexp(2 * ratio * ratio, &above) == 0 || above < 1) return 0;
   const int exponent = std::min((above - 1) / 2, most);

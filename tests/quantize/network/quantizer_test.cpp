@@ -72,5 +72,18 @@ TEST(Quantizer, MakesEveryKindOfLayer) {
   }
 }
 
+// Nothing but the layers themselves is checked of them: run_of() does.
+TEST(Quantizer, MakesRandomNetworks) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SampleNetwork net = random_network(seed);
+    Scheme scheme = scheme_of_type(seed % 2 == 0, static_cast<ScaleKind>(seed % 3));
+    scheme.all.activations.bits = seed % 5 == 0 ? 6 : 8;
+    scheme.all.weights.per_channel = seed % 7 != 0;
+    run_of(net, scheme);
+    if (HasFatalFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace qsim::quantize

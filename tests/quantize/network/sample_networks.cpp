@@ -111,6 +111,100 @@ RealConv2d& SampleNetwork::conv_at(std::size_t layer) {
   return std::get<RealConv2d>(graph_.layers[layer].operation);
 }
 
+namespace {
+
+// Tensors of the network so far that a layer may read: a layer reads the last one, and at times an
+// earlier one of the same height and width.
+class RandomLayers {
+ public:
+  explicit RandomLayers(std::uint64_t seed)
+      : random_(seed),
+        net_({random_.uniform(1, 2), random_.uniform(5, 9), random_.uniform(5, 9),
+              random_.uniform(1, 4)},
+             seed + 1) {}
+
+  SampleNetwork run() && {
+    const std::int64_t layers = random_.uniform(3, 12);
+    while (std::ssize(net_.graph().layers) < layers) add();
+    if (random_.chance(0.5)) {
+      const auto order = random_.chance(0.5) ? Flatten::Order::kChw : Flatten::Order::kHwc;
+      net_.linear(net_.relu(net_.linear(net_.flatten(net_.output(), order), 7)), 5);
+    }
+    return std::move(net_);
+  }
+
+ private:
+  const ImageShape& shape(TensorId id) { return net_.graph().tensors[id]; }
+
+  TensorId partner(bool with_channels) {
+    const ImageShape& own = shape(net_.output());
+    std::vector<TensorId> found;
+    for (TensorId id = 0; id < net_.graph().tensors.size(); ++id) {
+      const ImageShape& other = shape(id);
+      const bool fits = other.height == own.height && other.width == own.width &&
+                        (!with_channels || other.channels == own.channels);
+      if (fits) found.push_back(id);
+    }
+    return found[static_cast<std::size_t>(random_.uniform(0, std::ssize(found) - 1))];
+  }
+
+  void add() {
+    const TensorId last = net_.output();
+    const bool is_large = shape(last).height >= 4 && shape(last).width >= 4;
+    switch (random_.uniform(0, 8)) {
+      case 0:
+      case 1:
+        net_.conv(last, random_.uniform(2, 6), random_.chance(0.5) ? 3 : 1,
+                  is_large ? random_.uniform(1, 2) : 1);
+        return;
+      case 2:
+        net_.conv(last, shape(last).channels, 3, 1, shape(last).channels);
+        return;
+      case 3:
+        add_relu(last);
+        return;
+      case 4:
+        net_.clip(last, random_.chance(0.5) ? 0.0F : -0.4F, 0.8F);
+        return;
+      case 5:
+        if (is_large) net_.max_pool(last);
+        return;
+      case 6:
+        if (is_large) net_.average_pool(last, 2, random_.chance(0.5));
+        return;
+      case 7:
+        if (random_.chance(0.5)) {
+          net_.add(last, partner(true));
+        } else {
+          net_.concat({last, partner(false)});
+        }
+        return;
+      default:
+        add_table(last);
+    }
+  }
+
+  // Of the last tensor, or of one that others read too.
+  void add_relu(TensorId last) {
+    const TensorId read = random_.chance(0.7) ? last : partner(false);
+    const TensorId relu = net_.relu(read);
+    if (read != last) net_.concat({last, relu});
+  }
+
+  void add_table(TensorId last) {
+    using Kind = RealActivation::Kind;
+    const Kind kinds[] = {Kind::kLeakyRelu, Kind::kSigmoid, Kind::kHardSigmoid, Kind::kHardSwish};
+    net_.activation(last, {.kind = kinds[random_.uniform(0, 3)], .alpha = 0.25F, .beta = 0.5F});
+  }
+
+  Random random_;
+  SampleNetwork net_;
+};
+
+}  // namespace
+
+SampleNetwork random_network(std::uint64_t seed) { return RandomLayers(seed).run(); }
+
 PlainTensor SampleNetwork::picture() {
   const Tensor values = normal(graph_.input_shape().nhwc(), 1);
   return {graph_.input_shape(), {values.as<float>().begin(), values.as<float>().end()}};

@@ -44,4 +44,7 @@ class SampleNetwork {
   Random random_;
 };
 
+// A network of 3 to 12 layers of any kind, with branches, and at times a linear end.
+SampleNetwork random_network(std::uint64_t seed);
+
 }  // namespace qsim::quantize

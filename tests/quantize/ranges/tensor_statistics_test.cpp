@@ -62,6 +62,10 @@ TEST(TensorStatistics, LeavesOutWhatIsNotFinite) {
   EXPECT_EQ(s.batch_min.size(), 1U);
   EXPECT_EQ(s.bins[0], 1);
   EXPECT_EQ(s.bins[2047], 1);
+  const TensorStatistics infinite = statistics_of({{1, kInfinity}, {-1, -kInfinity}});
+  EXPECT_EQ(infinite.not_finite, 2);
+  EXPECT_EQ(infinite.max, 1);
+  EXPECT_EQ(infinite.bins[2047], 1);
   const TensorStatistics none = statistics_of({{kNan}, {}});
   EXPECT_EQ(none.count, 0);
   EXPECT_EQ(none.not_finite, 1);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "golden/real/real_rules.h"
 #include "quantize/weights/channel_scale.h"
 #include "quantize/weights/log2_weights.h"
 #include "quantize/weights/weight_quantizer.h"
@@ -147,7 +148,7 @@ TEST(WeightSearch, OneBitHasTheLeastSquaredErrorOfItsKind) {
 
 // The definition, with a logarithm.
 int slow_log2_level(float weight, float scale, int most) {
-  const double ratio = std::fabs(static_cast<double>(weight)) / scale;
+  const double ratio = std::fabs(weight) / scale;
   if (ratio < std::exp2(-0.5)) return 0;
   const int level = 1 << std::min(static_cast<int>(std::floor(std::log2(ratio) + 0.5)), most);
   return weight < 0 ? -level : level;
@@ -160,6 +161,26 @@ TEST(WeightSearch, Log2LevelsAreThoseOfTheLogarithm) {
   }
   EXPECT_EQ(log2_level(std::numeric_limits<float>::max(), 0x1p-126F, 14), 1 << 14);
   EXPECT_EQ(log2_level(0x1p-149F, 1, 14), 0);
+}
+
+// Weights at both sides of every threshold, and random ones.
+TEST(WeightSearch, Log2LevelsAreThoseOfFakeQuantization) {
+  for (const float scale : {1.0F, 0.0131F, 0x1p-120F}) {
+    const Tensor random = random_weights(1, 2000, 7);
+    std::vector<float> values(random.as<float>().begin(), random.as<float>().end());
+    for (int exponent = -3; exponent < 20; ++exponent) {
+      float value = static_cast<float>(std::exp2(exponent + 0.5)) * scale;
+      for (int i = 0; i < 4; ++i) value = std::nextafter(value, 0.0F);
+      for (int i = 0; i < 8; ++i) values.push_back(value = std::nextafter(value, HUGE_VALF));
+    }
+    const auto count = static_cast<std::int64_t>(values.size());
+    Tensor faked = make_tensor<float>({1, count}, values);
+    golden::apply(golden::Log2Rule{.scale = scale, .lo = 0, .hi = 6}, faked);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_EQ(static_cast<float>(log2_level(values[i], scale, 6)) * scale, faked.as<float>()[i])
+          << values[i];
+    }
+  }
 }
 
 TEST(WeightSearch, Log2ScalesHaveTheLeastSquaredError) {

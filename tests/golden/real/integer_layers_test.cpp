@@ -1,0 +1,234 @@
+// Layers with integer weights: weight-only, dynamic and powers of two. Every path equals the plain
+// loops, and the plain loops equal definitions of the test's own.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "golden/real/real_executor.h"
+#include "tests/golden/real/random_real_graph.h"
+
+namespace qsim::golden {
+namespace {
+
+IntegerWeights random_integers(Random& random, const Shape& shape) {
+  IntegerWeights weights;
+  const bool wide = random.chance(0.5);
+  weights.levels = Tensor(wide ? DType::kInt16 : DType::kInt8, shape);
+  for (std::int64_t i = 0; i < weights.levels.elems(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (wide) {
+      weights.levels.as<std::int16_t>()[at] = static_cast<std::int16_t>(random.uniform(0, 255));
+    } else {
+      weights.levels.as<std::int8_t>()[at] = static_cast<std::int8_t>(random.uniform(-128, 127));
+    }
+  }
+  const std::int64_t scales = random.chance(0.5) ? 1 : shape[0];
+  for (std::int64_t c = 0; c < scales; ++c) {
+    weights.scales.push_back(static_cast<float>(random.uniform(1, 1000)) * 1e-5F);
+    if (wide) weights.zero_points.push_back(static_cast<std::int32_t>(random.uniform(0, 255)));
+  }
+  return weights;
+}
+
+Log2Weights random_powers(Random& random, const Shape& shape) {
+  Log2Weights weights;
+  weights.signs = Tensor(DType::kInt8, shape);
+  weights.exponents = Tensor(DType::kInt8, shape);
+  weights.lo = static_cast<std::int32_t>(random.uniform(-20, 3));
+  weights.hi = weights.lo + static_cast<std::int32_t>(random.uniform(0, kMostExponents));
+  for (std::size_t i = 0; i < weights.signs.bytes.size(); ++i) {
+    weights.signs.as<std::int8_t>()[i] = static_cast<std::int8_t>(random.uniform(-1, 1));
+    weights.exponents.as<std::int8_t>()[i] =
+        static_cast<std::int8_t>(random.uniform(weights.lo, weights.hi));
+  }
+  const std::int64_t scales = random.chance(0.5) ? 1 : shape[0];
+  for (std::int64_t c = 0; c < scales; ++c) {
+    weights.scales.push_back(static_cast<float>(random.uniform(1, 1000)) * 1e-3F);
+  }
+  return weights;
+}
+
+const Tensor* weights_of(const RealLayer& layer) {
+  if (const auto* conv = std::get_if<RealConv2d>(&layer.operation)) return &conv->weights;
+  const auto* linear = std::get_if<RealLinear>(&layer.operation);
+  return linear != nullptr ? &linear->weights : nullptr;
+}
+
+enum class Mode { kWeightOnly, kDynamic, kStatic };
+
+std::optional<InputRule> input_rule(Random& random, Mode mode) {
+  if (mode == Mode::kWeightOnly) return std::nullopt;
+  if (mode == Mode::kStatic) return UniformRule{0.02F, 100, 0, 255};
+  return DynamicRule{static_cast<int>(random.uniform(2, 8)), random.chance(0.5),
+                     random.chance(0.5)};
+}
+
+std::map<std::size_t, RealLayerWeights> random_layer_weights(Random& random, const RealGraph& graph,
+                                                             Mode mode, bool log2) {
+  std::map<std::size_t, RealLayerWeights> result;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Tensor* weights = weights_of(graph.layers[i]);
+    if (weights == nullptr) continue;
+    RealLayerWeights& of_layer = result[i];
+    if (log2) {
+      of_layer.weights = random_powers(random, weights->shape);
+    } else {
+      of_layer.weights = random_integers(random, weights->shape);
+    }
+    of_layer.input = input_rule(random, mode);
+  }
+  return result;
+}
+
+void expect_paths_agree(const RealGraph& graph, const Tensor& input,
+                        const std::map<std::size_t, RealLayerWeights>& layer_weights) {
+  ThreadTeam one(1);
+  ThreadTeam three(3);
+  const RealExecutor plain(graph, {.plain = true, .layer_weights = layer_weights});
+  const Tensor expected = plain.run(input, one);
+  for (const VectorPath path : kVectorPaths) {
+    if (!is_available(path)) continue;
+    const RealExecutor fast(graph, {.vector_path = path, .layer_weights = layer_weights});
+    ASSERT_EQ(fast.run(input, one), expected) << graph.name << " " << vector_path_name(path);
+    ASSERT_EQ(fast.run(input, three), expected) << graph.name << " " << vector_path_name(path);
+  }
+}
+
+TEST(IntegerLayers, EveryPathEqualsThePlainLoopsOnRandomGraphs) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const RealGraph graph = random_real_graph(seed);
+    for (const Mode mode : {Mode::kWeightOnly, Mode::kDynamic, Mode::kStatic}) {
+      for (const bool log2 : {false, true}) {
+        Random random(seed);
+        Shape shape = graph.input_shape().nhwc();
+        shape[0] = 3;
+        const Tensor input = random_floats(random, shape);
+        expect_paths_agree(graph, input, random_layer_weights(random, graph, mode, log2));
+      }
+    }
+  }
+}
+
+RealGraph linear_graph(std::int64_t batch, std::int64_t depth, std::int64_t outputs) {
+  Random random(4);
+  RealLinear linear;
+  linear.weights = random_floats(random, {outputs, depth});
+  linear.bias = random_floats(random, {outputs});
+  return single_layer({batch, 1, 1, depth}, linear, {batch, 1, 1, outputs});
+}
+
+// The largest sums of a chunk: 256 products of 255 * 255 (or 255 * 2^8) and many chunks.
+TEST(IntegerLayers, TheLargestSumsAreExactOnEveryPath) {
+  constexpr std::int64_t kDepth = 5000;
+  const RealGraph graph = linear_graph(2, kDepth, 40);
+  Random random(8);
+  Tensor input(DType::kFloat32, {2, 1, 1, kDepth});
+  for (float& value : input.as<float>()) value = random.chance(0.98) ? 255.0F : 254.0F;
+  IntegerWeights integers{Tensor(DType::kInt16, {40, kDepth}), {0.5F}, {}};
+  Log2Weights powers{
+      Tensor(DType::kInt8, {40, kDepth}), Tensor(DType::kInt8, {40, kDepth}), {0.5F}, -3, 27};
+  for (std::size_t i = 0; i < 40 * kDepth; ++i) {
+    integers.levels.as<std::int16_t>()[i] = random.chance(0.99) ? 255 : 254;
+    powers.signs.as<std::int8_t>()[i] = 1;
+    powers.exponents.as<std::int8_t>()[i] = static_cast<std::int8_t>(random.chance(0.9) ? 5 : 27);
+  }
+  expect_paths_agree(graph, input, {{0, {integers, UniformRule{1, 0, 0, 255}}}});
+  expect_paths_agree(graph, input, {{0, {powers, UniformRule{1, 0, 0, 255}}}});
+}
+
+float output_of(const RealGraph& graph, const Tensor& input, const RealLayerWeights& weights,
+                bool plain) {
+  ThreadTeam team;
+  const RealExecutor executor(graph, {.plain = plain, .layer_weights = {{0, weights}}});
+  return executor.run(input, team).as<float>()[0];
+}
+
+RealGraph two_inputs(float bias) {
+  RealLinear linear;
+  linear.weights = make_tensor<float>({1, 2}, std::vector<float>{1, 1});
+  linear.bias = make_tensor<float>({1}, std::vector<float>{bias});
+  return single_layer({1, 1, 1, 2}, linear, {1, 1, 1, 1});
+}
+
+TEST(IntegerLayers, WeightOnlyScalesTheSumThenAddsTheBias) {
+  const RealGraph graph = two_inputs(10);
+  const Tensor x = make_tensor<float>({1, 1, 1, 2}, std::vector<float>{1.5F, -2});
+  const Tensor levels = make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{100, -28});
+  for (const bool plain : {true, false}) {
+    // (1.5 * 98 - 2 * -30) / 4 + 10
+    EXPECT_EQ(output_of(graph, x, {IntegerWeights{levels, {0.25F}, {2}}}, plain), 61.75F);
+  }
+}
+
+TEST(IntegerLayers, DynamicSumsLevelsWithoutTheirZeroPoints) {
+  const RealGraph graph = two_inputs(1);
+  // The range -1..254: scale 1, zero_point 1; levels 255 and 0 are 254 and -1.
+  const Tensor x = make_tensor<float>({1, 1, 1, 2}, std::vector<float>{254, -1});
+  const Tensor levels = make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{3, 100});
+  for (const bool plain : {true, false}) {
+    EXPECT_EQ(output_of(graph, x, {IntegerWeights{levels, {0.5F}, {}}, DynamicRule{}}, plain),
+              (254 * 3 - 100) / 2 + 1);
+  }
+}
+
+TEST(IntegerLayers, PowersOfTwoShiftTheLevels) {
+  const RealGraph graph = two_inputs(0);
+  const Tensor x = make_tensor<float>({1, 1, 1, 2}, std::vector<float>{2.5F, -1.5F});
+  const Log2Weights powers{make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{1, -1}),
+                           make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{-2, 3}),
+                           {0.5F},
+                           -2,
+                           3};
+  for (const bool plain : {true, false}) {
+    // Levels 5 and -3 of scale 1/2: (5 * 2^0 + 3 * 2^5) * (1/2 * (1/2 * 2^-2))
+    EXPECT_EQ(output_of(graph, x, {powers, UniformRule{0.5F, 0, -128, 127}}, plain), 101.0F / 16);
+    EXPECT_EQ(output_of(graph, x, {powers}, plain), (2.5F / 4 + 1.5F * 8) / 2);
+  }
+}
+
+TEST(IntegerLayers, IntegersThatArePowersOfTwoBecomeLog2Weights) {
+  const Tensor levels =
+      make_tensor<std::int16_t>({2, 3}, std::vector<std::int16_t>{1, -2, 0, 64, -16384, -1});
+  const Log2Weights powers = log2_weights(levels, {0.5F});
+  EXPECT_EQ(powers.lo, 0);
+  EXPECT_EQ(powers.hi, 14);
+  EXPECT_EQ(powers.signs,
+            make_tensor<std::int8_t>({2, 3}, std::vector<std::int8_t>{1, -1, 0, 1, -1, -1}));
+  EXPECT_EQ(powers.exponents,
+            make_tensor<std::int8_t>({2, 3}, std::vector<std::int8_t>{0, 1, 0, 6, 14, 0}));
+  EXPECT_THROW(log2_weights(make_tensor<std::int8_t>({1}, std::vector<std::int8_t>{3}), {1}),
+               Error);
+}
+
+TEST(IntegerLayers, WeightsThatDoNotFitTheLayerAreRefused) {
+  const RealGraph graph = two_inputs(0);
+  const Tensor levels(DType::kInt8, {1, 2});
+  const Tensor wide = make_tensor<std::int16_t>({1, 2}, std::vector<std::int16_t>{0, 256});
+  const Tensor ones = make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{1, 1});
+  const Tensor twos = make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{2, 2});
+  const std::vector<RealLayerWeights> wrong = {
+      {IntegerWeights{Tensor(DType::kInt8, {2, 1}), {1}}},
+      {IntegerWeights{Tensor(DType::kFloat32, {1, 2}), {1}}},
+      {IntegerWeights{levels, {}}},
+      {IntegerWeights{levels, {1, 1}}},
+      {IntegerWeights{levels, {0}}},
+      {IntegerWeights{levels, {1}, {0, 0}}},
+      {IntegerWeights{levels, {1}, {256}}},
+      {IntegerWeights{wide, {1}}},
+      {IntegerWeights{levels, {1}}, UniformRule{1, 0, 0, 256}},
+      {IntegerWeights{levels, {1}}, DynamicRule{9}},
+      {Log2Weights{twos, levels, {1}, 0, 1}},
+      {Log2Weights{ones, levels, {1}, 1, 2}},
+      {Log2Weights{ones, levels, {1}, -31, 0}},
+      {Log2Weights{ones, levels, {-1}, -7, 0}}};
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    EXPECT_THROW(RealExecutor(graph, {.layer_weights = {{0, wrong[i]}}}), Error) << i;
+  }
+  EXPECT_NO_THROW(RealExecutor(graph, {.layer_weights = {{0, {IntegerWeights{levels, {1}}}}}}));
+  const ImageShape shape = {1, 1, 1, 2};
+  const RealGraph other = single_layer(shape, RealActivation{}, shape);
+  EXPECT_THROW(RealExecutor(other, {.layer_weights = {{0, {IntegerWeights{levels, {1}}}}}}), Error);
+}
+
+}  // namespace
+}  // namespace qsim::golden
