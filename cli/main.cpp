@@ -34,6 +34,8 @@ ExitCode run(Context& context) {
       return profile_command(context);
     case CommandName::kCompare:
       return compare_command(context);
+    case CommandName::kEval:
+      return eval_command(context);
     case CommandName::kCompile:
       return compile_command(context);
     case CommandName::kInspect:

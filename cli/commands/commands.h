@@ -12,6 +12,7 @@ ExitCode verify_command(Context& context);
 ExitCode explain_command(Context& context);
 ExitCode profile_command(Context& context);
 ExitCode compare_command(Context& context);
+ExitCode eval_command(Context& context);
 ExitCode compile_command(Context& context);
 ExitCode inspect_command(Context& context);
 ExitCode doctor_command(Context& context);

@@ -2,6 +2,7 @@
 
 #include "cli/terminal/abc_options.h"
 #include "cli/terminal/convert_options.h"
+#include "cli/terminal/eval_options.h"
 #include "cli/terminal/linear_options.h"
 #include "cli/terminal/list_option.h"
 #include "cli/terminal/mapping_options.h"
@@ -253,6 +254,8 @@ void add_options(CLI::App& app, Options& options) {
       return add_profile_options(app, options);
     case CommandName::kCompare:
       return add_compare_options(app, options);
+    case CommandName::kEval:
+      return add_eval_options(app, options);
     case CommandName::kCompile:
       return add_compile_options(app, options);
     case CommandName::kInspect:

@@ -9,7 +9,7 @@
 namespace qsim {
 namespace {
 
-constexpr std::array<CommandRow, 16> kCommands = {{
+constexpr std::array<CommandRow, 17> kCommands = {{
     {CommandName::kRun, "run", "simulate a model on an input and compare it with golden"},
     {CommandName::kVerify, "verify",
      "compare engines with golden, layer by layer and byte by byte"},
@@ -19,6 +19,8 @@ constexpr std::array<CommandRow, 16> kCommands = {{
      "compare dataflows, configurations and models in time, and say which is best and why"},
     {CommandName::kCompare, "compare",
      "say what changed between two results of run or profile, and why"},
+    {CommandName::kEval, "eval",
+     "count what networks and engines get right of many pictures, and where they agree"},
     {CommandName::kCompile, "compile", "translate a model to a program and write it as text"},
     {CommandName::kInspect, "inspect",
      "show what a program, model, workload, trace or config contains"},

@@ -50,6 +50,10 @@ class Context {
   void keep_file(FileReplacement& file);
   // A file that grows while the command works: an interrupt's line names it.
   void count_as_kept(const std::filesystem::path& path) { interrupt_.count_as_kept(path); }
+  // An interrupt does not end the command, which looks at is_stopping() often instead
+  // (cli/terminal/interrupt.h).
+  void stop_softly() { interrupt_.stop_softly(); }
+  bool is_stopping() const { return interrupt_.is_stopping(); }
   // A folder that the options name for output: tried before the work, so that one that cannot be
   // made, or that another process writes into, is an error before a long run and not after it.
   void make_folder(const std::filesystem::path& path);

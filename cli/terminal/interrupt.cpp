@@ -174,8 +174,26 @@ std::string InterruptWatch::kept_text() const {
 void* InterruptWatch::wait_for_signal(void* watch) {
   const sigset_t signals = interrupt_signals();
   int number = 0;
-  if (sigwait(&signals, &number) == 0) static_cast<InterruptWatch*>(watch)->leave();
+  while (sigwait(&signals, &number) == 0) {
+    if (!static_cast<InterruptWatch*>(watch)->takes_first()) {
+      static_cast<InterruptWatch*>(watch)->leave();
+    }
+  }
   return nullptr;
+}
+
+void InterruptWatch::stop_softly() { stops_softly_ = true; }
+
+bool InterruptWatch::takes_first() {
+  if (!stops_softly_.exchange(false)) return false;
+  is_stopping_ = true;
+  std::string line = "qsim: interrupted";
+  if (mutex_.try_lock_for(std::chrono::milliseconds(800))) {
+    if (!progress_.empty()) line += ": " + progress_;
+    mutex_.unlock();
+  }
+  say(printable(line) + "; ends soon with what is finished, a second interrupt ends at once\n");
+  return true;
 }
 
 void InterruptWatch::leave() {

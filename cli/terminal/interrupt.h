@@ -4,6 +4,7 @@
 // temporary file is removed.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <list>
 #include <memory>
@@ -47,6 +48,10 @@ class InterruptWatch {
   void remove_empty_folders();
   // A file that grows while the program works, and that an interrupt leaves as it is.
   void count_as_kept(const std::filesystem::path& path);
+  // From here on the first signal does not end the process: is_stopping() becomes true, for a
+  // command that ends soon by itself and then says what it has. A second one ends it at once.
+  void stop_softly();
+  bool is_stopping() const { return is_stopping_; }
   // What to add to the interrupt's line: "120 of 2,000 layers, 0 mismatches so far".
   void set_progress(std::string text);
 
@@ -55,11 +60,14 @@ class InterruptWatch {
 
  private:
   static void* wait_for_signal(void* watch);
+  bool takes_first();
   void leave();
   std::string kept_text() const;
   void remove_empty_made();   // under mutex_
   void remove_temporaries();  // under mutex_
 
+  std::atomic<bool> stops_softly_ = false;
+  std::atomic<bool> is_stopping_ = false;
   std::timed_mutex mutex_;  // held for steps that are short on any disk that works
   std::size_t kept_ = 0;    // files that are whole and on the disk
   std::string last_kept_;

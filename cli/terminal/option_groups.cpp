@@ -5,6 +5,7 @@
 
 #include "cli/build_info.h"
 #include "cli/terminal/abc_options.h"
+#include "cli/terminal/eval_options.h"
 #include "cli/terminal/mapping_options.h"
 #include "cli/terminal/profile_options.h"
 #include "cli/terminal/trace_options.h"
@@ -62,6 +63,7 @@ void check_together(const Options& options, const CLI::App& app) {
     usage_error("--snap makes shifts, which do not round as float32; leave --rounding out");
   }
   check_abc_options(options);
+  check_eval_options(options);
   check_profile_options(options, app);
   check_mapping_options(options);
   refuse_stdout_as_folder("--out", options.out);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/terminal/convert_options.h"
+#include "cli/terminal/eval_options.h"
 #include "cli/terminal/linear_options.h"
 
 namespace qsim {
@@ -20,6 +21,7 @@ enum class CommandName : std::uint8_t {
   kExplain,
   kProfile,
   kCompare,
+  kEval,
   kCompile,
   kInspect,
   kExportVectors,
@@ -105,7 +107,10 @@ struct Options {
   // verify, golden run
   std::optional<std::int64_t> images;  // absent: one; of golden run, all
 
-  // golden run, golden bench
+  // eval, besides --model, --rounding, --batch, --seed, --jobs, --backend and --out
+  EvalOptions eval = {};
+
+  // golden run, golden bench, eval
   std::string backend = "auto";  // "cpu", "cuda", "auto"
   int runs = 21;                 // also golden abc
 

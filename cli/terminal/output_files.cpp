@@ -41,7 +41,12 @@ std::vector<Output> outputs_of(const Options& options) {
   add("--resume", options.resume);
   const bool is_run = options.command == CommandName::kRun;
   const bool is_export = options.command == CommandName::kExportVectors;
-  add("--out", options.out, is_run ? is_run_file : is_export ? is_vector_file : is_golden_file);
+  const bool is_eval = options.command == CommandName::kEval;
+  add("--out", options.out,
+      is_run      ? is_run_file
+      : is_export ? is_vector_file
+      : is_eval   ? is_eval_file
+                  : is_golden_file);
   add("--dump-layers", options.dump_layers, is_layer_trace_file);
   return outputs;
 }

@@ -28,6 +28,10 @@ bool is_run_file(const std::string& name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+bool is_eval_file(const std::string& name) {
+  return name == kEvalFile || name == kPredictionsFile || name == kKeptPredictionsFile;
+}
+
 bool is_golden_file(const std::string& name) { return name == "output.npy"; }
 
 bool is_vector_file(const std::string& name) {

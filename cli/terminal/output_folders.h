@@ -8,17 +8,23 @@
 namespace qsim {
 
 // Whether a command may write a file of that name into its folder: `run --out`, `golden run --out`,
-// `export-vectors --out`. Of --dump-layers that is is_layer_trace_file (files/layer_trace.h).
+// `eval --out`, `export-vectors --out`. Of --dump-layers that is is_layer_trace_file
+// (files/layer_trace.h).
 bool is_run_file(const std::string& name);
+bool is_eval_file(const std::string& name);
 bool is_golden_file(const std::string& name);
 bool is_vector_file(const std::string& name);
 
 inline constexpr const char* kRunFile = "run.json";
 inline constexpr const char* kVectorFile = "manifest.json";
+// Of `eval`: its result, and what it keeps while it works.
+inline constexpr const char* kEvalFile = "eval.json";
+inline constexpr const char* kPredictionsFile = "predictions.npy";
+inline constexpr const char* kKeptPredictionsFile = "eval.kept";
 
 // Vectors have a folder that no other command writes into: they share names with the files of
 // `run`, and a test bench may read every file of the folder. Throw Error naming the folder.
-void require_no_vectors(const std::filesystem::path& folder);    // of `run` and `golden run`
+void require_no_vectors(const std::filesystem::path& folder);  // of `run`, `golden run` and `eval`
 void require_only_vectors(const std::filesystem::path& folder);  // of `export-vectors`
 
 }  // namespace qsim

@@ -22,6 +22,8 @@ struct NumberOption {
 std::int64_t batch(const Options& options) { return options.batch.value(); }
 std::int64_t index_of(const Options& options) { return options.index.value(); }
 std::int64_t images(const Options& options) { return options.images.value(); }
+std::int64_t pictures(const Options& options) { return options.eval.pictures.value(); }
+std::int64_t jobs(const Options& options) { return options.jobs.value(); }
 std::int64_t seeds(const Options& options) { return options.seeds; }
 std::int64_t runs(const Options& options) { return options.runs; }
 std::int64_t bases(const Options& options) { return options.bases; }
@@ -52,6 +54,10 @@ const std::vector<NumberOption>& number_options() {
       {{"export-vectors", "--out", "v"}, "--batch", "1 to 1048576", batch},
       {{"export-vectors", "--out", "v"}, "--index", "0 to 1073741824", index_of},
       {{"export-vectors", "--out", "v"}, "--seed", "0 to 18446744073709551615", seed},
+      {{"eval", "--data", "d"}, "--batch", "1 to 1048576", batch},
+      {{"eval", "--data", "d"}, "--pictures", "1 to 1048576", pictures},
+      {{"eval", "--data", "d"}, "--jobs", "1 to 1024", jobs},
+      {{"eval", "--data", "d"}, "--seed", "0 to 18446744073709551615", seed},
       {{"golden", "run"}, "--batch", "1 to 1048576", batch},
       {{"golden", "run"}, "--index", "0 to 1073741824", index_of},
       {{"golden", "run"}, "--images", "1 to 1048576", images},
@@ -113,7 +119,7 @@ TEST(NumberOptions, AreAllThatHelpListsAsNumbers) {
   const TestFolder folder;
   std::size_t listed = 0;
   for (const char* command :
-       {"run", "verify", "explain", "compile", "inspect", "export-vectors", "golden info",
+       {"run", "verify", "explain", "compile", "inspect", "export-vectors", "eval", "golden info",
         "golden run", "golden bench", "golden abc", "golden linear", "golden quantize", "doctor"}) {
     const std::string help = run_qsim(folder, std::string(command) + " --help").out;
     EXPECT_EQ(help.find("INT"), std::string::npos) << help;

@@ -19,9 +19,9 @@ TEST(CommandLine, HelpListsTheCommandsAndEachCommandListsItsOptions) {
   const TestFolder folder;
   const Outcome top = run_qsim(folder, "--help");
   EXPECT_EQ(top.exit_code, 0);
-  for (const char* command :
-       {"run", "verify", "explain", "profile", "compare", "compile", "inspect", "golden info",
-        "golden run", "golden bench", "golden abc", "golden linear", "golden quantize", "doctor"}) {
+  for (const char* command : {"run", "verify", "explain", "profile", "compare", "eval", "compile",
+                              "inspect", "golden info", "golden run", "golden bench", "golden abc",
+                              "golden linear", "golden quantize", "doctor"}) {
     EXPECT_NE(top.out.find(std::string("\n  ") + command + " "), std::string::npos) << command;
     const Outcome help = run_qsim(folder, std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
@@ -62,8 +62,8 @@ TEST(CommandLine, VersionIsOneLine) {
   EXPECT_EQ(outcome.out.rfind("qsim ", 0), 0u);
   EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1);
   for (const char* command :
-       {"run", "verify", "profile", "compare", "compile", "inspect", "golden info", "golden run",
-        "golden bench", "golden abc", "golden linear", "golden quantize", "doctor"}) {
+       {"run", "verify", "profile", "compare", "eval", "compile", "inspect", "golden info",
+        "golden run", "golden bench", "golden abc", "golden linear", "golden quantize", "doctor"}) {
     const Outcome same = run_qsim(folder, std::string(command) + " --version");
     EXPECT_EQ(same.exit_code, 0) << command << same.err;
     EXPECT_EQ(same.out, outcome.out) << command;

@@ -190,6 +190,20 @@ MemoryNeed need_of_export_vectors(const Graph& graph, const ArchConfig& arch,
   return need;
 }
 
+// One engine after the other; the graph stays for the next.
+MemoryNeed need_of_eval(const Graph& graph, const ArchConfig& arch, const Options& options,
+                        const CompileOptions& asked) {
+  const Sizes sizes = sizes_of(graph);
+  MemoryNeed need = need_of_golden(sizes);
+  const std::vector<std::string>& engines = options.eval.engines;
+  if (std::find(engines.begin(), engines.end(), "systemc") == engines.end()) return need;
+  const ProgramSizes program = program_sizes(graph, arch, asked);
+  need.tensors = std::max(need.tensors, 2 * sizes.input + sizes.last_output);
+  need.program = program.constant_bytes + program.commands * (kCommandBytes + kTimesBytes);
+  need.dram = scratchpad_bytes(arch) + program.writable_bytes;
+  return need;
+}
+
 void require_for(const std::string& model, const MemoryNeed& need, std::int64_t more_bytes) {
   require_memory(checked_add(need.bytes(), more_bytes), "model '" + model + "'", need.unbacked);
 }
@@ -213,6 +227,8 @@ MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options
       return need_of_compile(graph, arch, options, asked);
     case CommandName::kExportVectors:
       return need_of_export_vectors(graph, arch, asked);
+    case CommandName::kEval:
+      return need_of_eval(graph, arch, options, asked);
     default:
       return need_of_golden(sizes_of(graph));
   }

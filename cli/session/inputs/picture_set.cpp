@@ -1,8 +1,6 @@
 #include "cli/session/inputs/picture_set.h"
 
 #include <algorithm>
-#include <exception>
-#include <mutex>
 #include <numeric>
 
 #include "cli/host_tensors/classes.h"
@@ -13,6 +11,7 @@
 #include "files/cifar.h"
 #include "files/npy.h"
 #include "files/picture_folder.h"
+#include "golden/common/team_parts.h"
 
 namespace qsim {
 namespace {
@@ -250,31 +249,30 @@ Tensor PictureSet::read(std::int64_t first, std::int64_t pictures, golden::Threa
   ImageShape shape = form_.input.value.shape;
   shape.batch = pictures;
   Tensor batch(DType::kFloat32, shape.nhwc());
-  std::mutex mutex;
-  std::exception_ptr failed;  // of the first picture that cannot be read
-  std::size_t failed_at = static_cast<std::size_t>(pictures);
-  team.run(static_cast<std::size_t>(pictures), [&](std::size_t i) {
-    try {
-      read_one(places_[static_cast<std::size_t>(first) + i],
-               batch.as<float>().subspan(i * picture_elems(), picture_elems()));
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (i < failed_at) failed = std::current_exception();
-      failed_at = std::min(failed_at, i);
-    }
+  golden::run_parts(team, static_cast<std::size_t>(pictures), [&](std::size_t i) {
+    read_one(places_[static_cast<std::size_t>(first) + i],
+             batch.as<float>().subspan(i * picture_elems(), picture_elems()));
   });
-  if (failed) std::rethrow_exception(failed);
   return batch;
 }
 
 void PictureSet::read_levels(std::int64_t first, const Value& value,
                              std::span<std::byte> to) const {
-  QSIM_CHECK(to.size() % picture_elems() == 0, "whole pictures");
-  const auto pictures = static_cast<std::int64_t>(to.size() / picture_elems());
-  Value of_batch = value;
-  of_batch.shape.batch = pictures;
-  const Tensor levels = quantize_input(read(first, pictures), of_batch);
-  std::copy(levels.bytes.begin(), levels.bytes.end(), to.begin());
+  golden::ThreadTeam alone(1);
+  read_levels(first, value, to, alone);
+}
+
+void PictureSet::read_levels(std::int64_t first, const Value& value, std::span<std::byte> to,
+                             golden::ThreadTeam& team) const {
+  const std::size_t elems = picture_elems();
+  QSIM_CHECK(to.size() % elems == 0, "whole pictures");
+  Value one = value;
+  one.shape.batch = 1;
+  golden::run_parts(team, to.size() / elems, [&](std::size_t i) {
+    const Tensor levels = quantize_input(read(first + static_cast<std::int64_t>(i), 1), one);
+    std::copy(levels.bytes.begin(), levels.bytes.end(),
+              to.begin() + static_cast<std::ptrdiff_t>(i * elems));
+  });
 }
 
 }  // namespace qsim

@@ -65,6 +65,8 @@ class PictureSet {
   Tensor read(std::int64_t first, std::int64_t pictures, golden::ThreadTeam& team) const;
   // The same as bytes of a quantized network's input; `to` takes all of them.
   void read_levels(std::int64_t first, const Value& value, std::span<std::byte> to) const;
+  void read_levels(std::int64_t first, const Value& value, std::span<std::byte> to,
+                   golden::ThreadTeam& team) const;
 
  private:
   enum class Kind : std::uint8_t { kCifar, kClassFolders, kPictures, kNpy };

@@ -72,6 +72,7 @@ OTHERS = (
     ["export-vectors", "--model", "n.yaml", "--out", "v"], ["golden", "info"],
     ["golden", "run", "--input", "b.bin"], ["golden", "run", "--model", "n.yaml"],
     ["golden", "bench", "--model", "n.yaml", "--runs", "9"], ["doctor"],
+    ["eval", "--data", "b.bin", "--engines", "golden,systemc", "--pictures", "9"],
     ["golden", "abc", "--model", "n.yaml"],
     ["golden", "abc", "--weights", "w.npy", "--input", "w.npy", "--sizes", "8", "--runs", "9", "--backend", "cpu",
      "--fit-activations"],
@@ -205,7 +206,7 @@ def main():
             if arguments == ["verify", "--model", "trace"] and not report["mismatches"]:
                 faults.append("a byte of the trace that was changed is no mismatch")
         stats = words_of(root / "docs/reference/stats.md")
-        cli = words_of(root / "docs/reference/cli.md") | words_of(root / "docs/reference/config.md") | stats
+        cli = stats.union(*(words_of(root / f"docs/reference/{page}.md") for page in ("cli", "eval", "config")))
         columns = check_csv(folder, stats, faults)
     for key in sorted(reports.keys["run"] - stats):
         faults.append(f"docs/reference/stats.md lacks the key {key} of qsim run")

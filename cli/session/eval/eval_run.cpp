@@ -1,0 +1,172 @@
+#include "cli/session/eval/eval_run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include "cli/session/eval/eval_engine.h"
+#include "cli/session/eval/kept_predictions.h"
+#include "cli/session/inputs/file_hash.h"
+#include "cli/terminal/output_folders.h"
+#include "files/arch_config_file.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+// A stretch of pictures between two looks at the interrupt takes at most about so long.
+constexpr double kStretchSeconds = 0.25;
+
+class EvalRun {
+ public:
+  EvalRun(Context& context, const ArchConfig& config, std::vector<EvalNetwork>& networks)
+      : context_(context),
+        options_(context.options()),
+        config_(config),
+        networks_(networks),
+        team_(static_cast<int>(options_.jobs.value_or(0))),
+        engines_(context, config, team_),
+        data_hashes_(networks.size()) {
+    if (options_.out.empty()) return;
+    const std::filesystem::path path = std::filesystem::path(options_.out) / kKeptPredictionsFile;
+    kept_.emplace(path);
+    context_.count_as_kept(path);
+    executable_ = file_hash("/proc/self/exe");
+  }
+
+  std::vector<EngineRun> run() {
+    std::vector<EngineRun> runs;
+    for (EvalNetwork& network : networks_) engines_.require_room(network);
+    for (std::size_t i = 0; i < networks_.size(); ++i) {
+      for (const std::string& engine : engines_of(networks_[i], options_)) {
+        runs.push_back({engine, i, "", true, {}, 0, 0});
+        take_kept(runs.back());
+      }
+    }
+    note_kept(runs);
+    context_.stop_softly();
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      EngineRun& run = runs[i];
+      const std::unique_ptr<EvalEngine> engine = engines_.make(run.engine, networks_[run.network]);
+      run.backend = engine->backend();
+      run.is_integer = engine->is_integer();
+      complete(run, *engine, kept_ ? keys_[i] : "");
+    }
+    return runs;
+  }
+
+ private:
+  std::int64_t pictures_of(const EngineRun& run) const {
+    return networks_[run.network].pictures.count();
+  }
+
+  // All that the predictions depend on.
+  std::string key_of(const EngineRun& run) {
+    const EvalNetwork& network = networks_[run.network];
+    std::string text;
+    for (const std::string& part :
+         {executable_, run.engine, network.hash, data_hash(run.network), options_.rounding,
+          std::to_string(options_.eval.pictures.value_or(0)), std::to_string(options_.seed),
+          run.engine == "systemc" ? arch_config_yaml(config_) : std::string()}) {
+      text += std::to_string(part.size()) + ":" + part + "\n";
+    }
+    return text_hash(text);
+  }
+
+  // Of the sidecar too, which says what becomes of the pictures.
+  const std::string& data_hash(std::size_t network) {
+    std::string& hash = data_hashes_[network];
+    if (!hash.empty()) return hash;
+    std::string text;
+    for (const std::filesystem::path& file : networks_[network].pictures.files()) {
+      text += file.filename().string() + '\0' + file_hash(file);
+    }
+    const std::optional<Sidecar>& sidecar = networks_[network].model.sidecar;
+    if (sidecar) text += file_hash(sidecar->file);
+    return hash = text_hash(text);
+  }
+
+  void take_kept(EngineRun& run) {
+    if (!kept_) return;
+    keys_.push_back(key_of(run));
+    run.predictions = kept_->find(keys_.back());
+    const auto most = static_cast<std::size_t>(pictures_of(run));
+    if (run.predictions.size() > most) run.predictions.resize(most);
+    run.kept_before = std::ssize(run.predictions);
+  }
+
+  void note_kept(const std::vector<EngineRun>& runs) {
+    std::int64_t kept = 0;
+    std::int64_t all = 0;
+    for (const EngineRun& run : runs) {
+      kept += run.kept_before;
+      all += pictures_of(run);
+    }
+    if (kept == 0) return;
+    context_.note(options_.out + "/" + kKeptPredictionsFile + " has " + with_thousands(kept) +
+                  " of " + with_thousands(all) + " predictions");
+  }
+
+  void complete(EngineRun& run, EvalEngine& engine, const std::string& key) {
+    const std::int64_t pictures = pictures_of(run);
+    std::int64_t stretch = engine.pictures_at_once();
+    while (std::ssize(run.predictions) < pictures && !context_.is_stopping()) {
+      const std::int64_t done = std::ssize(run.predictions);
+      const std::int64_t now = std::min(stretch, pictures - done);
+      std::vector<Prediction> predictions(static_cast<std::size_t>(now));
+      double seconds = 0;
+      timed(seconds, [&] { engine.predict(done, predictions); });
+      run.seconds += seconds;
+      run.predictions.insert(run.predictions.end(), predictions.begin(), predictions.end());
+      if (kept_) kept_->keep(key, done, predictions);
+      context_.progress(progress_line(run));
+      if (seconds < kStretchSeconds / 2) stretch *= 2;
+    }
+  }
+
+  std::string progress_line(const EngineRun& run) const {
+    const EvalNetwork& network = networks_[run.network];
+    const std::int64_t done = std::ssize(run.predictions);
+    const std::int64_t left = network.pictures.count() - done;
+    std::string line = (networks_.size() > 1 ? network.name + ", " : "") + run.engine + ": " +
+                       with_thousands(done) + " of " + with_thousands(network.pictures.count()) +
+                       " pictures";
+    if (network.pictures.has_labels()) line += ", " + percent(right_share(run)) + " right";
+    if (left == 0) return line;
+    char buffer[64];
+    const auto here = static_cast<double>(done - run.kept_before);
+    std::snprintf(buffer, sizeof buffer, ", about %.0f s left",
+                  run.seconds / here * static_cast<double>(left));
+    return line + buffer;
+  }
+
+  double right_share(const EngineRun& run) const {
+    const PictureSet& pictures = networks_[run.network].pictures;
+    std::int64_t right = 0;
+    for (std::int64_t i = 0; i < std::ssize(run.predictions); ++i) {
+      right += run.predictions[static_cast<std::size_t>(i)].top1() == pictures.label(i) ? 1 : 0;
+    }
+    return static_cast<double>(right) / static_cast<double>(run.predictions.size());
+  }
+
+  Context& context_;
+  const Options& options_;
+  const ArchConfig& config_;
+  std::vector<EvalNetwork>& networks_;
+  golden::ThreadTeam team_;
+  EvalEngines engines_;
+  std::optional<KeptPredictions> kept_;
+  std::string executable_;
+  std::vector<std::string> keys_;         // one a run
+  std::vector<std::string> data_hashes_;  // one a network; "" until it is wanted
+};
+
+}  // namespace
+
+std::vector<EngineRun> run_engines(Context& context, const ArchConfig& config,
+                                   std::vector<EvalNetwork>& networks) {
+  return EvalRun(context, config, networks).run();
+}
+
+}  // namespace qsim

@@ -1,0 +1,31 @@
+// Runs the engines of `eval` over the pictures, and keeps what is finished.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/session/eval/eval_network.h"
+#include "cli/session/eval/prediction.h"
+#include "cli/terminal/context.h"
+#include "core/arch_config.h"
+
+namespace qsim {
+
+// What one engine said of the pictures of one network.
+struct EngineRun {
+  std::string engine;
+  std::size_t network = 0;
+  std::string backend;  // "" where it has no choice
+  bool is_integer = true;
+  std::vector<Prediction> predictions;  // of the first pictures; of all, unless interrupted
+  std::int64_t kept_before = 0;         // that were there, by --out
+  double seconds = 0;                   // of the others, with reading the pictures
+};
+
+// In the order of networks and --engines. An interrupt ends the runs soon: the last one then has
+// fewer predictions than there are pictures, or a run has none. Throws Error.
+std::vector<EngineRun> run_engines(Context& context, const ArchConfig& config,
+                                   std::vector<EvalNetwork>& networks);
+
+}  // namespace qsim

@@ -1,0 +1,35 @@
+// The predictions that `eval --out` has made, in a file that grows, so that an interrupted command
+// goes on where it was. docs/reference/eval.md has the format.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/session/eval/prediction.h"
+#include "files/growing_file.h"
+
+namespace qsim {
+
+class KeptPredictions {
+ public:
+  // Reads what the file has. Throws Error (exit code 3) for a file that it cannot read or write,
+  // and for a line that is none of its own.
+  explicit KeptPredictions(const std::filesystem::path& path);
+
+  // Of the first pictures of a set, with what `key` stands for; empty where there are none.
+  std::vector<Prediction> find(const std::string& key) const;
+  // Predictions of pictures `first` and up.
+  void keep(const std::string& key, std::int64_t first, std::span<const Prediction> predictions);
+
+ private:
+  void take(const std::string& line, const std::string& place);
+
+  GrowingFile file_;
+  std::map<std::string, std::vector<Prediction>> predictions_;
+};
+
+}  // namespace qsim
