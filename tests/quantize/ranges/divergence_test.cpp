@@ -54,14 +54,18 @@ TEST(Divergence, LeavesOutZeros) {
   EXPECT_EQ(divergence(s, q), 0);
 }
 
-TensorStatistics random_statistics(double power, bool positive) {
+enum class Side { kBoth, kPositive, kMostlyNegative };
+
+TensorStatistics random_statistics(double power, Side side) {
   Random random(23);
   std::vector<float> values(30000);
   for (float& value : values) {
     double sum = 0;
     for (int i = 0; i < 6; ++i) sum += static_cast<double>(random.uniform(-1000000, 1000000)) / 1e6;
     sum = std::copysign(std::pow(std::fabs(sum), power), sum);
-    value = static_cast<float>(positive ? std::max(sum, 0.0) : sum);
+    if (side == Side::kPositive) sum = std::max(sum, 0.0);
+    if (side == Side::kMostlyNegative) sum = std::min(sum, 0.5);
+    value = static_cast<float>(sum);
   }
   TensorStatistics statistics;
   add_range(values, statistics);
@@ -70,10 +74,10 @@ TensorStatistics random_statistics(double power, bool positive) {
 }
 
 TEST(Divergence, TheSearchFindsTheLeastOfItsThresholds) {
-  for (const bool positive : {false, true}) {
+  for (const Side side : {Side::kBoth, Side::kPositive, Side::kMostlyNegative}) {
     for (const double power : {1.0, 3.0}) {
       for (const int bits : {4, 8}) {
-        const TensorStatistics s = random_statistics(power, positive);
+        const TensorStatistics s = random_statistics(power, side);
         const Levels levels{.bits = bits, .is_unsigned = true, .reduced = false};
         const auto quantized = [&](const Clipping& clipping) {
           return activation_quantization(s, clipping, levels, Symmetry::kAffine, ScaleKind::kFloat);

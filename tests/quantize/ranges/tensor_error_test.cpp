@@ -27,6 +27,8 @@ TEST(TensorError, MetricsOfAHandWorkedTensor) {
   EXPECT_DOUBLE_EQ(cosine_distance(e), 1 - 22 / std::sqrt(14.0 * 35));
   EXPECT_DOUBLE_EQ(pearson_correlation(e), 1);
   EXPECT_EQ(e.largest_error, 2);
+  EXPECT_EQ(error_of({1, 2, 3}, {0, 3, 2.5F}).largest_error, 1);
+  EXPECT_EQ(error_of({5, 2, 3}, {0, 3, 2.5F}).largest_error, 5);
   EXPECT_DOUBLE_EQ(pearson_correlation(error_of({1, 2, 3}, {3, 2, 1})), -1);
   EXPECT_DOUBLE_EQ(pearson_correlation(error_of({1, 2, 3, 4}, {1, 3, 2, 4})), 0.8);
 }

@@ -89,6 +89,8 @@ TEST(WeightQuantizer, OneBitIsTheSignTimesTheMean) {
   shifts.kind = ScaleKind::kPowerOfTwo;  // 1.45 is nearer to 1, 1.55 to 2
   EXPECT_EQ(quantize_weights(weights_of({1, 2}, {1.4F, -1.5F}), shifts, "").scales[0], 1);
   EXPECT_EQ(quantize_weights(weights_of({1, 2}, {1.6F, -1.5F}), shifts, "").scales[0], 2);
+  EXPECT_EQ(quantize_weights(weights_of({1, 2}, {1, 1}), shifts, "", {.most = -3}).scales[0],
+            0.125F);
 }
 
 TEST(WeightQuantizer, PercentilesAreThoseOfTheSortedWeights) {
@@ -117,6 +119,30 @@ TEST(WeightQuantizer, Log2WeightsAreSignAndExponent) {
     scheme.levels.bits = bits;
     EXPECT_THROW(quantize_weights(weights_of({1, 2}, {1, 2}), scheme, ""), Error);
   }
+}
+
+TEST(WeightQuantizer, Log2ScalesTakeTheSchemesRangeAndKind) {
+  const Tensor weights = weights_of({1, 5}, {3, -6, 1, 2, 100});
+  WeightScheme scheme{.levels = {.bits = 4, .is_unsigned = false}, .log2 = true};
+  scheme.clipping = {.rule = ClippingRule::kPercentile, .percentile_low = 0, .percentile_high = 75};
+  EXPECT_EQ(quantize_weights(weights, scheme, "").scales[0], 6.0F / 64);
+  scheme.clipping = {.rule = ClippingRule::kFixed, .fixed = {-1, 8}};
+  EXPECT_EQ(quantize_weights(weights, scheme, "").scales[0], 8.0F / 64);
+  scheme.clipping = {};
+  scheme.kind = ScaleKind::kPowerOfTwo;  // log2(100) = 6.64
+  EXPECT_EQ(quantize_weights(weights, scheme, "").scales[0], 128.0F / 64);
+  EXPECT_EQ(quantize_weights(weights, scheme, "", {.least = -3, .most = -1}).scales[0], 0.5F);
+  scheme.kind = ScaleKind::kDyadic;
+  EXPECT_EQ(quantize_weights(weights, scheme, "").scales[0], 100.0F / 64);
+}
+
+TEST(WeightQuantizer, SaysWhatFitsInt8) {
+  WeightScheme scheme{.levels = {.bits = 8, .is_unsigned = true}, .symmetry = Symmetry::kAffine};
+  EXPECT_TRUE(fits_int8(quantize_weights(weights_of({1, 2}, {-128, 127}), scheme, "")));
+  EXPECT_FALSE(fits_int8(quantize_weights(weights_of({1, 2}, {-200, 55}), scheme, "")));
+  EXPECT_FALSE(fits_int8(quantize_weights(weights_of({1, 2}, {-55, 200}), scheme, "")));
+  scheme.symmetry = Symmetry::kSymmetric;
+  EXPECT_TRUE(fits_int8(quantize_weights(weights_of({1, 2}, {-200, 55}), scheme, "")));
 }
 
 TEST(WeightQuantizer, NamesTheLayerOfWeightsThatAreNotFinite) {
