@@ -11,6 +11,7 @@ values in sixty-fourths, so that they are exact; the lines after it are about th
 import numpy
 import torch
 from torch.ao.quantization import (
+    HistogramObserver,
     MinMaxObserver,
     MovingAverageMinMaxObserver,
     PerChannelMinMaxObserver,
@@ -130,6 +131,10 @@ def entropy():
             values = -numpy.abs(values)
         values = numpy.rint(values * 64) / 64
         show_tensor(values.reshape(1, -1))
+        observer = HistogramObserver(dtype=torch.quint8)
+        observer(torch.from_numpy(values.astype(numpy.float32)))
+        scale, zero_point = observer.calculate_qparams()
+        show("histogram", "u8", "affine", 0, scale.item(), zero_point.item())
         lo, hi = values.min(), values.max()
         kept = values[values != 0]
         counts = numpy.zeros(BINS, dtype=numpy.int64)

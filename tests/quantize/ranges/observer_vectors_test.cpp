@@ -159,6 +159,23 @@ TEST(ObserverVectors, PercentilesOfSortedValuesAreThoseOfNumpy) {
             7);
 }
 
+// It searches for the least error too, but in another way.
+TEST(ObserverVectors, NoErrorIsAboveThatOfPyTorchsHistogramObserver) {
+  EXPECT_EQ(for_each_case("histogram",
+                          [](const Vectors& tensor, const Case& expected) {
+                            const TensorStatistics s = statistics_of(tensor);
+                            const Quantization ours = activation_quantization(
+                                s, {.rule = ClippingRule::kMse}, expected.levels, expected.symmetry,
+                                ScaleKind::kFloat);
+                            Quantization theirs = ours;
+                            theirs.scale = static_cast<float>(expected.results[0]);
+                            theirs.zero_point = static_cast<std::int32_t>(expected.results[1]);
+                            EXPECT_LE(mean_squared_error(s, ours), mean_squared_error(s, theirs));
+                            EXPECT_NEAR(ours.scale, theirs.scale, 0.5 * theirs.scale);
+                          }),
+            3);
+}
+
 TEST(ObserverVectors, DivergencesAreThoseOfNumpy) {
   EXPECT_EQ(for_each_case(
                 "entropy",
