@@ -42,6 +42,8 @@ ExitCode run(Context& context) {
       return inspect_command(context);
     case CommandName::kExportVectors:
       return export_vectors_command(context);
+    case CommandName::kSchemes:
+      return schemes_command(context);
     case CommandName::kGoldenInfo:
       return golden_info_command(context);
     case CommandName::kGoldenRun:

@@ -24,5 +24,6 @@ ExitCode golden_convert_command(Context& context);
 ExitCode golden_linear_command(Context& context);
 ExitCode golden_quantize_command(Context& context);
 ExitCode export_vectors_command(Context& context);
+ExitCode schemes_command(Context& context);
 
 }  // namespace qsim

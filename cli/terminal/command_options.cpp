@@ -219,6 +219,17 @@ void add_golden_bench_options(CLI::App& app, Options& options) {
   add_seed_option(app, options, "seed of the random input");
 }
 
+void add_scheme_table_options(CLI::App& app, Options& options) {
+  app.add_option("--model", options.model, "a float ONNX file")->type_name("FILE")->required();
+  add_schemes_options(app, options.schemes);
+  add_seed_option(app, options, "which pictures of --calibrate");
+  app.add_option("--csv", options.csv, "also write the table as CSV; - is stdout")
+      ->type_name("FILE|-");
+  app.add_option("--resume", options.resume,
+                 "keep each finished scheme in this file, and take those that it has")
+      ->type_name("FILE");
+}
+
 void add_golden_convert_options(CLI::App& app, Options& options) {
   add_convert_options(app, options.convert);
   add_backend_option(app, options);
@@ -262,6 +273,8 @@ void add_options(CLI::App& app, Options& options) {
       return add_inspect_options(app, options);
     case CommandName::kExportVectors:
       return add_export_options(app, options);
+    case CommandName::kSchemes:
+      return add_scheme_table_options(app, options);
     case CommandName::kGoldenRun:
       return add_golden_run_options(app, options);
     case CommandName::kGoldenBench:

@@ -9,7 +9,7 @@
 namespace qsim {
 namespace {
 
-constexpr std::array<CommandRow, 17> kCommands = {{
+constexpr auto kCommands = std::to_array<CommandRow>({
     {CommandName::kRun, "run", "simulate a model on an input and compare it with golden"},
     {CommandName::kVerify, "verify",
      "compare engines with golden, layer by layer and byte by byte"},
@@ -26,6 +26,8 @@ constexpr std::array<CommandRow, 17> kCommands = {{
      "show what a program, model, workload, trace or config contains"},
     {CommandName::kExportVectors, "export-vectors",
      "write a program, its memory images and its cycles, to verify RTL of your own"},
+    {CommandName::kSchemes, "schemes",
+     "compare ways to quantize a float network: accuracy and noise of each"},
     {CommandName::kGoldenInfo, "golden info",
      "show what golden can run on: GPUs, vector instructions"},
     {CommandName::kGoldenRun, "golden run",
@@ -40,7 +42,7 @@ constexpr std::array<CommandRow, 17> kCommands = {{
     {CommandName::kGoldenQuantize, "golden quantize",
      "quantize the weights of a linear layer to 8 or 4 bits"},
     {CommandName::kDoctor, "doctor", "show what this qsim is and whether it finds what it needs"},
-}};
+});
 
 constexpr std::string_view kGolden = "golden";
 constexpr std::string_view kGoldenPrefix = "golden ";

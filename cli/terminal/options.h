@@ -9,6 +9,7 @@
 #include "cli/terminal/convert_options.h"
 #include "cli/terminal/eval_options.h"
 #include "cli/terminal/linear_options.h"
+#include "cli/terminal/schemes_options.h"
 
 namespace qsim {
 
@@ -25,6 +26,7 @@ enum class CommandName : std::uint8_t {
   kCompile,
   kInspect,
   kExportVectors,
+  kSchemes,
   kGoldenInfo,
   kGoldenRun,
   kGoldenBench,
@@ -129,6 +131,9 @@ struct Options {
   ConvertOptions convert = {};
   // golden linear, besides --seed and --out; golden quantize, besides --out
   LinearOptions linear = {};
+
+  // schemes, besides --model, --csv, --resume and --seed
+  SchemesOptions schemes = {};
 
   // run, compile
   std::string write_mapping;  // a file, "-" for stdout, "" for none

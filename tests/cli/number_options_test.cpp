@@ -37,6 +37,9 @@ std::int64_t iterations(const Options& options) { return options.linear.iteratio
 std::int64_t warmup(const Options& options) { return options.linear.warmup; }
 std::int64_t device(const Options& options) { return options.linear.device; }
 std::int64_t linear_threads(const Options& options) { return options.linear.threads; }
+std::int64_t scheme_pictures(const Options& options) {
+  return options.schemes.calibration_pictures;
+}
 std::int64_t seed(const Options& options) { return static_cast<std::int64_t>(options.seed); }
 
 const std::vector<NumberOption>& number_options() {
@@ -58,6 +61,14 @@ const std::vector<NumberOption>& number_options() {
       {{"eval", "--data", "d"}, "--pictures", "1 to 1048576", pictures},
       {{"eval", "--data", "d"}, "--jobs", "1 to 1024", jobs},
       {{"eval", "--data", "d"}, "--seed", "0 to 18446744073709551615", seed},
+      {{"schemes", "--model", "m", "--calibrate", "c", "--data", "d"},
+       "--pictures",
+       "1 to 1048576",
+       scheme_pictures},
+      {{"schemes", "--model", "m", "--calibrate", "c", "--data", "d"},
+       "--seed",
+       "0 to 18446744073709551615",
+       seed},
       {{"golden", "run"}, "--batch", "1 to 1048576", batch},
       {{"golden", "run"}, "--index", "0 to 1073741824", index_of},
       {{"golden", "run"}, "--images", "1 to 1048576", images},

@@ -1,0 +1,106 @@
+// `qsim schemes`: one row a scheme, what --resume keeps, and what it refuses.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "files/npy.h"
+#include "quantize/scheme_catalogue.h"
+#include "tests/cli/picture_files.h"
+#include "tests/cli/small_network.h"
+
+namespace qsim {
+namespace {
+
+using Json = nlohmann::json;
+
+// A small residual network that PyTorch exported, 30 labelled pictures, and 12 to calibrate on.
+class Schemes : public testing::Test {
+ protected:
+  Schemes() {
+    folder_.write("net.onnx",
+                  read_file(source_folder() / "tests/onnx/float/files/residual.dynamo.onnx"));
+    folder_.write(
+        "net.yaml",
+        "preprocess: {resize: [12, 12], mean: [0.5, 0.5, 0.5], std: [0.25, 0.25, 0.25]}\n");
+    folder_.write("judges.bin", batch(30, 7));
+    folder_.write("calibration.bin", batch(12, 1000));
+  }
+
+  static std::string batch(int records, std::uint64_t seed) {
+    std::string bytes;
+    for (int i = 0; i < records; ++i) {
+      bytes += cifar_record(i % 10, seed + static_cast<std::uint64_t>(i));
+    }
+    return bytes;
+  }
+
+  const std::string arguments_ =
+      "schemes --model net.onnx --calibrate calibration.bin --data judges.bin --pictures 10";
+  TestFolder folder_;
+};
+
+TEST_F(Schemes, JudgesEachSchemeOfTheCatalogueOnce) {
+  const Json json = json_of(folder_, arguments_ + " --csv table.csv");
+  EXPECT_EQ(json["schema"], "qsim.schemes/1");
+  EXPECT_EQ(json["pictures"], 30);
+  EXPECT_EQ(json["calibration_pictures"], 10);
+  ASSERT_EQ(json["schemes"].size(), quantize::scheme_catalogue().size());
+  std::set<std::string> names;
+  for (const Json& row : json["schemes"]) {
+    names.insert(row["observer"].get<std::string>() + row["granularity"].get<std::string>() +
+                 row["range"].get<std::string>() + row["scales"].get<std::string>());
+    EXPECT_GT(std::stod(row["sqnr_db"].get<std::string>()), 5);
+    EXPECT_LT(std::stod(row["sqnr_db"].get<std::string>()), 60);
+  }
+  EXPECT_EQ(names.size(), json["schemes"].size());
+  EXPECT_GE(json["distinct_outputs"].get<int>(), 60);
+  const std::string csv = read_file(folder_ / "table.csv");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'),
+            static_cast<std::ptrdiff_t>(json["schemes"].size()) + 1);
+}
+
+// Finer scales lose less: 2^n is the coarsest grid, float32 the finest.
+TEST_F(Schemes, FindLessNoiseWithFinerScalesOnAverage) {
+  const Json json = json_of(folder_, arguments_);
+  double power_of_two = 0;
+  double real = 0;
+  for (const Json& row : json["schemes"]) {
+    const double sqnr = std::stod(row["sqnr_db"].get<std::string>());
+    if (row["scales"] == "power_of_two") power_of_two += sqnr;
+    if (row["scales"] == "float") real += sqnr;
+  }
+  EXPECT_GT(real, power_of_two);
+}
+
+// The second run takes every row from the file, although its rows say something else by then.
+TEST_F(Schemes, TakeFinishedRowsFromTheFileOfResume) {
+  const Json first = json_of(folder_, arguments_ + " --resume rows.txt");
+  std::string rows = read_file(folder_ / "rows.txt");
+  const std::size_t space = rows.find(' ');
+  const std::size_t next = rows.find(' ', space + 1);
+  rows.replace(space + 1, next - space - 1, "29");
+  folder_.write("rows.txt", rows);
+  const Json second = json_of(folder_, arguments_ + " --resume rows.txt");
+  EXPECT_EQ(second["schemes"][0]["correct"], 29);
+  EXPECT_EQ(second["schemes"][1], first["schemes"][1]);
+  // Other pictures are another question: nothing is taken.
+  const Json other = json_of(folder_, arguments_ + " --seed 5 --resume rows.txt");
+  EXPECT_NE(other["schemes"][0]["correct"], 29);
+}
+
+TEST_F(Schemes, RefuseAFileOfResumeThatHasOtherLines) {
+  folder_.write("rows.txt", "qsim.schemes/1\nmin_max 3\n");
+  expect_error(folder_, arguments_ + " --resume rows.txt", 3,
+               "rows.txt: 'min_max 3' is no row of qsim schemes");
+}
+
+TEST_F(Schemes, RefusePicturesWithoutLabelsToJudge) {
+  std::filesystem::create_directory(folder_ / "flat");
+  folder_.write("flat/a.png", png_file(32, 32, seeded_rgb(32, 32, 3)));
+  expect_error(folder_, "schemes --model net.onnx --calibrate calibration.bin --data flat", 3,
+               "flat: the pictures have no labels; --data takes CIFAR-10 batches and folders of "
+               "class folders");
+}
+
+}  // namespace
+}  // namespace qsim
