@@ -57,6 +57,20 @@ TEST(RealExecutor, EveryPathEqualsThePlainLoopsOnRandomGraphs) {
   }
 }
 
+TEST(RealExecutor, ADepthwiseKernelOfSeveralChunksAgrees) {
+  for (const std::int64_t channels : {1, 7, 16, 70}) {
+    Random random(6);
+    RealConv2d conv;
+    conv.window = {.kernel_h = 17, .kernel_w = 31, .pad_top = 3, .pad_left = 5};
+    conv.weights = random_floats(random, {channels, 17, 31, 1});
+    conv.bias = random_floats(random, {channels});
+    conv.groups = channels;
+    const ImageShape input = {1, 16, 28, channels};
+    const RealGraph graph = single_layer(input, conv, {1, 3, 3, channels});
+    expect_paths_agree(graph, random_floats(random, input.nhwc()));
+  }
+}
+
 TEST(RealExecutor, InfinitiesAndNansTakeTheSameBitsOnEveryPath) {
   for (std::uint64_t seed = 100; seed < 125; ++seed) {
     const RealGraph graph = random_real_graph(seed);
