@@ -20,14 +20,14 @@ void BlockedProducts::add_band(const float* factors, int shift) {
   }
 }
 
-Division BlockedProducts::divide_work(const ImageShape& shape, std::int64_t threads) const {
+WorkDivision BlockedProducts::divide_work(const ImageShape& shape, std::int64_t threads) const {
   const PackedProducts& packed = bands_[0].groups[0];
   const auto tile = static_cast<std::int64_t>(kernels_.tile_rows);
   const auto panels = static_cast<std::int64_t>(packed.panels());
   const auto width = static_cast<std::int64_t>(packed.channels_before(packed.panels()));
   const std::int64_t rows = packed.depth() >= size(kChunk) ? kLongRows : kShortRows;
   const std::int64_t most = std::clamp(kMostSums / width / tile * tile, tile, rows);
-  Division d = {};
+  WorkDivision d = {};
   d.pixels = shape.batch * shape.height * shape.width;
   d.block = round_up(ceil_div(d.pixels, ceil_div(d.pixels, most)), tile);
   d.blocks = ceil_div(d.pixels, d.block);
@@ -37,8 +37,9 @@ Division BlockedProducts::divide_work(const ImageShape& shape, std::int64_t thre
   return d;
 }
 
-SumBlock BlockedProducts::block_of(std::int64_t group, const Division& division, std::int64_t block,
-                                   std::size_t first_panel, std::size_t last_panel) const {
+SumBlock BlockedProducts::block_of(std::int64_t group, const WorkDivision& division,
+                                   std::int64_t block, std::size_t first_panel,
+                                   std::size_t last_panel) const {
   const PackedProducts& packed = bands_[0].groups[size(group)];
   const std::size_t first = packed.channels_before(first_panel);
   const std::int64_t pixel = block * division.block;

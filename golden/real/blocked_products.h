@@ -25,7 +25,7 @@ struct SumBlock {
 };
 
 // How a layer's work is cut: blocks of output pixels by ranges of panels, of each group.
-struct Division {
+struct WorkDivision {
   std::int64_t pixels;
   std::int64_t block;  // pixels
   std::int64_t blocks;
@@ -53,7 +53,7 @@ class BlockedProducts {
   //   void finish(const SumBlock&, const Sum* sums, Tensor& output) const
   template <typename Stage>
   void run(const Tensor& input, Tensor& output, ThreadTeam& team, const Stage& stage) const {
-    const Division division = divide_work(image_shape(output), team.threads());
+    const WorkDivision division = divide_work(image_shape(output), team.threads());
     const std::int64_t parts = division.blocks * division.ranges;
     team.run(size(parts * groups_), [&](std::size_t part) {
       const auto p = static_cast<std::int64_t>(part);
@@ -67,8 +67,8 @@ class BlockedProducts {
     int shift;
   };
 
-  Division divide_work(const ImageShape& shape, std::int64_t threads) const;
-  SumBlock block_of(std::int64_t group, const Division& division, std::int64_t block,
+  WorkDivision divide_work(const ImageShape& shape, std::int64_t threads) const;
+  SumBlock block_of(std::int64_t group, const WorkDivision& division, std::int64_t block,
                     std::size_t first_panel, std::size_t last_panel) const;
   // The chunk from product k on, of a range of panels.
   void add_chunk(const Band& band, std::int64_t group, const SumBlock& block, std::size_t k,
@@ -79,7 +79,7 @@ class BlockedProducts {
                  std::int64_t* sums) const;
 
   template <typename Stage>
-  void run_part(std::int64_t group, const Division& division, std::int64_t part,
+  void run_part(std::int64_t group, const WorkDivision& division, std::int64_t part,
                 const Tensor& input, Tensor& output, const Stage& stage) const {
     const PackedProducts& packed = bands_[0].groups[size(group)];
     const auto panels = static_cast<std::int64_t>(packed.panels());

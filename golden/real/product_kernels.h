@@ -14,7 +14,6 @@ namespace qsim::golden {
 // all rows.
 inline constexpr std::size_t kRowPitch = 272;
 
-inline constexpr int kMostTileRows = 14;
 inline constexpr int kMostPanelWidth = 32;
 
 // Chunk sums of some output pixels (rows) and the output channels of one panel.
@@ -28,7 +27,7 @@ struct ChunkOperands {
 };
 
 // The channels of one output pixel of a depthwise convolution.
-struct DepthwiseOperands {
+struct ChannelOperands {
   const float* const* taps;  // by kernel position, the channel 0 of the input pixel
   const float* weights;      // [taps][channels]
   const float* bias;         // [channels]
@@ -47,7 +46,7 @@ struct ProductKernels {
   // The same with = in place of +=.
   void (*store_chunk)(const ChunkOperands& operands, std::size_t vectors);
   // out[c] = bias[c] + the chunk sums over the taps; a NaN is the canonical one.
-  void (*depthwise)(const DepthwiseOperands& operands);
+  void (*depthwise)(const ChannelOperands& operands);
 };
 
 extern const ProductKernels kPortableProducts;

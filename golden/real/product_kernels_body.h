@@ -67,7 +67,7 @@ QSIM_VECTOR void multiply_chunk(const ChunkOperands& operands, std::size_t vecto
 
 // `vectors` vectors from channel c on; `last` is how many lanes of the last one exist.
 template <int vectors>
-QSIM_VECTOR void depthwise_vectors(const DepthwiseOperands& operands, std::size_t c,
+QSIM_VECTOR void depthwise_vectors(const ChannelOperands& operands, std::size_t c,
                                    std::size_t last) {
   Floats total[vectors];
   for (int v = 0; v < vectors; ++v) {
@@ -97,7 +97,7 @@ QSIM_VECTOR void depthwise_vectors(const DepthwiseOperands& operands, std::size_
   }
 }
 
-QSIM_VECTOR void multiply_depthwise(const DepthwiseOperands& operands) {
+QSIM_VECTOR void multiply_depthwise(const ChannelOperands& operands) {
   constexpr int kVectors = 4;
   std::size_t c = 0;
   for (; c + kVectors * kLanes <= operands.channels; c += kVectors * kLanes) {
