@@ -112,18 +112,21 @@ TEST(Fusion, RequantizesTheInputForAConcat) {
 }
 
 TEST(Fusion, JoinsTheStatisticsOfTensorsThatNoConcatHasTogether) {
-  SampleNetwork net(kPicture);
-  const TensorId a = net.conv(0, 4);
-  const TensorId b = net.conv(0, 4);
-  const TensorId c = net.conv(0, 4);
-  for (float& weight : net.conv_at(2).weights.as<float>()) weight *= 8;
-  net.add(net.concat({a, b}), net.concat({b, c}));
-  const JudgedRun run = run_of(net, scheme_of_type(true));
-  EXPECT_EQ(run.quantizations[a], run.quantizations[c]);
-  const Quantization& q = *run.quantizations[a];
-  const auto [least, most] = std::ranges::minmax(run.reals[c].values);
-  EXPECT_NEAR((q.lo - q.zero_point) * double{q.scale}, least, double{q.scale});
-  EXPECT_NEAR((q.hi - q.zero_point) * double{q.scale}, most, double{q.scale});
+  for (const std::size_t large : {0U, 2U}) {
+    SampleNetwork net(kPicture);
+    const TensorId a = net.conv(0, 4);
+    const TensorId b = net.conv(0, 4);
+    const TensorId c = net.conv(0, 4);
+    for (float& weight : net.conv_at(large).weights.as<float>()) weight *= 8;
+    const TensorId first = net.concat({a, b});
+    net.add(first, net.concat({b, c}));
+    const JudgedRun run = run_of(net, scheme_of_type(true));
+    EXPECT_EQ(run.quantizations[a], run.quantizations[c]);
+    const Quantization& q = *run.quantizations[a];
+    const auto [least, most] = std::ranges::minmax(run.reals[large == 0 ? a : c].values);
+    EXPECT_NEAR((q.lo - q.zero_point) * double{q.scale}, least, double{q.scale});
+    EXPECT_NEAR((q.hi - q.zero_point) * double{q.scale}, most, double{q.scale});
+  }
 }
 
 }  // namespace

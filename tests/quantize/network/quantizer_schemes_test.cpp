@@ -29,7 +29,7 @@ TEST(QuantizerSchemes, PowerOfTwoChainsShiftBy0To16) {
   for (const std::size_t layer : {0U, 1U}) {
     const Requantization& requantization = conv_of(run, layer).requantization;
     EXPECT_TRUE(requantization.requantizers.empty());
-    EXPECT_EQ(std::ssize(requantization.shifts), layer == 0 ? 8 : 4);
+    ASSERT_EQ(std::ssize(requantization.shifts), layer == 0 ? 8 : 4);
     for (const int shift : requantization.shifts) EXPECT_LE(shift, 16);
   }
   EXPECT_EQ(conv_of(run, 0).requantization.shifts[0], 16);
