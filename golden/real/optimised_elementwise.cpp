@@ -17,7 +17,7 @@ class AddRunner : public RealLayerRunner {
     const float* b = operands[1]->as<float>().data();
     float* y = output.as<float>().data();
     divide(team, output.elems(), 1, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) y[i] = canonical(a[i] + b[i]);
+      for (std::int64_t i = first; i < last; ++i) y[i] = canonical_nan(a[i] + b[i]);
     });
   }
 };
@@ -25,7 +25,7 @@ class AddRunner : public RealLayerRunner {
 // y[i] = function(x[i]); x may be y.
 template <typename Function>
 void map(const float* x, float* y, std::int64_t first, std::int64_t last, Function function) {
-  for (std::int64_t i = first; i < last; ++i) y[i] = canonical(function(x[i]));
+  for (std::int64_t i = first; i < last; ++i) y[i] = canonical_nan(function(x[i]));
 }
 
 class ActivationRunner : public RealLayerRunner {

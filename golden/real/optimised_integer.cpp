@@ -40,7 +40,7 @@ struct WeightOnlyStage {
     const float* bias = channels.bias + block.first_channel;
     visit_rows(block, sums, output, [&](std::int64_t, const float* from, float* to) {
       for (std::size_t c = 0; c < block.channels; ++c) {
-        to[c] = canonical(from[c] * scale[c] + bias[c]);
+        to[c] = canonical_nan(from[c] * scale[c] + bias[c]);
       }
     });
   }
@@ -61,7 +61,7 @@ struct IntegerStage {
       const float input_scale = input_scales[size(n)];
       for (std::size_t c = 0; c < block.channels; ++c) {
         const float scaled = static_cast<float>(from[c]) * (input_scale * scale[c]);
-        to[c] = canonical(scaled + bias[c]);
+        to[c] = canonical_nan(scaled + bias[c]);
       }
     });
   }

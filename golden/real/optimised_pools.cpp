@@ -53,7 +53,7 @@ class MaxPoolRunner : public RealLayerRunner {
           y[c] = static_cast<int>(x[c] > y[c]) | static_cast<int>(x[c] != x[c]) ? x[c] : y[c];
         }
       });
-      for (std::size_t c = 0; c < channels; ++c) y[c] = canonical(y[c]);
+      for (std::size_t c = 0; c < channels; ++c) y[c] = canonical_nan(y[c]);
     };
     visit_pixels(pool_.window, output, team, pixel);
   }
@@ -76,7 +76,7 @@ class AveragePoolRunner : public RealLayerRunner {
         for (std::size_t c = 0; c < channels; ++c) y[c] += x[c];
       });
       const auto count = static_cast<float>(average_count(counted_, in, oy, ox));
-      for (std::size_t c = 0; c < channels; ++c) y[c] = canonical(y[c] / count);
+      for (std::size_t c = 0; c < channels; ++c) y[c] = canonical_nan(y[c] / count);
     };
     visit_pixels(pool_.window, output, team, pixel);
   }

@@ -21,7 +21,7 @@ struct FloatStage {
     const std::int64_t pitch = output.shape[3];
     float* to = output.as<float>().data() + block.first_pixel * pitch + block.first_channel;
     for (std::int64_t r = 0; r < block.pixels; ++r, sums += block.pitch, to += pitch) {
-      for (std::size_t c = 0; c < block.channels; ++c) to[c] = canonical(sums[c]);
+      for (std::size_t c = 0; c < block.channels; ++c) to[c] = canonical_nan(sums[c]);
     }
   }
 };

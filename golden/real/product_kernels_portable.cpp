@@ -36,7 +36,7 @@ inline Floats multiply_add(const Floats& a, const Floats& b, const Floats& c) {
   return lanes_of([&](std::size_t i) { return std::fma(a[i], b[i], c[i]); });
 }
 inline Floats canonical_lanes(const Floats& x) {
-  return lanes_of([&](std::size_t i) { return canonical(x[i]); });
+  return lanes_of([&](std::size_t i) { return canonical_nan(x[i]); });
 }
 
 }  // namespace

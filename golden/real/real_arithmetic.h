@@ -14,7 +14,7 @@ namespace qsim::golden {
 
 // A NaN that a layer computes has the bits 0x7FC00000: processors differ in the sign and the
 // payload of theirs.
-inline float canonical(float value) { return value == value ? value : float_of(kFp32Nan); }
+inline float canonical_nan(float value) { return value == value ? value : float_of(kFp32Nan); }
 
 // A sum of products in its order: fused multiply-adds in chunks of kChunk, each from +0; the
 // chunk sums are added in order to `start`.

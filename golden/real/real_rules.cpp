@@ -62,7 +62,8 @@ void rule_values(const UniformRule& rule, Values values) {
 
 void rule_values(const FloatRule& rule, Values values) {
   visit_format(rule.format, [&]<FloatFormat format>() {
-    for (float& value : values) value = canonical(nearest<format>(value / rule.scale) * rule.scale);
+    for (float& value : values)
+      value = canonical_nan(nearest<format>(value / rule.scale) * rule.scale);
   });
 }
 

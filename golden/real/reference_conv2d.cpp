@@ -27,7 +27,7 @@ float conv2d_at(const RealConv2d& conv, const Tensor& x, std::int64_t n, std::in
       }
     }
   }
-  return canonical(sum.finish());
+  return canonical_nan(sum.finish());
 }
 
 }  // namespace

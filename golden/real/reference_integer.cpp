@@ -34,7 +34,7 @@ void fill(Tensor& y, Function value) {
     for (std::int64_t oy = 0; oy < out.height; ++oy) {
       for (std::int64_t ox = 0; ox < out.width; ++ox) {
         for (std::int64_t co = 0; co < out.channels; ++co) {
-          *to++ = canonical(value(n, oy, ox, co));
+          *to++ = canonical_nan(value(n, oy, ox, co));
         }
       }
     }

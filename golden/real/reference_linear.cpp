@@ -13,7 +13,7 @@ void reference_linear(const RealLinear& linear, const Tensor& x, Tensor& y) {
     for (std::int64_t co = 0; co < outputs; ++co) {
       ChunkedSum sum(linear.bias.as<float>()[size(co)]);
       for (std::int64_t k = 0; k < inputs; ++k) sum.add(from[k], *weight++);
-      *to++ = canonical(sum.finish());
+      *to++ = canonical_nan(sum.finish());
     }
   }
 }

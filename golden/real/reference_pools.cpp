@@ -43,7 +43,7 @@ void reference_max_pool(const RealMaxPool& pool, const Tensor& x, Tensor& y) {
     visit_window(pool.window, x, n, oy, ox, c, [&](float value) {
       if (value > best || value != value) best = value;  // of equal ones the first; NaN stays
     });
-    return canonical(best);
+    return canonical_nan(best);
   });
 }
 
@@ -52,7 +52,7 @@ void reference_average_pool(const RealAveragePool& pool, const Tensor& x, Tensor
   fill(y, [&](std::int64_t n, std::int64_t oy, std::int64_t ox, std::int64_t c) {
     float sum = 0;
     visit_window(pool.window, x, n, oy, ox, c, [&](float value) { sum += value; });
-    return canonical(sum / static_cast<float>(average_count(counted, image_shape(x), oy, ox)));
+    return canonical_nan(sum / static_cast<float>(average_count(counted, image_shape(x), oy, ox)));
   });
 }
 

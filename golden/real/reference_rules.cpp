@@ -40,7 +40,7 @@ float ruled(const UniformRule& rule, float x) {
 
 float ruled(const FloatRule& rule, float x) {
   const float quotient = x / rule.scale;
-  return canonical(
+  return canonical_nan(
       visit_format(rule.format, [&]<FloatFormat format>() { return nearest<format>(quotient); }) *
       rule.scale);
 }
