@@ -28,9 +28,9 @@ std::vector<double> levels_of_bins(const TensorStatistics& statistics,
   return levels;
 }
 
-ClippedBins clipped(std::vector<std::int64_t> bins, const std::vector<double>& levels,
+ClippedBins clipped(const std::vector<std::int64_t>& bins, const std::vector<double>& levels,
                     const Quantization& quantization) {
-  ClippedBins result{.first = 0, .end = bins.size(), .data = bins, .quantized = std::move(bins)};
+  ClippedBins result{.first = 0, .end = bins.size(), .data = bins, .quantized = bins};
   while (result.first < result.end && levels[result.first] < quantization.lo) ++result.first;
   while (result.end > result.first && levels[result.end - 1] > quantization.hi) --result.end;
   if (result.first == result.end) return result;
