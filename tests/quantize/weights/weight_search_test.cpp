@@ -24,8 +24,8 @@ Tensor random_weights(std::int64_t channels, std::int64_t of_channel, std::uint6
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::int64_t sum = 0;
     for (int j = 0; j < 4; ++j) sum += random.uniform(-100000, 110000);
-    const auto channel = static_cast<float>(static_cast<std::int64_t>(i) / of_channel + 1);
-    values[i] = static_cast<float>(sum) * 1e-6F * channel;
+    const std::int64_t channel = static_cast<std::int64_t>(i) / of_channel;
+    values[i] = static_cast<float>(sum) * 1e-6F * static_cast<float>(channel + 1);
     if (static_cast<std::int64_t>(i) % of_channel == 5) values[i] *= 4;
   }
   return weights;
