@@ -1,9 +1,12 @@
-// ONNX files: whatever protobuf bytes say, the importer gives a valid graph or an Error that names
-// the file; a graph that it gives is written and imported again as itself, and compiled or refused.
+// ONNX files: whatever protobuf bytes say, the importers, of quantized files and of float ones,
+// give a valid graph or an Error that names the file; a Graph is written and imported again as
+// itself, and compiled or refused.
+#include <memory>
 #include <numeric>
 
 #include "compiler/compile.h"
 #include "compiler/importer/onnx_importer.h"
+#include "compiler/importer/real_importer.h"
 #include "compiler/verifier/verify.h"
 #include "tests/fuzz/fuzz_support.h"
 #include "tests/importer/random_graphs.h"
@@ -68,6 +71,20 @@ void check_round_trip(const Folder& folder, const Graph& graph) {
   require(difference.empty(), "the second import(write(graph)) differs in " + difference);
 }
 
+// The float importer gives a valid graph or an Error; for two pictures the same layers.
+bool check_float(const std::filesystem::path& path) {
+  const auto held = std::make_shared<const HeldFile>(path);
+  RealGraph graph;
+  if (!accepted([&] { graph = import_real_onnx(held); })) return false;
+  validate(graph);
+  require(is_float_onnx(held), "a float graph of a quantized file");
+  RealGraph two;
+  if (accepted([&] { two = import_real_onnx(held, {kBatch}); })) {
+    require(two.layers.size() == graph.layers.size(), "another batch gives other layers");
+  }
+  return true;
+}
+
 }  // namespace
 
 bool fuzz_one(Bytes input) {
@@ -78,7 +95,7 @@ bool fuzz_one(Bytes input) {
   Graph graph;
   if (!accepted([&] { graph = import_onnx(path); })) {
     accepted([&] { import_onnx(path, kBatch); });
-    return false;
+    return check_float(path);
   }
   validate(graph);
   if (work_of(graph) > kMostWork) return false;
