@@ -134,8 +134,7 @@ class Training:
         torch.manual_seed(self.args.seed * 1_000_000 + self.step)
         labels = self.dataset.labels[chosen]
         images, _ = augment_epoch(normalize(self.dataset.images[chosen]), F.one_hot(labels, 10).float(), LIGHT)
-        pixels = torch.round(images * 128).clamp(-128, 127) / 128  # resampling moves pixels, but rounds
-        return pixels.contiguous(memory_format=torch.channels_last), labels
+        return images.contiguous(memory_format=torch.channels_last), labels
 
     def train_step(self) -> float:
         images, labels = self.batch()

@@ -78,7 +78,7 @@ def exact_sums(node: Node, x: Tensor, weight: Tensor, most_x: int, fast: bool) -
     reach = float(weight.detach().abs().flatten(1).sum(1).max()) * most_x
     if reach < EXACT_FLOAT32:
         return raw_sums(node, x, weight, fast)
-    high = straight_through(torch.round(weight.detach() / SPLIT), weight / SPLIT)
+    high = torch.round(weight.detach() / SPLIT)  # the gradient goes through `low` alone, and is whole there
     low = weight - SPLIT * high
     return SPLIT * raw_sums(node, x, high, fast).double() + raw_sums(node, x, low, fast).double()
 

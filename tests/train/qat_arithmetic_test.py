@@ -98,6 +98,21 @@ class Arithmetic(unittest.TestCase):
         for a, b in zip(whole, split):
             torch.testing.assert_close(a, b)
 
+    def test_additions_of_all_pairs_of_levels_round_as_float32_does_where_ties_are_near(self):
+        a, b = torch.meshgrid(torch.arange(256), torch.arange(256), indexing="ij")
+        node = small_networks.Node("sum", "add", ("a", "b"))
+        inexact = 0
+        for steps in (1, 3, 5, 77):
+            scales = [torch.tensor([0.5 + steps * 2.0**-23]), torch.tensor([0.5 - steps * 2.0**-24])]
+            read = (Levels(0, 255, 128), Levels(0, 255, 3))
+            layer = qat_layers.QatAdd(node, Settings(8, "float", "float32"), Levels(0, 255, 100), 1.0, 1)
+            found = layer(a.float(), b.float(), read, scales)[0].detach().numpy()
+            of = [qat_integers.Quantization(np.float32(float(s)), q.zero_point, 0, 255) for s, q in zip(scales, read)]
+            to = qat_integers.Quantization(np.float32(float(layer.scale())), 100, 0, 255)
+            np.testing.assert_array_equal(found, qat_integers.add(a.numpy(), b.numpy(), of, to, "float32"))
+            inexact += int((found != qat_integers.add(a.numpy(), b.numpy(), of, to, "half_even")).sum())
+        self.assertGreater(inexact, 1000)
+
     def test_shifts_stay_within_0_to_16(self):
         model = network(CHAIN, Settings(4))
         with torch.no_grad():

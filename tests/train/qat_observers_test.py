@@ -52,10 +52,9 @@ class Observers(unittest.TestCase):
         self.assertEqual(observed(PowerOfTwoObserver(), [5.0, 6.0]), ([2.0**-5], [0]))
 
     def test_a_range_whose_ends_round_apart_gets_the_next_scale(self):
-        low, high = -100.5, 154.5  # 255 steps of 1, but -100 and 154 with a zero_point of 100 leave 254 and a half
-        scale, zero_point = observed(PowerOfTwoObserver(), [low - 0.4, high - 0.4])
-        self.assertLessEqual(round(high / scale[0]) + zero_point[0], 255)
-        self.assertGreaterEqual(round(low / scale[0]) + zero_point[0], 0)
+        # 255 steps of 1; but -99.5 rounds to -100 and 155.5 to 156, which are 256 apart.
+        self.assertEqual(observed(PowerOfTwoObserver(), [-99.5, 155.5]), ([2.0], [50]))
+        self.assertEqual(observed(PowerOfTwoObserver(), [-99.5, 155.4]), ([1.0], [100]))
 
     def test_symmetric_weights_have_a_scale_a_channel_and_zero_point_0(self):
         options = {"dtype": torch.qint8, "quant_min": -7, "quant_max": 7, "qscheme": torch.per_channel_symmetric}

@@ -154,6 +154,14 @@ class Export(unittest.TestCase):
         self.assertEqual((found != values).tolist(), [True, False, True, False, True])
         np.testing.assert_allclose(found, [0.6, 0.46, 0.6, 1.0, 0.0], rtol=1e-6)
 
+    def test_a_bias_of_so_many_steps_that_float32_rounds_their_quotient_is_its_level_exactly(self):
+        steps = np.full(9000, 0.3 * 2.0**-12)
+        values = (np.linspace(1_000_001, 1_100_000, 9000) * steps).astype(np.float32)
+        levels = np.rint(values / steps)
+        found = qat_export.off_ties(values, steps, levels)
+        self.assertTrue((np.rint(values / steps.astype(np.float32)) != levels).any())
+        self.assertTrue((np.rint(found / steps.astype(np.float32)) == levels).all())
+
     def test_every_rounding_of_the_exported_weights_gives_the_same_integers(self):
         """float32 or float64 quotients, ties to even or away: what reads the file may take either."""
         import small_networks

@@ -10,13 +10,19 @@ import torch
 
 from qat_graph import IMAGE, Node
 
-CHAIN = (
-    Node("conv1", "conv", (IMAGE,), True, 3, 8),
-    Node("pool1", "max_pool", ("conv1",)),
-    Node("conv2", "conv", ("pool1",), True, 8, 12),
-    Node("fc1", "fc", ("conv2",), True, 12 * 16, 16),
-    Node("fc2", "fc", ("fc1",), False, 16, 10),
-)
+
+def chain(size):
+    """For pictures of size x size."""
+    return (
+        Node("conv1", "conv", (IMAGE,), True, 3, 8),
+        Node("pool1", "max_pool", ("conv1",)),
+        Node("conv2", "conv", ("pool1",), True, 8, 12),
+        Node("fc1", "fc", ("conv2",), True, 12 * (size // 2) ** 2, 16),
+        Node("fc2", "fc", ("fc1",), False, 16, 10),
+    )
+
+
+CHAIN = chain(8)
 
 RESIDUAL = (
     Node("stem", "conv", (IMAGE,), True, 3, 8),
