@@ -22,7 +22,7 @@
 namespace qsim::quantize {
 
 struct AdaptiveRounding {
-  int steps = 1000;
+  int steps = 200;
   double learning_rate = 0.03;
   double lambda = 20;
 };

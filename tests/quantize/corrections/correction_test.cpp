@@ -2,6 +2,7 @@
 // they make.
 #include "quantize/correction.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -126,6 +127,30 @@ TEST(Correction, EachLayerIsJudgedOnTheInputsOfTheFakeQuantizedNetwork) {
   const Tensor real = network.float_tensors()[network.graph().output];
   const double error = squared_distance(quantized, real) / static_cast<double>(real.elems());
   EXPECT_NEAR(corrected.layers.back().error, error, 1e-4 * error);
+}
+
+TEST(Correction, RoundsBySampledInputsOfTheQuantizedNetworkToTheSumsOfTheFloatOne) {
+  Quantized network(3);
+  const Corrections corrections{.rounding = WeightRounding::kLearned, .positions = 100};
+  const CorrectedWeights corrected = network.correct(corrections);
+  const auto nearest = weights_of_layers(network.graph(), network.tensors, network.scheme);
+  const std::size_t last = corrected.layers.back().layer;
+  const RealLayer& layer = network.graph().layers[last];
+  // By hand, for the last layer, which is linear: all pictures are its positions.
+  const auto rows = [](const Tensor& tensor) {
+    Matrix matrix(tensor.shape[0], tensor.shape[3]);
+    std::ranges::copy(tensor.as<float>(), matrix.values.begin());
+    return matrix;
+  };
+  const Tensor& weights = std::get<RealLinear>(layer.operation).weights;
+  Matrix matrix(weights.shape[0], weights.shape[1]);
+  std::ranges::copy(weights.as<float>(), matrix.values.begin());
+  const RoundingProblem problem =
+      rounding_problem(matrix, rows(network.fake_tensors(corrected.weights)[layer.inputs[0]]),
+                       rows(network.float_tensors()[layer.inputs[0]]), network.team);
+  EXPECT_EQ(round_adaptively(weights, *nearest.at(last).weights,
+                             LevelGrid(network.scheme.all.weights), {problem}, {}, network.team),
+            corrected.weights.at(last).weights);
 }
 
 TEST(Correction, OfBiasesBringsTheMeanOfEveryChannelToThatOfTheFloatNetwork) {
