@@ -1,7 +1,8 @@
 // real_bench [--figures]
 // VGG-8 in float32 on one thread by vector path, a batch of pictures at a time, beside the time of
 // its multiply-adds between registers; both in CPU time and in turn, so that their ratio holds on a
-// busy machine too. Without --figures also each layer, and the wall time with all threads.
+// busy machine too. Without --figures also each layer, rules and integer weights, and the wall time
+// with all threads.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -145,6 +146,64 @@ void print_layers(const Network& network) {
   }
 }
 
+void print_time(const Network& network, const char* what,
+                const golden::RealExecutorOptions& options) {
+  const golden::RealExecutor executor(network.graph, options);
+  golden::ThreadTeam team(1);
+  const Tensor input = pictures(kPictures);
+  double least = 1e9;
+  for (int run = 0; run < 3; ++run) {
+    least = std::min(least, bench::cpu_seconds_of([&] { executor.run(input, team); }));
+  }
+  std::printf("  %-32s %7.3f ms a picture\n", what, least * 1e3 / static_cast<double>(kPictures));
+}
+
+using LayerWeights = std::map<std::size_t, golden::RealLayerWeights>;
+
+// Each layer's weights as integers of 8 bits, or as powers of two of 4 bits.
+LayerWeights integer_weights(const RealGraph& graph, bool log2,
+                             const std::optional<golden::InputRule>& input) {
+  Random random(3);
+  LayerWeights result;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const auto* conv = std::get_if<RealConv2d>(&graph.layers[i].operation);
+    const auto* linear = std::get_if<RealLinear>(&graph.layers[i].operation);
+    if (conv == nullptr && linear == nullptr) continue;
+    Tensor levels(DType::kInt8, conv != nullptr ? conv->weights.shape : linear->weights.shape);
+    for (std::int8_t& level : levels.as<std::int8_t>()) {
+      level =
+          static_cast<std::int8_t>(log2 ? 1 << random.uniform(0, 6) : random.uniform(-127, 127));
+    }
+    if (log2) {
+      result[i] = {golden::log2_weights(levels, {0.001F}), input};
+    } else {
+      result[i] = {golden::IntegerWeights{levels, {0.001F}}, input};
+    }
+  }
+  return result;
+}
+
+void print_modes(const Network& network) {
+  const RealGraph& graph = network.graph;
+  const golden::DynamicRule dynamic;
+  const auto ruled = [&](const golden::TensorRule& rule) {
+    golden::RealExecutorOptions options;
+    options.rules.assign(graph.tensors.size(), rule);
+    return options;
+  };
+  using Format = golden::FloatRule::Format;
+  print_time(network, "float32", {});
+  print_time(network, "uniform rules", ruled(golden::UniformRule{0.01F}));
+  print_time(network, "dynamic rules", ruled(dynamic));
+  print_time(network, "E4M3 rules", ruled(golden::FloatRule{Format::kE4m3}));
+  print_time(network, "bfloat16 rules", ruled(golden::FloatRule{Format::kBfloat16}));
+  print_time(network, "log2 rules", ruled(golden::Log2Rule{}));
+  print_time(network, "weight-only", {.layer_weights = integer_weights(graph, false, {})});
+  print_time(network, "dynamic", {.layer_weights = integer_weights(graph, false, dynamic)});
+  print_time(network, "log2 weights, dynamic input",
+             {.layer_weights = integer_weights(graph, true, dynamic)});
+}
+
 void print_whole_set(const Network& network) {
   const golden::RealExecutor executor(network.graph);
   golden::ThreadTeam team(0);
@@ -169,5 +228,6 @@ int main(int argc, char** argv) {
   }
   if (figures) return 0;
   qsim::print_layers(network);
+  qsim::print_modes(network);
   qsim::print_whole_set(network);
 }

@@ -28,6 +28,12 @@ void map(const float* x, float* y, std::int64_t first, std::int64_t last, Functi
   for (std::int64_t i = first; i < last; ++i) y[i] = canonical_nan(function(x[i]));
 }
 
+// std::clamp(v, 0, 1), which the compiler makes vectors of.
+float unit(float v) {
+  const float above = v < 0.0F ? 0.0F : v;
+  return 1.0F < above ? 1.0F : above;
+}
+
 class ActivationRunner : public RealLayerRunner {
  public:
   explicit ActivationRunner(const RealActivation& activation) : activation_(activation) {}
@@ -57,7 +63,12 @@ class ActivationRunner : public RealLayerRunner {
         });
       case Kind::kLeakyRelu:
         return map(x, y, first, last, [=](float v) { return v >= 0.0F ? v : alpha * v; });
-      default:
+      case Kind::kHardSigmoid:
+        return map(x, y, first, last,
+                   [=, this](float v) { return unit(alpha * v + activation_.beta); });
+      case Kind::kHardSwish:
+        return map(x, y, first, last, [](float v) { return v * unit(v * (1.0F / 6.0F) + 0.5F); });
+      case Kind::kSigmoid:
         return map(x, y, first, last, [this](float v) { return activated(activation_, v); });
     }
   }

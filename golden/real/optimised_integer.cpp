@@ -1,15 +1,10 @@
-// Layers with integer weights on the vector kernels of float32. Integers of 8 bits and a sign have
-// products below 2^16, so the 256 of a chunk add up to less than 2^24: float32 sums them exactly.
-// Powers of two are cut into bands of kBandExponents exponents for the same reason.
+// Layers with integer weights on the vector kernels of float32 (integer_factors.h).
 #include "golden/real/blocked_products.h"
-#include "golden/real/integer_layer.h"
+#include "golden/real/depthwise_products.h"
+#include "golden/real/integer_factors.h"
 
 namespace qsim::golden {
 namespace {
-
-constexpr std::int32_t kBandExponents = 9;  // 255 * 2^8 * 256 < 2^24
-
-using Weights = std::variant<IntegerWeights, Log2Weights>;
 
 // By output channel.
 struct ChannelNumbers {
@@ -67,77 +62,105 @@ struct IntegerStage {
   }
 };
 
-// The weights that the kernels multiply with, [Cout][depth].
-std::vector<float> all_factors(const WeightedLayer& layer, const Weights& weights) {
-  std::vector<float> factors(size(layer.weights->elems()));
-  const std::int64_t depth = layer.depth();
-  std::visit(
-      [&](const auto& one) {
-        for (std::int64_t i = 0; i < std::ssize(factors); ++i) {
-          factors[size(i)] = weight_factor(one, i, i / depth);
-        }
-      },
-      weights);
-  return factors;
-}
-
-// The weights of a band: those with exponents from `first` on, as +-2^(exponent - first).
-std::vector<float> band_factors(const Log2Weights& weights, std::int32_t first) {
-  std::vector<float> factors(weights.signs.bytes.size());
-  for (std::size_t i = 0; i < factors.size(); ++i) {
-    const int shift = weights.exponents.as<std::int8_t>()[i] - first;
-    if (shift < 0 || shift >= kBandExponents) continue;
-    factors[i] = static_cast<float>(weights.signs.as<std::int8_t>()[i]) *
-                 static_cast<float>(std::int32_t{1} << shift);
-  }
-  return factors;
-}
-
 class IntegerRunner : public RealLayerRunner {
  public:
   IntegerRunner(const WeightedLayer& layer, const RealLayerWeights& weights,
                 const ProductKernels& kernels)
-      : weights_(weights),
-        channels_{{}, layer.bias->as<float>().data()},
+      : input_(weights.input),
+        channels_{sum_scales(weights, layer.outputs()), layer.bias->as<float>().data()},
         products_(layer.window, layer.groups, layer.outputs(), layer.channels(), kernels) {
-    std::visit([&](const auto& one) { take(layer, one); }, weights.weights);
+    for (const FactorBand& band : factor_bands(weights, layer.depth())) {
+      products_.add_band(band.factors.data(), band.shift);
+    }
   }
 
   void run(RealOperands operands, Tensor& output, ThreadTeam& team) const override {
-    if (!weights_.input) {
+    if (!input_) {
       products_.run(*operands[0], output, team, WeightOnlyStage{channels_});
       return;
     }
-    const QuantizedInput input = quantize_input(*weights_.input, *operands[0], team);
+    const QuantizedInput input = quantize_input(*input_, *operands[0], team);
     products_.run(input.levels, output, team, IntegerStage{channels_, input.scales});
   }
 
  private:
-  template <typename SomeWeights>
-  void take(const WeightedLayer& layer, const SomeWeights& weights) {
-    for (std::int64_t c = 0; c < layer.outputs(); ++c) {
-      channels_.scales.push_back(weights_.input ? integer_scale(weights, c)
-                                                : of_channel(weights.scales, c));
-    }
-    if constexpr (std::is_same_v<SomeWeights, Log2Weights>) {
-      for (std::int32_t e = weights.lo; weights_.input && e <= weights.hi; e += kBandExponents) {
-        products_.add_band(band_factors(weights, e).data(), e - weights.lo);
-      }
-      if (weights_.input) return;
-    }
-    products_.add_band(all_factors(layer, weights_.weights).data(), 0);
-  }
-
-  const RealLayerWeights& weights_;
+  std::optional<InputRule> input_;
   ChannelNumbers channels_;
   BlockedProducts products_;
+};
+
+// Kernels of one chunk: then the chunk sum is the sum.
+class IntegerDepthwiseRunner : public RealLayerRunner {
+ public:
+  IntegerDepthwiseRunner(const WeightedLayer& layer, const RealLayerWeights& weights,
+                         const ProductKernels& kernels)
+      : input_(weights.input),
+        channels_{sum_scales(weights, layer.outputs()), layer.bias->as<float>().data()},
+        zeros_(size(layer.outputs()), 0.0F),
+        products_(layer.window, layer.outputs(), kernels) {
+    for (const FactorBand& band : factor_bands(weights, layer.depth())) {
+      products_.add_band(band.factors.data());
+      shifts_.push_back(band.shift);
+    }
+  }
+
+  void run(RealOperands operands, Tensor& output, ThreadTeam& team) const override {
+    if (!input_) {
+      products_.run(*operands[0], output, team,
+                    [&](std::int64_t, Taps taps, float* y) { weight_only_pixel(taps, y); });
+      return;
+    }
+    const QuantizedInput input = quantize_input(*input_, *operands[0], team);
+    const std::size_t count = products_.channels();
+    const auto pixel = [&, sums = std::vector<float>(count),
+                        totals = std::vector<std::int64_t>(count)](std::int64_t n, Taps taps,
+                                                                   float* y) mutable {
+      integer_pixel(taps, input.scales[size(n)], sums, totals, y);
+    };
+    products_.run(input.levels, output, team, pixel);
+  }
+
+ private:
+  void weight_only_pixel(Taps taps, float* y) const {
+    products_.multiply(0, taps, zeros_.data(), y);
+    for (std::size_t c = 0; c < zeros_.size(); ++c) {
+      y[c] = canonical_nan(y[c] * channels_.scales[c] + channels_.bias[c]);
+    }
+  }
+
+  void integer_pixel(Taps taps, float input_scale, std::vector<float>& sums,
+                     std::vector<std::int64_t>& totals, float* y) const {
+    std::fill(totals.begin(), totals.end(), 0);
+    for (std::size_t band = 0; band < shifts_.size(); ++band) {
+      products_.multiply(band, taps, zeros_.data(), sums.data());
+      for (std::size_t c = 0; c < sums.size(); ++c) {
+        totals[c] += static_cast<std::int64_t>(static_cast<std::int32_t>(sums[c])) << shifts_[band];
+      }
+    }
+    for (std::size_t c = 0; c < sums.size(); ++c) {
+      const float scaled = static_cast<float>(totals[c]) * (input_scale * channels_.scales[c]);
+      y[c] = canonical_nan(scaled + channels_.bias[c]);
+    }
+  }
+
+  std::optional<InputRule> input_;
+  ChannelNumbers channels_;
+  std::vector<float> zeros_;
+  std::vector<int> shifts_;  // by band
+  DepthwiseProducts products_;
 };
 
 }  // namespace
 
 RealRunner make_optimised_integer_layer(const RealLayer& layer, const RealLayerWeights& weights,
                                         const ProductKernels& kernels) {
-  return std::make_unique<IntegerRunner>(weighted_layer(layer), weights, kernels);
+  const WeightedLayer weighted = weighted_layer(layer);
+  const bool depthwise = weighted.channels() == 1 && weighted.groups == weighted.outputs() &&
+                         weighted.depth() <= kChunk;
+  if (depthwise && weighted.groups > 1) {
+    return std::make_unique<IntegerDepthwiseRunner>(weighted, weights, kernels);
+  }
+  return std::make_unique<IntegerRunner>(weighted, weights, kernels);
 }
 
 }  // namespace qsim::golden

@@ -60,10 +60,37 @@ void rule_values(const UniformRule& rule, Values values) {
   level_values(rule, values.data(), values.size(), rule.scale, values.data());
 }
 
+// nearest<format>() of a number that is not NaN, as operations that the compiler makes vectors of.
+template <FloatFormat format>
+float nearest_number(float x) {
+  constexpr int kDropped = 23 - format.mantissa_bits;
+  constexpr float kLargest = float_of(decode<format>(format.largest));
+  const std::uint32_t sign = bits_of(x) & ~kFp32Magnitude;
+  const float magnitude = std::fabs(x) > kLargest ? kLargest : std::fabs(x);
+  const std::uint32_t bits = bits_of(magnitude);
+  if constexpr (format.exponent_bits == 8) {
+    // The exponents are float32's: rounding is a carry of the bits, subnormal numbers included.
+    const std::uint32_t half = (1U << (kDropped - 1)) - 1 + (bits >> kDropped & 1);
+    return float_of(sign | ((bits + half) >> kDropped << kDropped));
+  }
+  // The sum with 2^kDropped times the number's power of two, or the format's smallest normal one,
+  // rounds to the format's step.
+  constexpr int kBias = (1 << (format.exponent_bits - 1)) - 1;
+  constexpr auto kLeast = static_cast<std::int32_t>(128 - kBias) << 23;
+  const auto exponent = static_cast<std::int32_t>(bits & kFp32Infinity);
+  const std::int32_t limited = exponent > kLeast ? exponent : kLeast;
+  const float step = float_of(static_cast<std::uint32_t>(limited + (kDropped << 23)));
+  return float_of(sign | bits_of((magnitude + step) - step));
+}
+
 void rule_values(const FloatRule& rule, Values values) {
+  const float scale = rule.scale;
   visit_format(rule.format, [&]<FloatFormat format>() {
-    for (float& value : values)
-      value = canonical_nan(nearest<format>(value / rule.scale) * rule.scale);
+    for (float& value : values) {
+      const float quotient = value / scale;
+      value =
+          canonical_nan(quotient == quotient ? nearest_number<format>(quotient) * scale : quotient);
+    }
   });
 }
 

@@ -142,6 +142,35 @@ TEST(IntegerLayers, TheLargestSumsAreExactOnEveryPath) {
   }
 }
 
+// 256 taps are a chunk and have a path of their own; 600 are three chunks, whose sums do not fit
+// float32.
+TEST(IntegerLayers, DepthwiseKernelsOfOneChunkAndOfThreeAgree) {
+  constexpr std::int64_t kChannels = 37;
+  const ImageShape shape = {2, 18, 600, kChannels};
+  for (const auto& [kernel_h, kernel_w] : {std::pair{16, 16}, {1, 600}}) {
+    RealConv2d conv;
+    conv.window = {.kernel_h = kernel_h, .kernel_w = kernel_w, .stride_w = 100, .pad_top = 2};
+    conv.groups = kChannels;
+    conv.weights = Tensor(DType::kFloat32, {kChannels, kernel_h, kernel_w, 1});
+    conv.bias = Tensor(DType::kFloat32, {kChannels});
+    const RealGraph graph =
+        single_layer(shape, conv, {2, 20 - kernel_h + 1, (600 - kernel_w) / 100 + 1, kChannels});
+    Random random(5);
+    const Tensor input = random_floats(random, shape.nhwc());
+    for (const Mode mode : {Mode::kWeightOnly, Mode::kDynamic, Mode::kStatic}) {
+      for (const bool log2 : {false, true}) {
+        expect_paths_agree(graph, input, random_layer_weights(random, graph, mode, log2));
+      }
+    }
+    // 255 * 255 at each tap: the largest sums.
+    Tensor bright(DType::kFloat32, shape.nhwc());
+    for (float& value : bright.as<float>()) value = random.chance(0.9) ? 255.0F : 254.0F;
+    IntegerWeights most{Tensor(DType::kInt16, conv.weights.shape), {0.5F}, {}};
+    for (std::int16_t& level : most.levels.as<std::int16_t>()) level = 255;
+    expect_paths_agree(graph, bright, {{0, {most, UniformRule{1, 0, 0, 255}}}});
+  }
+}
+
 float output_of(const RealGraph& graph, const Tensor& input, const RealLayerWeights& weights,
                 bool plain) {
   ThreadTeam team;
