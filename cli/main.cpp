@@ -44,6 +44,8 @@ ExitCode run(Context& context) {
       return export_vectors_command(context);
     case CommandName::kSchemes:
       return schemes_command(context);
+    case CommandName::kQuantize:
+      return quantize_command(context);
     case CommandName::kGoldenInfo:
       return golden_info_command(context);
     case CommandName::kGoldenRun:

@@ -15,6 +15,7 @@ ExitCode compare_command(Context& context);
 ExitCode eval_command(Context& context);
 ExitCode compile_command(Context& context);
 ExitCode inspect_command(Context& context);
+ExitCode quantize_command(Context& context);
 ExitCode doctor_command(Context& context);
 ExitCode golden_info_command(Context& context);
 ExitCode golden_run_command(Context& context);

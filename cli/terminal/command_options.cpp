@@ -10,6 +10,7 @@
 #include "cli/terminal/one_of.h"
 #include "cli/terminal/option_groups.h"
 #include "cli/terminal/profile_options.h"
+#include "cli/terminal/quantize_options.h"
 #include "core/limits.h"
 
 namespace qsim {
@@ -275,6 +276,8 @@ void add_options(CLI::App& app, Options& options) {
       return add_export_options(app, options);
     case CommandName::kSchemes:
       return add_scheme_table_options(app, options);
+    case CommandName::kQuantize:
+      return add_quantize_command_options(app, options);
     case CommandName::kGoldenRun:
       return add_golden_run_options(app, options);
     case CommandName::kGoldenBench:

@@ -28,6 +28,8 @@ constexpr auto kCommands = std::to_array<CommandRow>({
      "write a program, its memory images and its cycles, to verify RTL of your own"},
     {CommandName::kSchemes, "schemes",
      "compare ways to quantize a float network: accuracy and noise of each"},
+    {CommandName::kQuantize, "quantize",
+     "quantize a float network by pictures, and say what each layer loses"},
     {CommandName::kGoldenInfo, "golden info",
      "show what golden can run on: GPUs, vector instructions"},
     {CommandName::kGoldenRun, "golden run",

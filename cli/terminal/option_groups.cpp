@@ -8,6 +8,7 @@
 #include "cli/terminal/eval_options.h"
 #include "cli/terminal/mapping_options.h"
 #include "cli/terminal/profile_options.h"
+#include "cli/terminal/quantize_options.h"
 #include "cli/terminal/trace_options.h"
 #include "core/error.h"
 
@@ -64,6 +65,7 @@ void check_together(const Options& options, const CLI::App& app) {
   }
   check_abc_options(options);
   check_eval_options(options);
+  check_quantize_command_options(options, app);
   check_profile_options(options, app);
   check_mapping_options(options);
   refuse_stdout_as_folder("--out", options.out);
@@ -71,6 +73,9 @@ void check_together(const Options& options, const CLI::App& app) {
   check_trace_options(options);
   refuse_stdout_as_file("--report", options.report);
   refuse_stdout_as_file("--resume", options.resume);
+  if (options.command == CommandName::kQuantize) {
+    refuse_stdout_as_file("--out", options.program_out);
+  }
   if (options.command == CommandName::kGoldenConvert) {
     refuse_stdout_as_file("--out", options.program_out);
     refuse_stdout_as_file("--out-scales", options.convert.out_scales);

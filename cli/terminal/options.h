@@ -9,6 +9,7 @@
 #include "cli/terminal/convert_options.h"
 #include "cli/terminal/eval_options.h"
 #include "cli/terminal/linear_options.h"
+#include "cli/terminal/quantize_options.h"
 #include "cli/terminal/schemes_options.h"
 
 namespace qsim {
@@ -27,6 +28,7 @@ enum class CommandName : std::uint8_t {
   kInspect,
   kExportVectors,
   kSchemes,
+  kQuantize,
   kGoldenInfo,
   kGoldenRun,
   kGoldenBench,
@@ -134,11 +136,13 @@ struct Options {
 
   // schemes, besides --model, --csv, --resume and --seed
   SchemesOptions schemes = {};
+  // quantize, besides --seed, --report and --out (program_out)
+  QuantizeOptions quantize = {};
 
   // run, compile
   std::string write_mapping;  // a file, "-" for stdout, "" for none
 
-  // compile; golden convert, linear and quantize
+  // compile, quantize; golden convert, linear and quantize
   std::string program_out;  // "-" for stdout, "" for none
 
   // inspect

@@ -29,6 +29,9 @@ std::vector<Output> outputs_of(const Options& options) {
   };
   add("--json", options.json);
   add("--out", options.program_out);
+  if (options.command == CommandName::kQuantize && !options.program_out.empty()) {
+    add("--out", fs::path(options.program_out).replace_extension(".yaml").string());
+  }
   add("--out-scales", options.convert.out_scales);
   add("--out-zero-points", options.convert.out_zero_points);
   add("--out-back", options.convert.out_back);

@@ -42,6 +42,7 @@ PARTS = {
         ("cli/terminal/mapping_options.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/option_groups.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/options.cpp", "{kUsage} | {message}"): 1,
+        ("cli/terminal/quantize_options.cpp", "{kUsage} | {message}"): 1,
         ("cli/terminal/trace_options.cpp", "{kUsage} | {message}"): 1,
     },
     "A negated number, which the reader of the sources leaves out; the page has it.": {

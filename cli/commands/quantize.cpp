@@ -1,0 +1,186 @@
+// `qsim quantize`: a float network and pictures to an int8 network, and what that cost each layer.
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/commands/commands.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/inputs/picture_set.h"
+#include "cli/session/quantize/quantization_result.h"
+#include "cli/session/quantize/scales_file.h"
+#include "cli/session/quantize/scheme.h"
+#include "cli/terminal/output_files.h"
+#include "compiler/exporter/onnx_exporter.h"
+#include "compiler/importer/real_importer.h"
+#include "files/files.h"
+#include "quantize/correction.h"
+#include "quantize/equalization.h"
+#include "quantize/given_scales.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What of the options is read, and of what nothing may be written over.
+void require_inputs_kept(const Options& options, const PictureSet& pictures) {
+  require_not_written(options, options.model, "the model");
+  const fs::path sidecar = fs::path(options.model).replace_extension(".yaml");
+  require_not_written(options, sidecar, "the model's sidecar");
+  for (const fs::path& file : pictures.files()) require_not_written(options, file, "a picture");
+  if (!options.quantize.layers.empty()) {
+    require_not_written(options, options.quantize.layers, "the file of --layers");
+  }
+  if (!options.quantize.scales.empty()) {
+    require_not_written(options, options.quantize.scales, "the file of --scales");
+  }
+}
+
+class Quantizing {
+ public:
+  explicit Quantizing(Context& context)
+      : context_(context),
+        options_(context.options()),
+        own_(options_.quantize),
+        team_(static_cast<int>(own_.threads)) {}
+
+  QuantizationResult run() {
+    phase("import", [&] { import(); });
+    phase("calibrate", [&] { calibrate(); });
+    phase("quantize", [&] { quantize_network(); });
+    phase("correct", [&] { correct(); });
+    phase("measure", [&] { measure(); });
+    phase("write", [&] { result_.bytes = onnx_bytes(result_.network, form()); });
+    return std::move(result_);
+  }
+
+ private:
+  template <typename Work>
+  void phase(const char* name, Work work) {
+    double seconds = 0;
+    timed(seconds, work);
+    result_.seconds.emplace_back(name, seconds);
+  }
+
+  OnnxForm form() const { return own_.form == "qdq" ? OnnxForm::kQdq : OnnxForm::kQOperator; }
+
+  void import() {
+    const auto held = std::make_shared<const HeldFile>(options_.model);
+    RealImportOptions importing;
+    result_.float_bytes = held->bytes();
+    importing.on_external = [&](const fs::path& file) {
+      require_not_written(options_, file, "data of the model");
+      result_.float_bytes += static_cast<std::int64_t>(fs::file_size(file));
+    };
+    result_.graph = import_real_onnx(held, importing);
+    if (own_.equalize) result_.graph = quantize::equalize(result_.graph).graph;
+    const std::vector<fs::path> data(own_.calibrate.begin(), own_.calibrate.end());
+    pictures_.emplace(data, picture_form(result_.graph, options_.model),
+                      [&](const std::string& line) { context_.note(line); });
+    require_inputs_kept(options_, *pictures_);
+    context_.require_outputs();
+    if (pictures_->count() > own_.pictures) pictures_->sample(own_.pictures, options_.seed);
+    result_.pictures = pictures_->count();
+    result_.scheme = scheme_of_options(own_, result_.graph);
+    read_scales();
+  }
+
+  void read_scales() {
+    if (own_.scales.empty()) return;
+    given_ = read_scales_file(own_.scales);
+    const bool is_unsigned = has_unsigned_levels(given_, own_.scales);
+    result_.scheme.all.activations.is_unsigned = is_unsigned;
+    result_.scheme.input.activations.is_unsigned = is_unsigned;
+    for (auto& [name, scheme] : result_.scheme.layers) scheme.activations.is_unsigned = is_unsigned;
+  }
+
+  quantize::CalibrationPictures pictures() {
+    return {pictures_->count(), [&](std::int64_t first, std::int64_t count) {
+              return pictures_->read(first, count, team_);
+            }};
+  }
+
+  std::function<void(std::int64_t)> progress(const char* what, std::int64_t all) {
+    return [this, what, all](std::int64_t done) {
+      context_.progress(std::string(what) + ": " + with_thousands(done) + " of " +
+                        with_thousands(all) + " pictures");
+    };
+  }
+
+  void calibrate() {
+    const auto each = progress("calibrating", result_.pictures);
+    result_.statistics = quantize::calibrate(result_.graph, pictures(), team_,
+                                             [&](std::int64_t done) { each(done / 2); });
+  }
+
+  void quantize_network() {
+    result_.tensors = quantize::quantize_tensors(result_.graph, result_.statistics, result_.scheme);
+    quantize::take_scales(result_.graph, given_, result_.tensors);
+    decided_ = quantize::weights_at_scales(result_.graph, given_);
+    // Also where corrections follow: what no integer layer computes is told before they begin.
+    result_.network =
+        quantize::quantize_network(result_.graph, result_.tensors, result_.scheme, decided_);
+  }
+
+  void correct() {
+    quantize::Corrections corrections;
+    for (const auto rounding :
+         {quantize::WeightRounding::kLearned, quantize::WeightRounding::kGptq}) {
+      if (quantize::weight_rounding_name(rounding) == own_.weight_rounding) {
+        corrections.rounding = rounding;
+      }
+    }
+    corrections.bias = own_.bias_correction;
+    if (!corrections.bias && corrections.rounding == quantize::WeightRounding::kNearest) return;
+    corrections.seed = options_.seed;
+    const auto on_layer = [&](const quantize::CorrectedLayer& layer) {
+      context_.progress("corrected layer '" + result_.graph.layers[layer.layer].name + "'");
+    };
+    const quantize::CorrectedWeights corrected = quantize::correct_layers(
+        result_.graph, result_.tensors, result_.scheme, pictures(), corrections, team_, on_layer);
+    result_.network = quantize::quantize_network(result_.graph, result_.tensors, result_.scheme,
+                                                 corrected.weights);
+  }
+
+  void measure() {
+    result_.errors =
+        quantize::measure_errors(result_.graph, result_.tensors, result_.network, pictures(), team_,
+                                 progress("measuring", result_.pictures));
+  }
+
+  Context& context_;
+  const Options& options_;
+  const QuantizeOptions& own_;
+  golden::ThreadTeam team_;
+  std::optional<PictureSet> pictures_;
+  quantize::GivenScales given_;
+  std::map<std::size_t, quantize::LayerWeights> decided_;
+  QuantizationResult result_;
+};
+
+// The sidecar of the model, as it is, beside the quantized one.
+void write_sidecar(Context& context, const Options& options) {
+  const fs::path from = fs::path(options.model).replace_extension(".yaml");
+  if (!fs::exists(from)) return;
+  context.write_file(fs::path(options.program_out).replace_extension(".yaml"),
+                     read_text_file(from));
+}
+
+}  // namespace
+
+ExitCode quantize_command(Context& context) {
+  const Options& options = context.options();
+  check_unused_config(options);
+  const QuantizationResult result = Quantizing(context).run();
+  const QuantizationReport report = report_of(result, options);
+  context.write_file(options.program_out, result.bytes);
+  write_sidecar(context, options);
+  if (!options.report.empty()) context.write_file(options.report, quantization_page(report));
+  context.print_json(quantization_json(report));
+  context.print(quantization_table(report));
+  context.print("\n" + options.program_out + ": " + with_thousands(report.quantized_bytes) +
+                " bytes, of " + with_thousands(report.float_bytes) + "\n");
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim

@@ -1,0 +1,211 @@
+#include "cli/session/quantize/quantization_result.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "quantize/layer_weights.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::size_t kReportedBins = 128;
+
+QuantizationErrors errors_of(const quantize::TensorError& error) {
+  return {quantize::mean_squared_error(error),
+          quantize::sqnr_db(error),
+          quantize::cosine_distance(error),
+          quantize::pearson_correlation(error),
+          error.largest_error,
+          quantize::share_clipped(error),
+          quantize::share_of_levels_used(error)};
+}
+
+HistogramOfTensor histogram_of(const quantize::TensorStatistics& statistics) {
+  HistogramOfTensor histogram{statistics.min, statistics.max,
+                              std::vector<std::int64_t>(kReportedBins)};
+  const std::size_t each = std::max<std::size_t>(statistics.bins.size() / kReportedBins, 1);
+  for (std::size_t i = 0; i < statistics.bins.size(); ++i) {
+    histogram.bins[std::min(i / each, kReportedBins - 1)] += statistics.bins[i];
+  }
+  return histogram;
+}
+
+QuantizedRange range_of(const quantize::Quantization& quantization, bool is_unsigned, int bits) {
+  return {
+      is_unsigned ? "uint8" : "int8", bits, quantization.lo, quantization.hi, quantization.scale,
+      quantization.zero_point};
+}
+
+// Of the numbers as the layer holds them, where calibration saw such a tensor.
+const quantize::TensorStatistics& statistics_of(const QuantizationResult& result,
+                                                const quantize::LayerError& layer) {
+  const RealLayer& own = result.graph.layers[layer.layer];
+  const std::int64_t last = result.network.real_layers[layer.quantized];
+  if (last >= 0) {
+    const TensorId clamped = result.graph.layers[static_cast<std::size_t>(last)].output;
+    if (result.graph.tensors[clamped] == result.graph.tensors[own.output]) {
+      return result.statistics[clamped];
+    }
+  }
+  return result.statistics[own.output];
+}
+
+const Tensor* integer_weights(const Operation& operation) {
+  if (const auto* conv = std::get_if<Conv2d>(&operation)) return &conv->weights;
+  if (const auto* fc = std::get_if<FullyConnected>(&operation)) return &fc->weights;
+  return nullptr;
+}
+
+// The float weights beside what the integers stand for, channel by channel.
+quantize::TensorError weight_error(const Tensor& real, const Tensor& integers,
+                                   const WeightScales& stored) {
+  const auto numbers = real.as<float>();
+  const std::size_t each = numbers.size() / static_cast<std::size_t>(real.shape[0]);
+  std::vector<float> values(numbers.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const int level = integers.dtype == DType::kInt16 ? int{integers.as<std::int16_t>()[i]}
+                                                      : int{integers.as<std::int8_t>()[i]};
+    values[i] = static_cast<float>(level) * stored.scales[stored.scales.size() == 1 ? 0 : i / each];
+  }
+  quantize::TensorError error;
+  quantize::add_pairs(numbers, values, error);
+  return error;
+}
+
+std::int64_t dead_channels(const Tensor& weights) {
+  const auto numbers = weights.as<float>();
+  const std::size_t channels = static_cast<std::size_t>(weights.shape[0]);
+  const std::size_t each = numbers.size() / channels;
+  std::int64_t dead = 0;
+  for (std::size_t c = 0; c < channels; ++c) {
+    dead += std::ranges::all_of(numbers.subspan(c * each, each), [](float w) { return w == 0; });
+  }
+  return dead;
+}
+
+std::optional<QuantizedWeightsReport> weights_report(const QuantizationResult& result,
+                                                     const quantize::LayerError& layer, int bits) {
+  const auto real = quantize::weights_of(result.graph.layers[layer.layer].operation);
+  const Tensor* integers = integer_weights(result.network.graph.layers[layer.quantized].operation);
+  if (!real || integers == nullptr) return {};
+  const WeightScales& stored = result.network.weights[layer.quantized];
+  const auto [least, largest] = std::ranges::minmax(stored.scales);
+  QuantizedWeightsReport report;
+  report.bits = bits;
+  report.elements = real->weights->elems();
+  report.scales = std::ssize(stored.scales);
+  report.least_scale = least;
+  report.largest_scale = largest;
+  report.dead_channels = dead_channels(*real->weights);
+  report.errors = errors_of(weight_error(*real->weights, *integers, stored));
+  quantize::TensorStatistics statistics;
+  quantize::add_range(real->weights->as<float>(), statistics);
+  quantize::add_values(real->weights->as<float>(), statistics);
+  report.histogram = histogram_of(statistics);
+  return report;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string fixed(double value, const char* format) {
+  if (!std::isfinite(value)) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> settings_of(const Options& options) {
+  const QuantizeOptions& own = options.quantize;
+  std::vector<std::pair<std::string, std::string>> settings = {
+      {"form", own.form},
+      {"scale_kind", own.scale_kind},
+      {"activations", own.activations},
+      {"activation_bits", std::to_string(own.activation_bits)},
+      {"symmetry", own.symmetry},
+      {"clipping", own.clipping},
+      {"reduced_range", own.reduced_range},
+      {"weight_bits", std::to_string(own.weight_bits)},
+      {"weight_symmetry", own.weight_symmetry},
+      {"weight_levels", own.weight_levels},
+      {"weight_clipping", own.weight_clipping},
+      {"granularity", own.granularity},
+      {"weight_rounding", own.weight_rounding},
+      {"bias_correction", own.bias_correction ? "true" : "false"},
+      {"equalize", own.equalize ? "true" : "false"},
+      {"seed", std::to_string(options.seed)}};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) settings.emplace_back(name, value);
+  };
+  if (own.moving_average) add("moving_average", fixed(*own.moving_average, "%g"));
+  add("percentile", own.percentile);
+  add("range", own.range);
+  add("layers", own.layers);
+  add("scales", own.scales);
+  return settings;
+}
+
+QuantizationReport report_of(const QuantizationResult& result, const Options& options) {
+  QuantizationReport report;
+  report.model = options.model;
+  report.output = options.program_out;
+  report.calibration = joined(options.quantize.calibrate);
+  report.pictures = result.pictures;
+  report.settings = settings_of(options);
+  report.float_bytes = result.float_bytes;
+  report.quantized_bytes = std::ssize(result.bytes);
+  report.seconds = result.seconds;
+  report.logits = errors_of(result.errors.output);
+  const bool is_unsigned = result.scheme.all.activations.is_unsigned;
+  for (auto& [name, value] : report.settings) {
+    if (name == "activations") value = is_unsigned ? "u8" : "s8";  // --scales may say so
+  }
+  const TensorId input = result.graph.input;
+  report.layers.push_back({"input",
+                           "input",
+                           range_of(*result.tensors[input], is_unsigned, 8),
+                           errors_of(result.errors.input),
+                           histogram_of(result.statistics[input]),
+                           {}});
+  for (const quantize::LayerError& layer : result.errors.layers) {
+    const RealLayer& real = result.graph.layers[layer.layer];
+    const quantize::LayerScheme& scheme = quantize::scheme_of(result.scheme, real.name);
+    report.layers.push_back({real.name, std::string(operation_name(real.operation)),
+                             range_of(layer.quantization, is_unsigned, scheme.activations.bits),
+                             errors_of(layer.error), histogram_of(statistics_of(result, layer)),
+                             weights_report(result, layer, scheme.weights.levels.bits)});
+  }
+  return report;
+}
+
+std::string quantization_table(const QuantizationReport& report) {
+  TextTable table{{{"layer"},
+                   {"operation"},
+                   {"range"},
+                   {"scale", true},
+                   {"zero point", true},
+                   {"weights", true},
+                   {"SQNR dB", true},
+                   {"cosine distance", true},
+                   {"clipped", true}},
+                  {}};
+  for (const QuantizedLayerReport& layer : report.layers) {
+    table.rows.push_back(
+        {layer.name, layer.operation,
+         fixed(layer.range.least(), "%.4g") + ".." + fixed(layer.range.most(), "%.4g"),
+         fixed(layer.range.scale, "%.4g"), std::to_string(layer.range.zero_point),
+         layer.weights ? fixed(layer.weights->errors.sqnr_db, "%.1f") : "",
+         fixed(layer.errors.sqnr_db, "%.1f"), fixed(layer.errors.cosine_distance, "%.2g"),
+         share_text(layer.errors.share_clipped)});
+  }
+  return layout(table);
+}
+
+}  // namespace qsim

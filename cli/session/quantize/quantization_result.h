@@ -1,0 +1,35 @@
+// What `qsim quantize` has made, and its report.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/terminal/options.h"
+#include "quantize/layer_errors.h"
+#include "report/quantization/quantization_report.h"
+
+namespace qsim {
+
+struct QuantizationResult {
+  RealGraph graph;
+  std::vector<quantize::TensorStatistics> statistics;  // one a tensor of the graph
+  quantize::Scheme scheme;
+  quantize::TensorQuantizations tensors;
+  QuantizedNetwork network;
+  quantize::NetworkError errors;
+  std::string bytes;  // of the file
+  std::int64_t float_bytes = 0;
+  std::int64_t pictures = 0;
+  std::vector<std::pair<std::string, double>> seconds;
+};
+
+QuantizationReport report_of(const QuantizationResult& result, const Options& options);
+
+// The options that the network follows from, with their values.
+std::vector<std::pair<std::string, std::string>> settings_of(const Options& options);
+
+// A line a layer, for people.
+std::string quantization_table(const QuantizationReport& report);
+
+}  // namespace qsim

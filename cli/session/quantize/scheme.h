@@ -1,0 +1,14 @@
+// The scheme that the options of `qsim quantize` and the file of --layers name.
+#pragma once
+
+#include "cli/terminal/quantize_options.h"
+#include "core/real_graph.h"
+#include "quantize/quantizer.h"
+
+namespace qsim {
+
+// Throws Error: exit code 2 for options, exit code 3 with file:line:column for a file of --layers
+// that is malformed, and for layers that the network does not have.
+quantize::Scheme scheme_of_options(const QuantizeOptions& options, const RealGraph& graph);
+
+}  // namespace qsim
