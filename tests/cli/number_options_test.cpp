@@ -40,7 +40,13 @@ std::int64_t linear_threads(const Options& options) { return options.linear.thre
 std::int64_t scheme_pictures(const Options& options) {
   return options.schemes.calibration_pictures;
 }
+std::int64_t quantize_pictures(const Options& options) { return options.quantize.pictures; }
+std::int64_t activation_bits(const Options& options) { return options.quantize.activation_bits; }
+std::int64_t weight_bits(const Options& options) { return options.quantize.weight_bits; }
+std::int64_t quantize_threads(const Options& options) { return options.quantize.threads; }
 std::int64_t seed(const Options& options) { return static_cast<std::int64_t>(options.seed); }
+
+const std::vector<std::string> kQuantize = {"quantize", "m", "--calibrate", "c", "--out", "o"};
 
 const std::vector<NumberOption>& number_options() {
   static const std::vector<NumberOption> options = {
@@ -69,6 +75,11 @@ const std::vector<NumberOption>& number_options() {
        "--seed",
        "0 to 18446744073709551615",
        seed},
+      {kQuantize, "--pictures", "1 to 1048576", quantize_pictures},
+      {kQuantize, "--seed", "0 to 18446744073709551615", seed},
+      {kQuantize, "--activation-bits", "2 to 8", activation_bits, 7},
+      {kQuantize, "--weight-bits", "1 to 8", weight_bits, 7},
+      {kQuantize, "--threads", "0 to 1024", quantize_threads},
       {{"golden", "run"}, "--batch", "1 to 1048576", batch},
       {{"golden", "run"}, "--index", "0 to 1073741824", index_of},
       {{"golden", "run"}, "--images", "1 to 1048576", images},
@@ -130,8 +141,9 @@ TEST(NumberOptions, AreAllThatHelpListsAsNumbers) {
   const TestFolder folder;
   std::size_t listed = 0;
   for (const char* command :
-       {"run", "verify", "explain", "compile", "inspect", "export-vectors", "eval", "golden info",
-        "golden run", "golden bench", "golden abc", "golden linear", "golden quantize", "doctor"}) {
+       {"run", "verify", "explain", "compile", "inspect", "export-vectors", "eval", "schemes",
+        "quantize", "golden info", "golden run", "golden bench", "golden abc", "golden linear",
+        "golden quantize", "doctor"}) {
     const std::string help = run_qsim(folder, std::string(command) + " --help").out;
     EXPECT_EQ(help.find("INT"), std::string::npos) << help;
     EXPECT_EQ(help.find("FLOAT"), std::string::npos) << help;

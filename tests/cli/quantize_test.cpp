@@ -90,7 +90,6 @@ TEST(Quantize, EveryOptionGivesAnotherNetwork) {
       "--weight-bits 4",
       "--weight-bits 1",
       "--weight-symmetry affine --granularity tensor",
-      "--weight-symmetry symmetric_max",
       "--weight-levels log2 --weight-bits 4",
       "--weight-clipping percentile",
       "--weight-clipping mse",
@@ -110,6 +109,22 @@ TEST(Quantize, EveryOptionGivesAnotherNetwork) {
     EXPECT_TRUE(files.insert(read_file(folder / "out.onnx")).second)
         << each << " gives the bytes of another one";
   }
+}
+
+// 2 max / 254 of the reduced range is max / 127 of the whole one.
+TEST(Quantize, TheLargestWeightAt127IsTheSymmetricScaleOfTheReducedRange) {
+  const TestFolder folder;
+  write_pictures(folder, 10);
+  ASSERT_EQ(run_qsim(folder, quantize("--reduced-range weights")).exit_code, 0);
+  const std::string reduced = read_file(folder / "out.onnx");
+  const auto whole = [&](const std::string& symmetry) {
+    EXPECT_EQ(
+        run_qsim(folder, quantize("--reduced-range none --weight-symmetry " + symmetry)).exit_code,
+        0);
+    return read_file(folder / "out.onnx");
+  };
+  EXPECT_EQ(whole("symmetric_max"), reduced);
+  EXPECT_NE(whole("symmetric"), reduced);
 }
 
 TEST(Quantize, GivesTheSameBytesForAnyNumberOfThreads) {
@@ -163,7 +178,7 @@ TEST(Quantize, TakesTheScalesOfATraining) {
       {"schema", "qsim.scales/1"},
       {"input", {{"scale", 0.015625}, {"zero_point", 128}, {"lo", 0}, {"hi", 255}}},
       {"tensors", {{name, {{"scale", 0.03125}, {"zero_point", 3}, {"lo", 0}, {"hi", 255}}}}},
-      {"weights", {{name, {{"scales", {0.0078125}}, {"bits", 6}}}}}};
+      {"weights", {{name, {{"scales", {0.00390625}}, {"bits", 6}}}}}};
   folder.write("scales.json", scales.dump());
   const Outcome outcome = run_qsim(folder, quantize("--scales scales.json"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -175,7 +190,7 @@ TEST(Quantize, TakesTheScalesOfATraining) {
   const auto& conv = std::get<Conv2d>(graph.layers[0].operation);
   // x_scale * w_scale / y_scale
   ASSERT_EQ(conv.requantization.requantizers.size(), 1U);
-  EXPECT_EQ(real_scale(conv.requantization.requantizers[0]), 0x1p-8F);
+  EXPECT_EQ(real_scale(conv.requantization.requantizers[0]), 0x1p-9F);
   const auto [least, most] = std::ranges::minmax(conv.weights.as<std::int8_t>());
   EXPECT_EQ(std::max<int>(-least, most), 31);
 }
@@ -281,7 +296,7 @@ TEST(Quantize, AFileOfLayersSaysWhereItIsWrong) {
     folder.write("layers.yaml", "layers:\n  - " + entry + "\n");
     expect_error(folder, quantize("--layers layers.yaml"), 3, message);
   };
-  refuse("{name: conf1}", "layers.yaml:2:12: 'conf1' matches no layer; the network has ");
+  refuse("{name: conf1}", "layers.yaml:2:12: name: 'conf1' matches no layer; the network has ");
   refuse("{name: '*', bits: 3}", "layers.yaml:2:");
   refuse("{name: '*', weight_bits: 9}", "layers.yaml:2:");
   refuse("{name: '*', range: [1]}", "found 1 values; expected two numbers");

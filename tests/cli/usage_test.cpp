@@ -80,9 +80,10 @@ TEST(CommandLine, UnknownOptionNamesTheNearestRightOne) {
 
 TEST(CommandLine, UnknownCommandNamesTheNearestRightOne) {
   expect_usage_error("verfy", "unknown command 'verfy'; did you mean 'verify'?");
-  expect_usage_error("simulate",
-                     "unknown command 'simulate'. Commands: run, verify, explain, profile, "
-                     "compare, compile, inspect, export-vectors, golden, ");
+  expect_usage_error(
+      "simulate",
+      "unknown command 'simulate'. Commands: run, verify, explain, profile, "
+      "compare, eval, compile, inspect, export-vectors, schemes, quantize, golden, ");
   expect_usage_error("--config pe4x4 sweep", "unknown command 'sweep'");
   expect_usage_error("help", "unknown command 'help'; did you mean '--help'? Commands: run, ");
 }
