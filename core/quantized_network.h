@@ -17,7 +17,7 @@ namespace qsim {
 // taken off already. `scales` is empty for a layer without weights.
 struct WeightScales {
   std::vector<float> scales;
-  std::vector<std::int32_t> zero_points;  // empty: all 0, stored as int8; else stored as uint8
+  std::vector<std::int32_t> zero_points;  // empty: all 0; else of levels 0..255
 };
 
 struct QuantizedNetwork {

@@ -138,14 +138,14 @@ void check_decided(const RealLayer& layer, const RealWeights& real, const Decide
   }
 }
 
-// As they are stored, in uint8 where they have a zero_point.
+// As they are stored, of levels 0..255 where they have a zero_point.
 WeightScales stored_weights(const RealLayer& layer, const QuantizedWeights& weights) {
   const auto levels = weights.levels.as<std::int16_t>();
   const auto [least, most] = std::ranges::minmax(levels);
   const bool has_zeros = std::ranges::any_of(weights.zero_points, [](auto z) { return z != 0; });
   if (!has_zeros && least >= -128 && most <= 127) return {weights.scales, {}};
-  const std::int32_t moved = least < 0 ? 128 : 0;
   const auto [least_zero, most_zero] = std::ranges::minmax(weights.zero_points);
+  const std::int32_t moved = least < 0 || least_zero < 0 ? 128 : 0;
   const bool holds = least + moved >= 0 && most + moved <= 255 && least_zero + moved >= 0 &&
                      most_zero + moved <= 255;
   if (!holds) {

@@ -7,6 +7,7 @@ import logging
 import os
 import pathlib
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -16,6 +17,7 @@ sys.path.insert(0, str(ROOT / "tools/ort"))
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
 from onnxruntime import quantization  # noqa: E402
 from onnxruntime.quantization import shape_inference  # noqa: E402
 
@@ -46,10 +48,27 @@ def without_chatter():
         logging.disable(logging.NOTSET)
 
 
+def join_constants(graph):
+    """Joins weights that a file has in parts: else ONNX Runtime's quantizer takes the parts for activations."""
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    for node in [node for node in graph.node if node.op_type == "Concat"]:
+        if any(name not in constants for name in node.input):
+            continue
+        axis = next(attribute.i for attribute in node.attribute if attribute.name == "axis")
+        parts = [numpy_helper.to_array(constants[name]) for name in node.input]
+        graph.initializer.append(numpy_helper.from_array(np.concatenate(parts, axis), node.output[0]))
+        graph.node.remove(node)
+        for name in node.input:
+            graph.initializer.remove(constants[name])
+
+
 def prepare(model, target):
-    """ONNX Runtime's own preparation of a float model, with its weights inside."""
-    with without_chatter():
-        shape_inference.quant_pre_process(str(model), str(target), skip_symbolic_shape=True)
+    """ONNX Runtime's own preparation of a float model, with its weights inside and in one piece each."""
+    joined = onnx.load(str(model))
+    join_constants(joined.graph)
+    with without_chatter(), tempfile.TemporaryDirectory() as folder:
+        onnx.save(joined, f"{folder}/joined.onnx")
+        shape_inference.quant_pre_process(f"{folder}/joined.onnx", str(target), skip_symbolic_shape=True)
 
 
 def quantize(prepared, way, pictures, target, ranges):
@@ -67,8 +86,9 @@ def quantize(prepared, way, pictures, target, ranges):
 
 
 def opened(model, with_uint8_weights):
-    """A session of a file's name or a model's bytes."""
+    """A session on one thread of a file's name or a model's bytes."""
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     if with_uint8_weights:
         options.add_session_config_entry("session.x64quantprecision", "1")

@@ -42,7 +42,8 @@ bool gives(const Requantization& requantization, std::size_t channel, float prod
          requantizer_of_shift(requantization.shifts[channel], RequantizerRounding::kFloat32) == own;
 }
 
-// [M][kh][kw][C] to [M][C][kh][kw], or [M][K] as it is, with the zero_points.
+// [M][kh][kw][C] to [M][C][kh][kw], or [M][K] as it is, with the zero_points, which are of uint8;
+// in int8 levels and zero_points are 128 lower.
 template <typename T>
 void store(const Layer& layer, const Tensor& weights, const std::vector<std::int32_t>& zero_points,
            WeightsForFile& result) {
@@ -50,7 +51,8 @@ void store(const Layer& layer, const Tensor& weights, const std::vector<std::int
   const std::int64_t channels = weights.shape[0];
   const std::int64_t inner = weights.shape.back();
   const std::int64_t taps = weights.elems() / std::max<std::int64_t>(channels * inner, 1);
-  const std::int32_t lo = result.dtype == DType::kUint8 ? 0 : -128;
+  const std::int32_t lo = zero_points.empty() ? -128 : 0;
+  const std::int32_t moved = !zero_points.empty() && result.dtype == DType::kInt8 ? -128 : 0;
   char* to = result.bytes.data();
   for (std::int64_t m = 0; m < channels; ++m) {
     const std::size_t of_channel = zero_points.size() == 1 ? 0 : static_cast<std::size_t>(m);
@@ -65,7 +67,7 @@ void store(const Layer& layer, const Tensor& weights, const std::vector<std::int
                      std::to_string(m) + " with zero_point " + std::to_string(zero_point),
                  std::to_string(lo) + " to " + std::to_string(lo + 255) + " together");
         }
-        *to++ = static_cast<char>(level);
+        *to++ = static_cast<char>(level + moved);
       }
     }
   }
@@ -80,7 +82,9 @@ WeightsForFile stored_weights(const QuantizedNetwork& network, std::size_t index
   const Shape& s = weights.shape;
   check_counts(layer, own, s[0], requantization);
   WeightsForFile result;
-  result.dtype = own.zero_points.empty() ? DType::kInt8 : DType::kUint8;
+  // ONNX Runtime has no operator of int8 data and uint8 weights.
+  const bool is_uint8 = !own.zero_points.empty() && network.graph.input_of(index).is_unsigned();
+  result.dtype = is_uint8 ? DType::kUint8 : DType::kInt8;
   result.shape = s.size() == 4 ? Shape{s[0], s[3], s[1], s[2]} : s;
   result.scales = own.scales;
   const float x_scale = network.graph.input_of(index).scale->real();
@@ -98,7 +102,8 @@ WeightsForFile stored_weights(const QuantizedNetwork& network, std::size_t index
     if (zero_point < 0 || zero_point > 255) {
       refuse(layer, "zero_point " + std::to_string(zero_point) + " of its weights", "0 to 255");
     }
-    result.zero_points.push_back(static_cast<char>(zero_point));
+    const std::int32_t stored = own.zero_points.empty() || is_uint8 ? zero_point : zero_point - 128;
+    result.zero_points.push_back(static_cast<char>(stored));
   }
   result.bytes.resize(static_cast<std::size_t>(weights.elems()));
   if (weights.dtype == DType::kInt16) {

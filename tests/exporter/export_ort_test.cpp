@@ -67,16 +67,6 @@ Case make_case(const TestFolder& folder, const QuantizedNetwork& network, OnnxFo
   return made;
 }
 
-// ONNX Runtime has no QLinearConv of int8 data and uint8 weights, and wants one zero_point a layer.
-bool has_odd_weights(const QuantizedNetwork& network) {
-  for (std::size_t i = 0; i < network.weights.size(); ++i) {
-    const std::vector<std::int32_t>& zero_points = network.weights[i].zero_points;
-    if (zero_points.empty()) continue;
-    if (zero_points.size() > 1 || !network.graph.input_of(i).is_unsigned()) return true;
-  }
-  return false;
-}
-
 // QDQ files run in a plain session: weights of 7 bits are exact there on every processor.
 void check_form(OnnxForm form, int least_cases) {
   const bool is_qdq = form == OnnxForm::kQdq;
@@ -90,7 +80,6 @@ void check_form(OnnxForm form, int least_cases) {
                                                            .requantize_alone = false,
                                                            .tails = false,
                                                            .narrow_weights = is_qdq});
-    if (has_odd_weights(network)) continue;
     Case made = make_case(folder, network, form, seed);
     if (has_float_sums(made.run.model)) {
       ++left_out;

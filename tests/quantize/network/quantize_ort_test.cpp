@@ -113,9 +113,9 @@ TEST(QuantizeToOnnxRuntime, RandomNetworksGiveGoldensBytes) {
     Scheme scheme = scheme_of_type(seed % 2 == 0, static_cast<ScaleKind>(seed % 3));
     scheme.all.activations.bits = seed % 5 == 0 ? 5 : 8;
     scheme.all.weights.per_channel = seed % 7 != 0;
-    // uint8 weights with a zero_point: ONNX Runtime has them for uint8 data, one for the tensor.
-    if (seed % 2 == 0 && seed % 7 == 0) {
-      scheme.all.weights.levels.is_unsigned = true;
+    // Weights with zero_points, one or one a channel, of unsigned and signed levels.
+    if (seed % 7 == 0 || seed % 11 == 0) {
+      scheme.all.weights.levels.is_unsigned = seed % 2 == 0;
       scheme.all.weights.symmetry = Symmetry::kAffine;
     }
     const JudgedRun run = run_of(net, scheme);

@@ -113,6 +113,25 @@ TEST(QuantizerSchemes, SignedWeightsWithAZeroPointAreStoredUnsigned) {
   EXPECT_GT(output_sqnr(run), 30);
 }
 
+TEST(QuantizerSchemes, WeightsFarFromZeroAreStoredWithTheirZeroPointToo) {
+  for (const float sign : {-1.0F, 1.0F}) {
+    SampleNetwork net = chain();
+    for (float& weight : net.conv_at(0).weights.as<float>()) {
+      weight = sign * (1 + 0.1F * std::abs(weight));
+    }
+    Scheme scheme = scheme_of_type(true);
+    scheme.all.weights.levels.reduced = false;
+    scheme.all.weights.symmetry = Symmetry::kAffine;
+    scheme.all.weights.per_channel = false;
+    const JudgedRun run = run_of(net, scheme);
+    ASSERT_EQ(run.network.weights[0].zero_points, std::vector<std::int32_t>{sign < 0 ? 255 : 0});
+    const auto [least, most] = std::ranges::minmax(conv_of(run, 0).weights.as<std::int16_t>());
+    EXPECT_EQ(sign < 0 ? least : most, sign < 0 ? -255 : 255);
+    EXPECT_GT(sign < 0 ? -most : least, 150);
+    EXPECT_GT(output_sqnr(run), 30);
+  }
+}
+
 TEST(QuantizerSchemes, ADeadChannelKeepsItsBias) {
   for (const ScaleKind kind : {ScaleKind::kFloat, ScaleKind::kPowerOfTwo}) {
     SampleNetwork net = chain();
