@@ -8,6 +8,7 @@
 #include "core/printable.h"
 #include "quantize/fusion.h"
 #include "quantize/merged_statistics.h"
+#include "quantize/pool_ties.h"
 #include "quantize/quantizer.h"
 
 namespace qsim::quantize {
@@ -22,6 +23,28 @@ bool selects(const RealOperation& operation) {
   return std::holds_alternative<RealMaxPool>(operation) ||
          std::holds_alternative<RealFlatten>(operation) ||
          std::holds_alternative<RealConcat>(operation);
+}
+
+bool has_pads(const Window& window) {
+  return window.pad_top + window.pad_left + window.pad_bottom + window.pad_right > 0;
+}
+
+// ONNX Runtime adds up a whole picture in integers.
+bool is_whole_picture(const RealGraph& graph, const RealLayer& layer, const Window& window) {
+  const ImageShape& read = graph.tensors[layer.inputs[0]];
+  return window.kernel_h == read.height && window.kernel_w == read.width && !has_pads(window);
+}
+
+// Whether some windows have fewer positions than others.
+bool window_varies(const RealGraph& graph, const RealLayer& layer, const RealAveragePool& pool) {
+  const Window& window = pool.window;
+  const ImageShape& read = graph.tensors[layer.inputs[0]];
+  const ImageShape& written = graph.tensors[layer.output];
+  const std::int64_t rows = (written.height - 1) * window.stride_h + window.kernel_h;
+  const std::int64_t columns = (written.width - 1) * window.stride_w + window.kernel_w;
+  const bool leaves = rows > read.height + window.pad_top + window.pad_bottom ||
+                      columns > read.width + window.pad_left + window.pad_right;
+  return leaves || (has_pads(window) && !pool.count_include_pad);
 }
 
 const char* type_name(const Levels& levels) { return levels.is_unsigned ? "uint8" : "int8"; }
@@ -64,6 +87,7 @@ class Chooser {
       if (!group.roots.empty()) group.quantization = quantization_of_group(group);
     }
     widen_additions();
+    part_pools_from_ties();
     TensorQuantizations result(graph_.tensors.size());
     for (TensorId tensor = 0; tensor < graph_.tensors.size(); ++tensor) {
       const auto& content = fusion_.content[tensor];
@@ -117,11 +141,15 @@ class Chooser {
     if (adds) roots.push_back(*content);
   }
 
-  Quantization quantization_of_group(const Group& group) const {
-    const LayerScheme& scheme = group.scheme != nullptr ? *group.scheme : scheme_.all;
+  TensorStatistics statistics_of(const Group& group) const {
     std::vector<const TensorStatistics*> parts;
     for (const TensorId root : group.roots) parts.push_back(&statistics_[root]);
-    Quantization result = activation_quantization(merged(parts), scheme.clipping,
+    return merged(parts);
+  }
+
+  Quantization quantization_of_group(const Group& group) const {
+    const LayerScheme& scheme = scheme_of_group(group);
+    Quantization result = activation_quantization(statistics_of(group), scheme.clipping,
                                                   scheme.activations, scheme.symmetry, scheme.kind);
     // QuantizeLinear of the input saturates to the type alone.
     if (std::ranges::find(group.roots, graph_.input) != group.roots.end()) {
@@ -142,6 +170,36 @@ class Chooser {
           changed |= widen(quantization(fusion_.held_in[input]), quantization(layer.output));
         }
       }
+    }
+  }
+
+  const LayerScheme& scheme_of_group(const Group& group) const {
+    return group.scheme != nullptr ? *group.scheme : scheme_.all;
+  }
+
+  // In the order of the layers: a pool of a pool reads the scale that the first one got.
+  void part_pools_from_ties() {
+    for (const FusedLayer& fused : fusion_.layers) {
+      const RealLayer& layer = graph_.layers[fused.layer];
+      const auto* pool = std::get_if<RealAveragePool>(&layer.operation);
+      if (pool == nullptr || is_whole_picture(graph_, layer, pool->window)) continue;
+      if (fusion_.group[layer.output] == fusion_.group[graph_.input]) continue;
+      part_from_ties(layer, *pool);
+    }
+  }
+
+  void part_from_ties(const RealLayer& layer, const RealAveragePool& pool) {
+    const TensorId read = fusion_.held_in[layer.inputs[0]];
+    Group& group = groups_[fusion_.group[layer.output]];
+    const LayerScheme& scheme = scheme_of_group(group);
+    if (scheme.clipping.rule == ClippingRule::kFixed) return;
+    if (scheme.kind == ScaleKind::kFloat) {
+      if (fusion_.group[read] == fusion_.group[layer.output]) return;
+      group.quantization.scale = scale_without_ties(
+          quantization(read), group.quantization, pool.window, window_varies(graph_, layer, pool));
+    } else if (scheme.symmetry == Symmetry::kAffine) {
+      const TensorStatistics all = statistics_of(group);
+      group.quantization.zero_point = even_zero_point(group.quantization, all.min, all.max);
     }
   }
 

@@ -89,11 +89,17 @@ class Witness {
   std::set<int> levels_;
 };
 
-// Average pools sum in float32 in ONNX Runtime, and may differ by 1.
-bool has_average_pool(const RealGraph& graph) {
-  return std::ranges::any_of(graph.layers, [](const RealLayer& layer) {
-    return std::holds_alternative<RealAveragePool>(layer.operation);
-  });
+// Of equal scales, where a Concat has both its input and its output: many means are ties, which
+// ONNX Runtime's float32 sums may bring to either side.
+bool has_pool_of_ties(const Graph& graph) {
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    if (std::holds_alternative<AveragePool>(graph.layers[i].operation) &&
+        graph.input_of(i).scale == graph.output_of(i).scale &&
+        !graph.input_of(i).scale_exponent()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Tensor tensor_of(const PlainTensor& plain) {
@@ -109,7 +115,6 @@ TEST(QuantizeToOnnxRuntime, RandomNetworksGiveGoldensBytes) {
   int files = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     SampleNetwork net = random_network(seed);
-    if (has_average_pool(net.graph())) continue;
     Scheme scheme = scheme_of_type(seed % 2 == 0, static_cast<ScaleKind>(seed % 3));
     scheme.all.activations.bits = seed % 5 == 0 ? 5 : 8;
     scheme.all.weights.per_channel = seed % 7 != 0;
@@ -119,11 +124,12 @@ TEST(QuantizeToOnnxRuntime, RandomNetworksGiveGoldensBytes) {
       scheme.all.weights.symmetry = Symmetry::kAffine;
     }
     const JudgedRun run = run_of(net, scheme);
+    if (has_pool_of_ties(run.network.graph)) continue;
     witness.add("net" + std::to_string(seed), run.network, tensor_of(net.picture()),
                 OnnxForm::kQOperator);
     ++files;
   }
-  EXPECT_GE(files, 75);
+  EXPECT_GE(files, 130);
   std::int64_t outputs = 0;
   witness.check(outputs, 200);
 }
