@@ -1,6 +1,7 @@
 // `qsim quantize`: a float network and pictures to an int8 network, and what that cost each layer.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "cli/commands/commands.h"
 #include "cli/session/inputs/model_source.h"
@@ -68,7 +69,9 @@ class Quantizing {
     const auto held = std::make_shared<const HeldFile>(options_.model);
     RealImportOptions importing;
     result_.float_bytes = held->bytes();
+    std::set<fs::path> counted;  // many tensors may lie in one file
     importing.on_external = [&](const fs::path& file) {
+      if (!counted.insert(file).second) return;
       require_not_written(options_, file, "data of the model");
       result_.float_bytes += static_cast<std::int64_t>(fs::file_size(file));
     };

@@ -34,13 +34,16 @@ Json range_json(const QuantizedRange& range) {
 }
 
 Json weights_json(const QuantizedWeightsReport& weights) {
+  Json errors = errors_json(weights.errors);
+  errors.erase("share_clipped");
+  errors.erase("share_of_levels");
   return {{"bits", weights.bits},
           {"elements", weights.elements},
           {"scales", weights.scales},
           {"least_scale", weights.least_scale},
           {"largest_scale", weights.largest_scale},
           {"dead_channels", weights.dead_channels},
-          {"errors", errors_json(weights.errors)},
+          {"errors", errors},
           {"histogram", histogram_json(weights.histogram)}};
 }
 

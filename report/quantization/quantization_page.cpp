@@ -14,9 +14,9 @@ constexpr std::string_view kStyle = R"(
 .bar { fill: var(--link); } .covered { fill: var(--raised); } .end { fill: var(--focus); }
 svg text { fill: var(--quiet); font: 12px var(--text); }
 .histogram { width: 100%; max-width: 19rem; height: auto; } .sqnr { width: 100%; max-width: 46rem; height: auto; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.9rem; }
-th, td { padding: 0.3rem 0.6rem; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: middle; overflow-wrap: normal; }
-th:first-child, td:first-child { text-align: left; } td.picture { min-width: 15rem; }
+.wide { max-height: none; } table { font-variant-numeric: tabular-nums; font-size: 0.8rem; }
+th, td { padding: 0.3rem 0.4rem; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: middle; overflow-wrap: normal; }
+th:first-child, td:first-child { text-align: left; } td.picture { min-width: 11rem; }
 )";
 
 std::string number(double value, const char* format = "%.4g") {
@@ -36,8 +36,7 @@ std::string heading(std::initializer_list<const char*> titles) {
 
 std::string error_cells(const QuantizationErrors& errors) {
   return cell(number(errors.sqnr_db, "%.1f")) + cell(number(errors.mse)) +
-         cell(number(errors.cosine_distance)) + cell(number(errors.pearson, "%.6f")) +
-         cell(share_text(errors.share_clipped)) + cell(percent(errors.share_of_levels));
+         cell(number(errors.cosine_distance)) + cell(number(errors.pearson, "%.6f"));
 }
 
 std::string picture_cell(const std::string& picture) {
@@ -50,7 +49,8 @@ std::string activation_row(const QuantizedLayerReport& layer) {
          picture_cell(histogram_picture(layer.histogram, range, layer.name + ": ofmap")) +
          cell(layer.operation) + cell(range.dtype + ", " + std::to_string(range.bits) + " bits") +
          cell(number(range.scale)) + cell(std::to_string(range.zero_point)) +
-         error_cells(layer.errors) + "</tr>";
+         error_cells(layer.errors) + cell(share_text(layer.errors.share_clipped)) +
+         cell(percent(layer.errors.share_of_levels)) + "</tr>";
 }
 
 std::string activation_table(const QuantizationReport& report) {
@@ -75,11 +75,10 @@ std::string weight_row(const QuantizedLayerReport& layer) {
 }
 
 std::string weight_table(const QuantizationReport& report) {
-  std::string text =
-      "<div class=\"wide\"><table>" +
-      heading({"layer", "values", "weights", "bits", "scales", "scale", "dead channels", "SQNR, dB",
-               "MSE", "cosine distance", "Pearson", "clipped", "levels used"}) +
-      "<tbody>";
+  std::string text = "<div class=\"wide\"><table>" +
+                     heading({"layer", "values", "weights", "bits", "scales", "scale",
+                              "dead channels", "SQNR, dB", "MSE", "cosine distance", "Pearson"}) +
+                     "<tbody>";
   for (const QuantizedLayerReport& layer : report.layers) {
     if (layer.weights) text += weight_row(layer);
   }

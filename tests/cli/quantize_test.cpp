@@ -64,6 +64,22 @@ TEST(Quantize, WritesANetworkAndWhatItCost) {
   EXPECT_NE(read_file(folder / "out.html").find("</html>"), std::string::npos);
 }
 
+TEST(Quantize, CountsEachFileOfTheFloatNetworkOnce) {
+  const TestFolder folder;
+  const auto models = source_folder() / "models" / "vgg8-cifar10";
+  std::int64_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(models)) {
+    const std::string name = file.path().filename().string();
+    if (name.starts_with("vgg8-float") && !name.ends_with(".yaml"))
+      bytes += static_cast<std::int64_t>(file.file_size());
+  }
+  const Outcome outcome = run_qsim(
+      folder, "quantize " + (models / "vgg8-float.onnx").string() + " --calibrate " +
+                  (source_folder() / "models/pictures").string() + " -o out.onnx --json -");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["float_bytes"], bytes);
+}
+
 TEST(Quantize, EveryOptionGivesAnotherNetwork) {
   const TestFolder folder;
   write_pictures(folder, 40);

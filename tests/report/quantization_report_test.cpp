@@ -66,6 +66,7 @@ TEST(QuantizationReport, HasEveryLayerWithItsErrorsAsJson) {
   EXPECT_EQ(layer["errors"]["sqnr_db"], 31.5);
   EXPECT_EQ(layer["histogram"]["bins"], (std::vector<int>{5, 0, 90, 1}));
   EXPECT_EQ(layer["weights"]["dead_channels"], 3);
+  EXPECT_FALSE(json["layers"][1]["weights"]["errors"].contains("share_clipped"));
 }
 
 TEST(QuantizationReport, WritesAnInfiniteRatioAsNull) {
