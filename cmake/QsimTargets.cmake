@@ -52,6 +52,21 @@ function(qsim_add_library name)
   endif()
 endfunction()
 
+# qsim_vector_sources(SOURCE ...): the sources of this folder that have functions for vector instructions of
+# their own (__attribute__((target)) or target_clones). Their products and sums are rounded one by one: no
+# two become a fused multiply-add. In such functions GCC 12 takes that option from a precompiled header
+# instead, so these sources have none. tests/system/meta/vector_sources_test.py finds those not listed.
+function(qsim_vector_sources)
+  foreach(source ${ARGN})
+    set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
+    # GCC 12's own AVX-512 intrinsics start from deliberately undefined registers (GCC bug 105593).
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND source MATCHES "avx512")
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -Wno-uninitialized -Wno-maybe-uninitialized)
+    endif()
+  endforeach()
+endfunction()
+
 # qsim_add_executable(NAME SOURCES a.cpp ... LINK lib ...)
 function(qsim_add_executable name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})

@@ -13,6 +13,7 @@ import errors_page
 import errors_test
 import options_read_test
 import times
+import vector_sources_test
 
 PAGE = """# Errors
 
@@ -158,6 +159,28 @@ class OptionsRead(unittest.TestCase):
                   "  std::optional<std::int64_t> index;\n};\n")
         readers = ["load(options.model);", "take(context.options().index);", "report.dataflow = kDataflow;"]
         self.assertEqual(options_read_test.unread(header, readers), ["dataflow"])
+
+
+class VectorSources(unittest.TestCase):
+    """vector_sources_test.py."""
+
+    def faults(self, command, folder="golden"):
+        """What it says of a source that includes a header with such a function, and of one without."""
+        with tempfile.TemporaryDirectory() as name:
+            root = pathlib.Path(name).resolve()
+            (root / folder).mkdir()
+            (root / folder / "lanes.h").write_text('#define LANES __attribute__((target_clones("default", "avx2")))\n')
+            (root / folder / "a.cpp").write_text(f'#include "{folder}/lanes.h"\n')
+            (root / folder / "b.cpp").write_text("#include <vector>\n")
+            commands = [{"directory": str(root), "file": f"{folder}/{source}.cpp", "command": command} for source in "ab"]
+            return [fault.split(";")[0] for fault in vector_sources_test.faults(root, commands)[1]]
+
+    def test_a_source_whose_operations_may_be_fused_is_found(self):
+        self.assertEqual(self.faults("c++ -O3"), ["golden/a.cpp: is compiled without -ffp-contract=off"])
+        self.assertEqual(self.faults("c++ -O3 -ffp-contract=off -include cmake_pch.hxx"),
+                         ["golden/a.cpp: has a precompiled header"])
+        self.assertEqual(self.faults("c++ -O3 -ffp-contract=off"), [])
+        self.assertEqual(self.faults("c++ -O3", "bench"), [])
 
 
 if __name__ == "__main__":
