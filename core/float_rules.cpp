@@ -7,14 +7,6 @@
 namespace qsim {
 namespace {
 
-// Numerator and denominator of the logistic function less 1/2: Eigen's rational approximation,
-// powers from the highest (ONNX Runtime, core/mlas/lib/logistic.cpp).
-constexpr std::array kOdd = {4.37031012579801e-11F, 1.15627324459942e-07F, 6.08574864600143e-05F,
-                             8.51377133304701e-03F, 2.48287947061529e-01F};
-constexpr std::array kEven = {6.10247389755681e-13F, 5.76102136993427e-09F, 6.29106785017040e-06F,
-                              1.70198817374094e-03F, 1.16817656904453e-01F, 9.93151921023180e-01F};
-constexpr float kSigmoidBound = 18.0F;
-
 float polynomial(float square, std::span<const float> constants) {
   float value = constants[0];
   for (const float constant : constants.subspan(1)) value = std::fma(square, value, constant);
@@ -75,8 +67,8 @@ float hard_swish(float x) { return x * hard_sigmoid(x, 1.0F / 6.0F, 0.5F); }
 float sigmoid(float x) {
   const float v = std::clamp(x, -kSigmoidBound, kSigmoidBound);
   const float square = v * v;
-  const float numerator = v * polynomial(square, kOdd);
-  const float quotient = numerator / polynomial(square, kEven);
+  const float numerator = v * polynomial(square, kSigmoidOdd);
+  const float quotient = numerator / polynomial(square, kSigmoidEven);
   return std::clamp(quotient + 0.5F, 0.0F, 1.0F);
 }
 

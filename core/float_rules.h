@@ -37,7 +37,16 @@ float leaky_relu(float x, float alpha);
 float hard_sigmoid(float x, float alpha, float beta);
 // x * hard_sigmoid(x, 1/6, 1/2), as ONNX defines HardSwish.
 float hard_swish(float x);
-// A rational function in x * x by Horner's rule, with fused multiply-adds.
+// A rational function in x * x by Horner's rule, with fused multiply-adds, of x clamped to
+// +-kSigmoidBound. Numerator and denominator of the logistic function less 1/2: Eigen's rational
+// approximation, powers from the highest (ONNX Runtime, core/mlas/lib/logistic.cpp).
+inline constexpr std::array kSigmoidOdd = {4.37031012579801e-11F, 1.15627324459942e-07F,
+                                           6.08574864600143e-05F, 8.51377133304701e-03F,
+                                           2.48287947061529e-01F};
+inline constexpr std::array kSigmoidEven = {6.10247389755681e-13F, 5.76102136993427e-09F,
+                                            6.29106785017040e-06F, 1.70198817374094e-03F,
+                                            1.16817656904453e-01F, 9.93151921023180e-01F};
+inline constexpr float kSigmoidBound = 18.0F;
 float sigmoid(float x);
 float clip(float x, float lo, float hi);
 

@@ -2,6 +2,7 @@
 
 #include "golden/common/buffer_plan.h"
 #include "golden/common/float_environment.h"
+#include "golden/real/executor_checks.h"
 #include "golden/real/integer_layer.h"
 #include "golden/real/real_layer.h"
 #include "golden/real/reference_rules.h"
@@ -12,16 +13,6 @@ namespace {
 // What a tensor of `shape` is for another number of pictures.
 Shape with_batch(const ImageShape& shape, std::int64_t batch) {
   return {batch, shape.height, shape.width, shape.channels};
-}
-
-void check_input(const RealGraph& graph, const Tensor& input) {
-  const bool fits = input.dtype == DType::kFloat32 && input.shape.size() == 4 &&
-                    input.shape[0] >= 1 &&
-                    input.shape == with_batch(graph.input_shape(), input.shape[0]);
-  if (fits) return;
-  throw_bad_input("input is " + std::string(dtype_name(input.dtype)) + " " +
-                  shape_text(input.shape) + "; graph '" + graph.name + "' reads float32 " +
-                  shape_text(graph.input_shape().nhwc()) + " with any number of pictures");
 }
 
 // Gives `tensor` the shape, and memory for it; what it had is used again.
@@ -38,17 +29,7 @@ struct RealExecutor::State {
       : graph(real_graph),
         options(executor_options),
         kernels(product_kernels(options.vector_path)) {
-    validate(graph);
-    const std::size_t rules = options.rules.size();
-    QSIM_CHECK(
-        rules == 0 || rules == graph.tensors.size(),
-        std::to_string(rules) + " rules for " + std::to_string(graph.tensors.size()) + " tensors");
-    for (const std::optional<TensorRule>& rule : options.rules) {
-      if (rule) check_rule(*rule);
-    }
-    for (const auto& [index, weights] : options.layer_weights) {
-      QSIM_CHECK(index < graph.layers.size(), "integer weights of layer " + std::to_string(index));
-    }
+    check_executor(graph, options);
     last_reader.resize(graph.tensors.size(), graph.layers.size());
     for (std::size_t i = 0; i < graph.layers.size(); ++i) {
       const RealLayer& layer = graph.layers[i];
@@ -65,7 +46,6 @@ struct RealExecutor::State {
     if (integers == options.layer_weights.end()) {
       return options.plain ? make_plain_layer(layer) : make_optimised_layer(graph, layer, kernels);
     }
-    check_layer_weights(layer, integers->second);
     return options.plain ? make_plain_integer_layer(layer, integers->second)
                          : make_optimised_integer_layer(layer, integers->second, kernels);
   }

@@ -18,14 +18,14 @@ FiniteRange widened(const FiniteRange& a, const FiniteRange& b);
 UniformRule uniform_rule(const DynamicRule& rule, const FiniteRange& range);
 
 // What overflows is the largest number.
-constexpr FloatFormat saturating(FloatFormat format) {
+QSIM_HOST_DEVICE constexpr FloatFormat saturating(FloatFormat format) {
   format.overflow = format.largest;
   return format;
 }
 inline constexpr FloatFormat kTf32{8, 10, 0x3FBFF, 0x3FBFF, 0x3FE00, true, true};
 
 template <FloatFormat format>
-float nearest(float x) {
+QSIM_HOST_DEVICE float nearest(float x) {
   return float_of(decode<format>(encode<saturating(format)>(bits_of(x))));
 }
 
@@ -49,7 +49,7 @@ auto visit_format(FloatRule::Format format, Visit visit) {
 
 // The integer nearest to log2(x), of a positive finite number. No tie: a power of sqrt(2) is no
 // float. 1.41421354 is the largest float32 below sqrt(2).
-constexpr int nearest_log2(float x) {
+QSIM_HOST_DEVICE constexpr int nearest_log2(float x) {
   std::uint32_t bits = bits_of(x);
   int exponent = static_cast<int>(bits >> 23) - 127;
   if (bits < 0x800000) {  // subnormal: its leading 1 moves to bit 23

@@ -14,8 +14,9 @@ import planted
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PROGRAMS = ("qsim", "golden_cuda_check", "golden_binary_cuda_check", "golden_convert_cuda_check",
-            "golden_linear_cuda_check", "golden_int8_linear_cuda_check", "golden_cuda_executor_refusal_test",
-            "golden_linear_cuda_zero_points_test", "requantize_device", "rtl_model_name")
+            "golden_linear_cuda_check", "golden_int8_linear_cuda_check", "golden_real_cuda_check",
+            "golden_cuda_executor_refusal_test", "golden_real_cuda_refusals_test", "golden_linear_cuda_zero_points_test",
+            "requantize_device", "rtl_model_name")
 RTL_CONFIG = "pe16x16"
 # Which processors the RTL model runs on: Intel from Haswell, AMD from Zen on.
 MARCH = "x86-64-v3"

@@ -31,6 +31,9 @@ class Family:
 PYTHON_CASES = 2000  # of each operator of qsim.torch
 CONVERSIONS = ("flat_groups", "flat_rows", "flat_tensor", "groups", "long_groups", "flat_back", "back",
                "flat_int4_to_fp8", "int4_to_fp8")
+# Concatenations and flattening only move numbers; a uniform, dynamic or log2 rule computes none that the fault is in.
+REAL_KERNELS = ("tile_products", "direct_products", "integer_products", "max_pool", "average_pool", "add", "activation",
+                "float_rule")
 FAMILIES = (
     Family("binary", "binary convolution", 2500, 400, 12, 2500,
            ("portable", "any_bases", "one_base", "one_by_one", "two_bases", "three_bases", "rows_any", "rows_wide",
@@ -40,6 +43,7 @@ FAMILIES = (
            ("int8_rows", "int8_plain")),
     Family("linear", "linear layers", 2500, 250, 20, 400, ("rows", "many_rows", "batch", "hopper", "plain"),
            ("rows", "many_rows", "batch", "plain"), (5, 9)),
+    Family("real", "float networks", 2500, 200, 12, 400, REAL_KERNELS, REAL_KERNELS),
     Family("convert", "conversions", 2500, 200, 5, 2500, CONVERSIONS, CONVERSIONS),
 )
 

@@ -252,6 +252,8 @@ STEPS = (
     Step("planted off-by-one", "shapes", planted_fault),
     Step("refusals", "shapes", unit_tests("golden_cuda_executor_refusal_test",
                                           "--gtest_filter=-*WithoutAUsableDevice*")),
+    Step("float networks, refusals", "families", unit_tests("golden_real_cuda_refusals_test",
+                                                            "--gtest_filter=-*WithoutAUsableDevice*")),
     Step("linear layers, zero points", "families", unit_tests("golden_linear_cuda_zero_points_test")),
     Step("command line", "engines", command_line),
     *(Step(f"{family.title}, random", "families", families.random_cases(family)) for family in families.FAMILIES),

@@ -5,80 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "golden/real/real_executor.h"
+#include "tests/golden/real/random_layer_weights.h"
 #include "tests/golden/real/random_real_graph.h"
 
 namespace qsim::golden {
 namespace {
-
-IntegerWeights random_integers(Random& random, const Shape& shape) {
-  IntegerWeights weights;
-  const bool wide = random.chance(0.5);
-  weights.levels = Tensor(wide ? DType::kInt16 : DType::kInt8, shape);
-  for (std::int64_t i = 0; i < weights.levels.elems(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (wide) {
-      weights.levels.as<std::int16_t>()[at] = static_cast<std::int16_t>(random.uniform(0, 255));
-    } else {
-      weights.levels.as<std::int8_t>()[at] = static_cast<std::int8_t>(random.uniform(-128, 127));
-    }
-  }
-  const std::int64_t scales = random.chance(0.5) ? 1 : shape[0];
-  for (std::int64_t c = 0; c < scales; ++c) {
-    weights.scales.push_back(static_cast<float>(random.uniform(1, 1000)) * 1e-5F);
-    if (wide) weights.zero_points.push_back(static_cast<std::int32_t>(random.uniform(0, 255)));
-  }
-  return weights;
-}
-
-Log2Weights random_powers(Random& random, const Shape& shape) {
-  Log2Weights weights;
-  weights.signs = Tensor(DType::kInt8, shape);
-  weights.exponents = Tensor(DType::kInt8, shape);
-  weights.lo = static_cast<std::int32_t>(random.uniform(-20, 3));
-  weights.hi = weights.lo + static_cast<std::int32_t>(random.uniform(0, kMostExponents));
-  for (std::size_t i = 0; i < weights.signs.bytes.size(); ++i) {
-    weights.signs.as<std::int8_t>()[i] = static_cast<std::int8_t>(random.uniform(-1, 1));
-    weights.exponents.as<std::int8_t>()[i] =
-        static_cast<std::int8_t>(random.uniform(weights.lo, weights.hi));
-  }
-  const std::int64_t scales = random.chance(0.5) ? 1 : shape[0];
-  for (std::int64_t c = 0; c < scales; ++c) {
-    weights.scales.push_back(static_cast<float>(random.uniform(1, 1000)) * 1e-3F);
-  }
-  return weights;
-}
-
-const Tensor* weights_of(const RealLayer& layer) {
-  if (const auto* conv = std::get_if<RealConv2d>(&layer.operation)) return &conv->weights;
-  const auto* linear = std::get_if<RealLinear>(&layer.operation);
-  return linear != nullptr ? &linear->weights : nullptr;
-}
-
-enum class Mode { kWeightOnly, kDynamic, kStatic };
-
-std::optional<InputRule> input_rule(Random& random, Mode mode) {
-  if (mode == Mode::kWeightOnly) return std::nullopt;
-  if (mode == Mode::kStatic) return UniformRule{0.02F, 100, 0, 255};
-  return DynamicRule{static_cast<int>(random.uniform(2, 8)), random.chance(0.5),
-                     random.chance(0.5)};
-}
-
-std::map<std::size_t, RealLayerWeights> random_layer_weights(Random& random, const RealGraph& graph,
-                                                             Mode mode, bool log2) {
-  std::map<std::size_t, RealLayerWeights> result;
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const Tensor* weights = weights_of(graph.layers[i]);
-    if (weights == nullptr) continue;
-    RealLayerWeights& of_layer = result[i];
-    if (log2) {
-      of_layer.weights = random_powers(random, weights->shape);
-    } else {
-      of_layer.weights = random_integers(random, weights->shape);
-    }
-    of_layer.input = input_rule(random, mode);
-  }
-  return result;
-}
 
 void expect_paths_agree(const RealGraph& graph, const Tensor& input,
                         const std::map<std::size_t, RealLayerWeights>& layer_weights) {
@@ -97,7 +28,8 @@ void expect_paths_agree(const RealGraph& graph, const Tensor& input,
 TEST(IntegerLayers, EveryPathEqualsThePlainLoopsOnRandomGraphs) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const RealGraph graph = random_real_graph(seed);
-    for (const Mode mode : {Mode::kWeightOnly, Mode::kDynamic, Mode::kStatic}) {
+    for (const WeightMode mode :
+         {WeightMode::kWeightOnly, WeightMode::kDynamic, WeightMode::kStatic}) {
       for (const bool log2 : {false, true}) {
         Random random(seed);
         Shape shape = graph.input_shape().nhwc();
@@ -157,7 +89,8 @@ TEST(IntegerLayers, DepthwiseKernelsOfOneChunkAndOfThreeAgree) {
         single_layer(shape, conv, {2, 20 - kernel_h + 1, (600 - kernel_w) / 100 + 1, kChannels});
     Random random(5);
     const Tensor input = random_floats(random, shape.nhwc());
-    for (const Mode mode : {Mode::kWeightOnly, Mode::kDynamic, Mode::kStatic}) {
+    for (const WeightMode mode :
+         {WeightMode::kWeightOnly, WeightMode::kDynamic, WeightMode::kStatic}) {
       for (const bool log2 : {false, true}) {
         expect_paths_agree(graph, input, random_layer_weights(random, graph, mode, log2));
       }
