@@ -1,7 +1,7 @@
 """Quantization-aware training of VGG-8 or ResNet-14, from the float network that it also learns from (distillation).
 
-Writes <network>-qat.onnx (float, the trained weights) with <network>-qat.scales.json, for `qsim quantize --scales`, and
-<network>-qat.npz, its integers. The file checkpoint.pt in --out makes it resumable: start it again with the same options.
+Writes <network>-qat.onnx (float, the trained weights) with its sidecar and <network>-qat.scales.json, for
+`qsim quantize --scales`, and <network>-qat.npz, its integers. The file checkpoint.pt in --out makes it resumable: start it again with the same options.
 Ctrl-C writes a checkpoint and ends with exit code 130.
 """
 
@@ -23,7 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from augment import Recipe, augment_epoch
+from augment import RECIPES, Recipe, augment_epoch
 from data import LabelledImages, add_training_arguments, load_binary_batch, load_training_images, normalize
 from float_weights import load_float_tensors
 from qat_export import export
@@ -33,6 +33,7 @@ from qat_network import QatNetwork, count_correct
 from qat_scales import KINDS, ROUNDINGS
 
 LIGHT = Recipe("light", shift_px=2, cutout_px=0)  # shift and flip
+QAT_RECIPES = {"light": LIGHT} | RECIPES
 TEMPERATURE = 2.0  # of the distillation
 LABEL_SHARE = 0.1  # of the loss: labels; the rest is the float network's logits
 WARMUP_STEPS = 20
@@ -41,7 +42,7 @@ VERIFIED_PICTURES = 64
 
 # Options that a resumed run must have in common with the one that wrote the checkpoint.
 LASTING = ("cifar10", "imagefolder", "network", "weights", "bits", "scales", "rounding", "per_tensor", "epochs", "seconds",
-           "batch_size", "rate", "scale_rate", "calibration", "bfloat16_backward", "seed")
+           "recipe", "batch_size", "rate", "scale_rate", "calibration", "bfloat16_backward", "seed")
 
 
 class Interrupt:
@@ -133,17 +134,19 @@ class Training:
         chosen = order[at * size : (at + 1) * size].to(self.device)
         torch.manual_seed(self.args.seed * 1_000_000 + self.step)
         labels = self.dataset.labels[chosen]
-        images, _ = augment_epoch(normalize(self.dataset.images[chosen]), F.one_hot(labels, 10).float(), LIGHT)
-        return images.contiguous(memory_format=torch.channels_last), labels
+        recipe = QAT_RECIPES[self.args.recipe]
+        images, targets = augment_epoch(normalize(self.dataset.images[chosen]), F.one_hot(labels, 10).float(), recipe)
+        pixels = torch.round(images * 128).clamp(-128, 127) / 128  # of jittered colors too: the teacher sees what a camera could
+        return pixels.contiguous(memory_format=torch.channels_last), targets
 
     def train_step(self) -> float:
-        images, labels = self.batch()
+        images, targets = self.batch()
         with torch.no_grad():
             teacher = float_logits(*self.teacher, images)
         share = rate_share(self.progress(), self.step)
         for group in self.optimizer.param_groups:
             group["lr"] = group["peak"] * share
-        loss = loss_of(self.model(images), teacher, labels)
+        loss = loss_of(self.model(images), teacher, targets)
         if not bool(torch.isfinite(loss)):
             raise SystemExit(f"step {self.step}: the loss is not finite; a smaller --rate may help")
         self.optimizer.zero_grad(set_to_none=True)
@@ -190,6 +193,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--per-tensor", action="store_true", help="one scale for a layer's weights, not one a channel")
     parser.add_argument("--epochs", type=float, default=20)
     parser.add_argument("--seconds", type=float, default=0, help="end after this time of training, if --epochs take longer")
+    parser.add_argument("--recipe", choices=sorted(QAT_RECIPES), default="light", help="how pictures are varied: augment.py")
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--rate", type=float, default=0.02, help="peak learning rate, in step sizes of the weights")
     parser.add_argument("--scale-rate", type=float, default=0.002, help="peak learning rate of scales, in octaves")

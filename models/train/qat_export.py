@@ -15,7 +15,7 @@ import onnx
 import torch
 from onnx import helper
 
-from export_onnx import OPSET, POOL_ATTRIBUTES, GraphBuilder
+from export_onnx import OPSET, POOL_ATTRIBUTES, GraphBuilder, sidecar
 from qat_graph import IMAGE, Node, Nodes
 from qat_integers import SCHEMA, IntegerNetwork, save_integers
 from qat_layers import INPUT_LEVELS, INPUT_SCALE, QatWeights
@@ -104,9 +104,10 @@ def float_model(nodes: Nodes, arrays: Arrays, name: str) -> onnx.ModelProto:
 
 
 def export(model: QatNetwork, folder: Path, stem: str) -> IntegerNetwork:
-    """Writes STEM.onnx, STEM.scales.json and STEM.npz (its integers), and returns these integers."""
+    """Writes STEM.onnx with its sidecar, STEM.scales.json and STEM.npz (its integers), and returns these integers."""
     arrays, document = trained(model)
     onnx.save(float_model(model.nodes, arrays, stem), str(folder / f"{stem}.onnx"))
+    (folder / f"{stem}.yaml").write_text(sidecar(stem))
     (folder / f"{stem}.scales.json").write_text(json.dumps(document, indent=1) + "\n")
     integers = IntegerNetwork.of(model.nodes, arrays, document, model.settings.rounding)
     save_integers(folder / f"{stem}.npz", integers)

@@ -36,6 +36,15 @@ class Settings:
     fast_backward: bool = False  # bfloat16 in the backward pass of convolutions
 
 
+def matrix_conv(x: Tensor, weight: Tensor, stride: int, pad: int) -> Tensor:
+    """Convolution as one matrix product of all windows, in channels_last: one copy and one product of the GPU."""
+    kernel = weight.shape[2]
+    windows = F.pad(x, [pad] * 4).unfold(2, kernel, stride).unfold(3, kernel, stride)  # [N, in, H, W, ky, kx]
+    rows = windows.permute(0, 2, 3, 4, 5, 1).reshape(-1, weight[0].numel())
+    total = rows @ weight.permute(0, 2, 3, 1).reshape(len(weight), -1).T
+    return total.view(len(x), windows.shape[2], windows.shape[3], len(weight)).permute(0, 3, 1, 2)
+
+
 class ExactConv(torch.autograd.Function):
     """Convolution of integers in float32: each sum is below 2^24, so it is exact. Backward in bfloat16 if `fast`.
 
@@ -48,9 +57,7 @@ class ExactConv(torch.autograd.Function):
         ctx.options = stride, pad, fast
         if not x.is_cuda:
             return F.conv2d(x, weight, stride=stride, padding=pad)
-        columns = F.unfold(x, weight.shape[2], padding=pad, stride=stride)
-        height = (x.shape[2] + 2 * pad - weight.shape[2]) // stride + 1
-        return (weight.flatten(1) @ columns).view(x.shape[0], weight.shape[0], height, -1)
+        return matrix_conv(x, weight, stride, pad)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -134,7 +141,7 @@ class QatWeights(QatNode):
         )
         unit = power_of_two(torch.round(torch.log2(weight_scale))).view(-1, *[1] * (weight.dim() - 1))
         self.register_buffer("unit", unit)
-        self.register_buffer("bias_unit", power_of_two(torch.round(torch.log2(torch.tensor([scale])))))
+        self.register_buffer("bias_unit", power_of_two(torch.round(torch.log2(torch.tensor([scale], device=bias.device)))))
         self.weight = nn.Parameter(weight / unit)
         self.bias = nn.Parameter(bias / self.bias_unit)
 

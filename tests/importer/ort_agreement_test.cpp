@@ -148,6 +148,8 @@ TEST(OnnxRuntime, AgreesOnTheShippedModels) {
   REQUIRE_ORT();
   expect_equal_logits("models/vgg8-cifar10/vgg8-int8.onnx");
   expect_equal_logits("models/resnet14-cifar10/resnet14-int8.onnx");
+  expect_equal_logits("models/vgg8-cifar10/vgg8-w4.onnx");
+  expect_equal_logits("models/resnet14-cifar10/resnet14-w4.onnx");
 }
 
 }  // namespace

@@ -75,6 +75,15 @@ def the_residual_network_classifies_as_its_card_says():
     assert (run["pictures"], run["top1_correct"]) == (3000, 2678)
 
 
+def the_networks_trained_with_4_bits_classify_as_their_cards_say():
+    """models/*/card.md; of the 3,000 pictures ONNX Runtime counts the same."""
+    for network, correct in (("vgg8", 2669), ("resnet14", 2663)):
+        model = ROOT / f"models/{network}-cifar10/{network}-w4.onnx"
+        run = qsim_json("golden", "run", "--model", model, "--input", test_batch())
+        print(network, {key: run[key] for key in ("pictures", "top1_correct") if key in run})
+        assert (run["pictures"], run["top1_correct"]) == (3000, correct)
+
+
 def every_config_verifies_vgg8():
     for config in ("pe4x4", "pe8x8", "pe16x16", "pe16x32", "pe32x32", "tpu128x128"):
         expect_verified(qsim_json("verify", "--config", config), 70_000)

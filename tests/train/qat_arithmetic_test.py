@@ -88,6 +88,15 @@ class Arithmetic(unittest.TestCase):
         np.testing.assert_array_equal(found.numpy(), expected)
         self.assertEqual(qat_layers.exact_sums(node, x - 200, weight - 90, 55, False).dtype, torch.float32)
 
+    def test_the_matrix_product_of_a_gpu_is_the_convolution_of_a_cpu(self):
+        numbers = torch.Generator().manual_seed(5)
+        for kernel, stride, height, width in ((3, 1, 7, 6), (3, 2, 8, 5), (3, 2, 5, 8), (1, 2, 7, 6), (1, 1, 4, 4)):
+            x = torch.randint(0, 256, (2, 5, height, width), generator=numbers).float()
+            weight = torch.randint(-127, 128, (4, 5, kernel, kernel), generator=numbers).float()
+            expected = torch.nn.functional.conv2d(x, weight, stride=stride, padding=kernel // 2)
+            for read in (x, x.contiguous(memory_format=torch.channels_last)):
+                self.assertTrue(torch.equal(qat_layers.matrix_conv(read, weight, stride, kernel // 2), expected))
+
     def test_the_gradient_of_split_sums_is_that_of_the_whole(self):
         node = small_networks.Node("wide", "conv", ("image",), False, 64, 4)
         generator = torch.Generator().manual_seed(4)

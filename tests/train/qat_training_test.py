@@ -123,6 +123,18 @@ class Training(unittest.TestCase):
         self.assertEqual([line["pictures"] for line in lines if "pictures" in line], [20, 20])
         self.assertTrue(all(np.isfinite(line["loss"]) for line in lines if line["event"] == "step"))
 
+    def test_every_recipe_gives_pixels_of_a_camera_and_shares_of_classes(self):
+        images = data.load_image_folder(self.folder / "pictures")
+        for recipe in qat.QAT_RECIPES:
+            args = qat.parse_arguments(["--imagefolder", "x", "--weights", "x", "--recipe", recipe, "--batch-size", "24"])
+            model = torch.nn.Linear(1, 1)
+            pictures, targets = qat.Training(model, None, images, args, qat.Log(None)).batch()
+            levels = (pictures * 128).unique()
+            self.assertTrue(torch.equal(levels, levels.round()))
+            self.assertTrue(-128 <= levels[0] and levels[-1] <= 127 and len(levels) > 200)
+            torch.testing.assert_close(targets.sum(1), torch.ones(24))
+            self.assertEqual(bool(((targets > 0).sum(1) > 1).any()), qat.QAT_RECIPES[recipe].cutmix_probability > 0)
+
     def test_it_ends_after_the_seconds_it_was_given(self):
         code, printed = self.train(RESIDUAL, "out", "--epochs", 100000, "--seconds", 0.2)
         self.assertEqual(code, 0)
