@@ -5,6 +5,7 @@
 
 #include "quantize/bias_correction.h"
 #include "quantize/fake_network.h"
+#include "quantize/fusion.h"
 #include "quantize/layer_inputs.h"
 #include "quantize/layer_weights.h"
 #include "quantize/twin_networks.h"
@@ -29,7 +30,15 @@ class Corrector {
  public:
   Corrector(const RealGraph& graph, const Scheme& scheme, const Corrections& corrections,
             TwinNetworks& twins, golden::ThreadTeam& team)
-      : graph_(graph), scheme_(scheme), corrections_(corrections), twins_(twins), team_(team) {}
+      : graph_(graph),
+        scheme_(scheme),
+        corrections_(corrections),
+        clamps_(graph.layers.size()),
+        twins_(twins),
+        team_(team) {
+    for (const FusedLayer& fused : fuse(graph).layers)
+      clamps_[fused.layer] = {fused.low, fused.high};
+  }
 
   // Of the twins' next layer, which has weights; `nearest` becomes what is decided.
   CorrectedLayer correct(LayerWeights& decided) {
@@ -84,8 +93,8 @@ class Corrector {
   }
 
   void correct_bias(std::vector<float>& bias) {
-    std::vector<float> corrected =
-        corrected_bias(bias, twins_.float_output(), twins_.quantized_output());
+    std::vector<float> corrected = corrected_bias(
+        bias, twins_.float_output(), twins_.quantized_output(), clamps_[twins_.next_layer()]);
     std::vector<float> change(bias.size());
     for (std::size_t c = 0; c < bias.size(); ++c) change[c] = corrected[c] - bias[c];
     twins_.shift(change);
@@ -95,6 +104,7 @@ class Corrector {
   const RealGraph& graph_;
   const Scheme& scheme_;
   const Corrections& corrections_;
+  std::vector<ClampRange> clamps_;  // by layer of the graph
   TwinNetworks& twins_;
   golden::ThreadTeam& team_;
 };
