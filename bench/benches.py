@@ -79,6 +79,8 @@ BENCHES = (
           lambda build: [[build / "bin/linear_bench", "--figures"]]),
     Bench("real", "the float executor on VGG-8 by instruction set, and over its multiply-add limit, one thread", 3,
           lambda build: [[build / "bin/real_bench", "--figures"]], no_known_limit),
+    Bench("eval", "qsim eval of 3,000 pictures with golden, float and fake, two threads", 100,
+          lambda build: [python("eval/eval.py", build)]),
     Bench("golden_vs_ort", "the golden and ONNX Runtime in turn, one thread each", 18,
           lambda build: [python("golden_vs_ort/compare.py", build / "bin", build / "ort", *NETWORKS)],
           no_onnxruntime),

@@ -60,11 +60,11 @@ CifarRecord read_cifar(const std::filesystem::path& path, std::int64_t index) {
   const std::vector<std::byte> bytes = read_file_range(path, index * kRecordBytes, kRecordBytes);
   CifarRecord record;
   record.label = checked_label(bytes[0], path, index);
-  record.image = {kSide, kSide, {}};
-  for (std::int64_t pixel = 0; pixel < kPlaneBytes; ++pixel) {
-    for (std::int64_t plane = 0; plane < 3; ++plane) {
-      const auto at = static_cast<std::size_t>(1 + plane * kPlaneBytes + pixel);
-      record.image.rgb.push_back(std::to_integer<std::uint8_t>(bytes[at]));
+  record.image = {kSide, kSide, std::vector<std::uint8_t>(3 * kPlaneBytes)};
+  for (std::size_t plane = 0; plane < 3; ++plane) {
+    const std::byte* from = bytes.data() + 1 + plane * kPlaneBytes;
+    for (std::size_t pixel = 0; pixel < kPlaneBytes; ++pixel) {
+      record.image.rgb[3 * pixel + plane] = std::to_integer<std::uint8_t>(from[pixel]);
     }
   }
   return record;

@@ -13,6 +13,7 @@ void write_folder(Context& context, const EvalReport& report, const std::string&
   const std::filesystem::path folder = context.options().out;
   remove_file(folder / kEvalFile);  // it would speak of other predictions
   context.write_file(folder / kPredictionsFile, npy_bytes(eval_predictions(report)));
+  context.write_file(folder / kOutputsFile, npy_bytes(eval_outputs(report)));
   context.write_file(folder / kEvalFile, json);
 }
 

@@ -1,6 +1,10 @@
 // From a picture, or from real numbers, to the 8-bit tensor that the network takes.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <optional>
+
 #include "cli/host_tensors/host_layout.h"
 #include "files/image.h"
 #include "files/sidecar.h"
@@ -13,6 +17,16 @@ Tensor preprocess(const Image& image, const Sidecar& sidecar, const InputForm& f
 
 // The same real numbers before they are quantized: float32 NHWC.
 Tensor real_picture(const Image& image, const Sidecar& sidecar, const InputForm& form);
+
+// The picture in the size that the network takes. Throws Error as preprocess().
+Image fitted_picture(Image image, const Sidecar& sidecar, const InputForm& form);
+
+// By channel and byte of a fitted picture: the real number and the level that it becomes.
+using RealPixels = std::array<std::array<float, 256>, 3>;
+using LevelPixels = std::array<std::array<std::byte, 256>, 3>;
+RealPixels real_pixels(const Sidecar& sidecar);
+// Nothing where quantize_input() throws for some byte.
+std::optional<LevelPixels> level_pixels(const Sidecar& sidecar, const Value& value);
 
 // q = saturate(round_half_even(v / scale) + zero_point): ONNX QuantizeLinear in
 // float32 of a float32 tensor. Throws Error for another shape or dtype, a value that is not finite,

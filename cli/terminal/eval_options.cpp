@@ -1,5 +1,6 @@
 #include "cli/terminal/eval_options.h"
 
+#include <iterator>
 #include <set>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +28,9 @@ void add_networks(CLI::App& app, Options& options) {
   app.add_option("--model", options.model,
                  "an ONNX file, a workload YAML, or a shipped name (default: the config's)");
   add_golden_rounding_option(app, options);
+  app.add_option("--float", options.eval.float_model,
+                 "the float network (ONNX) of the engine float")
+      ->type_name("FILE");
   app.add_option("--against", options.eval.against,
                  "a second network, which judges the same pictures: who is right alone, and "
                  "McNemar's test")
@@ -52,8 +56,9 @@ void add_eval_options(CLI::App& app, Options& options) {
   add_networks(app, options);
   add_pictures(app, options);
   add_list(app, "--engines", options.eval.engines,
-           "what judges the pictures, with commas between them", {"golden", "systemc"})
-      ->default_str("golden");
+           "what judges the pictures, with commas between them",
+           {std::begin(kEvalEngineNames), std::end(kEvalEngineNames)})
+      ->default_str("golden; of a float network float");
   add_count(app, "--batch", static_cast<std::uint64_t>(kMaxBatch), options.batch,
             "number of pictures at a time (default: 32)");
   add_count(app, "--jobs", kMostThreads, options.jobs,
@@ -63,9 +68,10 @@ void add_eval_options(CLI::App& app, Options& options) {
                  "one, otherwise the CPU")
       ->check(one_of({"cpu", "cuda", "auto"}))
       ->capture_default_str();
-  app.add_option("--out", options.out,
-                 "write eval.json and predictions.npy to this folder, and keep there what is "
-                 "finished, so that the same command goes on after an interrupt")
+  app.add_option(
+         "--out", options.out,
+         "write eval.json, predictions.npy and outputs.npy to this folder, and keep there what is "
+         "finished, so that the same command goes on after an interrupt")
       ->type_name("DIR");
 }
 

@@ -14,9 +14,13 @@ namespace qsim {
 
 struct Options;
 
+// Of --engines.
+inline constexpr const char* kEvalEngineNames[] = {"golden", "systemc", "float", "fake"};
+
 struct EvalOptions {
   std::vector<std::string> data;     // paths
-  std::vector<std::string> engines;  // empty: golden
+  std::vector<std::string> engines;  // empty: those that a network can have without more
+  std::string float_model;           // "" for none
   std::string against;               // "" for none
   std::optional<std::int64_t> pictures;
 };

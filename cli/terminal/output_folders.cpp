@@ -29,7 +29,8 @@ bool is_run_file(const std::string& name) {
 }
 
 bool is_eval_file(const std::string& name) {
-  return name == kEvalFile || name == kPredictionsFile || name == kKeptPredictionsFile;
+  return name == kEvalFile || name == kPredictionsFile || name == kOutputsFile ||
+         name == kKeptPredictionsFile;
 }
 
 bool is_golden_file(const std::string& name) { return name == "output.npy"; }

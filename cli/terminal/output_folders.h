@@ -20,6 +20,7 @@ inline constexpr const char* kVectorFile = "manifest.json";
 // Of `eval`: its result, and what it keeps while it works.
 inline constexpr const char* kEvalFile = "eval.json";
 inline constexpr const char* kPredictionsFile = "predictions.npy";
+inline constexpr const char* kOutputsFile = "outputs.npy";
 inline constexpr const char* kKeptPredictionsFile = "eval.kept";
 
 // Vectors have a folder that no other command writes into: they share names with the files of

@@ -1,6 +1,7 @@
 // What `eval` counts: the best classes of an output, shares, McNemar's test, and predictions that
 // were kept.
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -101,7 +102,8 @@ TEST(EvalPairs, CountWhoIsRightAloneOfThePicturesThatBothHave) {
   for (const int best : {0, 1, 0, 1, 1}) first.push_back(predicting(best));
   for (const int best : {0, 0, 1, 1}) second.push_back(predicting(best));
   second[1].bytes = 7;
-  const PairScore score = pair_score({first, labels}, {second, std::span(labels).first(4)}, true);
+  const PairScore score =
+      pair_score({first, {}, labels}, {second, {}, std::span(labels).first(4)}, true);
   EXPECT_EQ(score.pictures, 4);
   EXPECT_EQ(score.same_top1, 2);
   EXPECT_EQ(score.same_bytes, 3);
@@ -110,48 +112,98 @@ TEST(EvalPairs, CountWhoIsRightAloneOfThePicturesThatBothHave) {
   EXPECT_EQ(score.second_only, 1);
   EXPECT_EQ(score.neither_right, 1);
   EXPECT_EQ(score.p, 1);
-  EXPECT_FALSE(pair_score({first, {}}, {second, {}}, false).same_bytes.has_value());
+  EXPECT_FALSE(pair_score({first, {}, {}}, {second, {}, {}}, false).same_bytes.has_value());
 }
 
-std::vector<Prediction> seeded(std::size_t count, std::uint64_t seed) {
+TEST(OutputDistances, AreOfEachOutputThatBothHave) {
+  const std::vector<float> a = {3, 0, -4, 1, 0, 0};
+  const std::vector<float> b = {3, 2, -4.5f, 1};
+  const PairScore score =
+      pair_score({std::vector<Prediction>(3), a, {}}, {std::vector<Prediction>(2), b, {}}, false);
+  EXPECT_EQ(score.distance.outputs, 4);
+  EXPECT_EQ(score.distance.differing, 2);
+  EXPECT_EQ(score.distance.largest, 2);
+  EXPECT_EQ(score.distance.mean, 2.5 / 4);
+  EXPECT_DOUBLE_EQ(score.distance.relative, std::sqrt(4.25 / 26));
+  EXPECT_EQ(output_distance(a, a).relative, 0);
+  EXPECT_EQ(output_distance({}, {}).mean, 0);
+}
+
+TEST(OutputDistances, LeaveOutWhatIsNotFinite) {
+  const float nan = std::nanf("");
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> a = {nan, nan, infinity, infinity, 2};
+  const std::vector<float> b = {nan, 1, infinity, -infinity, 3};
+  const OutputDistance distance = output_distance(a, b);
+  EXPECT_EQ(distance.differing, 3);
+  EXPECT_EQ(distance.largest, 1);
+  EXPECT_EQ(distance.relative, 0.5);
+}
+
+// Rows of three classes.
+PredictionTable seeded(std::int64_t count, std::uint64_t seed) {
   Random random(seed);
-  std::vector<Prediction> predictions(count);
-  for (Prediction& prediction : predictions) {
+  PredictionTable table(count, 3);
+  for (Prediction& prediction : table.predictions) {
     for (std::int32_t& best : prediction.best) best = static_cast<int>(random.uniform(-1, 999));
     prediction.bytes = random.next();
   }
-  return predictions;
+  for (float& output : table.outputs)
+    output = std::ldexp(1.7f, static_cast<int>(random.uniform(-149, 120)));
+  return table;
+}
+
+bool operator==(const PredictionTable& a, const PredictionTable& b) {
+  return a.predictions == b.predictions && a.outputs == b.outputs;
 }
 
 TEST(KeptPredictionsFile, GivesBackWhatWasKeptByKey) {
   const TemporaryFolder folder;
-  const std::vector<Prediction> all = seeded(7, 1);
+  PredictionTable first = seeded(3, 1);
+  const PredictionTable second = seeded(4, 2);
   {
     KeptPredictions kept(folder.path() / "k");
-    kept.keep("a", 0, std::span(all).first(3));
+    kept.keep("a", 0, first);
     kept.keep("b", 0, seeded(2, 9));
-    kept.keep("a", 3, std::span(all).subspan(3));
+    kept.keep("a", 3, second);
     kept.keep("a", 3, seeded(4, 5));  // of no use: there are seven already
   }
   const KeptPredictions kept(folder.path() / "k");
-  EXPECT_EQ(kept.find("a"), all);
-  EXPECT_EQ(kept.find("b"), seeded(2, 9));
-  EXPECT_TRUE(kept.find("c").empty());
+  first.append(second);
+  EXPECT_TRUE(kept.find("a", 3) == first);
+  EXPECT_TRUE(kept.find("b", 3) == seeded(2, 9));
+  EXPECT_TRUE(kept.find("b", 4).predictions.empty()) << "of other classes";
+  EXPECT_TRUE(kept.find("c", 3).predictions.empty());
+  first.cut(2);
+  EXPECT_EQ(first.outputs.size(), 6u);
+}
+
+std::string one_row(const std::string& row) {
+  return R"({"key":"a","first":0,"predictions":[[)" + row + "]]}";
 }
 
 TEST(KeptPredictionsFile, RefusesALineThatIsNoneOfItsOwn) {
-  const std::string header = "{\"schema\":\"qsim.kept-predictions/1\"}\n";
+  const std::string header = "{\"schema\":\"qsim.kept-predictions/2\"}\n";
   const std::string good =
-      R"({"key":"a","first":0,"predictions":[[[1,2,3,4,5],"00000000000000ff"]]})";
+      R"({"key":"a","first":0,"predictions":[[[1,2,3,4,5],"00000000000000ff","3fc00000c0000000"]]})";
   const TemporaryFolder folder;
-  EXPECT_EQ(KeptPredictions(folder.file("good", header + good + "\n")).find("a")[0].bytes, 255u);
+  const PredictionTable table =
+      KeptPredictions(folder.file("good", header + good + "\n")).find("a", 2);
+  EXPECT_EQ(table.predictions.at(0).bytes, 255u);
+  EXPECT_EQ(table.outputs, (std::vector<float>{1.5f, -2}));
   for (const std::string& line :
        {std::string("x"), std::string("[]"), std::string(R"({"key":"a","first":0})"),
-        std::string(R"({"key":"a","first":0,"predictions":[[[1,2,3,4],"00000000000000ff"]]})"),
-        std::string(R"({"key":"a","first":0,"predictions":[[[1,2,3,4,5],"ff"]]})"),
-        std::string(R"({"key":"a","first":0,"predictions":[[[1,2,3,4,5],"zz000000000000ff"]]})"),
-        std::string(R"({"key":"a","first":0,"predictions":[[[1,2,3,4,5e9],"00000000000000ff"]]})"),
-        std::string(R"({"key":"a","first":-7,"predictions":[]})")}) {
+        std::string(R"({"key":"a","first":-7,"predictions":[]})"),
+        one_row(R"([1,2,3,4],"00000000000000ff","3fc00000")"),
+        one_row(R"([1,2,3,4,5],"ff","3fc00000")"),
+        one_row(R"([1,2,3,4,5],"zz000000000000ff","3fc00000")"),
+        one_row(R"([1,2,3,4,5e9],"00000000000000ff","3fc00000")"),
+        one_row(R"([1,2,3,4,5],"00000000000000ff")"),
+        one_row(R"([1,2,3,4,5],"00000000000000ff","")"),
+        one_row(R"([1,2,3,4,5],"00000000000000ff","3fc0000")"),
+        one_row(R"([1,2,3,4,5],"00000000000000ff","3fc0000g")"),
+        one_row(R"([1,2,3,4,5],"00000000000000ff","3fc00000"],)"
+                R"([[1,2,3,4,5],"00000000000000ff","3fc000003fc00000")")}) {
     expect_contains(
         error_of([&] { KeptPredictions(folder.file("bad", header + good + "\n" + line + "\n")); }),
         "bad:3: is not a prediction that was kept; remove the line, or the file");

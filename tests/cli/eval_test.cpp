@@ -5,42 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "files/npy.h"
-#include "tests/cli/golden_command.h"
-#include "tests/cli/picture_files.h"
+#include "tests/cli/eval_fixture.h"
 
 namespace qsim {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string kModel = " --model vgg8-cifar10 --backend cpu ";
-
-// Records with seeded pictures; their labels are no better than chance.
-std::string records(int count) {
-  std::string batch;
-  for (int i = 0; i < count; ++i) {
-    batch += cifar_record((i * 7 + i / 10) % 10, static_cast<std::uint64_t>(i));
-  }
-  return batch;
-}
-
-class Eval : public ::testing::Test {
- protected:
-  Eval() { folder_.write("b.bin", records(40)); }
-
-  Json eval(const std::string& arguments) { return json_of(folder_, "eval" + kModel + arguments); }
-  void refused(const std::string& arguments, int code, const std::string& message) {
-    expect_error(folder_, "eval " + arguments, code, message);
-  }
-  std::vector<std::int32_t> predictions(const std::string& folder) {
-    const Tensor tensor = read_npy(folder_ / (folder + "/predictions.npy"));
-    const std::span<const std::int32_t> values = tensor.as<std::int32_t>();
-    return {values.begin(), values.end()};
-  }
-
-  TestFolder folder_;
-};
 
 TEST_F(Eval, CountsThePredictionsThatItWrites) {
   const Json json = eval("--data b.bin --out o");

@@ -1,19 +1,17 @@
-// What judges pictures: golden on the CPU or a GPU, and the accelerator's model.
+// What judges pictures: the interface of the engines of `eval`, and what several of them need.
+// eval_engines.h has the list.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 
-#include "cli/session/eval/eval_network.h"
+#include "cli/host_tensors/host_layout.h"
 #include "cli/session/eval/prediction.h"
-#include "cli/terminal/context.h"
-#include "core/engine.h"
-#include "golden/common/thread_team.h"
 
 namespace qsim {
 
+// Of one network and its pictures; both outlive it.
 class EvalEngine {
  public:
   virtual ~EvalEngine() = default;
@@ -23,30 +21,15 @@ class EvalEngine {
   virtual bool is_integer() const = 0;
   // The pictures that keep it busy, at least.
   virtual std::int64_t pictures_at_once() const = 0;
-  // Predictions of the network's pictures from `first` on, as many as `to` has. Throws Error for a
-  // picture that cannot be read.
-  virtual void predict(std::int64_t first, std::span<Prediction> to) = 0;
+  // Predictions of the network's pictures from `first` on, as many as `to` has rows. Throws Error
+  // for a picture that cannot be read.
+  virtual void predict(std::int64_t first, const PredictionRows& to) = 0;
 };
 
-// Makes the engines, one after the other: an engine is gone before the next one of its network is
-// made, since they set the graph's batch.
-class EvalEngines {
- public:
-  // All of them must outlive this object.
-  EvalEngines(Context& context, const ArchConfig& config, golden::ThreadTeam& team);
-  ~EvalEngines();
-
-  // Throws Error where the network's engines take more memory than there is, and where the
-  // accelerator cannot run the network on an engine that needs it.
-  void require_room(EvalNetwork& network) const;
-  // `name` is one of --engines.
-  std::unique_ptr<EvalEngine> make(const std::string& name, EvalNetwork& network);
-
- private:
-  Context& context_;
-  const ArchConfig& config_;
-  golden::ThreadTeam& team_;
-  std::unique_ptr<Engine> program_engine_;  // SystemC elaborates once a process
-};
+// For an integer engine: the rows of the pictures whose last tensor is `last`, [N] and any shape of
+// a picture; `to` may have fewer rows than N.
+void take_levels(const Tensor& last, const OutputForm& form, const PredictionRows& to);
+// For a float engine: the same of float32.
+void take_reals(const Tensor& last, const PredictionRows& to);
 
 }  // namespace qsim

@@ -46,7 +46,7 @@ void add_score(Json& json, const Score& score, const EvalNetwork& network) {
 Json run_json(const EvalReport& report, std::size_t i) {
   const EngineRun& run = report.runs[i];
   const EvalNetwork& network = (*report.networks)[run.network];
-  const std::int64_t done = std::ssize(run.predictions);
+  const std::int64_t done = run.done();
   Json json = {{"engine", run.engine}, {"model", network.name}};
   if (!run.backend.empty()) json["backend"] = run.backend;
   json["pictures"] = done;
@@ -72,6 +72,12 @@ Json pair_json(const EvalReport& report, const EvalPair& pair) {
                {"pictures", score.pictures},
                {"same_top1", score.same_top1}};
   if (score.same_bytes) json["same_bytes"] = *score.same_bytes;
+  const OutputDistance& distance = score.distance;
+  json["outputs"] = distance.outputs;
+  json["differing_outputs"] = distance.differing;
+  json["largest_difference"] = distance.largest;
+  json["mean_difference"] = distance.mean;
+  json["relative_distance"] = distance.relative;
   if (!score.has_labels) return json;
   json["both_right"] = score.both_right;
   json["first_only_right"] = score.first_only;
@@ -101,6 +107,8 @@ std::string eval_json(const EvalReport& report) {
   Json models = Json::array();
   for (const EvalNetwork& network : *report.networks) {
     models.push_back({{"name", network.name}, {"hash", network.hash}});
+    if (network.real_name.empty()) continue;
+    models.back()["float"] = {{"name", network.real_name}, {"hash", network.real_hash}};
   }
   json["models"] = std::move(models);
   if (!report.config.empty()) json["config"] = report.config;

@@ -1,70 +1,184 @@
 #include "cli/session/eval/eval_network.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/host_tensors/classes.h"
 #include "cli/session/inputs/file_hash.h"
+#include "cli/session/inputs/shipped_files.h"
 #include "cli/terminal/output_files.h"
+#include "compiler/importer/real_importer.h"
 
 namespace qsim {
 namespace {
 
-std::vector<std::filesystem::path> data_paths(const Options& options) {
-  std::vector<std::filesystem::path> paths(options.eval.data.begin(), options.eval.data.end());
-  for (const std::filesystem::path& path : paths) {
-    require_not_written(options, path, "the pictures");
-  }
+namespace fs = std::filesystem;
+
+using Held = std::shared_ptr<const HeldFile>;
+
+std::vector<fs::path> data_paths(const Options& options) {
+  std::vector<fs::path> paths(options.eval.data.begin(), options.eval.data.end());
+  for (const fs::path& path : paths) require_not_written(options, path, "the pictures");
   return paths;
 }
 
-std::int64_t classes_of(const Model& model) {
-  const OutputForm form = output_form(model.graph);
-  if (has_classes(form)) return form.value.shape.channels;
-  throw_bad_input("model '" + model.name + "': its output is " +
-                  shape_text(form.value.shape.nhwc()) +
+std::int64_t classes_of(const std::string& name, const ImageShape& output) {
+  if (output.height == 1 && output.width == 1 && output.channels > 1) return output.channels;
+  throw_bad_input("model '" + name + "': its output is " + shape_text(output.nhwc()) +
                   "; eval needs a network that ends with a number for each class");
 }
 
+RealGraph load_real(const Options& options, const Held& held) {
+  require_not_written(options, held->path(), "the model");
+  RealImportOptions import;
+  import.on_external = [&options](const fs::path& file) {
+    require_not_written(options, file, "the model's external data");
+};
+return import_real_onnx(held, import);
+}  // namespace
+
+// The ONNX file that the options name, where it is a float network; else nothing.
+Held float_file(const Options& options, const ArchConfig& config) {
+  if (options.model.empty() && config.model.empty()) return nullptr;  // load_model() says so
+  const fs::path path = options.model.empty()
+                            ? find_model(config.model, "config '" + config.name + "': model")
+                            : find_model(options.model);
+  if (path.extension() != ".onnx") return nullptr;
+  const auto held = std::make_shared<const HeldFile>(path);
+  return is_float_onnx(held) ? held : nullptr;
+}
+
+PictureSet load_pictures(Context& context, const PictureForm& form) {
+  const Options& options = context.options();
+  PictureSet pictures(data_paths(options), form,
+                      [&context](const std::string& line) { context.note(line); });
+  if (options.eval.pictures) pictures.sample(*options.eval.pictures, options.seed);
+  return pictures;
+}
+
+std::string sidecar_file(const PictureForm& form) {
+  return form.sidecar ? form.sidecar->file : std::string();
+}
+
+EvalNetwork load_float_network(Context& context, const Options& options, const Held& held) {
+  if (!options.rounding.empty()) {
+    throw Error(ExitCode::kUsage, "--rounding is of quantized networks; '" + held->path().string() +
+                                      "' is a float network; leave --rounding out");
+  }
+  RealGraph real = load_real(options, held);
+  const PictureForm form = picture_form(real, held->path());
+  const std::string name = options.model.empty() ? held->path().string() : options.model;
+  const std::string hash = file_hash(*held);
+  const std::int64_t classes = classes_of(name, real.output_shape());
+  return {name,         hash,
+          std::nullopt, std::move(real),
+          "",           hash,
+          classes,      sidecar_file(form),
+          {},           load_pictures(context, form)};
+}
+
 EvalNetwork load_network(Context& context, const Options& options, const ArchConfig& config) {
+  if (const Held held = float_file(options, config)) {
+    return load_float_network(context, options, held);
+  }
   Options one = options;
   one.batch.reset();  // the engines choose it
   Model model = load_model(one, config);
-  const std::int64_t classes = classes_of(model);
-  PictureSet pictures(data_paths(options), picture_form(model),
-                      [&context](const std::string& line) { context.note(line); });
-  if (options.eval.pictures) pictures.sample(*options.eval.pictures, options.seed);
-  std::string name = model.name;
-  std::string hash = model.file ? file_hash(*model.file) : file_hash(model.path);
-  return {std::move(name), std::move(hash), std::move(model), classes, std::move(pictures)};
+  const PictureForm form = picture_form(model);
+  const std::string name = model.name;
+  const std::string hash = model.file ? file_hash(*model.file) : file_hash(model.path);
+  const std::int64_t classes = classes_of(name, model.graph.output_value().shape);
+  return {name, hash,    std::move(model),   std::nullopt, "",
+          "",   classes, sidecar_file(form), {},           load_pictures(context, form)};
 }
 
-}  // namespace
+// The float network of --float, which takes the pictures as the quantized one does.
+void add_float(const Options& options, EvalNetwork& network) {
+  const std::string& name = options.eval.float_model;
+  if (name.empty()) return;
+  const std::vector<std::string>& engines = options.eval.engines;
+  if (!engines.empty() && std::count(engines.begin(), engines.end(), "float") == 0) {
+    throw Error(
+        ExitCode::kUsage,
+        "--float is of the engine float, which --engines leaves out; add it there, or leave "
+        "--float out");
+  }
+  if (!network.model) {
+    throw Error(ExitCode::kUsage, "--float is of a quantized --model; '" + network.name +
+                                      "' is a float network itself; leave --float out");
+  }
+  const auto held = std::make_shared<const HeldFile>(find_model(name));
+  network.real = load_real(options, held);
+  network.real_name = name;
+  network.real_hash = file_hash(*held);
+  ImageShape quantized = network.model->graph.input_value().shape;
+  ImageShape real = network.real->input_shape();
+  quantized.batch = real.batch = 1;
+  const std::int64_t classes = classes_of(name, network.real->output_shape());
+  if (quantized == real && classes == network.classes) return;
+  throw_bad_input("--float " + name + ": the network takes " + shape_text(real.nhwc()) +
+                  " and has " + std::to_string(classes) + " classes; " + network.name + " takes " +
+                  shape_text(quantized.nhwc()) + " and has " + std::to_string(network.classes));
+}
+
+bool can_have(const EvalNetwork& network, const std::string& engine) {
+  return engine == "float" ? network.real.has_value() : network.model.has_value();
+}
+
+// Those of --engines that it can have; without any, those that it can have without more.
+std::vector<std::string> engines_of(const EvalNetwork& network, const Options& options) {
+  std::vector<std::string> engines;
+  for (const std::string& engine : options.eval.engines) {
+    if (can_have(network, engine)) engines.push_back(engine);
+  }
+  if (engines.empty() && network.model) engines.push_back("golden");
+  if (engines.empty() || (options.eval.engines.empty() && network.model && network.real)) {
+    engines.push_back("float");
+  }
+  return engines;
+}
+
+void require_engines(const EvalNetwork& network, const Options& options) {
+  for (const std::string& engine : options.eval.engines) {
+    if (can_have(network, engine)) continue;
+    throw Error(ExitCode::kUsage,
+                network.model ? "--engines float: '" + network.name +
+                                    "' is a quantized network; name the float one by --float"
+                              : "--engines " + engine + ": '" + network.name +
+                                    "' is a float network, whose only engine is float");
+  }
+}
+
+void add_against(Context& context, const ArchConfig& config, std::vector<EvalNetwork>& networks) {
+  Options against = context.options();
+  against.model = against.eval.against;
+  networks.push_back(load_network(context, against, config));
+  EvalNetwork& second = networks.back();
+  second.engines = engines_of(second, against);
+  if (second.classes == networks.front().classes) return;
+  throw_bad_input("--against " + second.name + ": the network has " +
+                  std::to_string(second.classes) + " classes; " + networks.front().name + " has " +
+                  std::to_string(networks.front().classes));
+}
+
+}  // namespace qsim
 
 std::vector<EvalNetwork> load_eval_networks(Context& context, const ArchConfig& config) {
   const Options& options = context.options();
   std::vector<EvalNetwork> networks;
   networks.push_back(load_network(context, options, config));
-  const EvalNetwork& first = networks.front();
+  EvalNetwork& first = networks.front();
+  add_float(options, first);
+  require_engines(first, options);
+  first.engines = engines_of(first, options);
   if (!options.eval.against.empty()) {
-    Options against = options;
-    against.model = options.eval.against;
-    networks.push_back(load_network(context, against, config));
-    if (networks[1].classes != networks[0].classes) {
-      throw_bad_input("--against " + networks[1].name + ": the network has " +
-                      std::to_string(networks[1].classes) + " classes; " + networks[0].name +
-                      " has " + std::to_string(networks[0].classes));
-    }
-  } else if (!first.pictures.has_labels() && engines_of(first, options).size() == 1) {
+    add_against(context, config, networks);
+  } else if (!first.pictures.has_labels() && first.engines.size() == 1) {
     throw Error(ExitCode::kUsage,
                 "the pictures of --data have no labels, so one engine alone has nothing to be "
                 "compared with; give labels, several --engines, or --against");
   }
   return networks;
-}
-
-std::vector<std::string> engines_of(const EvalNetwork& /*network*/, const Options& options) {
-  if (!options.eval.engines.empty()) return options.eval.engines;
-  return {"golden"};
 }
 
 }  // namespace qsim

@@ -2,29 +2,34 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/terminal/context.h"
+#include "core/real_graph.h"
 
 namespace qsim {
 
 struct EvalNetwork {
-  std::string name;  // as the user gave it
-  std::string hash;  // of its file
-  Model model;
-  std::int64_t classes = 0;
+  std::string name;               // as the user gave it
+  std::string hash;               // of its file
+  std::optional<Model> model;     // absent: the file is a float network
+  std::optional<RealGraph> real;  // the file's; of a quantized network that of --float
+  std::string real_name;          // of --float; "" without
+  std::string real_hash;          // of the float network's file; "" without
+  std::int64_t classes = 0;       // that it tells apart
+  std::string sidecar;            // the file that says what becomes of pictures; "" for none
+  std::vector<std::string> engines;
   PictureSet pictures;
 };
 
 // The network of --model or the configuration, then that of --against. Throws Error where one
-// cannot be read, has no classes, or another number of them than the first; and where there is
-// nothing to count (pictures without labels, and one engine of one network).
+// cannot be read, has no classes, or another number of them than the first; for an engine that the
+// first cannot have; and where there is nothing to count (pictures without labels, and one engine
+// of one network).
 std::vector<EvalNetwork> load_eval_networks(Context& context, const ArchConfig& config);
-
-// The engines of a network: those of --engines, or golden.
-std::vector<std::string> engines_of(const EvalNetwork& network, const Options& options);
 
 }  // namespace qsim

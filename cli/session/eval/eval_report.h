@@ -39,5 +39,7 @@ std::string eval_text(const EvalReport& report);
 std::string eval_json(const EvalReport& report);
 // int32 [runs][pictures]: the best class; -1 where a run was interrupted before.
 Tensor eval_predictions(const EvalReport& report);
+// float32 [runs][pictures][classes]: the outputs; NaN where a run was interrupted before.
+Tensor eval_outputs(const EvalReport& report);
 
 }  // namespace qsim

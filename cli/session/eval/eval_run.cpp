@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/session/eval/eval_engine.h"
+#include "cli/session/eval/eval_engines.h"
 #include "cli/session/eval/kept_predictions.h"
 #include "cli/session/inputs/file_hash.h"
 #include "cli/terminal/output_folders.h"
@@ -39,7 +39,7 @@ class EvalRun {
     std::vector<EngineRun> runs;
     for (EvalNetwork& network : networks_) engines_.require_room(network);
     for (std::size_t i = 0; i < networks_.size(); ++i) {
-      for (const std::string& engine : engines_of(networks_[i], options_)) {
+      for (const std::string& engine : networks_[i].engines) {
         runs.push_back({engine, i, "", true, {}, 0, 0});
         take_kept(runs.back());
       }
@@ -66,7 +66,8 @@ class EvalRun {
     const EvalNetwork& network = networks_[run.network];
     std::string text;
     for (const std::string& part :
-         {executable_, run.engine, network.hash, data_hash(run.network), options_.rounding,
+         {executable_, run.engine, run.engine == "float" ? network.real_hash : network.hash,
+          data_hash(run.network), options_.rounding,
           std::to_string(options_.eval.pictures.value_or(0)), std::to_string(options_.seed),
           run.engine == "systemc" ? arch_config_yaml(config_) : std::string()}) {
       text += std::to_string(part.size()) + ":" + part + "\n";
@@ -82,18 +83,17 @@ class EvalRun {
     for (const std::filesystem::path& file : networks_[network].pictures.files()) {
       text += file.filename().string() + '\0' + file_hash(file);
     }
-    const std::optional<Sidecar>& sidecar = networks_[network].model.sidecar;
-    if (sidecar) text += file_hash(sidecar->file);
+    const std::string& sidecar = networks_[network].sidecar;
+    if (!sidecar.empty()) text += file_hash(sidecar);
     return hash = text_hash(text);
   }
 
   void take_kept(EngineRun& run) {
     if (!kept_) return;
     keys_.push_back(key_of(run));
-    run.predictions = kept_->find(keys_.back());
-    const auto most = static_cast<std::size_t>(pictures_of(run));
-    if (run.predictions.size() > most) run.predictions.resize(most);
-    run.kept_before = std::ssize(run.predictions);
+    run.table = kept_->find(keys_.back(), networks_[run.network].classes);
+    run.table.cut(static_cast<std::size_t>(pictures_of(run)));
+    run.kept_before = run.done();
   }
 
   void note_kept(const std::vector<EngineRun>& runs) {
@@ -111,15 +111,14 @@ class EvalRun {
   void complete(EngineRun& run, EvalEngine& engine, const std::string& key) {
     const std::int64_t pictures = pictures_of(run);
     std::int64_t stretch = engine.pictures_at_once();
-    while (std::ssize(run.predictions) < pictures && !context_.is_stopping()) {
-      const std::int64_t done = std::ssize(run.predictions);
-      const std::int64_t now = std::min(stretch, pictures - done);
-      std::vector<Prediction> predictions(static_cast<std::size_t>(now));
+    while (run.done() < pictures && !context_.is_stopping()) {
+      const std::int64_t done = run.done();
+      PredictionTable table(std::min(stretch, pictures - done), networks_[run.network].classes);
       double seconds = 0;
-      timed(seconds, [&] { engine.predict(done, predictions); });
+      timed(seconds, [&] { engine.predict(done, table.rows()); });
       run.seconds += seconds;
-      run.predictions.insert(run.predictions.end(), predictions.begin(), predictions.end());
-      if (kept_) kept_->keep(key, done, predictions);
+      run.table.append(table);
+      if (kept_) kept_->keep(key, done, table);
       context_.progress(progress_line(run));
       if (seconds < kStretchSeconds / 2) stretch *= 2;
     }
@@ -127,7 +126,7 @@ class EvalRun {
 
   std::string progress_line(const EngineRun& run) const {
     const EvalNetwork& network = networks_[run.network];
-    const std::int64_t done = std::ssize(run.predictions);
+    const std::int64_t done = run.done();
     const std::int64_t left = network.pictures.count() - done;
     std::string line = (networks_.size() > 1 ? network.name + ", " : "") + run.engine + ": " +
                        with_thousands(done) + " of " + with_thousands(network.pictures.count()) +
@@ -144,10 +143,11 @@ class EvalRun {
   double right_share(const EngineRun& run) const {
     const PictureSet& pictures = networks_[run.network].pictures;
     std::int64_t right = 0;
-    for (std::int64_t i = 0; i < std::ssize(run.predictions); ++i) {
-      right += run.predictions[static_cast<std::size_t>(i)].top1() == pictures.label(i) ? 1 : 0;
+    for (std::int64_t i = 0; i < run.done(); ++i) {
+      right +=
+          run.table.predictions[static_cast<std::size_t>(i)].top1() == pictures.label(i) ? 1 : 0;
     }
-    return static_cast<double>(right) / static_cast<double>(run.predictions.size());
+    return static_cast<double>(right) / static_cast<double>(run.done());
   }
 
   Context& context_;

@@ -18,9 +18,11 @@ struct EngineRun {
   std::size_t network = 0;
   std::string backend;  // "" where it has no choice
   bool is_integer = true;
-  std::vector<Prediction> predictions;  // of the first pictures; of all, unless interrupted
-  std::int64_t kept_before = 0;         // that were there, by --out
-  double seconds = 0;                   // of the others, with reading the pictures
+  PredictionTable table;         // of the first pictures; of all, unless interrupted
+  std::int64_t kept_before = 0;  // that were there, by --out
+  double seconds = 0;            // of the others, with reading the pictures
+
+  std::int64_t done() const { return std::ssize(table.predictions); }
 };
 
 // In the order of networks and --engines. An interrupt ends the runs soon: the last one then has

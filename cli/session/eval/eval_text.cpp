@@ -31,7 +31,7 @@ std::string run_name(const EvalReport& report, std::size_t i) {
 TableColumn number(std::string title) { return {std::move(title), true, false}; }
 
 std::string rate_of(const EngineRun& run) {
-  const auto here = static_cast<double>(std::ssize(run.predictions) - run.kept_before);
+  const auto here = static_cast<double>(run.done() - run.kept_before);
   if (here == 0) return "";
   return with_thousands(static_cast<std::int64_t>(here / std::max(run.seconds, 1e-9)));
 }
@@ -49,14 +49,9 @@ std::string runs_table(const EvalReport& report) {
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const EngineRun& run = report.runs[i];
     const Score& score = report.scores[i];
-    std::vector<std::string> row = {run_name(report, i),
-                                    with_thousands(std::ssize(run.predictions)),
-                                    "",
-                                    "",
-                                    "",
-                                    "",
-                                    seconds_text(run.seconds),
-                                    rate_of(run)};
+    std::vector<std::string> row = {
+        run_name(report, i), with_thousands(run.done()), "", "", "", "", seconds_text(run.seconds),
+        rate_of(run)};
     if (score.pictures > 0) {
       row[2] = with_thousands(score.top1);
       row[3] = share_of(score.top1_share());
@@ -76,6 +71,8 @@ std::string pairs_table(const EvalReport& report) {
                    {"second"},
                    number("same top-1"),
                    number("same bytes"),
+                   number("other outputs"),
+                   number("distance"),
                    number("first only"),
                    number("second only"),
                    number("p")},
@@ -87,18 +84,22 @@ std::string pairs_table(const EvalReport& report) {
                                     run_name(report, pair.second),
                                     share_of(static_cast<double>(score.same_top1) / pictures),
                                     "",
+                                    with_thousands(score.distance.differing),
+                                    formatted("%.3g", score.distance.relative),
                                     "",
                                     "",
                                     ""};
     if (score.same_bytes) row[3] = share_of(static_cast<double>(*score.same_bytes) / pictures);
     if (score.has_labels) {
-      row[4] = with_thousands(score.first_only);
-      row[5] = with_thousands(score.second_only);
-      row[6] = p_text(score.p);
+      row[6] = with_thousands(score.first_only);
+      row[7] = with_thousands(score.second_only);
+      row[8] = p_text(score.p);
     }
     table.rows.push_back(std::move(row));
   }
-  return "\nagreement; right by one alone, and McNemar's exact p (two-sided)\n" + layout(table);
+  return "\nagreement, outputs that differ and their relative distance; right by one alone, and "
+         "McNemar's exact p (two-sided)\n" +
+         layout(table);
 }
 
 std::string class_name(const EvalNetwork& network, std::size_t i) {

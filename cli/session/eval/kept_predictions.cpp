@@ -1,7 +1,8 @@
 #include "cli/session/eval/kept_predictions.h"
 
+#include <bit>
 #include <charconv>
-#include <cstdio>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -12,13 +13,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kHeader = R"({"schema":"qsim.kept-predictions/1"})";
+constexpr const char* kHeader = R"({"schema":"qsim.kept-predictions/2"})";
 constexpr std::size_t kHashDigits = 16;
+constexpr std::size_t kFloatDigits = 8;
 
-std::string hex_text(std::uint64_t number) {
-  char buffer[kHashDigits + 1];
-  std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(number));
-  return buffer;
+void add_hex(std::string& text, std::uint64_t number, std::size_t digits) {
+  for (std::size_t i = digits; i-- > 0;) text += "0123456789abcdef"[number >> (4 * i) & 15];
+}
+
+// Whether all of `digits` was a number, which is then in `number`.
+template <typename Number>
+bool read_hex(std::string_view digits, Number& number) {
+  const char* const end = digits.data() + digits.size();
+  const auto [last, error] = std::from_chars(digits.data(), end, number, 16);
+  return error == std::errc() && last == end;
 }
 
 bool is_index(const Json& json) {
@@ -26,20 +34,38 @@ bool is_index(const Json& json) {
          json.get<std::int64_t>() < (std::int64_t{1} << 31);
 }
 
-// Whether [[best, ...], "hash"] was read into `prediction`.
-bool read_prediction(const Json& json, Prediction& prediction) {
-  if (!json.is_array() || json.size() != 2 || !json[0].is_array() || !json[1].is_string()) {
+bool read_best(const Json& json, Prediction& prediction) {
+  if (!json.is_array() || json.size() != kBestClasses) return false;
+  for (std::size_t i = 0; i < kBestClasses; ++i) {
+    if (!is_index(json[i])) return false;
+    prediction.best[i] = json[i].get<std::int32_t>();
+  }
+  return true;
+}
+
+bool read_outputs(std::string_view digits, std::vector<float>& outputs) {
+  if (digits.empty() || digits.size() % kFloatDigits != 0) return false;
+  for (std::size_t at = 0; at < digits.size(); at += kFloatDigits) {
+    std::uint32_t bits = 0;
+    if (!read_hex(digits.substr(at, kFloatDigits), bits)) return false;
+    outputs.push_back(std::bit_cast<float>(bits));
+  }
+  return true;
+}
+
+// Whether [[best, ...], "hash", "outputs"] was read, with as many outputs as the rows before.
+bool read_row(const Json& json, PredictionTable& table) {
+  if (!json.is_array() || json.size() != 3 || !json[1].is_string() || !json[2].is_string()) {
     return false;
   }
-  if (json[0].size() != kBestClasses) return false;
-  for (std::size_t i = 0; i < kBestClasses; ++i) {
-    if (!is_index(json[0][i])) return false;
-    prediction.best[i] = json[0][i].get<std::int32_t>();
-  }
-  const std::string digits = json[1].get<std::string>();
-  const char* const end = digits.data() + digits.size();
-  const auto [last, error] = std::from_chars(digits.data(), end, prediction.bytes, 16);
-  return digits.size() == kHashDigits && error == std::errc() && last == end;
+  const std::string hash = json[1].get<std::string>();
+  const std::size_t before = table.outputs.size();
+  const std::size_t rows_before = table.predictions.size();
+  Prediction& prediction = table.predictions.emplace_back();
+  return read_best(json[0], prediction) && hash.size() == kHashDigits &&
+         read_hex(hash, prediction.bytes) &&
+         read_outputs(json[2].get_ref<const std::string&>(), table.outputs) &&
+         (table.outputs.size() - before) * rows_before == before;
 }
 
 bool has_fields(const Json& json) {
@@ -58,31 +84,40 @@ KeptPredictions::KeptPredictions(const std::filesystem::path& path) : file_(path
 
 void KeptPredictions::take(const std::string& line, const std::string& place) {
   const Json json = Json::parse(line, nullptr, false);
-  std::vector<Prediction> read;
+  PredictionTable read;
   bool is_whole = has_fields(json);
   if (is_whole) {
-    for (const Json& one : json["predictions"]) {
-      is_whole = is_whole && read_prediction(one, read.emplace_back());
-    }
+    for (const Json& row : json["predictions"]) is_whole = is_whole && read_row(row, read);
   }
   if (!is_whole) {
     throw_bad_input(place + ": is not a prediction that was kept; remove the line, or the file");
   }
-  std::vector<Prediction>& all = predictions_[json["key"].get<std::string>()];
-  if (json["first"].get<std::int64_t>() != std::ssize(all)) return;  // of another run at its side
-  all.insert(all.end(), read.begin(), read.end());
+  PredictionTable& all = tables_[json["key"].get<std::string>()];
+  // Another process may have worked at the same time.
+  if (json["first"].get<std::int64_t>() == std::ssize(all.predictions)) all.append(read);
 }
 
-std::vector<Prediction> KeptPredictions::find(const std::string& key) const {
-  const auto found = predictions_.find(key);
-  return found == predictions_.end() ? std::vector<Prediction>{} : found->second;
+PredictionTable KeptPredictions::find(const std::string& key, std::int64_t classes) const {
+  const auto found = tables_.find(key);
+  if (found == tables_.end()) return {};
+  const PredictionTable& table = found->second;
+  const bool fits = std::ssize(table.outputs) == std::ssize(table.predictions) * classes;
+  return fits ? table : PredictionTable{};
 }
 
 void KeptPredictions::keep(const std::string& key, std::int64_t first,
-                           std::span<const Prediction> predictions) {
+                           const PredictionTable& table) {
   Json list = Json::array();
-  for (const Prediction& prediction : predictions) {
-    list.push_back(Json::array({prediction.best, hex_text(prediction.bytes)}));
+  const std::size_t classes = table.outputs.size() / table.predictions.size();
+  for (std::size_t i = 0; i < table.predictions.size(); ++i) {
+    const Prediction& prediction = table.predictions[i];
+    std::string hash;
+    add_hex(hash, prediction.bytes, kHashDigits);
+    std::string outputs;
+    for (std::size_t c = i * classes; c < (i + 1) * classes; ++c) {
+      add_hex(outputs, std::bit_cast<std::uint32_t>(table.outputs[c]), kFloatDigits);
+    }
+    list.push_back(Json::array({prediction.best, hash, outputs}));
   }
   file_.append(Json({{"key", key}, {"first", first}, {"predictions", std::move(list)}}).dump());
 }

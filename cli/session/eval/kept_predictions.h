@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "cli/session/eval/prediction.h"
 #include "files/growing_file.h"
@@ -20,16 +18,17 @@ class KeptPredictions {
   // and for a line that is none of its own.
   explicit KeptPredictions(const std::filesystem::path& path);
 
-  // Of the first pictures of a set, with what `key` stands for; empty where there are none.
-  std::vector<Prediction> find(const std::string& key) const;
+  // Of the first pictures of a set, with what `key` stands for; empty where there are none, or none
+  // of so many classes.
+  PredictionTable find(const std::string& key, std::int64_t classes) const;
   // Predictions of pictures `first` and up.
-  void keep(const std::string& key, std::int64_t first, std::span<const Prediction> predictions);
+  void keep(const std::string& key, std::int64_t first, const PredictionTable& table);
 
  private:
   void take(const std::string& line, const std::string& place);
 
   GrowingFile file_;
-  std::map<std::string, std::vector<Prediction>> predictions_;
+  std::map<std::string, PredictionTable> tables_;
 };
 
 }  // namespace qsim

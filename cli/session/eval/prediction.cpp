@@ -32,6 +32,26 @@ bool Prediction::has_in_best(int label) const {
   return std::find(best.begin(), best.end(), label) != best.end();
 }
 
+PredictionRows PredictionRows::part(std::size_t first, std::size_t count) const {
+  const std::size_t classes = predictions.empty() ? 0 : outputs.size() / predictions.size();
+  return {predictions.subspan(first, count), outputs.subspan(first * classes, count * classes)};
+}
+
+PredictionTable::PredictionTable(std::int64_t pictures, std::int64_t classes)
+    : predictions(static_cast<std::size_t>(pictures)),
+      outputs(static_cast<std::size_t>(pictures * classes)) {}
+
+void PredictionTable::append(const PredictionTable& other) {
+  predictions.insert(predictions.end(), other.predictions.begin(), other.predictions.end());
+  outputs.insert(outputs.end(), other.outputs.begin(), other.outputs.end());
+}
+
+void PredictionTable::cut(std::size_t pictures) {
+  if (predictions.size() <= pictures) return;
+  outputs.resize(outputs.size() / predictions.size() * pictures);
+  predictions.resize(pictures);
+}
+
 Prediction prediction_of(std::span<const float> scores) {
   const auto score = [scores](std::int32_t i) {
     const float value = scores[static_cast<std::size_t>(i)];

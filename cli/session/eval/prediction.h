@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace qsim {
 
@@ -17,6 +18,29 @@ struct Prediction {
   std::int32_t top1() const { return best[0]; }
   bool has_in_best(int label) const;
   bool operator==(const Prediction&) const = default;
+};
+
+// What an engine fills for pictures one after the other.
+struct PredictionRows {
+  std::span<Prediction> predictions;
+  std::span<float> outputs;  // [predictions][classes]: the real numbers that the classes have
+
+  std::size_t size() const { return predictions.size(); }
+  PredictionRows part(std::size_t first, std::size_t count) const;
+};
+
+// Rows with memory of their own.
+struct PredictionTable {
+  PredictionTable() = default;
+  PredictionTable(std::int64_t pictures, std::int64_t classes);
+
+  std::vector<Prediction> predictions;
+  std::vector<float> outputs;
+
+  PredictionRows rows() { return {predictions, outputs}; }
+  void append(const PredictionTable& other);
+  // Keeps the first `pictures` rows, where there are more.
+  void cut(std::size_t pictures);
 };
 
 // Of equal scores the lower class is the better one; what is not a number is the worst.

@@ -56,6 +56,30 @@ Score score_of(std::span<const Prediction> predictions, std::span<const int> lab
   return score;
 }
 
+OutputDistance output_distance(std::span<const float> first, std::span<const float> second) {
+  QSIM_CHECK(first.size() == second.size(), "as many outputs");
+  OutputDistance distance;
+  distance.outputs = std::ssize(first);
+  double sum = 0;
+  double squares = 0;
+  double of_first = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const double a = first[i];
+    const double b = second[i];
+    const bool is_same = a == b || (std::isnan(a) && std::isnan(b));
+    distance.differing += is_same ? 0 : 1;
+    if (!std::isfinite(a) || !std::isfinite(b)) continue;
+    const double between = std::abs(a - b);
+    distance.largest = std::max(distance.largest, between);
+    sum += between;
+    squares += between * between;
+    of_first += a * a;
+  }
+  if (!first.empty()) distance.mean = sum / static_cast<double>(first.size());
+  if (squares > 0) distance.relative = std::sqrt(squares / of_first);
+  return distance;
+}
+
 PairScore pair_score(const Series& first, const Series& second, bool compares_bytes) {
   const std::size_t count = std::min(first.predictions.size(), second.predictions.size());
   PairScore score;
@@ -74,6 +98,10 @@ PairScore pair_score(const Series& first, const Series& second, bool compares_by
     score.first_only += a_right && !b_right ? 1 : 0;
     score.second_only += !a_right && b_right ? 1 : 0;
     score.neither_right += !a_right && !b_right ? 1 : 0;
+  }
+  if (count > 0) {
+    const std::size_t outputs = count * (first.outputs.size() / first.predictions.size());
+    score.distance = output_distance(first.outputs.first(outputs), second.outputs.first(outputs));
   }
   if (compares_bytes) score.same_bytes = same_bytes;
   if (score.has_labels) score.p = exact_mcnemar_p(score.first_only, score.second_only);

@@ -40,11 +40,24 @@ struct Score {
 Score score_of(std::span<const Prediction> predictions, std::span<const int> labels,
                std::int64_t classes);
 
+// How far two series of outputs are apart: real numbers, one a picture and class. Where one of the
+// two is not finite, they differ unless they are equal, and are in no sum.
+struct OutputDistance {
+  std::int64_t outputs = 0;
+  std::int64_t differing = 0;  // unequal, whatever their distance
+  double largest = 0;          // of |a - b|
+  double mean = 0;             // of |a - b|
+  double relative = 0;         // sqrt(sum of (a - b)^2 / sum of a^2); 0 where they are equal
+};
+
+OutputDistance output_distance(std::span<const float> first, std::span<const float> second);
+
 // Two series of predictions of the same pictures.
 struct PairScore {
   std::int64_t pictures = 0;
   std::int64_t same_top1 = 0;
   std::optional<std::int64_t> same_bytes;  // of two integer engines of one network
+  OutputDistance distance;
   // With labels.
   bool has_labels = false;
   std::int64_t both_right = 0;
@@ -57,6 +70,7 @@ struct PairScore {
 // What each series knows of its pictures; `labels` are empty without labels.
 struct Series {
   std::span<const Prediction> predictions;
+  std::span<const float> outputs;  // [predictions][classes]
   std::span<const int> labels;
 };
 

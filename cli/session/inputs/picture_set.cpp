@@ -62,6 +62,15 @@ std::vector<std::size_t> drawn(std::size_t count, std::size_t wanted, std::uint6
   return order;
 }
 
+// `to` has as many numbers as the picture has bytes.
+template <typename Table, typename Number>
+void map_pixels(const Image& image, const Table& table, std::span<Number> to) {
+  QSIM_CHECK(image.rgb.size() == to.size(), "a fitted picture");
+  for (std::size_t i = 0; i < to.size(); i += 3) {
+    for (std::size_t c = 0; c < 3; ++c) to[i + c] = table[c][image.rgb[i + c]];
+  }
+}
+
 }  // namespace
 
 PictureForm picture_form(const Model& model) {
@@ -226,17 +235,10 @@ std::size_t PictureSet::picture_elems() const {
   return static_cast<std::size_t>(element_count(form_.input.value.shape.nhwc()));
 }
 
-void PictureSet::read_one(const Place& place, std::span<float> to) const {
-  if (kind_ == Kind::kNpy) {
-    const std::span<const float> all = all_.as<float>();
-    std::copy_n(all.begin() + place.index * std::ssize(to), to.size(), to.begin());
-    return;
-  }
+Image PictureSet::fitted(const Place& place) const {
   const fs::path& file = files_[place.file];
-  const Image image =
-      kind_ == Kind::kCifar ? read_cifar(file, place.index).image : read_image(file);
-  const Tensor real = real_picture(image, *form_.sidecar, form_.input);
-  std::copy_n(real.as<float>().begin(), to.size(), to.begin());
+  Image image = kind_ == Kind::kCifar ? read_cifar(file, place.index).image : read_image(file);
+  return fitted_picture(std::move(image), *form_.sidecar, form_.input);
 }
 
 Tensor PictureSet::read(std::int64_t first, std::int64_t pictures) const {
@@ -249,9 +251,18 @@ Tensor PictureSet::read(std::int64_t first, std::int64_t pictures, golden::Threa
   ImageShape shape = form_.input.value.shape;
   shape.batch = pictures;
   Tensor batch(DType::kFloat32, shape.nhwc());
+  const std::size_t elems = picture_elems();
+  if (kind_ == Kind::kNpy) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(pictures); ++i) {
+      const auto from =
+          all_.as<float>().subspan(static_cast<std::size_t>(place(first, i).index) * elems, elems);
+      std::copy(from.begin(), from.end(), batch.as<float>().subspan(i * elems).begin());
+    }
+    return batch;
+  }
+  const RealPixels pixels = real_pixels(*form_.sidecar);
   golden::run_parts(team, static_cast<std::size_t>(pictures), [&](std::size_t i) {
-    read_one(places_[static_cast<std::size_t>(first) + i],
-             batch.as<float>().subspan(i * picture_elems(), picture_elems()));
+    map_pixels(fitted(place(first, i)), pixels, batch.as<float>().subspan(i * elems, elems));
   });
   return batch;
 }
@@ -268,10 +279,13 @@ void PictureSet::read_levels(std::int64_t first, const Value& value, std::span<s
   QSIM_CHECK(to.size() % elems == 0, "whole pictures");
   Value one = value;
   one.shape.batch = 1;
+  const std::optional<LevelPixels> pixels =
+      kind_ == Kind::kNpy ? std::nullopt : level_pixels(*form_.sidecar, one);
   golden::run_parts(team, to.size() / elems, [&](std::size_t i) {
+    const std::span<std::byte> picture = to.subspan(i * elems, elems);
+    if (pixels) return map_pixels(fitted(place(first, i)), *pixels, picture);
     const Tensor levels = quantize_input(read(first + static_cast<std::int64_t>(i), 1), one);
-    std::copy(levels.bytes.begin(), levels.bytes.end(),
-              to.begin() + static_cast<std::ptrdiff_t>(i * elems));
+    std::copy(levels.bytes.begin(), levels.bytes.end(), picture.begin());
   });
 }
 

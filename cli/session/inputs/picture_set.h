@@ -14,6 +14,7 @@
 #include "cli/host_tensors/host_layout.h"
 #include "cli/session/inputs/model_source.h"
 #include "core/real_graph.h"
+#include "files/image.h"
 #include "files/sidecar.h"
 #include "golden/common/thread_team.h"
 
@@ -84,7 +85,10 @@ class PictureSet {
   void add_npy(const std::filesystem::path& path);
   void require_form() const;
   void require_labels() const;
-  void read_one(const Place& place, std::span<float> to) const;
+  const Place& place(std::int64_t first, std::size_t i) const {
+    return places_[static_cast<std::size_t>(first) + i];
+  }
+  Image fitted(const Place& place) const;
   std::size_t picture_elems() const;
 
   PictureForm form_;

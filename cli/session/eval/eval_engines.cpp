@@ -1,0 +1,72 @@
+#include "cli/session/eval/eval_engines.h"
+
+#include <algorithm>
+
+#include "cli/session/engines/engines.h"
+#include "cli/session/engines/memory_need.h"
+#include "cli/session/eval/golden_engine.h"
+#include "cli/session/eval/program_engine.h"
+#include "cli/session/eval/real_engine.h"
+#include "core/checked_math.h"
+#include "files/memory.h"
+
+namespace qsim {
+namespace {
+
+constexpr std::int64_t kBatch = 32;
+
+// So many pictures at a time that every thread has work, at most kBatch without --batch.
+std::int64_t batch_of(const Options& options, const EvalNetwork& network, std::int64_t threads) {
+  const std::int64_t pictures = network.pictures.count();
+  if (options.batch) return std::min(*options.batch, pictures);
+  return std::clamp<std::int64_t>((pictures + threads - 1) / threads, 1, kBatch);
+}
+
+bool is_real(const std::string& engine) { return engine == "float" || engine == "fake"; }
+
+// What the predictions of all engines take.
+std::int64_t prediction_bytes(const EvalNetwork& network) {
+  const std::int64_t row =
+      std::int64_t{sizeof(Prediction)} + network.classes * std::int64_t{sizeof(float)};
+  return checked_mul(checked_mul(network.pictures.count(), row), std::ssize(network.engines));
+}
+
+// What the batches of the other threads take.
+std::int64_t thread_bytes(const EvalNetwork& network, std::int64_t threads) {
+  std::int64_t largest = 0;
+  for (const Value& tensor : network.model->graph.tensors) {
+    largest = std::max(largest, element_count(tensor.shape.nhwc()));
+  }
+  return checked_mul(threads - 1, checked_mul(4, largest));
+}
+
+}  // namespace
+
+EvalEngines::EvalEngines(Context& context, const ArchConfig& config, golden::ThreadTeam& team)
+    : context_(context), config_(config), team_(team) {}
+
+EvalEngines::~EvalEngines() = default;
+
+void EvalEngines::require_room(EvalNetwork& network) const {
+  std::int64_t more = prediction_bytes(network);
+  if (std::any_of(network.engines.begin(), network.engines.end(), is_real)) {
+    more = checked_add(more, real_engine_bytes(network, batch_of(context_.options(), network, 1)));
+  }
+  if (!network.model) return require_memory(more, "model '" + network.name + "'");
+  set_batch(network.model->graph, batch_of(context_.options(), network, team_.threads()));
+  require_memory_for(network.name, network.model->graph, config_, context_.options(), {},
+                     checked_add(more, thread_bytes(network, team_.threads())));
+}
+
+std::unique_ptr<EvalEngine> EvalEngines::make(const std::string& name, EvalNetwork& network) {
+  const std::int64_t batch =
+      batch_of(context_.options(), network, name == "golden" ? team_.threads() : 1);
+  if (name == "float") return make_float_engine(network, batch, team_);
+  if (name == "fake") return make_fake_engine(network, batch, team_);
+  set_batch(network.model->graph, batch);
+  if (name == "golden") return make_golden_engine(context_, network, team_);
+  if (!program_engine_) program_engine_ = make_engine(name);
+  return make_program_engine(*program_engine_, config_, network, team_);
+}
+
+}  // namespace qsim

@@ -1,0 +1,38 @@
+// The engines of `eval` by name: the one place that makes them. An engine more is a case in make()
+// and its memory in require_room(), its name in kEvalEngineNames (eval_options.h), what it needs in
+// eval_network.cpp's can_have(), and what its predictions depend on in EvalRun::key_of().
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/session/eval/eval_engine.h"
+#include "cli/session/eval/eval_network.h"
+#include "cli/terminal/context.h"
+#include "core/engine.h"
+#include "golden/common/thread_team.h"
+
+namespace qsim {
+
+// Makes the engines, one after the other: an engine is gone before the next one of its network is
+// made, since they set the graph's batch.
+class EvalEngines {
+ public:
+  // All of them must outlive this object.
+  EvalEngines(Context& context, const ArchConfig& config, golden::ThreadTeam& team);
+  ~EvalEngines();
+
+  // Throws Error where the network's engines take more memory than there is, and where the
+  // accelerator cannot run the network on an engine that needs it.
+  void require_room(EvalNetwork& network) const;
+  // `name` is one of kEvalEngineNames, and the network can have it.
+  std::unique_ptr<EvalEngine> make(const std::string& name, EvalNetwork& network);
+
+ private:
+  Context& context_;
+  const ArchConfig& config_;
+  golden::ThreadTeam& team_;
+  std::unique_ptr<Engine> program_engine_;  // SystemC elaborates once a process
+};
+
+}  // namespace qsim

@@ -1,0 +1,19 @@
+// The engine `golden` of `eval`: the accelerator's arithmetic on the CPU, a batch a thread, or on a
+// GPU.
+#pragma once
+
+#include <memory>
+
+#include "cli/session/eval/eval_engine.h"
+#include "cli/session/eval/eval_network.h"
+#include "cli/terminal/context.h"
+#include "golden/common/thread_team.h"
+
+namespace qsim {
+
+// Of network.model, whose graph has the batch that it computes at a time. All of them must outlive
+// the engine. Throws the Error of golden's executor.
+std::unique_ptr<EvalEngine> make_golden_engine(Context& context, const EvalNetwork& network,
+                                               golden::ThreadTeam& team);
+
+}  // namespace qsim

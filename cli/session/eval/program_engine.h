@@ -1,0 +1,20 @@
+// The engines of `eval` that execute the compiled program: the accelerator's SystemC model.
+#pragma once
+
+#include <memory>
+
+#include "cli/session/eval/eval_engine.h"
+#include "cli/session/eval/eval_network.h"
+#include "core/arch_config.h"
+#include "core/engine.h"
+#include "golden/common/thread_team.h"
+
+namespace qsim {
+
+// Of network.model, whose graph has the batch that it computes at a time. All of them must outlive
+// the engine. Throws the compiler's Error.
+std::unique_ptr<EvalEngine> make_program_engine(Engine& engine, const ArchConfig& config,
+                                                const EvalNetwork& network,
+                                                golden::ThreadTeam& team);
+
+}  // namespace qsim

@@ -1,0 +1,112 @@
+#include "cli/session/eval/real_engine.h"
+
+#include <algorithm>
+
+#include "core/checked_math.h"
+#include "golden/real/fake_graph.h"
+#include "golden/real/real_executor.h"
+
+namespace qsim {
+namespace {
+
+class RealEngine : public EvalEngine {
+ public:
+  RealEngine(const EvalNetwork& network, std::int64_t batch, golden::ThreadTeam& team,
+             const RealGraph& graph, const golden::RealExecutorOptions& options)
+      : network_(network), batch_(batch), team_(team), executor_(graph, options) {}
+
+  bool is_integer() const override { return false; }
+  std::int64_t pictures_at_once() const override { return batch_; }
+
+  void predict(std::int64_t first, const PredictionRows& to) override {
+    const auto size = static_cast<std::size_t>(batch_);
+    for (std::size_t at = 0; at < to.size(); at += size) {
+      const std::size_t now = std::min(size, to.size() - at);
+      const Tensor input = network_.pictures.read(first + static_cast<std::int64_t>(at),
+                                                  static_cast<std::int64_t>(now), team_);
+      take_reals(executor_.run(input, team_), to.part(at, now));
+    }
+  }
+
+ private:
+  const EvalNetwork& network_;
+  std::int64_t batch_;
+  golden::ThreadTeam& team_;
+  golden::RealExecutor executor_;
+};
+
+// It keeps the graph that its executor reads.
+class FakeEngine final : public EvalEngine {
+ public:
+  FakeEngine(const EvalNetwork& network, std::int64_t batch, golden::ThreadTeam& team)
+      : fake_(golden::fake_graph(network.model->graph)),
+        engine_(network, batch, team, fake_.graph, {.rules = fake_.rules}) {}
+
+  bool is_integer() const override { return false; }
+  std::int64_t pictures_at_once() const override { return engine_.pictures_at_once(); }
+  void predict(std::int64_t first, const PredictionRows& to) override {
+    engine_.predict(first, to);
+  }
+
+ private:
+  golden::FakeGraph fake_;
+  RealEngine engine_;
+};
+
+template <typename Tensors, typename Shape>
+std::int64_t largest_elems(const Tensors& tensors, const Shape& shape_of) {
+  std::int64_t largest = 0;
+  for (const auto& tensor : tensors) {
+    ImageShape shape = shape_of(tensor);
+    shape.batch = 1;
+    largest = std::max(largest, element_count(shape.nhwc()));
+  }
+  return largest;
+}
+
+}  // namespace
+
+std::unique_ptr<EvalEngine> make_float_engine(const EvalNetwork& network, std::int64_t batch,
+                                              golden::ThreadTeam& team) {
+  QSIM_CHECK(network.real.has_value(), "the network has a float network");
+  return std::make_unique<RealEngine>(network, batch, team, *network.real,
+                                      golden::RealExecutorOptions{});
+}
+
+std::unique_ptr<EvalEngine> make_fake_engine(const EvalNetwork& network, std::int64_t batch,
+                                             golden::ThreadTeam& team) {
+  return std::make_unique<FakeEngine>(network, batch, team);
+}
+
+// Four float32 tensors of a batch: two that a layer reads, the one that it writes, and the input.
+// Float weights, and once more packed.
+std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch) {
+  constexpr std::int64_t kTensors = 4;
+  constexpr std::int64_t kFloat = sizeof(float);
+  std::int64_t largest = 0;
+  std::int64_t weights = 0;
+  if (network.real) {
+    largest = largest_elems(network.real->tensors, [](const ImageShape& shape) { return shape; });
+    for (const RealLayer& layer : network.real->layers) {
+      if (const auto* conv = std::get_if<RealConv2d>(&layer.operation)) {
+        weights += conv->weights.elems();
+      } else if (const auto* linear = std::get_if<RealLinear>(&layer.operation)) {
+        weights += linear->weights.elems();
+      }
+    }
+  } else {
+    largest =
+        largest_elems(network.model->graph.tensors, [](const Value& value) { return value.shape; });
+    for (const Layer& layer : network.model->graph.layers) {
+      if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
+        weights += conv->weights.elems();
+      } else if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
+        weights += fc->weights.elems();
+      }
+    }
+  }
+  const std::int64_t tensors = checked_mul(checked_mul(batch, largest), kTensors * kFloat);
+  return checked_add(tensors, 2 * kFloat * weights);
+}
+
+}  // namespace qsim
