@@ -1,4 +1,4 @@
-"""Writes the ONNX models, float and int8, and the sidecar of the int8 one, from the .npz files of the other steps."""
+"""Writes the float ONNX model of a network that train.py trained, and its sidecar."""
 
 import argparse
 from pathlib import Path
@@ -8,8 +8,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from data import CLASS_NAMES, MEAN, STD
-from float_weights import load_float_weights
-from integer_network import INPUT_EXPONENT, INPUT_ZERO_POINT, load_network
+from float_weights import load_float_tensors
+from resnet14 import BLOCKS, STEM
 from vgg8 import LAYERS
 
 OPSET = 13
@@ -46,43 +46,6 @@ class GraphBuilder:
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="qsim models/train")
 
 
-def scale_and_zero_point(builder, name, exponents, zero_point, dtype):
-    """Constants "<name>.scale" = 2^-exponents and "<name>.zero_point", of the exponents' shape."""
-    exponents = np.asarray(exponents)
-    scale = builder.constant(f"{name}.scale", (2.0**-exponents).astype(np.float32))
-    zero = builder.constant(f"{name}.zero_point", np.full(exponents.shape, zero_point, dtype=dtype))
-    return [scale, zero]
-
-
-def add_int8_layer(builder, spec, layer, input_names):
-    """QLinearConv or QGemm; returns the names of its output's scale and zero_point."""
-    exponents = layer.weight_exponents.astype(np.float64) if spec.is_conv else float(layer.weight_exponents[0])
-    weight = [builder.constant(f"{spec.name}.weight", layer.weight)]
-    weight += scale_and_zero_point(builder, f"{spec.name}.weight", exponents, 0, np.int8)
-    bias = builder.constant(f"{spec.name}.bias", layer.bias)
-    output = scale_and_zero_point(builder, spec.name, float(layer.output_exponent), layer.output_zero_point, np.uint8)
-    if spec.is_conv:
-        builder.node("QLinearConv", spec.name, [*input_names, *weight, *output, bias], **CONV_ATTRIBUTES)
-    else:
-        builder.node("QGemm", spec.name, [*input_names, *weight, bias, *output], domain="com.microsoft", transB=1)
-    return output
-
-
-def build_int8(layers):
-    """QuantizeLinear, the integer layers, DequantizeLinear."""
-    builder = GraphBuilder()
-    names = scale_and_zero_point(builder, "image", float(INPUT_EXPONENT), INPUT_ZERO_POINT, np.uint8)
-    builder.node("QuantizeLinear", "quantize", names)
-    for spec in LAYERS:
-        if spec.name == "fc1":
-            builder.node("Flatten", "flatten", [], axis=1)
-        names = add_int8_layer(builder, spec, layers[spec.name], names)
-        if spec.pool:
-            builder.node("MaxPool", spec.pool, [], **POOL_ATTRIBUTES)
-    builder.node("DequantizeLinear", "dequantize", names, output="logits")
-    return builder.model("vgg8-int8", [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)])
-
-
 def add_float_weight(builder, name, array):
     """A constant, or the Concat of two halves along the output channels where a shard could not hold it."""
     if array.nbytes <= SHARD_BYTES:
@@ -92,7 +55,7 @@ def add_float_weight(builder, name, array):
     return name
 
 
-def build_float(weights):
+def build_vgg8(weights):
     """Conv, Relu, MaxPool, Flatten and Gemm."""
     builder = GraphBuilder()
     for spec in LAYERS:
@@ -114,6 +77,48 @@ def build_float(weights):
     return builder.model("vgg8-float", [helper.make_opsetid("", OPSET)])
 
 
+def add_conv(builder, spec, weights, read):
+    """A convolution of tensor `read`; returns the name of its output."""
+    builder.value = read
+    inputs = [builder.constant(f"{spec.name}.{part}", weights[f"{spec.name}.{part}"]) for part in ("weight", "bias")]
+    attributes = {"kernel_shape": [spec.kernel] * 2, "strides": [spec.stride] * 2, "pads": [spec.pad] * 4}
+    builder.node("Conv", spec.name, inputs, **attributes)
+    return builder.value
+
+
+def add_relu(builder, name):
+    builder.node("Relu", f"{name}_relu", [])
+    return builder.value
+
+
+def add_block(builder, block, weights):
+    """relu(conv2(relu(conv1(x))) + shortcut(x)) of the builder's tensor."""
+    x = builder.value
+    add_conv(builder, block.conv1, weights, x)
+    y = add_conv(builder, block.conv2, weights, add_relu(builder, block.conv1.name))
+    shortcut = add_conv(builder, block.shortcut, weights, x) if block.shortcut else x
+    builder.value = y
+    builder.node("Add", f"{block.name}_add", [shortcut])
+    add_relu(builder, block.name)
+
+
+def build_resnet14(weights):
+    """Conv, Relu, Add, GlobalAveragePool, Flatten and Gemm."""
+    builder = GraphBuilder()
+    add_conv(builder, STEM, weights, builder.value)
+    add_relu(builder, STEM.name)
+    for block in BLOCKS:
+        add_block(builder, block, weights)
+    builder.node("GlobalAveragePool", "pool", [])
+    builder.node("Flatten", "flatten", [], axis=1)
+    fc = [builder.constant(f"fc.{part}", weights[f"fc.{part}"]) for part in ("weight", "bias")]
+    builder.node("Gemm", "fc", fc, "logits", transB=1)
+    return builder.model("resnet14", [helper.make_opsetid("", OPSET)])
+
+
+BUILDERS = {"vgg8": build_vgg8, "resnet14": build_resnet14}
+
+
 def move_weights_out(model, folder, stem):
     """Moves every initializer into "<stem>.data.<i>", in order, a new file where the next would pass SHARD_BYTES."""
     shards = [bytearray()]
@@ -131,11 +136,11 @@ def move_weights_out(model, folder, stem):
         (folder / f"{stem}.data.{index}").write_bytes(shard)
 
 
-def sidecar(model_file):
-    """What qsim needs beside the model to feed it a picture and to name its answer."""
+def sidecar(network):
+    """What qsim needs beside a model, float or int8, to feed it a picture and to name its answer."""
     per_channel = lambda value: f"[{', '.join([repr(value)] * 3)}]"
     return (
-        f"# preprocessing and labels of {model_file}; mean and std are 128/255, so a pixel p becomes (p - 128) / 128\n"
+        f"# preprocessing and labels of {network}; mean and std are 128/255, so a pixel p becomes (p - 128) / 128\n"
         f"preprocess: {{resize: [32, 32], mean: {per_channel(MEAN)}, std: {per_channel(STD)}}}\n"
         f"labels: [{', '.join(CLASS_NAMES)}]\n"
     )
@@ -143,17 +148,17 @@ def sidecar(model_file):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--float", type=Path, required=True, help="vgg8-float.npz of train.py, or vgg8-float.onnx")
-    parser.add_argument("--int8", type=Path, required=True, help="vgg8-int8.npz of quantize.py")
+    parser.add_argument("--network", choices=BUILDERS, default="vgg8")
+    parser.add_argument("--weights", type=Path, required=True, help="<network>-float.npz of train.py, or a float .onnx")
     parser.add_argument("--out", type=Path, default=Path("."))
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    int8_model = build_int8(load_network(args.int8))
-    onnx.save(int8_model, str(args.out / "vgg8-int8.onnx"))
-    float_model = build_float(load_float_weights(args.float))
-    move_weights_out(float_model, args.out, "vgg8-float")
-    onnx.save(float_model, str(args.out / "vgg8-float.onnx"))
-    (args.out / "vgg8-int8.yaml").write_text(sidecar("vgg8-int8.onnx"))
+    model = BUILDERS[args.network](load_float_tensors(args.weights))
+    file = f"{args.network}-float.onnx"
+    if model.ByteSize() > SHARD_BYTES:
+        move_weights_out(model, args.out, f"{args.network}-float")
+    onnx.save(model, str(args.out / file))
+    (args.out / file).with_suffix(".yaml").write_text(sidecar(args.network))
 
 
 if __name__ == "__main__":

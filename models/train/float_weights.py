@@ -4,8 +4,6 @@ from pathlib import Path
 
 import numpy as np
 
-from vgg8 import LAYERS
-
 
 def load_onnx_tensors(path):
     """Returns {name: array}; "<name>.0", "<name>.1", ... are joined along the output channels."""
@@ -31,13 +29,3 @@ def load_float_tensors(path):
         return load_onnx_tensors(path)
     with np.load(path) as arrays:
         return dict(arrays)
-
-
-def load_float_weights(path):
-    """Returns {"conv1.weight": float32 [out, in, 3, 3], "conv1.bias": [out], ...} for every layer."""
-    tensors = load_float_tensors(path)
-    names = [f"{spec.name}.{part}" for spec in LAYERS for part in ("weight", "bias")]
-    missing = [name for name in names if name not in tensors]
-    if missing:
-        raise ValueError(f"{path}: no tensor {', '.join(missing)}")
-    return {name: tensors[name] for name in names}

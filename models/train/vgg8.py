@@ -90,20 +90,3 @@ def fold_batch_norm(model):
         folded[f"{spec.name}.weight"] = np.ascontiguousarray(weight.float().numpy())
         folded[f"{spec.name}.bias"] = bias.float().numpy()
     return folded
-
-
-def folded_preactivation(spec, weights, x):
-    """Output of one folded layer before its ReLU; x is float [N, C, H, W], or anything that flattens for an FC."""
-    weight = torch.as_tensor(weights[f"{spec.name}.weight"], dtype=x.dtype, device=x.device)
-    bias = torch.as_tensor(weights[f"{spec.name}.bias"], dtype=x.dtype, device=x.device)
-    return F.conv2d(x, weight, bias, padding=1) if spec.is_conv else F.linear(x.flatten(1), weight, bias)
-
-
-def after_layer(spec, x):
-    """ReLU and pooling after a layer; both are monotone, so they work alike on floats and on quantized values."""
-    if spec.relu:
-        x = x.clamp(min=0)
-    if not spec.pool:
-        return x
-    n, c, h, w = x.shape
-    return x.view(n, c, h // 2, 2, w // 2, 2).amax(dim=(3, 5))

@@ -149,7 +149,7 @@ TEST(Run, ShippedModelSeesTheCatAndKeepsFloatLogits) {
   const TestFolder folder;
   const Outcome outcome = run_qsim(folder, "--config pe16x16 --out out");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("chelsea-32x32: cat 95.4%, "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("chelsea-32x32: cat 95.5%, "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find(" 0 mismatches"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("where the cycles went"), std::string::npos);
   const Tensor logits = read_npy(folder / "out/output.npy");

@@ -97,10 +97,13 @@ def work_folder(root, qsim, folder):
         (place / "qsim").symlink_to(qsim)
     (folder / "build/release/bin").symlink_to(qsim.parent / "bin")
     # What README calls yours.
-    model = root / "models/vgg8-cifar10/vgg8-int8"
-    shutil.copy(f"{model}.onnx", folder / "my_int8.onnx")
-    shutil.copy(f"{model}.yaml", folder / "my_int8.yaml")
-    shutil.copy(root / "models/pictures/chelsea-32x32.png", folder / "cat.jpg")
+    model = root / "models/resnet14-cifar10/resnet14-float"
+    shutil.copy(f"{model}.onnx", folder / "my_float.onnx")
+    shutil.copy(f"{model}.yaml", folder / "my_float.yaml")
+    cat = root / "models/pictures/chelsea-32x32.png"
+    shutil.copy(cat, folder / "cat.jpg")
+    (folder / "pictures").mkdir()
+    shutil.copy(cat, folder / "pictures/cat.png")
     records = [bytes([index % 10]) + bytes((index * k + k // 7) % 256 for k in range(3072))
                for index in range(40)]
     (folder / "test_batch.bin").write_bytes(b"".join(records))
