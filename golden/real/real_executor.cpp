@@ -1,5 +1,8 @@
 #include "golden/real/real_executor.h"
 
+#include <algorithm>
+#include <mutex>
+
 #include "golden/common/buffer_plan.h"
 #include "golden/common/float_environment.h"
 #include "golden/real/executor_checks.h"
@@ -63,7 +66,58 @@ struct RealExecutor::State {
   // By tensor, the layer after which it is freed: its last reader, or the one that writes it; of
   // the graph's output none.
   std::vector<std::size_t> last_reader;
+  // What runs have left, so that the next ones need no new memory; one list a run at the same time.
+  mutable std::mutex mutex;
+  mutable std::vector<std::vector<Tensor>> left;
 };
+
+namespace {
+
+// Tensors of no use, whose memory is.
+class SpareTensors {
+ public:
+  SpareTensors(std::mutex& mutex, std::vector<std::vector<Tensor>>& left)
+      : mutex_(mutex), left_(left) {
+    const std::lock_guard lock(mutex_);
+    if (left_.empty()) return;
+    tensors_ = std::move(left_.back());
+    left_.pop_back();
+  }
+  ~SpareTensors() {
+    const std::lock_guard lock(mutex_);
+    left_.push_back(std::move(tensors_));
+  }
+  SpareTensors(const SpareTensors&) = delete;
+  SpareTensors& operator=(const SpareTensors&) = delete;
+
+  void add(Tensor tensor) { tensors_.push_back(std::move(tensor)); }
+
+  // One of the shape: the smallest that has room, else the largest.
+  Tensor take(const Shape& shape) {
+    const auto bytes = static_cast<std::size_t>(element_count(shape)) * sizeof(float);
+    const auto is_better = [bytes](const Tensor& a, const Tensor& b) {
+      const std::size_t x = a.bytes.capacity();
+      const std::size_t y = b.bytes.capacity();
+      if ((x >= bytes) != (y >= bytes)) return x >= bytes;
+      return x >= bytes ? x < y : x > y;
+    };
+    const auto best = std::min_element(tensors_.begin(), tensors_.end(), is_better);
+    Tensor tensor;
+    if (best != tensors_.end()) {
+      tensor = std::move(*best);
+      tensors_.erase(best);
+    }
+    fit(tensor, shape);
+    return tensor;
+  }
+
+ private:
+  std::mutex& mutex_;
+  std::vector<std::vector<Tensor>>& left_;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace
 
 RealExecutor::RealExecutor(const RealGraph& graph, const RealExecutorOptions& options)
     : state_(std::make_unique<State>(graph, options)) {}
@@ -75,8 +129,9 @@ Tensor RealExecutor::run(const Tensor& input, ThreadTeam& team, const OnTensor& 
   check_input(graph, input);
   const FloatEnvironment environment;
   std::vector<Tensor> tensors(graph.tensors.size());
-  std::vector<Tensor> spare;
-  tensors[graph.input] = input;
+  SpareTensors spare(state_->mutex, state_->left);
+  tensors[graph.input] = spare.take(input.shape);
+  std::copy(input.bytes.begin(), input.bytes.end(), tensors[graph.input].bytes.begin());
   state_->apply_rule(graph.input, tensors[graph.input], team);
   if (on_tensor) on_tensor(graph.input, tensors[graph.input]);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
@@ -84,11 +139,7 @@ Tensor RealExecutor::run(const Tensor& input, ThreadTeam& team, const OnTensor& 
     const RealLayerRunner& runner = *state_->runners[i];
     Tensor& output = tensors[layer.output];
     const bool in_place = runner.in_place() && state_->last_reader[layer.inputs[0]] == i;
-    if (!in_place && !spare.empty()) {
-      output = std::move(spare.back());
-      spare.pop_back();
-    }
-    if (!in_place) fit(output, with_batch(graph.tensors[layer.output], input.shape[0]));
+    if (!in_place) output = spare.take(with_batch(graph.tensors[layer.output], input.shape[0]));
     std::vector<const Tensor*> operands;
     for (const TensorId id : layer.inputs) operands.push_back(&tensors[id]);
     if (in_place) {
@@ -100,11 +151,13 @@ Tensor RealExecutor::run(const Tensor& input, ThreadTeam& team, const OnTensor& 
     if (on_tensor) on_tensor(layer.output, output);
     for (TensorId id = 0; id < tensors.size(); ++id) {
       if (state_->last_reader[id] != i || tensors[id].bytes.empty()) continue;
-      spare.push_back(std::move(tensors[id]));
+      spare.add(std::move(tensors[id]));
       tensors[id] = Tensor{};
     }
   }
-  return std::move(tensors[graph.output]);
+  Tensor output = tensors[graph.output];  // of its own size; the memory stays
+  spare.add(std::move(tensors[graph.output]));
+  return output;
 }
 
 }  // namespace qsim::golden

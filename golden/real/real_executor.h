@@ -48,7 +48,9 @@ class RealExecutor {
 
   // `input` is float32 [N][H][W][C] with any N of at least 1; the other sizes are the graph's.
   // Returns the graph's output, float32 NHWC, without the host's tail. The team divides pictures
-  // and rows; it changes no bit. Throws Error for an input of another shape or dtype.
+  // and rows; it changes no bit. Several threads may run at once, each with a team of its own. The
+  // executor keeps the memory of its tensors for the next run. Throws Error for an input of another
+  // shape or dtype.
   Tensor run(const Tensor& input, ThreadTeam& team, const OnTensor& on_tensor = {}) const;
 
  private:

@@ -50,7 +50,9 @@ EvalEngines::~EvalEngines() = default;
 void EvalEngines::require_room(EvalNetwork& network) const {
   std::int64_t more = prediction_bytes(network);
   if (std::any_of(network.engines.begin(), network.engines.end(), is_real)) {
-    more = checked_add(more, real_engine_bytes(network, batch_of(context_.options(), network, 1)));
+    more = checked_add(
+        more, real_engine_bytes(network, batch_of(context_.options(), network, team_.threads()),
+                                team_.threads()));
   }
   if (!network.model) return require_memory(more, "model '" + network.name + "'");
   set_batch(network.model->graph, batch_of(context_.options(), network, team_.threads()));
@@ -59,8 +61,9 @@ void EvalEngines::require_room(EvalNetwork& network) const {
 }
 
 std::unique_ptr<EvalEngine> EvalEngines::make(const std::string& name, EvalNetwork& network) {
+  const bool is_one_thread = name == "systemc";
   const std::int64_t batch =
-      batch_of(context_.options(), network, name == "golden" ? team_.threads() : 1);
+      batch_of(context_.options(), network, is_one_thread ? 1 : team_.threads());
   if (name == "float") return make_float_engine(network, batch, team_);
   if (name == "fake") return make_fake_engine(network, batch, team_);
   set_batch(network.model->graph, batch);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/checked_math.h"
+#include "golden/common/team_parts.h"
 #include "golden/real/fake_graph.h"
 #include "golden/real/real_executor.h"
 
@@ -16,16 +17,19 @@ class RealEngine : public EvalEngine {
       : network_(network), batch_(batch), team_(team), executor_(graph, options) {}
 
   bool is_integer() const override { return false; }
-  std::int64_t pictures_at_once() const override { return batch_; }
+  std::int64_t pictures_at_once() const override { return batch_ * team_.threads(); }
 
+  // A batch a thread: the threads of one batch would wait for each other after each layer.
   void predict(std::int64_t first, const PredictionRows& to) override {
     const auto size = static_cast<std::size_t>(batch_);
-    for (std::size_t at = 0; at < to.size(); at += size) {
+    golden::run_parts(team_, (to.size() + size - 1) / size, [&](std::size_t part) {
+      golden::ThreadTeam alone(1);
+      const std::size_t at = part * size;
       const std::size_t now = std::min(size, to.size() - at);
       const Tensor input = network_.pictures.read(first + static_cast<std::int64_t>(at),
-                                                  static_cast<std::int64_t>(now), team_);
-      take_reals(executor_.run(input, team_), to.part(at, now));
-    }
+                                                  static_cast<std::int64_t>(now), alone);
+      take_reals(executor_.run(input, alone), to.part(at, now));
+    });
   }
 
  private:
@@ -78,9 +82,10 @@ std::unique_ptr<EvalEngine> make_fake_engine(const EvalNetwork& network, std::in
   return std::make_unique<FakeEngine>(network, batch, team);
 }
 
-// Four float32 tensors of a batch: two that a layer reads, the one that it writes, and the input.
-// Float weights, and once more packed.
-std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch) {
+// Four float32 tensors of each thread's batch: two that a layer reads, the one that it writes, and
+// the input. Float weights, and once more packed.
+std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch,
+                               std::int64_t threads) {
   constexpr std::int64_t kTensors = 4;
   constexpr std::int64_t kFloat = sizeof(float);
   std::int64_t largest = 0;
@@ -105,7 +110,8 @@ std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch) {
       }
     }
   }
-  const std::int64_t tensors = checked_mul(checked_mul(batch, largest), kTensors * kFloat);
+  const std::int64_t tensors =
+      checked_mul(checked_mul(checked_mul(batch, threads), largest), kTensors * kFloat);
   return checked_add(tensors, 2 * kFloat * weights);
 }
 

@@ -18,6 +18,7 @@ std::unique_ptr<EvalEngine> make_fake_engine(const EvalNetwork& network, std::in
                                              golden::ThreadTeam& team);
 
 // Bytes that either takes beyond those of its network.
-std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch);
+std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch,
+                               std::int64_t threads);
 
 }  // namespace qsim
