@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <sstream>
 
 #include "core/layer_arithmetic.h"
 #include "core/printable.h"
@@ -60,6 +61,13 @@ class Channel {
   std::span<std::int16_t> levels_;
   std::int32_t zero_point_;
 };
+
+// Six digits, with an exponent where the number is small.
+std::string text_of(double number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
+}
 
 // The largest |x'| of the tensor's type.
 double widest(const Quantization& input) {
@@ -248,8 +256,8 @@ IntegerWeights integer_weights(const RealLayer& layer, const DecidedWeights& dec
         product_requantizer(product_of(input, scale), output.scale, RequantizerRounding::kFloat32);
     if (!requantizer) {
       throw_bad_input(place + ": output channel " + std::to_string(result.requantizers.size()) +
-                      " needs the scale " + std::to_string(product_of(input, scale)) + " / " +
-                      std::to_string(output.scale) + "; expected positive float32 numbers");
+                      " needs the scale " + text_of(product_of(input, scale)) + " / " +
+                      text_of(output.scale) + "; expected positive float32 numbers");
     }
     result.requantizers.push_back(*requantizer);
   }
@@ -259,9 +267,8 @@ IntegerWeights integer_weights(const RealLayer& layer, const DecidedWeights& dec
     const float scale = weights.scales[of_channel(c, weights.scales.size())];
     const auto bias = bias_level(decided.bias[c], product_of(input, scale));
     if (!bias) {
-      throw_bad_input(place + ": bias[" + std::to_string(c) +
-                      "] = " + std::to_string(decided.bias[c]) + " leaves int32 in units of " +
-                      std::to_string(product_of(input, scale)) +
+      throw_bad_input(place + ": bias[" + std::to_string(c) + "] = " + text_of(decided.bias[c]) +
+                      " leaves int32 in units of " + text_of(product_of(input, scale)) +
                       "; allowed: a bias below 2^31 units; a scale an output channel helps");
     }
     result.bias.as<std::int32_t>()[c] = *bias;

@@ -47,6 +47,37 @@ class McNemar(unittest.TestCase):
         self.assertEqual(mcnemar.judged(ours[1:], theirs[1:], 0.05), (5, 0, 2 / 32, "equal"))
 
 
+class Sides(compare.Comparison):
+    """A comparison of right answers that are given."""
+
+    def __init__(self, ours, theirs):  # pylint: disable=super-init-not-called  # which makes files
+        self.given = ours, theirs
+
+    def theirs(self, way):
+        return self.given[1][way.method]
+
+    def ours(self, options):
+        return self.given[0]
+
+
+class Judging(unittest.TestCase):
+    def test_of_several_ways_the_one_with_most_right_answers_is_compared(self):
+        ways = {"MinMax": {"way": "a", "right": np.array([True, False, False])}, "Entropy": {"refused": "no"},
+                "Percentile": {"way": "c", "right": np.array([True, True, False])}}
+        row = next(row for row in rows.all_rows() if len(row.ort) == 3)
+        result = Sides({"right": np.array([False, True, True])}, ways).row(row)
+        self.assertEqual((result["theirs"]["way"], result["theirs"]["right"], result["ours"]["right"]), ("c", 2, 2))
+        self.assertEqual((result["ours_only"], result["theirs_only"], result["verdict"]), (1, 1, "equal"))
+
+    def test_pictures_differ_that_differ_in_one_output(self):
+        outputs = np.zeros((4, 3), np.float32)
+        other = outputs.copy()
+        other[2, 1] = other[2, 2] = other[3, 0] = 1e-6
+        self.assertEqual(compare.differing(outputs, outputs), 0)
+        self.assertEqual(compare.differing(outputs, other), 2)
+        self.assertEqual(compare.differing(outputs.astype(np.float64), outputs), 4)
+
+
 def small_network(random):
     """Conv, Relu, MaxPool, Flatten, Gemm: [N, 3, 8, 8] to [N, 4]."""
     arrays = {"w1": random.normal(0, 0.3, (6, 3, 3, 3)), "b1": random.normal(0, 0.1, 6),
@@ -109,6 +140,32 @@ class Whole(unittest.TestCase):
             self.assertEqual(result["ours"]["in_onnxruntime"], {"differ": 0})
             self.assertEqual(result["theirs"]["in_qsim"], {"differ": 0})
             self.assertEqual(result["verdict"], "equal")
+
+    def test_onnxruntimes_files_have_the_granularity_and_the_type_of_their_row(self):
+        for granularity, scales in (("channel", 6), ("tensor", 1)):
+            for weights, dtype in (("s8", np.int8), ("u8", np.uint8)):
+                way = rows.OrtWay("MinMax", "qoperator", granularity, weights)
+                ort_side.quantize(self.model, way, self.calibration, self.folder / "way.onnx", self.folder / "r.json")
+                constants = {each.name: numpy_helper.to_array(each)
+                             for each in onnx.load(str(self.folder / "way.onnx")).graph.initializer}
+                self.assertEqual(constants["w1_scale"].size, scales)
+                # Its QOperator files have int8 weights per channel, whatever it is told.
+                self.assertEqual(constants["w1_quantized"].dtype, np.int8 if granularity == "channel" else dtype)
+
+    def test_weights_in_parts_are_joined(self):
+        model = onnx.load(str(self.model))
+        whole = next(each for each in model.graph.initializer if each.name == "w2")
+        array = numpy_helper.to_array(whole)
+        model.graph.initializer.remove(whole)
+        for name, part in (("w2.0", array[:3]), ("w2.1", array[3:])):
+            model.graph.initializer.append(numpy_helper.from_array(part, name))
+        model.graph.node.insert(0, helper.make_node("Concat", ["w2.0", "w2.1"], ["w2"], "join", axis=0))
+        onnx.save(model, str(self.folder / "parts.onnx"))
+        ort_side.prepare(self.folder / "parts.onnx", self.folder / "whole.onnx")
+        operators = [node.op_type for node in onnx.load(str(self.folder / "whole.onnx")).graph.node]
+        self.assertNotIn("Concat", operators)
+        self.assertTrue(np.array_equal(ort_side.outputs(self.folder / "whole.onnx", self.test),
+                                       ort_side.outputs(self.model, self.test)))
 
     def test_the_best_of_several_ways_is_compared(self):
         _, results = self.compared("qoperator", "tensor", "--bias-correction")
