@@ -72,6 +72,7 @@ std::map<std::size_t, LayerWeights> weights_at_scales(const RealGraph& graph,
                       std::to_string(channels) + ", one an output channel");
     }
     result[index].weights = weights_at(*real->weights, weights);
+    result[index].keeps_scales = true;
   }
   return result;
 }

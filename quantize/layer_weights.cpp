@@ -240,7 +240,7 @@ DecidedWeights decide_weights(const RealLayer& layer, const LayerScheme& scheme,
                                                           exponent_limits(ends)),
                          given.bias ? *given.bias : std::vector<float>(bias.begin(), bias.end())};
   check_decided(layer, *real, decided);
-  fit_scales(ends, decided);
+  if (!given.keeps_scales) fit_scales(ends, decided);
   return decided;
 }
 

@@ -46,6 +46,9 @@ TensorQuantizations quantize_tensors(const RealGraph& graph,
 struct LayerWeights {
   std::optional<QuantizedWeights> weights;
   std::optional<std::vector<float>> bias;  // real numbers, rounded to int32 by the quantizer
+  // The scales of `weights` stay as they are, also of channels of zeros, whose scale is the bias's
+  // alone: a training has rounded its biases with them.
+  bool keeps_scales = false;
 };
 
 // Throws Error (exit code 4, all layers listed in details()) for layers that no integer layer

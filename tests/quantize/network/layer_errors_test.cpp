@@ -121,5 +121,22 @@ TEST(GivenScales, RoundWeightsToTheLevelsOfTheirBits) {
   EXPECT_THROW(weights_at_scales(sample.graph(), scales), Error);
 }
 
+TEST(GivenScales, StayAsTheyAreForAChannelOfZeros) {
+  SampleNetwork sample({1, 4, 4, 1});
+  sample.conv(sample.graph().input, 2, 1);
+  RealConv2d& conv = sample.conv_at(0);
+  conv.weights.as<float>()[1] = 0;
+  conv.bias.as<float>()[1] = 3;
+  const Scheme scheme = scheme_of_type(true);
+  const TensorQuantizations tensors = run_of(sample, scheme).quantizations;
+  GivenScales scales;
+  scales.weights[sample.graph().layers[0].name] = {{0.25F, 0.5F}, 4};
+  const auto decided = weights_at_scales(sample.graph(), scales);
+  const QuantizedNetwork network = quantize_network(sample.graph(), tensors, scheme, decided);
+  const auto& found = std::get<Conv2d>(network.graph.layers[0].operation);
+  const double unit = 0.5 * double{tensors[sample.graph().input]->scale};
+  EXPECT_EQ(found.bias.as<std::int32_t>()[1], static_cast<int>(std::nearbyint(3 / unit)));
+}
+
 }  // namespace
 }  // namespace qsim::quantize
