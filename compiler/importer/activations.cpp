@@ -77,7 +77,7 @@ void import_relu(const NodeReader& node, GraphBuilder& graph) {
 void import_clip(const NodeReader& node, GraphBuilder& graph) {
   const auto [low, high] = read_clip(node);
   if (narrow_open_layer(node, graph, low, high)) return;
-  apply_to_reals(node, graph, [=](float x) { return clip(x, low, high); });
+  apply_to_reals(node, graph, [lo = low, hi = high](float x) { return clip(x, lo, hi); });
 }
 
 void import_leaky_relu(const NodeReader& node, GraphBuilder& graph) {
