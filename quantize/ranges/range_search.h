@@ -22,10 +22,10 @@ struct SearchSpace {
 // multiple, and then ever more for each step.) So for a scale the best zero_point is found by
 // bisection.
 //
-// Power-of-two scales: the smallest that covers the range and the eleven below it; the result is the
-// best of them. Other scales: 1.5 down to 2^-11 of the one that covers the range in twelfths of an
-// octave, and then finer around the best, down to 0.1%. Both stop where every smaller scale must be
-// worse. A tie goes to the quantization that covers the range.
+// Power-of-two scales: the smallest that covers the range and the eleven below it; the result is
+// the best of them. Other scales: 1.5 down to 2^-11 of the one that covers the range in twelfths of
+// an octave, and then finer around the best, down to 0.1%. Both stop where every smaller scale must
+// be worse. A tie goes to the quantization that covers the range.
 Quantization least_error(const SearchSpace& space,
                          const std::function<double(const Quantization&)>& error);
 

@@ -209,7 +209,8 @@ TEST_F(Pictures, ThatAreNotThereAreErrors) {
   expect_contains(refusal("empty", form_of()), "has no pictures");
   make("mixed/a.png", 1);
   make("mixed/cat/a.png", 1);
-  expect_contains(refusal("mixed", form_of()), "0 batches (*.bin), 1 folders and 1 pictures, of which one kind");
+  expect_contains(refusal("mixed", form_of()),
+                  "0 batches (*.bin), 1 folders and 1 pictures, of which one kind");
   make("d/cat/a.png", 1);
   fs::create_directories(folder_.path() / "d/dog");
   expect_contains(refusal("d", form_of()), "dog: the class folder has no picture");

@@ -22,7 +22,7 @@ class Field {
 
   [[noreturn]] void demand(const std::string& expected) const {
     std::string found = value_.dump(-1, ' ', true, json::error_handler_t::replace);
-    if (found.size() > 40) found = found.substr(0, 40) + "...";
+    if (found.size() > 40) found.replace(40, std::string::npos, "...");
     throw_bad_input(place_ + ": found " + found + " in a file of scales; expected " + expected);
   }
 
