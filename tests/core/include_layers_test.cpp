@@ -141,7 +141,7 @@ std::vector<std::string> source_files() {
   std::vector<std::string> files;
   for (const char* top :
        {"analysis", "bench", "cli", "compiler", "core", "examples", "files", "golden", "include",
-        "models", "report", "rtl", "sim", "tests", "tools"}) {
+        "models", "quantize", "report", "rtl", "sim", "tests", "tools"}) {
     if (!fs::exists(top)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(top)) {
       if (entry.is_regular_file() && kSuffixes.contains(entry.path().extension())) {

@@ -4,7 +4,7 @@ text, not a compiler: it knows strings, comments, brackets and choices."""
 import pathlib
 import re
 
-FOLDERS = ("analysis", "cli", "compiler", "core", "files", "golden", "report", "rtl", "sim")
+FOLDERS = ("analysis", "cli", "compiler", "core", "files", "golden", "quantize", "report", "rtl", "sim")
 # main.cpp prints what others threw.
 NOT_READ = ("cli/main.cpp",)
 # Functions that end in `throw Error`, and take (part of) the message.

@@ -70,6 +70,7 @@ PARTS = {
         ("files/layer_trace_reader.cpp", "{code} | {what}"): 1,
         ("sim/interpreter/program_interpreter.cpp", "{code} | {what}"): 1,
         ("cli/host_tensors/host_layout.cpp", "{code} | {source}: {what}"): 1,
+        ("quantize/quantizer.cpp", "{kUnsupportedModel} | {refusals_} | {others}"): 1,
         ("cli/session/verification/random_layers.cpp", "{code} | {what}: {what}"): 1,
     },
     "The words of a library that was asked.": {
