@@ -61,6 +61,23 @@ TEST_F(Eval, TakesAFloatNetworkAsModelAndAgainst) {
   EXPECT_EQ(both["pairs"].size(), 3u) << "the only engine of a network, with each of the other's";
 }
 
+TEST_F(Eval, KeepsThePredictionsOfEachFloatNetworkApart) {
+  const auto kept = [&](const std::string& float_model) {
+    const Json json =
+        eval("--data b.bin --pictures 5 --out o --engines golden,float --float " QSIM_SOURCE_DIR
+             "/models/" +
+             float_model);
+    return std::pair<int, int>(json["engines"][0]["kept_before"],
+                               json["engines"][1]["kept_before"]);
+  };
+  const std::string other = "resnet14-cifar10/resnet14-float.onnx";
+  EXPECT_EQ(kept("vgg8-cifar10/vgg8-float.onnx"), std::pair(0, 0));
+  EXPECT_EQ(kept(other), std::pair(5, 0));
+  const std::string outputs = read_file(folder_ / "o/outputs.npy");
+  EXPECT_EQ(kept(other), std::pair(5, 5));
+  EXPECT_EQ(read_file(folder_ / "o/outputs.npy"), outputs);
+}
+
 TEST_F(Eval, RefusesEnginesThatANetworkCannotHave) {
   const std::string float_model = "--data b.bin --model " + kFloat + " ";
   refused("--data b.bin --engines float", 2,
