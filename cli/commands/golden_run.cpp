@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/golden_run_hybrid.h"
 #include "cli/host_tensors/classes.h"
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/engines/memory_need.h"
@@ -141,6 +142,7 @@ ExitCode golden_run_command(Context& context) {
     context.make_folder(options.out);
     require_no_vectors(options.out);
   }
+  if (const auto hybrid = hybrid_file(options)) return golden_run_hybrid(context, hybrid);
   GoldenSelection golden("--backend", options.backend,
                          [&context](const std::string& line) { context.note(line); });
   const ArchConfig config = load_config(options);

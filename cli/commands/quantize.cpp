@@ -4,15 +4,16 @@
 #include <set>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/quantize_modes.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/session/quantize/quantization_result.h"
+#include "cli/session/quantize/quantize_files.h"
 #include "cli/session/quantize/scales_file.h"
 #include "cli/session/quantize/scheme.h"
 #include "cli/terminal/output_files.h"
 #include "compiler/exporter/onnx_exporter.h"
 #include "compiler/importer/real_importer.h"
-#include "files/files.h"
 #include "quantize/correction.h"
 #include "quantize/equalization.h"
 #include "quantize/given_scales.h"
@@ -22,20 +23,6 @@ namespace qsim {
 namespace {
 
 namespace fs = std::filesystem;
-
-// What of the options is read, and of what nothing may be written over.
-void require_inputs_kept(const Options& options, const PictureSet& pictures) {
-  require_not_written(options, options.model, "the model");
-  const fs::path sidecar = fs::path(options.model).replace_extension(".yaml");
-  require_not_written(options, sidecar, "the model's sidecar");
-  for (const fs::path& file : pictures.files()) require_not_written(options, file, "a picture");
-  if (!options.quantize.layers.empty()) {
-    require_not_written(options, options.quantize.layers, "the file of --layers");
-  }
-  if (!options.quantize.scales.empty()) {
-    require_not_written(options, options.quantize.scales, "the file of --scales");
-  }
-}
 
 class Quantizing {
  public:
@@ -161,19 +148,12 @@ class Quantizing {
   QuantizationResult result_;
 };
 
-// The sidecar of the model, as it is, beside the quantized one.
-void write_sidecar(Context& context, const Options& options) {
-  const fs::path from = fs::path(options.model).replace_extension(".yaml");
-  if (!fs::exists(from)) return;
-  context.write_file(fs::path(options.program_out).replace_extension(".yaml"),
-                     read_text_file(from));
-}
-
 }  // namespace
 
 ExitCode quantize_command(Context& context) {
   const Options& options = context.options();
   check_unused_config(options);
+  if (options.quantize.mode != "static") return quantize_in_mode(context);
   const QuantizationResult result = Quantizing(context).run();
   const QuantizationReport report = report_of(result, options);
   context.write_file(options.program_out, result.bytes);

@@ -1,5 +1,7 @@
 // `qsim schemes`: every scheme of the catalogue on one float network: ranges chosen on calibration
 // pictures, accuracy judged on others.
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -10,6 +12,7 @@
 #include "compiler/importer/real_importer.h"
 #include "files/growing_file.h"
 #include "quantize/calibration.h"
+#include "quantize/mode_catalogue.h"
 #include "quantize/scheme_catalogue.h"
 #include "report/sheet.h"
 #include "report/text_table.h"
@@ -35,6 +38,9 @@ PictureSet pictures_of(Context& context, const std::vector<std::filesystem::path
 
 Question load_question(Context& context) {
   const Options& options = context.options();
+  if (options.schemes.judges && !options.schemes.modes) {
+    throw Error(ExitCode::kUsage, "--judges needs --modes; leave it out, or give both");
+  }
   const std::filesystem::path path = options.model;
   RealGraph graph = import_real_onnx(std::make_shared<HeldFile>(path));
   PictureSet calibration = pictures_of(context, {options.schemes.calibrate}, graph, path);
@@ -47,6 +53,10 @@ Question load_question(Context& context) {
     throw_bad_input(data.front().string() +
                     ": the pictures have no labels; --data takes CIFAR-10 batches and folders of "
                     "class folders");
+  }
+  if (options.schemes.modes) {
+    judges.sample(std::min(options.schemes.judges.value_or(kModeJudges), judges.count()),
+                  options.seed);
   }
   return {path, std::move(graph), std::move(calibration), std::move(judges)};
 }
@@ -63,11 +73,57 @@ std::string question_key(const Question& question, const Options& options) {
   for (const auto& file : question.calibration.files()) add(file_hash(file));
   for (const auto& file : question.data.files()) add(file_hash(file));
   add(std::to_string(question.calibration.count()) + " " + std::to_string(options.seed));
+  if (options.schemes.modes) add(std::to_string(question.data.count()) + " judges");
   return text_hash(all);
 }
 
-std::string name_of(const quantize::CatalogueRow& row) {
-  return row.observer + "," + row.granularity + "," + row.range + "," + row.scales;
+using Statistics = std::vector<quantize::TensorStatistics>;
+
+// A row of the table: its words, and what its network does.
+struct SchemeRow {
+  std::vector<std::string> words;
+  std::function<SchemeResult(const Statistics&, const Judges&, golden::ThreadTeam&)> judge;
+};
+
+struct SchemeRows {
+  std::vector<std::string> columns;  // of the words
+  std::vector<SchemeRow> rows;
+};
+
+SchemeRows static_rows(const RealGraph& graph) {
+  SchemeRows result{{"observer", "granularity", "range", "scales"}, {}};
+  for (const quantize::CatalogueRow& row : quantize::scheme_catalogue()) {
+    const auto run = [&graph, scheme = row.scheme](const Statistics& statistics,
+                                                   const Judges& judges, golden::ThreadTeam& team) {
+      const auto tensors = quantize::quantize_tensors(graph, statistics, scheme);
+      return judge(quantize::quantize_network(graph, tensors, scheme), judges, team);
+    };
+    result.rows.push_back({{row.observer, row.granularity, row.range, row.scales}, run});
+  }
+  return result;
+}
+
+SchemeRows mode_rows(const RealGraph& graph) {
+  SchemeRows result{{"mode", "weights", "activations"}, {}};
+  for (const quantize::ModeRow& row : quantize::mode_catalogue()) {
+    const auto run = [&graph, make = row.make](const Statistics& statistics, const Judges& judges,
+                                               golden::ThreadTeam& team) {
+      const quantize::ModeNetwork network = make(graph, statistics);
+      return judge(network.graph, network.options, judges, team);
+    };
+    result.rows.push_back({{row.mode, row.weights, row.activations}, run});
+  }
+  return result;
+}
+
+std::string name_of(const SchemeRow& row) {
+  std::string name;
+  for (const std::string& word : row.words) {
+    name += (name.empty() ? "" : ",") + word;
+  }
+  // A row of --resume has no spaces in its name.
+  std::ranges::replace(name, ' ', '_');
+  return name;
 }
 
 // The rows that an earlier run has finished, and the file that gets the new ones.
@@ -82,12 +138,12 @@ class KeptRows {
       results_.insert(*read);
     }
   }
-  std::optional<SchemeResult> find(const quantize::CatalogueRow& row) const {
-    const auto found = results_.find(question_ + ":" + name_of(row));
+  std::optional<SchemeResult> find(const std::string& name) const {
+    const auto found = results_.find(question_ + ":" + name);
     return found == results_.end() ? std::nullopt : std::optional(found->second);
   }
-  void keep(const quantize::CatalogueRow& row, const SchemeResult& result) {
-    if (file_) file_->append(result_line(question_ + ":" + name_of(row), result));
+  void keep(const std::string& name, const SchemeResult& result) {
+    if (file_) file_->append(result_line(question_ + ":" + name, result));
   }
 
  private:
@@ -95,19 +151,6 @@ class KeptRows {
   std::unique_ptr<GrowingFile> file_;
   std::map<std::string, SchemeResult> results_;
 };
-
-SchemeResult run_row(const Question& question, const quantize::CatalogueRow& row,
-                     const std::vector<quantize::TensorStatistics>& statistics,
-                     const Judges& judges, golden::ThreadTeam& team) {
-  SchemeResult result;
-  double seconds = 0;
-  timed(seconds, [&] {
-    const auto tensors = quantize::quantize_tensors(question.graph, statistics, row.scheme);
-    result = judge(quantize::quantize_network(question.graph, tensors, row.scheme), judges, team);
-  });
-  result.seconds = seconds;
-  return result;
-}
 
 std::string progress_line(std::size_t done, std::size_t all, double seconds) {
   std::string line = std::to_string(done) + " of " + std::to_string(all) + " schemes";
@@ -119,8 +162,8 @@ std::string progress_line(std::size_t done, std::size_t all, double seconds) {
 }
 
 std::vector<SchemeResult> run_rows(Context& context, const Question& question,
-                                   const std::vector<quantize::CatalogueRow>& rows,
-                                   const Judges& judges, golden::ThreadTeam& team) {
+                                   const std::vector<SchemeRow>& rows, const Judges& judges,
+                                   golden::ThreadTeam& team) {
   KeptRows kept(context.options().resume, question_key(question, context.options()));
   const auto read = [&](std::int64_t first, std::int64_t pictures) {
     return question.calibration.read(first, pictures, team);
@@ -130,13 +173,16 @@ std::vector<SchemeResult> run_rows(Context& context, const Question& question,
   std::vector<SchemeResult> results;
   double seconds = 0;
   std::size_t measured = 0;
-  for (const quantize::CatalogueRow& row : rows) {
-    if (const auto found = kept.find(row)) {
+  for (const SchemeRow& row : rows) {
+    const std::string name = name_of(row);
+    if (const auto found = kept.find(name)) {
       results.push_back(*found);
       continue;
     }
-    results.push_back(run_row(question, row, statistics, judges, team));
-    kept.keep(row, results.back());
+    double own_seconds = 0;
+    results.push_back(timed(own_seconds, [&] { return row.judge(statistics, judges, team); }));
+    results.back().seconds = own_seconds;
+    kept.keep(name, results.back());
     seconds += results.back().seconds;
     ++measured;
     context.progress(progress_line(measured, rows.size() - (results.size() - measured), seconds));
@@ -144,22 +190,25 @@ std::vector<SchemeResult> run_rows(Context& context, const Question& question,
   return results;
 }
 
-SheetTable table_of(const std::vector<quantize::CatalogueRow>& rows,
-                    const std::vector<SchemeResult>& results, std::int64_t pictures) {
-  SheetTable table{"schemes",
-                   {"row", "observer", "granularity", "range", "scales", "correct", "top1",
-                    "sqnr_db", "same_as"},
-                   {}};
+SheetTable table_of(const SchemeRows& rows, const std::vector<SchemeResult>& results,
+                    std::int64_t pictures) {
+  SheetTable table{"schemes", {"row"}, {}};
+  for (const std::string& column : rows.columns) table.columns.push_back(column);
+  for (const char* column : {"correct", "top1", "sqnr_db", "same_as"}) {
+    table.columns.emplace_back(column);
+  }
   std::map<std::string, std::int64_t> first_with;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
     const auto number = static_cast<std::int64_t>(i) + 1;
     const auto [place, is_new] = first_with.emplace(results[i].outputs, number);
     const double top1 = static_cast<double>(results[i].correct) / static_cast<double>(pictures);
     char sqnr[32];
     std::snprintf(sqnr, sizeof sqnr, "%.2f", results[i].sqnr_db);
-    table.rows.push_back({number, rows[i].observer, rows[i].granularity, rows[i].range,
-                          rows[i].scales, results[i].correct, top1, std::string(sqnr),
-                          is_new ? std::string() : std::to_string(place->second)});
+    std::vector<Cell> cells = {number};
+    for (const std::string& word : rows.rows[i].words) cells.emplace_back(word);
+    cells.insert(cells.end(), {results[i].correct, top1, std::string(sqnr),
+                               is_new ? std::string() : std::to_string(place->second)});
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }
@@ -195,10 +244,11 @@ ExitCode schemes_command(Context& context) {
   const Question question = load_question(context);
   golden::ThreadTeam team(0);
   const Judges judges = make_judges(question.graph, question.data, team);
-  const std::vector<quantize::CatalogueRow> rows = quantize::scheme_catalogue();
+  const SchemeRows rows =
+      context.options().schemes.modes ? mode_rows(question.graph) : static_rows(question.graph);
   double seconds = 0;
   const std::vector<SchemeResult> results =
-      timed(seconds, [&] { return run_rows(context, question, rows, judges, team); });
+      timed(seconds, [&] { return run_rows(context, question, rows.rows, judges, team); });
   Sheet sheet;
   sheet.schema = "qsim.schemes/1";
   sheet.add("model", context.options().model);

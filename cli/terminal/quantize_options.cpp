@@ -46,6 +46,8 @@ void add_files(CLI::App& app, Options& options) {
   const auto set_seed = [&options](std::uint64_t value) { options.seed = value; };
   add_number(app, "--seed", {0, UINT64_MAX}, set_seed, "seed of the choice of pictures")
       ->default_str(std::to_string(options.seed));
+  add_word(app, "--mode", {"static", "weight_only", "dynamic", "fake"}, own.mode,
+           "what is computed with integers: all, or what golden alone runs");
   add_word(app, "--form", {"qoperator", "qdq"}, own.form, "how the file says it");
 }
 
@@ -54,6 +56,8 @@ void add_activations(CLI::App& app, QuantizeOptions& own) {
            "what scales may be");
   add_word(app, "--activations", {"u8", "s8"}, own.activations, "type of the activations");
   add_count(app, "--activation-bits", {2, 8}, own.activation_bits, "bits of the activations");
+  add_word(app, "--activation-levels", {"uniform", "log2"}, own.activation_levels,
+           "log2: signs and powers of two (2 to 5 bits; --mode fake)");
   add_word(app, "--symmetry", {"affine", "symmetric", "symmetric_max"}, own.symmetry,
            "zero points of the activations: any, or that of symmetric levels");
   add_word(app, "--clipping", kClippings, own.clipping, "which range the activations cover");
@@ -119,7 +123,22 @@ void check_quantize_command_options(const Options& options, const CLI::App& app)
   }
   const bool overrides = !own.layers.empty();  // may name any of them
   const bool percentiles = own.clipping == "percentile" || own.weight_clipping == "percentile";
+  const bool is_static = own.mode == "static";
+  const bool has_ranges = is_static || own.mode == "fake";
+  const bool is_log2 = own.activation_levels == "log2";
+  const char* ranges = "--mode static or fake, which have ranges that pictures choose";
+  if (is_log2 && own.activation_bits > 5) {
+    usage_error("--activation-levels log2 needs --activation-bits 2 to 5");
+  }
   const std::vector<Need> needs = {
+      {"--form", is_static, "--mode static"},
+      {"--scales", is_static, "--mode static"},
+      {"--report", is_static, "--mode static"},
+      {"--activation-levels", own.mode == "fake", "--mode fake"},
+      {"--activations", has_ranges && !is_log2, "ranges of uniform levels"},
+      {"--activation-bits", has_ranges, ranges},
+      {"--symmetry", has_ranges && !is_log2, "ranges of uniform levels"},
+      {"--clipping", has_ranges, ranges},
       {"--moving-average", own.clipping == "moving_average" || overrides,
        "--clipping moving_average"},
       {"--percentile", percentiles || overrides,

@@ -18,6 +18,7 @@ struct Options;
 struct QuantizeOptions {
   std::vector<std::string> calibrate;  // pictures
   std::int64_t pictures = 512;         // of them, at most
+  std::string mode = "static";
   std::string form = "qoperator";
   std::string scales;  // a file; "": from the statistics
   std::string layers;  // a file of overrides; "": none
@@ -25,6 +26,7 @@ struct QuantizeOptions {
   std::string scale_kind = "float";
   std::string activations = "u8";
   std::int64_t activation_bits = 8;
+  std::string activation_levels = "uniform";
   std::string symmetry = "affine";
   std::string clipping = "mse";
   std::optional<double> moving_average;

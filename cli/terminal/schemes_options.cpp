@@ -22,6 +22,15 @@ void add_schemes_options(CLI::App& app, SchemesOptions& options) {
   add_number(app, "--pictures", {1, static_cast<std::uint64_t>(kMaxImages)}, set,
              "pictures of --calibrate, drawn with --seed")
       ->default_str(std::to_string(options.calibration_pictures));
+  app.add_flag("--modes", options.modes,
+               "the schemes that golden alone runs: weight-only, dynamic, fake quantization, and "
+               "small floats");
+  const auto set_judges = [&options](std::uint64_t value) {
+    options.judges = static_cast<std::int64_t>(value);
+  };
+  add_number(app, "--judges", {1, static_cast<std::uint64_t>(kMaxImages)}, set_judges,
+             "with --modes: pictures of --data, drawn with --seed, at most")
+      ->default_str(std::to_string(kModeJudges));
 }
 
 }  // namespace qsim

@@ -13,6 +13,8 @@ constexpr std::array<std::string_view, 6> kDynamic = {
     "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM",
     "MatMulInteger",         "MatMulIntegerToFloat",  "ConvInteger"};
 
+constexpr std::string_view kRounding = "qsim";
+
 // Operators of layers, in float32.
 constexpr std::array<std::string_view, 5> kFloat = {"Conv", "ConvTranspose", "Gemm", "MatMul",
                                                     "BatchNormalization"};
@@ -25,18 +27,53 @@ bool is_one_of(const ModelNode& node, const std::array<std::string_view, size>& 
 bool is_quantized(const ModelNode& node) {
   const std::string& op_type = node.proto->op_type();
   return op_type == "QuantizeLinear" || op_type == "DequantizeLinear" || op_type == "QGemm" ||
-         op_type.starts_with("QLinear");
+         op_type.starts_with("QLinear") || node.proto->domain() == kRounding;
 }
+
+bool is_dynamic(const ModelNode& node) { return is_one_of(node, kDynamic); }
+
+bool is_rounding(const ModelNode& node) { return node.proto->domain() == kRounding; }
+
+const ModelNode* find(const std::vector<ModelNode>& nodes, bool (*is)(const ModelNode&)) {
+  const auto found = std::ranges::find_if(nodes, is);
+  return found == nodes.end() ? nullptr : &*found;
+}
+
+bool dequantizes_constant(const ModelGraph& model, const ModelNode& node) {
+  return node.proto->op_type() == "DequantizeLinear" && node.proto->input_size() > 0 &&
+         model.constant(node.proto->input(0)) != nullptr;
+}
+
+// A DequantizeLinear of weights, where nothing else is quantized.
+const ModelNode* first_weight(const ModelGraph& model, const std::vector<ModelNode>& nodes) {
+  const ModelNode* first = nullptr;
+  for (const ModelNode& node : nodes) {
+    if (!is_quantized(node)) continue;
+    if (!dequantizes_constant(model, node)) return nullptr;
+    if (first == nullptr) first = &node;
+  }
+  return first;
+}
+
+constexpr const char* kRunByGolden =
+    "; run it by `qsim golden run`, or quantize statically: `qsim quantize`";
 
 }  // namespace
 
 void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes) {
-  const auto dynamic =
-      std::ranges::find_if(nodes, [](const ModelNode& node) { return is_one_of(node, kDynamic); });
-  if (dynamic != nodes.end()) {
-    throw_unsupported(node_location(model, *dynamic) + ": dynamic quantization, whose scales are " +
-                      "known only while it runs; supported: static quantization, for example by " +
-                      "ONNX Runtime's quantize_static");
+  if (const ModelNode* node = find(nodes, is_dynamic)) {
+    throw_unsupported(node_location(model, *node) +
+                      ": dynamic quantization: the accelerator finds no ranges while it runs" +
+                      kRunByGolden);
+  }
+  if (const ModelNode* node = find(nodes, is_rounding)) {
+    throw_unsupported(node_location(model, *node) +
+                      ": fake quantization: the accelerator computes no float32" + kRunByGolden);
+  }
+  if (const ModelNode* node = first_weight(model, nodes)) {
+    throw_unsupported(node_location(model, *node) +
+                      ": weight-only quantization: the accelerator computes no float32" +
+                      kRunByGolden);
   }
   if (std::ranges::any_of(nodes, is_quantized)) return;
   const auto layers =
@@ -45,6 +82,12 @@ void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode
   throw_unsupported(model.source + ": a float model: none of its " + std::to_string(layers) +
                     " layers with weights is quantized; quantize it first: `qsim quantize MODEL " +
                     "--calibrate DIR -o out.onnx`");
+}
+
+const ModelNode* first_hybrid(const ModelGraph& model, const std::vector<ModelNode>& nodes) {
+  if (const ModelNode* node = find(nodes, is_dynamic)) return node;
+  if (const ModelNode* node = find(nodes, is_rounding)) return node;
+  return first_weight(model, nodes);
 }
 
 const ModelNode* first_quantized(const std::vector<ModelNode>& nodes) {

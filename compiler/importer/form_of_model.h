@@ -7,9 +7,14 @@
 
 namespace qsim {
 
-// Throws Error (exit code 4) for a model of float32 operators alone, and for one that is quantized
-// while it runs; the message says what to do.
+// Throws Error (exit code 4) for a model of float32 operators alone, and for one that
+// first_hybrid() finds; the message says what to do.
 void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes);
+
+// The first node of a network that golden alone runs: dynamic quantization, a rounding of fake
+// quantization, or, where no activation is quantized, a DequantizeLinear of weights. Null for any
+// other network.
+const ModelNode* first_hybrid(const ModelGraph& model, const std::vector<ModelNode>& nodes);
 
 // The first node of a quantized operator, static or dynamic; null where there is none.
 const ModelNode* first_quantized(const std::vector<ModelNode>& nodes);

@@ -33,6 +33,7 @@ struct ModelGraph {
   const onnx::ValueInfoProto* output = nullptr;  // by find_ends
   std::map<std::string, const onnx::TensorProto*, std::less<>> constants;
   std::deque<onnx::TensorProto> made_constants;   // of Constant nodes that hold plain numbers
+  std::deque<onnx::NodeProto> made_nodes;         // that stand for several of the file
   std::vector<ModelNode> nodes;                   // in file order, without constants
   std::map<std::string, int, std::less<>> reads;  // of each tensor, by inputs of nodes
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/real_graph.h"
+#include "core/hybrid_network.h"
 #include "files/held_file.h"
 
 namespace qsim {
@@ -21,6 +21,15 @@ struct RealImportOptions {
 // file is refused by name.
 RealGraph import_real_onnx(const std::shared_ptr<const HeldFile>& held,
                            const RealImportOptions& options = {});
+
+// From a file whose weights alone are integers, or whose layers find the ranges of what they read,
+// or whose tensors are rounded by nodes of the domain "qsim". docs/reference/hybrid_files.md is the
+// format. Throws Error as import_real_onnx() does.
+HybridNetwork import_hybrid_onnx(const std::shared_ptr<const HeldFile>& held,
+                                 const RealImportOptions& options = {});
+
+// Whether a file is one of these: golden runs it, and import_onnx() refuses it by name.
+bool is_hybrid_onnx(const std::shared_ptr<const HeldFile>& held);
 
 // Whether the file's graph has no quantized operator: `qsim run` refuses it then, and `qsim
 // quantize` takes it.

@@ -1,10 +1,10 @@
 #include "golden/real/layer_weights.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 
 #include "golden/real/integer_layer.h"
+#include "golden/real/real_rules.h"
 
 namespace qsim::golden {
 namespace {
@@ -88,30 +88,6 @@ void check_input(const std::string& place, const InputRule& input) {
 }
 
 }  // namespace
-
-Log2Weights log2_weights(const Tensor& levels, std::vector<float> scales) {
-  Log2Weights result;
-  result.signs = Tensor(DType::kInt8, levels.shape);
-  result.exponents = Tensor(DType::kInt8, levels.shape);
-  result.scales = std::move(scales);
-  result.lo = 0;
-  result.hi = 0;
-  for (std::int64_t i = 0; i < levels.elems(); ++i) {
-    const std::int64_t level = level_at(levels, i);
-    const auto magnitude = static_cast<std::uint64_t>(std::abs(level));
-    if (level == 0) continue;
-    if (!std::has_single_bit(magnitude)) {
-      throw_bad_input("log2 weights: level " + std::to_string(i) + " is " + std::to_string(level) +
-                      "; expected 0 or a power of two with a sign");
-    }
-    const int exponent = std::countr_zero(magnitude);
-    const auto at = static_cast<std::size_t>(i);
-    result.signs.as<std::int8_t>()[at] = level < 0 ? -1 : 1;
-    result.exponents.as<std::int8_t>()[at] = static_cast<std::int8_t>(exponent);
-    result.hi = std::max(result.hi, exponent);
-  }
-  return result;
-}
 
 void check_layer_weights(const RealLayer& layer, const RealLayerWeights& weights) {
   const std::string place = layer_place(layer.name, layer.source);

@@ -119,6 +119,13 @@ class SpareTensors {
 
 }  // namespace
 
+RealExecutorOptions executor_options(const HybridNetwork& network) {
+  RealExecutorOptions options;
+  options.rules = network.rules;
+  if (mode_of(network) != HybridMode::kFake) options.layer_weights = network.weights;
+  return options;
+}
+
 RealExecutor::RealExecutor(const RealGraph& graph, const RealExecutorOptions& options)
     : state_(std::make_unique<State>(graph, options)) {}
 

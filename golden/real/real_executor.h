@@ -34,6 +34,9 @@ struct RealExecutorOptions {
   std::map<std::size_t, RealLayerWeights> layer_weights = {};
 };
 
+// Of the network's mode: in fake quantization the rules and the float weights, else the integers.
+RealExecutorOptions executor_options(const HybridNetwork& network);
+
 // Holds packed weights. The graph must outlive it.
 class RealExecutor {
  public:

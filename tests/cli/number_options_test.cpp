@@ -40,6 +40,7 @@ std::int64_t linear_threads(const Options& options) { return options.linear.thre
 std::int64_t scheme_pictures(const Options& options) {
   return options.schemes.calibration_pictures;
 }
+std::int64_t scheme_judges(const Options& options) { return *options.schemes.judges; }
 std::int64_t quantize_pictures(const Options& options) { return options.quantize.pictures; }
 std::int64_t activation_bits(const Options& options) { return options.quantize.activation_bits; }
 std::int64_t weight_bits(const Options& options) { return options.quantize.weight_bits; }
@@ -71,6 +72,10 @@ const std::vector<NumberOption>& number_options() {
        "--pictures",
        "1 to 1048576",
        scheme_pictures},
+      {{"schemes", "--model", "m", "--calibrate", "c", "--data", "d", "--modes"},
+       "--judges",
+       "1 to 1048576",
+       scheme_judges},
       {{"schemes", "--model", "m", "--calibrate", "c", "--data", "d"},
        "--seed",
        "0 to 18446744073709551615",

@@ -1,4 +1,5 @@
 // `qsim schemes`: one row a scheme, what --resume keeps, and what it refuses.
+#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -100,6 +101,36 @@ TEST_F(Schemes, RefusePicturesWithoutLabelsToJudge) {
   expect_error(folder_, "schemes --model net.onnx --calibrate calibration.bin --data flat", 3,
                "flat: the pictures have no labels; --data takes CIFAR-10 batches and folders of "
                "class folders");
+}
+
+// What golden alone runs, on fewer pictures; the float network is its own measure.
+TEST_F(Schemes, CompareTheModesThatGoldenAloneRuns) {
+  const Json json = json_of(folder_, arguments_ + " --modes --judges 20 --resume modes.txt");
+  EXPECT_EQ(json["pictures"], 20);
+  const Json& rows = json["schemes"];
+  ASSERT_GE(rows.size(), 24U);
+  EXPECT_EQ(rows[0]["mode"], "float");
+  EXPECT_EQ(rows[0]["sqnr_db"], "inf");
+  EXPECT_EQ(rows[0]["correct"], json["float_correct"]);
+  std::map<std::string, double> sqnr;
+  for (const Json& row : rows) {
+    if (row["mode"] == "float") continue;
+    const std::string name = row["mode"].get<std::string>() + "," +
+                             row["weights"].get<std::string>() + "," +
+                             row["activations"].get<std::string>();
+    sqnr[name] = std::stod(row["sqnr_db"].get<std::string>());
+    EXPECT_GT(sqnr[name], -5) << name;
+  }
+  EXPECT_EQ(sqnr.size(), rows.size() - 1);
+  EXPECT_GT(sqnr["weight_only,int8 channel,float"], sqnr["weight_only,int4 channel,float"] + 10);
+  EXPECT_GT(sqnr["dynamic,int8 channel,uint8"], sqnr["dynamic,int4 channel,uint8"] + 10);
+  EXPECT_GT(sqnr["fake,int8 channel,uint8"], sqnr["fake,int8 channel,uint4"] + 10);
+  EXPECT_GT(sqnr["fake,tensorfloat32,tensorfloat32"], sqnr["fake,bfloat16,bfloat16"] + 10);
+  EXPECT_GT(sqnr["fake,bfloat16,bfloat16"], sqnr["fake,e4m3,e4m3"] + 10);
+  EXPECT_GT(sqnr["fake,e4m3,e4m3"], sqnr["fake,e5m2,e5m2"]);
+  const Json again = json_of(folder_, arguments_ + " --modes --judges 20 --resume modes.txt");
+  EXPECT_EQ(again["schemes"], rows);
+  expect_error(folder_, arguments_ + " --judges 20", 2, "--judges needs --modes");
 }
 
 }  // namespace

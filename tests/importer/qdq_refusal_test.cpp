@@ -38,9 +38,9 @@ TEST(QdqRefuses, WholeModelsByWhatTheyAre) {
           m.graph().mutable_node(0)->add_input("image");
           m.graph().mutable_node(0)->add_output("scores");
         }},
-       {"node 'now' (DynamicQuantizeLinear): dynamic quantization, whose scales are known only "
-        "while it runs; supported: static quantization, for example by ONNX Runtime's "
-        "quantize_static",
+       {"node 'now' (DynamicQuantizeLinear): dynamic quantization: the accelerator finds no ranges "
+        "while it runs; run it by `qsim golden run`, or quantize statically: `qsim "
+        "quantize`",
         [](TestModel& m) { m.insert_before("quantize", "DynamicQuantizeLinear", "now"); }}});
 }
 

@@ -10,7 +10,6 @@
 #include "cli/host_tensors/preprocess.h"
 #include "files/sha1.h"
 #include "golden/cpu/graph_executor.h"
-#include "golden/real/real_executor.h"
 
 namespace qsim {
 namespace {
@@ -84,6 +83,22 @@ Tensor run_all(const Graph& graph, const Tensor& pictures, golden::ThreadTeam& t
   return all;
 }
 
+// All outputs of a float network.
+Tensor run_all(const RealGraph& graph, const golden::RealExecutorOptions& options,
+               const Tensor& pictures, golden::ThreadTeam& team) {
+  const std::int64_t all = pictures.shape[0];
+  ImageShape output = graph.output_shape();
+  output.batch = all;
+  Tensor outputs(DType::kFloat32, output.nhwc());
+  const golden::RealExecutor executor(graph, options);
+  auto to = outputs.bytes.begin();
+  for (std::int64_t first = 0; first < all; first += kBatch) {
+    const Tensor last = executor.run(part(pictures, first, std::min(kBatch, all - first)), team);
+    to = std::copy(last.bytes.begin(), last.bytes.end(), to);
+  }
+  return outputs;
+}
+
 // 10 log10(signal / noise); infinite where there is no noise.
 double sqnr_db(std::span<const float> signal, const Tensor& levels, const Value& value) {
   const bool is_unsigned = value.is_unsigned();
@@ -127,16 +142,7 @@ Judges make_judges(const RealGraph& graph, const PictureSet& pictures, golden::T
   Judges judges;
   for (std::int64_t i = 0; i < pictures.count(); ++i) judges.labels.push_back(pictures.label(i));
   judges.pictures = pictures.read(0, pictures.count(), team);
-  ImageShape output = graph.output_shape();
-  output.batch = pictures.count();
-  judges.outputs = Tensor(DType::kFloat32, output.nhwc());
-  const golden::RealExecutor executor(graph);
-  auto to = judges.outputs.bytes.begin();
-  for (std::int64_t first = 0; first < pictures.count(); first += kBatch) {
-    const std::int64_t count = std::min(kBatch, pictures.count() - first);
-    const Tensor last = executor.run(part(judges.pictures, first, count), team);
-    to = std::copy(last.bytes.begin(), last.bytes.end(), to);
-  }
+  judges.outputs = run_all(graph, {}, judges.pictures, team);
   return judges;
 }
 
@@ -155,6 +161,28 @@ SchemeResult judge(const QuantizedNetwork& network, const Judges& judges,
   result.sqnr_db = sqnr_db(judges.outputs.as<float>(), levels, graph.output_value());
   Sha1 sha1;
   sha1.add(levels.bytes);
+  result.outputs = sha1.finish();
+  return result;
+}
+
+SchemeResult judge(const RealGraph& graph, const golden::RealExecutorOptions& options,
+                   const Judges& judges, golden::ThreadTeam& team) {
+  const Tensor outputs = run_all(graph, options, judges.pictures, team);
+  const auto numbers = outputs.as<float>();
+  const auto reals = judges.outputs.as<float>();
+  SchemeResult result;
+  result.correct = right_ones(numbers, judges.labels);
+  double power = 0;
+  double noise = 0;
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    const auto real = static_cast<double>(reals[i]);
+    const double apart = real - static_cast<double>(numbers[i]);
+    power += real * real;
+    noise += apart * apart;
+  }
+  result.sqnr_db = 10 * std::log10(power / noise);
+  Sha1 sha1;
+  sha1.add(outputs.bytes);
   result.outputs = sha1.finish();
   return result;
 }

@@ -10,6 +10,7 @@
 
 #include "cli/session/inputs/picture_set.h"
 #include "core/quantized_network.h"
+#include "golden/real/real_executor.h"
 
 namespace qsim {
 
@@ -38,5 +39,9 @@ std::int64_t correct_of(const Judges& judges);
 
 // Golden's answers, on all threads of the team. Their `seconds` are the caller's to set.
 SchemeResult judge(const QuantizedNetwork& network, const Judges& judges, golden::ThreadTeam& team);
+
+// The same of a float network with those options: `outputs` is of float32 numbers.
+SchemeResult judge(const RealGraph& graph, const golden::RealExecutorOptions& options,
+                   const Judges& judges, golden::ThreadTeam& team);
 
 }  // namespace qsim

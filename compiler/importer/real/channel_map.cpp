@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/error.h"
+#include "core/printable.h"
+
 namespace qsim {
 namespace {
 
@@ -39,6 +42,7 @@ std::vector<bool> merge_maps(MappedGraph& mapped) {
     const TensorId input = layer.inputs[0];
     const std::size_t before = writers[input];
     if (before == kNobody || readers[input] != 1 || !mapped.maps[before]) continue;
+    if (mapped.rules.contains(input)) continue;
     mapped.maps[before] = composed(*mapped.maps[before], *mapped.maps[i]);
     graph.layers[before].output = layer.output;
     graph.layers[before].tensor = layer.tensor;
@@ -63,6 +67,21 @@ void apply(Layer& layer, const ChannelMap& map) {
   }
 }
 
+// A scale for each channel, where the map has other factors than 1.
+void scale(const RealLayer& layer, const ChannelMap& map, std::vector<float>& scales) {
+  if (std::ranges::all_of(map.scale, [](double factor) { return factor == 1.0; })) return;
+  if (scales.size() == 1) scales.resize(map.scale.size(), scales[0]);
+  for (std::size_t co = 0; co < scales.size(); ++co) {
+    if (!(map.scale[co] > 0)) {
+      throw_unsupported(layer_place(layer.name, layer.source) +
+                        ": its integer weights of channel " + std::to_string(co) +
+                        " are multiplied by " + std::to_string(map.scale[co]) +
+                        "; supported: numbers above 0");
+    }
+    scales[co] = static_cast<float>(static_cast<double>(scales[co]) * map.scale[co]);
+  }
+}
+
 }  // namespace
 
 ChannelMap composed(const ChannelMap& first, const ChannelMap& then) {
@@ -83,25 +102,34 @@ RealConv2d map_layer(std::int64_t channels, const Window& window) {
   return conv;
 }
 
-RealGraph folded(MappedGraph mapped) {
+HybridNetwork folded(MappedGraph mapped) {
   const std::vector<bool> is_gone = merge_maps(mapped);
   RealGraph& graph = mapped.graph;
   std::vector<TensorId> id_of(graph.tensors.size(), 0);
-  RealGraph result;
-  result.name = std::move(graph.name);
-  result.host = graph.host;
-  result.tensors[0] = graph.input_shape();
+  HybridNetwork result;
+  result.graph.name = std::move(graph.name);
+  result.graph.host = graph.host;
+  result.graph.tensors[0] = graph.input_shape();
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     if (is_gone[i]) continue;
     RealLayer& layer = graph.layers[i];
     if (auto* conv = std::get_if<RealConv2d>(&layer.operation)) apply(*conv, *mapped.maps[i]);
     if (auto* linear = std::get_if<RealLinear>(&layer.operation)) apply(*linear, *mapped.maps[i]);
+    if (auto& integers = mapped.integers[i]) {
+      std::visit([&](auto& own) { scale(layer, *mapped.maps[i], own.scales); }, integers->weights);
+      result.weights[result.graph.layers.size()] = std::move(*integers);
+    }
     std::vector<TensorId> inputs;
     for (const TensorId input : layer.inputs) inputs.push_back(id_of[input]);
     id_of[layer.output] =
-        append(result, std::move(layer.name), std::move(layer.operation), std::move(inputs),
+        append(result.graph, std::move(layer.name), std::move(layer.operation), std::move(inputs),
                graph.tensors[layer.output], std::move(layer.source));
-    result.layers.back().tensor = std::move(layer.tensor);
+    result.graph.layers.back().tensor = std::move(layer.tensor);
+  }
+  for (const auto& [id, rule] : mapped.rules) {
+    if (id != graph.input && id_of[id] == 0) continue;  // of a tensor that nothing depends on
+    result.rules.resize(result.graph.tensors.size());
+    result.rules[id_of[id]] = rule;
   }
   return result;
 }

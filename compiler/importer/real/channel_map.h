@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/hybrid_network.h"
 
 namespace qsim {
 
@@ -29,11 +29,14 @@ RealConv2d map_layer(std::int64_t channels, const Window& window);
 struct MappedGraph {
   RealGraph graph;
   std::vector<std::optional<ChannelMap>> maps;
+  std::vector<std::optional<RealLayerWeights>> integers;  // of layers; as long as `maps`
+  std::map<TensorId, TensorRule> rules;
 };
 
 // The graph without layers that the output does not depend on. A map alone that is the only reader
-// of a layer with a map becomes part of that, unless it pads. Then each map goes into weights and
-// bias.
-RealGraph folded(MappedGraph mapped);
+// of a layer with a map becomes part of that, unless it pads or a rule is between them. Then each
+// map goes into weights, their scales where they are integers, and bias. Throws Error (exit code 4)
+// where integer weights are multiplied by a number that is not positive.
+HybridNetwork folded(MappedGraph mapped);
 
 }  // namespace qsim

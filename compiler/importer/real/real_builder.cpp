@@ -92,6 +92,32 @@ void RealBuilder::define(const NodeReader& node, const RealTensor& tensor) {
   if (writer.tensor.empty()) writer.tensor = node.output();
 }
 
+void RealBuilder::set_integers(const std::string& constant, StoredIntegers integers) {
+  integers_[constant] = std::move(integers);
+}
+
+const StoredIntegers* RealBuilder::integers(const NodeReader& node, int index) const {
+  const auto found = integers_.find(node.input(index));
+  return found == integers_.end() ? nullptr : &found->second;
+}
+
+void RealBuilder::set_layer_integers(RealLayerWeights weights) {
+  mapped_.integers.back() = std::move(weights);
+}
+
+void RealBuilder::define_rounded(const NodeReader& node, const TensorRule& rule) {
+  const RealTensor read = without_pads(node, tensor(node, 0));
+  const bool is_read_alone = std::ranges::all_of(tensors_, [&](const auto& entry) {
+    return entry.second.id != read.id ||
+           (model_.reads_of(entry.first) <= 1 && entry.first != model_.output->name());
+  });
+  if (!is_read_alone || mapped_.rules.contains(read.id)) {
+    node.refuse("rounds a tensor that is also read as it is", "a tensor that it alone reads");
+  }
+  mapped_.rules.emplace(read.id, rule);
+  define(node, read);
+}
+
 const RealLayer* RealBuilder::writer_of(const RealTensor& tensor) const {
   return tensor.id == mapped_.graph.input ? nullptr : &mapped_.graph.layers[tensor.id - 1];
 }
@@ -107,6 +133,7 @@ RealTensor RealBuilder::add_layer(const NodeReader& node, const std::string& nam
     ids.push_back(input.id);
   }
   mapped_.maps.push_back(std::move(map));
+  mapped_.integers.emplace_back();
   const TensorId id =
       append(mapped_.graph, name, std::move(operation), std::move(ids), shape, node.location());
   return {id, axes, {}, {}};
@@ -183,7 +210,7 @@ void RealBuilder::check_output(const RealTensor& output) const {
   check_output_axes(model_, output.axes, mapped_.graph.host.layout);
 }
 
-RealGraph RealBuilder::finish() && {
+HybridNetwork RealBuilder::finish() && {
   const auto found = tensors_.find(model_.output->name());
   if (found == tensors_.end()) refuse_graph_without_layers(model_);
   RealTensor output = found->second;

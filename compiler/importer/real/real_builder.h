@@ -9,6 +9,7 @@
 #include "compiler/importer/axes.h"
 #include "compiler/importer/node_reader.h"
 #include "compiler/importer/real/channel_map.h"
+#include "compiler/importer/real/stored_integers.h"
 
 namespace qsim {
 
@@ -61,11 +62,21 @@ class RealBuilder {
   // an earlier transpose has already relied on the former.
   bool reinterpret_input_as_nhwc(const NodeReader& node);
 
+  // Input `index` of a node is a constant that stands for integers: said once, before the node is
+  // imported. Null where it is float.
+  void set_integers(const std::string& constant, StoredIntegers integers);
+  const StoredIntegers* integers(const NodeReader& node, int index) const;
+  // The last layer computes with these.
+  void set_layer_integers(RealLayerWeights weights);
+  // What becomes of a tensor that the node alone reads; its output is that tensor. Refuses a second
+  // rule, and other readers.
+  void define_rounded(const NodeReader& node, const TensorRule& rule);
+
   // The layer that writes a tensor; null for the input's.
   const RealLayer* writer_of(const RealTensor& tensor) const;
 
   // The finished graph. Checks it against the output that the file declares.
-  RealGraph finish() &&;
+  HybridNetwork finish() &&;
 
  private:
   void check_output(const RealTensor& output) const;
@@ -73,6 +84,7 @@ class RealBuilder {
   const ModelGraph& model_;
   MappedGraph mapped_;
   std::map<std::string, RealTensor, std::less<>> tensors_;
+  std::map<std::string, StoredIntegers, std::less<>> integers_;
 };
 
 }  // namespace qsim

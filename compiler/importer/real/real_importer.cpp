@@ -4,6 +4,7 @@
 #include "compiler/importer/model_file.h"
 #include "compiler/importer/model_graph.h"
 #include "compiler/importer/node_import.h"
+#include "compiler/importer/real/dynamic_layers.h"
 #include "compiler/importer/real/real_builder.h"
 #include "compiler/importer/real/real_operators.h"
 #include "compiler/importer/real/weight_folding.h"
@@ -28,7 +29,7 @@ NodeRules rules_of(ModelGraph& model, RealBuilder* graph) {
     const ImportRealOperator import = find_real_operator(node);
     if (import == nullptr) return nullptr;
     return [import, &model, graph](const NodeReader& reader) {
-      if (!fold_weights(model, reader)) import(reader, *graph);
+      if (!fold_weights(model, reader, *graph)) import(reader, *graph);
     };
   };
   rules.shape_of = [graph](const NodeReader& node) { return shape_of_input(node, *graph); };
@@ -44,37 +45,58 @@ void refuse_quantized(const ModelGraph& model) {
                     ": the model is quantized already; supported: a float model");
 }
 
-RealGraph graph_of(const ModelFile& file, ModelGraph& model, std::int64_t batch) {
-  refuse_quantized(model);
+HybridNetwork network_of(const ModelFile& file, ModelGraph& model, std::int64_t batch) {
   try {
     find_ends(file, model);
   } catch (const Error& error) {
     throw Error(error.code(), error.what(),
                 NodeImport(model, rules_of(model, nullptr)).unknown_operators());
   }
+  IntegerConstants integers = make_dynamic_layers(model);
   const std::vector<ModelNode> nodes = nodes_in_order(model);
-  require_memory(weight_bytes(model, nodes, true), model.source);
+  // Integers become float32 and int16.
+  require_memory(weight_bytes(model, nodes, true) + 6 * weight_bytes(model, nodes), model.source);
   RealBuilder builder(model, batch);
+  for (auto& [name, each] : integers) builder.set_integers(name, std::move(each));
   NodeImport import(model, rules_of(model, &builder));
   for (const ModelNode& node : nodes) import.add(node);
   import.throw_refusals();
-  RealGraph graph = std::move(builder).finish();
-  validate(graph);
-  return graph;
+  HybridNetwork network = std::move(builder).finish();
+  validate(network.graph);
+  return network;
+}
+
+HybridNetwork import_network(const std::shared_ptr<const HeldFile>& held,
+                             const RealImportOptions& options, bool may_be_quantized) {
+  if (options.batch < 1) {
+    throw_bad_input("batch " + std::to_string(options.batch) + "; expected 1 or more");
+  }
+  const std::unique_ptr<const ModelFile> file = read_model_file(held, options.on_external);
+  ModelGraph model = read_model_graph(*file);
+  HybridNetwork network = with_place(model.source, [&] {
+    if (!may_be_quantized) refuse_quantized(model);
+    return network_of(*file, model, options.batch);
+  });
+  held->require_unchanged();
+  return network;
 }
 
 }  // namespace
 
 RealGraph import_real_onnx(const std::shared_ptr<const HeldFile>& held,
                            const RealImportOptions& options) {
-  if (options.batch < 1) {
-    throw_bad_input("batch " + std::to_string(options.batch) + "; expected 1 or more");
-  }
-  const std::unique_ptr<const ModelFile> file = read_model_file(held, options.on_external);
-  ModelGraph model = read_model_graph(*file);
-  RealGraph graph = with_place(model.source, [&] { return graph_of(*file, model, options.batch); });
-  held->require_unchanged();
-  return graph;
+  return import_network(held, options, false).graph;
+}
+
+HybridNetwork import_hybrid_onnx(const std::shared_ptr<const HeldFile>& held,
+                                 const RealImportOptions& options) {
+  return import_network(held, options, true);
+}
+
+bool is_hybrid_onnx(const std::shared_ptr<const HeldFile>& held) {
+  const std::unique_ptr<const ModelFile> file = read_model_file(held);
+  const ModelGraph model = read_model_graph(*file);
+  return first_hybrid(model, model.nodes) != nullptr;
 }
 
 bool is_float_onnx(const std::shared_ptr<const HeldFile>& held) {

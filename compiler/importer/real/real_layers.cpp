@@ -29,10 +29,13 @@ Tensor matrix(const NodeReader& node, std::int64_t in_channels, bool outputs_fir
 }
 
 void define_linear(const NodeReader& node, RealBuilder& graph, const RealTensor& input,
-                   Tensor weights, std::vector<double> bias, double scale) {
+                   Tensor weights, std::vector<double> bias, double scale, bool outputs_first) {
   const ImageShape output{graph.shape(input).batch, 1, 1, weights.shape[0]};
   graph.define_layer(node, RealLinear{std::move(weights), {}}, {input}, output, Axes::kNk,
                      map_of(std::move(bias), scale));
+  if (const StoredIntegers* integers = graph.integers(node, 1)) {
+    graph.set_layer_integers(matrix_weights(node, *integers, outputs_first));
+  }
 }
 
 }  // namespace
@@ -51,6 +54,9 @@ void import_real_conv(const NodeReader& node, RealBuilder& graph) {
   RealConv2d conv{read.window, channels_last(weights), {}, read.groups};
   graph.define_layer(node, std::move(conv), {input}, read.output, Axes::kNchw,
                      map_of(std::move(bias), 1.0));
+  if (const StoredIntegers* integers = graph.integers(node, 1)) {
+    graph.set_layer_integers(convolution_weights(node, *integers));
+  }
 }
 
 void import_real_gemm(const NodeReader& node, RealBuilder& graph) {
@@ -68,7 +74,7 @@ void import_real_gemm(const NodeReader& node, RealBuilder& graph) {
     for (double& each : bias) each *= beta;
   }
   define_linear(node, graph, input, std::move(weights), std::move(bias),
-                static_cast<double>(attributes.real("alpha", 1.0F)));
+                static_cast<double>(attributes.real("alpha", 1.0F)), outputs_first);
 }
 
 void import_real_matmul(const NodeReader& node, RealBuilder& graph) {
@@ -77,7 +83,7 @@ void import_real_matmul(const NodeReader& node, RealBuilder& graph) {
   const RealTensor input = graph.tensor(node, 0, Axes::kNk);
   Tensor weights = matrix(node, graph.shape(input).channels, false);
   const std::int64_t channels = weights.shape[0];
-  define_linear(node, graph, input, std::move(weights), zeros(channels), 1.0);
+  define_linear(node, graph, input, std::move(weights), zeros(channels), 1.0, false);
 }
 
 }  // namespace qsim

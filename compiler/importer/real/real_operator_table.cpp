@@ -48,15 +48,27 @@ constexpr std::array kRealOperators = {
     RealOperator{"Cast", import_real_cast},
     RealOperator{"Softmax", import_real_softmax},
     RealOperator{"ArgMax", import_real_arg_max},
+    RealOperator{"DequantizeLinear", import_dequantized_constant},
 };
+
+constexpr std::array kRoundingOperators = {
+    RealOperator{"RoundUniform", import_round_uniform},
+    RealOperator{"RoundLog2", import_round_log2},
+};
+
+template <std::size_t size>
+ImportRealOperator find_in(const std::array<RealOperator, size>& table,
+                           const onnx::NodeProto& node) {
+  const auto* const found = std::ranges::find(table, node.op_type(), &RealOperator::op_type);
+  return found == table.end() ? nullptr : found->import;
+}
 
 }  // namespace
 
 ImportRealOperator find_real_operator(const onnx::NodeProto& node) {
+  if (node.domain() == "qsim") return find_in(kRoundingOperators, node);
   if (!node.domain().empty() && node.domain() != "ai.onnx") return nullptr;
-  const auto* const found =
-      std::ranges::find(kRealOperators, node.op_type(), &RealOperator::op_type);
-  return found == kRealOperators.end() ? nullptr : found->import;
+  return find_in(kRealOperators, node);
 }
 
 }  // namespace qsim

@@ -1,6 +1,8 @@
 #include "compiler/importer/real/weight_folding.h"
 
 #include "compiler/importer/real/real_constants.h"
+#include "compiler/importer/real/real_operators.h"
+#include "compiler/importer/real/stored_integers.h"
 #include "compiler/importer/shape_rules.h"
 
 namespace qsim {
@@ -49,9 +51,27 @@ bool fold_concat(ModelGraph& model, const NodeReader& node) {
   return true;
 }
 
+bool fold_integers(ModelGraph& model, const NodeReader& node, RealBuilder& graph) {
+  if (!node.has_input(0) || !node.is_constant(0)) return false;
+  node.require_inputs(2, 3);
+  const std::int64_t axis = NodeAttributes(node, {"axis"}).integer("axis", 1);
+  std::optional<Tensor> zero_points;
+  if (node.has_input(2)) zero_points = node.constant(2, "x_zero_point");
+  StoredIntegers integers = stored_integers(node, node.constant(0, "x"),
+                                            real_constant(node, 1, "x_scale"), zero_points, axis);
+  add_constant(model, node, real_numbers(integers));
+  graph.set_integers(node.output(), std::move(integers));
+  return true;
+}
+
 }  // namespace
 
-bool fold_weights(ModelGraph& model, const NodeReader& node) {
+void import_dequantized_constant(const NodeReader& node, RealBuilder& /*graph*/) {
+  node.refuse("dequantizes what the graph computes", "integer constants");
+}
+
+bool fold_weights(ModelGraph& model, const NodeReader& node, RealBuilder& graph) {
+  if (node.op_type() == "DequantizeLinear") return fold_integers(model, node, graph);
   if (node.op_type() == "Transpose") return fold_transpose(model, node);
   return node.op_type() == "Concat" && fold_concat(model, node);
 }

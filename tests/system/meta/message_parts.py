@@ -4,6 +4,7 @@ own: each with the reason and the number of such calls. A new one is a fault unt
 PARTS = {
     "A function's own line: its calls are read instead.": {
         ("compiler/exporter/layer_writer.cpp", "{layer}: {found}; supported: {supported}"): 1,
+        ("compiler/exporter/hybrid_layer_writer.cpp", "{layer}: {found}; supported: {supported}"): 1,
         ("compiler/exporter/stored_weights.cpp", "{source}: {found}; supported: {allowed}"): 1,
         ("compiler/importer/node_import.cpp", "{kUnsupportedModel} | {refusals_} | {others}"): 1,
         ("compiler/importer/onnx_importer.cpp", "{code} | {what} | {nullptr}"): 1,

@@ -1,0 +1,186 @@
+#include "cli/commands/golden_run_hybrid.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/host_tensors/classes.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/inputs/picture_set.h"
+#include "cli/session/inputs/shipped_files.h"
+#include "cli/terminal/output_files.h"
+#include "cli/terminal/output_folders.h"
+#include "compiler/importer/real_importer.h"
+#include "files/files.h"
+#include "files/npy.h"
+#include "golden/real/real_executor.h"
+#include "report/run_report.h"
+#include "report/sheet.h"
+#include "report/text_table.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kBatch = 16;
+constexpr std::int64_t kShownPictures = 20;
+
+HybridNetwork load_network(const Options& options, const std::shared_ptr<const HeldFile>& held) {
+  require_not_written(options, held->path(), "the model");
+  RealImportOptions import;
+  import.on_external = [&options](const fs::path& file) {
+    require_not_written(options, file, "the model's external data");
+};
+return import_hybrid_onnx(held, import);
+}  // namespace
+
+PictureSet load_pictures(Context& context, const PictureForm& form) {
+  const Options& options = context.options();
+  const ArchConfig config = load_config(options);
+  const fs::path path = options.input.empty()
+                            ? find_input(config.input, "config '" + config.name + "': input")
+                            : find_input(options.input);
+  require_not_written(options, path, "the input");
+  return PictureSet({path}, form, [&context](const std::string& line) { context.note(line); });
+}
+
+// Which of them are classified.
+struct Part {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+Part part_of(const Options& options, const PictureSet& pictures) {
+  const std::int64_t there = pictures.count();
+  Part part{options.index.value_or(0), 0};
+  part.count = options.images.value_or(std::max<std::int64_t>(there - part.first, 1));
+  if (part.first <= there - part.count) return part;
+  throw_bad_input(pictures.files().front().string() + ": pictures " + std::to_string(part.first) +
+                  " to " + std::to_string(part.first + part.count - 1) + " are wanted; there are " +
+                  std::to_string(there) + ", allowed: 0 to " + std::to_string(there - 1));
+}
+
+// Float32 NHWC of all of them. The batch changes no bit: a dynamic range is a picture's own.
+Tensor run_all(Context& context, const HybridNetwork& network, const PictureSet& pictures,
+               const Part& part, golden::ThreadTeam& team, double& seconds) {
+  const golden::RealExecutor executor(network.graph, golden::executor_options(network));
+  const std::int64_t batch = std::min(context.options().batch.value_or(kBatch), part.count);
+  ImageShape output = network.graph.output_shape();
+  output.batch = part.count;
+  Tensor all(DType::kFloat32, output.nhwc());
+  auto to = all.bytes.begin();
+  for (std::int64_t done = 0; done < part.count; done += batch) {
+    const std::int64_t now = std::min(batch, part.count - done);
+    const Tensor input = pictures.read(part.first + done, now, team);
+    const Tensor last = timed(seconds, [&] { return executor.run(input, team); });
+    to = std::copy(last.bytes.begin(), last.bytes.end(), to);
+    context.progress(with_thousands(done + now) + " of " + with_thousands(part.count) +
+                     " pictures");
+  }
+  return all;
+}
+
+std::vector<double> scores_of(const Tensor& outputs, std::int64_t picture) {
+  const auto classes = static_cast<std::size_t>(outputs.shape[3]);
+  const auto numbers =
+      outputs.as<float>().subspan(static_cast<std::size_t>(picture) * classes, classes);
+  return {numbers.begin(), numbers.end()};
+}
+
+bool has_classes(const Tensor& outputs) {
+  return outputs.shape[1] == 1 && outputs.shape[2] == 1 && outputs.shape[3] > 1;
+}
+
+std::int64_t count_correct(const Tensor& outputs, const PictureSet& pictures, const Part& part) {
+  std::int64_t correct = 0;
+  for (std::int64_t i = 0; i < part.count; ++i) {
+    const OutputClass best = top_classes(scores_of(outputs, i), true, {}, 1).front();
+    correct += best.index == pictures.label(part.first + i) ? 1 : 0;
+  }
+  return correct;
+}
+
+SheetTable classes_table(const Tensor& outputs, const PictureForm& form, const Part& part) {
+  SheetTable table{"classes", {"picture", "class", "name", "probability"}, {}};
+  const std::vector<std::string> labels =
+      form.sidecar ? form.sidecar->labels : std::vector<std::string>{};
+  for (std::int64_t i = 0; i < part.count; ++i) {
+    const OutputClass best = top_classes(scores_of(outputs, i), true, labels, 1).front();
+    table.rows.push_back({part.first + i, best.index, best.label, *best.probability});
+  }
+  return table;
+}
+
+// In the model's layout.
+Tensor host_output(const Tensor& outputs, const HostInterface& host) {
+  if (!host.flat_output && host.layout == HostInterface::Layout::kNhwc) return outputs;
+  const Shape& s = outputs.shape;
+  Tensor result(DType::kFloat32, {s[0], s[3], s[1], s[2]});
+  const auto channels = static_cast<std::size_t>(s[3]);
+  const auto pixels = static_cast<std::size_t>(s[1] * s[2]);
+  for (std::size_t i = 0; i < outputs.as<float>().size(); ++i) {
+    const std::size_t pixel = i / channels % pixels;
+    const std::size_t to = (i / (channels * pixels) * channels + i % channels) * pixels + pixel;
+    result.as<float>()[to] = outputs.as<float>()[i];
+  }
+  if (host.flat_output) result.shape = {s[0], s[1] * s[2] * s[3]};
+  return result;
+}
+
+}  // namespace qsim
+
+std::shared_ptr<const HeldFile> hybrid_file(const Options& options) {
+  const ArchConfig config = load_config(options);
+  if (options.model.empty() && config.model.empty()) return nullptr;  // load_model() says so
+  const fs::path path = options.model.empty()
+                            ? find_model(config.model, "config '" + config.name + "': model")
+                            : find_model(options.model);
+  if (path.extension() != ".onnx") return nullptr;
+  auto held = std::make_shared<const HeldFile>(path);
+  return is_hybrid_onnx(held) ? held : nullptr;
+}
+
+ExitCode golden_run_hybrid(Context& context, const std::shared_ptr<const HeldFile>& held) {
+  const Options& options = context.options();
+  require_onnx_options(options, held->path().string(), "network that golden runs in float32");
+  if (options.backend == "cuda") {
+    throw Error(ExitCode::kUsage, "--backend cuda: '" + held->path().string() +
+                                      "' has float32 parts, which golden computes on the CPU; "
+                                      "leave --backend out");
+  }
+  const HybridNetwork network = load_network(options, held);
+  const PictureForm form = picture_form(network.graph, held->path());
+  const PictureSet pictures = load_pictures(context, form);
+  const Part part = part_of(options, pictures);
+  golden::ThreadTeam team(0);
+  double seconds = 0;
+  const Tensor outputs = run_all(context, network, pictures, part, team, seconds);
+  if (!options.out.empty()) {
+    const fs::path folder = options.out;
+    remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
+    context.write_file(folder / "output.npy", npy_bytes(host_output(outputs, network.graph.host)));
+  }
+  Sheet sheet;
+  sheet.schema = "qsim.golden-run/1";
+  sheet.add("model", options.model.empty() ? held->path().string() : options.model);
+  sheet.add("mode", std::string(mode_name(mode_of(network))));
+  sheet.add("input", pictures.files().front().string());
+  sheet.add("backend", "cpu");
+  sheet.add("pictures", part.count);
+  sheet.add("batch", std::min(options.batch.value_or(kBatch), part.count));
+  if (has_classes(outputs) && pictures.has_labels()) {
+    const std::int64_t correct = count_correct(outputs, pictures, part);
+    sheet.add("top1_correct", correct);
+    sheet.add("top1", static_cast<double>(correct) / static_cast<double>(part.count));
+  }
+  sheet.add("seconds", seconds);
+  sheet.add("pictures_per_second",
+            static_cast<std::int64_t>(static_cast<double>(part.count) / std::max(seconds, 1e-9)));
+  if (has_classes(outputs) && part.count <= kShownPictures) {
+    sheet.tables.push_back(classes_table(outputs, form, part));
+  }
+  context.print(sheet);
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim

@@ -1,0 +1,156 @@
+// `qsim quantize` in a mode whose network golden alone runs.
+#include "cli/commands/quantize_modes.h"
+
+#include <filesystem>
+#include <set>
+
+#include "cli/session/inputs/picture_set.h"
+#include "cli/session/quantize/hybrid_result.h"
+#include "cli/session/quantize/quantize_files.h"
+#include "cli/session/quantize/scheme.h"
+#include "cli/terminal/output_files.h"
+#include "compiler/exporter/hybrid_exporter.h"
+#include "compiler/importer/real_importer.h"
+#include "quantize/correction.h"
+#include "quantize/equalization.h"
+#include "quantize/fake_network.h"
+#include "quantize/hybrid.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+HybridMode mode_of_word(const std::string& word) {
+  if (word == "weight_only") return HybridMode::kWeightOnly;
+  return word == "dynamic" ? HybridMode::kDynamic : HybridMode::kFake;
+}
+
+class ModeQuantizing {
+ public:
+  explicit ModeQuantizing(Context& context)
+      : context_(context),
+        options_(context.options()),
+        own_(options_.quantize),
+        mode_(mode_of_word(own_.mode)),
+        team_(static_cast<int>(own_.threads)) {}
+
+  HybridResult run() {
+    phase("import", [&] { import(); });
+    phase("calibrate", [&] { calibrate(); });
+    phase("quantize", [&] { quantize(); });
+    phase("measure", [&] {
+      result_.errors = measure_hybrid(result_.graph, result_.network, pictures(), team_);
+    });
+    phase("write", [&] { result_.bytes = onnx_bytes(result_.network); });
+    return std::move(result_);
+  }
+
+ private:
+  template <typename Work>
+  void phase(const char* name, Work work) {
+    double seconds = 0;
+    timed(seconds, work);
+    result_.seconds.emplace_back(name, seconds);
+  }
+
+  void import() {
+    const auto held = std::make_shared<const HeldFile>(options_.model);
+    RealImportOptions importing;
+    result_.float_bytes = held->bytes();
+    std::set<fs::path> counted;  // many tensors may lie in one file
+    importing.on_external = [&](const fs::path& file) {
+      if (!counted.insert(file).second) return;
+      require_not_written(options_, file, "data of the model");
+      result_.float_bytes += static_cast<std::int64_t>(fs::file_size(file));
+    };
+    result_.graph = import_real_onnx(held, importing);
+    if (own_.equalize) result_.graph = quantize::equalize(result_.graph).graph;
+    const std::vector<fs::path> data(own_.calibrate.begin(), own_.calibrate.end());
+    pictures_.emplace(data, picture_form(result_.graph, options_.model),
+                      [&](const std::string& line) { context_.note(line); });
+    require_inputs_kept(options_, *pictures_);
+    context_.require_outputs();
+    if (pictures_->count() > own_.pictures) pictures_->sample(own_.pictures, options_.seed);
+    result_.pictures = pictures_->count();
+    scheme_ = scheme_of_options(own_, result_.graph);
+    tensors_.resize(result_.graph.tensors.size());
+  }
+
+  quantize::CalibrationPictures pictures() {
+    return {pictures_->count(), [&](std::int64_t first, std::int64_t count) {
+              return pictures_->read(first, count, team_);
+            }};
+  }
+
+  // Of fake quantization alone: the other modes have no ranges that pictures choose.
+  void calibrate() {
+    if (mode_ != HybridMode::kFake) return;
+    const auto statistics = quantize::calibrate(result_.graph, pictures(), team_);
+    tensors_ = quantize::quantize_tensors(result_.graph, statistics, scheme_);
+    rules_ = quantize::uniform_rules(tensors_);
+    if (own_.activation_levels != "log2") return;
+    const auto input = rules_[result_.graph.input];
+    rules_ = quantize::log2_rules(tensors_, statistics, static_cast<int>(own_.activation_bits),
+                                  scheme_.all.clipping.rule, scheme_.all.kind);
+    rules_[result_.graph.input] = input;
+    // No tensor has integers, so weights and biases are free of their limits.
+    tensors_.assign(tensors_.size(), std::nullopt);
+  }
+
+  void quantize() {
+    const auto weights = is_corrected()
+                             ? corrected()
+                             : quantize::weights_of_layers(result_.graph, tensors_, scheme_);
+    result_.network = quantize::hybrid_network(result_.graph, mode_, weights, rules_);
+  }
+
+  quantize::WeightRounding rounding() const {
+    using quantize::WeightRounding;
+    for (const auto each : {WeightRounding::kLearned, WeightRounding::kGptq}) {
+      if (quantize::weight_rounding_name(each) == own_.weight_rounding) return each;
+    }
+    return WeightRounding::kNearest;
+  }
+
+  bool is_corrected() const {
+    return own_.bias_correction || rounding() != quantize::WeightRounding::kNearest;
+  }
+
+  std::map<std::size_t, quantize::LayerWeights> corrected() {
+    quantize::Corrections corrections;
+    corrections.rounding = rounding();
+    corrections.bias = own_.bias_correction;
+    corrections.seed = options_.seed;
+    const auto on_layer = [&](const quantize::CorrectedLayer& layer) {
+      context_.progress("corrected layer '" + result_.graph.layers[layer.layer].name + "'");
+    };
+    return quantize::correct_layers(result_.graph, tensors_, scheme_, pictures(), corrections,
+                                    team_, on_layer)
+        .weights;
+  }
+
+  Context& context_;
+  const Options& options_;
+  const QuantizeOptions& own_;
+  HybridMode mode_;
+  golden::ThreadTeam team_;
+  std::optional<PictureSet> pictures_;
+  quantize::Scheme scheme_;
+  quantize::TensorQuantizations tensors_;
+  std::vector<std::optional<TensorRule>> rules_;
+  HybridResult result_;
+};
+
+}  // namespace
+
+ExitCode quantize_in_mode(Context& context) {
+  const Options& options = context.options();
+  const HybridResult result = ModeQuantizing(context).run();
+  context.write_file(options.program_out, result.bytes);
+  write_sidecar(context, options);
+  context.print(hybrid_sheet(result, options));
+  return ExitCode::kOk;
+}
+
+}  // namespace qsim

@@ -1,0 +1,11 @@
+// `qsim quantize --mode weight_only|dynamic|fake`.
+#pragma once
+
+#include "cli/terminal/context.h"
+#include "core/error.h"
+
+namespace qsim {
+
+ExitCode quantize_in_mode(Context& context);
+
+}  // namespace qsim

@@ -1,0 +1,40 @@
+// What `qsim quantize` has made in a mode that golden alone runs, and what it says of it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/terminal/options.h"
+#include "core/hybrid_network.h"
+#include "golden/common/thread_team.h"
+#include "quantize/calibration.h"
+#include "quantize/ranges/tensor_error.h"
+#include "report/sheet.h"
+
+namespace qsim {
+
+struct HybridErrors {
+  std::vector<quantize::TensorError> layers;  // of their outputs, one a layer of the graph
+  quantize::TensorError output;
+};
+
+// Both networks side by side on the same pictures.
+HybridErrors measure_hybrid(const RealGraph& graph, const HybridNetwork& network,
+                            const quantize::CalibrationPictures& pictures,
+                            golden::ThreadTeam& team);
+
+struct HybridResult {
+  RealGraph graph;  // float
+  HybridNetwork network;
+  HybridErrors errors;
+  std::string bytes;  // of the file
+  std::int64_t float_bytes = 0;
+  std::int64_t pictures = 0;
+  std::vector<std::pair<std::string, double>> seconds;
+};
+
+// Schema qsim.quantize-mode/1: docs/reference/quantize.md.
+Sheet hybrid_sheet(const HybridResult& result, const Options& options);
+
+}  // namespace qsim

@@ -1,0 +1,163 @@
+#include "compiler/exporter/hybrid_layer_writer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/exporter/layer_writer.h"
+#include "compiler/exporter/rounding_functions.h"
+#include "core/error.h"
+
+namespace qsim {
+
+HybridLayerWriter::HybridLayerWriter(const HybridNetwork& network, ModelWriter& model)
+    : network_(network),
+      model_(model),
+      names_(network.graph.tensors.size()),
+      is_vector_(network.graph.tensors.size(), false) {
+  find_vectors();
+}
+
+// What linear layers read, through layers that keep the shape; what they and flattens write.
+void HybridLayerWriter::find_vectors() {
+  const RealGraph& graph = network_.graph;
+  const auto keeps_axes = [](const RealOperation& operation) {
+    return std::holds_alternative<RealActivation>(operation) ||
+           std::holds_alternative<RealAdd>(operation) ||
+           std::holds_alternative<RealConcat>(operation);
+  };
+  for (auto each = graph.layers.rbegin(); each != graph.layers.rend(); ++each) {
+    const bool is_linear = std::holds_alternative<RealLinear>(each->operation);
+    if (!is_linear && !(keeps_axes(each->operation) && is_vector_[each->output])) continue;
+    for (const TensorId id : each->inputs) is_vector_[id] = true;
+  }
+  for (const RealLayer& each : graph.layers) {
+    const bool is_flat = std::holds_alternative<RealLinear>(each.operation) ||
+                         std::holds_alternative<RealFlatten>(each.operation);
+    is_vector_[each.output] = is_flat || (keeps_axes(each.operation) && is_vector_[each.inputs[0]]);
+  }
+}
+
+void HybridLayerWriter::define(TensorId id, const std::string& name) {
+  names_[id] = name;
+  if (network_.rules.empty() || !network_.rules[id]) return;
+  names_[id] = add_rounding(*network_.rules[id], name, model_);
+}
+
+void HybridLayerWriter::write() {
+  for (index_ = 0; index_ < network_.graph.layers.size(); ++index_) {
+    std::visit([&](const auto& operation) { write(operation); }, layer().operation);
+  }
+}
+
+void HybridLayerWriter::refuse(const std::string& found, const std::string& supported) const {
+  throw_unsupported(layer_place(layer().name, layer().source) + ": " + found +
+                    "; supported: " + supported);
+}
+
+onnx::NodeProto& HybridLayerWriter::add_layer(const char* op_type, const TensorNames& inputs) {
+  onnx::NodeProto& node = model_.add_node(op_type, layer().name, inputs, layer().name);
+  define(layer().output, layer().name);
+  return node;
+}
+
+const RealLayerWeights* HybridLayerWriter::integers() const {
+  const auto found = network_.weights.find(index_);
+  return found == network_.weights.end() ? nullptr : &found->second;
+}
+
+void HybridLayerWriter::add_window(onnx::NodeProto& node, const Window& w) const {
+  set_ints(node, "kernel_shape", {w.kernel_h, w.kernel_w});
+  set_ints(node, "strides", {w.stride_h, w.stride_w});
+  set_ints(node, "pads", {w.pad_top, w.pad_left, w.pad_bottom, w.pad_right});
+  if (w.dilation_h != 1 || w.dilation_w != 1) {
+    set_ints(node, "dilations", {w.dilation_h, w.dilation_w});
+  }
+}
+
+void HybridLayerWriter::add_ceil_mode(onnx::NodeProto& node, const Window& w) const {
+  const ImageShape& in = input();
+  const ImageShape& out = output();
+  const bool floor =
+      window_count(in.height, w.extent_h(), w.stride_h, w.pad_top, w.pad_bottom) == out.height &&
+      window_count(in.width, w.extent_w(), w.stride_w, w.pad_left, w.pad_right) == out.width;
+  set_int(node, "ceil_mode", floor ? 0 : 1);
+}
+
+void HybridLayerWriter::write(const RealConv2d& conv) {
+  const RealLayerWeights* own = integers();
+  onnx::NodeProto* node = nullptr;
+  if (own != nullptr && own->input) {
+    node = &add_dynamic("ConvInteger", stored(conv.weights), conv.bias, true);
+  } else {
+    const std::string weights = add_weights(stored(conv.weights));
+    const std::string bias = model_.add_constant(layer().name + "/bias", conv.bias);
+    node = &add_layer("Conv", {operand(), weights, bias});
+  }
+  add_window(*node, conv.window);
+  if (conv.groups != 1) set_int(*node, "group", conv.groups);
+}
+
+void HybridLayerWriter::write(const RealLinear& linear) {
+  const RealLayerWeights* own = integers();
+  Stored weights = stored(linear.weights);
+  if (own != nullptr && own->input) {
+    turn(weights);
+    add_dynamic("MatMulInteger", weights, linear.bias, false);
+    return;
+  }
+  const std::string w = add_weights(weights);
+  const std::string bias = model_.add_constant(layer().name + "/bias", linear.bias);
+  set_int(add_layer("Gemm", {operand(), w, bias}), "transB", 1);
+}
+
+void HybridLayerWriter::write(const RealMaxPool& pool) {
+  onnx::NodeProto& node = add_layer("MaxPool", {operand()});
+  add_window(node, pool.window);
+  add_ceil_mode(node, pool.window);
+}
+
+void HybridLayerWriter::write(const RealAveragePool& pool) {
+  onnx::NodeProto& node = add_layer("AveragePool", {operand()});
+  add_window(node, pool.window);
+  add_ceil_mode(node, pool.window);
+  set_int(node, "count_include_pad", pool.count_include_pad ? 1 : 0);
+}
+
+void HybridLayerWriter::write(const RealAdd& /*add*/) {
+  add_layer("Add", {operand(0), operand(1)});
+}
+
+void HybridLayerWriter::write(const RealConcat& /*concat*/) {
+  TensorNames inputs;
+  for (std::size_t i = 0; i < layer().inputs.size(); ++i) inputs.push_back(operand(i));
+  set_int(add_layer("Concat", inputs), "axis", 1);
+}
+
+void HybridLayerWriter::write(const RealActivation& activation) {
+  using Kind = RealActivation::Kind;
+  TensorNames inputs = {operand()};
+  if (activation.kind == Kind::kClip) {
+    const auto bound = [&](const char* what, float value) {
+      return std::isfinite(value) ? model_.add_float(layer().name + what, value) : std::string();
+    };
+    inputs.push_back(bound("/min", activation.lo));
+    inputs.push_back(bound("/max", activation.hi));
+  }
+  onnx::NodeProto& node = add_layer(onnx_operator(activation.kind), inputs);
+  if (activation.kind == Kind::kLeakyRelu || activation.kind == Kind::kHardSigmoid) {
+    set_float(node, "alpha", activation.alpha);
+  }
+  if (activation.kind == Kind::kHardSigmoid) set_float(node, "beta", activation.beta);
+}
+
+void HybridLayerWriter::write(const RealFlatten& flatten) {
+  std::string read = operand();
+  if (flatten.order == Flatten::Order::kHwc && !is_vector_[layer().inputs[0]]) {
+    onnx::NodeProto& node = model_.add_node("Transpose", layer().name + "/nhwc", {read});
+    set_ints(node, "perm", {0, 2, 3, 1});
+    read = node.output(0);
+  }
+  set_int(add_layer("Flatten", {read}), "axis", 1);
+}
+
+}  // namespace qsim

@@ -1,0 +1,151 @@
+#include "compiler/importer/real/dynamic_layers.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/importer/real/real_constants.h"
+
+namespace qsim {
+namespace {
+
+constexpr const char* kPattern =
+    "DynamicQuantizeLinear before it, and after it Cast to float and Mul by the scales of input "
+    "and weights";
+
+// One a picture: ONNX Runtime's of one picture at a time.
+constexpr DynamicRule kRule{.bits = 8, .symmetric = false, .per_picture = true};
+
+class DynamicLayers {
+ public:
+  explicit DynamicLayers(ModelGraph& model) : model_(model) {
+    for (std::size_t i = 0; i < model.nodes.size(); ++i) {
+      const onnx::NodeProto& node = *model.nodes[i].proto;
+      for (const std::string& output : node.output()) writers_[output] = i;
+      for (const std::string& input : std::set(node.input().begin(), node.input().end())) {
+        readers_[input].push_back(i);
+      }
+    }
+  }
+
+  IntegerConstants run() && {
+    for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
+      const std::string& op_type = model_.nodes[i].proto->op_type();
+      if (op_type == "ConvInteger" || op_type == "MatMulInteger") make_layer(i);
+    }
+    if (made_.empty()) return {};
+    // Only now: the nodes above refer to each other by number.
+    for (const auto& [at, node] : made_) model_.nodes[at] = node;
+    model_.nodes = nodes_in_order(model_);
+    model_.reads.clear();
+    for (const ModelNode& node : model_.nodes) {
+      for (const std::string& input : node.proto->input()) ++model_.reads[input];
+    }
+    return std::move(integers_);
+  }
+
+ private:
+  static constexpr auto kNone = static_cast<std::size_t>(-1);
+
+  const onnx::NodeProto& node(std::size_t i) const { return *model_.nodes[i].proto; }
+
+  // The node of that operator that writes input `index`; refuses any other.
+  std::size_t writer(const NodeReader& reader, std::size_t of, int index, const char* op) const {
+    const auto found =
+        node(of).input_size() > index ? writers_.find(node(of).input(index)) : writers_.end();
+    if (found == writers_.end() || node(found->second).op_type() != op) refuse_pattern(reader);
+    return found->second;
+  }
+
+  // The only node that reads the output of `of`, of that operator.
+  std::size_t reader_of(const NodeReader& reader, std::size_t of, const char* op) const {
+    const std::string& output = node(of).output(0);
+    const auto found = readers_.find(output);
+    const bool is_one =
+        found != readers_.end() && found->second.size() == 1 && output != model_.output->name();
+    if (!is_one || node(found->second[0]).op_type() != op) refuse_pattern(reader);
+    return found->second[0];
+  }
+
+  [[noreturn]] static void refuse_pattern(const NodeReader& reader) {
+    reader.refuse("integers among other nodes", kPattern);
+  }
+
+  // The other input of a Mul with two inputs.
+  const std::string& other_input(const NodeReader& reader, std::size_t mul,
+                                 const std::string& one) const {
+    const onnx::NodeProto& own = node(mul);
+    if (own.input_size() != 2 || (own.input(0) == one) == (own.input(1) == one))
+      refuse_pattern(reader);
+    return own.input(own.input(0) == one ? 1 : 0);
+  }
+
+  void make_layer(std::size_t at) {
+    const NodeReader reader(model_, model_.nodes[at]);
+    reader.require_inputs(3, 4);
+    const std::size_t quantize = writer(reader, at, 0, "DynamicQuantizeLinear");
+    const onnx::NodeProto& source = node(quantize);
+    if (source.input_size() != 1 || source.output_size() != 3 ||
+        node(at).input(0) != source.output(0) || node(at).input(2) != source.output(2)) {
+      refuse_pattern(reader);
+    }
+    const std::size_t cast = reader_of(reader, at, "Cast");
+    const NodeReader cast_reader(model_, model_.nodes[cast]);
+    NodeAttributes(cast_reader, {"to", "saturate"}).require_integer("to", onnx::TensorProto::FLOAT);
+    const std::size_t scaled = reader_of(reader, cast, "Mul");
+    const std::string& scales = other_input(reader, scaled, node(cast).output(0));
+    const auto product = writers_.find(scales);
+    if (product == writers_.end() || node(product->second).op_type() != "Mul")
+      refuse_pattern(reader);
+    const NodeReader product_reader(model_, model_.nodes[product->second]);
+    const std::string& own = other_input(reader, product->second, source.output(1));
+    const int index = node(product->second).input(0) == own ? 0 : 1;
+    add(reader, source.input(0), real_constant(product_reader, index, "scale of the weights"),
+        node(scaled).output(0), scaled);
+  }
+
+  void add(const NodeReader& reader, const std::string& input, Tensor scales,
+           const std::string& output, std::size_t at) {
+    const bool is_conv = reader.op_type() == "ConvInteger";
+    const Tensor levels = reader.constant(1, is_conv ? "w" : "B");
+    std::optional<Tensor> zero_points;
+    if (reader.has_input(3)) zero_points = reader.constant(3, "zero_point of the weights");
+    // Several scales go along the channels: [.., M, 1, 1], or of a matrix [.., M].
+    const std::int64_t rank = std::ssize(scales.shape);
+    const std::int64_t channel_axis = rank - (is_conv ? 3 : 1);
+    if (scales.elems() > 1 &&
+        (channel_axis < 0 ||
+         scales.shape[static_cast<std::size_t>(channel_axis)] != scales.elems())) {
+      reader.refuse("scales of the weights of shape " + shape_text(scales.shape),
+                    "one, or one for each output channel");
+    }
+    StoredIntegers integers = stored_integers(reader, levels, scales, zero_points, is_conv ? 0 : 1);
+    integers.input = kRule;
+    const std::string name = reader.layer_name() + "/dynamic weights of " + reader.input(1);
+    const Tensor reals = real_numbers(integers);
+    onnx::TensorProto proto;
+    proto.set_data_type(onnx::TensorProto::FLOAT);
+    for (const std::int64_t dim : reals.shape) proto.add_dims(dim);
+    proto.set_raw_data(reals.bytes.data(), reals.bytes.size());
+    model_.add_constant(name, std::move(proto));
+    integers_.emplace(name, std::move(integers));
+    onnx::NodeProto& made = model_.made_nodes.emplace_back(*reader.node().proto);
+    made.set_op_type(is_conv ? "Conv" : "MatMul");
+    made.clear_input();
+    made.add_input(input);
+    made.add_input(name);
+    made.set_output(0, output);
+    made_.emplace(at, ModelNode{&made, reader.node().index});
+  }
+
+  ModelGraph& model_;
+  std::map<std::string, std::size_t, std::less<>> writers_;
+  std::map<std::string, std::vector<std::size_t>, std::less<>> readers_;
+  std::map<std::size_t, ModelNode> made_;  // in place of nodes
+  IntegerConstants integers_;
+};
+
+}  // namespace
+
+IntegerConstants make_dynamic_layers(ModelGraph& model) { return DynamicLayers(model).run(); }
+
+}  // namespace qsim

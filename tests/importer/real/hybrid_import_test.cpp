@@ -1,0 +1,283 @@
+// Float files with integers: weights behind a DequantizeLinear, dynamic quantization, roundings.
+// What they become, and what is refused.
+#include <gtest/gtest.h>
+
+#include "compiler/importer/real_importer.h"
+#include "tests/importer/real/real_model.h"
+
+namespace qsim {
+namespace {
+
+using onnx::TensorProto;
+
+HybridNetwork import_hybrid(const TestModel& model) {
+  const TestFolder folder;
+  model.save(folder / "model.onnx");
+  return import_hybrid_onnx(std::make_shared<const HeldFile>(folder / "model.onnx"));
+}
+
+ImportError hybrid_error(const TestModel& model) {
+  const TestFolder folder;
+  model.save(folder / "model.onnx");
+  try {
+    import_hybrid_onnx(std::make_shared<const HeldFile>(folder / "model.onnx"));
+  } catch (const Error& error) {
+    std::string message = error.what();
+    const std::string prefix = (folder / "model.onnx").string() + ": ";
+    if (message.starts_with(prefix)) message.erase(0, prefix.size());
+    return {error.code(), message};
+  }
+  return {};
+}
+
+onnx::NodeProto& add(TestModel& model, const std::string& op_type, const std::string& name,
+                     const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs) {
+  onnx::NodeProto& node = *model.graph().add_node();
+  node.set_op_type(op_type);
+  node.set_name(name);
+  for (const std::string& input : inputs) node.add_input(input);
+  for (const std::string& output : outputs) node.add_output(output);
+  return node;
+}
+
+std::string levels(int count, int step = 5) {
+  std::string raw;
+  for (int i = 0; i < count; ++i) raw += static_cast<char>(i * step % 200 - 100);
+  return raw;
+}
+
+// RealModel with int8 weights of "conv", a scale a channel, and without its batch norm.
+class IntegerModel : public RealModel {
+ public:
+  IntegerModel() {
+    set_constant("w8", TensorProto::INT8, {3, 2, 3, 3}, levels(54));
+    set_scale("w_scale", {3}, {0.5F, 0.25F, 2.0F});
+    add(*this, "DequantizeLinear", "real", {"w8", "w_scale"}, {"w_real"});
+    set_int("real", "axis", 0);
+    node("conv").set_input(1, "w_real");
+    node("relu").set_input(0, "conv.out");
+    node("norm").set_output(0, "nowhere");
+  }
+};
+
+// RealModel whose "conv" finds the range of what it reads.
+class DynamicModel : public RealModel {
+ public:
+  DynamicModel() {
+    set_constant("w8", TensorProto::INT8, {3, 2, 3, 3}, levels(54));
+    set_scale("w_scale", {1, 3, 1, 1}, {0.5F, 0.25F, 2.0F});
+    set_scale("bias", {1, 3, 1, 1}, {1, 2, 3});
+    add(*this, "DynamicQuantizeLinear", "quantize", {"image"}, {"q", "q_scale", "q_zero"});
+    node("conv").set_op_type("ConvInteger");
+    node("conv").set_input(0, "q");
+    node("conv").set_input(1, "w8");
+    node("conv").set_input(2, "q_zero");
+    add(*this, "Cast", "cast", {"conv.out"}, {"cast.out"});
+    set_int("cast", "to", TensorProto::FLOAT);
+    add(*this, "Mul", "scales", {"q_scale", "w_scale"}, {"scales.out"});
+    add(*this, "Mul", "scaled", {"cast.out", "scales.out"}, {"scaled.out"});
+    add(*this, "Add", "biased", {"scaled.out", "bias"}, {"biased.out"});
+    node("relu").set_input(0, "biased.out");
+    node("norm").set_output(0, "nowhere");
+    node("norm").set_input(0, "image");
+  }
+};
+
+template <typename Model>
+struct Fault {
+  ExitCode code;
+  std::string expected;
+  std::function<void(Model&)> apply;
+};
+
+template <typename Model>
+void expect_errors(const std::vector<Fault<Model>>& faults) {
+  for (const Fault<Model>& fault : faults) {
+    Model model;
+    fault.apply(model);
+    EXPECT_EQ(hybrid_error(model), (ImportError{fault.code, fault.expected}));
+  }
+}
+
+constexpr auto kBad = ExitCode::kBadInput;
+constexpr auto kUnsupported = ExitCode::kUnsupportedModel;
+
+TEST(HybridImport, WeightsAreIntegersAndWhatTheyStandFor) {
+  const HybridNetwork network = import_hybrid(IntegerModel());
+  EXPECT_EQ(mode_of(network), HybridMode::kWeightOnly);
+  ASSERT_EQ(network.weights.size(), 1U);
+  const auto& weights = std::get<IntegerWeights>(network.weights.at(0).weights);
+  EXPECT_EQ(weights.scales, (std::vector<float>{0.5F, 0.25F, 2.0F}));
+  // [M][C][kh][kw] 1, 1, 0, 2 is number 18 + 9 + 2; [M][kh][kw][C] 1, 0, 2, 1 is 18 + 4 + 1.
+  EXPECT_EQ(weights.levels.as<std::int8_t>()[23], 29 * 5 % 200 - 100);
+  const auto& conv = std::get<RealConv2d>(network.graph.layers[0].operation);
+  EXPECT_EQ(conv.weights.as<float>()[23], 0.25F * (29 * 5 % 200 - 100));
+  EXPECT_EQ(conv.weights, dequantized(network.weights.at(0)));
+}
+
+TEST(HybridImport, AFactorByChannelGoesIntoTheScales) {
+  IntegerModel model;
+  model.set_reals("factor", {3, 1, 1}, {3, 0.5F, 1});
+  model.insert_binary("relu", "Mul", "times", "factor");
+  const HybridNetwork network = import_hybrid(model);
+  EXPECT_EQ(std::get<IntegerWeights>(network.weights.at(0).weights).scales,
+            (std::vector<float>{1.5F, 0.125F, 2.0F}));
+}
+
+TEST(HybridImport, PowersOfTwoAreSignsAndExponents) {
+  IntegerModel model;
+  std::string raw;
+  for (int i = 0; i < 54; ++i)
+    raw += static_cast<char>(i % 3 == 0 ? 0 : (1 << (i % 7)) * (i % 2 ? 1 : -1));
+  model.set_constant("w8", TensorProto::INT8, {3, 2, 3, 3}, raw);
+  const HybridNetwork network = import_hybrid(model);
+  const auto& weights = std::get<Log2Weights>(network.weights.at(0).weights);
+  EXPECT_EQ(weights.lo, 0);
+  EXPECT_EQ(weights.hi, 6);
+}
+
+TEST(HybridImport, DynamicLayersFindTheRangeOfWhatTheyRead) {
+  const HybridNetwork network = import_hybrid(DynamicModel());
+  EXPECT_EQ(mode_of(network), HybridMode::kDynamic);
+  ASSERT_EQ(network.weights.size(), 1U);
+  const RealLayer& layer = network.graph.layers[0];
+  EXPECT_EQ(layer.name, "conv");
+  EXPECT_EQ(std::get<RealConv2d>(layer.operation).bias.as<float>()[2], 3.0F);
+  EXPECT_EQ(std::get<RealConv2d>(layer.operation).window.pad_left, 1);
+  const auto& rule = std::get<DynamicRule>(*network.weights.at(0).input);
+  EXPECT_TRUE(rule.per_picture);
+  EXPECT_FALSE(rule.symmetric);
+  EXPECT_EQ(std::get<IntegerWeights>(network.weights.at(0).weights).scales,
+            (std::vector<float>{0.5F, 0.25F, 2.0F}));
+}
+
+TEST(HybridImport, RefusesIntegersThatNoLayerTakes) {
+  expect_errors<IntegerModel>({
+      {kUnsupported,
+       "node 'conv' (Conv): its integer weights of channel 2 are multiplied by -0.500000; "
+       "supported: numbers above 0",
+       [](IntegerModel& m) {
+         m.set_reals("factor", {3, 1, 1}, {3, 0.5F, -0.5F});
+         m.insert_binary("relu", "Mul", "times", "factor");
+       }},
+      {kUnsupported,
+       "node 'real' (DequantizeLinear): weights are float32; supported: int8, uint8 or int32",
+       [](IntegerModel& m) {
+         m.set_numbers("w8", {3, 2, 3, 3});
+       }},
+      {kUnsupported,
+       "node 'real' (DequantizeLinear): weight 0 is the integer 1000000; supported: integers of 16 "
+       "bits",
+       [](IntegerModel& m) {
+         std::string raw(216, '\0');
+         const std::int32_t large = 1000000;
+         raw.replace(0, 4, reinterpret_cast<const char*>(&large), 4);
+         m.set_constant("w8", TensorProto::INT32, {3, 2, 3, 3}, raw);
+       }},
+      {kBad,
+       "node 'real' (DequantizeLinear): a scale of weights is 0.000000; expected finite numbers "
+       "above 0",
+       [](IntegerModel& m) {
+         m.set_scale("w_scale", {3}, {1, 0, 1});
+       }},
+      {kBad,
+       "node 'real' (DequantizeLinear): 2 scales along axis 0 of [3, 2, 3, 3]; expected one scale, "
+       "or one for each index of the axis",
+       [](IntegerModel& m) {
+         m.set_scale("w_scale", {2}, {1, 1});
+       }},
+      {kUnsupported,
+       "node 'conv' (Conv): weights with 2 scales along axis 1; supported: one scale, or one for "
+       "each output channel",
+       [](IntegerModel& m) {
+         m.set_scale("w_scale", {2}, {1, 1});
+         m.set_int("real", "axis", 1);
+       }},
+      {kBad,
+       "node 'real' (DequantizeLinear): zero_point is uint8 []; expected int8, one for each of 3 "
+       "scales",
+       [](IntegerModel& m) {
+         m.set_zero_point("zero", TensorProto::UINT8, 3);
+         m.node("real").add_input("zero");
+       }},
+      {kBad, "integer weights of -1000..40; expected at most 255 from 0, or powers of two alone",
+       [](IntegerModel& m) {
+         std::vector<std::int32_t> wide(54, 40);
+         wide[1] = -1000;
+         m.set_constant("w8", TensorProto::INT32, {3, 2, 3, 3},
+                        std::string_view(reinterpret_cast<const char*>(wide.data()), 216));
+       }},
+      {kBad, "integer weights of -1000..40 with zero_points 3..3; expected what 8 bits hold",
+       [](IntegerModel& m) {
+         std::vector<std::int32_t> wide(54, 40);
+         wide[1] = -1000;
+         m.set_constant("w8", TensorProto::INT32, {3, 2, 3, 3},
+                        std::string_view(reinterpret_cast<const char*>(wide.data()), 216));
+         const std::int32_t three = 3;
+         m.set_constant("zero", TensorProto::INT32, {},
+                        std::string_view(reinterpret_cast<const char*>(&three), 4));
+         m.node("real").add_input("zero");
+       }},
+      {kUnsupported,
+       "node 'late' (DequantizeLinear): dequantizes what the graph computes; supported: integer "
+       "constants",
+       [](IntegerModel& m) { m.insert_binary("pool", "DequantizeLinear", "late", "w_scale"); }},
+  });
+}
+
+TEST(HybridImport, RefusesOtherNodesOfDynamicQuantization) {
+  const std::string pattern =
+      "node 'conv' (ConvInteger): integers among other nodes; supported: DynamicQuantizeLinear "
+      "before it, and after it Cast to float and Mul by the scales of input and weights";
+  expect_errors<DynamicModel>({
+      {kUnsupported, pattern, [](DynamicModel& m) { m.node("cast").set_op_type("Relu"); }},
+      {kUnsupported, pattern, [](DynamicModel& m) { m.node("scaled").set_op_type("Add"); }},
+      {kUnsupported, pattern, [](DynamicModel& m) { m.node("scales").set_op_type("Add"); }},
+      {kUnsupported, pattern, [](DynamicModel& m) { m.node("conv").set_input(2, "w_zero"); }},
+      {kUnsupported, pattern, [](DynamicModel& m) { m.node("scaled").set_input(1, "cast.out"); }},
+      {kUnsupported,
+       "node 'conv' (ConvInteger): scales of the weights of shape [3]; supported: one, or one for "
+       "each output channel",
+       [](DynamicModel& m) {
+         m.set_scale("w_scale", {3}, {1, 1, 1});
+       }},
+  });
+}
+
+TEST(HybridImport, RoundingsAreRulesOfTheirTensors) {
+  RealModel model;
+  model.proto.add_opset_import()->set_domain("qsim");
+  model.proto.mutable_opset_import(1)->set_version(1);
+  model.insert_before("pool", "RoundLog2", "round").set_domain("qsim");
+  model.set_float("round", "scale", 0.5F);
+  model.set_int("round", "lo", -6);
+  model.set_int("round", "hi", 0);
+  const HybridNetwork network = import_hybrid(model);
+  EXPECT_EQ(mode_of(network), HybridMode::kFake);
+  int rules = 0;
+  for (const RealLayer& layer : network.graph.layers) {
+    if (!network.rules[layer.output]) continue;
+    ++rules;
+    EXPECT_EQ(layer.name, "relu");
+    EXPECT_EQ(std::get<Log2Rule>(*network.rules[layer.output]).lo, -6);
+  }
+  EXPECT_EQ(rules, 1);
+  RealModel twice = model;
+  add(twice, "Relu", "other", {"relu.out"}, {"other.out"});
+  add(twice, "Concat", "both", {"round.out", "other.out"}, {"both.out"});
+  twice.set_int("both", "axis", 1);
+  twice.node("pool").set_input(0, "both.out");
+  EXPECT_EQ(hybrid_error(twice),
+            (ImportError{kUnsupported,
+                         "node 'round' (RoundLog2): rounds a tensor that is also read as it is; "
+                         "supported: a tensor that it alone reads"}));
+  model.set_int("round", "hi", 5000000);
+  EXPECT_EQ(hybrid_error(model),
+            (ImportError{kBad,
+                         "node 'round' (RoundLog2): hi = 5000000; expected at most 4194303 "
+                         "from 0"}));
+}
+
+}  // namespace
+}  // namespace qsim
