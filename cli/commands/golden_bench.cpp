@@ -59,7 +59,7 @@ std::unique_ptr<golden::CudaGraphExecutor> executor_on(const golden::CudaDevice&
         graph, golden::CudaOptions{.device = device.index, .keep = golden::CudaKeep::kLast});
   } catch (const Error& error) {
     if (!golden.cpu_may_stand_in()) throw;
-    golden.use_cpu_for(graph, error);
+    golden.use_cpu_for(graph.name, error);
     return nullptr;
   }
 }

@@ -63,9 +63,10 @@ void add_eval_options(CLI::App& app, Options& options) {
             "number of pictures at a time (default: 32)");
   add_count(app, "--jobs", kMostThreads, options.jobs,
             "threads (default: the number of processors)");
-  app.add_option("--backend", options.backend,
-                 "golden backend; auto takes QSIM_GOLDEN if it is set, otherwise a GPU if there is "
-                 "one, otherwise the CPU")
+  app.add_option(
+         "--backend", options.backend,
+         "where golden, float and fake run; auto takes QSIM_GOLDEN if it is set, otherwise a "
+         "GPU if there is one, otherwise the CPU")
       ->check(one_of({"cpu", "cuda", "auto"}))
       ->capture_default_str();
   app.add_option(

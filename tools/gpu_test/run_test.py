@@ -93,6 +93,18 @@ elif words[:2] == ["golden", "run"]:
     out.mkdir()
     (out / "output.npy").write_text(fake("FAKE_OTHER", "same") if value("--backend") == "cpu" else "same")
     report = {"backend": value("--backend")}
+elif words[0] == "eval":
+    backend = fake("FAKE_EVAL_BACKEND", value("--backend"))
+    out = pathlib.Path(value("--out"))
+    out.mkdir()
+    for name in ("predictions.npy", "outputs.npy"):
+        (out / name).write_text(fake("FAKE_OTHER", "same") if value("--backend") == "cpu" else "same")
+    many = "data_batch_1" in value("--data")
+    stages = {"reading": 0.02, "computing": 0.01, "judging": 0.01}
+    (out / "eval.json").write_text(json.dumps({"engines": [
+        {"engine": name, "backend": backend, "pictures": 10000 if many else 3000, "top1_correct": 2686,
+         "seconds": 0.4 * float(fake("FAKE_SLOWER", 1)), "stages": stages} for name in value("--engines").split(",")]}))
+    sys.exit(0)
 elif words[:2] == ["golden", "bench"]:
     if fake("FAKE_BENCH_FAILS"): sys.exit(3)
     seconds = {"256": 6e-3, "32": 8e-4, "1": 1e-4, "10000": 3e-3}[value("--batch")]
@@ -274,6 +286,11 @@ class FakeBundle(unittest.TestCase):
         for step, what in (("peer: cuDNN and cuBLASLt, layers", "layers"),
                            ("peer: PyTorch fp16 VGG-16, batch 1", "network")):
             self.expect_failure(step, "CUDA error", FAKE_PEER_FAILS=what)
+
+    def test_eval_must_agree_and_be_fast(self):
+        self.expect_failure("eval, cuda against cpu", "differ", FAKE_OTHER="other")
+        self.expect_failure("eval, cuda against cpu", "golden ran on cpu", FAKE_EVAL_BACKEND="cpu")
+        self.expect_failure("eval, 10,000 pictures", "missed", FAKE_SLOWER="3")
 
     def test_the_command_line_must_take_cuda_and_agree(self):
         self.expect_failure("command line", "golden cpu", FAKE_GOLDEN="cpu")

@@ -10,6 +10,7 @@ import shutil
 import sys
 from typing import Callable
 
+import accuracy
 import families
 import measurements
 import session as sessions
@@ -256,6 +257,7 @@ STEPS = (
                                                             "--gtest_filter=-*WithoutAUsableDevice*")),
     Step("linear layers, zero points", "families", unit_tests("golden_linear_cuda_zero_points_test")),
     Step("command line", "engines", command_line),
+    Step("eval, cuda against cpu", "engines", accuracy.agreement),
     *(Step(f"{family.title}, random", "families", families.random_cases(family)) for family in families.FAMILIES),
     *(Step(f"{family.title}, planted fault", "families", families.planted(family))
       for family in families.FAMILIES),
@@ -266,5 +268,6 @@ STEPS = (
            sanitizer(tool, (family.program(), "random", "--count", family.small_cases)), quick=tool == "memcheck")
       for family in families.FAMILIES for tool in SANITIZERS),
     *(Step(f"{family.title}, times", "alone", families.times(family), quick=False) for family in families.FAMILIES),
+    Step("eval, 10,000 pictures", "alone", accuracy.speed, quick=False),
     *(Step(name, "alone", action, quick=False) for name, action in measurements.STEPS),
 )

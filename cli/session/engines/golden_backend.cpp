@@ -131,7 +131,7 @@ std::unique_ptr<GoldenRunner> GoldenSelection::runner(const Graph& graph, Golden
   } catch (const Error& error) {
     if (!cpu_may_stand_in()) throw;
     std::unique_ptr<GoldenRunner> stand_in = make_golden_runner(GoldenBackend::kCpu, graph, keep);
-    use_cpu_for(graph, error);
+    use_cpu_for(graph.name, error);
     return stand_in;
   }
 }
@@ -150,9 +150,9 @@ bool GoldenSelection::cpu_may_stand_in() const {
   return may_fall_back_ && backends_.front() == GoldenBackend::kCuda;
 }
 
-void GoldenSelection::use_cpu_for(const Graph& graph, const Error& reason) {
+void GoldenSelection::use_cpu_for(const std::string& network, const Error& reason) {
   QSIM_CHECK(cpu_may_stand_in(), "cuda was not asked for by the option");
-  note_("the GPU cannot run '" + graph.name + "': " + reason.what() + "; using the CPU");
+  note_("the GPU cannot run '" + network + "': " + reason.what() + "; using the CPU");
   backends_ = {GoldenBackend::kCpu};
 }
 

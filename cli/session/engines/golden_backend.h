@@ -76,7 +76,7 @@ class GoldenSelection {
   // runner()'s fall-back, for a caller that makes an executor of its own: whether the CPU may take
   // what the GPU has refused, and the switch to it, with the note.
   bool cpu_may_stand_in() const;
-  void use_cpu_for(const Graph& graph, const Error& reason);
+  void use_cpu_for(const std::string& network, const Error& reason);
 
  private:
   std::vector<GoldenBackend> backends_;

@@ -4,6 +4,12 @@
 
 namespace qsim {
 
+void StageSeconds::add(const StageSeconds& other) {
+  reading += other.reading;
+  computing += other.computing;
+  judging += other.judging;
+}
+
 void take_levels(const Tensor& last, const OutputForm& form, const PredictionRows& to) {
   const Tensor levels = output_to_host(last, form, false);
   const std::size_t classes = levels.bytes.size() / static_cast<std::size_t>(levels.shape.front());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,6 +11,15 @@
 #include "cli/session/eval/prediction.h"
 
 namespace qsim {
+
+// Where the time goes of an engine that takes one batch after the other.
+struct StageSeconds {
+  double reading = 0;    // pictures, and what the sidecar says of them
+  double computing = 0;  // the network, with copies to and from a GPU
+  double judging = 0;    // the classes of the outputs
+
+  void add(const StageSeconds& other);
+};
 
 // Of one network and its pictures; both outlive it.
 class EvalEngine {
@@ -24,6 +34,8 @@ class EvalEngine {
   // Predictions of the network's pictures from `first` on, as many as `to` has rows. Throws Error
   // for a picture that cannot be read.
   virtual void predict(std::int64_t first, const PredictionRows& to) = 0;
+  // Of all calls of predict(); absent of an engine that does them side by side.
+  virtual std::optional<StageSeconds> stages() const { return std::nullopt; }
 };
 
 // For an integer engine: the rows of the pictures whose last tensor is `last`, [N] and any shape of

@@ -14,6 +14,10 @@ namespace qsim {
 namespace {
 
 constexpr std::int64_t kBatch = 32;
+// A GPU takes more pictures at a time, as long as a layer's tensors take at most so many bytes.
+constexpr std::int64_t kGpuBatch = 1024;
+constexpr std::int64_t kGpuBytes = std::int64_t{4} << 30;
+constexpr std::int64_t kGpuTensors = 4;  // of one size at a time, at most
 
 // So many pictures at a time that every thread has work, at most kBatch without --batch.
 std::int64_t batch_of(const Options& options, const EvalNetwork& network, std::int64_t threads) {
@@ -60,14 +64,35 @@ void EvalEngines::require_room(EvalNetwork& network) const {
                      checked_add(more, thread_bytes(network, team_.threads())));
 }
 
+GoldenSelection& EvalEngines::selection() {
+  if (!selection_) {
+    selection_.emplace("--backend", context_.options().backend,
+                       [this](const std::string& line) { context_.note(line); });
+  }
+  return *selection_;
+}
+
+bool EvalEngines::is_on_gpu(const std::string& name) {
+  return name != "systemc" && selection().backends().front() == GoldenBackend::kCuda;
+}
+
+std::int64_t EvalEngines::batch_for(const std::string& name, const EvalNetwork& network) {
+  const Options& options = context_.options();
+  if (!is_on_gpu(name) || options.batch) {
+    return batch_of(options, network, name == "systemc" ? 1 : team_.threads());
+  }
+  const std::int64_t elem_bytes = is_real(name) ? sizeof(float) : 1;
+  const std::int64_t tensor = checked_mul(largest_tensor_elems(network), elem_bytes);
+  const std::int64_t fits = kGpuBytes / checked_mul(tensor, kGpuTensors);
+  return std::clamp<std::int64_t>(fits, 1, std::min(kGpuBatch, network.pictures.count()));
+}
+
 std::unique_ptr<EvalEngine> EvalEngines::make(const std::string& name, EvalNetwork& network) {
-  const bool is_one_thread = name == "systemc";
-  const std::int64_t batch =
-      batch_of(context_.options(), network, is_one_thread ? 1 : team_.threads());
-  if (name == "float") return make_float_engine(network, batch, team_);
-  if (name == "fake") return make_fake_engine(network, batch, team_);
+  const std::int64_t batch = batch_for(name, network);
+  if (name == "float") return make_float_engine(selection(), network, batch, team_);
+  if (name == "fake") return make_fake_engine(selection(), network, batch, team_);
   set_batch(network.model->graph, batch);
-  if (name == "golden") return make_golden_engine(context_, network, team_);
+  if (name == "golden") return make_golden_engine(selection(), network, team_);
   if (!program_engine_) program_engine_ = make_engine(name);
   return make_program_engine(*program_engine_, config_, network, team_);
 }

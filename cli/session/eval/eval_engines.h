@@ -4,8 +4,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "cli/session/engines/golden_backend.h"
 #include "cli/session/eval/eval_engine.h"
 #include "cli/session/eval/eval_network.h"
 #include "cli/terminal/context.h"
@@ -29,9 +31,14 @@ class EvalEngines {
   std::unique_ptr<EvalEngine> make(const std::string& name, EvalNetwork& network);
 
  private:
+  GoldenSelection& selection();  // one for all engines: what it falls back to holds for the next
+  bool is_on_gpu(const std::string& name);
+  std::int64_t batch_for(const std::string& name, const EvalNetwork& network);
+
   Context& context_;
   const ArchConfig& config_;
   golden::ThreadTeam& team_;
+  std::optional<GoldenSelection> selection_;
   std::unique_ptr<Engine> program_engine_;  // SystemC elaborates once a process
 };
 

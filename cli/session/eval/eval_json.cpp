@@ -53,6 +53,11 @@ Json run_json(const EvalReport& report, std::size_t i) {
   if (report.scores[i].pictures > 0) add_score(json, report.scores[i], network);
   json["kept_before"] = run.kept_before;
   json["seconds"] = run.seconds;
+  if (run.stages) {
+    json["stages"] = {{"reading", run.stages->reading},
+                      {"computing", run.stages->computing},
+                      {"judging", run.stages->judging}};
+  }
   if (done > run.kept_before) {
     json["pictures_per_second"] =
         static_cast<double>(done - run.kept_before) / std::max(run.seconds, 1e-9);

@@ -122,6 +122,7 @@ class EvalRun {
       context_.progress(progress_line(run));
       if (seconds < kStretchSeconds / 2) stretch *= 2;
     }
+    if (run.done() > run.kept_before) run.stages = engine.stages();
   }
 
   std::string progress_line(const EngineRun& run) const {

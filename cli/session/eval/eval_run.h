@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/session/eval/eval_engine.h"
 #include "cli/session/eval/eval_network.h"
 #include "cli/session/eval/prediction.h"
 #include "cli/terminal/context.h"
@@ -18,9 +20,10 @@ struct EngineRun {
   std::size_t network = 0;
   std::string backend;  // "" where it has no choice
   bool is_integer = true;
-  PredictionTable table;         // of the first pictures; of all, unless interrupted
-  std::int64_t kept_before = 0;  // that were there, by --out
-  double seconds = 0;            // of the others, with reading the pictures
+  PredictionTable table;                    // of the first pictures; of all, unless interrupted
+  std::int64_t kept_before = 0;             // that were there, by --out
+  double seconds = 0;                       // of the others, with reading the pictures
+  std::optional<StageSeconds> stages = {};  // of `seconds`, where the engine says it
 
   std::int64_t done() const { return std::ssize(table.predictions); }
 };

@@ -65,6 +65,19 @@ std::string runs_table(const EvalReport& report) {
   return layout(table);
 }
 
+// Where the time of the engines on a GPU went.
+std::string stages_text(const EvalReport& report) {
+  std::string text;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const std::optional<StageSeconds>& stages = report.runs[i].stages;
+    if (!stages || report.runs[i].backend != "cuda") continue;
+    text += (text.empty() ? "\n" : "") + run_name(report, i) + ": reading " +
+            seconds_text(stages->reading) + ", computing " + seconds_text(stages->computing) +
+            ", judging " + seconds_text(stages->judging) + "\n";
+  }
+  return text;
+}
+
 std::string pairs_table(const EvalReport& report) {
   if (report.pairs.empty()) return "";
   TextTable table{{{"first"},
@@ -166,8 +179,8 @@ std::string eval_text(const EvalReport& report) {
   text += " on " + data_text(report) + ": " + with_thousands(first.pictures.count()) +
           " pictures, " + with_thousands(first.classes) + " classes\n\n";
   if (!report.is_complete()) text += "interrupted: these are the pictures that are finished\n\n";
-  return text + runs_table(report) + pairs_table(report) + classes_table(report) +
-         confusion_table(report);
+  return text + runs_table(report) + stages_text(report) + pairs_table(report) +
+         classes_table(report) + confusion_table(report);
 }
 
 }  // namespace qsim

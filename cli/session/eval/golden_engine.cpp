@@ -4,7 +4,6 @@
 #include <mutex>
 #include <vector>
 
-#include "cli/session/engines/golden_backend.h"
 #include "golden/common/team_parts.h"
 
 namespace qsim {
@@ -18,18 +17,19 @@ struct Batch {
 
 class GoldenEngine final : public EvalEngine {
  public:
-  GoldenEngine(Context& context, const EvalNetwork& network, golden::ThreadTeam& team)
+  GoldenEngine(GoldenSelection& selection, const EvalNetwork& network, golden::ThreadTeam& team)
       : network_(network),
         team_(team),
         form_(output_form(network.model->graph)),
-        selection_("--backend", context.options().backend,
-                   [&context](const std::string& line) { context.note(line); }),
-        runner_(selection_.runner(network.model->graph, GoldenKeep::kLastLayer)) {}
+        runner_(selection.runner(network.model->graph, GoldenKeep::kLastLayer)) {}
 
   std::string backend() const override {
     return std::string(golden_backend_name(runner_->backend()));
   }
   bool is_integer() const override { return true; }
+  std::optional<StageSeconds> stages() const override {
+    return is_cpu() ? std::nullopt : std::optional(stages_);
+  }
   std::int64_t pictures_at_once() const override {
     return batch() * (is_cpu() ? team_.threads() : 1);
   }
@@ -60,11 +60,13 @@ class GoldenEngine final : public EvalEngine {
   void predict_batch(std::int64_t first, const PredictionRows& to, golden::ThreadTeam& readers) {
     std::unique_ptr<Batch> batch = take_batch();
     const std::size_t one = batch->input.bytes.size() / static_cast<std::size_t>(this->batch());
-    network_.pictures.read_levels(first, input(),
-                                  std::span(batch->input.bytes).first(one * to.size()), readers);
-    runner_->run(batch->input, batch->outputs);
-    take_levels(batch->outputs.back(), form_, to);
+    const std::span<std::byte> levels = std::span(batch->input.bytes).first(one * to.size());
+    StageSeconds seconds;
+    timed(seconds.reading, [&] { network_.pictures.read_levels(first, input(), levels, readers); });
+    timed(seconds.computing, [&] { runner_->run(batch->input, batch->outputs); });
+    timed(seconds.judging, [&] { take_levels(batch->outputs.back(), form_, to); });
     const std::lock_guard lock(mutex_);
+    stages_.add(seconds);
     idle_.push_back(std::move(batch));
   }
 
@@ -81,17 +83,18 @@ class GoldenEngine final : public EvalEngine {
   const EvalNetwork& network_;
   golden::ThreadTeam& team_;
   OutputForm form_;
-  GoldenSelection selection_;
   std::unique_ptr<GoldenRunner> runner_;
   std::mutex mutex_;
+  StageSeconds stages_;
   std::vector<std::unique_ptr<Batch>> idle_;
 };
 
 }  // namespace
 
-std::unique_ptr<EvalEngine> make_golden_engine(Context& context, const EvalNetwork& network,
+std::unique_ptr<EvalEngine> make_golden_engine(GoldenSelection& selection,
+                                               const EvalNetwork& network,
                                                golden::ThreadTeam& team) {
-  return std::make_unique<GoldenEngine>(context, network, team);
+  return std::make_unique<GoldenEngine>(selection, network, team);
 }
 
 }  // namespace qsim

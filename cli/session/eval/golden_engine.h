@@ -4,16 +4,17 @@
 
 #include <memory>
 
+#include "cli/session/engines/golden_backend.h"
 #include "cli/session/eval/eval_engine.h"
 #include "cli/session/eval/eval_network.h"
-#include "cli/terminal/context.h"
 #include "golden/common/thread_team.h"
 
 namespace qsim {
 
 // Of network.model, whose graph has the batch that it computes at a time. All of them must outlive
 // the engine. Throws the Error of golden's executor.
-std::unique_ptr<EvalEngine> make_golden_engine(Context& context, const EvalNetwork& network,
+std::unique_ptr<EvalEngine> make_golden_engine(GoldenSelection& selection,
+                                               const EvalNetwork& network,
                                                golden::ThreadTeam& team);
 
 }  // namespace qsim

@@ -2,52 +2,89 @@
 
 #include <algorithm>
 
+#include "cli/session/engines/real_backend.h"
 #include "core/checked_math.h"
 #include "golden/common/team_parts.h"
 #include "golden/real/fake_graph.h"
-#include "golden/real/real_executor.h"
 
 namespace qsim {
 namespace {
 
 class RealEngine : public EvalEngine {
  public:
-  RealEngine(const EvalNetwork& network, std::int64_t batch, golden::ThreadTeam& team,
-             const RealGraph& graph, const golden::RealExecutorOptions& options)
-      : network_(network), batch_(batch), team_(team), executor_(graph, options) {}
+  RealEngine(GoldenSelection& selection, const EvalNetwork& network, std::int64_t batch,
+             golden::ThreadTeam& team, const RealGraph& graph,
+             const golden::RealExecutorOptions& options)
+      : network_(network),
+        batch_(batch),
+        team_(team),
+        runner_(make_real_runner(selection, graph, options, batch)) {}
+
+  std::string backend() const override {
+    return std::string(golden_backend_name(runner_->backend()));
+  }
 
   bool is_integer() const override { return false; }
-  std::int64_t pictures_at_once() const override { return batch_ * team_.threads(); }
+  std::int64_t pictures_at_once() const override {
+    return batch_ * (is_cpu() ? team_.threads() : 1);
+  }
+  std::optional<StageSeconds> stages() const override {
+    return is_cpu() ? std::nullopt : std::optional(stages_);
+  }
 
-  // A batch a thread: the threads of one batch would wait for each other after each layer.
+  // On the CPU a batch a thread: the threads of one batch would wait for each other after each
+  // layer.
   void predict(std::int64_t first, const PredictionRows& to) override {
     const auto size = static_cast<std::size_t>(batch_);
-    golden::run_parts(team_, (to.size() + size - 1) / size, [&](std::size_t part) {
-      golden::ThreadTeam alone(1);
+    const std::size_t parts = (to.size() + size - 1) / size;
+    const auto part_of = [&](std::size_t part, golden::ThreadTeam& team) {
       const std::size_t at = part * size;
-      const std::size_t now = std::min(size, to.size() - at);
-      const Tensor input = network_.pictures.read(first + static_cast<std::int64_t>(at),
-                                                  static_cast<std::int64_t>(now), alone);
-      take_reals(executor_.run(input, alone), to.part(at, now));
-    });
+      return predict_batch(first + static_cast<std::int64_t>(at),
+                           to.part(at, std::min(size, to.size() - at)), team);
+    };
+    if (is_cpu()) {
+      golden::run_parts(team_, parts, [&](std::size_t part) {
+        golden::ThreadTeam alone(1);
+        part_of(part, alone);
+      });
+      return;
+    }
+    for (std::size_t part = 0; part < parts; ++part) stages_.add(part_of(part, team_));
   }
 
  private:
+  bool is_cpu() const { return runner_->backend() == GoldenBackend::kCpu; }
+
+  StageSeconds predict_batch(std::int64_t first, const PredictionRows& to,
+                             golden::ThreadTeam& team) {
+    StageSeconds seconds;
+    const auto pictures = static_cast<std::int64_t>(to.size());
+    const Tensor input =
+        timed(seconds.reading, [&] { return network_.pictures.read(first, pictures, team); });
+    const Tensor output = timed(seconds.computing, [&] { return runner_->run(input, team); });
+    timed(seconds.judging, [&] { take_reals(output, to); });
+    return seconds;
+  }
+
   const EvalNetwork& network_;
   std::int64_t batch_;
   golden::ThreadTeam& team_;
-  golden::RealExecutor executor_;
+  std::unique_ptr<RealRunner> runner_;
+  StageSeconds stages_;
 };
 
 // It keeps the graph that its executor reads.
 class FakeEngine final : public EvalEngine {
  public:
-  FakeEngine(const EvalNetwork& network, std::int64_t batch, golden::ThreadTeam& team)
+  FakeEngine(GoldenSelection& selection, const EvalNetwork& network, std::int64_t batch,
+             golden::ThreadTeam& team)
       : fake_(golden::fake_graph(network.model->graph)),
-        engine_(network, batch, team, fake_.graph, {.rules = fake_.rules}) {}
+        engine_(selection, network, batch, team, fake_.graph, {.rules = fake_.rules}) {}
 
   bool is_integer() const override { return false; }
+  std::string backend() const override { return engine_.backend(); }
   std::int64_t pictures_at_once() const override { return engine_.pictures_at_once(); }
+  std::optional<StageSeconds> stages() const override { return engine_.stages(); }
   void predict(std::int64_t first, const PredictionRows& to) override {
     engine_.predict(first, to);
   }
@@ -70,16 +107,27 @@ std::int64_t largest_elems(const Tensors& tensors, const Shape& shape_of) {
 
 }  // namespace
 
-std::unique_ptr<EvalEngine> make_float_engine(const EvalNetwork& network, std::int64_t batch,
+std::unique_ptr<EvalEngine> make_float_engine(GoldenSelection& selection,
+                                              const EvalNetwork& network, std::int64_t batch,
                                               golden::ThreadTeam& team) {
   QSIM_CHECK(network.real.has_value(), "the network has a float network");
-  return std::make_unique<RealEngine>(network, batch, team, *network.real,
+  return std::make_unique<RealEngine>(selection, network, batch, team, *network.real,
                                       golden::RealExecutorOptions{});
 }
 
-std::unique_ptr<EvalEngine> make_fake_engine(const EvalNetwork& network, std::int64_t batch,
-                                             golden::ThreadTeam& team) {
-  return std::make_unique<FakeEngine>(network, batch, team);
+std::unique_ptr<EvalEngine> make_fake_engine(GoldenSelection& selection, const EvalNetwork& network,
+                                             std::int64_t batch, golden::ThreadTeam& team) {
+  return std::make_unique<FakeEngine>(selection, network, batch, team);
+}
+
+std::int64_t largest_tensor_elems(const EvalNetwork& network) {
+  std::int64_t largest = 1;
+  if (network.real) {
+    largest = largest_elems(network.real->tensors, [](const ImageShape& shape) { return shape; });
+  }
+  if (!network.model) return largest;
+  return std::max(largest, largest_elems(network.model->graph.tensors,
+                                         [](const Value& value) { return value.shape; }));
 }
 
 // Four float32 tensors of each thread's batch: two that a layer reads, the one that it writes, and

@@ -15,10 +15,11 @@ constexpr std::int64_t kCompared = 8;  // pictures
 
 // Weights that keep the sizes of activations from layer to layer.
 Tensor scaled_floats(Random& random, Shape shape) {
-  const auto depth = static_cast<float>(element_count(shape) / shape[0]);
+  const std::int64_t products = element_count(shape) / shape[0];
+  const float size = std::sqrt(static_cast<float>(products));
   Tensor tensor(DType::kFloat32, std::move(shape));
   for (float& value : tensor.as<float>()) {
-    value = static_cast<float>(random.uniform(-1000, 1000)) / 400.0F / std::sqrt(depth);
+    value = static_cast<float>(random.uniform(-1000, 1000)) / 400.0F / size;
   }
   return tensor;
 }

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "golden/common/float_formats.h"
 #include "golden/real/cuda/real_cuda_executor.h"
 #include "tests/golden/real/cuda/check_commands.h"
 #include "tests/golden/real/cuda/random_cases.h"
@@ -10,6 +11,7 @@
 namespace qsim::golden_test {
 namespace {
 
+using golden::bits_of;
 using golden::CudaRealExecutor;
 using golden::RealExecutor;
 
@@ -89,7 +91,7 @@ class RandomCheck {
     const std::span<const float> a = expected.as<float>();
     const std::span<const float> b = found.as<float>();
     std::size_t i = 0;
-    while (fits && i < a.size() && std::memcmp(&a[i], &b[i], sizeof(float)) == 0) {
+    while (fits && i < a.size() && bits_of(a[i]) == bits_of(b[i])) {
       zeros_ += a[i] == 0.0F ? 1 : 0;
       ++i;
     }

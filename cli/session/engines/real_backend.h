@@ -1,0 +1,29 @@
+// A float network on the CPU or a GPU, as --backend says: the same bits from both.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cli/session/engines/golden_backend.h"
+#include "core/real_graph.h"
+#include "golden/common/thread_team.h"
+#include "golden/real/real_executor.h"
+
+namespace qsim {
+
+// Executes one RealGraph, which must outlive it, on inputs one after the other.
+class RealRunner {
+ public:
+  virtual ~RealRunner() = default;
+  virtual GoldenBackend backend() const = 0;
+  // As RealExecutor::run(): on the CPU for several threads at once, on a GPU for one.
+  virtual Tensor run(const Tensor& input, golden::ThreadTeam& team) = 0;
+};
+
+// Of the selection's first backend, with memory for `pictures` pictures at a time. Falls back to
+// the CPU as GoldenSelection::runner() does. Throws Error.
+std::unique_ptr<RealRunner> make_real_runner(GoldenSelection& selection, const RealGraph& graph,
+                                             const golden::RealExecutorOptions& options,
+                                             std::int64_t pictures);
+
+}  // namespace qsim
