@@ -279,5 +279,17 @@ TEST(HybridImport, RoundingsAreRulesOfTheirTensors) {
                          "from 0"}));
 }
 
+TEST(HybridImport, ABatchNormAfterARoundingStaysALayer) {
+  RealModel model;
+  model.proto.add_opset_import()->set_domain("qsim");
+  model.proto.mutable_opset_import(1)->set_version(1);
+  model.insert_before("norm", "RoundLog2", "round").set_domain("qsim");
+  const HybridNetwork network = import_hybrid(model);
+  EXPECT_EQ(network.graph.layers[0].name, "conv");
+  EXPECT_EQ(network.graph.layers[1].name, "norm");
+  ASSERT_EQ(network.rules.size(), network.graph.tensors.size());
+  EXPECT_TRUE(network.rules[network.graph.layers[0].output]);
+}
+
 }  // namespace
 }  // namespace qsim
