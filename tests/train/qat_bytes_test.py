@@ -14,9 +14,8 @@ try:
     import torch
     from onnx import numpy_helper
 
-    from small_networks import RESIDUAL, chain, pictures, random_weights
+    from small_networks import RESIDUAL, TRAIN, chain, pictures, random_weights
     import qat_export
-    from export_onnx import sidecar
     from qat_layers import Settings
     from qat_network import QatNetwork
 except ModuleNotFoundError as missing:
@@ -57,7 +56,6 @@ class Bytes(unittest.TestCase):
     def quantized_logits(self, images, options):
         """What golden computes of the exported files; the integers of the quantized file too."""
         np.save(self.folder / "images.npy", images.numpy())
-        (self.folder / "net.yaml").write_text(sidecar("net.onnx"))
         self.qsim("quantize", self.folder / "net.onnx", "--scales", self.folder / "net.scales.json", "--calibrate",
                   self.folder / "images.npy", "-o", self.folder / "int8.onnx", "--quiet")
         self.qsim("golden", "run", "--model", self.folder / "int8.onnx", "--input", self.folder / "images.npy",
@@ -81,6 +79,16 @@ class Bytes(unittest.TestCase):
                     for name, layer in integers.weights.items():
                         same = [t for t in tensors if t.dtype == np.int8 and t.size == layer.levels.size]
                         self.assertTrue(any((np.sort(t, None) == np.sort(layer.levels, None)).all() for t in same), name)
+
+    def test_the_shipped_files_of_4_bits_have_weights_of_4_bits(self):
+        for network, layers in (("vgg8", 8), ("resnet14", 16)):
+            model = onnx.load(str(TRAIN.parent / f"{network}-cifar10/{network}-w4.onnx"))
+            arrays = [numpy_helper.to_array(t) for t in model.graph.initializer]
+            weights = [array for array in arrays if array.dtype == np.int8 and array.ndim >= 2]
+            self.assertEqual(len(weights), layers)
+            for array in weights:
+                self.assertTrue(-7 <= array.min() < 0 < array.max() <= 7)
+                self.assertGreater(len(np.unique(array)), 10)
 
 
 if __name__ == "__main__":
