@@ -37,7 +37,7 @@ def row(result):
     counts = [ours.get("right", "refused"), theirs.get("right", "refused")]
     judged = ["", "", "", ""]
     if "p" in result:
-        judged = [result["ours_only"], result["theirs_only"], f"{result['p']:.2g}", result["verdict"]]
+        judged = [result["ours_only"], result["theirs_only"], "< 1e-9" if result["p"] < 1e-9 else f"{result['p']:.2g}", result["verdict"]]
     return line([scheme(result), *(f"{count:,}" if isinstance(count, int) else count for count in counts), *judged,
                  witness(ours, "in_onnxruntime"), witness(theirs, "in_qsim")])
 
