@@ -7,6 +7,7 @@
 #include "cli/commands/quantize_modes.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
+#include "cli/session/quantize/bit_search.h"
 #include "cli/session/quantize/quantization_result.h"
 #include "cli/session/quantize/quantize_files.h"
 #include "cli/session/quantize/scales_file.h"
@@ -35,6 +36,7 @@ class Quantizing {
   QuantizationResult run() {
     phase("import", [&] { import(); });
     phase("calibrate", [&] { calibrate(); });
+    if (!own_.mixed_precision.empty()) phase("search", [&] { search(); });
     phase("quantize", [&] { quantize_network(); });
     phase("correct", [&] { correct(); });
     phase("measure", [&] { measure(); });
@@ -72,6 +74,9 @@ class Quantizing {
     if (pictures_->count() > own_.pictures) pictures_->sample(own_.pictures, options_.seed);
     result_.pictures = pictures_->count();
     result_.scheme = scheme_of_options(own_, result_.graph);
+    if (!own_.mixed_precision.empty()) {
+      require_search_is_possible(own_, result_.scheme, *pictures_);
+    }
     read_scales();
   }
 
@@ -112,7 +117,17 @@ class Quantizing {
         quantize::quantize_network(result_.graph, result_.tensors, result_.scheme, decided_);
   }
 
-  void correct() {
+  void search() {
+    quantize_network();
+    const BitSearch search{
+        [&](const quantize::Scheme& scheme) { return corrected_network(scheme); },
+        [&](const std::string& line) { context_.progress(line); }};
+    FoundBits found = find_bits(result_.graph, result_.scheme, own_, *pictures_, search, team_);
+    result_.scheme = std::move(found.scheme);
+    result_.mixed_precision = std::move(found.report);
+  }
+
+  quantize::Corrections corrections() const {
     quantize::Corrections corrections;
     for (const auto rounding :
          {quantize::WeightRounding::kLearned, quantize::WeightRounding::kGptq}) {
@@ -121,15 +136,29 @@ class Quantizing {
       }
     }
     corrections.bias = own_.bias_correction;
-    if (!corrections.bias && corrections.rounding == quantize::WeightRounding::kNearest) return;
     corrections.seed = options_.seed;
+    return corrections;
+  }
+
+  bool has_corrections() const {
+    return own_.bias_correction || corrections().rounding != quantize::WeightRounding::kNearest;
+  }
+
+  // By a scheme of the same activations, corrected as the options say.
+  QuantizedNetwork corrected_network(const quantize::Scheme& scheme) {
+    if (!has_corrections()) {
+      return quantize::quantize_network(result_.graph, result_.tensors, scheme, decided_);
+    }
     const auto on_layer = [&](const quantize::CorrectedLayer& layer) {
       context_.progress("corrected layer '" + result_.graph.layers[layer.layer].name + "'");
     };
     const quantize::CorrectedWeights corrected = quantize::correct_layers(
-        result_.graph, result_.tensors, result_.scheme, pictures(), corrections, team_, on_layer);
-    result_.network = quantize::quantize_network(result_.graph, result_.tensors, result_.scheme,
-                                                 corrected.weights);
+        result_.graph, result_.tensors, scheme, pictures(), corrections(), team_, on_layer);
+    return quantize::quantize_network(result_.graph, result_.tensors, scheme, corrected.weights);
+  }
+
+  void correct() {
+    if (has_corrections()) result_.network = corrected_network(result_.scheme);
   }
 
   void measure() {
@@ -161,6 +190,7 @@ ExitCode quantize_command(Context& context) {
   if (!options.report.empty()) context.write_file(options.report, quantization_page(report));
   context.print_json(quantization_json(report));
   context.print(quantization_table(report));
+  if (result.mixed_precision) context.print(mixed_precision_text(*result.mixed_precision));
   context.print("\n" + options.program_out + ": " + with_thousands(report.quantized_bytes) +
                 " bytes, of " + with_thousands(report.float_bytes) + "\n");
   return ExitCode::kOk;

@@ -84,9 +84,14 @@ void add_weights(CLI::App& app, QuantizeOptions& own) {
   add_word(app, "--weight-rounding", {"nearest", "learned", "gptq"}, own.weight_rounding,
            "how weights become integers");
   app.add_flag("--bias-correction", own.bias_correction,
-               "correct biases by what quantizing moves each channel's mean");
+               "correct biases by what quantizing moves each channel");
   app.add_flag("--equalize", own.equalize,
                "before that, even the ranges of the channels of neighbouring layers");
+  app.add_option("--mixed-precision", own.mixed_precision,
+                 "find the fewest bits for each layer's weights, by this sensitivity of the output")
+      ->check(one_of({"mse", "trace"}));
+  add_decimal(app, "--drop", {0.001, 100, 0}, own.drop,
+              "how many points of accuracy --mixed-precision may lose (default: 0.5)");
   add_count(app, "--threads", {0, 1024}, own.threads, "threads; 0: one for each processor");
 }
 
@@ -134,6 +139,7 @@ void check_quantize_command_options(const Options& options, const CLI::App& app)
       {"--form", is_static, "--mode static"},
       {"--scales", is_static, "--mode static"},
       {"--report", is_static, "--mode static"},
+      {"--mixed-precision", is_static, "--mode static"},
       {"--activation-levels", own.mode == "fake", "--mode fake"},
       {"--activations", has_ranges && !is_log2, "ranges of uniform levels"},
       {"--activation-bits", has_ranges, ranges},
@@ -147,6 +153,11 @@ void check_quantize_command_options(const Options& options, const CLI::App& app)
       {"--activations", own.scales.empty(), "no --scales, which says it"},
       {"--weight-rounding", own.scales.empty(), "no --scales, whose weights are rounded"},
       {"--bias-correction", own.scales.empty(), "no --scales, of a training that did it"},
+      {"--mixed-precision", own.scales.empty(), "no --scales, which say the bits"},
+      {"--drop", !own.mixed_precision.empty(), "--mixed-precision"},
+      {"--weight-bits", own.mixed_precision.empty(), "no --mixed-precision, which finds them"},
+      {"--weight-levels", own.mixed_precision.empty() || own.weight_levels == "uniform",
+       "no --mixed-precision, whose levels are uniform"},
       {"--equalize", own.scales.empty(), "no --scales, which fit the network as it is"},
   };
   for (const Need& need : needs) {

@@ -14,6 +14,8 @@ namespace qsim {
 
 struct Options;
 
+inline constexpr double kDefaultDrop = 0.5;
+
 // Words as on the command line; docs/reference/quantize.md says what each means.
 struct QuantizeOptions {
   std::vector<std::string> calibrate;  // pictures
@@ -43,7 +45,9 @@ struct QuantizeOptions {
   std::string weight_rounding = "nearest";
   bool bias_correction = false;
   bool equalize = false;
-  std::int64_t threads = 0;  // 0: one for each processor
+  std::string mixed_precision;  // a sensitivity; "": the same bits for all layers
+  std::optional<double> drop;   // points of accuracy
+  std::int64_t threads = 0;     // 0: one for each processor
 };
 
 // Besides --seed, --report and --out.

@@ -64,22 +64,56 @@ Json named(const std::vector<std::pair<std::string, Value>>& pairs) {
   return json;
 }
 
+Json mixed_precision_json(const MixedPrecisionReport& found) {
+  Json layers = Json::array();
+  for (const MixedPrecisionLayer& layer : found.layers) {
+    Json sensitivities = Json::object();
+    for (const auto& [bits, error] : layer.sensitivities) {
+      sensitivities[std::to_string(bits)] = number(error);
+    }
+    layers.push_back({{"name", layer.name},
+                      {"elements", layer.elements},
+                      {"bits", layer.bits},
+                      {"sensitivities", sensitivities}});
+  }
+  Json trials = Json::array();
+  for (const MixedPrecisionTrial& trial : found.trials) {
+    trials.push_back({{"bits", trial.bits},
+                      {"bits_per_weight", trial.bits_per_weight},
+                      {"top1", trial.top1},
+                      {"within", trial.is_within}});
+  }
+  return {{"sensitivity", found.sensitivity},
+          {"drop", found.drop},
+          {"pictures", found.pictures},
+          {"float_top1", found.float_top1},
+          {"top1", found.top1},
+          {"bits_per_weight", found.bits_per_weight},
+          {"layers", layers},
+          {"trials", trials},
+          {"seconds", named(found.seconds)}};
+}
+
 }  // namespace
 
 std::string quantization_json(const QuantizationReport& report) {
   Json layers = Json::array();
   for (const QuantizedLayerReport& layer : report.layers) layers.push_back(layer_json(layer));
-  return json_text({{"schema", "qsim.quantize/1"},
-                    {"model", report.model},
-                    {"output", report.output},
-                    {"calibration", report.calibration},
-                    {"pictures", report.pictures},
-                    {"settings", named(report.settings)},
-                    {"float_bytes", report.float_bytes},
-                    {"quantized_bytes", report.quantized_bytes},
-                    {"output_errors", errors_json(report.logits)},
-                    {"layers", layers},
-                    {"seconds", named(report.seconds)}});
+  Json document = {{"schema", "qsim.quantize/1"},
+                   {"model", report.model},
+                   {"output", report.output},
+                   {"calibration", report.calibration},
+                   {"pictures", report.pictures},
+                   {"settings", named(report.settings)},
+                   {"float_bytes", report.float_bytes},
+                   {"quantized_bytes", report.quantized_bytes},
+                   {"output_errors", errors_json(report.logits)},
+                   {"layers", layers},
+                   {"seconds", named(report.seconds)}};
+  if (report.mixed_precision) {
+    document["mixed_precision"] = mixed_precision_json(*report.mixed_precision);
+  }
+  return json_text(document);
 }
 
 }  // namespace qsim

@@ -106,6 +106,56 @@ std::string settings(const QuantizationReport& report) {
   return text + "</tbody></table></div>";
 }
 
+std::string bits_table(const MixedPrecisionReport& found) {
+  std::string text =
+      "<div class=\"wide\"><table><thead><tr><th>layer</th><th>weights</th>"
+      "<th>bits</th>";
+  if (!found.layers.empty()) {
+    for (const auto& [bits, error] : found.layers.front().sensitivities) {
+      text += "<th>" + std::to_string(bits) + " bits</th>";
+    }
+  }
+  text += "</tr></thead><tbody>";
+  for (const MixedPrecisionLayer& layer : found.layers) {
+    text += "<tr>" + cell(layer.name) + cell(with_thousands(layer.elements)) +
+            cell(std::to_string(layer.bits));
+    for (const auto& [bits, error] : layer.sensitivities) text += cell(number(error));
+    text += "</tr>";
+  }
+  return text + "</tbody></table></div>";
+}
+
+std::string trials_table(const MixedPrecisionReport& found) {
+  std::string text = "<div class=\"wide\"><table>" +
+                     heading({"trial", "bits of the layers", "bits a weight", "right", "within"}) +
+                     "<tbody>";
+  std::int64_t trials = 0;
+  for (const MixedPrecisionTrial& trial : found.trials) {
+    std::string bits;
+    for (const int each : trial.bits) bits += (bits.empty() ? "" : " ") + std::to_string(each);
+    text += "<tr>" + cell(with_thousands(++trials)) + cell(bits) +
+            cell(number(trial.bits_per_weight, "%.2f")) + cell(number(100 * trial.top1, "%.2f%%")) +
+            cell(trial.is_within ? "yes" : "no") + "</tr>";
+  }
+  return text + "</tbody></table></div>";
+}
+
+std::string mixed_precision(const MixedPrecisionReport& found) {
+  std::string times;
+  for (const auto& [phase, seconds] : found.seconds) {
+    times += (times.empty() ? "" : ", ") + phase + " " + seconds_text(seconds);
+  }
+  return "<h2>Bits of the weights</h2><p>" + number(found.bits_per_weight, "%.2f") +
+         " bits a weight: " + number(100 * found.top1, "%.2f%%") + " of " +
+         with_thousands(found.pictures) + " pictures are right; of the float network " +
+         number(100 * found.float_top1, "%.2f%%") + ", and " + number(found.drop, "%g") +
+         " points may be lost. Under each number of bits is the sensitivity (" +
+         html_text(found.sensitivity) +
+         "): the error of the output where this layer alone has them.</p>" + bits_table(found) +
+         "<p>What the search tried, in its order (" + html_text(times) + "):</p>" +
+         trials_table(found);
+}
+
 }  // namespace
 
 std::string quantization_page(const QuantizationReport& report) {
@@ -124,8 +174,10 @@ std::string quantization_page(const QuantizationReport& report) {
          sqnr_picture(report) +
          "<h2>Activations</h2><p>The bars count the float values (heights are logarithms). The two "
          "lines are the ends of what the integers cover: what is outside is clipped.</p>" +
-         activation_table(report) + "<h2>Weights</h2><p>The errors of the weights alone.</p>" +
-         weight_table(report) + "<h2>Settings</h2>" + settings(report) + "</main></body></html>\n";
+         activation_table(report) +
+         (report.mixed_precision ? mixed_precision(*report.mixed_precision) : "") +
+         "<h2>Weights</h2><p>The errors of the weights alone.</p>" + weight_table(report) +
+         "<h2>Settings</h2>" + settings(report) + "</main></body></html>\n";
 }
 
 }  // namespace qsim

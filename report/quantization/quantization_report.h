@@ -63,6 +63,33 @@ struct QuantizedLayerReport {
   std::optional<QuantizedWeightsReport> weights;
 };
 
+struct MixedPrecisionLayer {
+  std::string name;
+  std::int64_t elements = 0;                          // weights
+  int bits = 8;                                       // that were found
+  std::vector<std::pair<int, double>> sensitivities;  // bits; error of the output
+};
+
+struct MixedPrecisionTrial {
+  std::vector<int> bits;  // one a layer
+  double bits_per_weight = 8;
+  double top1 = 0;
+  bool is_within = false;  // the drop
+};
+
+// What the search for the bits of each layer's weights found.
+struct MixedPrecisionReport {
+  std::string sensitivity;
+  double drop = 0;  // points of accuracy that may be lost
+  std::int64_t pictures = 0;
+  double float_top1 = 0;  // shares of the pictures that are right
+  double top1 = 0;
+  double bits_per_weight = 8;
+  std::vector<MixedPrecisionLayer> layers;              // with weights
+  std::vector<MixedPrecisionTrial> trials;              // in their order
+  std::vector<std::pair<std::string, double>> seconds;  // phase, time
+};
+
 struct QuantizationReport {
   std::string model;
   std::string output;
@@ -74,6 +101,7 @@ struct QuantizationReport {
   std::int64_t float_bytes = 0;                               // of the files
   std::int64_t quantized_bytes = 0;
   std::vector<std::pair<std::string, double>> seconds;  // phase, time
+  std::optional<MixedPrecisionReport> mixed_precision;
 };
 
 std::string quantization_json(const QuantizationReport& report);

@@ -84,6 +84,43 @@ TEST(QuantizationReport, ShowsNamesAsTextAndLoadsNothing) {
   EXPECT_EQ(count(page, "http"), 0U);
 }
 
+TEST(QuantizationReport, HasTheBitsOfEachLayerAndWhatTheSearchTried) {
+  QuantizationReport report = report_of_two();
+  EXPECT_EQ(count(quantization_page(report), "Bits of the weights"), 0U);
+  EXPECT_FALSE(nlohmann::json::parse(quantization_json(report)).contains("mixed_precision"));
+  MixedPrecisionReport found;
+  found.sensitivity = "trace<";
+  found.drop = 0.5;
+  found.pictures = 1234;
+  found.float_top1 = 0.925;
+  found.top1 = 0.92125;
+  found.bits_per_weight = 3.25;
+  found.layers = {{"conv1<b>", 1728, 4, {{8, 1e-6}, {2, 0.5}}}, {"fc2", 10, 2, {{8, 0}, {2, 0}}}};
+  found.trials = {{{8, 8}, 8, 0.925, true}, {{2, 2}, 2, 0.5, false}};
+  found.seconds = {{"trials", 12.5}};
+  report.mixed_precision = found;
+  const auto json = nlohmann::json::parse(quantization_json(report))["mixed_precision"];
+  EXPECT_EQ(json["sensitivity"], "trace<");
+  EXPECT_EQ(json["drop"], 0.5);
+  EXPECT_EQ(json["pictures"], 1234);
+  EXPECT_EQ(json["float_top1"], 0.925);
+  EXPECT_EQ(json["top1"], 0.92125);
+  EXPECT_EQ(json["bits_per_weight"], 3.25);
+  EXPECT_EQ(json["layers"][0]["bits"], 4);
+  EXPECT_EQ(json["layers"][0]["elements"], 1728);
+  EXPECT_EQ(json["layers"][0]["sensitivities"]["2"], 0.5);
+  EXPECT_EQ(json["trials"][1]["bits"], (std::vector<int>{2, 2}));
+  EXPECT_EQ(json["trials"][1]["within"], false);
+  EXPECT_EQ(json["seconds"]["trials"], 12.5);
+  const std::string page = quantization_page(report);
+  EXPECT_EQ(count(page, "<b>"), 0U);
+  EXPECT_EQ(count(page, "92.12% of 1,234 pictures"), 1U);
+  EXPECT_EQ(count(page, "<td>8 8</td><td>8.00</td><td>92.50%</td><td>yes</td>"), 1U);
+  EXPECT_EQ(count(page, "<td>2 2</td><td>2.00</td><td>50.00%</td><td>no</td>"), 1U);
+  EXPECT_EQ(count(page, "<td>1,728</td><td>4</td><td>1e-06</td><td>0.5</td>"), 1U);
+  EXPECT_EQ(count(page, "trace&lt;"), 1U);
+}
+
 TEST(QuantizationReport, SaysThatALayerWithoutErrorIsExact) {
   EXPECT_GT(count(quantization_page(report_of_two()), ">exact<"), 0U);
 }

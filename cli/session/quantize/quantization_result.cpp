@@ -140,11 +140,13 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Options& opti
       {"weight_rounding", own.weight_rounding},
       {"bias_correction", own.bias_correction ? "true" : "false"},
       {"equalize", own.equalize ? "true" : "false"},
+      {"mixed_precision", own.mixed_precision.empty() ? "none" : own.mixed_precision},
       {"seed", std::to_string(options.seed)}};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) settings.emplace_back(name, value);
   };
   if (own.moving_average) add("moving_average", fixed(*own.moving_average, "%g"));
+  if (!own.mixed_precision.empty()) add("drop", fixed(own.drop.value_or(kDefaultDrop), "%g"));
   add("percentile", own.percentile);
   add("range", own.range);
   add("layers", own.layers);
@@ -162,6 +164,7 @@ QuantizationReport report_of(const QuantizationResult& result, const Options& op
   report.float_bytes = result.float_bytes;
   report.quantized_bytes = std::ssize(result.bytes);
   report.seconds = result.seconds;
+  report.mixed_precision = result.mixed_precision;
   report.logits = errors_of(result.errors.output);
   const bool is_unsigned = result.scheme.all.activations.is_unsigned;
   for (auto& [name, value] : report.settings) {
@@ -206,6 +209,22 @@ std::string quantization_table(const QuantizationReport& report) {
          share_text(layer.errors.share_clipped)});
   }
   return layout(table);
+}
+
+std::string mixed_precision_text(const MixedPrecisionReport& found) {
+  std::string text = "\nbits of the weights: ";
+  for (const MixedPrecisionLayer& layer : found.layers) {
+    text +=
+        (&layer == found.layers.data() ? "" : ", ") + layer.name + " " + std::to_string(layer.bits);
+  }
+  text += "\n" + fixed(found.bits_per_weight, "%.2f") + " bits a weight; " +
+          fixed(100 * found.top1, "%.2f%%") + " of " + with_thousands(found.pictures) +
+          " pictures are right, of the float network " + fixed(100 * found.float_top1, "%.2f%%") +
+          "; " + with_thousands(static_cast<std::uint64_t>(found.trials.size())) + " trials";
+  for (const auto& [phase, seconds] : found.seconds) {
+    text += ", " + phase + " " + seconds_text(seconds);
+  }
+  return text + "\n";
 }
 
 }  // namespace qsim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct QuantizationResult {
   std::int64_t float_bytes = 0;
   std::int64_t pictures = 0;
   std::vector<std::pair<std::string, double>> seconds;
+  std::optional<MixedPrecisionReport> mixed_precision;
 };
 
 QuantizationReport report_of(const QuantizationResult& result, const Options& options);
@@ -31,5 +33,8 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Options& opti
 
 // A line a layer, for people.
 std::string quantization_table(const QuantizationReport& report);
+
+// Each layer's bits, and what the search gave.
+std::string mixed_precision_text(const MixedPrecisionReport& found);
 
 }  // namespace qsim
