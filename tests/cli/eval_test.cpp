@@ -205,6 +205,11 @@ TEST_F(Eval, RefusesNetworksOfOtherClasses) {
   write_npy(folder_ / "p.npy", Tensor(DType::kFloat32, {1, 3, 32, 32}));
   refused("--data b.bin --model vgg8-cifar10 --against small.yaml", 3, "small.yaml");
   refused("--data p.npy --model vgg8-cifar10", 2, "no labels");
+  std::string other = kSmall;
+  other.replace(other.find("out_features: 7"), 15, "out_features: 5");
+  folder_.write("other.yaml", other);
+  write_npy(folder_ / "s.npy", Tensor(DType::kFloat32, {1, 6, 5, 3}));
+  refused("--data s.npy --model small.yaml --against other.yaml", 3, "the network has 5 classes; ");
 }
 
 }  // namespace
