@@ -69,6 +69,17 @@ TEST_F(Calibration, HasTheRangeAndTheValuesOfEveryTensor) {
 
 TEST_F(Calibration, RefusesNoPictures) { EXPECT_THROW(calibrate(net_.graph(), {}, team_), Error); }
 
+TEST_F(Calibration, RefusesNumbersThatAreNotFinite) {
+  const CalibrationPictures wrong{2, [&](std::int64_t, std::int64_t count) {
+                                    Shape shape = net_.graph().input_shape().nhwc();
+                                    shape[0] = count;
+                                    Tensor pictures(DType::kFloat32, shape);
+                                    pictures.as<float>()[3] = std::nanf("");
+                                    return pictures;
+                                  }};
+  EXPECT_THROW(calibrate(net_.graph(), wrong, team_), Error);
+}
+
 TEST_F(Calibration, RefusesPicturesOfAnotherSize) {
   const CalibrationPictures wrong{2, [](std::int64_t, std::int64_t count) {
                                     return Tensor(DType::kFloat32, {count, 8, 9, 3});

@@ -43,6 +43,19 @@ TEST(QuantizerErrors, WeightsThatAreNotFinite) {
   EXPECT_NE(std::string(error.what()).find("conv2"), std::string::npos) << error.what();
 }
 
+TEST(QuantizerErrors, ScalesTooFarApartForARequantizer) {
+  SampleNetwork net = chain();
+  const Scheme scheme = scheme_of_type(true);
+  TensorQuantizations tensors = quantize_tensors(
+      net.graph(), plain_statistics(plain_run(net.graph(), net.picture())), scheme);
+  tensors[net.graph().input]->scale = 0x1p120F;
+  tensors[net.graph().layers[1].output]->scale = 0x1p-120F;
+  const Error error = error_of([&] { quantize_network(net.graph(), tensors, scheme); });
+  EXPECT_EQ(error.code(), ExitCode::kBadInput);
+  EXPECT_EQ(std::string(error.what()).find("layer 'conv0': output channel 0 needs the scale "), 0U)
+      << error.what();
+}
+
 TEST(QuantizerErrors, ABiasBeyondInt32OfOneScaleForAllChannels) {
   SampleNetwork net = chain();
   net.conv_at(2).bias.as<float>()[1] = 1e9F;

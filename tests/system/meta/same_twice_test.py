@@ -22,6 +22,9 @@ layers:
   - {op: flatten, name: flat}
   - {op: fully_connected, name: last, out_features: 7}
 """
+# A network in float32, and ten pictures for it.
+FLOAT = pathlib.Path(__file__).resolve().parents[3] / "models/vgg8-cifar10/vgg8-float.onnx"
+BATCH = b"".join(bytes([label]) + bytes((label * 37 + i * i) % 251 for i in range(3072)) for label in range(10))
 COMMANDS = (
     ["run", "--json", "-"],
     ["run", "--model", "n.yaml", "--out", "out", "--dump-layers", "trace", "--json", "run.json"],
@@ -36,6 +39,8 @@ COMMANDS = (
     ["export-vectors", "--model", "n.yaml", "--out", "vectors", "--config", "pe4x4"],
     ["golden", "run", "--model", "n.yaml", "--out", "golden", "--json", "-"],
     ["golden", "info", "--json", "-"],
+    ["eval", "--data", "b.bin", "--engines", "golden", "--json", "-"],
+    ["quantize", str(FLOAT), "--calibrate", "b.bin", "-o", "q.onnx", "--json", "q.json", "--report", "q.html"],
     ["run", "--model", "nope"],
     ["run", "--config", "bad.yaml"],
 )
@@ -45,6 +50,7 @@ def run_all(qsim, folder, environment, umask):
     """{what: bytes} of everything that the commands printed and wrote."""
     folder.mkdir()
     (folder / "n.yaml").write_text(NETWORK)
+    (folder / "b.bin").write_bytes(BATCH)
     (folder / "bad.yaml").write_text("array_rows: 12\n")
     seen = {}
     for number, command in enumerate(COMMANDS):

@@ -7,11 +7,13 @@ TOOK = re.compile(r"\b(took|seconds|pictures per second)( +)[-+.,0-9e]+(?: ?(?:n
 # In JSON: under one of these keys.
 KEYS = re.compile(r'"(?!simulated_seconds")(seconds|[a-z_]*_seconds|import|compile|simulate|golden|compare|'
                   r'pictures_per_second)": [-+.0-9e]+')
+# The seconds of each step (qsim quantize).
+STEPS = re.compile(r'"seconds": \{[^{}]*\}')
 
 
 def without_times(text):
     """The text with TIME for each of them."""
-    return TOOK.sub(r"\1\2TIME", KEYS.sub(r'"\1": TIME', text))
+    return TOOK.sub(r"\1\2TIME", KEYS.sub(r'"\1": TIME', STEPS.sub('"seconds": TIME', text)))
 
 
 def without_progress(stderr):
