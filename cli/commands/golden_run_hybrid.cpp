@@ -27,12 +27,12 @@ constexpr std::int64_t kShownPictures = 20;
 
 HybridNetwork load_network(const Options& options, const std::shared_ptr<const HeldFile>& held) {
   require_not_written(options, held->path(), "the model");
-  RealImportOptions import;
-  import.on_external = [&options](const fs::path& file) {
+  RealImportOptions importing;
+  importing.on_external = [&options](const fs::path& file) {
     require_not_written(options, file, "the model's external data");
-};
-return import_hybrid_onnx(held, import);
-}  // namespace
+  };
+  return import_hybrid_onnx(held, importing);
+}
 
 PictureSet load_pictures(Context& context, const PictureForm& form) {
   const Options& options = context.options();
@@ -127,7 +127,42 @@ Tensor host_output(const Tensor& outputs, const HostInterface& host) {
   return result;
 }
 
-}  // namespace qsim
+// What was run.
+struct Run {
+  std::string path;
+  const HybridNetwork& network;
+  const PictureSet& pictures;
+  const PictureForm& form;
+  Part part;
+};
+
+// For JSON, or to be printed.
+Sheet sheet_of(const Options& options, const Run& run, const Tensor& outputs, double seconds,
+               bool json) {
+  const Part& part = run.part;
+  Sheet sheet;
+  sheet.schema = "qsim.golden-run/1";
+  sheet.add("model", options.model.empty() ? run.path : options.model);
+  sheet.add("mode", std::string(mode_name(mode_of(run.network))));
+  sheet.add("input", run.pictures.files().front().string());
+  sheet.add("backend", "cpu");
+  sheet.add("pictures", part.count);
+  sheet.add("batch", std::min(options.batch.value_or(kBatch), part.count));
+  if (has_classes(outputs) && run.pictures.has_labels()) {
+    const std::int64_t correct = count_correct(outputs, run.pictures, part);
+    sheet.add("top1_correct", correct);
+    sheet.add("top1", static_cast<double>(correct) / static_cast<double>(part.count));
+  }
+  sheet.add("seconds", json ? Cell(seconds) : Cell(seconds_text(seconds)));
+  sheet.add("pictures_per_second",
+            static_cast<std::int64_t>(static_cast<double>(part.count) / std::max(seconds, 1e-9)));
+  if (has_classes(outputs) && part.count <= kShownPictures) {
+    sheet.tables.push_back(classes_table(outputs, run.form, part));
+  }
+  return sheet;
+}
+
+}  // namespace
 
 std::shared_ptr<const HeldFile> hybrid_file(const Options& options) {
   const ArchConfig config = load_config(options);
@@ -160,26 +195,12 @@ ExitCode golden_run_hybrid(Context& context, const std::shared_ptr<const HeldFil
     remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
     context.write_file(folder / "output.npy", npy_bytes(host_output(outputs, network.graph.host)));
   }
-  Sheet sheet;
-  sheet.schema = "qsim.golden-run/1";
-  sheet.add("model", options.model.empty() ? held->path().string() : options.model);
-  sheet.add("mode", std::string(mode_name(mode_of(network))));
-  sheet.add("input", pictures.files().front().string());
-  sheet.add("backend", "cpu");
-  sheet.add("pictures", part.count);
-  sheet.add("batch", std::min(options.batch.value_or(kBatch), part.count));
-  if (has_classes(outputs) && pictures.has_labels()) {
-    const std::int64_t correct = count_correct(outputs, pictures, part);
-    sheet.add("top1_correct", correct);
-    sheet.add("top1", static_cast<double>(correct) / static_cast<double>(part.count));
-  }
-  sheet.add("seconds", seconds);
-  sheet.add("pictures_per_second",
-            static_cast<std::int64_t>(static_cast<double>(part.count) / std::max(seconds, 1e-9)));
-  if (has_classes(outputs) && part.count <= kShownPictures) {
-    sheet.tables.push_back(classes_table(outputs, form, part));
-  }
-  context.print(sheet);
+  const auto sheet = [&](bool json) {
+    return sheet_of(options, {held->path().string(), network, pictures, form, part}, outputs,
+                    seconds, json);
+  };
+  context.print_json(sheet_json(sheet(true)));
+  context.print(sheet_text(sheet(false)));
   return ExitCode::kOk;
 }
 

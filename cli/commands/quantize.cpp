@@ -69,8 +69,7 @@ class Quantizing {
     const std::vector<fs::path> data(own_.calibrate.begin(), own_.calibrate.end());
     pictures_.emplace(data, picture_form(result_.graph, options_.model),
                       [&](const std::string& line) { context_.note(line); });
-    require_inputs_kept(options_, *pictures_);
-    context_.require_outputs();
+    require_files(context_, options_, *pictures_);
     if (pictures_->count() > own_.pictures) pictures_->sample(own_.pictures, options_.seed);
     result_.pictures = pictures_->count();
     result_.scheme = scheme_of_options(own_, result_.graph);
@@ -106,6 +105,10 @@ class Quantizing {
     const auto each = progress("calibrating", result_.pictures);
     result_.statistics = quantize::calibrate(result_.graph, pictures(), team_,
                                              [&](std::int64_t done) { each(done / 2); });
+    const quantize::TensorStatistics& input = result_.statistics[result_.graph.input];
+    if (input.min < input.max) return;
+    throw_bad_input("the calibration pictures have one value alone, " + std::to_string(input.min) +
+                    " after preprocessing; expected pictures");
   }
 
   void quantize_network() {
@@ -177,6 +180,21 @@ class Quantizing {
   QuantizationResult result_;
 };
 
+// What has a scale, and is rarely meant.
+void note_what_is_dead(Context& context, const QuantizationReport& report) {
+  for (const QuantizedLayerReport& layer : report.layers) {
+    if (!layer.weights) continue;
+    if (layer.weights->dead_channels > 0) {
+      context.note("layer '" + layer.name + "': " + std::to_string(layer.weights->dead_channels) +
+                   " output channels have no weight but 0");
+    }
+    if (layer.histogram.min == layer.histogram.max) {
+      context.note("layer '" + layer.name + "': one value alone for all calibration pictures, " +
+                   std::to_string(layer.histogram.min));
+    }
+  }
+}
+
 }  // namespace
 
 ExitCode quantize_command(Context& context) {
@@ -185,6 +203,7 @@ ExitCode quantize_command(Context& context) {
   if (options.quantize.mode != "static") return quantize_in_mode(context);
   const QuantizationResult result = Quantizing(context).run();
   const QuantizationReport report = report_of(result, options);
+  note_what_is_dead(context, report);
   context.write_file(options.program_out, result.bytes);
   write_sidecar(context, options);
   if (!options.report.empty()) context.write_file(options.report, quantization_page(report));

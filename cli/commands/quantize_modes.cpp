@@ -69,8 +69,7 @@ class ModeQuantizing {
     const std::vector<fs::path> data(own_.calibrate.begin(), own_.calibrate.end());
     pictures_.emplace(data, picture_form(result_.graph, options_.model),
                       [&](const std::string& line) { context_.note(line); });
-    require_inputs_kept(options_, *pictures_);
-    context_.require_outputs();
+    require_files(context_, options_, *pictures_);
     if (pictures_->count() > own_.pictures) pictures_->sample(own_.pictures, options_.seed);
     result_.pictures = pictures_->count();
     scheme_ = scheme_of_options(own_, result_.graph);
@@ -149,7 +148,8 @@ ExitCode quantize_in_mode(Context& context) {
   const HybridResult result = ModeQuantizing(context).run();
   context.write_file(options.program_out, result.bytes);
   write_sidecar(context, options);
-  context.print(hybrid_sheet(result, options));
+  context.print_json(sheet_json(hybrid_sheet(result, options, true)));
+  context.print(sheet_text(hybrid_sheet(result, options, false)));
   return ExitCode::kOk;
 }
 

@@ -91,4 +91,8 @@ void Context::require_outputs() const {
   }
 }
 
+void Context::require_output(const std::filesystem::path& file) const {
+  interrupt_.require_writable(file);
+}
+
 }  // namespace qsim

@@ -61,6 +61,7 @@ class Context {
   // --write-mapping) cannot be
   // written: before the work, not after it.
   void require_outputs() const;
+  void require_output(const std::filesystem::path& file) const;  // the same, of one file
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -64,6 +64,25 @@ TEST(Quantize, WritesANetworkAndWhatItCost) {
   EXPECT_NE(read_file(folder / "out.html").find("</html>"), std::string::npos);
 }
 
+TEST(Quantize, RefusesPicturesOfOneValue) {
+  const TestFolder folder;
+  write_npy(folder / "pictures.npy", Tensor(DType::kFloat32, {3, 3, 16, 16}));
+  expect_error(folder, quantize(), 3,
+               "the calibration pictures have one value alone, 0.000000 after preprocessing");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.onnx"));
+}
+
+TEST(Quantize, LeavesNoNetworkWhereItsSidecarCannotBeWritten) {
+  const TestFolder folder;
+  write_pictures(folder, 4);
+  std::filesystem::copy_file(network("vgg"), folder / "net.onnx");
+  folder.write("net.yaml",
+               "preprocess: {resize: [16, 16], mean: [0.5, 0.5, 0.5], std: [0.25, 0.25, 0.25]}\n");
+  std::filesystem::create_directory(folder / "out.yaml");
+  expect_error(folder, "quantize net.onnx --calibrate pictures.npy -o out.onnx", 3, "out.yaml");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.onnx"));
+}
+
 TEST(Quantize, CountsEachFileOfTheFloatNetworkOnce) {
   const TestFolder folder;
   const auto models = source_folder() / "models" / "vgg8-cifar10";

@@ -6,6 +6,7 @@
 
 #include "golden/real/real_executor.h"
 #include "quantize/layer_weights.h"
+#include "report/text_table.h"
 
 namespace qsim {
 namespace {
@@ -64,7 +65,7 @@ HybridErrors measure_hybrid(const RealGraph& graph, const HybridNetwork& network
   return errors;
 }
 
-Sheet hybrid_sheet(const HybridResult& result, const Options& options) {
+Sheet hybrid_sheet(const HybridResult& result, const Options& options, bool json) {
   Sheet sheet;
   sheet.schema = "qsim.quantize-mode/1";
   sheet.add("model", options.model);
@@ -76,7 +77,7 @@ Sheet hybrid_sheet(const HybridResult& result, const Options& options) {
   sheet.add("quantized_bytes", std::ssize(result.bytes));
   double seconds = 0;
   for (const auto& phase : result.seconds) seconds += phase.second;
-  sheet.add("seconds", seconds);
+  sheet.add("seconds", json ? Cell(seconds) : Cell(seconds_text(seconds)));
   sheet.tables.push_back(layer_table(result));
   return sheet;
 }

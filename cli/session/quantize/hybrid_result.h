@@ -34,7 +34,7 @@ struct HybridResult {
   std::vector<std::pair<std::string, double>> seconds;
 };
 
-// Schema qsim.quantize-mode/1: docs/reference/quantize.md.
-Sheet hybrid_sheet(const HybridResult& result, const Options& options);
+// Schema qsim.quantize-mode/1: docs/reference/quantize.md. For JSON, or to be printed.
+Sheet hybrid_sheet(const HybridResult& result, const Options& options, bool json);
 
 }  // namespace qsim

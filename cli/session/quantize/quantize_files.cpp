@@ -9,10 +9,15 @@ namespace qsim {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+fs::path sidecar_of(const fs::path& network) {
+  return fs::path(network).replace_extension(".yaml");
+}
+
 void require_inputs_kept(const Options& options, const PictureSet& pictures) {
   require_not_written(options, options.model, "the model");
-  const fs::path sidecar = fs::path(options.model).replace_extension(".yaml");
-  require_not_written(options, sidecar, "the model's sidecar");
+  require_not_written(options, sidecar_of(options.model), "the model's sidecar");
   for (const fs::path& file : pictures.files()) require_not_written(options, file, "a picture");
   if (!options.quantize.layers.empty()) {
     require_not_written(options, options.quantize.layers, "the file of --layers");
@@ -22,11 +27,20 @@ void require_inputs_kept(const Options& options, const PictureSet& pictures) {
   }
 }
 
+}  // namespace
+
+void require_files(const Context& context, const Options& options, const PictureSet& pictures) {
+  require_inputs_kept(options, pictures);
+  context.require_outputs();
+  if (fs::exists(sidecar_of(options.model))) {
+    context.require_output(sidecar_of(options.program_out));
+  }
+}
+
 void write_sidecar(Context& context, const Options& options) {
-  const fs::path from = fs::path(options.model).replace_extension(".yaml");
+  const fs::path from = sidecar_of(options.model);
   if (!fs::exists(from)) return;
-  context.write_file(fs::path(options.program_out).replace_extension(".yaml"),
-                     read_text_file(from));
+  context.write_file(sidecar_of(options.program_out), read_text_file(from));
 }
 
 }  // namespace qsim

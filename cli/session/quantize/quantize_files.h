@@ -6,8 +6,9 @@
 
 namespace qsim {
 
-// Throws Error (exit code 2) where an output of the options is a file that they read.
-void require_inputs_kept(const Options& options, const PictureSet& pictures);
+// Throws Error where an output of the options is a file that they read (exit code 2) or cannot be
+// written (3), the sidecar among them.
+void require_files(const Context& context, const Options& options, const PictureSet& pictures);
 
 // The sidecar of the model, as it is, beside the quantized one.
 void write_sidecar(Context& context, const Options& options);

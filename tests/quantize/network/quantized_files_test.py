@@ -138,13 +138,26 @@ class OddNetworks(Quantized):
             for outputs in self.outputs(self.pictures):
                 self.assertEqual(np.abs(outputs).max(), 0)
 
-    def test_pictures_of_one_value(self):
+    def test_pictures_of_one_value_are_refused(self):
         model = network(self.folder, self.first, self.first_bias, self.second, self.second_bias)
         for value in (0, 0.7, -0.7):
-            pictures = np.full((4, 3, 6, 6), value, np.float32)
-            for options in WAYS[1:3]:
-                with self.subTest(value=value, options=options):
-                    self.assertGreater(self.check(model, options, pictures), 25)
+            done = self.quantize(model, [], np.full((4, 3, 6, 6), value, np.float32))
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(f"the calibration pictures have one value alone, {value:.6f} after preprocessing", done.stderr)
+            self.assertFalse((self.folder / "out.onnx").exists())
+
+    def test_what_is_dead_is_told(self):
+        np.save(self.folder / "calibration.npy", self.pictures)
+        for first, notes in ((self.first, []),
+                             (self.dead, ["layer 'conv': 1 output channels have no weight but 0"]),
+                             (self.first * 0, ["layer 'conv': 5 output channels have no weight but 0",
+                                               "layer 'conv': one value alone for all calibration pictures, 0.100000"])):
+            model = network(self.folder, first, np.full(5, 0.1), self.second, self.second_bias)
+            done = self.qsim("quantize", model, "--calibrate", self.folder / "calibration.npy", "-o",
+                             self.folder / "out.onnx")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([line for line in done.stderr.splitlines() if "note" in line],
+                             [f"qsim: note: {note}" for note in notes])
 
     def test_weights_far_from_zero(self):
         self.check_ways(1 + 0.1 * np.abs(self.first), self.first_bias, -1 - 0.1 * np.abs(self.second),
