@@ -130,7 +130,9 @@ void expect_consistent(const json& document) {
                                                                   own["drop"].get<double>() / 100 -
                                                                   1e-9);
     if (trial["within"]) fewest = std::min(fewest, trial["bits_per_weight"].get<double>());
-    if (trial["bits"] == bits) EXPECT_EQ(trial["top1"], own["top1"]);
+    if (trial["bits"] == bits) {
+      EXPECT_EQ(trial["top1"], own["top1"]);
+    }
   }
   EXPECT_EQ(own["bits_per_weight"], fewest);
   EXPECT_GE(own["seconds"]["sensitivities"], 0);
