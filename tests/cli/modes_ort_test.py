@@ -10,15 +10,17 @@ import sys
 import tempfile
 import unittest
 
-import numpy as np
-import onnx
-import onnxruntime
-from onnx import numpy_helper
+# Before numpy and onnx: packages that onnxruntime.quantization wants (tools/ort/producers.txt).
+sys.path.insert(0, str(pathlib.Path(sys.prefix) / "producers"))
 
-sys.path.append(str(pathlib.Path(sys.prefix) / "producers"))
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import onnxruntime  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
+
 try:
     from onnxruntime.quantization import QuantType, quantize_dynamic
-except ModuleNotFoundError:  # it wants packages that tools/ort/requirements.txt does not have
+except ImportError:  # it wants packages that tools/ort/requirements.txt does not have
     quantize_dynamic = None
 
 QSIM, ROOT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])

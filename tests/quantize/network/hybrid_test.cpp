@@ -197,6 +197,36 @@ TEST(Hybrid, DynamicQuantizationRefusesWeightsThatInt8DoesNotHold) {
   }
 }
 
+template <typename Work>
+void expect_error_of(Work work, ExitCode code, const std::string& message) {
+  try {
+    work();
+    FAIL() << "expected: " << message;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code);
+    EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
+  }
+}
+
+TEST(Hybrid, FilesRefuseWhatTheyHaveNoNodesFor) {
+  golden::ThreadTeam team(1);
+  const RealGraph graph = torch_network("vgg");
+  const Tensor pictures = pictures_of(graph.input_shape(), 1);
+  HybridNetwork wide = network_of(graph, {HybridMode::kWeightOnly, 5, true}, pictures, team);
+  for (auto& [index, weights] : wide.weights) weights.input = DynamicRule{};
+  expect_error_of([&] { onnx_bytes(wide); }, ExitCode::kUnsupportedModel,
+                  "dynamic quantization with weights beyond 8 bits; supported: weights that int8 "
+                  "holds");
+  HybridNetwork ruled = network_of(graph, {HybridMode::kFake}, pictures, team);
+  ruled.rules[graph.input] = FloatRule{};
+  expect_error_of([&] { onnx_bytes(ruled); }, ExitCode::kUnsupportedModel,
+                  "tensor 'input': a rule that the file has no node for; supported: uniform levels "
+                  "and powers of two");
+  expect_error_of([] { log2_rules({}, {}, 6, ClippingRule::kMse, ScaleKind::kFloat); },
+                  ExitCode::kBadInput,
+                  "activations that are powers of two have 6 bits; expected 2 to 5");
+}
+
 // Static log2 weights are int8 on the array: the same bytes as golden's shifts of the same inputs,
 // with the bias and the requantizer of the integer network.
 TEST(Log2Weights, OnTheArrayGiveTheBytesOfGoldensShifts) {
