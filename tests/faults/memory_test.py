@@ -14,9 +14,9 @@ from common import SMALL, check, check_error, work_folder
 MB = 1_000_000
 # From where on qsim must answer (docs/reference/limits.md, with some room). Below, its shared libraries
 # cannot be mapped (127), or the constructors of libsystemc and libprotobuf end it before its main begins.
-STARTS_FROM_MB = {resource.RLIMIT_AS: 30, resource.RLIMIT_DATA: 5}
+STARTS_FROM_MB = {resource.RLIMIT_AS: 34, resource.RLIMIT_DATA: 5}
 ENDS_BEFORE_MAIN = (127, -signal.SIGABRT, -signal.SIGSEGV)
-LIMITS_MB = {resource.RLIMIT_AS: [*range(14, 36), *range(38, 160, 8), 200, 300],
+LIMITS_MB = {resource.RLIMIT_AS: [*range(14, 40), *range(42, 160, 8), 200, 300],
              resource.RLIMIT_DATA: [1, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 64, 100, 160]}
 HUGE = """name: huge
 input: {shape: [1, 1, 1, 16777216], dtype: int8}
@@ -62,7 +62,7 @@ def little_memory(qsim):
 
 
 # In kB: from below what the libraries take to where --version works, in steps of less than a thread takes.
-LITTLE_KB = {resource.RLIMIT_AS: ("-v", range(17000, 32000, 100)), resource.RLIMIT_DATA: ("-d", range(3000, 6000, 100))}
+LITTLE_KB = {resource.RLIMIT_AS: ("-v", range(17000, 36000, 100)), resource.RLIMIT_DATA: ("-d", range(3000, 6000, 100))}
 
 
 def told_as_memory(qsim):
