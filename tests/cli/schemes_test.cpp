@@ -103,6 +103,15 @@ TEST_F(Schemes, RefusePicturesWithoutLabelsToJudge) {
                "class folders");
 }
 
+TEST_F(Schemes, EveryOptionRefusesAnEmptyValue) {
+  for (const char* option : {"model", "calibrate", "data", "pictures", "seed", "csv", "resume",
+                             "judges", "json", "config"}) {
+    expect_error(folder_, arguments_ + " --" + option + "=", 2, ": the value is missing");
+  }
+  EXPECT_EQ(run_qsim(folder_, "schemes --version").exit_code, 0);
+  EXPECT_EQ(run_qsim(folder_, arguments_ + " --modes --judges 2 --config pe8x8").exit_code, 0);
+}
+
 // What golden alone runs, on fewer pictures; the float network is its own measure.
 TEST_F(Schemes, CompareTheModesThatGoldenAloneRuns) {
   const Json json = json_of(folder_, arguments_ + " --modes --judges 20 --resume modes.txt");
