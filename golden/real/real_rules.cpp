@@ -83,15 +83,23 @@ float nearest_number(float x) {
   return float_of(sign | bits_of((magnitude + step) - step));
 }
 
-void rule_values(const FloatRule& rule, Values values) {
-  const float scale = rule.scale;
-  visit_format(rule.format, [&]<FloatFormat format>() {
+// A struct: cppcheck reads no lambda with template parameters here.
+struct Rounding {
+  float scale;
+  Values values;
+
+  template <FloatFormat format>
+  void operator()() const {
     for (float& value : values) {
       const float quotient = value / scale;
       value =
           canonical_nan(quotient == quotient ? nearest_number<format>(quotient) * scale : quotient);
     }
-  });
+  }
+};
+
+void rule_values(const FloatRule& rule, Values values) {
+  visit_format(rule.format, Rounding{rule.scale, values});
 }
 
 void rule_values(const Log2Rule& rule, Values values) {

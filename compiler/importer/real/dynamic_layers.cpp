@@ -44,8 +44,6 @@ class DynamicLayers {
   }
 
  private:
-  static constexpr auto kNone = static_cast<std::size_t>(-1);
-
   const onnx::NodeProto& node(std::size_t i) const { return *model_.nodes[i].proto; }
 
   // The node of that operator that writes input `index`; refuses any other.

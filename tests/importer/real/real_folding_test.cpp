@@ -91,8 +91,10 @@ TEST(Folding, ConstantsAfterItComposeAndRoundOnce) {
   const auto factor = numbers_of(model, "factor");
   const auto term = numbers_of(model, "term");
   for (std::size_t c = 0; c < 3; ++c) {
-    norm.scale[c] = (1.0 / 3.0) * (double{factor[c]} * norm.scale[c]);
-    norm.shift[c] = (1.0 / 3.0) * (double{factor[c]} * norm.shift[c] - double{term[c]});
+    const double by = factor[c];
+    const double minus = term[c];
+    norm.scale[c] = (1.0 / 3.0) * (by * norm.scale[c]);
+    norm.shift[c] = (1.0 / 3.0) * (by * norm.shift[c] - minus);
   }
   const RealGraph graph = import_real(model);
   EXPECT_EQ(graph.layers.size(), 5u);
