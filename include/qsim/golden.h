@@ -49,7 +49,8 @@ typedef enum qsim_dtype {
   QSIM_UINT4 = 10,    /* 0..15 */
   QSIM_FP4_E2M1 = 11, /* OCP MX */
   QSIM_UE8M0 = 12,    /* OCP MX: code c is 2^(c - 127) */
-  QSIM_BITS64 = 13    /* words of 64 channels: bit c % 64 of word c / 64; 1 is +1, 0 is -1 */
+  QSIM_BITS64 = 13,   /* words of 64 channels: bit c % 64 of word c / 64; 1 is +1, 0 is -1 */
+  QSIM_INT64 = 14
 } qsim_dtype;
 
 typedef enum qsim_device { QSIM_CPU = 0, QSIM_CUDA = 1 } qsim_device;
