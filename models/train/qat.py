@@ -8,16 +8,12 @@ Ctrl-C writes a checkpoint and ends with exit code 130.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
-import signal
 import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
-from typing import Any, Sequence
+from typing import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -31,43 +27,18 @@ from qat_graph import NETWORKS, Nodes, Weights, check_weights, float_logits
 from qat_layers import Settings
 from qat_network import QatNetwork, count_correct
 from qat_scales import KINDS, ROUNDINGS
+from resumable import INTERRUPTED, Checkpoint, Interrupt, Log, OtherRun
 
 LIGHT = Recipe("light", shift_px=2, cutout_px=0)  # shift and flip
 QAT_RECIPES = {"light": LIGHT} | RECIPES
 TEMPERATURE = 2.0  # of the distillation
 LABEL_SHARE = 0.1  # of the loss: labels; the rest is the float network's logits
 WARMUP_STEPS = 20
-INTERRUPTED = 130
 VERIFIED_PICTURES = 64
 
 # Options that a resumed run must have in common with the one that wrote the checkpoint.
 LASTING = ("cifar10", "imagefolder", "network", "weights", "bits", "scales", "rounding", "per_tensor", "epochs", "seconds",
            "recipe", "batch_size", "rate", "scale_rate", "calibration", "bfloat16_backward", "seed")
-
-
-class Interrupt:
-    """Remembers Ctrl-C, so that the step at hand is finished first. A second one ends the process at once."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        signal.signal(signal.SIGINT, self.ask)
-
-    def ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-class Log:
-    """One JSON object a line, appended to --log, and a line for people on stdout."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-
-    def write(self, text: str, **values: Any) -> None:
-        print(text, flush=True)
-        if self.path:
-            with self.path.open("a") as file:
-                file.write(json.dumps(values) + "\n")
 
 
 def loss_of(logits: Tensor, teacher: Tensor, targets: Tensor) -> Tensor:
@@ -99,28 +70,23 @@ class Training:
         self.step, self.seconds, self.recent = 0, 0.0, 0.0
         self.steps_an_epoch = len(dataset) // args.batch_size
         self.steps = max(1, round(args.epochs * self.steps_an_epoch))
-        self.path = args.out / "checkpoint.pt"
-        self.options = {name: str(getattr(args, name)) for name in LASTING}
+        self.checkpoint = Checkpoint(args.out, {name: str(getattr(args, name)) for name in LASTING})
 
     def progress(self) -> float:
         done = self.step / self.steps
         return max(done, self.seconds / self.args.seconds) if self.args.seconds else done
 
     def save(self) -> None:
-        """Through a second file, so that there is a whole checkpoint at every moment."""
-        state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "step": self.step,
-                 "seconds": self.seconds, "recent": self.recent, "options": self.options}
-        written = self.path.with_suffix(".new")
-        torch.save(state, written)
-        os.replace(written, self.path)
+        self.checkpoint.save(model=self.model.state_dict(), optimizer=self.optimizer.state_dict(), step=self.step,
+                             seconds=self.seconds, recent=self.recent)
 
     def resume(self) -> None:
-        if not self.path.exists():
+        try:
+            state = self.checkpoint.load(self.device)
+        except OtherRun as error:
+            raise SystemExit(str(error)) from None
+        if state is None:
             return
-        state = torch.load(self.path, map_location=self.device)
-        if state["options"] != self.options:
-            other = ", ".join(name for name in LASTING if state["options"].get(name) != self.options[name])
-            raise SystemExit(f"{self.path} is of a run with other options ({other}); name another --out, or delete it")
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.step, self.seconds, self.recent = state["step"], state["seconds"], state["recent"]

@@ -1,0 +1,67 @@
+"""What the training scripts share: Ctrl-C that ends at a whole step, a log, and a checkpoint that another run goes on from."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+INTERRUPTED = 130  # the exit code after Ctrl-C
+
+
+class Interrupt:
+    """Remembers Ctrl-C, so that the step at hand is finished first. A second one ends the process at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        signal.signal(signal.SIGINT, self.ask)
+
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Log:
+    """One JSON object a line, appended to --log, and a line for people on stdout."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+
+    def write(self, text: str, **values: Any) -> None:
+        print(text, flush=True)
+        if self.path:
+            with self.path.open("a") as file:
+                file.write(json.dumps(values) + "\n")
+
+
+class OtherRun(ValueError):
+    """The checkpoint is of a run with other options."""
+
+
+class Checkpoint:
+    """checkpoint.pt in a folder. `options`: what a run that goes on must have in common with the one that wrote it."""
+
+    def __init__(self, folder: Path, options: dict[str, str]) -> None:
+        self.path, self.options = folder / "checkpoint.pt", options
+
+    def save(self, **state: Any) -> None:
+        """Through a second file, so that there is a whole checkpoint at every moment."""
+        written = self.path.with_suffix(".new")
+        torch.save({**state, "options": self.options}, written)
+        os.replace(written, self.path)
+
+    def load(self, device: torch.device) -> dict[str, Any] | None:
+        """What save() was given, or None without a file."""
+        if not self.path.exists():
+            return None
+        state: dict[str, Any] = torch.load(self.path, map_location=device)
+        found = state.pop("options")
+        if found != self.options:
+            other = ", ".join(name for name in self.options if found.get(name) != self.options[name])
+            raise OtherRun(f"{self.path} is of a run with other options ({other}); name another --out, or delete it")
+        return state
