@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/quantize_inputs.h"
 #include "cli/commands/quantize_modes.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
@@ -55,22 +56,10 @@ class Quantizing {
   OnnxForm form() const { return own_.form == "qdq" ? OnnxForm::kQdq : OnnxForm::kQOperator; }
 
   void import() {
-    const auto held = std::make_shared<const HeldFile>(options_.model);
-    RealImportOptions importing;
-    result_.float_bytes = held->bytes();
-    std::set<fs::path> counted;  // many tensors may lie in one file
-    importing.on_external = [&](const fs::path& file) {
-      if (!counted.insert(file).second) return;
-      require_not_written(options_, file, "data of the model");
-      result_.float_bytes += static_cast<std::int64_t>(fs::file_size(file));
-    };
-    result_.graph = import_real_onnx(held, importing);
-    if (own_.equalize) result_.graph = quantize::equalize(result_.graph).graph;
-    const std::vector<fs::path> data(own_.calibrate.begin(), own_.calibrate.end());
-    pictures_.emplace(data, picture_form(result_.graph, options_.model),
-                      [&](const std::string& line) { context_.note(line); });
-    require_files(context_, options_, *pictures_);
-    if (pictures_->count() > own_.pictures) pictures_->sample(own_.pictures, options_.seed);
+    QuantizeInputs inputs = read_quantize_inputs(context_);
+    result_.graph = std::move(inputs.graph);
+    result_.float_bytes = inputs.float_bytes;
+    pictures_.emplace(std::move(inputs.pictures));
     result_.pictures = pictures_->count();
     result_.scheme = scheme_of_options(own_, result_.graph);
     if (!own_.mixed_precision.empty()) {

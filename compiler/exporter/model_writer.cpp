@@ -104,6 +104,15 @@ onnx::NodeProto& ModelWriter::add_node(const char* op_type, const std::string& w
   return add_node(op_type, name, inputs, name);
 }
 
+std::string ModelWriter::add_arg_max(const std::string& tensor, bool keeps_axis, Shape& shape) {
+  onnx::NodeProto& node = add_node("ArgMax", "output", {tensor});
+  set_int(node, "axis", 1);
+  set_int(node, "keepdims", keeps_axis ? 1 : 0);
+  shape.resize(1);
+  if (keeps_axis) shape.push_back(1);
+  return node.output(0);
+}
+
 std::string ModelWriter::add_constant(const std::string& wanted, onnx::TensorProto::DataType type,
                                       const Shape& shape, std::string bytes) {
   onnx::TensorProto& proto = *model_.mutable_graph()->add_initializer();

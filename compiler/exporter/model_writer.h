@@ -40,6 +40,9 @@ class ModelWriter {
   onnx::NodeProto& add_node(const char* op_type, const std::string& wanted,
                             const TensorNames& inputs);
 
+  // ArgMax over the channels (axis 1) of `tensor`, int64; its shape becomes `shape`.
+  std::string add_arg_max(const std::string& tensor, bool keeps_axis, Shape& shape);
+
   // An initializer; returns its name, a new one near `wanted`. `bytes` are little endian.
   std::string add_constant(const std::string& wanted, onnx::TensorProto::DataType type,
                            const Shape& shape, std::string bytes);

@@ -123,12 +123,7 @@ class GraphWriter {
     if (host.tail.softmax) write_softmax(tensor, dtype);
     Shape shape = shape_of(graph().output_value(), rank);
     if (host.tail.arg_max) {
-      onnx::NodeProto& node = model_.add_node("ArgMax", "output", {tensor});
-      set_int(node, "axis", 1);
-      set_int(node, "keepdims", host.tail.arg_max_keeps_axis ? 1 : 0);
-      shape.resize(1);
-      if (host.tail.arg_max_keeps_axis) shape.push_back(1);
-      tensor = node.output(0);
+      tensor = model_.add_arg_max(tensor, host.tail.arg_max_keeps_axis, shape);
       dtype = onnx::TensorProto::INT64;
     }
     model_.declare_output(tensor, dtype, shape);

@@ -190,7 +190,9 @@ TEST(Quantize, LayersMayHaveOtherOptions) {
   const Outcome outcome = run_qsim(folder, quantize("--layers layers.yaml --json -"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const json layers = json::parse(outcome.out)["layers"];
-  EXPECT_NEAR(layers[0]["range"]["most"], 1, 0.01);
+  const json range = layers[0]["range"];  // -1..1 in 255 steps, 0 a level
+  EXPECT_EQ(range["scale"], static_cast<double>(2.0F / 255.0F));
+  EXPECT_EQ(range["zero_point"], 127);  // 1 / scale is just below 127.5
   EXPECT_EQ(layers[1]["weights"]["bits"], 3);
   EXPECT_EQ(layers[1]["weights"]["scales"], 1);
   EXPECT_EQ(layers[1]["range"]["bits"], 4);
