@@ -6,11 +6,11 @@ import importlib
 import operator
 import os
 import pathlib
-import re
 import struct
 from typing import Any, Dict, List, Mapping, Optional, Protocol, Sequence, Tuple
 
 from ._errors import BY_STATUS, BadInput, InternalError, Unsupported
+from ._signatures import SIGNATURES, c_types, struct_of
 
 _fast_call: Any
 try:
@@ -21,7 +21,7 @@ except ImportError:
 ABI_VERSION = 1
 
 # qsim_dtype
-FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT32, FP8_E4M3, FP8_E5M2, INT4, UINT4, FP4_E2M1, UE8M0, BITS64 = range(1, 14)
+FLOAT32, FLOAT16, BFLOAT16, INT8, UINT8, INT32, FP8_E4M3, FP8_E5M2, INT4, UINT4, FP4_E2M1, UE8M0, BITS64, INT64 = range(1, 15)
 CPU, CUDA = 0, 1
 # Their names in this package.
 FORMATS = {"int8": INT8, "fp8_e4m3": FP8_E4M3, "fp8_e5m2": FP8_E5M2, "int4": INT4, "fp4_e2m1": FP4_E2M1}
@@ -127,38 +127,6 @@ class Backend(Protocol):
 _free: List[Arena] = []
 
 
-# The arguments of each function that returns a status. T: an array, or None; p: an address; q and i: integers of 8 and 4
-# bytes; parentheses: a struct of such fields, by reference; R: a qsim_run, which is two arguments of call(), threads and
-# workspace; S: the same with a third, constant_weights.
-_WINDOW, _BINARY_WEIGHTS, _QUANTIZED = "(qqqqqqqq)", "(qTTTT)", "(TTTT)"
-SIGNATURES = {
-    "linear_w8": "T(TTTq)TTS",
-    "linear_w8a8": "Tp(TTTq)TTR",
-    "quantize_per_channel": "TqTTR",
-    "quantize_to_int4": "TqTTTR",
-    "quantization_default": "p",
-    "quantization_preset": "pp",
-    "quantize": f"Tp{_QUANTIZED}R",
-    "dequantize": f"{_QUANTIZED}pTR",
-    "int4_to_fp8": f"{_QUANTIZED}piTR",
-    "pack_activations": "TTTR",
-    "binarize_weights": "TTiTTR",
-    "binary_conv2d": f"T{_BINARY_WEIGHTS}{_WINDOW}TR",
-    "abc_conv2d": f"TT{_BINARY_WEIGHTS}{_WINDOW}TR",
-    "binary_layer_create": f"{_BINARY_WEIGHTS}{_WINDOW}qqqip",
-    "binary_layer_run": "pTTTS",
-    "conv2d_int8": f"TTT{_WINDOW}q(Tiiiii)TR",
-    "threads_create": "ip",
-}
-_C_TYPES = {"T": ctypes.c_void_p, "p": ctypes.c_void_p, "R": ctypes.c_void_p, "S": ctypes.c_void_p, "(": ctypes.c_void_p,
-            "q": ctypes.c_int64, "i": ctypes.c_int32}
-_FIELDS = {"T": "Q", "p": "Q", "q": "q", "i": "i"}
-
-
-def _c_types(signature: str) -> List[Any]:
-    return [_C_TYPES[kind] for kind in re.sub(r"\(\w+\)", "(", signature)]
-
-
 def _load() -> ctypes.CDLL:
     """The library of QSIM_GOLDEN_LIBRARY, else the wheel's."""
     path = os.environ.get("QSIM_GOLDEN_LIBRARY") or pathlib.Path(__file__).with_name("libqsim_golden.so")
@@ -179,17 +147,17 @@ def _load() -> ctypes.CDLL:
     library.qsim_binary_layer_packed.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     library.qsim_binary_layer_packed.restype = ctypes.c_void_p
     for name, signature in SIGNATURES.items():
+        if not hasattr(library, "qsim_" + name):  # a library from before training.h
+            continue
         function = getattr(library, "qsim_" + name)
-        function.argtypes = _c_types(signature)
+        function.argtypes = c_types(signature)
         function.restype = ctypes.c_int
     return library
 
 
 _library = _load()
+SIGNATURES = {name: signature for name, signature in SIGNATURES.items() if hasattr(_library, "qsim_" + name)}
 _calls = {name: getattr(_library, "qsim_" + name) for name in SIGNATURES}
-# Structs by the letters between their parentheses, padded as C does.
-_structs = {letters: struct.Struct("".join(_FIELDS[kind] for kind in letters) + "0q")
-            for signature in SIGNATURES.values() for letters in re.findall(r"\((\w+)\)", signature)}
 
 
 def version() -> str:
@@ -250,14 +218,17 @@ def _described(b: Backend, a: Arena, signature: str, arguments: Sequence[Any]) -
     given = iter(arguments)
     like = None
     result: List[Any] = []
-    letters = ""
-    into = result
+    open_structs: List[Tuple[List[Any], str]] = []  # those around the current one, and their letters so far
+    into, letters = result, ""
     for kind in signature:
         if kind == "(":
+            open_structs.append((into, letters))
             into, letters = [], ""
         elif kind == ")":
-            result.append(a.put(_structs[letters], *into))
-            into = result
+            where = a.put(struct_of(letters), *into)
+            into, letters = open_structs.pop()
+            into.append(where)
+            letters += "p"
         elif kind in "RS":
             result.append(_run(b, a, like, next(given), next(given), int(next(given)) if kind == "S" else 0))
         else:

@@ -112,7 +112,8 @@ class _TorchBackend:
     @staticmethod
     def _describe_codes(a: lib.Arena, array: torch.Tensor, dtype: int, place: int, index: int,
                         shape: Optional[Sequence[int]]) -> int:
-        if array.dtype is not torch.uint8 and _CODES.get(array.dtype) != dtype:
+        is_int64 = dtype == lib.INT64 and array.dtype is torch.int64  # BITS64 is the same type to PyTorch
+        if array.dtype is not torch.uint8 and _CODES.get(array.dtype) != dtype and not is_int64:
             raise lib.BadInput(f"a tensor of {array.dtype} has codes of another type; give uint8, or the type itself")
         if not array.is_contiguous():
             raise lib.BadInput("a tensor of codes has strides with gaps; this tensor takes none")
@@ -137,7 +138,8 @@ class _TorchBackend:
         return _current_stream(like.get_device()) if like.is_cuda else 0
 
 
-_b = _TorchBackend()
+backend = _TorchBackend()
+_b = backend
 
 
 def kind_of(dtype: Optional[torch.dtype], default: str) -> str:

@@ -126,8 +126,10 @@ static void redescribe(Call* call, const DlTensor* t, qsim_tensor* to, PyObject*
                        PyObject* shape) {
   const int32_t wanted = (int32_t)whole(call, dtype);
   const Py_ssize_t rank = shape == Py_None ? 0 : PySequence_Size(shape);
-  if ((to->dtype != QSIM_UINT8 && to->dtype != wanted) || !is_dense(t) || rank < 0 ||
-      rank > kMostRank) {
+  /* DLPack has one kind of 64-bit integers for QSIM_BITS64 and QSIM_INT64. */
+  const int is_kind = to->dtype == QSIM_UINT8 || to->dtype == wanted ||
+                      (to->dtype == QSIM_BITS64 && wanted == QSIM_INT64);
+  if (!is_kind || !is_dense(t) || rank < 0 || rank > kMostRank) {
     PyErr_Clear();
     call->failed = 1;
     return;
@@ -221,7 +223,8 @@ static const qsim_run* describe_run(Call* call, int has_constant) {
   return run;
 }
 
-/* A struct between parentheses, field by field: pointers, 8-byte and 4-byte numbers. */
+/* A struct between parentheses, field by field: pointers, 8-byte and 4-byte numbers, and structs by
+ * their addresses. */
 static const void* describe_struct(Call* call, const char** signature) {
   unsigned char fields[128];
   size_t used = 0;
@@ -233,8 +236,14 @@ static const void* describe_struct(Call* call, const char** signature) {
       memcpy(fields + used, &narrow, 4);
       used += 4;
     } else {
-      const int64_t value = **signature == 'T' ? (int64_t)(intptr_t)describe(call, take(call))
-                                               : whole(call, take(call));
+      int64_t value;
+      if (**signature == '(') {
+        ++*signature;
+        value = (int64_t)(intptr_t)describe_struct(call, signature);
+      } else {
+        value = **signature == 'T' ? (int64_t)(intptr_t)describe(call, take(call))
+                                   : whole(call, take(call));
+      }
       memcpy(fields + used, &value, 8);
       used += 8;
     }
@@ -244,8 +253,19 @@ static const void* describe_struct(Call* call, const char** signature) {
   return place;
 }
 
+static float fraction(Call* call, PyObject* number) {
+  const double value = PyFloat_AsDouble(number);
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    call->failed = 1;
+  }
+  return (float)value;
+}
+
+/* A function with fewer arguments does not look at the others. A float has registers of its own on
+ * x86-64 and AArch64, wherever it is among the arguments. */
 typedef int32_t (*Function)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
-                            intptr_t);
+                            intptr_t, intptr_t, intptr_t, intptr_t, float);
 
 /* call(entry, *arguments) -> status; -1: _library.py has to make this call. */
 static PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
@@ -261,7 +281,8 @@ static PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ss
   call.used = 0;
   call.cuda_device = -1;
   call.failed = 0;
-  intptr_t values[8] = {0};
+  intptr_t values[11] = {0};
+  float number = 0;
   int used = 0;
   for (const char* kind = call.entry->signature; *kind != 0 && !call.failed; ++kind) {
     switch (*kind) {
@@ -276,17 +297,19 @@ static PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ss
       case 'S':
         values[used++] = (intptr_t)describe_run(&call, *kind == 'S');
         break;
+      case 'f':
+        number = fraction(&call, take(&call));
+        break;
       default:
         values[used++] = (intptr_t)whole(&call, take(&call));
     }
   }
   if (call.failed || call.next != call.end) return PyLong_FromLong(-1);
   int32_t status;
-  Py_BEGIN_ALLOW_THREADS
-  status = ((Function)call.entry->function)(values[0], values[1], values[2], values[3], values[4],
-                                            values[5], values[6], values[7]);
-  Py_END_ALLOW_THREADS
-  return PyLong_FromLong(status);
+  Py_BEGIN_ALLOW_THREADS status = ((Function)call.entry->function)(
+      values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7],
+      values[8], values[9], values[10], number);
+  Py_END_ALLOW_THREADS return PyLong_FromLong(status);
 }
 
 /* entry(type, address, signature) -> bytes for call(); None: the type has no exchange API. */
@@ -326,8 +349,14 @@ static PyMethodDef kMethods[] = {
     {"entry", make_entry, METH_VARARGS, "entry(type, address, signature) -> bytes, or None"},
     {NULL, NULL, 0, NULL}};
 
-static struct PyModuleDef kModule = {
-    PyModuleDef_HEAD_INIT, "_fast_call", "Calls of libqsim_golden with arrays of DLPack.", 0,
-    kMethods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef kModule = {PyModuleDef_HEAD_INIT,
+                                     "_fast_call",
+                                     "Calls of libqsim_golden with arrays of DLPack.",
+                                     0,
+                                     kMethods,
+                                     NULL,
+                                     NULL,
+                                     NULL,
+                                     NULL};
 
 PyMODINIT_FUNC PyInit__fast_call(void) { return PyModuleDef_Init(&kModule); }
