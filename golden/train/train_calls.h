@@ -79,7 +79,7 @@ struct LevelConv {
   Window window;       // kernel_h and kernel_w too
   std::int64_t groups = 1;
 
-  std::int64_t in_channels() const { return x_shape.channels / groups; }    // of a group
+  std::int64_t in_channels() const { return x_shape.channels / groups; }   // of a group
   std::int64_t out_channels() const { return y_shape.channels / groups; }  // of a group
   std::int64_t pixels() const { return y_shape.batch * y_shape.height * y_shape.width; }
   // Products of an output.

@@ -17,7 +17,7 @@
 #ifndef QSIM_TRAINING_H
 #define QSIM_TRAINING_H
 
-#include "qsim/golden.h"
+#include <qsim/golden.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,0 +1,34 @@
+// The innermost loop of convolutions and of their gradients: sums of products for one to four rows
+// and the lanes of a panel. Every processor gives the same bits: each product and each sum is
+// rounded by itself, and the products of a sum are added one after the other.
+#pragma once
+
+#include <cstdint>
+
+namespace qsim::golden::train {
+
+inline constexpr std::int64_t kMostRows = 4;
+
+// Channels that a panel has: many, or few where a group has few.
+constexpr std::int64_t panel_lanes(std::int64_t channels) { return channels <= 8 ? 8 : 32; }
+
+// sums[r][c] (+)= sum over k of a[r * a_row + k * a_step] * b[k * b_step + c].
+template <typename Number>
+struct Products {
+  const Number* a = nullptr;
+  std::int64_t a_row = 0;
+  std::int64_t a_step = 1;
+  const Number* b = nullptr;
+  std::int64_t b_step = 0;
+  std::int64_t lanes = 0;  // panel_lanes()
+  std::int64_t rows = 0;   // 1..kMostRows
+  std::int64_t depth = 0;
+  Number* sums = nullptr;  // [rows][lanes]
+  bool adds = false;       // else sums begin at 0
+};
+
+// Wraps to 32 bits.
+void multiply(const Products<std::uint32_t>& products);
+void multiply(const Products<float>& products);
+
+}  // namespace qsim::golden::train
