@@ -97,7 +97,7 @@ QSIM_VECTOR void depthwise_vectors(const ChannelOperands& operands, std::size_t 
   }
 }
 
-QSIM_VECTOR void multiply_depthwise(const ChannelOperands& operands) {
+QSIM_VECTOR inline void multiply_depthwise(const ChannelOperands& operands) {
   constexpr int kVectors = 4;
   std::size_t c = 0;
   for (; c + kVectors * kLanes <= operands.channels; c += kVectors * kLanes) {
@@ -108,8 +108,8 @@ QSIM_VECTOR void multiply_depthwise(const ChannelOperands& operands) {
   }
 }
 
-constexpr ProductKernels kProducts = {kLanes, kTileRows, multiply_chunk<true>,
-                                      multiply_chunk<false>, multiply_depthwise};
+inline constexpr ProductKernels kProducts = {kLanes, kTileRows, multiply_chunk<true>,
+                                             multiply_chunk<false>, multiply_depthwise};
 
 }  // namespace
 }  // namespace qsim::golden
