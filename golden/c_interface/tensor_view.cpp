@@ -15,7 +15,7 @@ struct TypeRow {
 };
 
 // By qsim_dtype, from 1.
-constexpr std::array<TypeRow, 13> kTypes = {{{"float32", 4},
+constexpr std::array<TypeRow, 14> kTypes = {{{"float32", 4},
                                              {"float16", 2},
                                              {"bfloat16", 2},
                                              {"int8", 1},
@@ -27,7 +27,8 @@ constexpr std::array<TypeRow, 13> kTypes = {{{"float32", 4},
                                              {"uint4", 0},
                                              {"fp4_e2m1", 0},
                                              {"ue8m0", 1},
-                                             {"bits64", 8}}};
+                                             {"bits64", 8},
+                                             {"int64", 8}}};
 constexpr int kMostRank = 16;
 
 bool is_type(std::int32_t dtype) {

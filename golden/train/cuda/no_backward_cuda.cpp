@@ -6,23 +6,23 @@
 namespace qsim::golden::train::cuda {
 namespace {
 
-[[noreturn]] void refuse() {
+[[noreturn]] void no_kernel() {
   use_device(0);  // throws in a build without nvcc
   throw InternalError("a call of a training layer without its CUDA kernel");
 }
 
 }  // namespace
 
-std::size_t workspace_bytes(const MaxPoolGradient&) { refuse(); }
-std::size_t workspace_bytes(const GradientOperand&) { refuse(); }
-std::size_t workspace_bytes(const ConvInputGradient&) { refuse(); }
-std::size_t workspace_bytes(const ConvWeightGradient&) { refuse(); }
-std::size_t workspace_bytes(const StepGradient&) { refuse(); }
+std::size_t workspace_bytes(const MaxPoolGradient&) { no_kernel(); }
+std::size_t workspace_bytes(const GradientOperand&) { no_kernel(); }
+std::size_t workspace_bytes(const ConvInputGradient&) { no_kernel(); }
+std::size_t workspace_bytes(const ConvWeightGradient&) { no_kernel(); }
+std::size_t workspace_bytes(const StepGradient&) { no_kernel(); }
 
-void enqueue(const MaxPoolGradient&, void*, void*) { refuse(); }
-void enqueue(const GradientOperand&, void*, void*) { refuse(); }
-void enqueue(const ConvInputGradient&, void*, void*) { refuse(); }
-void enqueue(const ConvWeightGradient&, void*, void*) { refuse(); }
-void enqueue(const StepGradient&, void*, void*) { refuse(); }
+void enqueue(const MaxPoolGradient&, void*, void*) { no_kernel(); }
+void enqueue(const GradientOperand&, void*, void*) { no_kernel(); }
+void enqueue(const ConvInputGradient&, void*, void*) { no_kernel(); }
+void enqueue(const ConvWeightGradient&, void*, void*) { no_kernel(); }
+void enqueue(const StepGradient&, void*, void*) { no_kernel(); }
 
 }  // namespace qsim::golden::train::cuda

@@ -6,31 +6,31 @@
 namespace qsim::golden::train::cuda {
 namespace {
 
-[[noreturn]] void refuse() {
+[[noreturn]] void no_kernel() {
   use_device(0);  // throws in a build without nvcc
   throw InternalError("a call of a training layer without its CUDA kernel");
 }
 
 }  // namespace
 
-std::size_t workspace_bytes(const Observe&) { refuse(); }
-std::size_t workspace_bytes(const QuantizeLevels&) { refuse(); }
-std::size_t workspace_bytes(const QuantizeWeights&) { refuse(); }
-std::size_t workspace_bytes(const ConvReal&) { refuse(); }
-std::size_t workspace_bytes(const ConvLevels&) { refuse(); }
-std::size_t workspace_bytes(const ConvStatistics&) { refuse(); }
-std::size_t workspace_bytes(const ConvGradientSums&) { refuse(); }
-std::size_t workspace_bytes(const ConvNormalizeGradient&) { refuse(); }
-std::size_t workspace_bytes(const MaxPool&) { refuse(); }
+std::size_t workspace_bytes(const Observe&) { no_kernel(); }
+std::size_t workspace_bytes(const QuantizeLevels&) { no_kernel(); }
+std::size_t workspace_bytes(const QuantizeWeights&) { no_kernel(); }
+std::size_t workspace_bytes(const ConvReal&) { no_kernel(); }
+std::size_t workspace_bytes(const ConvLevels&) { no_kernel(); }
+std::size_t workspace_bytes(const ConvStatistics&) { no_kernel(); }
+std::size_t workspace_bytes(const ConvGradientSums&) { no_kernel(); }
+std::size_t workspace_bytes(const ConvNormalizeGradient&) { no_kernel(); }
+std::size_t workspace_bytes(const MaxPool&) { no_kernel(); }
 
-void enqueue(const Observe&, void*, void*) { refuse(); }
-void enqueue(const QuantizeLevels&, void*, void*) { refuse(); }
-void enqueue(const QuantizeWeights&, void*, void*) { refuse(); }
-void enqueue(const ConvReal&, void*, void*) { refuse(); }
-void enqueue(const ConvLevels&, void*, void*) { refuse(); }
-void enqueue(const ConvStatistics&, void*, void*) { refuse(); }
-void enqueue(const ConvGradientSums&, void*, void*) { refuse(); }
-void enqueue(const ConvNormalizeGradient&, void*, void*) { refuse(); }
-void enqueue(const MaxPool&, void*, void*) { refuse(); }
+void enqueue(const Observe&, void*, void*) { no_kernel(); }
+void enqueue(const QuantizeLevels&, void*, void*) { no_kernel(); }
+void enqueue(const QuantizeWeights&, void*, void*) { no_kernel(); }
+void enqueue(const ConvReal&, void*, void*) { no_kernel(); }
+void enqueue(const ConvLevels&, void*, void*) { no_kernel(); }
+void enqueue(const ConvStatistics&, void*, void*) { no_kernel(); }
+void enqueue(const ConvGradientSums&, void*, void*) { no_kernel(); }
+void enqueue(const ConvNormalizeGradient&, void*, void*) { no_kernel(); }
+void enqueue(const MaxPool&, void*, void*) { no_kernel(); }
 
 }  // namespace qsim::golden::train::cuda
