@@ -14,12 +14,14 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 from . import _torch_operations as real
 from . import _convolutions as convolutions
 from . import _operations as ops
+from ._chain import QuantizedSequential
+from ._chain_plan import Residual
 from ._torch_layers import BinaryConv2d
 from ._torch_operations import set_threads, torch
 
-__all__ = ["BinaryConv2d", "abc_conv2d", "binarize_weights", "binary_conv2d", "conv2d_int8", "fp16_to_fp8", "fp16_to_int4",
-           "fp8_to_fp16", "int4_to_fp16", "int4_to_fp8", "linear_w8", "linear_w8a8", "pack_activations", "quantize_per_channel",
-           "quantize_to_int4", "set_threads"]
+__all__ = ["BinaryConv2d", "QuantizedSequential", "Residual", "abc_conv2d", "binarize_weights", "binary_conv2d",
+           "conv2d_int8", "fp16_to_fp8", "fp16_to_int4", "fp8_to_fp16", "int4_to_fp16", "int4_to_fp8", "linear_w8",
+           "linear_w8a8", "pack_activations", "quantize_per_channel", "quantize_to_int4", "set_threads"]
 
 Pair = Union[int, Tuple[int, int], List[int]]
 
