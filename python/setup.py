@@ -1,5 +1,9 @@
-"""Builds the wheel: version and platform come from the library that is packed (./dev wheel puts it there)."""
+"""Builds the wheel: version and platform come from the library that is packed (./dev wheel puts it there).
+
+An editable install of a checkout takes the library that QSIM_GOLDEN_LIBRARY names, or that of build/release.
+"""
 import ctypes
+import os
 import pathlib
 import platform
 import re
@@ -8,7 +12,23 @@ import subprocess
 from setuptools import Distribution, Extension, setup
 from wheel.bdist_wheel import bdist_wheel
 
-LIBRARY = pathlib.Path(__file__).resolve().parent / "qsim" / "libqsim_golden.so"
+HERE = pathlib.Path(__file__).resolve().parent
+PACKED = HERE / "qsim" / "libqsim_golden.so"
+BUILT = HERE.parent / "build" / "release" / "golden" / "c_interface" / "libqsim_golden.so"
+
+
+def library_file():
+    """The packed library, else a built one."""
+    given = os.environ.get("QSIM_GOLDEN_LIBRARY")
+    for file in (PACKED, *([pathlib.Path(given)] if given else []), BUILT):
+        if file.exists():
+            return file
+    raise SystemExit(f"setup.py: there is no {PACKED.name}; run ./dev build or ./dev wheel first, or set QSIM_GOLDEN_LIBRARY")
+
+
+LIBRARY = library_file()
+# The wheel's build has the headers beside it.
+INCLUDE = "include" if (HERE / "include").exists() else "../include"
 
 
 def version():
@@ -44,7 +64,7 @@ class PlatformWheel(bdist_wheel):
 
 
 # Without the folder's name and debugging notes: the same sources give the same bytes.
-FAST_CALL = Extension("qsim._fast_call", ["src/fast_call.c"], include_dirs=["include"], py_limited_api=True,
+FAST_CALL = Extension("qsim._fast_call", ["src/fast_call.c"], include_dirs=[INCLUDE], py_limited_api=True,
                       extra_compile_args=["-std=c11", "-g0", "-Wall", "-Wextra"], extra_link_args=["-s"])
 
 setup(version=version(), ext_modules=[FAST_CALL], distclass=PlatformDistribution, cmdclass={"bdist_wheel": PlatformWheel})

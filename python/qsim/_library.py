@@ -128,8 +128,10 @@ _free: List[Arena] = []
 
 
 def _load() -> ctypes.CDLL:
-    """The library of QSIM_GOLDEN_LIBRARY, else the wheel's."""
-    path = os.environ.get("QSIM_GOLDEN_LIBRARY") or pathlib.Path(__file__).with_name("libqsim_golden.so")
+    """The library of QSIM_GOLDEN_LIBRARY, else the wheel's, else, of a checkout, that of build/release."""
+    here = pathlib.Path(__file__).resolve()
+    packed, built = here.with_name("libqsim_golden.so"), here.parent.parent.parent / "build/release/golden/c_interface/libqsim_golden.so"
+    path = os.environ.get("QSIM_GOLDEN_LIBRARY") or (built if built.exists() and not packed.exists() else packed)
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
@@ -147,8 +149,6 @@ def _load() -> ctypes.CDLL:
     library.qsim_binary_layer_packed.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     library.qsim_binary_layer_packed.restype = ctypes.c_void_p
     for name, signature in SIGNATURES.items():
-        if not hasattr(library, "qsim_" + name):  # a library from before training.h
-            continue
         function = getattr(library, "qsim_" + name)
         function.argtypes = c_types(signature)
         function.restype = ctypes.c_int
@@ -156,7 +156,6 @@ def _load() -> ctypes.CDLL:
 
 
 _library = _load()
-SIGNATURES = {name: signature for name, signature in SIGNATURES.items() if hasattr(_library, "qsim_" + name)}
 _calls = {name: getattr(_library, "qsim_" + name) for name in SIGNATURES}
 
 

@@ -4,7 +4,8 @@ Importing this module registers the operators. They take tensors with any stride
 thread (set_threads() changes that) and CUDA tensors on the current stream, and have shape functions for torch.compile.
 Each operator is also a function of this module. Pictures are [B, C, H, W]; results have channels last in memory.
 FP8 tensors are torch.float8_*, or uint8 where PyTorch has none. 4-bit values are uint8, two a byte, the first in the
-low nibble. There are no gradients.
+low nibble. These have no gradients; the layers QuantizedConv2d, QuantizedConv2dReLU and QuantizedLinear train, and
+convert() puts them into a float model.
 """
 from __future__ import annotations
 
@@ -14,14 +15,22 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 from . import _torch_operations as real
 from . import _convolutions as convolutions
 from . import _operations as ops
+from . import _training_autograd as autograd
+from . import _training_operators as training
 from ._chain import QuantizedSequential
 from ._chain_plan import Residual
+from ._convert import convert, unquantized
+from ._layer_options import LayerOptions
+from ._quantized_layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
 from ._torch_layers import BinaryConv2d
 from ._torch_operations import set_threads, torch
+from ._torch_twins import TorchConv2d, TorchConv2dReLU, TorchLinear
 
-__all__ = ["BinaryConv2d", "QuantizedSequential", "Residual", "abc_conv2d", "binarize_weights", "binary_conv2d",
-           "conv2d_int8", "fp16_to_fp8", "fp16_to_int4", "fp8_to_fp16", "int4_to_fp16", "int4_to_fp8", "linear_w8",
-           "linear_w8a8", "pack_activations", "quantize_per_channel", "quantize_to_int4", "set_threads"]
+__all__ = ["BinaryConv2d", "LayerOptions", "QuantizedConv2d", "QuantizedConv2dReLU", "QuantizedLinear",
+           "QuantizedSequential", "Residual", "TorchConv2d", "TorchConv2dReLU", "TorchLinear", "abc_conv2d",
+           "binarize_weights", "binary_conv2d", "conv2d_int8", "convert", "fp16_to_fp8", "fp16_to_int4", "fp8_to_fp16",
+           "int4_to_fp16", "int4_to_fp8", "linear_w8", "linear_w8a8", "pack_activations", "quantize_per_channel",
+           "quantize_to_int4", "set_threads", "unquantized"]
 
 Pair = Union[int, Tuple[int, int], List[int]]
 
@@ -110,16 +119,18 @@ def _register() -> torch.library.Library:
     """Defines the operators, for CPU, CUDA and shapes alone."""
     library = torch.library.Library("qsim", "DEF")
     tag = getattr(torch.Tag, "pt2_compliant_tag", None) if hasattr(torch, "Tag") else None
-    for name, schema in _SCHEMAS.items():
+    for name, schema in {**_SCHEMAS, **training.SCHEMAS}.items():
+        meta = _META.get(name) or training.META[name]
         if tag is None:
             library.define(name + schema)
         else:
             library.define(name + schema, tags=(tag,))  # type: ignore[call-arg,unused-ignore]
         for key in ("CPU", "CUDA"):
-            library.impl(name, getattr(real, name), key)
-        library.impl(name, _META[name], "Meta")
+            library.impl(name, training.OPERATORS.get(name) or getattr(real, name), key)
+        library.impl(name, meta, "Meta")
         if not hasattr(torch, "compile"):  # PyTorch 1 has no fallback there
-            library.impl(name, _META[name], "AutogradMeta")
+            library.impl(name, meta, "AutogradMeta")
+    autograd.register()
     return library
 
 

@@ -21,6 +21,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -R "$root/python" "$work/python"
+rm -rf "$work"/python/build "$work"/python/*.egg-info "$work"/python/qsim/*.so  # of an editable install
 cp -L "$1" "$work/python/qsim/libqsim_golden.so"
 cp "$root/LICENSE" "$work/python/"
 cp -R "$root/include" "$work/python/include"

@@ -1,0 +1,101 @@
+"""How a layer quantizes its input and its weights: the options of the modules, checked once."""
+from __future__ import annotations
+
+import dataclasses
+from typing import List, Optional, Union
+
+from . import _library as lib
+from . import _operations as ops
+from . import _training as tr
+
+ROUNDINGS = {"half_even": tr.HALF_EVEN, "toward_zero": tr.TOWARD_ZERO}
+SCALES = {"float": tr.MAX, "power_of_two": tr.POWER_OF_TWO, "learned": tr.GIVEN}
+OBSERVERS = {"last": tr.LAST, "min_max": tr.ALL, "moving_average": tr.AVERAGE, "percentile": tr.AVERAGE}
+LEAST_SCALE = 2.0**-126
+
+
+@dataclasses.dataclass(frozen=True)
+class LayerOptions:
+    """bits: of the input's levels, 2 to 8, -2^(bits - 1) to 2^(bits - 1) - 1; weight_bits: of the weights', bits without.
+
+    rounding: half_even or toward_zero (truncation). scale: "float" (the greatest level is the range's end), "power_of_two"
+    (the next one above), "learned" (a parameter: learned step size), or a number, which is the input's fixed scale.
+    observer: the range is that of the last input, of all ("min_max"), their "moving_average" with `momentum`, or the moving
+    average of the `percentile` of |x|. zero_points: the input's range needs not be symmetric. per_channel: a scale for each
+    output channel's weights, else one for all.
+    """
+
+    bits: int = 8
+    weight_bits: Optional[int] = None
+    rounding: str = "half_even"
+    scale: Union[str, float] = "float"
+    observer: str = "last"
+    momentum: float = 0.1
+    percentile: float = 99.9
+    zero_points: bool = False
+    per_channel: bool = True
+
+    def __post_init__(self) -> None:
+        lib.whole("bits", self.bits, 2, 8)
+        if self.weight_bits is not None:
+            lib.whole("weight_bits", self.weight_bits, 2, 8)
+        ops.word("rounding", self.rounding, ROUNDINGS)
+        ops.word("observer", self.observer, OBSERVERS)
+        _share("momentum", self.momentum, 1)
+        _share("percentile", self.percentile, 100)
+        if isinstance(self.scale, str):
+            ops.word("scale", self.scale, SCALES)
+        elif not LEAST_SCALE <= self.scale < float("inf"):
+            raise lib.BadInput(f"scale is {self.scale}; allowed: {', '.join(SCALES)}, and numbers from 2^-126 on")
+
+    @property
+    def learned(self) -> bool:
+        """Whether scales are parameters."""
+        return self.scale == "learned"
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the input's scale is a number of the caller's."""
+        return not isinstance(self.scale, str)
+
+    @property
+    def lo(self) -> int:
+        """The input's least level."""
+        return -2**(self.bits - 1)
+
+    @property
+    def hi(self) -> int:
+        """The input's greatest level."""
+        return 2**(self.bits - 1) - 1
+
+    @property
+    def weight_hi(self) -> int:
+        """The weights' greatest level; the least is its negative."""
+        return 2**((self.weight_bits or self.bits) - 1) - 1
+
+    @property
+    def rounding_code(self) -> int:
+        """qsim_level_rounding"""
+        return ROUNDINGS[self.rounding]
+
+    @property
+    def scale_kind(self) -> int:
+        """qsim_scale_kind of the input."""
+        if self.fixed:
+            return tr.GIVEN
+        return tr.AFFINE if self.zero_points and self.scale == "float" else SCALES[str(self.scale)]
+
+    @property
+    def weight_kind(self) -> int:
+        """qsim_scale_kind of the weights."""
+        return tr.MAX if self.fixed else SCALES[str(self.scale)]
+
+    def numbers(self) -> List[int]:
+        """As _training_operators.How."""
+        return [self.lo, self.hi, self.weight_hi, self.rounding_code, self.weight_kind, int(self.per_channel),
+                int(self.learned)]
+
+
+def _share(name: str, value: float, most: int) -> None:
+    if not 0 < value <= most:
+        raise lib.BadInput(f"{name} is {value}; allowed: above 0, to {most}")
