@@ -20,6 +20,7 @@ from . import _training_operators as training
 from ._chain import QuantizedSequential
 from ._chain_plan import Residual
 from ._convert import convert, unquantized
+from ._export_onnx import export_onnx
 from ._layer_options import LayerOptions
 from ._quantized_layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
 from ._torch_layers import BinaryConv2d
@@ -28,9 +29,9 @@ from ._torch_twins import TorchConv2d, TorchConv2dReLU, TorchLinear
 
 __all__ = ["BinaryConv2d", "LayerOptions", "QuantizedConv2d", "QuantizedConv2dReLU", "QuantizedLinear",
            "QuantizedSequential", "Residual", "TorchConv2d", "TorchConv2dReLU", "TorchLinear", "abc_conv2d",
-           "binarize_weights", "binary_conv2d", "conv2d_int8", "convert", "fp16_to_fp8", "fp16_to_int4", "fp8_to_fp16",
-           "int4_to_fp16", "int4_to_fp8", "linear_w8", "linear_w8a8", "pack_activations", "quantize_per_channel",
-           "quantize_to_int4", "set_threads", "unquantized"]
+           "binarize_weights", "binary_conv2d", "conv2d_int8", "convert", "export_onnx", "fp16_to_fp8", "fp16_to_int4",
+           "fp8_to_fp16", "int4_to_fp16", "int4_to_fp8", "linear_w8", "linear_w8a8", "pack_activations",
+           "quantize_per_channel", "quantize_to_int4", "set_threads", "unquantized"]
 
 Pair = Union[int, Tuple[int, int], List[int]]
 
