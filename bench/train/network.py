@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Times a training step of VGG-16, and its peak memory: qsim's beside PyTorch's.
+
+usage: network.py [--quick] [--json FILE] [--rounds N] [--seconds N] [--no-search]
+224x224, batch 32, 1000 classes, no dropout: forward, loss, backward, SGD. Weights are float32 for all. AMP is autocast to
+bfloat16. Cases take turns, round by round, in one process. cuDNN searches its kernels, unless --no-search. Compiled cases are
+prepared last, while less than --seconds have passed. Needs PyTorch; on a machine without a GPU --quick is a test of this
+program, and its times mean nothing.
+"""
+import argparse
+import json
+import pathlib
+import sys
+import time
+
+import torch
+
+import measuring
+from layer_cases import LAYOUTS
+from network_cases import MOMENTA, OURS, SUBJECTS, Case
+
+SCHEMA = "qsim.bench.train.network/1"
+
+
+def plan(arguments):
+    """The cases, the dear ones last."""
+    layouts = list(LAYOUTS)
+    cases = [(subject, layout, "eager") for subject in SUBJECTS for layout in layouts]
+    if arguments.device == "cuda":
+        cases += [(OURS, layout, "graph") for layout in layouts]
+        cases += [(subject, layout, "compiled") for layout in reversed(layouts) for subject in SUBJECTS]
+    return [{"subject": subject, "layout": layout, "how": how} for subject, layout, how in cases]
+
+
+def peaks(row, arguments):
+    """Of a subject alone on the device, for each optimizer: the first steps, and later ones."""
+    for optimizer in MOMENTA:
+        measuring.free()
+        case = Case(row["subject"], row["layout"], row["how"], optimizer, arguments)
+        row[f"{optimizer}: first_peak_bytes"] = measuring.peak_bytes(case.step, 2)
+        row[f"{optimizer}: peak_bytes"] = measuring.peak_bytes(case.step, 3)
+        del case
+
+
+def attempt(row, work):
+    """A case that a machine or a PyTorch cannot run says why, and the others go on."""
+    try:
+        return work()
+    except Exception as error:  # pylint: disable=broad-except
+        row["error"] = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        return None
+
+
+def prepared(row, arguments):
+    case = Case(row["subject"], row["layout"], row["how"], "plain SGD", arguments)
+    row["first_loss"], row["last_loss"] = case.prepare(row["how"])
+    return case
+
+
+def measure(arguments, begin):
+    """The rows, with their figures."""
+    rows, cases = plan(arguments), []
+    for row in rows:
+        if row["how"] == "eager":
+            attempt(row, lambda row=row: peaks(row, arguments))
+    measuring.free()
+    for row in rows:
+        if row["how"] == "compiled" and time.monotonic() - begin > arguments.seconds:
+            row["error"] = f"more than {arguments.seconds} seconds had passed"
+            continue
+        case = attempt(row, lambda row=row: prepared(row, arguments))
+        if case is not None and "error" not in row:
+            cases.append((case, row, []))
+        print(f"network.py: {row['subject']}, {row['layout']}, {row['how']}: {time.monotonic() - begin:.0f} s "
+              f"{row.get('error', '')}", file=sys.stderr, flush=True)
+    for _ in range(arguments.rounds):
+        for case, _, times in cases:
+            times.append(case.time())
+    for _, row, times in cases:
+        row["step"] = measuring.summary(times)
+    return rows
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small pictures and layers; for a test of this program")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--seconds", type=float, default=240, help="compile while fewer have passed; default: %(default)s")
+    parser.add_argument("--no-search", action="store_true", help="without cuDNN's search")
+    arguments = parser.parse_args()
+    arguments.device = "cuda" if torch.cuda.is_available() else "cpu"
+    if arguments.device == "cpu" and not arguments.quick:
+        sys.exit("network.py: PyTorch sees no GPU; --quick runs on the CPU")
+    arguments.batch, arguments.size, arguments.classes, arguments.width = 32, 224, 1000, 1
+    if arguments.quick:
+        arguments.batch, arguments.size, arguments.classes, arguments.width, arguments.rounds = 4, 32, 10, 16, 3
+    return arguments
+
+
+def show(rows):
+    for row in rows:
+        name = f"{row['subject']}, {row['layout']}, {row['how']}"
+        if "error" in row:
+            print(f"{name:60} not run: {row['error']}")
+            continue
+        peak = [row.get(f"{optimizer}: peak_bytes") for optimizer in MOMENTA]
+        memory = " ".join(f"{value / 1e6:9.1f} MB" for value in peak if value)
+        print(f"{name:60} {row['step']['median_ms']:9.3f} ms {memory}")
+
+
+def main():
+    arguments = parse()
+    begin = time.monotonic()
+    torch.backends.cudnn.benchmark = not arguments.no_search
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
+    rows = measure(arguments, begin)
+    result = {"schema": SCHEMA, "machine": measuring.machine(), "batch": arguments.batch, "size": arguments.size,
+              "rounds": arguments.rounds, "search": not arguments.no_search, "quick": arguments.quick, "rows": rows,
+              "seconds": round(time.monotonic() - begin, 1)}
+    if arguments.json:
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+    show(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Writes the page of training's times and memory from what layer.py and network.py kept with --json.
+
+usage: results_page.py PAGE.md FILE.json [FILE.json ...]
+"""
+import argparse
+import json
+import pathlib
+import sys
+
+LAYER, NETWORK = "qsim.bench.train.layer/1", "qsim.bench.train.network/1"
+PEER, OURS = "PyTorch", "qsim"
+OPTIMIZERS = ("plain SGD", "momentum")
+
+
+def megabytes(value):
+    return "-" if value is None else f"{value / 1e6:,.1f}"
+
+
+def spread(summary, factor):
+    """The median, and the quartiles."""
+    low, middle, high = (factor * summary[key] for key in ("lower_ms", "median_ms", "upper_ms"))
+    return f"{middle:,.1f} ({low:,.1f} to {high:,.1f})" if factor > 1 else f"{middle:,.2f} ({low:,.2f} to {high:,.2f})"
+
+
+def where(result):
+    """The sentence that says what the figures of a file were measured on."""
+    machine = result["machine"]
+    place = f"one {machine['device']}" if machine["gpu"] else f"{machine['device']}, a processor: a test of the program"
+    cuda = f", CUDA {machine['cuda']}, cuDNN {machine['cudnn']}" if machine["gpu"] else ""
+    return f"{place}, PyTorch {machine['pytorch']}{cuda}, {machine['date']}"
+
+
+def table(header, rows):
+    return ["", "| " + " | ".join(header) + " |", "|---" * len(header) + "|",
+            *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def left_out(rows):
+    """Cases that did not run, and why."""
+    found = [f"- {row['subject']}, {row['layout']}, {row['how']}{', with the search' if row.get('search') else ''}: "
+             f"{row['error']}" for row in rows if "error" in row]
+    return ["", "Not run:", "", *found] if found else []
+
+
+def ratio(row, best, name):
+    return f"{best[name]['median_ms'] / row[name]['median_ms']:.2f}"
+
+
+def quickest(rows, subject, name):
+    """The row of a subject with the least median, or none."""
+    return min((row for row in rows if row["subject"] == subject), key=lambda row: row[name]["median_ms"], default=None)
+
+
+def layer_rows(rows):
+    """A row a case; ratios are the best of PyTorch's float layers over the case."""
+    best = {name: quickest(rows, PEER, name) for name in ("forward", "step")}
+    for row in rows:
+        ratios = ["-" if best[name] is None else ratio(row, best[name], name) for name in ("forward", "step")]
+        yield [row["subject"], row["layout"], row["how"], "yes" if row["search"] else "no", spread(row["forward"], 1e3),
+               ratios[0], spread(row["step"], 1e3), ratios[1], megabytes(row.get("peak_bytes")),
+               megabytes(row.get("first_peak_bytes")),
+               f"{row['kept_bytes_a_value']:.3f}" if "kept_bytes_a_value" in row else "-"]
+
+
+def against_float(rows, iterations):
+    """The comparison that is published for such modules: the peak beside the float layer's, without cuDNN's search."""
+    found = []
+    for layout in ("NCHW", "channels last"):
+        peak = {row["subject"]: max(row["peak_bytes"], row["first_peak_bytes"]) for row in rows
+                if row["layout"] == layout and row["how"] == "eager" and not row["search"] and row.get("peak_bytes")}
+        if PEER in peak and OURS in peak:
+            found.append([layout, megabytes(peak[PEER]), megabytes(peak[OURS]), f"{100 * (1 - peak[OURS] / peak[PEER]):.1f}%"])
+    if not found:
+        return []
+    return ["", f"The peak of the whole process over {iterations} iterations, without cuDNN's search, the first iterations included, MB:",
+            *table(("layout", "float layer", "QuantizedConv2d", "below it"), found)]
+
+
+def layer_section(result):
+    batch, channels, size = result["shape"]
+    rows = [row for row in result["rows"] if "step" in row and "error" not in row]
+    lines = ["", f"## A convolution, {channels} to {channels} channels, 3x3, {size} x {size}, batch {batch}", "",
+             "float32 in and out. Microseconds, medians of "
+             f"{result['rounds']} rounds in which all cases take turns, and quartiles; 'step' is forward and backward. Ratios: how "
+             "many times as fast as the fastest of PyTorch's float layer (TF32). Memory is the most that PyTorch's tensors take at "
+             "once, x, y and all gradients included, in MB of 10^6 bytes: the steady state, and the first steps with what "
+             "cuDNN's search takes. 'Kept' is what forward keeps for backward, without parameters, in bytes a value of x.", "", f"Measured by `bench/train/layer.py` on {where(result)}."]
+    lines += table(("who", "layout", "launched", "cuDNN's search", "forward us", "ratio", "step us", "ratio", "MB", "MB at first",
+                    "kept"), layer_rows(rows))
+    return lines + against_float(rows, result["iterations"]) + left_out(result["rows"])
+
+
+def network_section(result):
+    rows = [row for row in result["rows"] if "step" in row and "error" not in row]
+    # Memory does not depend on how a step is launched, except by compiling.
+    lines = ["", f"## A training step of VGG-16, {result['size']} x {result['size']}, batch {result['batch']}", "",
+             f"Forward, loss, backward and SGD; milliseconds, medians of {result['rounds']} rounds in which all cases take turns, and "
+             "quartiles. AMP is autocast to bfloat16; weights are float32 for all. Memory in MB of 10^6 bytes, with plain "
+             "SGD and with momentum, weights, gradients and optimizer included: the steady state, and the first steps. "
+             f"cuDNN {'searches' if result['search'] else 'does not search'} its kernels.", "",
+             f"Measured by `bench/train/network.py` on {where(result)}."]
+    cells = []
+    for row in rows:
+        memory = [f"{megabytes(row.get(f'{name}: peak_bytes'))} ({megabytes(row.get(f'{name}: first_peak_bytes'))})"
+                  if f"{name}: peak_bytes" in row else "-" for name in OPTIMIZERS]
+        cells.append([row["subject"], row["layout"], row["how"], spread(row["step"], 1), *memory])
+    lines += table(("who", "layout", "launched", "ms", "MB, plain SGD (at first)", "MB, momentum (at first)"), cells)
+    return lines + left_out(result["rows"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("page", type=pathlib.Path)
+    parser.add_argument("files", type=pathlib.Path, nargs="+")
+    arguments = parser.parse_args()
+    sections = {LAYER: layer_section, NETWORK: network_section}
+    lines = ["# Times and memory of training", "",
+             "What training with [qsim's layers](training.md) takes beside PyTorch's float layers and its fake quantization, measured in "
+             "one run. `bench/train/results_page.py` wrote this page from the files of `bench/train/layer.py --json` and "
+             "`bench/train/network.py --json`."]
+    for file in arguments.files:
+        result = json.loads(file.read_text())
+        section = sections.get(result.get("schema"))
+        if section is None:
+            sys.exit(f"results_page.py: {file} has the schema {result.get('schema')!r}; allowed: {', '.join(sections)}")
+        lines += section(result)
+    arguments.page.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
