@@ -8,6 +8,7 @@ from . import _library as lib
 from . import _training as tr
 from ._layer_options import LEAST_SCALE, OBSERVERS, LayerOptions
 from ._torch_operations import torch
+from ._training_autograd import is_compiling
 
 Tensor = torch.Tensor
 
@@ -66,7 +67,7 @@ class Observer(torch.nn.Module):
 
     def _first_step(self, x: Tensor) -> None:
         """A learned step begins at 2 mean|x| / sqrt(hi), or with zero_points at that of the range."""
-        if x.is_cuda and torch.cuda.is_current_stream_capturing():
+        if x.is_cuda and not is_compiling() and torch.cuda.is_current_stream_capturing():
             raise lib.BadInput("a learned step begins with the first input; run a layer once before it is captured in a graph")
         options = self.options
         self.observe(x, [options.lo, options.hi, options.rounding_code, tr.AFFINE if options.zero_points else tr.MAX])
@@ -81,6 +82,16 @@ class Observer(torch.nn.Module):
             most = values.abs().kthvalue(rank).values
             return torch.stack((-most, most))
         return torch.stack((-(-values).kthvalue(rank).values, values.kthvalue(rank).values))
+
+    def _apply(self, fn: Any, *rest: Any) -> Any:
+        """half() and bfloat16() leave the state in float32, as the kernels need it."""
+        before = {"range_state": self.range_state, "scale": self.scale.detach()}
+        super()._apply(fn, *rest)  # type: ignore[no-untyped-call,unused-ignore]
+        for name, value in before.items():
+            found = getattr(self, name)
+            if found.dtype in (torch.float16, torch.bfloat16):
+                found.data = value.to(found.device)
+        return self
 
     def _load_from_state_dict(self, state_dict: Dict[str, Any], prefix: str, *rest: Any) -> None:
         """A float layer's state has nothing of an observer: then it stays as it is."""

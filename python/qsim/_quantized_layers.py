@@ -63,7 +63,7 @@ class _Levels(torch.nn.Module):
     def _convolve(self, x: Tensor, weight: Tensor, window: Tuple[int, ...], groups: int, relu: bool) -> Tensor:
         """Of x [B, C, H, W] and weights [O, C / groups, kh, kw]."""
         scale = self.observer(x)
-        steps = None if self.weight_step is None else self.weight_step.clamp(min=LEAST_SCALE)
+        steps = None if self.weight_step is None else self.weight_step.float().clamp(min=LEAST_SCALE)
         return autograd.quantized_conv2d(x, weight, self.bias, scale, self.observer.zero_point, steps, window, groups,
                                          self._how, result_type(x), relu)
 

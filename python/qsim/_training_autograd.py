@@ -13,7 +13,7 @@ from ._training_operators import How, is_channels_last
 
 Tensor = torch.Tensor
 
-_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
 def _keep(ctx: Any, inputs: Sequence[Any], output: Sequence[Tensor]) -> None:
@@ -92,6 +92,6 @@ def quantized_conv2d(x: Tensor, w: Tensor, bias: Optional[Tensor], scale: Tensor
     tensors = (x, w, bias, scale, w_steps)
     keep = torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
     inputs = (x, w, bias, scale, zero_point, w_steps, list(window), groups, how, dtype, relu, keep)
-    if keep and not _is_compiling():  # an operator's registered gradient takes twice the time
+    if keep and not is_compiling():  # an operator's registered gradient takes twice the time
         return _QuantizedConv2d.apply(*inputs)
     return torch.ops.qsim.quantized_conv2d.default(*inputs)[0]

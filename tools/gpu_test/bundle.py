@@ -82,7 +82,8 @@ def copy_python_package(build, out):
         files.extractall(out / "python/package")
     tests = out / "python/tests"
     tests.mkdir()
-    for name in ("on_cuda.py", "cuda_test.py", "cuda_tensors_test.py", "torch_training_test.py"):
+    for name in ("on_cuda.py", "cuda_test.py", "cuda_tensors_test.py", "torch_training_test.py",
+                 "torch_layers_test.py", "torch_convert_test.py"):
         shutil.copy(ROOT / "tests/python" / name, tests / name)
 
 
