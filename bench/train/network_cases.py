@@ -23,12 +23,12 @@ def layers(arguments):
             found.append(nn.MaxPool2d(2))
             size //= 2
         else:
-            found += [nn.Conv2d(channels, item // arguments.width, 3, padding=1), nn.ReLU()]
+            found += [nn.Conv2d(channels, item // arguments.width, 3, padding=1, device=arguments.device), nn.ReLU()]
             channels = item // arguments.width
     found.append(nn.Flatten())
     inputs, hidden = channels * size * size, 4096 // arguments.width
     for outputs in (hidden, hidden, arguments.classes):
-        found += [nn.Linear(inputs, outputs), nn.ReLU()]
+        found += [nn.Linear(inputs, outputs, device=arguments.device), nn.ReLU()]
         inputs = outputs
     return found[:-1]
 

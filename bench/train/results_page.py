@@ -70,42 +70,78 @@ def against_float(rows, iterations):
         peak = {row["subject"]: max(row["peak_bytes"], row["first_peak_bytes"]) for row in rows
                 if row["layout"] == layout and row["how"] == "eager" and not row["search"] and row.get("peak_bytes")}
         if PEER in peak and OURS in peak:
-            found.append([layout, megabytes(peak[PEER]), megabytes(peak[OURS]), f"{100 * (1 - peak[OURS] / peak[PEER]):.1f}%"])
+            share = f"{100 * (1 - peak[OURS] / peak[PEER]):.1f}%"
+            found.append([layout, megabytes(peak[PEER]), megabytes(peak[OURS]), share])
     if not found:
         return []
-    return ["", f"The peak of the whole process over {iterations} iterations, without cuDNN's search, the first iterations included, MB:",
-            *table(("layout", "float layer", "QuantizedConv2d", "below it"), found)]
+    return ["", f"The peak over {iterations} iterations and the first ones, without cuDNN's search, in MB:",
+            *table(("layout", "float layer", "`QuantizedConv2d`", "below it"), found)]
+
+
+def least(rows, name, shown):
+    """The least figure of rows as text, and whose it is; name(row) may be None."""
+    found = [(name(row), row) for row in rows if name(row) is not None]
+    if not found:
+        return "-"
+    value, row = min(found, key=lambda one: one[0])
+    return f"{shown(value)} ({row['layout']}, {row['how']}{', search' if row.get('search') else ''})"
+
+
+def bests(rows, names):
+    """A row a subject: its least figure of each name, which is (header, of a row, as text)."""
+    subjects = list(dict.fromkeys(row["subject"] for row in rows))
+    cells = []
+    for subject in subjects:
+        own = [row for row in rows if row["subject"] == subject]
+        cells.append([subject, *(least(own, of, shown) for _, of, shown in names)])
+    return ["", "The least of each:", *table(("who", *(header for header, _, _ in names)), cells)]
+
+
+def ms_of(name):
+    return lambda row: row[name]["median_ms"]
+
+
+LAYER_TEXT = """float32 in and out. Microseconds, medians of {rounds} rounds in which all cases take turns, and quartiles; 'step' is
+forward and backward. Ratios: how many times as fast as the fastest of PyTorch's float layers (TF32). Memory is the most that
+PyTorch's tensors take at once, x, y and all gradients included, in MB of 10^6 bytes: in the steady state, and in the first
+steps with what cuDNN's search takes. 'Kept' is what forward keeps for backward, without parameters, in bytes a value of x.
+'Twin' is `TorchConv2d`: the same levels as fake quantization in PyTorch's operations. 'PyTorch, fake quantization' has PyTorch's
+fused operators. 'Graph' is a CUDA graph, 'compiled' `torch.compile`."""
 
 
 def layer_section(result):
     batch, channels, size = result["shape"]
     rows = [row for row in result["rows"] if "step" in row and "error" not in row]
     lines = ["", f"## A convolution, {channels} to {channels} channels, 3x3, {size} x {size}, batch {batch}", "",
-             "float32 in and out. Microseconds, medians of "
-             f"{result['rounds']} rounds in which all cases take turns, and quartiles; 'step' is forward and backward. Ratios: how "
-             "many times as fast as the fastest of PyTorch's float layer (TF32). Memory is the most that PyTorch's tensors take at "
-             "once, x, y and all gradients included, in MB of 10^6 bytes: the steady state, and the first steps with what "
-             "cuDNN's search takes. 'Kept' is what forward keeps for backward, without parameters, in bytes a value of x.", "", f"Measured by `bench/train/layer.py` on {where(result)}."]
-    lines += table(("who", "layout", "launched", "cuDNN's search", "forward us", "ratio", "step us", "ratio", "MB", "MB at first",
-                    "kept"), layer_rows(rows))
+             LAYER_TEXT.format(rounds=result["rounds"]), "", f"Measured by `bench/train/layer.py` on {where(result)}."]
+    lines += table(("who", "layout", "launched", "cuDNN's search", "forward us", "ratio", "step us", "ratio", "MB",
+                    "MB at first", "kept"), layer_rows(rows))
+    lines += bests(rows, [(f"{name}, us", ms_of(name), lambda ms: f"{1e3 * ms:,.1f}") for name in ("forward", "step")]
+                   + [("MB", lambda row: row.get("peak_bytes"), megabytes)])
     return lines + against_float(rows, result["iterations"]) + left_out(result["rows"])
+
+
+NETWORK_TEXT = """Forward, loss, backward and SGD; milliseconds, medians of {rounds} rounds in which all cases take turns, and
+quartiles. AMP is autocast to bfloat16; weights are float32 for all. Memory in MB of 10^6 bytes, with plain SGD and with
+momentum, weights, gradients and optimizer included: in the steady state, and in the first steps. cuDNN {searches} its
+kernels. 'qsim' is `QuantizedSequential`."""
+
+
+def network_row(row):
+    memory = [f"{megabytes(row.get(f'{name}: peak_bytes'))} ({megabytes(row.get(f'{name}: first_peak_bytes'))})"
+              if f"{name}: peak_bytes" in row else "-" for name in OPTIMIZERS]
+    return [row["subject"], row["layout"], row["how"], spread(row["step"], 1), *memory]
 
 
 def network_section(result):
     rows = [row for row in result["rows"] if "step" in row and "error" not in row]
-    # Memory does not depend on how a step is launched, except by compiling.
-    lines = ["", f"## A training step of VGG-16, {result['size']} x {result['size']}, batch {result['batch']}", "",
-             f"Forward, loss, backward and SGD; milliseconds, medians of {result['rounds']} rounds in which all cases take turns, and "
-             "quartiles. AMP is autocast to bfloat16; weights are float32 for all. Memory in MB of 10^6 bytes, with plain "
-             "SGD and with momentum, weights, gradients and optimizer included: the steady state, and the first steps. "
-             f"cuDNN {'searches' if result['search'] else 'does not search'} its kernels.", "",
+    text = NETWORK_TEXT.format(rounds=result["rounds"], searches="searches" if result["search"] else "does not search")
+    lines = ["", f"## A training step of VGG-16, {result['size']} x {result['size']}, batch {result['batch']}", "", text, "",
              f"Measured by `bench/train/network.py` on {where(result)}."]
-    cells = []
-    for row in rows:
-        memory = [f"{megabytes(row.get(f'{name}: peak_bytes'))} ({megabytes(row.get(f'{name}: first_peak_bytes'))})"
-                  if f"{name}: peak_bytes" in row else "-" for name in OPTIMIZERS]
-        cells.append([row["subject"], row["layout"], row["how"], spread(row["step"], 1), *memory])
-    lines += table(("who", "layout", "launched", "ms", "MB, plain SGD (at first)", "MB, momentum (at first)"), cells)
+    lines += table(("who", "layout", "launched", "ms", "MB, plain SGD (at first)", "MB, momentum (at first)"),
+                   [network_row(row) for row in rows])
+    lines += bests(rows, [("ms", ms_of("step"), lambda ms: f"{ms:,.2f}")] + [
+        (f"MB, {name}", lambda row, name=name: row.get(f"{name}: peak_bytes"), megabytes) for name in OPTIMIZERS])
     return lines + left_out(result["rows"])
 
 
@@ -116,9 +152,9 @@ def main():
     arguments = parser.parse_args()
     sections = {LAYER: layer_section, NETWORK: network_section}
     lines = ["# Times and memory of training", "",
-             "What training with [qsim's layers](training.md) takes beside PyTorch's float layers and its fake quantization, measured in "
-             "one run. `bench/train/results_page.py` wrote this page from the files of `bench/train/layer.py --json` and "
-             "`bench/train/network.py --json`."]
+             "What training with [qsim's layers](training.md) takes beside PyTorch's float layers and its fake quantization.",
+             "`bench/train/results_page.py` wrote this page from what `bench/train/layer.py --json FILE` and",
+             "`bench/train/network.py --json FILE` kept."]
     for file in arguments.files:
         result = json.loads(file.read_text())
         section = sections.get(result.get("schema"))

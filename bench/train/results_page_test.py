@@ -60,7 +60,7 @@ def check_rounding():
 def main():
     check_rounding()
     environment = dict(os.environ, PYTHONPATH=str(HERE.parents[1] / "python"),
-                       CUDA_VISIBLE_DEVICES="")
+                       CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         files = [measured(script, folder, environment) for script in ("layer", "network")]
@@ -71,7 +71,8 @@ def main():
         wrong = folder / "wrong.json"
         wrong.write_text('{"schema": "other"}')
         bad = subprocess.run([*PYTHON, HERE / "results_page.py", page, wrong], capture_output=True, text=True, check=False)
-    cells = [line.strip("| ").split(" | ") for line in lines if line.startswith(tuple(f"| {row['subject']} |" for row in rows))]
+    begins = tuple(f"| {row['subject']} | {row['layout']} |" for row in rows)
+    cells = [line.strip("| ").split(" | ") for line in lines if line.startswith(begins)]
     assert len(cells) == len(rows), lines
     for row, found in zip(rows, cells):
         assert found[:3] == [row["subject"], row["layout"], row["how"]], (row, found)
