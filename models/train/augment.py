@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
-IMAGE_PX = 32
+IMAGE_PX = 32  # lengths of recipes are in pixels of a picture of this side; others' are scaled
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ def random_affine(images, recipe):
     flip = torch.randint(0, 2, (count,), device=device) * 2.0 - 1.0
     angle = uniform(count, -1.0, 1.0, device) * math.radians(recipe.rotate_degrees)
     scale = 1.0 + uniform(count, -recipe.zoom, recipe.zoom, device)
-    shift = torch.randint(-recipe.shift_px, recipe.shift_px + 1, (count, 2), device=device) * (2.0 / IMAGE_PX)
+    size = images.shape[-1]
+    shift = torch.randint(-recipe.shift_px, recipe.shift_px + 1, (count, 2), device=device) * (size / IMAGE_PX)
+    shift = torch.round(shift) * (2.0 / size)
     cos, sin = scale * torch.cos(angle), scale * torch.sin(angle)
     rows = [torch.stack((cos * flip, -sin, shift[:, 0]), 1), torch.stack((sin * flip, cos, shift[:, 1]), 1)]
     grid = F.affine_grid(torch.stack(rows, 1), list(images.shape), align_corners=False)
@@ -68,9 +70,9 @@ def color_jitter(images, strength):
     return mean + (1.0 + contrast) * (images - mean) + brightness
 
 
-def random_boxes(side_px, device):
-    """bool [N, 1, 32, 32]: for each picture a square of side_px[n] pixels around a random centre, cut at the edge."""
-    axis = torch.arange(IMAGE_PX, device=device) + 0.5
+def random_boxes(side_px, size, device):
+    """bool [N, 1, size, size]: for each picture a square of side side_px[n] around a random centre, cut at the edge."""
+    axis = (torch.arange(size, device=device) + 0.5) * (IMAGE_PX / size)
     centre = torch.rand(len(side_px), 2, device=device) * IMAGE_PX
     half = side_px.view(-1, 1) / 2
     rows = (axis - centre[:, :1]).abs() < half
@@ -85,14 +87,14 @@ def cutmix(images, targets, probability):
     """
     count, device = len(images), images.device
     chosen = torch.rand(count, device=device) < probability
-    boxes = random_boxes(torch.rand(count, device=device).sqrt() * IMAGE_PX * chosen, device)
+    boxes = random_boxes(torch.rand(count, device=device).sqrt() * IMAGE_PX * chosen, images.shape[-1], device)
     share = boxes.float().mean(dim=(1, 2, 3)).view(-1, 1)
     images = torch.where(boxes, images.roll(1, 0), images)
     return images, targets * (1.0 - share) + targets.roll(1, 0) * share
 
 
 def augment_epoch(images, targets, recipe):
-    """float [N, 3, 32, 32] and float [N, 10], both in random order -> the same shapes, augmented."""
+    """float [N, 3, size, size] and float [N, classes], both in random order -> the same shapes, augmented."""
     images = random_affine(images, recipe)
     if recipe.color:
         images = color_jitter(images, recipe.color)
@@ -100,5 +102,5 @@ def augment_epoch(images, targets, recipe):
         images, targets = cutmix(images, targets, recipe.cutmix_probability)
     if recipe.cutout_px:
         sides = torch.full((len(images),), float(recipe.cutout_px), device=images.device)
-        images = images.masked_fill(random_boxes(sides, images.device), 0.0)
+        images = images.masked_fill(random_boxes(sides, images.shape[-1], images.device), 0.0)
     return images, targets

@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Sequence
 
 import torch
 
@@ -27,16 +27,22 @@ class Interrupt:
 
 
 class Log:
-    """One JSON object a line, appended to --log, and a line for people on stdout."""
+    """A line for people on stdout, and one appended to --log: a JSON object, or in a .csv file the values of `columns`."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, columns: Sequence[str] = ()) -> None:
+        self.path, self.columns = path, columns
+        self.is_csv = bool(columns) and path is not None and path.suffix == ".csv"
+        if path is not None:
+            with path.open("a") as file:  # refused now, not after a step
+                if self.is_csv and file.tell() == 0:
+                    file.write(",".join(columns) + "\n")
 
     def write(self, text: str, **values: Any) -> None:
         print(text, flush=True)
         if self.path:
+            line = ",".join(str(values.get(column, "")) for column in self.columns) if self.is_csv else json.dumps(values)
             with self.path.open("a") as file:
-                file.write(json.dumps(values) + "\n")
+                file.write(line + "\n")
 
 
 class OtherRun(ValueError):

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""What train_quantized.py exports: module, qsim and ONNX Runtime compute the same logits: quantized_bytes_test.py QSIM.
+
+Skips (77) without PyTorch; without ONNX Runtime in QSIM_ORT_DIR, or beside QSIM, it compares the other two. The environment
+has QSIM_GOLDEN_LIBRARY. With QSIM_DATA, or ../shared/data, the pictures are CIFAR-10's, else colors and noise.
+"""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+SKIPPED = 77
+
+try:
+    import numpy as np
+    import onnx
+    import torch
+
+    from small_trainings import SMALL, SMALL_VGG16, TRAIN, write_pictures
+    import data
+    import quantized_networks
+    import train_quantized
+    import vgg8
+    from picture_sets import read_set
+    from quantized_training import count_correct
+except ModuleNotFoundError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(SKIPPED)
+
+torch.set_num_threads(1)
+ROOT = TRAIN.parents[1]
+QSIM = ""
+PICTURES = 48
+
+# (network, options of training, keywords of Quantization)
+RUNS = [
+    ("vgg8", [], {}),
+    ("vgg8", ["--weight-bits", 4, "--zero-points"], {"weight_bits": 4, "zero_points": True}),
+    ("vgg8", ["--observer", "last"], {"observer": "last"}),
+    ("vgg16", ["--scale", "power_of_two", "--observer", "min_max"], {"scale": "power_of_two", "observer": "min_max"}),
+    ("resnet14", [], {}),
+    ("resnet14", ["--scale", "power_of_two", "--zero-points"], {"scale": "power_of_two", "zero_points": True}),
+]
+
+
+def cifar10():
+    path = pathlib.Path(os.environ.get("QSIM_DATA", ROOT / "../shared/data")) / "cifar10/test_batch.bin"
+    return path if path.exists() else None
+
+
+class Bytes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.pictures = cls.folder / "pictures"
+        if cifar10():
+            cls.pictures = cls.folder / "pictures.bin"
+            cls.pictures.write_bytes(cifar10().read_bytes()[: PICTURES * data.RECORD_BYTES])
+        else:
+            write_pictures(cls.pictures, data.CLASS_NAMES, 5)
+        for where, name, small in ((vgg8, "LAYERS", SMALL), *((quantized_networks, *item) for item in SMALL_VGG16.items())):
+            patch = mock.patch.object(where, name, small)
+            patch.start()
+            cls.addClassCleanup(patch.stop)
+        cls.addClassCleanup(cls.temporary.cleanup)
+
+    def qsim(self, *arguments):
+        done = subprocess.run([QSIM, *map(str, arguments), "--quiet"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+
+    def train(self, number):
+        """The folder of a run of a few steps, and the network that it saved."""
+        network, options, keywords = RUNS[number]
+        out = self.folder / f"run{number}"
+        words = ["--network", network, "--quantize", "--dataset", self.pictures, "--device", "cpu", "--batch-size", 8, "--epochs", 1,
+                 "--rate", 0.002 if network == "vgg16" else 0.05, "--threads", 1, "--out", out, *options]
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertEqual(train_quantized.main([str(word) for word in words]), 0)
+        self.assertIn(f"qsim run --model {out / network}-int8.onnx", printed.getvalue())
+        model = quantized_networks.make_network(network, 10, 32, 0.2, quantized_networks.Quantization(**keywords))
+        model.load_state_dict(torch.load(out / f"{network}.pt"))
+        return out / f"{network}-int8.onnx", model.eval()
+
+    def of_onnxruntime(self, jobs):
+        """The outputs of (file, pictures.npy), in one process."""
+        folder = pathlib.Path(os.environ.get("QSIM_ORT_DIR", pathlib.Path(QSIM).parent / "ort"))
+        if not (folder / "bin/python").exists():
+            print("ONNX Runtime is not there, and is not compared")
+            return None
+        runs = [{"model": str(file), "input": str(images), "outdir": str(file.parent / "ort")} for file, images in jobs]
+        (self.folder / "jobs.json").write_text(json.dumps(runs))
+        done = subprocess.run([folder / "bin/python", "-B", ROOT / "tools/ort/run_onnx.py", "--batch", self.folder / "jobs.json"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [np.load(next((file.parent / "ort").glob("*.npy"))) for file, _ in jobs]
+
+    def test_module_qsim_and_onnxruntime_compute_the_same_logits_of_each_network(self):
+        pictures = read_set(self.pictures, torch.device("cpu"), None)
+        images = data.normalize(pictures.read(torch.arange(len(pictures))))
+        np.save(self.folder / "images.npy", images.numpy())
+        jobs, expected = [], []
+        for number, (network, options, _) in enumerate(RUNS):
+            with self.subTest(network=network, options=options):
+                file, model = self.train(number)
+                with torch.no_grad():
+                    logits = model(images).numpy()
+                self.assertGreater(len(np.unique(logits)), 12)
+                self.assertGreater(len(np.unique(logits, axis=0)), len(images) // 3)
+                self.qsim("golden", "run", "--model", file, "--input", self.folder / "images.npy", "--backend", "cpu",
+                          "--out", file.parent / "golden")
+                found = np.load(file.parent / "golden/output.npy")
+                self.assertEqual(found.reshape(logits.shape).tobytes(), logits.tobytes())
+                jobs.append((file, self.folder / "images.npy"))
+                expected.append(logits)
+        for (file, _), logits, found in zip(jobs, expected, self.of_onnxruntime(jobs) or []):
+            self.assertEqual(found.tobytes(), logits.tobytes(), file)
+
+    def test_the_accelerator_simulates_the_file_and_eval_counts_what_the_module_does(self):
+        for number, config in ((0, ["--config", "pe16x16_dyadic"]), (3, [])):
+            file, model = self.train(number)
+            pictures = read_set(self.pictures, torch.device("cpu"), None)
+            one = self.folder / "one.npy"
+            image = data.normalize(pictures.read(torch.tensor([7])))
+            np.save(one, image.numpy())
+            self.qsim("run", "--model", file, "--input", one, "--out", file.parent / "simulated", *config)
+            with torch.no_grad():
+                logits = model(image).numpy()
+            self.assertEqual(np.load(file.parent / "simulated/output.npy").tobytes(), logits.tobytes())
+            self.qsim("eval", "--model", file, "--data", self.pictures, "--backend", "cpu", "--json", self.folder / "eval.json")
+            counted = json.loads((self.folder / "eval.json").read_text())["engines"][0]
+            self.assertEqual((counted["top1_correct"], counted["pictures"]), (count_correct(model, pictures, False), len(pictures)))
+
+    def test_weights_of_4_bits_have_15_levels(self):
+        model = onnx.load(str(self.train(1)[0]))
+        arrays = [onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer]
+        weights = [array for array in arrays if array.dtype == np.int8 and array.ndim >= 2]
+        self.assertEqual(len(weights), 8)
+        for array in weights:
+            self.assertTrue(-7 <= array.min() < 0 < array.max() <= 7)
+
+
+if __name__ == "__main__":
+    QSIM = sys.argv.pop(1)
+    unittest.main()
