@@ -1,0 +1,54 @@
+// How a convolution of stride 1 is cut for Hopper's tensor cores and copy engine.
+//
+// GEMM view: rows are output pixels, columns output channels. A *unit* is 64 pixels, 8 x 8 of a
+// picture or, for a 1x1 window, 64 in a line. The copy engine brings its box of input pixels, with
+// its halo, to shared memory, 64 channels at a time; the rows of all taps are read from it by
+// moving the operand's start. A job is four units, one for each warpgroup, times 64 or 128 columns.
+#pragma once
+
+#include <optional>
+
+#include <cuda.h>
+
+#include "golden/device/fast_divisor.h"
+#include "golden/train/cuda/forward/conv_sizes.h"
+
+namespace qsim::golden::train::cuda {
+
+inline constexpr int kBoxWarpgroups = 4;  // that multiply
+inline constexpr int kBoxThreads = 128 * (kBoxWarpgroups + 1);
+inline constexpr int kBoxRowBytes = 64;  // channels of a block
+inline constexpr int kMostInputStages = 4;
+inline constexpr int kMostWeightStages = 12;
+
+struct BoxConv {
+  CUtensorMap input;
+  CUtensorMap weights;
+  golden::cuda::FastDivisor units_x;        // units across a picture
+  golden::cuda::FastDivisor picture_units;  // units of a picture
+  golden::cuda::FastDivisor column_blocks;
+  int units;  // over the batch
+  int jobs;
+  int columns;         // of a job
+  int taps_per_stage;  // of weights: 3 in a window three wide, else 1
+  int block_stages;    // stages of weights of a channel block
+  int channel_blocks;
+  int is_line;       // 1: all pixels in one line
+  int pitch;         // pixels of a box row
+  int group_stride;  // pixels from 8 rows to the next
+  int unit_bytes;    // of a box
+  int unit_stride;   // bytes from one box to the next in shared memory
+  int input_stages, weight_stages;
+  int keeps_weights;  // 1: all weights stay in shared memory
+  int shared_bytes;   // dynamic
+};
+
+// The plan, or none: groups, strides, zero_points, channels that are no multiple of 16, unaligned
+// tensors, boxes that do not fit, or a device without the instructions.
+std::optional<BoxConv> plan_boxes(const ConvSizes& conv, int multiprocessors);
+
+// Multiprocessors of the current device if it has the instructions (compute capability 9.0), else
+// 0.
+int box_multiprocessors();
+
+}  // namespace qsim::golden::train::cuda

@@ -1,0 +1,195 @@
+// The finish to real numbers (ConvReal): channels or pixels of y innermost in memory.
+#pragma once
+
+#include "golden/train/cuda/forward/conv_finish.cuh"
+
+namespace qsim::golden::train::cuda {
+
+struct RealFinishArgs {
+  const float* scale;
+  const float* w_scales;
+  const float* bias;  // or null
+  bool relu;
+  RealTensor y;
+  PassBits bits;
+  bool fours;  // four neighbours are written at once: their addresses are aligned
+};
+
+// Four neighbours, or fewer where `count` says so.
+__device__ inline void store_reals(const RealTensor& y, std::int64_t at, std::int64_t step,
+                                   const float (&values)[4], bool four, std::uint32_t inside) {
+  if (y.type == RealType::kFloat32) {
+    auto* to = static_cast<float*>(y.data) + at;
+    if (four) {
+      *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if ((inside >> i & 1) != 0) to[i * step] = values[i];
+    }
+    return;
+  }
+  auto* to = static_cast<std::uint16_t*>(y.data) + at;
+  std::uint32_t codes[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    codes[i] = y.type == RealType::kFloat16 ? half_bits(values[i]) : bfloat_bits(values[i]);
+  }
+  if (four) {
+    *reinterpret_cast<uint2*>(to) =
+        make_uint2(codes[0] | codes[1] << 16, codes[2] | codes[3] << 16);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if ((inside >> i & 1) != 0) to[i * step] = static_cast<std::uint16_t>(codes[i]);
+  }
+}
+
+// A channel's scale and bias.
+struct RealChannel {
+  float factor = 0;
+  float bias = 0;
+
+  RealChannel() = default;
+  __device__ RealChannel(const RealFinishArgs& args, int channel) {
+    factor = __fmul_rn(__ldg(args.scale), __ldg(args.w_scales + channel));
+    bias = args.bias == nullptr ? 0.0F : __ldg(args.bias + channel);
+  }
+
+  // `passes`: its bit.
+  __device__ float finish(const RealFinishArgs& args, std::int32_t acc, bool& passes) const {
+    float value = __fmul_rn(__int2float_rn(acc), factor);
+    if (args.bias != nullptr) value = __fadd_rn(value, bias);
+    passes = !args.relu || value > 0;
+    return passes ? value : 0.0F;
+  }
+};
+
+__device__ inline std::int64_t real_offset(const RealTensor& y, const ConvSizes& conv, int pixel) {
+  const PixelPlace place(conv, pixel);
+  return place.batch * y.strides[0] + place.y * y.strides[1] + place.x * y.strides[2];
+}
+
+// Channels are neighbours in memory, or strides are any.
+struct RealChannelsFinish {
+  static constexpr bool kRowsInnermost = false;
+  RealFinishArgs args;
+
+  __device__ void run(const ConvSizes& conv, const PieceSums<false>& sums,
+                      const Piece& piece) const {
+    const int column = piece.thread % 16 * 4;
+    RealChannel channels[4];
+    std::uint32_t inside = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (column + i >= piece.columns) continue;
+      channels[i] = RealChannel(args, piece.first_channel + column + i);
+      inside |= 1U << i;
+    }
+    const std::int64_t step = args.y.strides[3];
+#pragma unroll 2
+    for (int row = piece.thread / 16; row < kPieceRows; row += kFinishThreads / 16) {
+      const int pixel = piece.pixels[row];
+      const int4 acc = sums.four(row, column);
+      float values[4];
+      bool passes[4];
+      values[0] = channels[0].finish(args, acc.x, passes[0]);
+      values[1] = channels[1].finish(args, acc.y, passes[1]);
+      values[2] = channels[2].finish(args, acc.z, passes[2]);
+      values[3] = channels[3].finish(args, acc.w, passes[3]);
+      const bool is_there = pixel >= 0 && inside != 0;
+      if (args.bits.passes != nullptr) {
+        std::uint32_t four = 0;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) four |= (passes[i] ? 1U : 0U) << i;
+        args.bits.put_four(pixel, conv.all_columns, piece.first_channel + column, is_there,
+                           four & inside);
+      }
+      if (!is_there) continue;
+      const std::int64_t at =
+          real_offset(args.y, conv, pixel) + (piece.first_channel + column) * step;
+      store_reals(args.y, at, step, values, args.fours && inside == 15, inside);
+    }
+  }
+};
+
+// Pixels of a picture are neighbours in memory: NCHW.
+struct RealPixelsFinish {
+  static constexpr bool kRowsInnermost = true;
+  RealFinishArgs args;
+
+  __device__ void run(const ConvSizes& conv, const PieceSums<true>& sums,
+                      const Piece& piece) const {
+    const int row = piece.thread % 16 * 4;
+    const int first_column = piece.thread / 32 * 16;  // 16 columns a warp, two at a time
+    const int odd = piece.thread / 16 % 2;
+    std::int64_t offsets[4];
+    std::uint32_t inside = 0;
+    bool neighbours = args.fours;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int pixel = piece.pixels[row + i];
+      inside |= (pixel >= 0 ? 1U : 0U) << i;
+      offsets[i] = pixel < 0 ? 0 : real_offset(args.y, conv, pixel);
+      neighbours = neighbours && pixel >= 0 && offsets[i] == offsets[0] + i;
+    }
+    neighbours = neighbours && offsets[0] % 4 == 0;
+    std::uint32_t bits[4] = {};
+#pragma unroll 2
+    for (int i = 0; i < 8; ++i) {
+      const int column = first_column + 2 * i + odd;
+      if (column >= piece.columns) continue;
+      const int channel = piece.first_channel + column;
+      const RealChannel of(args, channel);
+      const int4 acc = sums.four(column, row);
+      float values[4];
+      bool passes[4];
+      values[0] = of.finish(args, acc.x, passes[0]);
+      values[1] = of.finish(args, acc.y, passes[1]);
+      values[2] = of.finish(args, acc.z, passes[2]);
+      values[3] = of.finish(args, acc.w, passes[3]);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) bits[k] |= (passes[k] ? 1U : 0U) << (2 * i + odd);
+      const std::int64_t to = channel * args.y.strides[3];
+      if (neighbours) {
+        store_reals(args.y, offsets[0] + to, 1, values, true, inside);
+      } else {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          const float one[4] = {values[k]};
+          store_reals(args.y, offsets[k] + to, 1, one, false, inside >> k & 1);
+        }
+      }
+    }
+    if (args.bits.passes != nullptr) store_bits(conv, piece, row, first_column, odd, bits);
+  }
+
+ private:
+  // 16 channels of four pixels, by the threads of the even columns.
+  __device__ void store_bits(const ConvSizes& conv, const Piece& piece, int row, int first_column,
+                             int odd, std::uint32_t (&bits)[4]) const {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      bits[k] |= __shfl_xor_sync(0xFFFFFFFFU, bits[k], 16);
+      const int pixel = piece.pixels[row + k];
+      if (odd != 0 || pixel < 0 || first_column >= piece.columns) continue;
+      const std::int64_t first =
+          std::int64_t{pixel} * conv.all_columns + piece.first_channel + first_column;
+      if (args.bits.words) {  // 16 channels are two whole bytes
+        *reinterpret_cast<std::uint16_t*>(args.bits.passes + first / 8) =
+            static_cast<std::uint16_t>(bits[k]);
+      } else if (args.bits.bytes) {
+        args.bits.passes[first / 8] = static_cast<std::uint8_t>(bits[k]);
+        if (first_column + 8 < piece.columns) {
+          args.bits.passes[first / 8 + 1] = static_cast<std::uint8_t>(bits[k] >> 8);
+        }
+      } else {
+        add_bits(args.bits.passes, first, bits[k]);
+      }
+    }
+  }
+};
+
+}  // namespace qsim::golden::train::cuda
