@@ -65,7 +65,8 @@ struct PanelOfPicture {
       for (std::int64_t r = 0; r < products.rows; ++r) {
         const std::int64_t iw = (ow + r) * conv.window.stride_w + columns.shift;
         float* to = dx.data() + (row + iw) * lanes;
-        for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] += sums[r * lanes + lane];
+        const float* from = sums.data() + r * lanes;
+        for (std::int64_t lane = 0; lane < lanes; ++lane) to[lane] += from[lane];
       }
     }
   }

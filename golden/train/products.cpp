@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "golden/common/vector_path.h"
-
 namespace qsim::golden::train {
 namespace {
 
@@ -80,8 +78,9 @@ __attribute__((target("avx512f,avx512bw,avx512vl"))) void multiply_avx512(
 #endif
 
 template <typename Number>
-Multiply<Number> best_multiply() {
-  switch (resolve(VectorPath::kAuto)) {
+Multiply<Number> multiply_of(VectorPath path) {
+  require_available(path);
+  switch (resolve(path)) {
 #if defined(__x86_64__)
     case VectorPath::kAvx512Vnni:
       return multiply_avx512<Number>;
@@ -97,13 +96,21 @@ Multiply<Number> best_multiply() {
 }  // namespace
 
 void multiply(const Products<std::uint32_t>& products) {
-  static const Multiply<std::uint32_t> kBest = best_multiply<std::uint32_t>();
+  static const Multiply<std::uint32_t> kBest = multiply_of<std::uint32_t>(VectorPath::kAuto);
   kBest(products);
 }
 
 void multiply(const Products<float>& products) {
-  static const Multiply<float> kBest = best_multiply<float>();
+  static const Multiply<float> kBest = multiply_of<float>(VectorPath::kAuto);
   kBest(products);
+}
+
+void multiply(const Products<std::uint32_t>& products, VectorPath path) {
+  multiply_of<std::uint32_t>(path)(products);
+}
+
+void multiply(const Products<float>& products, VectorPath path) {
+  multiply_of<float>(path)(products);
 }
 
 }  // namespace qsim::golden::train

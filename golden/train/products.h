@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "golden/common/vector_path.h"
+
 namespace qsim::golden::train {
 
 inline constexpr std::int64_t kMostRows = 4;
@@ -27,8 +29,12 @@ struct Products {
   bool adds = false;       // else sums begin at 0
 };
 
-// Wraps to 32 bits.
+// By the best instructions of this processor. Integers wrap to 32 bits.
 void multiply(const Products<std::uint32_t>& products);
 void multiply(const Products<float>& products);
+
+// By those of a path that this processor has: for tests.
+void multiply(const Products<std::uint32_t>& products, VectorPath path);
+void multiply(const Products<float>& products, VectorPath path);
 
 }  // namespace qsim::golden::train

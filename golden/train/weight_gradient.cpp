@@ -57,7 +57,8 @@ struct Tile {
       products.adds = oh > y.begin;
       multiply(products);
     }
-    for (std::int64_t i = 0; i < rows * lanes; ++i) total[i] += sums[i];
+    const float* from = sums.data();
+    for (std::int64_t i = 0; i < rows * lanes; ++i) total[i] += from[i];
   }
 };
 
