@@ -2,6 +2,7 @@
 // dx. First the weights are packed to bfloat16, then blocks gather g by tap.
 #include "golden/device/launch.cuh"
 #include "golden/train/cuda/backward/input_gradient.cuh"
+#include "golden/train/cuda/backward/input_gradient_wgmma.h"
 #include "golden/train/cuda/train_cuda.h"
 
 namespace qsim::golden::train::cuda {
@@ -220,6 +221,7 @@ void enqueue_packing(const ConvInputGradient& call, const InputPlan& plan, std::
 
 std::size_t workspace_bytes(const ConvInputGradient& call) {
   if (call.dx.elems() == 0) return 0;
+  if (has_wgmma_input_gradient(call)) return wgmma_input_workspace_bytes(call);
   const InputPlan plan = plan_of(call);
   return static_cast<std::size_t>(call.conv.x_shape.channels) *
          static_cast<std::size_t>(plan.depth) * 2;
@@ -228,6 +230,10 @@ std::size_t workspace_bytes(const ConvInputGradient& call) {
 void enqueue(const ConvInputGradient& call, void* workspace, void* stream) {
   if (call.dx.elems() == 0) return;
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  if (has_wgmma_input_gradient(call)) {
+    enqueue_wgmma_input_gradient(call, workspace, cuda_stream);
+    return;
+  }
   const InputPlan plan = plan_of(call);
   if (plan.depth > 0) {
     enqueue_packing(call, plan, static_cast<std::uint16_t*>(workspace), cuda_stream);

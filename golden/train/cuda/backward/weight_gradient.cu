@@ -3,6 +3,7 @@
 // added in their order.
 #include "golden/device/launch.cuh"
 #include "golden/train/cuda/backward/weight_gradient_load.cuh"
+#include "golden/train/cuda/backward/weight_gradient_wgmma.h"
 #include "golden/train/cuda/backward/weight_sums.cuh"
 #include "golden/train/cuda/train_cuda.h"
 
@@ -100,6 +101,7 @@ bool takes_pairs(const ConvWeightGradient& call) {
 
 std::size_t workspace_bytes(const ConvWeightGradient& call) {
   if (call.dw.elems() == 0) return 0;
+  if (has_wgmma_weight_gradient(call)) return wgmma_weight_workspace_bytes(call);
   const WeightPlan plan = plan_of(call);
   return plan.parts == 1 ? 0
                          : static_cast<std::size_t>(plan.parts * call.dw.elems()) * sizeof(float);
@@ -108,6 +110,10 @@ std::size_t workspace_bytes(const ConvWeightGradient& call) {
 void enqueue(const ConvWeightGradient& call, void* workspace, void* stream) {
   if (call.dw.elems() == 0) return;
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  if (has_wgmma_weight_gradient(call)) {
+    enqueue_wgmma_weight_gradient(call, workspace, cuda_stream);
+    return;
+  }
   const WeightPlan plan = plan_of(call);
   WeightGradientArgs args{};
   args.conv = geometry_of(call.conv);

@@ -1,0 +1,255 @@
+// What the blocks of input_gradient_wgmma.cu are made of. A block takes tiles of 16x16 pixels and
+// 64 channels of x: the copy engine brings the g that a tile's taps meet (a box, for each 64
+// channels of g) and the weights (a row of taps at a time); each of two warpgroups multiplies for
+// 8x16 pixels. Channels of x are the rows of its product, pixels the columns.
+#pragma once
+
+#include "golden/device/shared_memory.cuh"
+#include "golden/device/tensor_map.h"
+#include "golden/train/cuda/backward/bfloat16_tiles.cuh"
+#include "golden/train/cuda/backward/bfloat16_wgmma.cuh"
+#include "golden/train/cuda/backward/conv_geometry.h"
+#include "golden/train/cuda/backward/real_values.cuh"
+
+namespace qsim::golden::train::cuda {
+
+inline constexpr int kTileSide = 16;
+inline constexpr int kTileChannels = 64;
+inline constexpr int kMostTaps = 3;  // of a side
+inline constexpr int kBoxStages = 3;
+inline constexpr int kTapStages = 4;
+inline constexpr int kBoxBytes = 41 * 1024;  // 18x18 pixels of 128 bytes, up to whole kilobytes
+inline constexpr int kTapBytes = kTileChannels * 128;
+inline constexpr int kTapStageBytes = kMostTaps * kTapBytes;
+inline constexpr int kWgmmaThreads = 2 * 128 + 32;
+inline constexpr int kWgmmaSharedBytes =
+    1024 + kBoxStages * kBoxBytes + kTapStages * kTapStageBytes;
+
+struct WgmmaInputArgs {
+  const std::uint8_t* passes;
+  RealView dx;
+  int batch, height, width, channels;
+  int kernel_h, kernel_w;
+  int origin_y, origin_x;             // of a tile's box, from the tile's
+  int groups, in_blocks, out_blocks;  // blocks of a group
+  int tiles_y, tiles_x, jobs;
+  bool resident;       // the weights of all jobs are the same, and fit
+  bool row_pairs;      // dx takes two pixels of a row at a time
+  bool channel_pairs;  // or two channels
+};
+
+struct WgmmaBarriers {
+  golden::cuda::MBarrier box_full[kBoxStages], box_empty[kBoxStages];
+  golden::cuda::MBarrier taps_full[kTapStages], taps_empty[kTapStages];
+};
+
+// Tiles of one picture follow each other, for one block of channels; then the next block.
+struct WgmmaJob {
+  int b, y, x, in_block, group;
+
+  __device__ WgmmaJob(const WgmmaInputArgs& args, int index) {
+    in_block = index % args.in_blocks;
+    int left = index / args.in_blocks;
+    x = left % args.tiles_x * kTileSide;
+    left /= args.tiles_x;
+    y = left % args.tiles_y * kTileSide;
+    left /= args.tiles_y;
+    b = left % args.batch;
+    group = left / args.batch;
+  }
+};
+
+struct RingPlace {
+  int slot = 0;
+  std::uint32_t parity = 0;
+
+  template <int kStages>
+  __device__ void advance() {
+    if (++slot == kStages) {
+      slot = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// By one thread: all copies of the block.
+__device__ inline void produce(const WgmmaInputArgs& args, const CUtensorMap& g,
+                               const CUtensorMap& weights, WgmmaBarriers& barriers,
+                               std::uint32_t boxes, std::uint32_t taps) {
+  const std::uint32_t box_bytes = static_cast<std::uint32_t>((kTileSide + args.kernel_h - 1) *
+                                                             (kTileSide + args.kernel_w - 1) * 128);
+  const auto tap_bytes = static_cast<std::uint32_t>(args.kernel_w * kTapBytes);
+  RingPlace box, tap;
+  bool has_weights = false;
+  for (int i = static_cast<int>(blockIdx.x); i < args.jobs; i += static_cast<int>(gridDim.x)) {
+    const WgmmaJob job(args, i);
+    for (int block = 0; block < args.out_blocks; ++block) {
+      barriers.box_empty[box.slot].wait(box.parity ^ 1);
+      barriers.box_full[box.slot].arrive_expecting(box_bytes);
+      golden::cuda::copy_box(&g, barriers.box_full[box.slot],
+                             boxes + static_cast<std::uint32_t>(box.slot * kBoxBytes),
+                             (job.group * args.out_blocks + block) * 128, job.x + args.origin_x,
+                             job.y + args.origin_y, job.b);
+      box.advance<kBoxStages>();
+      if (has_weights) continue;
+      const int first = ((job.group * args.in_blocks + job.in_block) * args.out_blocks + block) *
+                        args.kernel_h * args.kernel_w;
+      for (int row = 0; row < args.kernel_h; ++row) {
+        barriers.taps_empty[tap.slot].wait(tap.parity ^ 1);
+        barriers.taps_full[tap.slot].arrive_expecting(tap_bytes);
+        golden::cuda::copy_box(&weights, barriers.taps_full[tap.slot],
+                               taps + static_cast<std::uint32_t>(tap.slot * kTapStageBytes), 0,
+                               (first + row * args.kernel_w) * kTileChannels);
+        tap.advance<kTapStages>();
+      }
+    }
+    has_weights = args.resident;
+  }
+}
+
+// A warpgroup's products of a job: 64 channels and 8x16 pixels. kKernelW: taps of a row.
+template <int kKernelW>
+class WgmmaConsumer {
+ public:
+  static constexpr int kPitch = kTileSide + kKernelW - 1;
+
+  __device__ WgmmaConsumer(const WgmmaInputArgs& args, WgmmaBarriers& barriers, std::uint32_t boxes,
+                           std::uint32_t taps, int half)
+      : args_(args), barriers_(barriers) {
+    box_ = golden::cuda::operand<128>(boxes + static_cast<std::uint32_t>(half * 8 * 128),
+                                      static_cast<std::uint32_t>(kPitch * 128));
+    taps_ = golden::cuda::operand<128>(taps, 1024);
+  }
+
+  // After `lead` stages, the other warpgroup may begin.
+  __device__ void multiply(float (&sums)[64], int lead) {
+#pragma unroll
+    for (float& sum : sums) sum = 0;
+    if (args_.resident) tap_ = RingPlace{};
+    for (int block = 0; block < args_.out_blocks; ++block) {
+      barriers_.box_full[place_.slot].wait(place_.parity);
+      for (int row = 0; row < args_.kernel_h; ++row) {
+        barriers_.taps_full[tap_.slot].wait(args_.resident ? 0 : tap_.parity);
+        issue_row(sums, row);
+        golden::cuda::wgmma_wait<1>();
+        release_last();
+        released_tap_ = args_.resident ? -1 : tap_.slot;
+        released_box_ = row + 1 == args_.kernel_h ? place_.slot : -1;
+        tap_.advance<kTapStages>();
+        if (--lead == 0) asm volatile("bar.arrive 1, 256;" ::: "memory");
+      }
+      place_.advance<kBoxStages>();
+    }
+    golden::cuda::wgmma_wait<0>();
+    pin(sums);
+    release_last();
+  }
+
+ private:
+  __device__ void issue_row(float (&sums)[64], int row) {
+    const std::uint64_t box =
+        box_ + static_cast<std::uint32_t>(place_.slot * (kBoxBytes / 16) +
+                                          (args_.kernel_h - 1 - row) * kPitch * 8);
+    const std::uint64_t taps =
+        taps_ + static_cast<std::uint32_t>(tap_.slot * (kTapStageBytes / 16));
+    golden::cuda::wgmma_fence();
+#pragma unroll
+    for (int column = 0; column < kKernelW; ++column) {
+      const std::uint64_t b = box + static_cast<std::uint32_t>((kKernelW - 1 - column) * 8);
+      const std::uint64_t a = taps + static_cast<std::uint32_t>(column * (kTapBytes / 16));
+#pragma unroll
+      for (std::uint64_t k = 0; k < 4; ++k) {
+        wgmma_128(sums, a + 2 * k, b + 2 * k);
+      }
+    }
+    golden::cuda::wgmma_commit();
+  }
+
+  // The stage whose products have ended.
+  __device__ void release_last() {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) {
+      if (released_tap_ >= 0) barriers_.taps_empty[released_tap_].arrive();
+      if (released_box_ >= 0) barriers_.box_empty[released_box_].arrive();
+    }
+    released_tap_ = released_box_ = -1;
+  }
+
+  const WgmmaInputArgs& args_;
+  WgmmaBarriers& barriers_;
+  std::uint64_t box_, taps_;
+  RingPlace place_, tap_;
+  int released_tap_ = -1, released_box_ = -1;
+};
+
+// Sums to dx. A thread has two channels, eight apart, and two pixels of each row of the tile.
+class TileStore {
+ public:
+  __device__ TileStore(const WgmmaInputArgs& args, const WgmmaJob& job, int half) : args_(args) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+    const int first = (job.group * args.in_blocks + job.in_block) * kTileChannels + warp * 16;
+    const int x = job.x + half * 8 + lane % 4 * 2;
+    channel_ = lane / 4;
+    pixels_ = min(args.width - x, 2);
+    rows_ = min(kTileSide, args.height - job.y);
+    at_ = job.b * args.dx.stride_b + job.y * args.dx.stride_h + x * args.dx.stride_w +
+          (first + channel_) * args.dx.stride_c;
+    bits_ =
+        (((std::int64_t{job.b} * args.height + job.y) * args.width + x) * args.channels + first) /
+        8;
+  }
+
+  __device__ void store(const float (&sums)[64]) {
+#pragma unroll
+    for (int j = 0; j < kTileSide; ++j) {
+      if (j >= rows_) break;
+      const std::uint32_t first = passing(0);
+      const std::uint32_t second = passing(1);
+#pragma unroll
+      for (int lower = 0; lower < 2; ++lower) {
+        const int bit = channel_ + 8 * lower;
+        store_two(8 * lower * args_.dx.stride_c,
+                  {(first >> bit & 1) != 0 ? sums[4 * j + 2 * lower] : 0.0F,
+                   (second >> bit & 1) != 0 ? sums[4 * j + 2 * lower + 1] : 0.0F});
+      }
+      at_ += args_.dx.stride_h;
+      bits_ += std::int64_t{args_.width} * args_.channels / 8;
+    }
+  }
+
+ private:
+  // Bits of the warp's 16 channels.
+  __device__ std::uint32_t passing(int pixel) const {
+    if (args_.passes == nullptr || pixel >= pixels_) return 0xFFFF;
+    return __ldg(reinterpret_cast<const std::uint16_t*>(args_.passes + bits_ +
+                                                        pixel * (args_.channels / 8)));
+  }
+
+  // Two pixels of a channel, or after an exchange two channels of a pixel.
+  __device__ void store_two(std::int64_t lower, float2 two) const {
+    const RealView& dx = args_.dx;
+    if (args_.channel_pairs) {
+      const int odd = channel_ & 1;
+      const float got = __shfl_xor_sync(0xFFFFFFFFu, odd != 0 ? two.x : two.y, 4);
+      if (odd >= pixels_) return;
+      const float2 channels = odd != 0 ? float2{got, two.y} : float2{two.x, got};
+      store_pair(dx.data, dx.type, at_ + lower + odd * (dx.stride_w - 1), channels);
+    } else if (args_.row_pairs && pixels_ == 2) {
+      store_pair(dx.data, dx.type, at_ + lower, two);
+    } else {
+      if (pixels_ > 0) store_real(dx.data, dx.type, at_ + lower, two.x);
+      if (pixels_ > 1) store_real(dx.data, dx.type, at_ + lower + dx.stride_w, two.y);
+    }
+  }
+
+  const WgmmaInputArgs& args_;
+  int channel_, pixels_, rows_;  // pixels of a row that are inside
+  std::int64_t at_, bits_;
+};
+
+#endif
+
+}  // namespace qsim::golden::train::cuda

@@ -1,0 +1,135 @@
+#include "golden/device/launch.cuh"
+#include "golden/train/cuda/backward/device_attribute.h"
+#include "golden/train/cuda/backward/weight_gradient_wgmma.cuh"
+#include "golden/train/cuda/backward/weight_gradient_wgmma.h"
+#include "golden/train/cuda/backward/weight_sums.cuh"
+
+namespace qsim::golden::train::cuda {
+namespace {
+
+template <int kRows>
+__global__ void __launch_bounds__(kSlabThreads, 1)
+    weight_gradient_wgmma(const __grid_constant__ WgmmaWeightArgs args,
+                          const __grid_constant__ CUtensorMap g) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  __shared__ SlabBarriers barriers;
+  const std::uint32_t memory = golden::cuda::to_shared(golden::cuda::dynamic_shared());
+  const std::uint32_t stages = (memory + 1023) / 1024 * 1024;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < kSlabStages; ++i) {
+      barriers.full[i].init(kSlabProducers + 1);
+      barriers.empty[i].init(kSlabConsumers / 32);
+    }
+    golden::cuda::fence_barrier_init();
+  }
+  __syncthreads();
+  golden::cuda::begin_kernel();
+  const SlabBlock block(args);
+  const int group = __shfl_sync(0xFFFFFFFFu, static_cast<int>(threadIdx.x) / 128, 0);
+  if (group == 3) {
+    golden::cuda::give_registers<kSlabProducerRegisters>();
+    SlabProducer<kRows>(args, g, barriers, stages, block).run();
+  } else {
+    golden::cuda::take_registers<kSlabConsumerRegisters>();
+    float sums[3][32] = {};
+    multiply_slabs<kRows>(block, barriers, stages, group, sums);
+    store_slab_sums(args, block, group, sums);
+  }
+#else
+  __trap();  // compiled for an architecture without wgmma
+#endif
+}
+
+// Rows of a tile that leave the fewest beyond the last.
+int slab_rows(std::int64_t height) {
+  int best = kSlabMostRows;
+  for (const int rows : {7, 4}) {
+    const auto padded = [&](int n) { return (height + n - 1) / n * n; };
+    if (padded(rows) < padded(best)) best = rows;
+  }
+  return best;
+}
+
+struct SlabPlan {
+  int rows;
+  std::int64_t tiles_y, tiles_x, slabs, parts;
+};
+
+// By the shapes alone: as many parts as give 132 blocks.
+SlabPlan plan_of(const LevelConv& conv) {
+  constexpr std::int64_t kBlocks = 132;
+  const ImageShape& y = conv.y_shape;
+  SlabPlan plan{};
+  plan.rows = slab_rows(y.height);
+  plan.tiles_y = (y.height + plan.rows - 1) / plan.rows;
+  plan.tiles_x = (y.width + kSlabWidth - 1) / kSlabWidth;
+  plan.slabs = y.batch * plan.tiles_y * plan.tiles_x;
+  const std::int64_t tiles = conv.groups * (conv.in_channels() / 64) * (conv.out_channels() / 64);
+  plan.parts = std::clamp<std::int64_t>(kBlocks / tiles, 1, plan.slabs);
+  return plan;
+}
+
+auto kernel_of(int rows) {
+  if (rows == 8) return weight_gradient_wgmma<8>;
+  return rows == 7 ? weight_gradient_wgmma<7> : weight_gradient_wgmma<4>;
+}
+
+}  // namespace
+
+bool has_wgmma_weight_gradient(const ConvWeightGradient& call) {
+  const LevelConv& conv = call.conv;
+  const Window& w = conv.window;
+  const bool shape = w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1 &&
+                     w.kernel_h == 3 && w.kernel_w == 3 && conv.in_channels() % 64 == 0 &&
+                     conv.out_channels() % 64 == 0 && conv.pixels() > 0;
+  if (!shape || !is_aligned_16(call.g) || !is_aligned_16(conv.q)) return false;
+  const SlabPlan plan = plan_of(conv);
+  const bool fills = 5 * conv.pixels() >= 2 * plan.slabs * plan.rows * kSlabWidth;
+  return fills && device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+}
+
+std::size_t wgmma_weight_workspace_bytes(const ConvWeightGradient& call) {
+  return static_cast<std::size_t>(plan_of(call.conv).parts * call.dw.elems()) * sizeof(float);
+}
+
+void enqueue_wgmma_weight_gradient(const ConvWeightGradient& call, void* workspace,
+                                   cudaStream_t stream) {
+  const LevelConv& conv = call.conv;
+  const SlabPlan plan = plan_of(conv);
+  const ConvGeometry geometry = geometry_of(conv);
+  WgmmaWeightArgs args{};
+  args.q = conv.q;
+  args.zero_point = conv.zero_point;
+  args.sums = static_cast<float*>(workspace);
+  args.height = geometry.height;
+  args.width = geometry.width;
+  args.channels = geometry.channels;
+  args.pad_top = geometry.pad_top;
+  args.pad_left = geometry.pad_left;
+  args.out_channels = geometry.out_channels;
+  args.group_in = geometry.group_in;
+  args.groups = geometry.groups;
+  args.out_blocks = geometry.group_out / 64;
+  args.in_blocks = geometry.group_in / 64;
+  args.tiles_y = golden::cuda::FastDivisor(static_cast<int>(plan.tiles_y));
+  args.tiles_x = golden::cuda::FastDivisor(static_cast<int>(plan.tiles_x));
+  args.slabs = count31(plan.slabs);
+  args.parts = static_cast<int>(plan.parts);
+  const auto unsigned_of = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+  const ImageShape& y = conv.y_shape;
+  const CUtensorMap g =
+      golden::cuda::make_tensor_map(call.g,
+                                    {unsigned_of(y.channels * 2), unsigned_of(y.width),
+                                     unsigned_of(y.height), unsigned_of(y.batch)},
+                                    {128, kSlabWidth, static_cast<std::uint32_t>(plan.rows), 1});
+  const auto kernel = kernel_of(plan.rows);
+  golden::cuda::allow_all_shared_memory(kernel);
+  golden::cuda::launch_kernel(
+      "launching weight_gradient_wgmma", kernel,
+      plan.parts * args.out_blocks * args.in_blocks * std::int64_t{args.groups}, kSlabThreads,
+      kSlabSharedBytes, stream, args, g);
+  enqueue_weight_sums({args.sums, call.scale, call.passes, view_of(call.dw), false}, geometry,
+                      args.parts, stream);
+}
+
+}  // namespace qsim::golden::train::cuda
