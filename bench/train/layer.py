@@ -17,7 +17,7 @@ import time
 import torch
 
 import measuring
-from layer_cases import LAYOUTS, PEERS, SUBJECTS, Case, check
+from layer_cases import COMPILED, LAYOUTS, PEERS, SUBJECTS, Case, check
 
 SCHEMA = "qsim.bench.train.layer/1"
 
@@ -60,8 +60,8 @@ def work(arguments):
     torch.backends.cudnn.benchmark = search
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
     subjects = PEERS if search else SUBJECTS
-    rows = [{"subject": subject, "layout": layout, "how": how, "search": search}
-            for how in ways(arguments) for subject in subjects for layout in LAYOUTS]
+    rows = [{"subject": subject, "layout": layout, "how": how, "search": search} for how in ways(arguments)
+            for subject in subjects if how != "compiled" or subject in COMPILED for layout in LAYOUTS]
     cases = []
     for row in rows:
         if row["how"] != "graph":  # its memory is a pool, which is never given back

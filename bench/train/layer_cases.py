@@ -17,6 +17,7 @@ SUBJECTS = {
     "qsim with ReLU": "QuantizedConv2dReLU",
 }
 PEERS = (FLOAT, FAKE)  # what cuDNN's search may change, and qsim has no part in
+COMPILED = (FLOAT, FAKE, OURS)  # by torch.compile too, which takes seconds for each
 # A result may be so far from float convolution's, relative to its length: 8 bits give less than 0.02.
 MOST_APART = 0.1
 MOST_APART_DX = 0.02

@@ -57,28 +57,27 @@ def prepared(row, arguments):
     return case
 
 
-def measure(arguments, begin):
-    """The rows, with their figures."""
-    rows, cases = plan(arguments), []
-    for row in rows:
-        if row["how"] == "eager":
-            attempt(row, lambda row=row: peaks(row, arguments))
-    measuring.free()
+def prepare(rows, cases, arguments, begin):
+    """Adds to `cases` those of the rows that run."""
     for row in rows:
         if row["how"] == "compiled" and time.monotonic() - begin > arguments.seconds:
-            row["error"] = f"more than {arguments.seconds} seconds had passed"
+            row["error"] = f"more than {arguments.seconds:g} seconds had passed"
             continue
         case = attempt(row, lambda row=row: prepared(row, arguments))
         if case is not None and "error" not in row:
-            cases.append((case, row, []))
+            cases.append((case, row))
         print(f"network.py: {row['subject']}, {row['layout']}, {row['how']}: {time.monotonic() - begin:.0f} s "
               f"{row.get('error', '')}", file=sys.stderr, flush=True)
-    for _ in range(arguments.rounds):
-        for case, _, times in cases:
-            times.append(case.time())
-    for _, row, times in cases:
-        row["step"] = measuring.summary(times)
-    return rows
+
+
+def measure(cases, rounds):
+    """The cases take turns; their rows get the times."""
+    times = [[] for _ in cases]
+    for _ in range(rounds):
+        for (case, _), own in zip(cases, times):
+            own.append(case.time())
+    for (_, row), own in zip(cases, times):
+        row["step"] = measuring.summary(own)
 
 
 def parse():
@@ -109,17 +108,32 @@ def show(rows):
         print(f"{name:60} {row['step']['median_ms']:9.3f} ms {memory}")
 
 
-def main():
-    arguments = parse()
-    begin = time.monotonic()
-    torch.backends.cudnn.benchmark = not arguments.no_search
-    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
-    rows = measure(arguments, begin)
+def keep(rows, arguments, begin):
+    """Writes the file of --json."""
     result = {"schema": SCHEMA, "machine": measuring.machine(), "batch": arguments.batch, "size": arguments.size,
               "rounds": arguments.rounds, "search": not arguments.no_search, "quick": arguments.quick, "rows": rows,
               "seconds": round(time.monotonic() - begin, 1)}
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def main():
+    arguments = parse()
+    begin = time.monotonic()
+    torch.backends.cudnn.benchmark = not arguments.no_search
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
+    rows, cases = plan(arguments), []
+    for row in rows:
+        if row["how"] == "eager":
+            attempt(row, lambda row=row: peaks(row, arguments))
+    measuring.free()
+    compiled = [row for row in rows if row["how"] == "compiled"]
+    # What is compiled may take longer than one waits: without it first, then all again.
+    for group in ([row for row in rows if row["how"] != "compiled"], compiled):
+        if group:
+            prepare(group, cases, arguments, begin)
+            measure(cases, arguments.rounds)
+            keep([row for row in rows if "step" in row or "error" in row], arguments, begin)
     show(rows)
 
 
