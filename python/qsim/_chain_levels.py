@@ -92,10 +92,17 @@ def multiply_add(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Ten
     return torch.where(inexact_even, torch.nextafter(total, towards), total).float()
 
 
-class Sums(NamedTuple):
-    """Of all pairs of levels, [65536]: pair (a, b) is at byte(a) * 256 + byte(b)."""
-    levels: torch.Tensor  # int8
-    passes: torch.Tensor  # bool
+class Levels(NamedTuple):
+    """levels int8, passes bool."""
+    levels: torch.Tensor
+    passes: torch.Tensor
+
+
+def average_levels(sums: torch.Tensor, size: int, x_scale: torch.Tensor, y_scale: torch.Tensor, zero_point: int) -> Levels:
+    """QLinearGlobalAveragePool of float32 sums of `size` levels: saturate(rint(sum * (x_scale / (y_scale * size))) + zero_point)."""
+    rounded = torch.round(sums * (x_scale / (y_scale * size))) + zero_point
+    passes = (rounded >= LOWEST) & (rounded <= HIGHEST)
+    return Levels(rounded.clamp(LOWEST, HIGHEST).to(torch.int8), passes)
 
 
 def _bytes_of_levels(device: torch.device) -> torch.Tensor:
@@ -103,8 +110,11 @@ def _bytes_of_levels(device: torch.device) -> torch.Tensor:
     return torch.arange(256, device=device, dtype=torch.int32).to(torch.uint8).view(torch.int8).float()
 
 
-def add_table(scales: Tuple[torch.Tensor, torch.Tensor, torch.Tensor], points: Tuple[int, int, int], relu: bool) -> Sums:
-    """QLinearAdd of scales and zero_points a, b, y, then ReLU: saturate(rint(fma(a, ra, fma(b, rb, fixed))))."""
+def add_table(scales: Tuple[torch.Tensor, torch.Tensor, torch.Tensor], points: Tuple[int, int, int], relu: bool) -> Levels:
+    """QLinearAdd of scales and zero_points a, b, y, then ReLU: saturate(rint(fma(a, ra, fma(b, rb, fixed)))).
+
+    Of all pairs of levels, [65536]: pair (a, b) is at byte(a) * 256 + byte(b).
+    """
     levels = _bytes_of_levels(scales[0].device)
     ra, rb = scales[0] / scales[2], scales[1] / scales[2]
     za, zb, zy = points
@@ -117,7 +127,7 @@ def add_table(scales: Tuple[torch.Tensor, torch.Tensor, torch.Tensor], points: T
     if relu:
         passes &= total > zy
         lowest = zy
-    return Sums(rounded.clamp(lowest, HIGHEST).to(torch.int8), passes)
+    return Levels(rounded.clamp(lowest, HIGHEST).to(torch.int8), passes)
 
 
 def real_sums(scales: Tuple[torch.Tensor, torch.Tensor], points: Tuple[int, int]) -> torch.Tensor:

@@ -190,7 +190,6 @@ def _max_pool(run: Run, step: plans.MaxPool, _kept: Tensors) -> None:
 
 
 def _global_average(run: Run, step: plans.GlobalAverage, _kept: Tensors) -> None:
-    """QLinearGlobalAveragePool: saturate(rint(sum * (x_scale / (y_scale * size))) + zero_point)."""
     x = run.given(step.x)
     size = x.shape[1] * x.shape[2]
     zx, zy = run.plan.values[step.x].zero_point, run.plan.values[step.y].zero_point
@@ -198,9 +197,8 @@ def _global_average(run: Run, step: plans.GlobalAverage, _kept: Tensors) -> None
     if run.training:
         share = run.scale(step.x) / run.rows.new_full((1,), size)  # as _chain_norm.of_batch: not by a number
         run.saw(step.y, arithmetic.range_of(sums * share, False))
-    levels = torch.round(sums * (run.scale(step.x) / (run.scale(step.y) * size))) + zy
-    passes = (levels >= plans.LOWEST) & (levels <= plans.HIGHEST)
-    run.put(step.y, levels.clamp(plans.LOWEST, plans.HIGHEST).to(torch.int8), arithmetic.pack_bits(passes))
+    levels, passes = arithmetic.average_levels(sums, size, run.scale(step.x), run.scale(step.y), zy)
+    run.put(step.y, levels, arithmetic.pack_bits(passes))
 
 
 def _add(run: Run, step: plans.Add, _kept: Tensors) -> None:
@@ -221,7 +219,8 @@ def _add(run: Run, step: plans.Add, _kept: Tensors) -> None:
 
 def _flatten(run: Run, step: plans.Flatten, _kept: Tensors) -> None:
     x = run.given(step.x)
-    run.same(step, x.permute(0, 3, 1, 2).reshape(x.shape[0], 1, 1, -1))
+    features = x.shape[1] * x.shape[2] * x.shape[3]
+    run.same(step, x.permute(0, 3, 1, 2).reshape(x.shape[0], 1, 1, features))
 
 
 def _drop(run: Run, step: plans.Dropout, kept: Tensors) -> None:

@@ -20,15 +20,17 @@ class Maker:
     def conv(self, keeps=False):
         """A convolution, with BatchNorm2d and ReLU or without. keeps: the picture's size and its channels."""
         random, kernel = self.random, self.random.choice((1, 3, 3, (3, 1), 2))
-        kernel = 3 if keeps else kernel
+        kernel = random.choice((2, 3)) if keeps else kernel
         high, wide = (kernel, kernel) if isinstance(kernel, int) else kernel
         dilation = 2 if self.chance(0.25) and min(self.size) > 5 else 1
-        padding = (dilation, dilation) if keeps else (random.randint(0, 1), random.randint(0, 2))
+        padding = "same" if keeps else (random.randint(0, 1), random.randint(0, 2))
         stride = 1 if keeps else random.choice((1, 1, 2))
         groups = random.choice([g for g in (1, 1, 2, self.channels) if self.channels % g == 0])
         out = self.channels if keeps else groups * random.randint(1, 4)
         layers = [nn.Conv2d(self.channels, out, (high, wide), stride, padding, dilation, groups, self.chance(0.6))]
         self.channels = out
+        if keeps:
+            return layers + self.after(nn.BatchNorm2d)
         self.size = [(size + 2 * pad - dilation * (k - 1) - 1) // stride + 1
                      for size, pad, k in zip(self.size, padding, (high, wide))]
         return layers + self.after(nn.BatchNorm2d)

@@ -35,6 +35,20 @@ def covering(least, most, span, power_of_two):
     return torch.tensor(2.0 ** math.ceil(math.log2(scale)) if power_of_two else scale, dtype=torch.float32)
 
 
+def added(a, b, scale, zero, relu):
+    """(levels, passes) of the sum of two Values, as core/adder.h defines it, in integers of 2^-39."""
+    near = lambda units: np.asarray(units).astype(np.float32).astype(np.int64)  # numpy rounds half to even
+    ra, rb = (np.int64(float(value.scale / scale) * UNIT) for value in (a, b))
+    fixed = near(zero * UNIT - near(ra * a.zero + near(rb * b.zero)))
+    left, right = (value.levels.detach().numpy().astype(np.int64) for value in (a, b))
+    total = near(left * ra + near(right * rb + fixed))
+    rounded = torch.from_numpy(np.rint(total / UNIT))
+    passes = (rounded >= -128) & (rounded <= 127)
+    if relu:
+        passes &= torch.from_numpy(total) > zero * UNIT
+    return rounded.clamp(zero if relu else -128, 127), passes
+
+
 class BoundOfNormalization(torch.autograd.Function):
     """BatchNorm with its batch's statistics, whose gradient adds absolute values."""
 
@@ -255,20 +269,11 @@ class Restated:
                      value.scale / (1 - layer.p), value.zero, value.real * keeps / (1 - layer.p))
 
     def Residual(self, layer, value, last):
-        """As core/adder.h defines it, in integers of 2^-39."""
         a, b = self.layers(layer.body, value), self.layers(layer.shortcut, value)
         zero = -128 if layer.relu and self.zero_points else 0
         one = (a.levels - a.zero).float() * a.scale
         reals = one + (b.levels - b.zero).float() * b.scale
         low, high = reals.min().clamp(max=0), reals.max().clamp(min=0)
         scale = self.scale_of(last, zero, lambda _: (low * 0 if layer.relu else low, high))
-        near = lambda units: np.asarray(units).astype(np.float32).astype(np.int64)  # numpy rounds half to even
-        ra, rb = (np.int64(float(value.scale / scale) * UNIT) for value in (a, b))
-        fixed = near(zero * UNIT - near(ra * a.zero + near(rb * b.zero)))
-        left, right = (value.levels.detach().numpy().astype(np.int64) for value in (a, b))
-        total = near(left * ra + near(right * rb + fixed))
-        rounded = torch.from_numpy(np.rint(total / UNIT))
-        passes = (rounded >= -128) & (rounded <= 127)
-        if layer.relu:
-            passes &= torch.from_numpy(total) > zero * UNIT
-        return Value(rounded.clamp(zero if layer.relu else -128, 127), scale, zero, a.real + b.real, passes)
+        levels, passes = added(a, b, scale, zero, layer.relu)
+        return Value(levels, scale, zero, a.real + b.real, passes)

@@ -18,4 +18,5 @@ install() {
 install bare
 "$work/bare/bin/python" -B -m unittest -q bare_test
 install full --system-site-packages
-"$work/full/bin/python" -B -m unittest -q golden_test fast_call_test torch_test cuda_test cuda_tensors_test program_test chain_test torch_training_test torch_layers_test torch_convert_test
+"$work/full/bin/python" -B -m unittest -q golden_test fast_call_test torch_test cuda_test cuda_tensors_test program_test \
+  torch_training_test torch_layers_test torch_convert_test chain_test chain_module_test
