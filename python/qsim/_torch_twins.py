@@ -41,7 +41,7 @@ class TorchObserver(Observer):
             assert self.zero_point is not None
             least, most = least.clamp(max=0).reshape(1), most.clamp(min=0).reshape(1)
             reach = (most - least).clamp(max=torch.finfo(torch.float32).max)
-            scale = torch.where(reach == 0, torch.ones_like(reach), (reach / (hi - lo)).clamp(min=LEAST_SCALE))
+            scale = torch.where(reach == 0, torch.ones_like(reach), (reach / torch.full_like(reach, hi - lo)).clamp(min=LEAST_SCALE))
             self.scale.copy_(scale)
             self.zero_point.copy_((lo - torch.round(least / scale)).clamp(max=hi))
 

@@ -123,6 +123,35 @@ class FastCall(unittest.TestCase):
         self.same(y, golden.conv2d_int8(bytes_in, weights, scale, stride=2, padding=1, groups=2, x_zero_point=-3,
                                         y_zero_point=5, rounding="half_up", hi=100))
 
+    def test_fractions_structs_in_structs_and_eleven_arguments(self):
+        levels = (24, -127, 127, 0, 1)  # half to even, max|x| / hi
+        x = np.array([[-2, 1, 3, 0.5]], np.float32)
+        state, scale = Given(np.array([-4, 1, 1], np.float32)), Given(np.zeros(1, np.float32))
+        lib.call(self.b, "observe", Given(x), 2, 0.25, *levels, state, scale, None, 0, None)  # the moving average
+        np.testing.assert_array_equal(state.array, np.array([-3.5, 1.5, 2], np.float32))
+        self.assertEqual(scale.array[0], np.float32(3.5) / np.float32(127))
+        q = self.random.integers(-128, 128, (2, 5, 4, 6), np.int8)
+        w = self.random.integers(-128, 128, (4, 3, 2, 3), np.int8)
+        sums = np.zeros((2, 2, 3, 4), np.int64)
+        padded = np.pad(q.astype(np.int64) + 3, ((0, 0), (1, 0), (0, 0), (0, 0)))  # a pad is the zero_point, -3
+        for out in range(4):
+            part = padded[..., 3 * (out // 2):3 * (out // 2) + 3]
+            for row in range(2):
+                for column in range(3):
+                    window = part[:, 2 * row:2 * row + 3, column:column + 2]
+                    sums[:, row, column, out] = (window * w[out]).sum((1, 2, 3))
+        bias, multipliers = np.array([5, -900, 0, 70], np.int32), np.array([0.001, 0.002, -0.003, 0.01], np.float32)
+        y, point, given = Given(np.zeros(sums.shape, np.int8)), np.array([-3], np.int32), np.array([7], np.int32)
+        lib.call(self.b, "conv2d_levels", 48, Given(q), Given(point), Given(w), 2, 1, 1, 0, 0, 0, 1, 1, 2, Given(multipliers),
+                 Given(bias), Given(given), -100, 90, 1, y, None, None, 0, None)
+        t = np.maximum((sums + bias).astype(np.float32) * multipliers, 0)
+        np.testing.assert_array_equal(y.array, np.clip(np.rint(t) + 7, -100, 90))
+        self.assertGreater(len(np.unique(y.array)), 20)
+        statistics = Given(np.zeros((4, 3), np.int64))
+        lib.call(self.b, "conv2d_statistics", 48, Given(q), Given(point), Given(w), 2, 1, 1, 0, 0, 0, 1, 1, 2,
+                 (statistics, lib.INT64, (4, 3)), 0, None)
+        np.testing.assert_array_equal(statistics.array[:, 0], sums.sum((0, 1, 2)))
+
     def test_errors_are_raised_with_the_librarys_message(self):
         x = Given(np.zeros((3, 64), np.float32))
         with self.assertRaisesRegex(qsim.BadInput, r"linear_w8: scales has the shape \[1\]; expected \[3\]"):

@@ -20,3 +20,12 @@ install bare
 install full --system-site-packages
 "$work/full/bin/python" -B -m unittest -q golden_test fast_call_test torch_test cuda_test cuda_tensors_test program_test \
   torch_training_test torch_layers_test torch_convert_test chain_test chain_module_test
+
+# A checkout: an editable install takes the library that was built in it.
+mkdir -p "$work/checkout/build/release/golden/c_interface"
+cp -R "$root/python" "$root/include" "$work/checkout/"
+rm -rf "$work"/checkout/python/build "$work"/checkout/python/*.egg-info "$work"/checkout/python/qsim/*.so
+cp -L "$library" "$work/checkout/build/release/golden/c_interface/libqsim_golden.so"
+/usr/bin/python3 -m venv --system-site-packages "$work/editable"
+"$work/editable/bin/python" -m pip --quiet --disable-pip-version-check install --no-index --no-build-isolation -e "$work/checkout/python"
+"$work/editable/bin/python" -B -c "import qsim, qsim.torch; assert qsim.__file__.startswith('$work/checkout/python/'), qsim.__file__"

@@ -77,6 +77,7 @@ class Converted(unittest.TestCase):
                               chain, nn.Embedding(3, 4))
         found = qt.convert(model, skip=["0", "3"])
         self.assertEqual([type(layer) for layer in found], [type(layer) for layer in model])
+        self.assertEqual([type(layer) for layer in found[5]], [nn.Conv2d, nn.ReLU])
         self.assertEqual(qt.unquantized(found), ["0: Conv2d", "2: Own", "3.0: Linear", "4: Linear", "6: Embedding"])
         with self.assertRaises(qsim.BadInput) as caught:
             qt.convert(model, skip=["9"])

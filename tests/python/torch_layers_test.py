@@ -63,7 +63,7 @@ class States(Layers):
             ({"observer": "moving_average", "momentum": 0.5, "zero_points": True}, (3.5 + 2.25) / 255), \
             ({"observer": "percentile", "percentile": 75.0, "momentum": 0.5}, (2.0 + 1.5) / 2 / 127), \
             ({"observer": "last", "bits": 4}, 5 / 7), ({"scale": "power_of_two"}, 0.0625), ({"scale": 0.25}, 0.25), \
-            ({"scale": "learned"}, 2 * 1.625 / 127**0.5)
+            ({"scale": "learned"}, 2 * 1.625 / 127**0.5), ({"scale": "learned", "zero_points": True}, 5 / 255)
         for options, expected in cases:
             layer = qt.QuantizedLinear(4, 2, **options)
             layer(first)
@@ -123,6 +123,8 @@ class Inputs(Layers):
                 for parameter in layer.parameters():
                     self.assertTrue(torch.equal(parameter.grad, torch.zeros_like(parameter)))
                 self.assertEqual(layer.observer.range_state[2].item(), 0)  # nothing was seen
+                with self.assertRaisesRegex(qsim.BadInput, "has seen no input"):
+                    layer.eval()(pictures(2, *shape[1:], device=device))
 
     def test_zeros_are_defined(self):
         for device in DEVICES:
@@ -145,6 +147,27 @@ class Inputs(Layers):
             x.grad = layer.weight.grad = None
             layer(x).backward(torch.zeros_like(y))
             self.assertEqual(max(x.grad.abs().max().item(), layer.weight.grad.abs().max().item()), 0)
+
+    def test_weights_that_are_not_finite_have_no_gradient(self):
+        for device in DEVICES:
+            layer = qt.QuantizedConv2d(3, 4, 3).to(device)
+            with torch.no_grad():
+                layer.weight[0, 0, 0, 0], layer.weight[1, 2, 1, 1] = float("inf"), float("nan")
+            y = layer(pictures(2, 3, 6, 5, device=device))
+            self.assertTrue(torch.isfinite(y).all())
+            y.square().sum().backward()
+            self.assertEqual((layer.weight.grad == 0).nonzero().tolist(), [[0, 0, 0, 0], [1, 2, 1, 1]])
+
+    def test_results_and_gradients_have_the_memory_format_of_x(self):
+        for device in DEVICES:
+            layer = qt.QuantizedConv2d(3, 4, 3).to(device)
+            for memory, other in ((torch.contiguous_format, torch.channels_last), (torch.channels_last, torch.contiguous_format)):
+                x = pictures(2, 3, 6, 5, device=device).contiguous(memory_format=memory).requires_grad_()
+                y = layer(x)
+                gradient, = torch.autograd.grad(y.sum(), x)
+                for tensor in (y, gradient):
+                    self.assertTrue(tensor.is_contiguous(memory_format=memory))
+                    self.assertFalse(tensor.is_contiguous(memory_format=other))
 
     def test_strides_and_expanded_gradients_change_nothing(self):
         for device in DEVICES:
@@ -173,9 +196,9 @@ class Inputs(Layers):
             parameters = [p for p in layer.parameters()]
             found = torch.autograd.grad(y, parameters, dy)
             first = twice(x)
+            after = copy.deepcopy(twice)  # so that the second input does not change what the first is differentiated with
             given = first.detach().requires_grad_()
-            second = twice(given)
-            late = torch.autograd.grad(second, [given, *twice.parameters()], dy)
+            late = torch.autograd.grad(after(given), [given, *after.parameters()], dy)
             early = torch.autograd.grad(first, [p for p in twice.parameters()], late[0])
             for one, a, b in zip(found, late[1:], early):
                 torch.testing.assert_close(one, a + b, rtol=0, atol=1e-6 * float(one.abs().max()) + 1e-12)

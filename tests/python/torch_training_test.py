@@ -103,8 +103,11 @@ class Case:
         self.x.requires_grad_()
         self.y = self.layer(self.x)
         self.dy = draws.floats(*self.y.shape).to(dtype).to(device)
-        if draws.size(0, 2) == 0:
+        kind = draws.size(0, 3)
+        if kind == 0:
             self.dy = spread(self.dy)
+        elif kind == 1:
+            self.dy = self.dy.contiguous(memory_format=torch.channels_last)
         self.text = f"seed {SEED} {device} {window} {self.options} {tuple(shape)} {channels} {kernel} {dtype} relu {self.relu}"
 
 
@@ -117,9 +120,6 @@ class Forward(unittest.TestCase):
                 expected = exact_forward(case.layer, case.x, case.relu).to(case.x.dtype)
                 self.assertEqual((case.y.dtype, case.y.shape), (expected.dtype, expected.shape), case.text)
                 self.assertTrue(torch.equal(case.y.detach().cpu(), expected), case.text)
-                channels_last = operators.is_channels_last(case.x)
-                self.assertTrue(case.y.is_contiguous(memory_format=torch.channels_last if channels_last else
-                                                     torch.contiguous_format), case.text)
 
     def test_scales_and_levels_are_those_of_the_plain_twin(self):
         draws = Draws(SEED + 1)
