@@ -65,5 +65,26 @@ TEST(TrainStepGradient, WhatDoesNotPassHasNoPartInTheGradientNotEvenNaN) {
   EXPECT_TRUE(std::isinf(bias.values[0]) || std::isnan(bias.values[0]));
 }
 
+// As PyTorch gives the gradient of a sum: one number at strides of 0.
+TEST(TrainStepGradient, AnExpandedGradientIsReadAtItsOnePlace) {
+  Array<float> dy(QSIM_FLOAT32, {2, 3, 4, 5}, {1.5F});
+  dy.strides = {0, 0, 0, 0};
+  const Array<std::uint16_t> g(QSIM_BFLOAT16, {2, 3, 4, 5});
+  const Array<float> bias(QSIM_FLOAT32, {5});
+  ASSERT_EQ(qsim_gradient_operand(dy.tensor(), nullptr, g.tensor(), bias.tensor(), nullptr),
+            QSIM_OK)
+      << qsim_last_error();
+  EXPECT_EQ(g.values, std::vector<std::uint16_t>(120, 0x3FC0));
+  EXPECT_EQ(bias.values, std::vector<float>(5, 36));
+  const qsim_levels levels = QSIM_LEVELS_INIT;
+  const Array<float> scale(QSIM_FLOAT32, {1}, {0.5F});
+  const Array<std::int8_t> q(QSIM_INT8, {2, 3, 4, 5});
+  ASSERT_EQ(qsim_quantize_levels(dy.tensor(), &levels, scale.tensor(), nullptr, q.tensor(), nullptr,
+                                 nullptr, nullptr),
+            QSIM_OK)
+      << qsim_last_error();
+  EXPECT_EQ(q.values, std::vector<std::int8_t>(120, 3));
+}
+
 }  // namespace
 }  // namespace qsim::golden_test
