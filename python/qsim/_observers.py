@@ -8,7 +8,7 @@ from . import _library as lib
 from . import _training as tr
 from ._layer_options import LEAST_SCALE, OBSERVERS, LayerOptions
 from ._torch_operations import torch
-from ._training_autograd import is_compiling
+from ._training_autograd import is_compiling, operator_for
 
 Tensor = torch.Tensor
 
@@ -62,7 +62,7 @@ class Observer(torch.nn.Module):
     def observe(self, x: Tensor, levels: List[int]) -> None:
         """qsim_observe() on the state."""
         scale = self.scale.detach()
-        torch.ops.qsim.observe(x, self.range_state, scale, self.zero_point, OBSERVERS[self.options.observer],
+        operator_for(x, "observe")(x, self.range_state, scale, self.zero_point, OBSERVERS[self.options.observer],
                                self.options.momentum, levels)
 
     def _first_step(self, x: Tensor) -> None:

@@ -9,11 +9,19 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from . import _library as lib
 from ._torch_operations import torch
-from ._training_operators import How, is_channels_last
+from ._training_operators import OPERATORS, How, is_channels_last
 
 Tensor = torch.Tensor
 
+_HAS_GRADIENTS = hasattr(torch.library, "register_autograd")  # of operators
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+
+
+def operator_for(x: Tensor, name: str) -> Any:
+    """torch.ops.qsim.NAME, or for a tensor with data and without a tracer what it calls in the end, which is faster."""
+    if type(x) is Tensor and not x.is_meta and not is_compiling():
+        return OPERATORS[name]
+    return getattr(torch.ops.qsim, name).default
 
 
 def _keep(ctx: Any, inputs: Sequence[Any], output: Sequence[Tensor]) -> None:
@@ -35,7 +43,9 @@ def _gradient(ctx: Any, dy: Optional[Tensor], *_: Any) -> Tuple[Optional[Tensor]
     *kept, scale, zero_point = ctx.saved_tensors
     window, groups, how = ctx.numbers
     needs = [bool(ctx.needs_input_grad[index]) for index in (0, 1, 2, 3, 5)]
-    dx, dw, bias, step, w_steps = torch.ops.qsim.quantized_conv2d_backward.default(
+    name = "quantized_conv2d_backward"  # where its own gradient may be asked for, that has to be refused
+    operator = getattr(torch.ops.qsim, name).default if torch.is_grad_enabled() else operator_for(dy, name)
+    dx, dw, bias, step, w_steps = operator(
         dy, kept, scale, zero_point, window, groups, how, ctx.dtypes[0], *ctx.format, needs)
     h = How(*how)
     if needs[0]:
@@ -59,7 +69,7 @@ def step_factor(count: Any, hi: int) -> float:
 class _QuantizedConv2d(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Tensor:  # type: ignore[override]
-        output = torch.ops.qsim.quantized_conv2d.default(*inputs)
+        output = operator_for(inputs[0], "quantized_conv2d")(*inputs)
         _keep(ctx, inputs, output)
         return output[0]
 
@@ -73,16 +83,13 @@ def _refuse(_ctx: Any, *_gradients: Any) -> Any:
     raise lib.Unsupported("quantized_conv2d has no second derivative: its gradient is of rounded operands")
 
 
-def register() -> None:
+def register_gradients() -> None:
     """Gives the operators their gradients, for torch.compile; of PyTorch from 2.4 on."""
-    if not hasattr(torch.library, "register_autograd"):
+    register: Any = getattr(torch.library, "register_autograd", None)
+    if register is None:
         return
-    torch.library.register_autograd("qsim::quantized_conv2d", _gradient, setup_context=_setup)
-    torch.library.register_autograd("qsim::quantized_conv2d_backward", _refuse)
-
-
-def _setup(ctx: Any, inputs: Sequence[Any], output: Sequence[Tensor]) -> None:
-    _keep(ctx, inputs, output)
+    register("qsim::quantized_conv2d", _gradient, setup_context=_keep)
+    register("qsim::quantized_conv2d_backward", _refuse)
 
 
 def quantized_conv2d(x: Tensor, w: Tensor, bias: Optional[Tensor], scale: Tensor, zero_point: Optional[Tensor],
@@ -92,6 +99,8 @@ def quantized_conv2d(x: Tensor, w: Tensor, bias: Optional[Tensor], scale: Tensor
     tensors = (x, w, bias, scale, w_steps)
     keep = torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
     inputs = (x, w, bias, scale, zero_point, w_steps, list(window), groups, how, dtype, relu, keep)
-    if keep and not is_compiling():  # an operator's registered gradient takes twice the time
-        return _QuantizedConv2d.apply(*inputs)
-    return torch.ops.qsim.quantized_conv2d.default(*inputs)[0]
+    if not keep:
+        return operator_for(x, "quantized_conv2d")(*inputs)[0]
+    if _HAS_GRADIENTS and is_compiling():
+        return torch.ops.qsim.quantized_conv2d.default(*inputs)[0]
+    return _QuantizedConv2d.apply(*inputs)  # half the time of an operator's registered gradient

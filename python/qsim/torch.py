@@ -119,19 +119,22 @@ _META: Dict[str, Callable[..., Any]] = {
 def _register() -> torch.library.Library:
     """Defines the operators, for CPU, CUDA and shapes alone."""
     library = torch.library.Library("qsim", "DEF")
-    tag = getattr(torch.Tag, "pt2_compliant_tag", None) if hasattr(torch, "Tag") else None
+    # The memory format of a layer's result is that of its input: a compiler must not change the latter.
+    names = ("pt2_compliant_tag", "needs_exact_strides", "needs_fixed_stride_order")
+    tags = [getattr(torch.Tag, name) for name in names if hasattr(torch, "Tag") and hasattr(torch.Tag, name)][:2]
     for name, schema in {**_SCHEMAS, **training.SCHEMAS}.items():
         meta = _META.get(name) or training.META[name]
-        if tag is None:
-            library.define(name + schema)
+        if tags:
+            of_this = tags if name in training.SCHEMAS else tags[:1]
+            library.define(name + schema, tags=tuple(of_this))  # type: ignore[call-arg,unused-ignore]
         else:
-            library.define(name + schema, tags=(tag,))  # type: ignore[call-arg,unused-ignore]
+            library.define(name + schema)
         for key in ("CPU", "CUDA"):
             library.impl(name, training.OPERATORS.get(name) or getattr(real, name), key)
         library.impl(name, meta, "Meta")
         if not hasattr(torch, "compile"):  # PyTorch 1 has no fallback there
             library.impl(name, meta, "AutogradMeta")
-    autograd.register()
+    autograd.register_gradients()
     return library
 
 
