@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import _chain_backward as backwards
@@ -64,6 +65,10 @@ def _restored(ctx: Any) -> runs.Run:
     return run
 
 
+def _computed(chain: QuantizedSequential, x: torch.Tensor) -> torch.Tensor:
+    return chain.compute(x)
+
+
 class QuantizedSequential(nn.Sequential):
     """nn.Sequential whose forward pass is the accelerator's int8 arithmetic, and whose gradients are ours too.
 
@@ -112,6 +117,12 @@ class QuantizedSequential(nn.Sequential):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """y of x [B, C, H, W], or [B, K] where the first layer is a Linear: float32, float16 or bfloat16."""
+        if "torch._dynamo" in sys.modules and hasattr(torch, "compiler"):  # for torch.compile; importing it takes a second
+            return torch.compiler.disable(_computed)(self, x)
+        return _computed(self, x)
+
+    def compute(self, x: torch.Tensor) -> torch.Tensor:
+        """forward(), which torch.compile calls as it is."""
         self._check(x)
         parameters = [parameter for step in self._plan.convolutions() for parameter in step.parameters()]
         keep = torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in (x, *parameters))
@@ -123,8 +134,6 @@ class QuantizedSequential(nn.Sequential):
         if self.training:
             self._measured = True
         return y
-
-    forward._torchdynamo_disable = True  # type: ignore[attr-defined]  # torch.compile calls it as it is
 
     def _check(self, x: torch.Tensor) -> None:
         rank = 2 if self._plan.flat_input else 4

@@ -84,7 +84,7 @@ def _convolve(step: plans.Convolution, grads: Gradients, kept: runs.Tensors) -> 
 
 def _weight_gradient(step: plans.Convolution, conv: calls.LevelConv, scale: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
     weight = step.layer.weight
-    result = torch.empty(weight.shape, dtype=torch.float32, device=g.device)
+    result = torch.empty_like(weight, dtype=torch.float32)  # in its layout: autograd takes it without a copy
     view = nhwc(result, step.name) if weight.dim() == 4 else result[:, None, None]
     calls.conv2d_weight_gradient(conv, scale, g, None, view)
     return result

@@ -168,6 +168,15 @@ class Module(unittest.TestCase):
         self.assertTrue(torch.equal(block(x), torch.relu(block.body(x) + block.shortcut(x))))
         self.assertTrue(torch.equal(qt.Residual([nn.Conv2d(3, 3, 1)], relu=False).shortcut(x), x))
 
+    @unittest.skipUnless(hasattr(torch, "compile"), "PyTorch 1 has no torch.compile")
+    def test_torch_compile_calls_it_as_it_is(self):
+        plain = nn.Sequential(self.chain, nn.Linear(5, 2))
+        other = copy.deepcopy(plain)
+        compiled = torch.compile(other)
+        for seed in range(2):
+            self.assertTrue(torch.equal(compiled(pictures(seed=seed)), plain(pictures(seed=seed))))
+            self.equal(backward(compiled, pictures()), backward(plain, pictures()))
+
     def test_a_chain_learns(self):
         x, labels = pictures(40), torch.arange(40) % 5
         optimizer = torch.optim.SGD(self.chain.parameters(), lr=0.1, momentum=0.9)

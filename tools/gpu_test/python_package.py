@@ -14,7 +14,7 @@ sys.path[:0] = [str(folder / "package"), str(folder / "tests")]
 import torch  # noqa: F401  pylint: disable=unused-import,wrong-import-position
 
 suite = unittest.defaultTestLoader.loadTestsFromNames(["cuda_test", "cuda_tensors_test", "torch_training_test", "torch_layers_test",
-                                                        "torch_convert_test"])
+                                                        "torch_convert_test", "chain_cuda_test"])
 result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
 sys.stdout.flush()
 print(f"{result.testsRun} tests, {cases} random cases each, {len(result.failures) + len(result.errors)} failed, "
