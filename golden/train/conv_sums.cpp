@@ -9,13 +9,9 @@ ConvSums::ConvSums(const LevelConv& conv, ThreadTeam& team)
     : conv_(conv),
       zero_point_(conv.zero_point == nullptr ? 0 : *conv.zero_point),
       weights_(conv.groups, conv.out_channels(), conv.depth()) {
-  for_ranges(team, conv.groups, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t group = begin; group < end; ++group) {
-      weights_.fill(group, [&](std::int64_t step, std::int64_t channel) {
-        const std::int64_t out = group * conv.out_channels() + channel;
-        return static_cast<std::uint32_t>(std::int32_t{conv.w[out * conv.depth() + step]});
-      });
-    }
+  weights_.fill(team, [&](std::int64_t group, std::int64_t step, std::int64_t channel) {
+    const std::int64_t out = group * conv.out_channels() + channel;
+    return static_cast<std::uint32_t>(std::int32_t{conv.w[out * conv.depth() + step]});
   });
 }
 

@@ -18,16 +18,12 @@ Panels<float> real_weights(const ConvInputGradient& call, ThreadTeam& team) {
   const std::int64_t taps = conv.window.kernel_h * conv.window.kernel_w;
   const std::int64_t outs = conv.out_channels();
   Panels<float> weights(conv.groups, conv.in_channels(), taps * outs);
-  for_ranges(team, conv.groups, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t group = begin; group < end; ++group) {
-      weights.fill(group, [&](std::int64_t step, std::int64_t channel) {
-        const std::int64_t out = group * outs + step % outs;
-        const std::int64_t tap = step / outs;
-        const auto level =
-            static_cast<float>(conv.w[(out * taps + tap) * conv.in_channels() + channel]);
-        return float_from_bfloat16(bfloat16_from_float(level * call.w_scales[out]));
-      });
-    }
+  weights.fill(team, [&](std::int64_t group, std::int64_t step, std::int64_t channel) {
+    const std::int64_t out = group * outs + step % outs;
+    const std::int64_t tap = step / outs;
+    const auto level =
+        static_cast<float>(conv.w[(out * taps + tap) * conv.in_channels() + channel]);
+    return float_from_bfloat16(bfloat16_from_float(level * call.w_scales[out]));
   });
   return weights;
 }

@@ -16,13 +16,9 @@ Panels<float> levels_of(const LevelConv& conv, ThreadTeam& team) {
   const ImageShape& x = conv.x_shape;
   const std::int32_t zero_point = conv.zero_point == nullptr ? 0 : *conv.zero_point;
   Panels<float> levels(conv.groups, conv.in_channels(), x.batch * x.height * x.width);
-  for_ranges(team, conv.groups, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t group = begin; group < end; ++group) {
-      levels.fill(group, [&](std::int64_t pixel, std::int64_t channel) {
-        const std::int64_t c = group * conv.in_channels() + channel;
-        return static_cast<float>(conv.q[pixel * x.channels + c] - zero_point);
-      });
-    }
+  levels.fill(team, [&](std::int64_t group, std::int64_t pixel, std::int64_t channel) {
+    const std::int64_t c = group * conv.in_channels() + channel;
+    return static_cast<float>(conv.q[pixel * x.channels + c] - zero_point);
   });
   return levels;
 }
