@@ -143,7 +143,8 @@ def _gradients(dy: Tensor, kept: Kept, how: How, dtype: torch.dtype, channels_la
     learned = bool(how.learned)
     real = torch.float32 if learned else dtype
     dx = _picture(dy, (batch, channels, height, width), real, channels_last or learned) if needs[0] or needs[3] else dy.new_empty((0,))
-    dw = _picture(dy, (out, of_group, kernel_h, kernel_w), torch.float32, learned) if needs[1] or needs[4] else dy.new_empty((0,))
+    dw = _picture(dy, (out, of_group, kernel_h, kernel_w), torch.float32,
+                  channels_last or learned) if needs[1] or needs[4] else dy.new_empty((0,))
     steps = out if how.per_channel else 1
     return [dx, dw] + [_bytes(dy, count, need, torch.float32) for count, need in zip((out, 1, steps), needs[2:])]
 

@@ -6,7 +6,9 @@ from on_cuda import SEED, bits, needs_gpu, torch
 
 import qsim
 import qsim.torch as qt
+from qsim._library import has_cuda
 
+DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() and has_cuda() else [])
 nn = torch.nn
 
 
@@ -135,16 +137,17 @@ class Compiled(unittest.TestCase):
     def test_torch_compile_keeps_results_gradients_and_states(self):
         if not hasattr(torch.library, "register_autograd"):
             self.skipTest("this PyTorch has no torch.library.register_autograd")
-        for scale, autocast in (("float", False), ("learned", False), ("float", True)):
+        cases = [(device, *case) for device in DEVICES for case in (("float", False), ("learned", False), ("float", True))]
+        for device, scale, autocast in cases:
             torch.manual_seed(SEED)
             torch._dynamo.reset()
-            model = small(scale)
+            model = small(scale).to(device)
             other = copy.deepcopy(model)
             compiled = torch.compile(other, backend="aot_eager", fullgraph=True)
             for _ in range(3):
-                one = torch.randn(2, 3, 8, 8).requires_grad_()
+                one = torch.randn(2, 3, 8, 8).to(device).requires_grad_()
                 two = one.detach().clone().requires_grad_()
-                with torch.autocast("cpu", enabled=autocast):
+                with torch.autocast(device, torch.bfloat16, enabled=autocast):
                     found, expected = compiled(two), model(one)
                 self.assertTrue(torch.equal(found, expected))
                 expected.square().sum().backward()
