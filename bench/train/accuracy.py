@@ -107,6 +107,7 @@ def main():
     begun = time.perf_counter()
     args = parse_arguments()
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.benchmark = True
     device = torch.device(args.device)
     pictures = read_set(args.dataset, device, None)
     test = read_set(args.test, device, pictures.size, pictures.class_names)

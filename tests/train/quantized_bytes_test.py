@@ -137,6 +137,19 @@ class Bytes(unittest.TestCase):
             counted = json.loads((self.folder / "eval.json").read_text())["engines"][0]
             self.assertEqual((counted["top1_correct"], counted["pictures"]), (count_correct(model, pictures, False), len(pictures)))
 
+    def test_eval_knows_classes_of_any_name_by_the_file_beside_the_network(self):
+        names = ["no", "b: c", "gro\u00dfe, [x]", "1"]
+        write_pictures(self.folder / "odd", names, 6, seed=4)
+        words = ["--quantize", "--dataset", self.folder / "odd", "--device", "cpu", "--batch-size", 8, "--epochs", 10,
+                 "--rate", 0.05, "--threads", 1, "--average", 0.5, "--out", self.folder / "odd-run"]
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(train_quantized.main([str(word) for word in words]), 0)
+        file = self.folder / "odd-run/vgg8-int8.onnx"
+        self.qsim("eval", "--model", file, "--data", self.folder / "odd", "--backend", "cpu", "--json", self.folder / "odd.json")
+        counted = json.loads((self.folder / "odd.json").read_text())["engines"][0]
+        self.assertEqual(sorted(row["name"] for row in counted["per_class"]), sorted(names))
+        self.assertGreater(counted["top1_correct"], 12)
+
     def test_weights_of_4_bits_have_15_levels(self):
         model = onnx.load(str(self.train(1)[0]))
         arrays = [onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer]
