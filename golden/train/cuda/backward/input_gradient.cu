@@ -3,6 +3,7 @@
 #include "golden/device/launch.cuh"
 #include "golden/train/cuda/backward/input_gradient.cuh"
 #include "golden/train/cuda/backward/input_gradient_wgmma.h"
+#include "golden/train/cuda/backward/linear_input_gradient.h"
 #include "golden/train/cuda/train_cuda.h"
 
 namespace qsim::golden::train::cuda {
@@ -222,6 +223,7 @@ void enqueue_packing(const ConvInputGradient& call, const InputPlan& plan, std::
 std::size_t workspace_bytes(const ConvInputGradient& call) {
   if (call.dx.elems() == 0) return 0;
   if (has_wgmma_input_gradient(call)) return wgmma_input_workspace_bytes(call);
+  if (has_linear_input_gradient(call)) return linear_input_workspace_bytes(call);
   const InputPlan plan = plan_of(call);
   return static_cast<std::size_t>(call.conv.x_shape.channels) *
          static_cast<std::size_t>(plan.depth) * 2;
@@ -232,6 +234,10 @@ void enqueue(const ConvInputGradient& call, void* workspace, void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (has_wgmma_input_gradient(call)) {
     enqueue_wgmma_input_gradient(call, workspace, cuda_stream);
+    return;
+  }
+  if (has_linear_input_gradient(call)) {
+    enqueue_linear_input_gradient(call, workspace, cuda_stream);
     return;
   }
   const InputPlan plan = plan_of(call);

@@ -76,9 +76,10 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   if (half == 1) asm volatile("bar.sync 1, 256;" ::: "memory");
   for (int i = static_cast<int>(blockIdx.x); i < args.jobs; i += static_cast<int>(gridDim.x)) {
     float sums[64];
+    const TileStore dx(args, WgmmaJob(args, i), half);
     consumer.multiply(sums, lead);
     lead = 0;
-    TileStore(args, WgmmaJob(args, i), half).store(sums);
+    dx.store(sums);
   }
 #else
   __trap();  // compiled for an architecture without wgmma
@@ -108,8 +109,13 @@ WgmmaInputArgs args_of(const ConvInputGradient& call) {
                       std::int64_t{args.groups});
   args.resident = args.groups == 1 && args.in_blocks == 1 && args.out_blocks == 1;
   const int pair_bytes = 2 * bytes_of(call.dx.type);
-  args.channel_pairs = call.dx.strides[3] == 1 && has_aligned_vectors(call.dx, 3, pair_bytes);
-  args.row_pairs = call.dx.strides[2] == 1 && has_aligned_vectors(call.dx, 2, pair_bytes);
+  if (call.dx.strides[3] == 1 && has_aligned_vectors(call.dx, 3, pair_bytes)) {
+    args.order = DxOrder::kChannelPairs;
+  } else {
+    args.order = call.dx.strides[2] == 1 && has_aligned_vectors(call.dx, 2, pair_bytes)
+                     ? DxOrder::kRowPairs
+                     : DxOrder::kAny;
+  }
   return args;
 }
 

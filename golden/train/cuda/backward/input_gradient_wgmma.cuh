@@ -25,6 +25,9 @@ inline constexpr int kWgmmaThreads = 2 * 128 + 32;
 inline constexpr int kWgmmaSharedBytes =
     1024 + kBoxStages * kBoxBytes + kTapStages * kTapStageBytes;
 
+// How dx takes numbers: two pixels of a row at a time, two channels of a pixel, or one by one.
+enum class DxOrder : std::uint8_t { kRowPairs, kChannelPairs, kAny };
+
 struct WgmmaInputArgs {
   const std::uint8_t* passes;
   RealView dx;
@@ -33,9 +36,8 @@ struct WgmmaInputArgs {
   int origin_y, origin_x;             // of a tile's box, from the tile's
   int groups, in_blocks, out_blocks;  // blocks of a group
   int tiles_y, tiles_x, jobs;
-  bool resident;       // the weights of all jobs are the same, and fit
-  bool row_pairs;      // dx takes two pixels of a row at a time
-  bool channel_pairs;  // or two channels
+  bool resident;  // the weights of all jobs are the same, and fit
+  DxOrder order;
 };
 
 struct WgmmaBarriers {
@@ -184,7 +186,8 @@ class WgmmaConsumer {
   int released_tap_ = -1, released_box_ = -1;
 };
 
-// Sums to dx. A thread has two channels, eight apart, and two pixels of each row of the tile.
+// Sums to dx. A thread has two channels, eight apart, and two pixels of each row of the tile. Made
+// before the products, so that the bits of `passes` are there after them.
 class TileStore {
  public:
   __device__ TileStore(const WgmmaInputArgs& args, const WgmmaJob& job, int half) : args_(args) {
@@ -197,57 +200,85 @@ class TileStore {
     rows_ = min(kTileSide, args.height - job.y);
     at_ = job.b * args.dx.stride_b + job.y * args.dx.stride_h + x * args.dx.stride_w +
           (first + channel_) * args.dx.stride_c;
-    bits_ =
+    const std::int64_t bits =
         (((std::int64_t{job.b} * args.height + job.y) * args.width + x) * args.channels + first) /
         8;
-  }
-
-  __device__ void store(const float (&sums)[64]) {
 #pragma unroll
     for (int j = 0; j < kTileSide; ++j) {
-      if (j >= rows_) break;
-      const std::uint32_t first = passing(0);
-      const std::uint32_t second = passing(1);
 #pragma unroll
-      for (int lower = 0; lower < 2; ++lower) {
-        const int bit = channel_ + 8 * lower;
-        store_two(8 * lower * args_.dx.stride_c,
-                  {(first >> bit & 1) != 0 ? sums[4 * j + 2 * lower] : 0.0F,
-                   (second >> bit & 1) != 0 ? sums[4 * j + 2 * lower + 1] : 0.0F});
+      for (int pixel = 0; pixel < 2; ++pixel) {
+        bits_[j][pixel] = 0xFFFF;
+        if (args.passes == nullptr || j >= rows_ || pixel >= pixels_) continue;
+        bits_[j][pixel] = __ldg(reinterpret_cast<const std::uint16_t*>(
+            args.passes + bits + (std::int64_t{j} * args.width + pixel) * (args.channels / 8)));
       }
-      at_ += args_.dx.stride_h;
-      bits_ += std::int64_t{args_.width} * args_.channels / 8;
+    }
+  }
+
+  __device__ void store(const float (&sums)[64]) const {
+    switch (args_.dx.type) {
+      case RealType::kFloat32:
+        return store_as<RealType::kFloat32>(sums);
+      case RealType::kFloat16:
+        return store_as<RealType::kFloat16>(sums);
+      default:
+        return store_as<RealType::kBfloat16>(sums);
     }
   }
 
  private:
-  // Bits of the warp's 16 channels.
-  __device__ std::uint32_t passing(int pixel) const {
-    if (args_.passes == nullptr || pixel >= pixels_) return 0xFFFF;
-    return __ldg(reinterpret_cast<const std::uint16_t*>(args_.passes + bits_ +
-                                                        pixel * (args_.channels / 8)));
+  template <RealType kType>
+  __device__ void store_as(const float (&sums)[64]) const {
+    switch (args_.order) {
+      case DxOrder::kRowPairs:
+        return store_in<kType, DxOrder::kRowPairs>(sums);
+      case DxOrder::kChannelPairs:
+        return store_in<kType, DxOrder::kChannelPairs>(sums);
+      default:
+        return store_in<kType, DxOrder::kAny>(sums);
+    }
+  }
+
+  template <RealType kType, DxOrder kOrder>
+  __device__ void store_in(const float (&sums)[64]) const {
+    std::int64_t at = at_;
+#pragma unroll
+    for (int j = 0; j < kTileSide; ++j) {
+      if (j >= rows_) break;
+#pragma unroll
+      for (int lower = 0; lower < 2; ++lower) {
+        const int bit = channel_ + 8 * lower;
+        store_two<kType, kOrder>(
+            at + 8 * lower * args_.dx.stride_c,
+            {(bits_[j][0] >> bit & 1) != 0 ? sums[4 * j + 2 * lower] : 0.0F,
+             (bits_[j][1] >> bit & 1) != 0 ? sums[4 * j + 2 * lower + 1] : 0.0F});
+      }
+      at += args_.dx.stride_h;
+    }
   }
 
   // Two pixels of a channel, or after an exchange two channels of a pixel.
-  __device__ void store_two(std::int64_t lower, float2 two) const {
+  template <RealType kType, DxOrder kOrder>
+  __device__ void store_two(std::int64_t at, float2 two) const {
     const RealView& dx = args_.dx;
-    if (args_.channel_pairs) {
+    if constexpr (kOrder == DxOrder::kChannelPairs) {
       const int odd = channel_ & 1;
       const float got = __shfl_xor_sync(0xFFFFFFFFu, odd != 0 ? two.x : two.y, 4);
       if (odd >= pixels_) return;
       const float2 channels = odd != 0 ? float2{got, two.y} : float2{two.x, got};
-      store_pair(dx.data, dx.type, at_ + lower + odd * (dx.stride_w - 1), channels);
-    } else if (args_.row_pairs && pixels_ == 2) {
-      store_pair(dx.data, dx.type, at_ + lower, two);
+      store_pair(dx.data, kType, at + odd * (dx.stride_w - 1), channels);
+    } else if (kOrder == DxOrder::kRowPairs && pixels_ == 2) {
+      store_pair(dx.data, kType, at, two);
     } else {
-      if (pixels_ > 0) store_real(dx.data, dx.type, at_ + lower, two.x);
-      if (pixels_ > 1) store_real(dx.data, dx.type, at_ + lower + dx.stride_w, two.y);
+      if (pixels_ > 0) store_real(dx.data, kType, at, two.x);
+      if (pixels_ > 1) store_real(dx.data, kType, at + dx.stride_w, two.y);
     }
   }
 
   const WgmmaInputArgs& args_;
   int channel_, pixels_, rows_;  // pixels of a row that are inside
-  std::int64_t at_, bits_;
+  std::int64_t at_;
+  std::uint16_t bits_[kTileSide][2];  // of the warp's 16 channels
 };
 
 #endif

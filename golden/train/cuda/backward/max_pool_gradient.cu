@@ -4,6 +4,7 @@
 
 #include "golden/device/fast_divisor.h"
 #include "golden/device/launch.cuh"
+#include "golden/train/cuda/backward/max_pool_windows.cuh"
 #include "golden/train/cuda/backward/real_values.cuh"
 #include "golden/train/cuda/train_cuda.h"
 
@@ -164,6 +165,10 @@ void enqueue_pictures(const MaxPoolGradient& call, bool vectors, cudaStream_t st
 // bits of `passes` begin at whole bytes.
 void enqueue(const MaxPoolGradient& call, void*, void* stream) {
   if (call.dx.elems() == 0) return;
+  if (has_pool_windows(call)) {
+    enqueue_pool_windows(call, static_cast<cudaStream_t>(stream));
+    return;
+  }
   const std::int64_t of_picture = call.x_shape.height * call.x_shape.width * call.x_shape.channels;
   const bool vectors =
       call.x_shape.channels % 4 == 0 && reinterpret_cast<std::uintptr_t>(call.q) % 4 == 0;

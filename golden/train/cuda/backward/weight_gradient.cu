@@ -2,6 +2,7 @@
 // pixels are divided into parts by the shapes alone; the parts' sums go to the workspace and are
 // added in their order.
 #include "golden/device/launch.cuh"
+#include "golden/train/cuda/backward/first_weight_gradient.h"
 #include "golden/train/cuda/backward/weight_gradient_load.cuh"
 #include "golden/train/cuda/backward/weight_gradient_wgmma.h"
 #include "golden/train/cuda/backward/weight_sums.cuh"
@@ -102,6 +103,7 @@ bool takes_pairs(const ConvWeightGradient& call) {
 std::size_t workspace_bytes(const ConvWeightGradient& call) {
   if (call.dw.elems() == 0) return 0;
   if (has_wgmma_weight_gradient(call)) return wgmma_weight_workspace_bytes(call);
+  if (has_first_weight_gradient(call)) return first_weight_workspace_bytes(call);
   const WeightPlan plan = plan_of(call);
   return plan.parts == 1 ? 0
                          : static_cast<std::size_t>(plan.parts * call.dw.elems()) * sizeof(float);
@@ -114,14 +116,25 @@ void enqueue(const ConvWeightGradient& call, void* workspace, void* stream) {
     enqueue_wgmma_weight_gradient(call, workspace, cuda_stream);
     return;
   }
+  if (has_first_weight_gradient(call)) {
+    enqueue_first_weight_gradient(call, workspace, cuda_stream);
+    return;
+  }
   const WeightPlan plan = plan_of(call);
   WeightGradientArgs args{};
   args.conv = geometry_of(call.conv);
   args.q = call.conv.q;
   args.zero_point = call.conv.zero_point;
   args.g = call.g;
-  args.out = {plan.parts > 1 ? static_cast<float*>(workspace) : nullptr, call.scale, call.passes,
-              view_of(call.dw), takes_pairs(call)};
+  const bool pairs = takes_pairs(call);
+  args.out = {plan.parts > 1 ? static_cast<float*>(workspace) : nullptr,
+              call.scale,
+              call.passes,
+              view_of(call.dw),
+              call.dw.is_dense(),
+              pairs,
+              plan.parts == 1 && pairs && call.conv.in_channels() % 32 == 0 &&
+                  reinterpret_cast<std::uintptr_t>(call.passes) % 4 == 0};
   args.picture = golden::cuda::FastDivisor(std::max(args.conv.out_height * args.conv.out_width, 1));
   args.width = golden::cuda::FastDivisor(std::max(args.conv.out_width, 1));
   args.pixels = static_cast<int>(call.conv.pixels());

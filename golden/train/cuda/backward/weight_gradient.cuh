@@ -22,7 +22,9 @@ struct WeightOutput {
   const float* scale;
   const std::uint8_t* passes;
   RealView dw;
-  bool pairs;  // dw has no gaps, and takes two at a time
+  bool dense;  // dw has no gaps
+  bool pairs;  // and takes two at a time
+  bool words;  // and 32 columns, aligned to them, have a word of passes; sums is null
 };
 
 struct WeightGradientArgs {
@@ -105,6 +107,10 @@ struct WeightSums {
                         int first_column, int end_column) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const ConvGeometry& c = args.conv;
+    if (args.out.words && first_column + 32 <= end_column) {
+      store_words(args, group * c.group_out, first_row, first_column);
+      return;
+    }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int in_group = first_row + 8 * i + lane / 4;
@@ -121,6 +127,35 @@ struct WeightSums {
   }
 
  private:
+  // To dw itself; the bits of 32 columns are a word.
+  __device__ void store_words(const WeightGradientArgs& args, int group_row, int first_row,
+                              int first_column) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const float scale = __ldg(args.out.scale);
+    std::uint32_t bits[4] = {};
+    std::int64_t at[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int row = first_row + 8 * i + lane / 4;
+      at[i] = std::int64_t{group_row + row} * args.depth + first_column;
+      if (row >= args.conv.group_out) continue;
+      bits[i] = args.out.passes == nullptr
+                    ? ~0U
+                    : __ldg(reinterpret_cast<const std::uint32_t*>(args.out.passes + at[i] / 8));
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (first_row + 8 * i + lane / 4 >= args.conv.group_out) continue;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int column = 8 * j + lane % 4 * 2;
+        *reinterpret_cast<float2*>(static_cast<float*>(args.out.dw.data) + at[i] + column) = {
+            (bits[i] >> column & 1) != 0 ? values[i / 2][j][i % 2 * 2] * scale : 0.0F,
+            (bits[i] >> column & 2) != 0 ? values[i / 2][j][i % 2 * 2 + 1] * scale : 0.0F};
+      }
+    }
+  }
+
   __device__ static void store_two(const WeightGradientArgs& args, int part, int row, int column,
                                    bool has_second, float2 two) {
     const WeightOutput& out = args.out;

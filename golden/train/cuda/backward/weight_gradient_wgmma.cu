@@ -128,8 +128,9 @@ void enqueue_wgmma_weight_gradient(const ConvWeightGradient& call, void* workspa
       "launching weight_gradient_wgmma", kernel,
       plan.parts * args.out_blocks * args.in_blocks * std::int64_t{args.groups}, kSlabThreads,
       kSlabSharedBytes, stream, args, g);
-  enqueue_weight_sums({args.sums, call.scale, call.passes, view_of(call.dw), false}, geometry,
-                      args.parts, stream);
+  enqueue_weight_sums(
+      {args.sums, call.scale, call.passes, view_of(call.dw), call.dw.is_dense(), false, false},
+      geometry, args.parts, stream);
 }
 
 }  // namespace qsim::golden::train::cuda

@@ -25,15 +25,18 @@ constexpr int kMostRotations = 24;
 // Small numbers in float32 and bfloat16, and levels: a piece of random bytes, repeated.
 DeviceBuffer filled(std::int64_t bytes, bool floats) {
   Random random(1);
-  std::vector<std::uint32_t> piece(std::size_t{1} << 20);
+  std::vector<std::uint32_t> piece(std::size_t{1} << 16);
   for (std::uint32_t& word : piece) {
     word = static_cast<std::uint32_t>(random.next());
     if (floats) word = (word & 0x807F807Fu) + 0x3F003F00u;
   }
   DeviceBuffer buffer(static_cast<std::size_t>(bytes) + 16);
-  for (std::size_t at = 0; at < buffer.bytes(); at += piece.size() * 4) {
-    cuda::check(cudaMemcpy(buffer.as<char>() + at, piece.data(),
-                           std::min(piece.size() * 4, buffer.bytes() - at), cudaMemcpyHostToDevice),
+  std::size_t done = std::min(piece.size() * 4, buffer.bytes());
+  cuda::check(cudaMemcpy(buffer.as<char>(), piece.data(), done, cudaMemcpyHostToDevice),
+              "filling a buffer");
+  for (; done < buffer.bytes(); done = std::min(2 * done, buffer.bytes())) {
+    cuda::check(cudaMemcpy(buffer.as<char>() + done, buffer.as<char>(),
+                           std::min(done, buffer.bytes() - done), cudaMemcpyDeviceToDevice),
                 "filling a buffer");
   }
   return buffer;

@@ -176,7 +176,8 @@ class RandomCase {
     };
     StridedTensor dy(random_, shape(call.y_shape), random_type(random_));
     fill(dy);
-    StridedTensor dx(random_, shape(call.x_shape), random_type(random_));
+    const RealType dx_type = random_.chance(0.5) ? dy.description().type : random_type(random_);
+    StridedTensor dx(random_, shape(call.x_shape), dx_type);
     StridedTensor expected = StridedTensor(dx.description());
     std::vector<std::int8_t> q = random_levels(random_, dx.description().elems());
     for (std::int8_t& level : q) level = static_cast<std::int8_t>(level % 3);  // many are equal
