@@ -98,7 +98,7 @@ class Observer(torch.nn.Module):
         if not any(key.startswith(prefix) for key in state_dict):
             return
         super()._load_from_state_dict(state_dict, prefix, *rest)
-        self.has_scale = self.options.fixed or bool(self.range_state[2] > 0)
+        self.has_scale = self.options.fixed or (not self.range_state.is_meta and bool(self.range_state[2] > 0))
 
     def extra_repr(self) -> str:
         return f"scale={self.options.scale!r}, observer={self.options.observer!r}"

@@ -14,6 +14,8 @@ Tensor = torch.Tensor
 
 def result_type(x: Tensor) -> torch.dtype:
     """The type of a layer's result: autocast's where it is on, else x's."""
+    if x.is_meta:
+        return x.dtype
     if hasattr(torch, "get_autocast_dtype"):  # PyTorch 2.4
         kind = x.device.type
         return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype  # type: ignore[call-arg,unused-ignore]

@@ -3,6 +3,7 @@ import copy
 import unittest
 
 from on_cuda import SEED, bits, needs_gpu, torch
+import torch.utils.checkpoint
 
 import qsim
 import qsim.torch as qt
@@ -127,6 +128,27 @@ class Shapes(unittest.TestCase):
                         for one, other in zip(operator(*given), operator(*on_meta(given))):
                             self.assertEqual((one.shape, one.dtype, one.stride()), (other.shape, other.dtype, other.stride()))
                             self.assertEqual(other.device.type, "meta")
+
+
+    def test_layers_without_data_give_shapes_and_take_a_state(self):
+        if not hasattr(torch, "compile"):
+            self.skipTest("PyTorch 1 cannot assign a state")
+        for scale in ("float", "learned"):
+            layer, other = qt.QuantizedConv2dReLU(3, 4, 3, device="meta", scale=scale), qt.QuantizedConv2dReLU(3, 4, 3, scale=scale)
+            y = layer(torch.empty(2, 3, 8, 8, device="meta"))
+            self.assertEqual((y.device.type, y.shape), ("meta", (2, 4, 6, 6)))
+            y.sum().backward()
+            self.assertEqual(layer.weight.grad.shape, layer.weight.shape)
+            x = torch.randn(2, 3, 8, 8)
+            other(x)
+            layer.load_state_dict(other.state_dict(), assign=True)
+            self.assertTrue(torch.equal(layer.eval()(x), other.eval()(x)))
+
+    def test_checkpointed_layers_have_the_same_gradients(self):
+        layer, x = qt.QuantizedConv2d(3, 4, 3), torch.randn(2, 3, 8, 8)
+        gradients = [torch.autograd.grad(y.square().sum(), layer.weight)[0] for y in (
+            layer(x), torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False))]
+        self.assertTrue(torch.equal(*gradients))
 
 
 def on_meta(arguments):
