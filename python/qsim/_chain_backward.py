@@ -141,6 +141,8 @@ def backward(run: runs.Run, dy: torch.Tensor, needs: Sequence[Sequence[bool]],
         if grads.wanted[step.y]:
             _STEPS[type(step)](step, grads, kept)
         run.levels[step.y] = run.passes[step.y] = None  # all that read it are done: its memory is free
+        if run.plan.values[step.x].uses == 1:
+            run.levels[step.x] = None
     parameters: List[Optional[torch.Tensor]] = []
     for step in run.plan.convolutions():
         need = grads.needs[id(step)]

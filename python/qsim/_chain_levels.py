@@ -34,12 +34,15 @@ def scales_of(ranges: torch.Tensor, spans: torch.Tensor, power_of_two: bool) -> 
 
 
 def observe(state: torch.Tensor, ranges: torch.Tensor, observer: str, momentum: float) -> None:
-    """state [R, 3] (least, most, count) has seen ranges [R, 2]: as qsim_observe of each row."""
+    """state [R, 3] (least, most, count) has seen ranges [R, 2]: as qsim_observe of each row.
+
+    But an average does not begin with a range of 0, which a branch that starts with gamma 0 has: it would clamp for many steps.
+    """
     old, seen = state[:, :2], state[:, 2:]
     if observer == ALL:
         new = torch.stack((torch.minimum(old[:, 0], ranges[:, 0]), torch.maximum(old[:, 1], ranges[:, 1])), 1)
     elif observer == AVERAGE:
-        new = torch.where(seen > 0, old + momentum * (ranges - old), ranges)
+        new = torch.where((old[:, :1] < 0) | (old[:, 1:] > 0), old + momentum * (ranges - old), ranges)
     else:
         new = ranges
     state.copy_(torch.cat((new, seen + 1), 1))

@@ -162,6 +162,19 @@ class Module(unittest.TestCase):
         self.chain(gradient).sum().backward()
         self.assertEqual((gradient.grad.dtype, gradient.grad.shape), (torch.float16, x.shape))
 
+    def test_a_branch_that_starts_at_zero_is_not_clamped_when_it_wakes(self):
+        chain = qt.QuantizedSequential(nn.Conv2d(3, 3, 1), qt.Residual([nn.Conv2d(3, 3, 3, padding=1), nn.BatchNorm2d(3)]))
+        norm = chain[1].body[1]
+        nn.init.zeros_(norm.weight)
+        for _ in range(2):
+            chain(pictures())
+        self.assertEqual(float(chain.levels_scale[2]), 1.0)
+        nn.init.ones_(norm.weight)
+        chain(pictures())
+        most = float(chain.levels_state[2, :2].abs().max())
+        self.assertGreater(most, 1.0)
+        self.assertLess(abs(float(chain.levels_scale[2]) * 127 - most), 1e-6 * most)
+
     def test_a_residual_block_is_a_plain_module_too(self):
         x = pictures()
         block = qt.Residual([nn.Conv2d(3, 3, 1)], [nn.Conv2d(3, 3, 1)])

@@ -104,7 +104,7 @@ class Restated:
         old, count = self.state[row, :2], self.state[row, 2]
         if self.observer == "min_max":
             seen = torch.stack((torch.minimum(old[0], seen[0]), torch.maximum(old[1], seen[1])))
-        elif self.observer == "moving_average" and count > 0:
+        elif self.observer == "moving_average" and count > 0 and (row == 0 or old.any()):
             seen = old + np.float32(self.momentum) * (seen - old)
         self.state[row] = torch.cat((seen, (count + 1).view(1)))
         self.scales[row] = covering(seen[0], seen[1], span, self.power_of_two)
