@@ -25,6 +25,7 @@ try:
     from small_trainings import SMALL, SMALL_VGG16, TRAIN, write_pictures
     import data
     import quantized_networks
+    import resnet14
     import train_quantized
     import vgg8
     from picture_sets import read_set
@@ -150,8 +151,21 @@ class Bytes(unittest.TestCase):
         self.assertEqual(sorted(row["name"] for row in counted["per_class"]), sorted(names))
         self.assertGreater(counted["top1_correct"], 12)
 
-    def test_weights_of_4_bits_have_15_levels(self):
-        model = onnx.load(str(self.train(1)[0]))
+    def test_the_plain_resnet14_computes_what_the_repositorys_float_network_does(self):
+        torch.manual_seed(2)
+        ours, theirs = quantized_networks.make_network("resnet14", 10, 32, 0.2, None).eval(), resnet14.Resnet14(0.2).eval()
+        for norm in theirs.norms.values():
+            torch.nn.init.normal_(norm.weight)
+        parts = [part for spec in resnet14.conv_specs() for part in (theirs.convs[spec.name], theirs.norms[spec.name])]
+        wanted = [tensor for part in (*parts, theirs.fc) for tensor in part.state_dict().values()]
+        ours.load_state_dict(dict(zip(ours.state_dict(), wanted)))
+        images = torch.randn(2, 3, 32, 32)
+        torch.testing.assert_close(ours(images), theirs(images), rtol=1e-5, atol=1e-6)
+
+    def test_weights_of_4_bits_have_15_levels_and_the_input_those_of_its_pixels(self):
+        file, network = self.train(1)
+        self.assertEqual(float(network.levels_scale[0]), 2.0**-7)
+        model = onnx.load(str(file))
         arrays = [onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer]
         weights = [array for array in arrays if array.dtype == np.int8 and array.ndim >= 2]
         self.assertEqual(len(weights), 8)
