@@ -71,9 +71,9 @@ class Case:
         def keep(tensor):
             if tensor.data_ptr() not in own:
                 kept[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
-            return tensor
+            # Nothing: a result that its own graph holds by Python would never be freed. Backward does not run.
 
-        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda _: None):
             y = self.forward()
         del y
         return sum(kept.values())

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Times a training step of VGG-16, and its peak memory: qsim's beside PyTorch's.
 
-usage: network.py [--quick] [--json FILE] [--rounds N] [--seconds N] [--no-search]
+usage: network.py [--quick] [--json FILE] [--rounds N] [--seconds N] [--search]
 224x224, batch 32, 1000 classes, no dropout: forward, loss, backward, SGD. Weights are float32 for all. AMP is autocast to
-bfloat16. Cases take turns, round by round, in one process. cuDNN searches its kernels, unless --no-search. Compiled cases are
-prepared last, while less than --seconds have passed. Needs PyTorch; on a machine without a GPU --quick is a test of this
+bfloat16. Cases take turns, round by round, in one process. With --search cuDNN searches its kernels, which takes minutes.
+Compiled cases are prepared last, while less than --seconds have passed. Needs PyTorch; on a machine without a GPU --quick is a test of this
 program, and its times mean nothing.
 """
 import argparse
@@ -32,7 +32,12 @@ def plan(arguments):
     return [{"subject": subject, "layout": layout, "how": how} for subject, layout, how in cases]
 
 
-def peaks(row, arguments):
+def say(row, what, begin):
+    print(f"network.py: {row['subject']}, {row['layout']}, {row['how']}: {what}, {time.monotonic() - begin:.0f} s "
+          f"{row.get('error', '')}", file=sys.stderr, flush=True)
+
+
+def peaks(row, arguments, begin):
     """Of a subject alone on the device, for each optimizer: the first steps, and later ones."""
     for optimizer in MOMENTA:
         measuring.free()
@@ -40,6 +45,7 @@ def peaks(row, arguments):
         row[f"{optimizer}: first_peak_bytes"] = measuring.peak_bytes(case.step, 2)
         row[f"{optimizer}: peak_bytes"] = measuring.peak_bytes(case.step, 3)
         del case
+    say(row, "memory", begin)
 
 
 def attempt(row, work):
@@ -66,8 +72,7 @@ def prepare(rows, cases, arguments, begin):
         case = attempt(row, lambda row=row: prepared(row, arguments))
         if case is not None and "error" not in row:
             cases.append((case, row))
-        print(f"network.py: {row['subject']}, {row['layout']}, {row['how']}: {time.monotonic() - begin:.0f} s "
-              f"{row.get('error', '')}", file=sys.stderr, flush=True)
+        say(row, "ready", begin)
 
 
 def measure(cases, rounds):
@@ -86,7 +91,7 @@ def parse():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--seconds", type=float, default=240, help="compile while fewer have passed; default: %(default)s")
-    parser.add_argument("--no-search", action="store_true", help="without cuDNN's search")
+    parser.add_argument("--search", action="store_true", help="with cuDNN's search (cudnn.benchmark), which takes minutes")
     arguments = parser.parse_args()
     arguments.device = "cuda" if torch.cuda.is_available() else "cpu"
     if arguments.device == "cpu" and not arguments.quick:
@@ -111,7 +116,7 @@ def show(rows):
 def keep(rows, arguments, begin):
     """Writes the file of --json."""
     result = {"schema": SCHEMA, "machine": measuring.machine(), "batch": arguments.batch, "size": arguments.size,
-              "rounds": arguments.rounds, "search": not arguments.no_search, "quick": arguments.quick, "rows": rows,
+              "rounds": arguments.rounds, "search": arguments.search, "quick": arguments.quick, "rows": rows,
               "seconds": round(time.monotonic() - begin, 1)}
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1) + "\n")
@@ -120,12 +125,12 @@ def keep(rows, arguments, begin):
 def main():
     arguments = parse()
     begin = time.monotonic()
-    torch.backends.cudnn.benchmark = not arguments.no_search
+    torch.backends.cudnn.benchmark = arguments.search
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
     rows, cases = plan(arguments), []
     for row in rows:
         if row["how"] == "eager":
-            attempt(row, lambda row=row: peaks(row, arguments))
+            attempt(row, lambda row=row: peaks(row, arguments, begin))
     measuring.free()
     compiled = [row for row in rows if row["how"] == "compiled"]
     # What is compiled may take longer than one waits: without it first, then all again.
