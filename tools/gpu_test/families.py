@@ -47,10 +47,11 @@ FAMILIES = (
     Family("convert", "conversions", 2500, 200, 5, 2500, CONVERSIONS, CONVERSIONS),
 )
 
-# Steps that are one run of a program, which ends with 0 where every bit is the CPU's: title and words.
+# Steps that are one run of a program, which ends with 0 where all is right: title and words.
 COMPARISONS = (
     ("conversions, every input", ("golden_convert_cuda_check", "every_input")),
     ("conversions, large", ("golden_convert_cuda_check", "large")),
+    ("gradients of training layers", ("golden_train_gradient_cuda_check", "random", "--cases", 1000)),
 )
 
 

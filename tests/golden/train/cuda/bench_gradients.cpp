@@ -143,6 +143,24 @@ class Bench {
   }
 
  private:
+  // Of a plain copy that reads and writes as many bytes, or less where few bytes need many buffers.
+  double copy_seconds(std::int64_t read, std::int64_t written) {
+    const std::int64_t from_bytes = (read + 15) / 16 * 16;
+    const std::int64_t to_bytes = (written + 15) / 16 * 16;
+    const int rotations =
+        std::min(cuda::cold_rotations(static_cast<std::size_t>(read + written)), kMostRotations);
+    const DeviceBuffer from(static_cast<std::size_t>(from_bytes * rotations));
+    const DeviceBuffer to(static_cast<std::size_t>(to_bytes * rotations));
+    const std::vector<double> seconds = cuda::time_cold(
+        stream_, rotations,
+        [&](int i) {
+          cuda::launch_mixed_copy(from.as<char>() + i * from_bytes, from_bytes,
+                                  to.as<char>() + i * to_bytes, to_bytes, stream_.get());
+        },
+        {8, 9});
+    return seconds[seconds.size() / 2];
+  }
+
   template <typename Call>
   void time(const Layer& layer, const char* what, std::int64_t read, std::int64_t written,
             double flops, const std::function<Call(const Layer&, const Buffers&)>& make) {
@@ -165,7 +183,7 @@ class Bench {
                         },
                         {8, 9});
     const double median = seconds[seconds.size() / 2];
-    const double copy = cuda::time_mixed_copy(stream_, read / 16 * 16, written / 16 * 16);
+    const double copy = copy_seconds(read, written);
     const double limit = std::max(copy, flops / kProductRate);
     std::printf(
         "%-34s %8.1f us  copy %7.1f us  products %7.1f us  %5.2f of the limit  %6.1f TFLOP/s\n",

@@ -1,118 +1,18 @@
 // Random gradients on the GPU: within their bounds of float64, or the CPU's bits; each twice.
-#include <string>
-
 #include "golden/common/thread_team.h"
-#include "golden/device/stream.h"
-#include "golden/train/cuda/train_cuda.h"
 #include "golden/train/train.h"
+#include "tests/golden/train/cuda/gradient_checks.h"
 #include "tests/golden/train/cuda/gradient_commands.h"
-#include "tests/golden/train/cuda/gradient_report.h"
-#include "tests/golden/train/cuda/random_conv.h"
-#include "tests/golden/train/cuda/random_tensors.h"
 
 namespace qsim::golden_test {
 namespace {
-
-using namespace qsim::golden;
-using cuda::DeviceBuffer;
-using train::RealTensor;
-using train::RealType;
-
-// Never empty, so that its address is one.
-template <typename T>
-DeviceBuffer on_device(std::vector<T> values) {
-  if (values.empty()) values.resize(16);
-  return cuda::upload(values);
-}
-const std::uint8_t* bits_or_null(const DeviceBuffer& buffer,
-                                 const std::vector<std::uint8_t>& bits) {
-  return bits.empty() ? nullptr : buffer.as();
-}
-
-template <typename Call>
-void run(const Call& call) {
-  const cuda::Stream stream;
-  const DeviceBuffer workspace = cuda::poisoned(train::cuda::workspace_bytes(call) + 256);
-  train::cuda::enqueue(call, workspace.as<void>(), stream.get());
-  stream.synchronize("a gradient");
-}
-
-RealType random_type(Random& random) { return static_cast<RealType>(random.uniform(0, 2)); }
-
-// The relative rounding of a type's numbers.
-double rounding_of(RealType type) {
-  if (type == RealType::kFloat32) return 0;
-  return type == RealType::kFloat16 ? 0x1p-11 : 0x1p-8;
-}
-
-// The bound of a sum in float32 of exact products, in any order.
-double bound_of(const ExactSum& exact) {
-  return (static_cast<double>(exact.terms) + 2) * 0x1p-24 * exact.magnitude;
-}
-
-// The greatest share of its bound that an element's error takes. `found` has rounding_of(type).
-template <typename Passes>
-double share_of(const std::vector<ExactSum>& exact, const std::vector<float>& found, double scale,
-                RealType type, const Passes& passes) {
-  double greatest = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const bool passing = passes_of(passes, static_cast<std::int64_t>(i));
-    const double expected = passing ? exact[i].sum * scale : 0;
-    double bound = passing ? bound_of(exact[i]) * scale : 0;
-    bound += rounding_of(type) * (std::abs(expected) + bound);
-    if (type == RealType::kFloat16) bound += 0x1p-25;
-    const double error = std::abs(static_cast<double>(found[i]) - expected);
-    if (error == 0) continue;
-    const double share = bound == 0 ? 1e9 : error / bound;
-    if (!(share <= greatest)) greatest = share;
-  }
-  return greatest;
-}
-
-std::vector<float> values_of(StridedTensor& tensor, std::vector<std::uint8_t> memory) {
-  tensor.set_memory(std::move(memory));
-  const RealTensor host = tensor.on_host();
-  std::vector<float> values(static_cast<std::size_t>(host.elems()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    auto left = static_cast<std::int64_t>(i);
-    std::int64_t at = 0;
-    for (std::size_t axis = 4; axis-- > 0;) {
-      at += left % host.shape[axis] * host.strides[axis];
-      left /= host.shape[axis];
-    }
-    if (host.type == RealType::kFloat32) {
-      values[i] = static_cast<const float*>(host.data)[at];
-    } else {
-      const auto code = static_cast<const std::uint16_t*>(host.data)[at];
-      values[i] = host.type == RealType::kFloat16 ? float_from_half(code) : float_of_bfloat16(code);
-    }
-  }
-  return values;
-}
 
 class RandomCase {
  public:
   RandomCase(std::uint64_t seed, const std::string& plant, GradientReport& report)
       : random_(seed), seed_(seed), plant_(plant), report_(report) {}
 
-  void check_conv() {
-    const RandomConv layer = random_conv(random_);
-    const std::string text = "seed " + std::to_string(seed_) + ", " + layer.text();
-    const DeviceBuffer q = on_device(layer.q), w = on_device(layer.w), g = on_device(layer.g);
-    const DeviceBuffer w_scales = on_device(layer.w_scales);
-    const bool planted_zero = plant_ == "zero_point";
-    const DeviceBuffer zero =
-        on_device(std::vector<std::int32_t>{layer.zero_point + (planted_zero ? 1 : 0)});
-    const DeviceBuffer scale =
-        on_device(std::vector<float>{layer.scale * (plant_ == "scale" ? 1.001F : 1.0F)});
-    train::LevelConv conv = layer.conv;
-    conv.q = q.as<std::int8_t>();
-    conv.w = w.as<std::int8_t>();
-    conv.zero_point = layer.zero_point == 0 && !planted_zero ? nullptr : zero.as<std::int32_t>();
-    if (plant_ == "pads") ++conv.window.pad_left;
-    check_input(layer, conv, w_scales, g, text);
-    check_weight(layer, conv, scale, g, text);
-  }
+  void check_conv() { check_conv_gradients(random_, seed_, plant_, report_); }
 
   void check_operand() {
     const RealType type = random_type(random_);
@@ -128,7 +28,7 @@ class RandomCase {
     train::compute(train::GradientOperand{dy.on_host(), passes.empty() ? nullptr : passes.data(),
                                           expected.data(), sums.data()},
                    team_);
-    const DeviceBuffer bits = on_device(planted(passes));
+    const DeviceBuffer bits = on_device(planted(plant_, passes));
     const bool has_bias = random_.chance(0.8);
     std::vector<std::uint16_t> g[2];
     std::vector<float> bias[2];
@@ -187,7 +87,7 @@ class RandomCase {
     call.dy = dy.on_host();
     call.dx = expected.on_host();
     train::compute(call, team_);
-    const DeviceBuffer levels = on_device(q), bits = on_device(planted(passes));
+    const DeviceBuffer levels = on_device(q), bits = on_device(planted(plant_, passes));
     call.q = levels.as<std::int8_t>();
     call.passes = bits_or_null(bits, passes);
     call.dy = dy.on_device();
@@ -221,7 +121,7 @@ class RandomCase {
     host.step_gradient = steps.data();
     train::compute(host, team_);
     const DeviceBuffer from = on_device(dq), levels = on_device(q), rest = on_device(residual);
-    const DeviceBuffer bits = on_device(planted(passes)), zero = on_device(zero_point);
+    const DeviceBuffer bits = on_device(planted(plant_, passes)), zero = on_device(zero_point);
     const DeviceBuffer to = cuda::poisoned(count * 4 + 16);
     const DeviceBuffer sums[2] = {cuda::poisoned(channels * 4), cuda::poisoned(channels * 4)};
     call.dq = from.as<float>();
@@ -254,49 +154,6 @@ class RandomCase {
   }
 
  private:
-  void check_input(const RandomConv& layer, const train::LevelConv& conv,
-                   const DeviceBuffer& w_scales, const DeviceBuffer& g, const std::string& text) {
-    const ImageShape& x = layer.conv.x_shape;
-    const RealType type = random_type(random_);
-    StridedTensor first(random_, {x.batch, x.height, x.width, x.channels}, type);
-    StridedTensor second(first.description());
-    const std::vector<std::uint8_t> passes = random_passes(random_, first.description().elems());
-    const DeviceBuffer bits = on_device(planted(passes));
-    for (StridedTensor* dx : {&first, &second}) {
-      run(train::ConvInputGradient{conv, w_scales.as<float>(), g.as<std::uint16_t>(),
-                                   bits_or_null(bits, passes), dx->on_device()});
-    }
-    const std::vector<std::uint8_t> found = first.downloaded();
-    const std::string what = text + ", dx " + text_of(first.description());
-    report_.add_exact("input_gradient: again", found == second.downloaded(), what);
-    report_.add_exact("input_gradient: gaps", first.has_same_gaps(found), what);
-    report_.add("input_gradient",
-                share_of(layer.input_gradient(), values_of(first, found), 1, type, passes), what);
-  }
-
-  void check_weight(const RandomConv& layer, const train::LevelConv& conv,
-                    const DeviceBuffer& scale, const DeviceBuffer& g, const std::string& text) {
-    const Window& w = layer.conv.window;
-    StridedTensor first(
-        random_, {layer.conv.y_shape.channels, w.kernel_h, w.kernel_w, layer.conv.in_channels()},
-        RealType::kFloat32);
-    StridedTensor second(first.description());
-    const std::vector<std::uint8_t> passes = random_passes(random_, first.description().elems());
-    const DeviceBuffer bits = on_device(planted(passes));
-    for (StridedTensor* dw : {&first, &second}) {
-      run(train::ConvWeightGradient{conv, scale.as<float>(), g.as<std::uint16_t>(),
-                                    bits_or_null(bits, passes), dw->on_device()});
-    }
-    const std::vector<std::uint8_t> found = first.downloaded();
-    const std::string what = text + ", dw " + text_of(first.description());
-    report_.add_exact("weight_gradient: again", found == second.downloaded(), what);
-    report_.add_exact("weight_gradient: gaps", first.has_same_gaps(found), what);
-    report_.add("weight_gradient",
-                share_of(layer.weight_gradient(), values_of(first, found), layer.scale,
-                         RealType::kFloat32, passes),
-                what);
-  }
-
   void fill(StridedTensor& tensor) {
     std::vector<std::uint8_t> memory = tensor.memory();
     const std::size_t bytes = tensor.elem_bytes();
@@ -317,24 +174,9 @@ class RandomCase {
     return random_.chance(0.5) ? random_.uniform(1, 70) : 8 * random_.uniform(1, 20);
   }
 
-  std::vector<std::uint8_t> planted(std::vector<std::uint8_t> passes) const {
-    if (plant_ == "passes" && !passes.empty()) passes[passes.size() / 2] ^= 0x01;
-    return passes;
-  }
-
   static bool same(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() &&
            (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-  }
-
-  static std::string text_of(const RealTensor& x) {
-    static const char* const kNames[] = {"float32", "float16", "bfloat16"};
-    std::string text = kNames[static_cast<int>(x.type)];
-    for (std::size_t i = 0; i < 4; ++i) {
-      text +=
-          (i == 0 ? " [" : " ") + std::to_string(x.shape[i]) + ":" + std::to_string(x.strides[i]);
-    }
-    return text + "]";
   }
 
   Random random_;

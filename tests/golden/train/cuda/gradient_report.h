@@ -28,6 +28,9 @@ class GradientReport {
       std::cout << call << ": " << line.cases << " cases, " << line.wrong << " wrong, at most "
                 << line.greatest << " of the bound\n";
     }
+    std::uint64_t cases = 0;
+    for (const auto& [call, line] : lines_) cases += line.cases;
+    std::cout << cases << " comparisons of gradients, " << wrong_ << " wrong" << std::endl;
     return wrong_ == 0;
   }
 
