@@ -101,14 +101,23 @@ class FirstWarp {
     const std::int8_t* from =
         args_.q + ((std::int64_t{picture} * c.height + y) * c.width + x) * c.channels;
     std::uint32_t levels[kColumns];
+    const bool whole = y >= 0 && x >= 0 && y + args_.tap_y[args_.depth - 1] < c.height &&
+                       x + args_.tap_x[args_.depth - 1] < c.width;
+    if (__all_sync(0xFFFFFFFFu, whole)) {
 #pragma unroll
-    for (int n = 0; n < kColumns; ++n) {
-      levels[n] = pad_;
-      const bool inside =
-          n < args_.depth &&
-          static_cast<unsigned>(y + args_.tap_y[n]) < static_cast<unsigned>(c.height) &&
-          static_cast<unsigned>(x + args_.tap_x[n]) < static_cast<unsigned>(c.width);
-      if (inside) levels[n] = static_cast<std::uint8_t>(__ldg(from + args_.offsets[n]));
+      for (int n = 0; n < kColumns; ++n) {
+        levels[n] = n < args_.depth ? static_cast<std::uint8_t>(__ldg(from + args_.offsets[n])) : 0;
+      }
+    } else {
+#pragma unroll
+      for (int n = 0; n < kColumns; ++n) {
+        levels[n] = pad_;
+        const bool inside =
+            n < args_.depth &&
+            static_cast<unsigned>(y + args_.tap_y[n]) < static_cast<unsigned>(c.height) &&
+            static_cast<unsigned>(x + args_.tap_x[n]) < static_cast<unsigned>(c.width);
+        if (inside) levels[n] = static_cast<std::uint8_t>(__ldg(from + args_.offsets[n]));
+      }
     }
 #pragma unroll
     for (int chunk = 0; chunk < 4; ++chunk) {

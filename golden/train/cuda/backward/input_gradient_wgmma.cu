@@ -51,13 +51,13 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   __shared__ WgmmaBarriers barriers;
   const std::uint32_t memory = golden::cuda::to_shared(golden::cuda::dynamic_shared());
   const std::uint32_t boxes = (memory + 1023) / 1024 * 1024;
-  const std::uint32_t taps = boxes + kBoxStages * kBoxBytes;
+  const std::uint32_t taps = boxes + static_cast<std::uint32_t>(args.stages.boxes * kBoxBytes);
   if (threadIdx.x == 0) {
-    for (int i = 0; i < kBoxStages; ++i) {
+    for (int i = 0; i < kMostBoxStages; ++i) {
       barriers.box_full[i].init(1);
       barriers.box_empty[i].init(8);
     }
-    for (int i = 0; i < kTapStages; ++i) {
+    for (int i = 0; i < kMostTapStages; ++i) {
       barriers.taps_full[i].init(1);
       barriers.taps_empty[i].init(8);
     }
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   }
   const int half = warp / 4;
   WgmmaConsumer<kKernelW> consumer(args, barriers, boxes, taps, half);
-  int lead = half == 0 ? max(args.kernel_h * args.out_blocks / 2, 1) : 0;
+  int lead = half == 0 ? min(args.stages.lead, args.kernel_h * args.out_blocks) : 0;
   if (half == 1) asm volatile("bar.sync 1, 256;" ::: "memory");
   for (int i = static_cast<int>(blockIdx.x); i < args.jobs; i += static_cast<int>(gridDim.x)) {
     float sums[64];
@@ -108,9 +108,10 @@ WgmmaInputArgs args_of(const ConvInputGradient& call) {
   args.jobs = count31(conv.x_shape.batch * args.tiles_y * args.tiles_x * args.in_blocks *
                       std::int64_t{args.groups});
   args.resident = args.groups == 1 && args.in_blocks == 1 && args.out_blocks == 1;
+  args.stages = args.resident ? kResidentStages : kStreamedStages;
   const int pair_bytes = 2 * bytes_of(call.dx.type);
-  if (call.dx.strides[3] == 1 && has_aligned_vectors(call.dx, 3, pair_bytes)) {
-    args.order = DxOrder::kChannelPairs;
+  if (call.dx.strides[3] == 1 && has_aligned_vectors(call.dx, 3, 2 * pair_bytes)) {
+    args.order = DxOrder::kChannelQuads;
   } else {
     args.order = call.dx.strides[2] == 1 && has_aligned_vectors(call.dx, 2, pair_bytes)
                      ? DxOrder::kRowPairs
@@ -170,7 +171,8 @@ void enqueue_wgmma_input_gradient(const ConvInputGradient& call, void* workspace
   golden::cuda::allow_all_shared_memory(kernel);
   golden::cuda::launch_kernel("launching input_gradient_wgmma", kernel,
                               std::min(args.jobs, device_attribute(cudaDevAttrMultiProcessorCount)),
-                              kWgmmaThreads, kWgmmaSharedBytes, stream, args, g, weights);
+                              kWgmmaThreads, static_cast<std::size_t>(args.stages.bytes()), stream,
+                              args, g, weights);
 }
 
 }  // namespace qsim::golden::train::cuda

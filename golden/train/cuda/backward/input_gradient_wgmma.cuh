@@ -16,17 +16,26 @@ namespace qsim::golden::train::cuda {
 inline constexpr int kTileSide = 16;
 inline constexpr int kTileChannels = 64;
 inline constexpr int kMostTaps = 3;  // of a side
-inline constexpr int kBoxStages = 3;
-inline constexpr int kTapStages = 4;
+inline constexpr int kMostBoxStages = 3;
+inline constexpr int kMostTapStages = 5;
 inline constexpr int kBoxBytes = 41 * 1024;  // 18x18 pixels of 128 bytes, up to whole kilobytes
 inline constexpr int kTapBytes = kTileChannels * 128;
 inline constexpr int kTapStageBytes = kMostTaps * kTapBytes;
 inline constexpr int kWgmmaThreads = 2 * 128 + 32;
-inline constexpr int kWgmmaSharedBytes =
-    1024 + kBoxStages * kBoxBytes + kTapStages * kTapStageBytes;
 
-// How dx takes numbers: two pixels of a row at a time, two channels of a pixel, or one by one.
-enum class DxOrder : std::uint8_t { kRowPairs, kChannelPairs, kAny };
+// How shared memory is divided, and how many stages of taps the second warpgroup stays behind the
+// first: while one stores its sums, the other has the tensor cores. Weights that stay take three
+// stages, and their boxes three: then the second is a whole tile behind.
+struct WgmmaStages {
+  int boxes, taps, lead;
+
+  constexpr int bytes() const { return 1024 + boxes * kBoxBytes + taps * kTapStageBytes; }
+};
+inline constexpr WgmmaStages kResidentStages = {3, 3, 3};
+inline constexpr WgmmaStages kStreamedStages = {2, 5, 2};
+
+// How dx takes numbers: two pixels of a row at a time, four channels of a pixel, or one by one.
+enum class DxOrder : std::uint8_t { kRowPairs, kChannelQuads, kAny };
 
 struct WgmmaInputArgs {
   const std::uint8_t* passes;
@@ -37,12 +46,13 @@ struct WgmmaInputArgs {
   int groups, in_blocks, out_blocks;  // blocks of a group
   int tiles_y, tiles_x, jobs;
   bool resident;  // the weights of all jobs are the same, and fit
+  WgmmaStages stages;
   DxOrder order;
 };
 
 struct WgmmaBarriers {
-  golden::cuda::MBarrier box_full[kBoxStages], box_empty[kBoxStages];
-  golden::cuda::MBarrier taps_full[kTapStages], taps_empty[kTapStages];
+  golden::cuda::MBarrier box_full[kMostBoxStages], box_empty[kMostBoxStages];
+  golden::cuda::MBarrier taps_full[kMostTapStages], taps_empty[kMostTapStages];
 };
 
 // Tiles of one picture follow each other, for one block of channels; then the next block.
@@ -65,9 +75,8 @@ struct RingPlace {
   int slot = 0;
   std::uint32_t parity = 0;
 
-  template <int kStages>
-  __device__ void advance() {
-    if (++slot == kStages) {
+  __device__ void advance(int stages) {
+    if (++slot == stages) {
       slot = 0;
       parity ^= 1;
     }
@@ -94,7 +103,7 @@ __device__ inline void produce(const WgmmaInputArgs& args, const CUtensorMap& g,
                              boxes + static_cast<std::uint32_t>(box.slot * kBoxBytes),
                              (job.group * args.out_blocks + block) * 128, job.x + args.origin_x,
                              job.y + args.origin_y, job.b);
-      box.advance<kBoxStages>();
+      box.advance(args.stages.boxes);
       if (has_weights) continue;
       const int first = ((job.group * args.in_blocks + job.in_block) * args.out_blocks + block) *
                         args.kernel_h * args.kernel_w;
@@ -104,7 +113,7 @@ __device__ inline void produce(const WgmmaInputArgs& args, const CUtensorMap& g,
         golden::cuda::copy_box(&weights, barriers.taps_full[tap.slot],
                                taps + static_cast<std::uint32_t>(tap.slot * kTapStageBytes), 0,
                                (first + row * args.kernel_w) * kTileChannels);
-        tap.advance<kTapStages>();
+        tap.advance(args.stages.taps);
       }
     }
     has_weights = args.resident;
@@ -139,10 +148,10 @@ class WgmmaConsumer {
         release_last();
         released_tap_ = args_.resident ? -1 : tap_.slot;
         released_box_ = row + 1 == args_.kernel_h ? place_.slot : -1;
-        tap_.advance<kTapStages>();
+        tap_.advance(args_.stages.taps);
         if (--lead == 0) asm volatile("bar.arrive 1, 256;" ::: "memory");
       }
-      place_.advance<kBoxStages>();
+      place_.advance(args_.stages.boxes);
     }
     golden::cuda::wgmma_wait<0>();
     pin(sums);
@@ -232,8 +241,8 @@ class TileStore {
     switch (args_.order) {
       case DxOrder::kRowPairs:
         return store_in<kType, DxOrder::kRowPairs>(sums);
-      case DxOrder::kChannelPairs:
-        return store_in<kType, DxOrder::kChannelPairs>(sums);
+      case DxOrder::kChannelQuads:
+        return store_in<kType, DxOrder::kChannelQuads>(sums);
       default:
         return store_in<kType, DxOrder::kAny>(sums);
     }
@@ -245,34 +254,57 @@ class TileStore {
 #pragma unroll
     for (int j = 0; j < kTileSide; ++j) {
       if (j >= rows_) break;
-#pragma unroll
-      for (int lower = 0; lower < 2; ++lower) {
-        const int bit = channel_ + 8 * lower;
-        store_two<kType, kOrder>(
-            at + 8 * lower * args_.dx.stride_c,
-            {(bits_[j][0] >> bit & 1) != 0 ? sums[4 * j + 2 * lower] : 0.0F,
-             (bits_[j][1] >> bit & 1) != 0 ? sums[4 * j + 2 * lower + 1] : 0.0F});
+      const float2 lower = passing(j, channel_, sums[4 * j], sums[4 * j + 1]);
+      const float2 upper = passing(j, channel_ + 8, sums[4 * j + 2], sums[4 * j + 3]);
+      if constexpr (kOrder == DxOrder::kChannelQuads) {
+        store_four<kType>(at, lower, upper);
+      } else {
+        store_two<kType, kOrder>(at, lower);
+        store_two<kType, kOrder>(at + 8 * args_.dx.stride_c, upper);
       }
       at += args_.dx.stride_h;
     }
   }
 
-  // Two pixels of a channel, or after an exchange two channels of a pixel.
+  __device__ float2 passing(int j, int bit, float first, float second) const {
+    return {(bits_[j][0] >> bit & 1) != 0 ? first : 0.0F,
+            (bits_[j][1] >> bit & 1) != 0 ? second : 0.0F};
+  }
+
+  // Two pixels of a channel.
   template <RealType kType, DxOrder kOrder>
   __device__ void store_two(std::int64_t at, float2 two) const {
     const RealView& dx = args_.dx;
-    if constexpr (kOrder == DxOrder::kChannelPairs) {
-      const int odd = channel_ & 1;
-      const float got = __shfl_xor_sync(0xFFFFFFFFu, odd != 0 ? two.x : two.y, 4);
-      if (odd >= pixels_) return;
-      const float2 channels = odd != 0 ? float2{got, two.y} : float2{two.x, got};
-      store_pair(dx.data, kType, at + odd * (dx.stride_w - 1), channels);
-    } else if (kOrder == DxOrder::kRowPairs && pixels_ == 2) {
+    if (kOrder == DxOrder::kRowPairs && pixels_ == 2) {
       store_pair(dx.data, kType, at, two);
     } else {
       if (pixels_ > 0) store_real(dx.data, kType, at, two.x);
       if (pixels_ > 1) store_real(dx.data, kType, at + dx.stride_w, two.y);
     }
+  }
+
+  // After two exchanges, four channels of a pixel: lanes of odd channels take the second pixel, and
+  // those whose channels are 2 or 3 mod 4 the upper eight.
+  template <RealType kType>
+  __device__ void store_four(std::int64_t at, float2 lower, float2 upper) const {
+    const int odd = channel_ & 1;
+    const int above = channel_ >> 1 & 1;
+    const float2 low = channels_of(odd, lower);
+    const float2 high = channels_of(odd, upper);
+    const float2 sent = above != 0 ? low : high;
+    const float2 got = {__shfl_xor_sync(0xFFFFFFFFu, sent.x, 8),
+                        __shfl_xor_sync(0xFFFFFFFFu, sent.y, 8)};
+    if (odd >= pixels_) return;
+    const float2 first = above != 0 ? got : low;
+    const float2 second = above != 0 ? high : got;
+    store_quad(args_.dx.data, kType, at + odd * args_.dx.stride_w + 8 * above - (channel_ & 3),
+               {first.x, first.y, second.x, second.y});
+  }
+
+  // Two channels of one of the two pixels.
+  __device__ static float2 channels_of(int odd, float2 two) {
+    const float got = __shfl_xor_sync(0xFFFFFFFFu, odd != 0 ? two.x : two.y, 4);
+    return odd != 0 ? float2{got, two.y} : float2{two.x, got};
   }
 
   const WgmmaInputArgs& args_;

@@ -90,6 +90,24 @@ __device__ inline std::uint32_t bfloat16_pair(float low, float high) {
   return *reinterpret_cast<const std::uint32_t*>(&pair);
 }
 
+// Four that follow each other, at a multiple of four.
+__device__ inline void store_quad(void* data, RealType type, std::int64_t at, float4 value) {
+  if (type == RealType::kFloat32) {
+    *reinterpret_cast<float4*>(static_cast<float*>(data) + at) = value;
+    return;
+  }
+  uint2 words;
+  if (type == RealType::kFloat16) {
+    const __half2 low = __floats2half2_rn(value.x, value.y);
+    const __half2 high = __floats2half2_rn(value.z, value.w);
+    words = {*reinterpret_cast<const std::uint32_t*>(&low),
+             *reinterpret_cast<const std::uint32_t*>(&high)};
+  } else {
+    words = {bfloat16_pair(value.x, value.y), bfloat16_pair(value.z, value.w)};
+  }
+  *reinterpret_cast<uint2*>(static_cast<std::uint16_t*>(data) + at) = words;
+}
+
 __device__ inline bool bit_at(const std::uint8_t* bits, std::int64_t index) {
   return (__ldg(bits + index / 8) >> (index % 8) & 1) != 0;
 }
