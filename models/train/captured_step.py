@@ -135,6 +135,10 @@ class Step:
             self.graph.replay()
         return self.loss
 
+    def has_finite_weights(self) -> bool:
+        """Waits for the device."""
+        return all(bool(parameter.isfinite().all()) for parameter in self.descent.parameters)
+
     def state(self) -> dict[str, Any]:
         return {"model": self.model.state_dict(), "momenta": self.descent.momenta, "averaged": self.averaged.full_state()}
 

@@ -22,7 +22,7 @@ EVALUATED_AT_A_TIME = 250
 
 
 class NotFinite(Exception):
-    """The loss became infinite or not a number."""
+    """The loss or a weight became infinite or not a number."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ class Training:
     def report(self, loss: float) -> None:
         if not loss < float("inf"):
             raise NotFinite(f"step {self.step}: the loss is {loss}; a smaller --rate may help")
+        if not self.one_step.has_finite_weights():  # on integers NaN becomes a level, and the loss stays finite
+            raise NotFinite(f"step {self.step}: weights are not finite; a smaller --rate may help")
         self.recent = loss if self.recent == 0 else 0.5 * (self.recent + loss)
         left = self.seconds * (self.steps / self.step - 1)
         epoch = self.step / self.steps_an_epoch

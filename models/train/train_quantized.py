@@ -8,6 +8,7 @@ it again with the same options. Ctrl-C writes a checkpoint and ends with exit co
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import inspect
 import json
 import sys
@@ -153,6 +154,8 @@ def prepare(args: argparse.Namespace) -> tuple[Training, Log]:
     """All that can find fault with the input. ValueError, OSError and ImportError say what."""
     if args.device == "cuda" and not torch.cuda.is_available():
         raise ValueError("--device cuda: PyTorch finds no GPU")
+    if args.quantize and importlib.util.find_spec("onnx") is None:
+        raise ValueError("--quantize: the package onnx, which writes the file at the end, is not installed")
     device = torch.device(args.device)
     args.out.mkdir(parents=True, exist_ok=True)
     log = Log(args.log, COLUMNS)

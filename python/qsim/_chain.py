@@ -16,6 +16,7 @@ from ._torch_operations import torch
 nn = torch.nn
 ROUNDINGS = {"half_even": calls.HALF_EVEN, "toward_zero": calls.TOWARD_ZERO}
 SCALES = {"float": calls.MAX, "power_of_two": calls.POWER_OF_TWO}
+TYPES = (torch.float32, torch.float16, torch.bfloat16)  # of x
 
 
 def _one_of(name: str, word: str, words: Any) -> str:
@@ -137,7 +138,7 @@ class QuantizedSequential(nn.Sequential):
 
     def _check(self, x: torch.Tensor) -> None:
         rank = 2 if self._plan.flat_input else 4
-        if x.dim() != rank or not x.is_floating_point():
+        if x.dim() != rank or x.dtype not in TYPES:
             raise lib.BadInput(f"QuantizedSequential: x is {x.dtype} with {x.dim()} dimensions; allowed: float32, float16 and "
                                f"bfloat16 with {rank}")
         if self.levels_scale.dtype is not torch.float32:

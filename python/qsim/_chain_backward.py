@@ -1,4 +1,4 @@
-"""The backward pass of a QuantizedSequential: gradients by the kernels of training.h, of what forward kept.
+"""The backward pass of a QuantizedSequential: gradients by the kernels of training.h, from what forward kept.
 
 A gradient inside the chain is bfloat16 [B, H, W, C], of the tensor's real numbers. It is masked once by the tensor's bits: by the
 kernel that makes it where one step alone reads the tensor, else when it is taken.

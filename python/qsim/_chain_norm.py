@@ -27,7 +27,7 @@ def of_batch(layer: Any, sums: torch.Tensor, pixels: int, unit: torch.Tensor,
              bias: Optional[torch.Tensor]) -> Normalization:
     """With the statistics of this batch, sums int64 [O, 3] of qsim_conv2d_statistics. The running ones are brought up to date."""
     if pixels < 2:
-        raise lib.BadInput(f"BatchNorm2d: {pixels} values a channel; a training step needs 2 and more")
+        raise lib.BadInput(f"{type(layer).__name__}: {pixels} values a channel; a training step needs 2 and more")
     count = unit.new_full((), pixels)  # a number would be multiplied by its inverse on a GPU
     mean = sums[:, 0].double() / count
     square = (sums[:, 1].double() + sums[:, 2].double() * 2.0 ** 32) / count

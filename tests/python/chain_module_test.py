@@ -238,7 +238,8 @@ class Refusals(unittest.TestCase):
         self.refused("weight_bits is 9; allowed: 2 to 8", conv, weight_bits=9, error=bad)
         self.refused("input_scale is 0.0; allowed: 2\\^-126 and more", conv, input_scale=0.0, error=bad)
         for x, text in ((torch.zeros(3, 4, 4), "x is torch.float32 with 3 dimensions; allowed: .* with 4"),
-                        (torch.zeros(1, 3, 4, 4, dtype=torch.int8), "x is torch.int8 with 4 dimensions")):
+                        (torch.zeros(1, 3, 4, 4, dtype=torch.int8), "x is torch.int8 with 4 dimensions"),
+                        (torch.zeros(1, 3, 4, 4, dtype=torch.float64), "x is torch.float64 with 4 dimensions; allowed: float32")):
             with self.assertRaisesRegex(bad, text):
                 qt.QuantizedSequential(conv)(x)
         with self.assertRaisesRegex(bad, "its buffers are torch.float16; allowed: float32"):
@@ -247,6 +248,8 @@ class Refusals(unittest.TestCase):
             qt.QuantizedSequential(nn.Conv2d(3, 3, 3).double())(pictures())
         with self.assertRaisesRegex(bad, "BatchNorm2d: 1 values a channel; a training step needs 2 and more"):
             qt.QuantizedSequential(nn.Conv2d(3, 3, (9, 8)), nn.BatchNorm2d(3))(pictures(1))
+        with self.assertRaisesRegex(bad, "BatchNorm1d: 1 values a channel; a training step needs 2 and more"):
+            qt.QuantizedSequential(nn.Linear(3, 3), nn.BatchNorm1d(3))(torch.ones(1, 3))
         with self.assertRaisesRegex(bad, "layer 0 adds tensors of the shapes"):
             qt.QuantizedSequential(qt.Residual([nn.Conv2d(3, 3, 3)]))(pictures())
 

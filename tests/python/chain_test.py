@@ -149,7 +149,9 @@ class Arithmetic(unittest.TestCase):
             sums = np.arange(-127 * 40, 128 * 40, 3).astype(np.float32)
             product = sums * (x_scale / (y_scale * np.float32(size)))
             found = levels.average_levels(torch.from_numpy(sums), size, torch.tensor([x_scale]), torch.tensor([y_scale]), -128)
-            self.assertTrue(np.array_equal(found.levels.numpy(), np.clip(np.rint(product) - 128, -128, 127)))
+            rounded = np.rint(product) - 128
+            self.assertTrue(np.array_equal(found.levels.numpy(), np.clip(rounded, -128, 127)))
+            self.assertTrue(np.array_equal(found.passes.numpy(), (rounded >= -128) & (rounded <= 127)))
 
     def test_sums_in_float32_that_float64_rounds_to_a_tie_are_right(self):
         """1 + 2^-24 + 2^-60, a sum whose float64 is the tie 1 + 2^-24."""

@@ -62,6 +62,7 @@ class States(Layers):
             ({"observer": "moving_average", "momentum": 0.5}, 3.5 / 127), \
             ({"observer": "moving_average", "momentum": 0.5, "zero_points": True}, (3.5 + 2.25) / 255), \
             ({"observer": "percentile", "percentile": 75.0, "momentum": 0.5}, (2.0 + 1.5) / 2 / 127), \
+            ({"observer": "percentile", "percentile": 75.0, "momentum": 1.0, "zero_points": True}, (1.0 + 0.0) / 255), \
             ({"observer": "last", "bits": 4}, 5 / 7), ({"scale": "power_of_two"}, 0.0625), ({"scale": 0.25}, 0.25), \
             ({"scale": "learned"}, 2 * 1.625 / 127**0.5), ({"scale": "learned", "zero_points": True}, 5 / 255)
         for options, expected in cases:

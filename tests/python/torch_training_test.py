@@ -211,6 +211,20 @@ class Gradients(unittest.TestCase):
             for one, other in zip(first, second):
                 self.assertTrue(torch.equal(one, other))
 
+    def test_gradients_of_learned_steps_are_divided_by_the_root_of_values_and_levels(self):
+        """Of 6 values a picture, all clamped to 127: the derivative of each by its step is 127, times 127 of the other operand."""
+        for device in DEVICES:
+            layer = qt.QuantizedLinear(6, 1, bias=False, scale="learned").to(device)
+            x = torch.full((2, 6), 1000.0, device=device)
+            layer(x)
+            with torch.no_grad():
+                for tensor, value in ((layer.weight, 1000.0), (layer.weight_step, 1.0), (layer.observer.scale, 1.0)):
+                    tensor.fill_(value)
+            layer(x).sum().backward()
+            expected = 2 * 6 * 127 * 127 / (6 * 127)**0.5
+            for parameter in (layer.weight_step, layer.observer.scale):
+                self.assertAlmostEqual(parameter.grad.item(), expected, delta=1e-5 * expected)
+
 
 def qt_factor(count, hi):
     """LSQ's factor of a step's gradient."""

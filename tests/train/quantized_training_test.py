@@ -231,6 +231,8 @@ class BadInput(Runs):
         self.refused("--weight-bits: '1' is not an integer in 2..8", "--weight-bits", 1)
         self.refused("--network: invalid choice: 'lenet'", "--network", "lenet")
         self.refused("loose.txt has no weights of this network", "--weights", self.folder / "loose.txt")
+        with mock.patch.dict(sys.modules, {"onnx": None}):
+            self.refused("--quantize: the package onnx, which writes the file at the end, is not installed", "--quantize")
 
     def test_weights_of_another_network_are_refused_by_name(self):
         torch.save({"0.weight": torch.zeros(8, 3, 3, 3)}, self.folder / "part.pt")
@@ -248,6 +250,7 @@ class BadInput(Runs):
         state["0.weight"][0, 0, 0, 0] = float("nan")
         torch.save(state, self.folder / "nan.pt")
         self.refused("step 1: the loss is nan; a smaller --rate may help", "--weights", self.folder / "nan.pt")
+        self.refused("step 1: weights are not finite; a smaller --rate may help", "--quantize", "--weights", self.folder / "nan.pt")
 
 
 if __name__ == "__main__":
