@@ -13,8 +13,8 @@ namespace {
 
 using golden::cuda::FastDivisor;
 
-constexpr int kMostShared = 226 * 1024;                // dynamic, of a block
-constexpr int kAlignment = 1024;                       // of boxes
+constexpr int kMostShared = 220 * 1024;  // dynamic, of a block: frames and barriers are static
+constexpr int kAlignment = 1024;         // of boxes
 constexpr int kPieces = kBoxWarpgroups * 64 * 72 * 4;  // PieceSums of each warpgroup
 constexpr int kLargestBox = 256;
 
@@ -70,6 +70,10 @@ bool set_stages(BoxConv& plan) {
     plan.input_stages = plan.block_stages == 1 ? kMostInputStages : 2;
     plan.weight_stages = std::min(kMostWeightStages, (room - plan.input_stages * input) / weights);
   }
+  // As far as the rings let the first warpgroup run ahead of the last.
+  const int ahead = std::min(plan.keeps_weights != 0 ? all * plan.input_stages : plan.weight_stages,
+                             plan.block_stages * plan.input_stages);
+  plan.lead_stages = std::min(all, ahead / (kBoxWarpgroups - 1));
   plan.shared_bytes =
       kAlignment + kPieces + plan.input_stages * input + plan.weight_stages * weights;
   return plan.input_stages >= 2 && (plan.keeps_weights != 0 || plan.weight_stages >= 3);
@@ -100,10 +104,19 @@ void set_maps(const ConvSizes& conv, const Box& box, BoxConv& plan) {
       {kBoxRowBytes, side(plan.columns)});
 }
 
+int device_number(cudaDeviceAttr attribute) {
+  int device = 0;
+  int number = 0;
+  golden::cuda::check(cudaGetDevice(&device), "asking for the device");
+  golden::cuda::check(cudaDeviceGetAttribute(&number, attribute, device),
+                      "asking for a number of the device");
+  return number;
+}
+
 }  // namespace
 
 std::optional<BoxConv> plan_boxes(const ConvSizes& conv, int multiprocessors) {
-  if (multiprocessors == 0 || !takes(conv)) return std::nullopt;
+  if (!takes(conv)) return std::nullopt;
   BoxConv plan{};
   const Box box = set_units(conv, plan);
   if (box.width > kLargestBox || box.height > kLargestBox) return std::nullopt;
@@ -118,6 +131,10 @@ std::optional<BoxConv> plan_boxes(const ConvSizes& conv, int multiprocessors) {
   if (jobs > (std::int64_t{1} << 30)) return std::nullopt;
   plan.column_blocks = FastDivisor(static_cast<std::int32_t>(column_blocks));
   plan.jobs = static_cast<int>(jobs);
+  const std::int64_t columns_at_once = std::min<std::int64_t>(column_blocks, multiprocessors);
+  plan.blocks = static_cast<int>(
+      std::min<std::int64_t>(jobs, multiprocessors / columns_at_once * columns_at_once));
+  if (plan.blocks % column_blocks != 0) return std::nullopt;
   plan.taps_per_stage = conv.kernel_w == 3 ? 3 : 1;
   plan.block_stages = conv.kernel_h * conv.kernel_w / plan.taps_per_stage;
   plan.channel_blocks = static_cast<int>(ceil_div(conv.channels, kBoxRowBytes));
@@ -126,16 +143,8 @@ std::optional<BoxConv> plan_boxes(const ConvSizes& conv, int multiprocessors) {
   return plan;
 }
 
-int box_multiprocessors() {
-  int device = 0;
-  int major = 0;
-  int count = 0;
-  golden::cuda::check(cudaGetDevice(&device), "asking for the device");
-  golden::cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
-                      "asking for the compute capability");
-  golden::cuda::check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
-                      "asking for the multiprocessors");
-  return major == 9 ? count : 0;
-}
+int multiprocessors() { return device_number(cudaDevAttrMultiProcessorCount); }
+
+bool has_box_instructions() { return device_number(cudaDevAttrComputeCapabilityMajor) == 9; }
 
 }  // namespace qsim::golden::train::cuda

@@ -1,241 +1,92 @@
-// The convolution of conv_boxes.h as a kernel: a producer brings boxes of input and stages of
-// weights with the copy engine, warpgroups multiply, and finish their units by themselves. Each
-// stage has a `full` barrier, on which the copies' bytes count, and an `empty` one, on which warps
-// arrive that have read it.
+// The convolution of conv_boxes.h as a kernel: each warpgroup finishes its units by itself, while
+// others multiply.
 #pragma once
 
-#include "golden/device/hopper.cuh"
 #include "golden/device/shared_memory.cuh"
-#include "golden/train/cuda/forward/conv_boxes.h"
+#include "golden/train/cuda/forward/conv_boxes_pipeline.cuh"
 #include "golden/train/cuda/forward/conv_finish.cuh"
 
 namespace qsim::golden::train::cuda {
 
-using namespace golden::cuda;
-
-struct BoxBarriers {
-  MBarrier input_full[kMostInputStages];
-  MBarrier input_empty[kMostInputStages];
-  MBarrier weights_full[kMostWeightStages];
-  MBarrier weights_empty[kMostWeightStages];
-
-  // By one thread.
-  __device__ void init() {
-    for (int i = 0; i < kMostInputStages; ++i) {
-      input_full[i].init(1);
-      input_empty[i].init(kBoxWarpgroups * 4);
-    }
-    for (int i = 0; i < kMostWeightStages; ++i) {
-      weights_full[i].init(1);
-      weights_empty[i].init(kBoxWarpgroups * 4);
-    }
-    fence_barrier_init();
-  }
-};
-
-// A position in a ring of stages, and the parity of the barriers' next phase.
-struct BoxRing {
-  int slot = 0;
-  std::uint32_t parity = 0;
-
-  __device__ void advance(int stages) {
-    if (++slot == stages) {
-      slot = 0;
-      parity ^= 1;
-    }
-  }
-};
-
-// Where a unit is: its first output pixel.
-struct BoxUnit {
-  int picture, y, x;
-
-  __device__ BoxUnit(const BoxConv& plan, int unit) {
-    if (plan.is_line != 0) {
-      picture = 0;
-      y = 0;
-      x = unit * 64;
-      return;
-    }
-    picture = plan.picture_units.divide(unit);
-    const int in_picture = unit - picture * plan.picture_units.divisor();
-    y = plan.units_x.divide(in_picture);
-    x = (in_picture - y * plan.units_x.divisor()) * 8;
-    y *= 8;
-  }
-  // The output pixel of a row; -1: none. `unit` as above.
-  __device__ int pixel(const BoxConv& plan, const ConvSizes& conv, int unit, int row) const {
-    if (plan.is_line != 0) return x + row < conv.pixels ? x + row : -1;
-    const int at_y = y + row / 8;
-    const int at_x = x + row % 8;
-    if (unit >= plan.units || at_y >= conv.out_height || at_x >= conv.out_width) return -1;
-    return (picture * conv.out_height + at_y) * conv.out_width + at_x;
-  }
-};
-
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-
-// By one thread.
-template <int kColumns, int kTaps>
-__device__ void produce_boxes(const BoxConv& plan, const ConvSizes& conv, BoxBarriers& barriers,
-                              std::uint32_t inputs, std::uint32_t weights) {
-  constexpr std::uint32_t kStageBytes = kTaps * kColumns * kBoxRowBytes;
-  BoxRing input;
-  BoxRing weight;
-  bool has_weights = false;
-  for (int job = static_cast<int>(blockIdx.x); job < plan.jobs;
-       job += static_cast<int>(gridDim.x)) {
-    const int row_tile = plan.column_blocks.divide(job);
-    const int first_column = (job - row_tile * plan.column_blocks.divisor()) * kColumns;
-    for (int block = 0; block < plan.channel_blocks; ++block) {
-      MBarrier& full = barriers.input_full[input.slot];
-      barriers.input_empty[input.slot].wait(input.parity ^ 1);
-      full.arrive_expecting(static_cast<std::uint32_t>(kBoxWarpgroups * plan.unit_bytes));
-      std::uint32_t to =
-          inputs + static_cast<std::uint32_t>(input.slot * kBoxWarpgroups * plan.unit_stride);
-      for (int i = 0; i < kBoxWarpgroups; ++i) {
-        const BoxUnit unit(plan, row_tile * kBoxWarpgroups + i);
-        copy_box(&plan.input, full, to, block * kBoxRowBytes, unit.x - conv.pad_left,
-                 unit.y - conv.pad_top, unit.picture);
-        to += static_cast<std::uint32_t>(plan.unit_stride);
-      }
-      input.advance(plan.input_stages);
-      if (has_weights) continue;
-      for (int stage = 0; stage < plan.block_stages; ++stage) {
-        MBarrier& weights_full = barriers.weights_full[weight.slot];
-        barriers.weights_empty[weight.slot].wait(weight.parity ^ 1);
-        weights_full.arrive_expecting(kStageBytes);
-        const std::uint32_t at = weights + static_cast<std::uint32_t>(weight.slot) * kStageBytes;
-#pragma unroll
-        for (int tap = 0; tap < kTaps; ++tap) {
-          copy_box(&plan.weights, weights_full, at + tap * kColumns * kBoxRowBytes,
-                   (stage * kTaps + tap) * conv.channels + block * kBoxRowBytes, first_column);
-        }
-        weight.advance(plan.weight_stages);
-      }
-    }
-    has_weights = plan.keeps_weights != 0;
-  }
-}
-
-// What a multiplying warpgroup keeps from job to job.
-template <int kColumns, int kTaps>
-class BoxMultiplier {
- public:
-  __device__ BoxMultiplier(const BoxConv& plan, const ConvSizes& conv, BoxBarriers& barriers,
-                           std::uint32_t inputs, std::uint32_t weights, int group)
-      : plan_(plan),
-        conv_(conv),
-        barriers_(barriers),
-        input_operand_(
-            operand<kBoxRowBytes>(inputs + static_cast<std::uint32_t>(group * plan.unit_stride),
-                                  static_cast<std::uint32_t>(plan.group_stride * kBoxRowBytes))),
-        weight_operand_(operand<kBoxRowBytes>(weights, 8 * kBoxRowBytes)) {}
-
-  // The sums of the next job.
-  __device__ void multiply(std::int32_t (&sums)[kColumns / 2]) {
-    bool first = true;
-    for (int block = 0; block < plan_.channel_blocks; ++block) {
-      barriers_.input_full[input_.slot].wait(input_.parity);
-      int row = 0;  // of the box, in pixels
-      int kx = 0;
-      for (int stage = 0; stage < plan_.block_stages; ++stage) {
-        barriers_.weights_full[weight_.slot].wait(weight_.parity);
-        issue(row + kx * conv_.dilation_w, first, sums);
-        first = false;
-        wgmma_wait<1>();  // for the stage before this one
-        if (stage > 0) release_weights(last_weight_);
-        last_weight_ = weight_.slot;
-        advance_weights();
-        if (kTaps > 1 || ++kx == conv_.kernel_w) {
-          kx = 0;
-          row += conv_.dilation_h * plan_.pitch;
-        }
-      }
-      wgmma_wait<0>();
-      release_weights(last_weight_);
-      if (threadIdx.x % 32 == 0) barriers_.input_empty[input_.slot].arrive();
-      input_.advance(plan_.input_stages);
-    }
-    pin(sums);
-  }
-
- private:
-  __device__ void advance_weights() {
-    weight_.advance(plan_.weight_stages);
-    if (plan_.keeps_weights != 0) weight_.parity = 0;
-  }
-  __device__ void release_weights(int slot) {
-    __syncwarp();
-    if (plan_.keeps_weights == 0 && threadIdx.x % 32 == 0) barriers_.weights_empty[slot].arrive();
-  }
-  // Issues the products of one stage as one group of wgmmas.
-  __device__ void issue(int pixels, bool first, std::int32_t (&sums)[kColumns / 2]) {
-    const std::uint64_t a =
-        input_operand_ +
-        static_cast<std::uint32_t>(input_.slot * kBoxWarpgroups * plan_.unit_stride / 16);
-    const std::uint64_t b =
-        weight_operand_ +
-        static_cast<std::uint32_t>(weight_.slot * (kTaps * kColumns * kBoxRowBytes / 16));
-    wgmma_fence();
-#pragma unroll
-    for (int tap = 0; tap < kTaps; ++tap) {
-      const auto moved =
-          static_cast<std::uint32_t>((pixels + tap * conv_.dilation_w) * (kBoxRowBytes / 16));
-#pragma unroll
-      for (int k = 0; k < kBoxRowBytes / 32; ++k) {
-        wgmma<kColumns, false>(sums, a + moved + 2 * k,
-                               b + tap * (kColumns * kBoxRowBytes / 16) + 2 * k,
-                               first && tap + k == 0 ? 0 : 1);
-      }
-    }
-    wgmma_commit();
-  }
-
-  const BoxConv& plan_;
-  const ConvSizes& conv_;
-  BoxBarriers& barriers_;
-  std::uint64_t input_operand_;  // of the first slot and tap
-  std::uint64_t weight_operand_;
-  BoxRing input_;
-  BoxRing weight_;
-  int last_weight_ = 0;
-};
 
 // Barrier of a warpgroup.
 __device__ inline void meet_group(int group) {
   asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
 }
 
+// What a finishing warpgroup keeps from job to job: its block has one place of columns.
 template <class Finish, int kColumns>
-__device__ void finish_box(const BoxConv& plan, const ConvSizes& conv, const Finish& finish,
-                           PieceSums<Finish::kRowsInnermost>& piece_sums, int* pixels, int job,
-                           int group, const std::int32_t (&sums)[kColumns / 2]) {
-  const int thread = static_cast<int>(threadIdx.x) % 128;
-  const int row_tile = plan.column_blocks.divide(job);
-  const int first_column = (job - row_tile * plan.column_blocks.divisor()) * kColumns;
-  const int unit = row_tile * kBoxWarpgroups + group;
-  if (unit >= plan.units) return;
-  if (thread < kPieceRows) {
-    pixels[thread] = BoxUnit(plan, unit).pixel(plan, conv, unit, thread);
+class BoxFinisher {
+ public:
+  using Sums = PieceSums<Finish::kRowsInnermost>;
+
+  __device__ BoxFinisher(const BoxConv& plan, const ConvSizes& conv, const Finish& finish,
+                         Sums& sums, PieceFrame& frame, int group)
+      : plan_(plan), conv_(conv), finish_(finish), sums_(sums), frame_(frame), group_(group) {
+    const int blocks = plan.column_blocks.divisor();
+    first_column_ = static_cast<int>(blockIdx.x) % blocks * kColumns;
+    slot_ = static_cast<int>(blockIdx.x) / blocks * kBoxWarpgroups + group;
   }
-  const int row = thread / 32 * 16 + thread % 32 / 4;
-#pragma unroll
-  for (int half = 0; half < kColumns / kPieceColumns; ++half) {
-    const int column = first_column + half * kPieceColumns;
-    if (column >= conv.columns) break;
-#pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const int at = (half * 8 + j) * 4;
-      piece_sums.put(row, 8 * j + thread % 4 * 2, sums[at], sums[at + 1]);
-      piece_sums.put(row + 8, 8 * j + thread % 4 * 2, sums[at + 2], sums[at + 3]);
+
+  __device__ void run(int job, const std::int32_t (&sums)[kColumns / 2]) {
+    const int thread = static_cast<int>(threadIdx.x) % 128;
+    const int unit = plan_.column_blocks.divide(job) * kBoxWarpgroups + group_;
+    if (unit >= plan_.units) return;
+    if (thread < kPieceRows) {
+      frame_.set_row(conv_, finish_, thread,
+                     BoxUnit(plan_, unit).pixel(plan_, conv_, unit, thread));
     }
-    meet_group(group);
-    finish.run(conv, piece_sums,
-               {pixels, unit, column, min(kPieceColumns, conv.columns - column), thread});
-    meet_group(group);
+    const int row = thread / 32 * 16 + thread % 32 / 4;
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      const int first = first_column_ + half * kPieceColumns;
+      if (first >= conv_.columns) break;
+      if constexpr (Finish::kHasColumnValues) {
+        const int column = thread - kPieceRows;
+        if (column >= 0 && first + column < conv_.columns) {
+          frame_.set_column(finish_, column, first + column);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const int at = (half * 8 + j) * 4;
+        sums_.put(row, 8 * j + thread % 4 * 2, sums[at], sums[at + 1]);
+        sums_.put(row + 8, 8 * j + thread % 4 * 2, sums[at + 2], sums[at + 3]);
+      }
+      meet_group(group_);
+      finish_.run(conv_, sums_, piece(half), states_[half]);
+      meet_group(group_);
+    }
   }
-}
+
+  __device__ void end() {
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half) {
+      if (first_column_ + half * kPieceColumns >= conv_.columns) break;
+      finish_.end(conv_, states_[half], piece(half), slot_);
+    }
+  }
+
+ private:
+  static constexpr int kHalves = kColumns / kPieceColumns;
+
+  __device__ Piece piece(int half) const {
+    const int column = first_column_ + half * kPieceColumns;
+    return {frame_, column, min(kPieceColumns, conv_.columns - column),
+            static_cast<int>(threadIdx.x) % 128};
+  }
+
+  const BoxConv& plan_;
+  const ConvSizes& conv_;
+  const Finish& finish_;
+  Sums& sums_;
+  PieceFrame& frame_;
+  int group_;
+  int first_column_;
+  int slot_;
+  typename Finish::State states_[kHalves];
+};
 
 #endif
 
@@ -246,7 +97,7 @@ __global__ void __launch_bounds__(kBoxThreads, 1)
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ std::uint8_t shared[];
   __shared__ BoxBarriers barriers;
-  __shared__ int pixels[kBoxWarpgroups][kPieceRows];
+  __shared__ PieceFrame frames[kBoxWarpgroups];
   using Sums = PieceSums<Finish::kRowsInnermost>;
   const std::uint32_t base = shared_address(shared);
   const std::uint32_t inputs = (base + 1023) / 1024 * 1024;
@@ -265,16 +116,21 @@ __global__ void __launch_bounds__(kBoxThreads, 1)
       produce_boxes<kColumns, kTaps>(plan, conv, barriers, inputs, weights);
     }
   } else {
-    take_registers<112>();
+    take_registers<112>();  // 640 threads have 96 each at entry: the producer gives 64 of its own
     auto* sums_of_groups = reinterpret_cast<Sums*>(shared + (pieces - base));
     BoxMultiplier<kColumns, kTaps> multiplier(plan, conv, barriers, inputs, weights, group);
+    BoxFinisher<Finish, kColumns> finisher(plan, conv, finish, sums_of_groups[group], frames[group],
+                                           group);
+    if (group > 0 && plan.lead_stages > 0) wait_to_begin(group);
+    int lead = plan.lead_stages;
     for (int job = static_cast<int>(blockIdx.x); job < plan.jobs;
          job += static_cast<int>(gridDim.x)) {
       std::int32_t sums[kColumns / 2];
-      multiplier.multiply(sums);
-      finish_box<Finish, kColumns>(plan, conv, finish, sums_of_groups[group], pixels[group], job,
-                                   group, sums);
+      multiplier.multiply(sums, lead, group);
+      lead = 0;
+      finisher.run(job, sums);
     }
+    finisher.end();
   }
 #else
   __trap();  // compiled for an architecture without wgmma
@@ -283,12 +139,11 @@ __global__ void __launch_bounds__(kBoxThreads, 1)
 
 template <class Finish>
 void launch_boxes(const BoxConv& plan, const ConvSizes& conv, const Finish& finish,
-                  int multiprocessors, cudaStream_t stream) {
+                  cudaStream_t stream) {
   const auto launch = [&](auto kernel) {
     allow_all_shared_memory(kernel);
-    launch_kernel("launching a convolution", kernel, std::min(plan.jobs, multiprocessors),
-                  kBoxThreads, static_cast<std::size_t>(plan.shared_bytes), stream, plan, conv,
-                  finish);
+    launch_kernel("launching a convolution", kernel, plan.blocks, kBoxThreads,
+                  static_cast<std::size_t>(plan.shared_bytes), stream, plan, conv, finish);
   };
   if (plan.columns == 64) {
     launch(plan.taps_per_stage == 3 ? conv_boxes<Finish, 64, 3> : conv_boxes<Finish, 64, 1>);

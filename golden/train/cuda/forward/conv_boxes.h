@@ -15,9 +15,9 @@
 
 namespace qsim::golden::train::cuda {
 
-inline constexpr int kBoxWarpgroups = 4;  // that multiply
-inline constexpr int kBoxThreads = 128 * (kBoxWarpgroups + 1);
-inline constexpr int kBoxRowBytes = 64;  // channels of a block
+inline constexpr int kBoxWarpgroups = 4;                        // that multiply
+inline constexpr int kBoxThreads = 128 * (kBoxWarpgroups + 1);  // the last brings operands
+inline constexpr int kBoxRowBytes = 64;                         // channels of a block
 inline constexpr int kMostInputStages = 4;
 inline constexpr int kMostWeightStages = 12;
 
@@ -29,7 +29,8 @@ struct BoxConv {
   golden::cuda::FastDivisor column_blocks;
   int units;  // over the batch
   int jobs;
-  int columns;         // of a job
+  int blocks;   // a multiple of the column blocks: job i is block i % blocks', whose columns stay
+  int columns;  // of a job
   int taps_per_stage;  // of weights: 3 in a window three wide, else 1
   int block_stages;    // stages of weights of a channel block
   int channel_blocks;
@@ -40,15 +41,16 @@ struct BoxConv {
   int unit_stride;   // bytes from one box to the next in shared memory
   int input_stages, weight_stages;
   int keeps_weights;  // 1: all weights stay in shared memory
+  int lead_stages;    // that each warpgroup begins after the one before it
   int shared_bytes;   // dynamic
 };
 
 // The plan, or none: groups, strides, zero_points, channels that are no multiple of 16, unaligned
-// tensors, boxes that do not fit, or a device without the instructions.
+// tensors, or boxes that do not fit.
 std::optional<BoxConv> plan_boxes(const ConvSizes& conv, int multiprocessors);
 
-// Multiprocessors of the current device if it has the instructions (compute capability 9.0), else
-// 0.
-int box_multiprocessors();
+// Of the current device. The instructions are those of compute capability 9.0.
+int multiprocessors();
+bool has_box_instructions();
 
 }  // namespace qsim::golden::train::cuda

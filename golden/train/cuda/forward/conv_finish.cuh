@@ -40,14 +40,37 @@ struct PieceSums {
   }
 };
 
-// Where a piece is.
+// What a finish needs of the rows and columns of a piece, in shared memory.
+struct PieceFrame {
+  std::int64_t offsets[kPieceRows];  // what the finish's row_offset() says of their pixels
+  alignas(16) float columns[2][kPieceColumns];  // column_values() of its columns
+  int pixels[kPieceRows];                       // output pixels; -1: none
+
+  // By the thread that has column `column`, whose channel is `channel`.
+  template <class Finish>
+  __device__ void set_column(const Finish& finish, int column, int channel) {
+    const float2 values = finish.column_values(channel);
+    columns[0][column] = values.x;
+    columns[1][column] = values.y;
+  }
+  // By the thread that has row `row`.
+  template <class Finish>
+  __device__ void set_row(const ConvSizes& conv, const Finish& finish, int row, int pixel) {
+    pixels[row] = pixel;
+    offsets[row] = pixel < 0 ? 0 : finish.row_offset(conv, pixel);
+  }
+};
+
+// Where a piece is. A thread's pieces with one place of first_channel in their block have one State
+// of the finish; end() comes once after them, with a `slot` below what launch_conv() returns.
 struct Piece {
-  const int* pixels;  // [64] in shared memory: the output pixel of each row; -1: none
-  int tile;           // the index of its rows among all pieces
+  const PieceFrame& frame;
   int first_channel;  // of all output channels
   int columns;        // how many of its columns are channels
   int thread;         // 0..127, the calling thread's
 };
+
+struct NoState {};
 
 // Bits of channels first..first + count - 1 of a pixel, count <= 16, where bytes are of several
 // threads: `passes` began as zeros.

@@ -7,7 +7,12 @@
 namespace qsim::golden::train::cuda {
 
 struct LevelsFinish {
+  static constexpr bool kHasColumnValues = true;
   static constexpr bool kRowsInnermost = false;
+  struct State {
+    float least = 0;
+    float most = 0;
+  };
   const float* multipliers;
   const std::int32_t* bias;          // or null
   const std::int32_t* y_zero_point;  // or null
@@ -18,40 +23,43 @@ struct LevelsFinish {
   PassBits bits;
   float* range;  // or null; began as zeros
 
-  __device__ void run(const ConvSizes& conv, const PieceSums<false>& sums,
-                      const Piece& piece) const {
+  // The multiplier, and the bits of the bias.
+  __device__ float2 column_values(int channel) const {
+    return make_float2(__ldg(multipliers + channel),
+                       __int_as_float(bias == nullptr ? 0 : __ldg(bias + channel)));
+  }
+  __device__ std::int64_t row_offset(const ConvSizes& conv, int pixel) const {
+    return std::int64_t{pixel} * conv.all_columns;
+  }
+
+  __device__ void run(const ConvSizes& conv, const PieceSums<false>& sums, const Piece& piece,
+                      State& state) const {
     const int column = piece.thread % 16 * 4;
     const std::int32_t zero_point = y_zero_point == nullptr ? 0 : __ldg(y_zero_point);
-    float factors[4] = {};
-    std::uint32_t biases[4] = {};
-    std::uint32_t inside = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (column + i >= piece.columns) continue;
-      const int channel = piece.first_channel + column + i;
-      factors[i] = __ldg(multipliers + channel);
-      biases[i] = bias == nullptr ? 0 : static_cast<std::uint32_t>(__ldg(bias + channel));
-      inside |= 1U << i;
-    }
-    float least = 0;
-    float most = 0;
+    const int count = min(4, piece.columns - column);
+    const std::uint32_t inside = count <= 0 ? 0 : (1U << count) - 1;
+#pragma unroll 1
     for (int row = piece.thread / 16; row < kPieceRows; row += kFinishThreads / 16) {
-      const int pixel = piece.pixels[row];
+      const int pixel = piece.frame.pixels[row];
       const bool is_there = pixel >= 0 && inside != 0;
       const int4 acc = sums.four(row, column);
       const std::int32_t values[4] = {acc.x, acc.y, acc.z, acc.w};
+      const float4 four_factors = *reinterpret_cast<const float4*>(piece.frame.columns[0] + column);
+      const int4 four_biases = *reinterpret_cast<const int4*>(piece.frame.columns[1] + column);
+      const float factors[4] = {four_factors.x, four_factors.y, four_factors.z, four_factors.w};
+      const std::int32_t biases[4] = {four_biases.x, four_biases.y, four_biases.z, four_biases.w};
       std::int32_t levels[4];
       std::uint32_t four = 0;
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const auto sum =
-            static_cast<std::int32_t>(static_cast<std::uint32_t>(values[i]) + biases[i]);
+        const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(values[i]) +
+                                                   static_cast<std::uint32_t>(biases[i]));
         float t = __fmul_rn(__int2float_rn(sum), factors[i]);
         const bool is_cut = relu && t <= 0;
         if (is_cut) t = 0;
         if (is_there && (inside >> i & 1) != 0 && fabsf(t) < INFINITY) {
-          least = fminf(least, t);
-          most = fmaxf(most, t);
+          state.least = fminf(state.least, t);
+          state.most = fmaxf(state.most, t);
         }
         bool passes;
         levels[i] = nearest_level(t, zero_point, lo, hi, passes);
@@ -61,15 +69,29 @@ struct LevelsFinish {
         bits.put_four(pixel, conv.all_columns, piece.first_channel + column, is_there,
                       four & inside);
       }
-      if (is_there) store(conv, pixel, piece.first_channel + column, inside, levels);
+      if (is_there)
+        store(y + piece.frame.offsets[row] + piece.first_channel + column, inside, levels);
     }
-    if (range != nullptr) include_range(least, most);
+  }
+
+  // The bits of numbers of one sign are in the order of their magnitudes.
+  __device__ void end(const ConvSizes& /*conv*/, State state, const Piece& /*last*/,
+                      int /*slot*/) const {
+    if (range == nullptr) return;
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      state.least = fminf(state.least, __shfl_xor_sync(0xFFFFFFFFU, state.least, step));
+      state.most = fmaxf(state.most, __shfl_xor_sync(0xFFFFFFFFU, state.most, step));
+    }
+    if (threadIdx.x % 32 != 0) return;
+    auto* words = reinterpret_cast<unsigned*>(range);
+    if (state.least < 0) atomicMax(words, __float_as_uint(state.least));
+    if (state.most > 0) atomicMax(words + 1, __float_as_uint(state.most));
   }
 
  private:
-  __device__ void store(const ConvSizes& conv, int pixel, int channel, std::uint32_t inside,
+  __device__ void store(std::int8_t* to, std::uint32_t inside,
                         const std::int32_t (&levels)[4]) const {
-    std::int8_t* to = y + std::int64_t{pixel} * conv.all_columns + channel;
     if (fours && inside == 15) {
       *reinterpret_cast<std::uint32_t*>(to) =
           four_bytes(levels[0], levels[1], levels[2], levels[3]);
@@ -79,19 +101,6 @@ struct LevelsFinish {
     for (int i = 0; i < 4; ++i) {
       if ((inside >> i & 1) != 0) to[i] = static_cast<std::int8_t>(levels[i]);
     }
-  }
-
-  // The bits of numbers of one sign are in the order of their magnitudes.
-  __device__ void include_range(float least, float most) const {
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) {
-      least = fminf(least, __shfl_xor_sync(0xFFFFFFFFU, least, step));
-      most = fmaxf(most, __shfl_xor_sync(0xFFFFFFFFU, most, step));
-    }
-    if (threadIdx.x % 32 != 0) return;
-    auto* words = reinterpret_cast<unsigned*>(range);
-    if (least < 0) atomicMax(words, __float_as_uint(least));
-    if (most > 0) atomicMax(words + 1, __float_as_uint(most));
   }
 };
 

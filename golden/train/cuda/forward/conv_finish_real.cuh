@@ -47,25 +47,20 @@ __device__ inline void store_reals(const RealTensor& y, std::int64_t at, std::in
   }
 }
 
-// A channel's scale and bias.
-struct RealChannel {
-  float factor = 0;
-  float bias = 0;
+// A channel's factor and bias.
+__device__ inline float2 real_channel(const RealFinishArgs& args, int channel) {
+  return make_float2(__fmul_rn(__ldg(args.scale), __ldg(args.w_scales + channel)),
+                     args.bias == nullptr ? 0.0F : __ldg(args.bias + channel));
+}
 
-  RealChannel() = default;
-  __device__ RealChannel(const RealFinishArgs& args, int channel) {
-    factor = __fmul_rn(__ldg(args.scale), __ldg(args.w_scales + channel));
-    bias = args.bias == nullptr ? 0.0F : __ldg(args.bias + channel);
-  }
-
-  // `passes`: its bit.
-  __device__ float finish(const RealFinishArgs& args, std::int32_t acc, bool& passes) const {
-    float value = __fmul_rn(__int2float_rn(acc), factor);
-    if (args.bias != nullptr) value = __fadd_rn(value, bias);
-    passes = !args.relu || value > 0;
-    return passes ? value : 0.0F;
-  }
-};
+// `passes`: its bit.
+__device__ inline float finish_real(const RealFinishArgs& args, std::int32_t acc, float factor,
+                                    float bias, bool& passes) {
+  float value = __fmul_rn(__int2float_rn(acc), factor);
+  if (args.bias != nullptr) value = __fadd_rn(value, bias);
+  passes = !args.relu || value > 0;
+  return passes ? value : 0.0F;
+}
 
 __device__ inline std::int64_t real_offset(const RealTensor& y, const ConvSizes& conv, int pixel) {
   const PixelPlace place(conv, pixel);
@@ -74,31 +69,36 @@ __device__ inline std::int64_t real_offset(const RealTensor& y, const ConvSizes&
 
 // Channels are neighbours in memory, or strides are any.
 struct RealChannelsFinish {
+  static constexpr bool kHasColumnValues = true;
   static constexpr bool kRowsInnermost = false;
+  using State = NoState;
   RealFinishArgs args;
 
-  __device__ void run(const ConvSizes& conv, const PieceSums<false>& sums,
-                      const Piece& piece) const {
+  __device__ float2 column_values(int channel) const { return real_channel(args, channel); }
+  __device__ std::int64_t row_offset(const ConvSizes& conv, int pixel) const {
+    return real_offset(args.y, conv, pixel);
+  }
+  __device__ void end(const ConvSizes& /*conv*/, const State& /*state*/, const Piece& /*last*/,
+                      int /*slot*/) const {}
+
+  __device__ void run(const ConvSizes& conv, const PieceSums<false>& sums, const Piece& piece,
+                      State& /*state*/) const {
     const int column = piece.thread % 16 * 4;
-    RealChannel channels[4];
-    std::uint32_t inside = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (column + i >= piece.columns) continue;
-      channels[i] = RealChannel(args, piece.first_channel + column + i);
-      inside |= 1U << i;
-    }
+    const int count = min(4, piece.columns - column);
+    const std::uint32_t inside = count <= 0 ? 0 : (1U << count) - 1;
     const std::int64_t step = args.y.strides[3];
-#pragma unroll 2
+#pragma unroll 1
     for (int row = piece.thread / 16; row < kPieceRows; row += kFinishThreads / 16) {
-      const int pixel = piece.pixels[row];
+      const int pixel = piece.frame.pixels[row];
       const int4 acc = sums.four(row, column);
       float values[4];
       bool passes[4];
-      values[0] = channels[0].finish(args, acc.x, passes[0]);
-      values[1] = channels[1].finish(args, acc.y, passes[1]);
-      values[2] = channels[2].finish(args, acc.z, passes[2]);
-      values[3] = channels[3].finish(args, acc.w, passes[3]);
+      const float4 factors = *reinterpret_cast<const float4*>(piece.frame.columns[0] + column);
+      const float4 biases = *reinterpret_cast<const float4*>(piece.frame.columns[1] + column);
+      values[0] = finish_real(args, acc.x, factors.x, biases.x, passes[0]);
+      values[1] = finish_real(args, acc.y, factors.y, biases.y, passes[1]);
+      values[2] = finish_real(args, acc.z, factors.z, biases.z, passes[2]);
+      values[3] = finish_real(args, acc.w, factors.w, biases.w, passes[3]);
       const bool is_there = pixel >= 0 && inside != 0;
       if (args.bits.passes != nullptr) {
         std::uint32_t four = 0;
@@ -108,8 +108,7 @@ struct RealChannelsFinish {
                            four & inside);
       }
       if (!is_there) continue;
-      const std::int64_t at =
-          real_offset(args.y, conv, pixel) + (piece.first_channel + column) * step;
+      const std::int64_t at = piece.frame.offsets[row] + (piece.first_channel + column) * step;
       store_reals(args.y, at, step, values, args.fours && inside == 15, inside);
     }
   }
@@ -117,11 +116,20 @@ struct RealChannelsFinish {
 
 // Pixels of a picture are neighbours in memory: NCHW.
 struct RealPixelsFinish {
+  static constexpr bool kHasColumnValues = true;
   static constexpr bool kRowsInnermost = true;
+  using State = NoState;
   RealFinishArgs args;
 
-  __device__ void run(const ConvSizes& conv, const PieceSums<true>& sums,
-                      const Piece& piece) const {
+  __device__ float2 column_values(int channel) const { return real_channel(args, channel); }
+  __device__ std::int64_t row_offset(const ConvSizes& conv, int pixel) const {
+    return real_offset(args.y, conv, pixel);
+  }
+  __device__ void end(const ConvSizes& /*conv*/, const State& /*state*/, const Piece& /*last*/,
+                      int /*slot*/) const {}
+
+  __device__ void run(const ConvSizes& conv, const PieceSums<true>& sums, const Piece& piece,
+                      State& /*state*/) const {
     const int row = piece.thread % 16 * 4;
     const int first_column = piece.thread / 32 * 16;  // 16 columns a warp, two at a time
     const int odd = piece.thread / 16 % 2;
@@ -130,9 +138,9 @@ struct RealPixelsFinish {
     bool neighbours = args.fours;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int pixel = piece.pixels[row + i];
+      const int pixel = piece.frame.pixels[row + i];
       inside |= (pixel >= 0 ? 1U : 0U) << i;
-      offsets[i] = pixel < 0 ? 0 : real_offset(args.y, conv, pixel);
+      offsets[i] = piece.frame.offsets[row + i];
       neighbours = neighbours && pixel >= 0 && offsets[i] == offsets[0] + i;
     }
     neighbours = neighbours && offsets[0] % 4 == 0;
@@ -142,14 +150,15 @@ struct RealPixelsFinish {
       const int column = first_column + 2 * i + odd;
       if (column >= piece.columns) continue;
       const int channel = piece.first_channel + column;
-      const RealChannel of(args, channel);
+      const float factor = piece.frame.columns[0][column];
+      const float bias = piece.frame.columns[1][column];
       const int4 acc = sums.four(column, row);
       float values[4];
       bool passes[4];
-      values[0] = of.finish(args, acc.x, passes[0]);
-      values[1] = of.finish(args, acc.y, passes[1]);
-      values[2] = of.finish(args, acc.z, passes[2]);
-      values[3] = of.finish(args, acc.w, passes[3]);
+      values[0] = finish_real(args, acc.x, factor, bias, passes[0]);
+      values[1] = finish_real(args, acc.y, factor, bias, passes[1]);
+      values[2] = finish_real(args, acc.z, factor, bias, passes[2]);
+      values[3] = finish_real(args, acc.w, factor, bias, passes[3]);
 #pragma unroll
       for (int k = 0; k < 4; ++k) bits[k] |= (passes[k] ? 1U : 0U) << (2 * i + odd);
       const std::int64_t to = channel * args.y.strides[3];
@@ -173,7 +182,7 @@ struct RealPixelsFinish {
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       bits[k] |= __shfl_xor_sync(0xFFFFFFFFU, bits[k], 16);
-      const int pixel = piece.pixels[row + k];
+      const int pixel = piece.frame.pixels[row + k];
       if (odd != 0 || pixel < 0 || first_column >= piece.columns) continue;
       const std::int64_t first =
           std::int64_t{pixel} * conv.all_columns + piece.first_channel + first_column;

@@ -5,122 +5,196 @@
 
 namespace qsim::golden::train::cuda {
 
-// Integers: the order of the additions does not matter. `sums` began as zeros.
+// Integers: the order of the additions does not matter. `sums` began as zeros. A thread has half of
+// the rows of a column.
 struct StatisticsFinish {
+  static constexpr bool kHasColumnValues = false;
   static constexpr bool kRowsInnermost = false;
-  std::int64_t* sums;  // [out][3]
-
-  __device__ void run(const ConvSizes& /*conv*/, const PieceSums<false>& acc,
-                      const Piece& piece) const {
-    const int column = piece.thread % kPieceColumns;
-    if (column >= piece.columns) return;
-    constexpr int kRows = kPieceRows * kPieceColumns / kFinishThreads;
-    const int first = piece.thread / kPieceColumns * kRows;
+  struct State {
     std::int64_t sum = 0;
     std::uint64_t low = 0;
     std::uint64_t high = 0;
+  };
+  std::int64_t* sums;  // [out][3]
+
+  __device__ std::int64_t row_offset(const ConvSizes& /*conv*/, int /*pixel*/) const { return 0; }
+
+  __device__ void run(const ConvSizes& /*conv*/, const PieceSums<false>& acc, const Piece& piece,
+                      State& state) const {
+    constexpr int kRows = kPieceRows * kPieceColumns / kFinishThreads;
+    const int first = piece.thread / kPieceColumns * kRows;
 #pragma unroll 8
     for (int i = 0; i < kRows; ++i) {
-      if (piece.pixels[first + i] < 0) continue;
-      const std::int32_t value = acc.at(first + i, column);
+      const bool is_there = piece.frame.pixels[first + i] >= 0;
+      const std::int32_t value = is_there ? acc.at(first + i, piece.thread % kPieceColumns) : 0;
       const std::int64_t square = std::int64_t{value} * value;
-      sum += value;
-      low += static_cast<std::uint32_t>(square);
-      high += static_cast<std::uint64_t>(square) >> 32;
+      state.sum += value;
+      state.low += static_cast<std::uint32_t>(square);
+      state.high += static_cast<std::uint64_t>(square) >> 32;
     }
-    auto* to = reinterpret_cast<unsigned long long*>(sums) + (piece.first_channel + column) * 3;
-    atomicAdd(to, static_cast<unsigned long long>(sum));
-    atomicAdd(to + 1, low);
-    atomicAdd(to + 2, high);
+  }
+
+  __device__ void end(const ConvSizes& /*conv*/, const State& state, const Piece& last,
+                      int /*slot*/) const {
+    const int column = last.thread % kPieceColumns;
+    if (column >= last.columns) return;
+    auto* to = reinterpret_cast<unsigned long long*>(sums) + (last.first_channel + column) * 3;
+    atomicAdd(to, static_cast<unsigned long long>(state.sum));
+    atomicAdd(to + 1, state.low);
+    atomicAdd(to + 2, state.high);
   }
 };
 
-// Each piece leaves its sums; reduce_gradient_sums() adds them in order.
-struct GradientSumsFinish {
-  static constexpr bool kRowsInnermost = false;
-  const std::uint16_t* g;
-  float2* parts;  // [piece of rows][2][out]
+// Four values of g in bfloat16, of which `inside` are channels.
+__device__ inline uint2 load_gradients(const std::uint16_t* from, bool four, int inside) {
+  if (four && inside == 4) return *reinterpret_cast<const uint2*>(from);
+  uint2 codes = make_uint2(0, 0);
+  if (inside > 0) codes.x = from[0];
+  if (inside > 1) codes.x |= static_cast<std::uint32_t>(from[1]) << 16;
+  if (inside > 2) codes.y = from[2];
+  if (inside > 3) codes.y |= static_cast<std::uint32_t>(from[3]) << 16;
+  return codes;
+}
 
-  __device__ void run(const ConvSizes& conv, const PieceSums<false>& acc,
-                      const Piece& piece) const {
-    const int column = piece.thread % kPieceColumns;
-    if (column >= piece.columns) return;
-    constexpr int kRows = kPieceRows * kPieceColumns / kFinishThreads;
-    const int half = piece.thread / kPieceColumns;
-    const int channel = piece.first_channel + column;
-    float sum = 0;
-    float product = 0;
-#pragma unroll 8
-    for (int i = 0; i < kRows; ++i) {
-      const int row = half * kRows + i;
-      const int pixel = piece.pixels[row];
-      if (pixel < 0) continue;
-      const float gradient =
-          real_of(Bfloat{__ldg(g + std::int64_t{pixel} * conv.all_columns + channel)});
-      sum = __fadd_rn(sum, gradient);
-      product = __fmaf_rn(gradient, __int2float_rn(acc.at(row, column)), product);
+// One of them, k a constant.
+__device__ inline float gradient_of(uint2 codes, int k) {
+  const std::uint32_t word = k < 2 ? codes.x : codes.y;
+  return __uint_as_float(k % 2 == 0 ? word << 16 : word & 0xFFFF0000U);
+}
+
+// Warps leave their sums in parts, which reduce_gradient_sums() adds in order. A thread has four
+// columns of every eighth row.
+struct GradientSumsFinish {
+  static constexpr bool kHasColumnValues = false;
+  static constexpr bool kRowsInnermost = false;
+  struct State {
+    float gradients[4] = {};
+    float products[4] = {};
+  };
+  const std::uint16_t* g;
+  bool fours;     // four channels are read at once
+  float2* parts;  // [slot][warp][out]
+
+  __device__ std::int64_t row_offset(const ConvSizes& conv, int pixel) const {
+    return std::int64_t{pixel} * conv.all_columns;
+  }
+
+  __device__ void run(const ConvSizes& /*conv*/, const PieceSums<false>& acc, const Piece& piece,
+                      State& state) const {
+    const int column = piece.thread % 16 * 4;
+    const int inside = min(4, piece.columns - column);
+    if (inside <= 0) return;
+    constexpr int kAtOnce = 4;
+#pragma unroll 1
+    for (int first = piece.thread / 16; first < kPieceRows; first += kAtOnce * 8) {
+      uint2 codes[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int row = first + i * 8;
+        const bool is_there = piece.frame.pixels[row] >= 0;
+        codes[i] = load_gradients(g + piece.frame.offsets[row] + piece.first_channel + column,
+                                  fours, is_there ? inside : 0);
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int4 sums = acc.four(first + i * 8, column);
+        const std::int32_t values[4] = {sums.x, sums.y, sums.z, sums.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          const float gradient = gradient_of(codes[i], k);
+          state.gradients[k] = __fadd_rn(state.gradients[k], gradient);
+          state.products[k] = __fmaf_rn(gradient, __int2float_rn(values[k]), state.products[k]);
+        }
+      }
     }
-    parts[(std::int64_t{piece.tile} * 2 + half) * conv.all_columns + channel] =
-        make_float2(sum, product);
+  }
+
+  __device__ void end(const ConvSizes& conv, const State& state, const Piece& last,
+                      int slot) const {
+    const int column = last.thread % 16 * 4;
+    float2* to = parts + (std::int64_t{slot} * 4 + last.thread / 32) * conv.all_columns +
+                 last.first_channel + column;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const float gradient =
+          __fadd_rn(state.gradients[k], __shfl_xor_sync(0xFFFFFFFFU, state.gradients[k], 16));
+      const float product =
+          __fadd_rn(state.products[k], __shfl_xor_sync(0xFFFFFFFFU, state.products[k], 16));
+      if (last.thread % 32 < 16 && column + k < last.columns) {
+        to[k] = make_float2(gradient, product);
+      }
+    }
   }
 };
 
 struct NormalizeGradientFinish {
+  static constexpr bool kHasColumnValues = false;
   static constexpr bool kRowsInnermost = false;
+  using State = NoState;
   const float* factors;  // [out][3]
   std::uint16_t* g;
   bool fours;  // four channels are read and written at once
 
-  __device__ void run(const ConvSizes& conv, const PieceSums<false>& acc,
-                      const Piece& piece) const {
+  __device__ std::int64_t row_offset(const ConvSizes& conv, int pixel) const {
+    return std::int64_t{pixel} * conv.all_columns;
+  }
+  __device__ void end(const ConvSizes& /*conv*/, const State& /*state*/, const Piece& /*last*/,
+                      int /*slot*/) const {}
+
+  __device__ void run(const ConvSizes& /*conv*/, const PieceSums<false>& acc, const Piece& piece,
+                      State& /*state*/) const {
     const int column = piece.thread % 16 * 4;
+    const int inside = min(4, piece.columns - column);
+    if (inside <= 0) return;
     float own[4][3] = {};
-    int inside = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      if (column + i >= piece.columns) continue;
+      if (i >= inside) continue;
 #pragma unroll
       for (int k = 0; k < 3; ++k) {
         own[i][k] = __ldg(factors + (piece.first_channel + column + i) * 3 + k);
       }
-      ++inside;
     }
-    if (inside == 0) return;
-#pragma unroll 4
-    for (int row = piece.thread / 16; row < kPieceRows; row += kFinishThreads / 16) {
-      const int pixel = piece.pixels[row];
-      if (pixel < 0) continue;
-      std::uint16_t* at = g + std::int64_t{pixel} * conv.all_columns + piece.first_channel + column;
-      const int4 sums = acc.four(row, column);
-      const std::int32_t values[4] = {sums.x, sums.y, sums.z, sums.w};
-      std::uint32_t codes[4] = {};
-      if (fours && inside == 4) {
-        const uint2 loaded = *reinterpret_cast<const uint2*>(at);
-        codes[0] = loaded.x & 0xFFFF;
-        codes[1] = loaded.x >> 16;
-        codes[2] = loaded.y & 0xFFFF;
-        codes[3] = loaded.y >> 16;
-      } else {
+    constexpr int kAtOnce = 2;  // loads under way, which stores would hold up
+#pragma unroll 1
+    for (int first = piece.thread / 16; first < kPieceRows; first += kAtOnce * 8) {
+      uint2 codes[kAtOnce];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          if (i < inside) codes[i] = at[i];
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int row = first + i * 8;
+        const bool is_there = piece.frame.pixels[row] >= 0;
+        codes[i] = load_gradients(g + piece.frame.offsets[row] + piece.first_channel + column,
+                                  fours, is_there ? inside : 0);
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int row = first + i * 8;
+        if (piece.frame.pixels[row] < 0) continue;
+        const int4 sums = acc.four(row, column);
+        const std::int32_t values[4] = {sums.x, sums.y, sums.z, sums.w};
+        std::uint32_t made[4];
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          const float rest = __fmaf_rn(own[k][1], __int2float_rn(values[k]), own[k][2]);
+          const float gradient = gradient_of(codes[i], k);
+          made[k] = bfloat_bits(__fmaf_rn(own[k][0], gradient, rest));
         }
+        store_gradients(g + piece.frame.offsets[row] + piece.first_channel + column, inside, made);
       }
+    }
+  }
+
+ private:
+  __device__ void store_gradients(std::uint16_t* to, int inside,
+                                  const std::uint32_t (&codes)[4]) const {
+    if (fours && inside == 4) {
+      *reinterpret_cast<uint2*>(to) =
+          make_uint2(codes[0] | codes[1] << 16, codes[2] | codes[3] << 16);
+      return;
+    }
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const float rest = __fmaf_rn(own[i][1], __int2float_rn(values[i]), own[i][2]);
-        const float gradient = real_of(Bfloat{static_cast<std::uint16_t>(codes[i])});
-        codes[i] = bfloat_bits(__fmaf_rn(own[i][0], gradient, rest));
-      }
-      if (fours && inside == 4) {
-        *reinterpret_cast<uint2*>(at) =
-            make_uint2(codes[0] | codes[1] << 16, codes[2] | codes[3] << 16);
-      } else {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          if (i < inside) at[i] = static_cast<std::uint16_t>(codes[i]);
-        }
-      }
+    for (int i = 0; i < 4; ++i) {
+      if (i < inside) to[i] = static_cast<std::uint16_t>(codes[i]);
     }
   }
 };

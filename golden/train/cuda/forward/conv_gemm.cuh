@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kMmaThreads)
                 GemmTile::kN == kPieceColumns);
   __shared__ __align__(16) std::uint8_t memory[std::max<int>(2 * kStageBytes, sizeof(Sums))];
   __shared__ std::int32_t weight_sums[kPieceColumns];
-  __shared__ int pixels[kPieceRows];
+  __shared__ PieceFrame frame;
   const int column_tile = static_cast<int>(blockIdx.x) % column_tiles;
   const int tile = static_cast<int>(blockIdx.x) / column_tiles;
   const int group = tile % conv.groups;
@@ -32,7 +32,14 @@ __global__ void __launch_bounds__(kMmaThreads)
   const int zero_point = conv.zero_point == nullptr ? 0 : __ldg(conv.zero_point);
   if (threadIdx.x < kPieceRows) {
     const int pixel = first_pixel + static_cast<int>(threadIdx.x);
-    pixels[threadIdx.x] = pixel < conv.pixels ? pixel : -1;
+    frame.set_row(conv, finish, static_cast<int>(threadIdx.x), pixel < conv.pixels ? pixel : -1);
+  }
+
+  if constexpr (Finish::kHasColumnValues) {
+    const int column = static_cast<int>(threadIdx.x) - kPieceRows;
+    if (column >= 0 && first_column + column < conv.columns) {
+      frame.set_column(finish, column, group * conv.columns + first_column + column);
+    }
   }
 
   GemmLoader<kWhole> loader(conv, zero_point, first_pixel, group, first_column);
@@ -74,9 +81,11 @@ __global__ void __launch_bounds__(kMmaThreads)
     }
   }
   __syncthreads();
-  finish.run(conv, piece_sums,
-             {pixels, row_tile, group * conv.columns + first_column,
-              min(kPieceColumns, conv.columns - first_column), static_cast<int>(threadIdx.x)});
+  const Piece piece{frame, group * conv.columns + first_column,
+                    min(kPieceColumns, conv.columns - first_column), static_cast<int>(threadIdx.x)};
+  typename Finish::State state;
+  finish.run(conv, piece_sums, piece, state);
+  finish.end(conv, state, piece, row_tile);
 }
 
 template <class Finish>

@@ -5,9 +5,9 @@
 
 namespace qsim::golden::train::cuda {
 
-std::size_t workspace_bytes(const ConvLevels&) { return 0; }
+std::size_t workspace_bytes(const ConvLevels& call) { return conv_workspace_bytes(call.conv); }
 
-void enqueue(const ConvLevels& call, void* /*workspace*/, void* stream) {
+void enqueue(const ConvLevels& call, void* workspace, void* stream) {
   auto* const on = static_cast<cudaStream_t>(stream);
   const PassBits bits = pass_bits(call.conv, call.passes);
   if (call.passes != nullptr && !bits.bytes) {
@@ -22,7 +22,7 @@ void enqueue(const ConvLevels& call, void* /*workspace*/, void* stream) {
   launch_conv(call.conv,
               LevelsFinish{call.multipliers, call.bias, call.y_zero_point, call.lo, call.hi,
                            call.relu, call.y, fours, bits, call.range},
-              on);
+              workspace, on);
 }
 
 }  // namespace qsim::golden::train::cuda

@@ -30,9 +30,9 @@ bool writes_planes(const RealTensor& y) {
 
 }  // namespace
 
-std::size_t workspace_bytes(const ConvReal&) { return 0; }
+std::size_t workspace_bytes(const ConvReal& call) { return conv_workspace_bytes(call.conv); }
 
-void enqueue(const ConvReal& call, void* /*workspace*/, void* stream) {
+void enqueue(const ConvReal& call, void* workspace, void* stream) {
   auto* const on = static_cast<cudaStream_t>(stream);
   RealFinishArgs args{call.scale, call.w_scales, call.bias,
                       call.relu,  call.y,        pass_bits(call.conv, call.passes),
@@ -42,10 +42,10 @@ void enqueue(const ConvReal& call, void* /*workspace*/, void* stream) {
   }
   if (call.y.strides[2] == 1 && call.y.strides[3] != 1 && call.y.shape[3] > 1) {
     args.fours = writes_planes(call.y);
-    launch_conv(call.conv, RealPixelsFinish{args}, on);
+    launch_conv(call.conv, RealPixelsFinish{args}, workspace, on);
   } else {
     args.fours = writes_fours(call.y, 3) && call.conv.out_channels() % 4 == 0;
-    launch_conv(call.conv, RealChannelsFinish{args}, on);
+    launch_conv(call.conv, RealChannelsFinish{args}, workspace, on);
   }
 }
 

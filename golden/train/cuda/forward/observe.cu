@@ -136,22 +136,6 @@ __global__ void __launch_bounds__(kThreads)
   write_scale(call);
 }
 
-// Whether the elements lie in memory without gaps, in some order of the axes.
-bool is_gapless(const RealTensor& x) {
-  std::array<int, 4> axes = {0, 1, 2, 3};
-  std::sort(axes.begin(), axes.end(), [&](int a, int b) {
-    return x.strides[static_cast<std::size_t>(a)] < x.strides[static_cast<std::size_t>(b)];
-  });
-  std::int64_t next = 1;
-  for (const int axis : axes) {
-    const auto at = static_cast<std::size_t>(axis);
-    if (x.shape[at] == 1) continue;
-    if (x.strides[at] != next) return false;
-    next *= x.shape[at];
-  }
-  return true;
-}
-
 int blocks_of(std::int64_t items) {
   return static_cast<int>(
       std::clamp<std::int64_t>((items + kThreads - 1) / kThreads, 1, kMostBlocks));

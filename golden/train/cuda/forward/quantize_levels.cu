@@ -170,7 +170,7 @@ __device__ void fill_tile(const QuantizeLevels& call, const LevelMaker<kTruncate
 
 // x in NCHW memory; 16 channels and the pixels of a vector are whole.
 template <typename T, bool kTruncates>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 5)
     quantize_planes(const __grid_constant__ QuantizeLevels call, int pixel_tiles,
                     int channel_tiles) {
   begin_kernel();
@@ -230,11 +230,10 @@ void enqueue_any(const QuantizeLevels& call, std::int64_t first, cudaStream_t st
 
 template <typename T, bool kTruncates>
 void enqueue_dense(const QuantizeLevels& call, cudaStream_t stream) {
-  constexpr std::int64_t kMostBlocks = 132 * 8;  // all that are resident on an H200
   constexpr std::int64_t kChunk = 32 * kVectors * RealVector<T>::kCount;
   const std::int64_t chunks = call.x.elems() / kChunk;
   if (chunks > 0) {
-    const std::int64_t blocks = std::min((chunks * 32 + kThreads - 1) / kThreads, kMostBlocks);
+    const std::int64_t blocks = grid_stride_blocks(chunks * 32, kThreads);
     launch_kernel("launching quantize_levels", quantize_dense<T, kTruncates>, blocks, kThreads, 0,
                   stream, call, chunks);
   }

@@ -1,6 +1,6 @@
 // Weights to levels with a scale each output channel. A block has a channel: it finds the greatest
-// magnitude, and reads the channel again, from the cache, to round it. Where channels begin within
-// a byte of bits, a second kernel rounds.
+// magnitude, and reads the channel again, from shared memory or the cache, to round it. Where
+// channels begin within a byte of bits, a second kernel rounds.
 #include <string>
 
 #include "core/error.h"
@@ -35,11 +35,17 @@ __device__ float block_most(float most) {
   return most;
 }
 
+// How a block reads a channel. kDense: channels are without gaps, in order, and multiples of 8
+// elements, aligned. kStaged: without gaps in some order, by way of shared memory. kAny: any.
+enum class Way : std::uint8_t { kDense, kStaged, kAny };
+
+constexpr int kMostStaged = 12 * 1024 - 64;  // elements, with the 48 KB that need no asking
+
 // Eight elements from `at` on of the channel [1][H][W][C] at w.
-template <typename T, bool kDense>
+template <typename T, bool kIsDense>
 __device__ void load_eight(const T* w, const RealTensor& channel, int at, int elems,
                            float (&values)[8]) {
-  if constexpr (kDense) {
+  if constexpr (kIsDense) {
     constexpr int kCount = RealVector<T>::kCount;
 #pragma unroll
     for (int v = 0; v < 8 / kCount; ++v) {
@@ -99,27 +105,42 @@ __device__ void write_aligned(const QuantizeWeights& call, const LevelMaker<kTru
   if (call.passes != nullptr) call.passes[at / 8] = static_cast<std::uint8_t>(bits);
 }
 
-// kDense: channels are without gaps, in order, and multiples of 8 elements, aligned. `rounds`: the
-// levels are written too.
-template <typename T, bool kDense, bool kTruncates>
+// The greatest magnitude of the channel; kStaged: copies it to `staged`, as it lies in memory.
+template <typename T, Way kWay>
+__device__ float most_of_channel(const T* w, const RealTensor& channel, int elems, float* staged) {
+  float most = 0;
+  if constexpr (kWay == Way::kStaged) {
+#pragma unroll 4
+    for (int at = static_cast<int>(threadIdx.x); at < elems; at += kThreads) {
+      const float value = real_of(w[at]);
+      staged[at] = value;
+      most = fmaxf(most, finite_magnitude(value));
+    }
+  } else {
+    for (int at = static_cast<int>(threadIdx.x) * 8; at < elems; at += kThreads * 8) {
+      float values[8];
+      load_eight<T, kWay == Way::kDense>(w, channel, at, elems, values);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) most = fmaxf(most, finite_magnitude(values[i]));
+    }
+  }
+  return block_most(most);
+}
+
+// `rounds`: the levels are written too.
+template <typename T, Way kWay, bool kTruncates>
 __global__ void __launch_bounds__(kThreads)
     quantize_channels(const __grid_constant__ QuantizeWeights call, bool rounds) {
   begin_kernel();
+  extern __shared__ float staged[];
   RealTensor channel = call.w;
   channel.shape[0] = 1;
   const auto elems = static_cast<int>(elems_of(channel));
   const std::int64_t o = blockIdx.x;
   const T* w = static_cast<const T*>(call.w.data) + o * call.w.strides[0];
-  if (call.levels.scale_kind != ScaleKind::kGiven) {
-    float most = 0;
-    for (int at = static_cast<int>(threadIdx.x) * 8; at < elems; at += kThreads * 8) {
-      float values[8];
-      load_eight<T, kDense>(w, channel, at, elems, values);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) most = fmaxf(most, finite_magnitude(values[i]));
-    }
-    most = block_most(most);
-    if (threadIdx.x == 0) {
+  if (kWay == Way::kStaged || call.levels.scale_kind != ScaleKind::kGiven) {
+    const float most = most_of_channel<T, kWay>(w, channel, elems, staged);
+    if (threadIdx.x == 0 && call.levels.scale_kind != ScaleKind::kGiven) {
       call.scales[o] =
           symmetric_scale(most, call.levels.hi, call.levels.scale_kind == ScaleKind::kPowerOfTwo);
     }
@@ -129,11 +150,15 @@ __global__ void __launch_bounds__(kThreads)
   const LevelMaker<kTruncates> maker(call.levels, call.scales[o], 0);
   for (int at = static_cast<int>(threadIdx.x) * 8; at < elems; at += kThreads * 8) {
     float values[8];
-    load_eight<T, kDense>(w, channel, at, elems, values);
-    if constexpr (kDense) {
-      write_aligned(call, maker, values, o * elems + at);
+    if constexpr (kWay == Way::kStaged) {
+      load_eight<float, false>(staged, channel, at, elems, values);
     } else {
+      load_eight<T, kWay == Way::kDense>(w, channel, at, elems, values);
+    }
+    if constexpr (kWay == Way::kAny) {
       write_eight(call, maker, values, o * elems + at, elems - at);
+    } else {
+      write_aligned(call, maker, values, o * elems + at);
     }
   }
 }
@@ -174,15 +199,18 @@ void enqueue_as(const QuantizeWeights& call, cudaStream_t stream) {
   RealTensor channel = w;
   channel.shape[0] = 1;
   channel.strides[0] = channel.elems();
-  const bool dense = of_channel % 8 == 0 && channel.is_dense() && is_aligned(w.data, 16) &&
-                     w.strides[0] % (16 / real_bytes(w.type)) == 0 && is_aligned(call.q, 8) &&
-                     is_aligned(call.residual, 8);
   const bool rounds = of_channel % 8 == 0;
-  const auto kernel =
-      dense ? quantize_channels<T, true, kTruncates> : quantize_channels<T, false, kTruncates>;
+  const bool writes = rounds && is_aligned(call.q, 8) && is_aligned(call.residual, 8);
+  const bool dense = writes && channel.is_dense() && is_aligned(w.data, 16) &&
+                     w.strides[0] % (16 / real_bytes(w.type)) == 0;
+  const bool staged = writes && of_channel <= kMostStaged && is_gapless(channel);
+  const auto kernel = dense    ? quantize_channels<T, Way::kDense, kTruncates>
+                      : staged ? quantize_channels<T, Way::kStaged, kTruncates>
+                               : quantize_channels<T, Way::kAny, kTruncates>;
   if (rounds || call.levels.scale_kind != ScaleKind::kGiven) {
-    launch_kernel("launching quantize_weights", kernel, w.shape[0], kThreads, 0, stream, call,
-                  rounds);
+    const std::int64_t shared = !dense && staged ? of_channel * std::int64_t{sizeof(float)} : 0;
+    launch_kernel("launching quantize_weights", kernel, w.shape[0], kThreads,
+                  static_cast<std::size_t>(shared), stream, call, rounds);
   }
   if (rounds) return;
   launch_kernel("launching quantize_weights", quantize_elements<T, kTruncates>,

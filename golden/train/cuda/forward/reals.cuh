@@ -1,6 +1,7 @@
 // Real numbers as the kernels of training layers read and write them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -68,6 +69,22 @@ inline std::int64_t real_bytes(RealType type) { return type == RealType::kFloat3
 
 inline bool is_aligned(const void* data, std::uintptr_t bytes) {
   return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
+}
+
+// Whether the elements lie in memory without gaps, in some order of the axes.
+inline bool is_gapless(const RealTensor& x) {
+  std::array<int, 4> axes = {0, 1, 2, 3};
+  std::sort(axes.begin(), axes.end(), [&](int a, int b) {
+    return x.strides[static_cast<std::size_t>(a)] < x.strides[static_cast<std::size_t>(b)];
+  });
+  std::int64_t next = 1;
+  for (const int axis : axes) {
+    const auto at = static_cast<std::size_t>(axis);
+    if (x.shape[at] == 1) continue;
+    if (x.strides[at] != next) return false;
+    next *= x.shape[at];
+  }
+  return true;
 }
 
 __device__ inline std::int64_t elems_of(const RealTensor& x) {

@@ -16,8 +16,12 @@ float unit(Random& random) {
   return static_cast<float>(static_cast<double>(random.uniform(-1000000, 1000000)) * 1e-6);
 }
 
-float random_number(Random& random, Numbers numbers) {
-  if (numbers == Numbers::kTies) return static_cast<float>(random.uniform(-600, 600)) * 0.25F;
+// Ties: a half step, or a unit in the last place beside it.
+float random_number(Random& random, Numbers numbers, float step) {
+  if (numbers == Numbers::kTies) {
+    const float tie = (static_cast<float>(random.uniform(-160, 160)) + 0.5F) * step;
+    return std::nextafter(tie, tie + static_cast<float>(random.uniform(-1, 1)) * step);
+  }
   if (numbers == Numbers::kAnything) {
     const auto bits = static_cast<std::uint32_t>(random.next());
     float value = 0;
@@ -58,7 +62,7 @@ std::array<std::int64_t, 4> strides_of(const std::array<std::int64_t, 4>& shape,
 }  // namespace
 
 RandomReal random_real(Random& random, CallBuffers& buffers,
-                       const std::array<std::int64_t, 4>& shape, Numbers numbers) {
+                       const std::array<std::int64_t, 4>& shape, Numbers numbers, float step) {
   RandomReal real;
   RealTensor& tensor = real.tensor;
   tensor.type = static_cast<RealType>(random.uniform(0, 2));
@@ -76,7 +80,7 @@ RandomReal random_real(Random& random, CallBuffers& buffers,
   }
   std::vector<std::uint8_t> bytes;
   for (std::int64_t i = 0; i < count; ++i) {
-    append(bytes, tensor.type, random_number(random, numbers));
+    append(bytes, tensor.type, random_number(random, numbers, step));
   }
   real.buffer = buffers.add(bytes);
   return real;
@@ -136,12 +140,15 @@ RandomConv random_conv(Random& random, CallBuffers& buffers) {
     *pad = random.chance(0.3) ? 0 : random.uniform(0, 2);
   }
   conv.groups = !is_even && random.chance(0.4) ? random.uniform(2, 5) : 1;
-  const std::int64_t channels = is_even ? random.uniform(1, 12) * 16 : random.uniform(1, 40);
+  const bool is_linear = is_even && random.chance(0.2);
+  std::int64_t channels = is_even ? random.uniform(1, 12) * 16 : random.uniform(1, 40);
+  if (!is_even && random.chance(0.4)) channels = random.uniform(1, 5);
+  if (is_linear && random.chance(0.5)) channels = random.uniform(60, 200) * 16;
   const std::int64_t outs = is_even ? random.uniform(1, 10) * 32 : random.uniform(1, 90);
   conv.x_shape = {random.uniform(1, is_even ? 4 : 3), random.uniform(1, 20) + 6,
                   random.uniform(1, 30) + 11, channels * conv.groups};
-  if (is_even && random.chance(0.2)) {  // a linear layer
-    conv.x_shape = {random.uniform(1, 70), 1, 1, channels};
+  if (is_linear) {
+    conv.x_shape = {random.uniform(1, 150), 1, 1, channels};
     w = Window{};
   }
   const auto out = [](std::int64_t size, std::int64_t pads, std::int64_t extent,

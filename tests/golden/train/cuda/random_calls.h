@@ -14,8 +14,10 @@ struct RandomReal {
 
 enum class Numbers : std::uint8_t { kUsual, kTies, kAnything };
 
+// `step`: kTies are halves of it.
 RandomReal random_real(Random& random, CallBuffers& buffers,
-                       const std::array<std::int64_t, 4>& shape, Numbers numbers);
+                       const std::array<std::int64_t, 4>& shape, Numbers numbers,
+                       float step = 0.5F);
 golden::train::RealTensor tensor_at(const RandomReal& real, CallBuffers& buffers, bool on_device);
 
 std::vector<std::int8_t> random_bytes(Random& random, std::int64_t count);
