@@ -67,7 +67,7 @@ def prepare(rows, cases, arguments, begin):
     """Adds to `cases` those of the rows that run."""
     for row in rows:
         if row["how"] == "compiled" and time.monotonic() - begin > arguments.seconds:
-            row["error"] = f"more than {arguments.seconds:g} seconds had passed"
+            row["error"] = f"{arguments.seconds:g} seconds were given for what comes before compiling"
             continue
         case = attempt(row, lambda row=row: prepared(row, arguments))
         if case is not None and "error" not in row:

@@ -37,9 +37,13 @@ def table(header, rows):
 
 
 def left_out(rows):
-    """Cases that did not run, and why."""
-    found = [f"- {row['subject']}, {row['layout']}, {row['how']}{', with the search' if row.get('search') else ''}: "
-             f"{row['error']}" for row in rows if "error" in row]
+    """Cases that did not run, by why."""
+    reasons = {}
+    for row in rows:
+        if "error" in row:
+            name = f"{row['subject']}, {row['layout']}, {row['how']}{', with the search' if row.get('search') else ''}"
+            reasons.setdefault(row["error"], []).append(name)
+    found = [f"- {'; '.join(names)}. Why: {reason}" for reason, names in reasons.items()]
     return ["", "Not run:", "", *found] if found else []
 
 
