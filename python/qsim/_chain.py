@@ -11,6 +11,7 @@ from . import _chain_plan as plans
 from . import _chain_run as runs
 from . import _library as lib
 from . import _training as calls
+from ._layer_options import share
 from ._torch_operations import torch
 
 nn = torch.nn
@@ -97,6 +98,7 @@ class QuantizedSequential(nn.Sequential):
         else:
             super().__init__(*layers)
         most = 2 ** (lib.whole("weight_bits", weight_bits, 2, 8) - 1) - 1
+        share("momentum", momentum, 1)
         mode, kind = ROUNDINGS[_one_of("rounding", rounding, ROUNDINGS)], SCALES[_one_of("scale", scale, SCALES)]
         of_input = calls.Levels(plans.LOWEST, plans.HIGHEST, mode, kind if input_scale is None else calls.GIVEN)
         self._settings = runs.Settings(calls.Levels(-most, most, mode, kind), of_input, scale == "power_of_two",

@@ -41,8 +41,8 @@ class LayerOptions:
             lib.whole("weight_bits", self.weight_bits, 2, 8)
         ops.word("rounding", self.rounding, ROUNDINGS)
         ops.word("observer", self.observer, OBSERVERS)
-        _share("momentum", self.momentum, 1)
-        _share("percentile", self.percentile, 100)
+        share("momentum", self.momentum, 1)
+        share("percentile", self.percentile, 100)
         if isinstance(self.scale, str):
             ops.word("scale", self.scale, SCALES)
         elif not LEAST_SCALE <= self.scale < float("inf"):
@@ -96,6 +96,7 @@ class LayerOptions:
                 int(self.learned)]
 
 
-def _share(name: str, value: float, most: int) -> None:
+def share(name: str, value: float, most: int) -> None:
+    """Refuses a value that is not in 0..most, or 0."""
     if not 0 < value <= most:
         raise lib.BadInput(f"{name} is {value}; allowed: above 0, to {most}")

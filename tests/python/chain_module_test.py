@@ -236,6 +236,7 @@ class Refusals(unittest.TestCase):
         self.refused("scale is 'log'; allowed: float, power_of_two", conv, scale="log", error=bad)
         self.refused("observer is 'none'; allowed: last, min_max, moving_average", conv, observer="none", error=bad)
         self.refused("weight_bits is 9; allowed: 2 to 8", conv, weight_bits=9, error=bad)
+        self.refused("momentum is -0.5; allowed: above 0, to 1", conv, momentum=-0.5, error=bad)
         self.refused("input_scale is 0.0; allowed: 2\\^-126 and more", conv, input_scale=0.0, error=bad)
         for x, text in ((torch.zeros(3, 4, 4), "x is torch.float32 with 3 dimensions; allowed: .* with 4"),
                         (torch.zeros(1, 3, 4, 4, dtype=torch.int8), "x is torch.int8 with 4 dimensions"),
