@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PROGRAMS = ("qsim", "golden_cuda_check", "golden_binary_cuda_check", "golden_convert_cuda_check",
             "golden_linear_cuda_check", "golden_int8_linear_cuda_check", "golden_real_cuda_check",
-            "golden_train_gradient_cuda_check",
+            "golden_train_forward_cuda_check", "golden_train_gradient_cuda_check",
             "golden_cuda_executor_refusal_test", "golden_real_cuda_refusals_test", "golden_linear_cuda_zero_points_test",
             "requantize_device", "rtl_model_name")
 RTL_CONFIG = "pe16x16"

@@ -51,6 +51,7 @@ FAMILIES = (
 COMPARISONS = (
     ("conversions, every input", ("golden_convert_cuda_check", "every_input")),
     ("conversions, large", ("golden_convert_cuda_check", "large")),
+    ("forward pass of training layers", ("golden_train_forward_cuda_check", "random", "--cases", 1000)),
     ("gradients of training layers", ("golden_train_gradient_cuda_check", "random", "--cases", 1000)),
 )
 

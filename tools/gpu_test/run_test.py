@@ -177,7 +177,7 @@ class FakeBundle(unittest.TestCase):
                            ("golden_linear_cuda_check_planted", FAMILY_PLANTED),
                            ("golden_convert_cuda_check_planted", FAMILY_PLANTED),
                            ("golden_real_cuda_check", FAMILY), ("golden_real_cuda_check_planted", FAMILY_PLANTED),
-                           ("golden_train_gradient_cuda_check", FAMILY),
+                           ("golden_train_forward_cuda_check", FAMILY), ("golden_train_gradient_cuda_check", FAMILY),
                            ("golden_real_cuda_refusals_test", REFUSALS),
                            ("requantize_device", PROBE), ("qsim", QSIM), ("rtl_model_name", NAME),
                            ("golden_cuda_executor_refusal_test", REFUSALS),
