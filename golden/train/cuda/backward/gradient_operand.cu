@@ -15,7 +15,9 @@ using golden::cuda::FastDivisor;
 constexpr int kPixels = 128;
 constexpr int kChannels = 64;
 constexpr int kThreads = 256;
-constexpr int kSteps = 4;  // pixels of a thread, which has 8 channels of each
+constexpr int kSteps = kPixels * kChannels / 8 / kThreads;  // pixels of a thread, 8 channels each
+constexpr int kRowThreads = kPixels / 4;                    // that read a channel's pixels
+constexpr int kRowSteps = kChannels * kRowThreads / kThreads;
 
 enum class Order : std::uint8_t {
   kPixelVectors,    // four pixels of a channel at a time
@@ -61,23 +63,35 @@ __device__ inline float4 load_four(const T* from) {
 }
 
 template <typename T>
+struct alignas(16) Eight {
+  T values[8];
+
+  __device__ void load(const T* from) {
+#pragma unroll
+    for (int i = 0; i < static_cast<int>(8 * sizeof(T) / 16); ++i) {
+      reinterpret_cast<uint4*>(values)[i] = reinterpret_cast<const uint4*>(from)[i];
+    }
+  }
+};
+
+template <typename T>
 __device__ inline void load_pixel_vectors(const OperandArgs& args, int first_pixel,
                                           int first_channel, float* tile) {
-  const int in_tile = static_cast<int>(threadIdx.x) % 32 * 4;
+  const int in_tile = static_cast<int>(threadIdx.x) % kRowThreads * 4;
   const int pixel = first_pixel + in_tile;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int row = static_cast<int>(threadIdx.x) / kRowThreads;
   const bool inside = pixel < args.pixels;
   const T* from = static_cast<const T*>(args.dy.data) + (inside ? offset_of(args, pixel) : 0);
-  float4 values[8];
+  float4 values[kRowSteps];
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const int channel = first_channel + warp + 8 * i;
+  for (int i = 0; i < kRowSteps; ++i) {
+    const int channel = first_channel + row + kThreads / kRowThreads * i;
     values[i] =
         inside && channel < args.channels ? load_four(from + channel * args.dy.stride_c) : float4{};
   }
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    *reinterpret_cast<float4*>(tile + place(warp + 8 * i, in_tile)) = values[i];
+  for (int i = 0; i < kRowSteps; ++i) {
+    *reinterpret_cast<float4*>(tile + place(row + kThreads / kRowThreads * i, in_tile)) = values[i];
   }
 }
 
@@ -143,28 +157,39 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   const int octet = static_cast<int>(threadIdx.x) % 8 * 8;
   const int channel = first_channel + octet;
+  const auto pixel_of = [&](int i) {
+    return first_pixel + static_cast<int>(threadIdx.x) / 8 + i * (kThreads / 8);
+  };
+  // All loads before the first use.
+  std::uint32_t bits[kSteps];
+  Eight<T> vectors[kOrder == Order::kChannelVectors ? kSteps : 1];
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    const int pixel = pixel_of(i);
+    const bool inside = pixel < args.pixels && channel < args.channels;
+    bits[i] = inside ? bits_of_eight(args, pixel, channel) : 0;
+    if constexpr (kOrder == Order::kChannelVectors) {
+      if (inside) {
+        vectors[i].load(static_cast<const T*>(args.dy.data) + offset_of(args, pixel) + channel);
+      }
+    }
+  }
   float sums[8] = {};
 #pragma unroll
   for (int i = 0; i < kSteps; ++i) {
-    const int in_tile = static_cast<int>(threadIdx.x) / 8 + i * (kThreads / 8);
-    const int pixel = first_pixel + in_tile;
-    if (pixel >= args.pixels || channel >= args.channels) continue;
+    if (pixel_of(i) >= args.pixels || channel >= args.channels) continue;
     float values[8];
-    if constexpr (kOrder == Order::kChannelVectors) {
-      const T* from = static_cast<const T*>(args.dy.data) + offset_of(args, pixel) + channel;
-      *reinterpret_cast<float4*>(values) = load_four(from);
-      *reinterpret_cast<float4*>(values + 4) = load_four(from + 4);
-    } else {
-#pragma unroll
-      for (int j = 0; j < 8; ++j) values[j] = tile[place(octet + j, in_tile)];
-    }
-    const std::uint32_t bits = bits_of_eight(args, pixel, channel);
 #pragma unroll
     for (int j = 0; j < 8; ++j) {
-      if ((bits >> j & 1) == 0) values[j] = 0;
+      if constexpr (kOrder == Order::kChannelVectors) {
+        values[j] = static_cast<float>(vectors[i].values[j]);
+      } else {
+        values[j] = tile[place(octet + j, pixel_of(i) - first_pixel)];
+      }
+      if ((bits[i] >> j & 1) == 0) values[j] = 0;
       sums[j] += values[j];
     }
-    store_eight(args, pixel, channel, values);
+    store_eight(args, pixel_of(i), channel, values);
   }
   if (args.sums == nullptr) return;
 #pragma unroll
@@ -190,8 +215,7 @@ Order order_of(const RealTensor& dy) {
   const auto& s = dy.strides;
   const int elem = bytes_of(dy.type);
   const std::int64_t picture = dy.shape[1] * dy.shape[2];
-  if ((s[3] == 1 || dy.shape[3] == 1) && dy.shape[3] % 8 == 0 &&
-      has_aligned_vectors(dy, 3, elem == 4 ? 16 : 8)) {
+  if ((s[3] == 1 || dy.shape[3] == 1) && dy.shape[3] % 8 == 0 && has_aligned_vectors(dy, 3, 16)) {
     return Order::kChannelVectors;
   }
   const bool joined = dy.shape[1] == 1 || s[1] == dy.shape[2] * s[2];

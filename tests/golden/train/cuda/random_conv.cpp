@@ -23,17 +23,19 @@ std::int64_t out_size(std::int64_t size, std::int64_t pads, std::int64_t extent,
 // one pixel.
 LevelConv usual_conv(Random& random) {
   LevelConv conv;
-  const bool linear = random.chance(0.3);
-  conv.x_shape = {random.uniform(1, linear ? 70 : 3), linear ? 1 : random.uniform(1, 34),
-                  linear ? 1 : random.uniform(1, 34), 64 * random.uniform(1, 3)};
-  if (linear) conv.x_shape.channels = 16 * random.uniform(1, 70);
-  if (!linear && random.chance(0.2)) conv.x_shape.channels = random.uniform(1, 3);
-  conv.y_shape = conv.x_shape;
-  conv.y_shape.channels = linear ? 8 * random.uniform(1, 300) : 64 * random.uniform(1, 3);
-  if (!linear) {
-    conv.window.kernel_h = conv.window.kernel_w = 3;
-    conv.window.pad_top = conv.window.pad_left = conv.window.pad_bottom = conv.window.pad_right = 1;
+  if (random.chance(0.3)) {
+    conv.x_shape = {random.uniform(1, 70), 1, 1, 16 * random.uniform(1, 70)};
+    conv.y_shape = conv.x_shape;
+    conv.y_shape.channels = 8 * random.uniform(1, 300);
+    return conv;
   }
+  conv.x_shape = {random.uniform(1, 2), random.uniform(1, 34), random.uniform(1, 34),
+                  64 * random.uniform(1, 3)};
+  if (random.chance(0.2)) conv.x_shape.channels = random.uniform(1, 3);
+  conv.y_shape = conv.x_shape;
+  conv.y_shape.channels = 64 * random.uniform(1, 3);
+  conv.window.kernel_h = conv.window.kernel_w = 3;
+  conv.window.pad_top = conv.window.pad_left = conv.window.pad_bottom = conv.window.pad_right = 1;
   return conv;
 }
 
@@ -140,7 +142,7 @@ std::vector<ExactSum> RandomConv::weight_gradient() const {
 }
 
 RandomConv random_conv(Random& random) {
-  constexpr std::int64_t kMostProducts = 40'000'000;
+  constexpr std::int64_t kMostProducts = 100'000'000;
   RandomConv layer;
   do {
     layer.conv = random.chance(0.5) ? usual_conv(random) : any_conv(random);
