@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from augment import RECIPES
-from data import CLASS_NAMES, MEAN, STD
+from data import MEAN, STD
 from picture_sets import PictureSet, find_sets, read_set
 from quantized_networks import NETWORKS, Quantization, make_network, qsim_torch
 from quantized_training import COLUMNS, NotFinite, Plan, Training, save_weights

@@ -20,7 +20,6 @@ SKIPPED = 77
 try:
     import numpy as np
     import torch
-    from PIL import Image
 
     from small_trainings import SMALL, TRAIN, write_pictures
     import data
