@@ -14,7 +14,8 @@
 namespace qsim::golden_test {
 namespace {
 
-using namespace qsim::golden;
+namespace cuda = golden::cuda;
+namespace train = golden::train;
 using cuda::DeviceBuffer;
 using train::RealTensor;
 using train::RealType;

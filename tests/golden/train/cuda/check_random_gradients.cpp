@@ -183,7 +183,7 @@ class RandomCase {
   std::uint64_t seed_;
   const std::string& plant_;
   GradientReport& report_;
-  ThreadTeam team_;
+  golden::ThreadTeam team_;
 };
 
 }  // namespace

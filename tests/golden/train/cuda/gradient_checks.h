@@ -11,7 +11,8 @@
 
 namespace qsim::golden_test {
 
-using namespace qsim::golden;
+namespace cuda = golden::cuda;
+namespace train = golden::train;
 using cuda::DeviceBuffer;
 using train::RealTensor;
 using train::RealType;
@@ -82,7 +83,8 @@ inline std::vector<float> values_of(StridedTensor& tensor, std::vector<std::uint
       values[i] = static_cast<const float*>(host.data)[at];
     } else {
       const auto code = static_cast<const std::uint16_t*>(host.data)[at];
-      values[i] = host.type == RealType::kFloat16 ? float_from_half(code) : float_of_bfloat16(code);
+      values[i] =
+          host.type == RealType::kFloat16 ? golden::float_from_half(code) : float_of_bfloat16(code);
     }
   }
   return values;
