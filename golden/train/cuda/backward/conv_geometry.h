@@ -1,6 +1,8 @@
 // A convolution as the kernels of its gradients take it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/error.h"
@@ -48,6 +50,23 @@ inline ConvGeometry geometry_of(const LevelConv& conv) {
 // Whether the bytes at `data` can be read in vectors of 16.
 inline bool is_aligned_16(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
+// The most that `bytes` says of the call with its tensors at any address: vectors need aligned
+// ones, and a caller may keep the answer for tensors of these shapes.
+template <typename Call, typename Bytes>
+std::size_t for_any_address(Call call, const Bytes& bytes) {
+  const auto at = [](bool aligned) { return std::uintptr_t{aligned ? 16U : 3U}; };
+  std::size_t most = 0;
+  for (const bool g : {false, true}) {
+    for (const bool levels : {false, true}) {
+      call.g = reinterpret_cast<const std::uint16_t*>(at(g));
+      call.conv.q = reinterpret_cast<const std::int8_t*>(at(levels));
+      call.conv.w = call.conv.q;
+      most = std::max(most, bytes(call));
+    }
+  }
+  return most;
 }
 
 }  // namespace qsim::golden::train::cuda

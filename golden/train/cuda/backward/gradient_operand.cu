@@ -4,6 +4,7 @@
 #include "golden/device/fast_divisor.h"
 #include "golden/device/launch.cuh"
 #include "golden/train/cuda/backward/channel_sums.cuh"
+#include "golden/train/cuda/backward/conv_geometry.h"
 #include "golden/train/cuda/backward/real_values.cuh"
 #include "golden/train/cuda/train_cuda.h"
 
@@ -33,6 +34,7 @@ struct OperandArgs {
   FastDivisor picture, width;  // pixels of them
   int pixels, channels, channel_tiles;
   bool pixels_first;  // kAny: neighbours in memory are pixels
+  bool vectors_of_g;  // eight channels are written at once
 };
 
 // Where an element is in shared memory: rows of 128 pixels, so turned that four pixels of eight
@@ -125,7 +127,7 @@ __device__ inline std::uint32_t bits_of_eight(const OperandArgs& args, int pixel
 __device__ inline void store_eight(const OperandArgs& args, int pixel, int channel,
                                    const float (&values)[8]) {
   std::uint16_t* to = args.g + std::int64_t{pixel} * args.channels + channel;
-  if (args.channels % 8 == 0) {
+  if (args.vectors_of_g) {
     *reinterpret_cast<uint4*>(to) = {
         bfloat16_pair(values[0], values[1]), bfloat16_pair(values[2], values[3]),
         bfloat16_pair(values[4], values[5]), bfloat16_pair(values[6], values[7])};
@@ -268,6 +270,7 @@ void enqueue(const GradientOperand& call, void* workspace, void* stream) {
     args.channels = channels;
     args.channel_tiles = (channels + kChannels - 1) / kChannels;
     args.pixels_first = dy.strides[3] != 1 && channels > 1;
+    args.vectors_of_g = channels % 8 == 0 && is_aligned_16(call.g);
     golden::cuda::launch_kernel("launching gradient_operand", kernel_of(dy.type, order_of(dy)),
                                 tiles * args.channel_tiles, kThreads, 0, cuda_stream, args);
   }

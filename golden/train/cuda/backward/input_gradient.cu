@@ -222,11 +222,12 @@ void enqueue_packing(const ConvInputGradient& call, const InputPlan& plan, std::
 
 std::size_t workspace_bytes(const ConvInputGradient& call) {
   if (call.dx.elems() == 0) return 0;
-  if (has_wgmma_input_gradient(call)) return wgmma_input_workspace_bytes(call);
-  if (has_linear_input_gradient(call)) return linear_input_workspace_bytes(call);
-  const InputPlan plan = plan_of(call);
-  return static_cast<std::size_t>(call.conv.x_shape.channels) *
-         static_cast<std::size_t>(plan.depth) * 2;
+  return for_any_address(call, [](const ConvInputGradient& at) -> std::size_t {
+    if (has_wgmma_input_gradient(at)) return wgmma_input_workspace_bytes(at);
+    if (has_linear_input_gradient(at)) return linear_input_workspace_bytes(at);
+    return static_cast<std::size_t>(at.conv.x_shape.channels) *
+           static_cast<std::size_t>(plan_of(at).depth) * 2;
+  });
 }
 
 void enqueue(const ConvInputGradient& call, void* workspace, void* stream) {

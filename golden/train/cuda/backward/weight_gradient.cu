@@ -102,11 +102,13 @@ bool takes_pairs(const ConvWeightGradient& call) {
 
 std::size_t workspace_bytes(const ConvWeightGradient& call) {
   if (call.dw.elems() == 0) return 0;
-  if (has_wgmma_weight_gradient(call)) return wgmma_weight_workspace_bytes(call);
-  if (has_first_weight_gradient(call)) return first_weight_workspace_bytes(call);
-  const WeightPlan plan = plan_of(call);
-  return plan.parts == 1 ? 0
-                         : static_cast<std::size_t>(plan.parts * call.dw.elems()) * sizeof(float);
+  return for_any_address(call, [](const ConvWeightGradient& at) -> std::size_t {
+    if (has_wgmma_weight_gradient(at)) return wgmma_weight_workspace_bytes(at);
+    if (has_first_weight_gradient(at)) return first_weight_workspace_bytes(at);
+    const WeightPlan plan = plan_of(at);
+    return plan.parts == 1 ? 0
+                           : static_cast<std::size_t>(plan.parts * at.dw.elems()) * sizeof(float);
+  });
 }
 
 void enqueue(const ConvWeightGradient& call, void* workspace, void* stream) {
