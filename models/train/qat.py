@@ -27,7 +27,7 @@ from qat_graph import NETWORKS, Nodes, Weights, check_weights, float_logits
 from qat_layers import Settings
 from qat_network import QatNetwork, count_correct
 from qat_scales import KINDS, ROUNDINGS
-from resumable import INTERRUPTED, Checkpoint, Interrupt, Log, OtherRun
+from resumable import INTERRUPTED, BadCheckpoint, Checkpoint, Interrupt, Log
 
 LIGHT = Recipe("light", shift_px=2, cutout_px=0)  # shift and flip
 QAT_RECIPES = {"light": LIGHT} | RECIPES
@@ -81,10 +81,7 @@ class Training:
                              seconds=self.seconds, recent=self.recent)
 
     def resume(self) -> None:
-        try:
-            state = self.checkpoint.load(self.device)
-        except OtherRun as error:
-            raise SystemExit(str(error)) from None
+        state = self.checkpoint.load(self.device)
         if state is None:
             return
         self.model.load_state_dict(state["model"])
@@ -225,7 +222,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     training = Training(model, (nodes, weights), dataset, args, log)
     log.write(f"{len(dataset)} training pictures on {device}, {training.steps} steps", event="start",
               settings=asdict(settings), torch=torch.__version__)
-    training.resume()
+    try:
+        training.resume()
+    except BadCheckpoint as error:
+        print(f"qat.py: error: {error}", file=sys.stderr)
+        return 2
     if training.step == 0:
         judge(model, (nodes, weights), args, log, "post-training")
     if not training.run(Interrupt()):

@@ -23,7 +23,7 @@ class Interrupt:
 
     def ask(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
 
 
 class Log:
@@ -45,8 +45,8 @@ class Log:
                 file.write(line + "\n")
 
 
-class OtherRun(ValueError):
-    """The checkpoint is of a run with other options."""
+class BadCheckpoint(ValueError):
+    """The checkpoint is broken, or of a run with other options."""
 
 
 class Checkpoint:
@@ -65,9 +65,12 @@ class Checkpoint:
         """What save() was given, or None without a file."""
         if not self.path.exists():
             return None
-        state: dict[str, Any] = torch.load(self.path, map_location=device)
-        found = state.pop("options")
+        try:
+            state: dict[str, Any] = torch.load(self.path, map_location=device)
+            found = state.pop("options")
+        except Exception:  # of zipfile, pickle and PyTorch, with many lines
+            raise BadCheckpoint(f"{self.path} cannot be read; delete it") from None
         if found != self.options:
             other = ", ".join(name for name in self.options if found.get(name) != self.options[name])
-            raise OtherRun(f"{self.path} is of a run with other options ({other}); name another --out, or delete it")
+            raise BadCheckpoint(f"{self.path} is of a run with other options ({other}); name another --out, or delete it")
         return state

@@ -111,8 +111,13 @@ class Training(unittest.TestCase):
 
     def test_a_checkpoint_of_other_options_is_refused_by_name(self):
         self.train(RESIDUAL, "out", "--epochs", 0.4)
-        with self.assertRaisesRegex(SystemExit, "other options .bits."):
-            self.train(RESIDUAL, "out", "--epochs", 0.4, "--bits", 3)
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.assertEqual(self.train(RESIDUAL, "out", "--epochs", 0.4, "--bits", 3)[0], 2)
+        self.assertRegex(errors.getvalue(), "other options .bits.")
+        (self.folder / "out/checkpoint.pt").write_bytes(b"half a checkpoint")
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.assertEqual(self.train(RESIDUAL, "out", "--epochs", 0.4)[0], 2)
+        self.assertRegex(errors.getvalue(), "^qat.py: error: .*checkpoint.pt cannot be read; delete it\n$")
 
     def test_the_log_has_a_line_a_step_and_the_accuracy_before_and_after(self):
         log = self.folder / "log.jsonl"
