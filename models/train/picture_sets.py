@@ -54,7 +54,9 @@ class Files:
         name = self.names[index]
         try:
             picture = Image.open(io.BytesIO(self.content(name))).convert("RGB")
-        except (UnidentifiedImageError, OSError) as error:
+        except UnidentifiedImageError:  # its message has the address of an object
+            raise ValueError(f"{self.path}: {name} cannot be read as a picture: its bytes are of no known format") from None
+        except OSError as error:
             raise ValueError(f"{self.path}: {name} cannot be read as a picture: {error}") from None
         if size is None or picture.size == (size, size):
             return picture
@@ -85,7 +87,7 @@ def read_files(files: Files, device: torch.device, size: int | None, class_names
     if class_names is None:
         if len(set(found)) < 2:
             raise ValueError(f"{files.path}: one class, '{found[0]}'; training needs two or more")
-        class_names = CLASS_NAMES if set(found) <= set(CLASS_NAMES) else tuple(sorted(set(found)))
+        class_names = CLASS_NAMES if set(found) == set(CLASS_NAMES) else tuple(sorted(set(found)))
     unknown = sorted(set(found) - set(class_names))
     if unknown:
         raise ValueError(f"{files.path}: folder '{unknown[0]}' is no class of training: {', '.join(class_names)}")

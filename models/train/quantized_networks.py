@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Callable
 
+import torch
 from torch import Tensor, nn
 
 import resnet14
@@ -112,23 +113,32 @@ def conv_norm(spec: resnet14.ConvSpec) -> list[nn.Module]:
     return [conv, nn.BatchNorm2d(spec.outputs)]
 
 
-def residual(block: resnet14.Block) -> nn.Module:
-    """relu(body(x) + shortcut(x)); it starts as its shortcut."""
+class PlainResidual(nn.Module):
+    """relu(body(x) + shortcut(x)), with the names of qsim.torch.Residual in state_dict()."""
+
+    def __init__(self, body: list[nn.Module], shortcut: list[nn.Module] | None) -> None:
+        super().__init__()
+        self.body, self.shortcut = nn.Sequential(*body), nn.Sequential(*(shortcut or ()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.body(x) + self.shortcut(x))
+
+
+def residual(block: resnet14.Block, make: Callable[..., nn.Module]) -> nn.Module:
+    """It starts as its shortcut."""
     body = [*conv_norm(block.conv1), nn.ReLU(), *conv_norm(block.conv2)]
     nn.init.zeros_(body[-1].weight)  # type: ignore[arg-type]
-    shortcut = conv_norm(block.shortcut) if block.shortcut else None
-    found: nn.Module = qsim_torch().Residual(body, shortcut)
-    return found
+    return make(body, conv_norm(block.shortcut) if block.shortcut else None)
 
 
-def resnet14_layers(classes: int, size: int, dropout: float) -> list[nn.Module]:
-    """resnet14.Resnet14 as a chain with residual blocks."""
-    blocks = [residual(block) for block in resnet14.BLOCKS]
+def resnet14_layers(classes: int, size: int, dropout: float, make: Callable[..., nn.Module] = PlainResidual) -> list[nn.Module]:
+    """resnet14.Resnet14 as a chain with residual blocks; `make` makes one of its body and its shortcut."""
+    blocks = [residual(block, make) for block in resnet14.BLOCKS]
     end = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(dropout), nn.Linear(resnet14.FEATURES, classes)]
     return [*conv_norm(resnet14.STEM), nn.ReLU(), *blocks, *end]
 
 
-NETWORKS: dict[str, Callable[[int, int, float], list[nn.Module]]] = {
+NETWORKS: dict[str, Callable[..., list[nn.Module]]] = {
     "vgg16": vgg16, "vgg8": vgg8_layers, "resnet14": resnet14_layers}
 
 
@@ -137,8 +147,9 @@ def make_network(name: str, classes: int, size: int, dropout: float, quantizatio
     least = SMALLEST[name]
     if size < least:
         raise ValueError(f"pictures of {size}x{size} pixels are too small for {name}, which needs {least}x{least}")
-    layers = NETWORKS[name](classes, size, dropout)
     if quantization is None:
-        return nn.Sequential(*layers)
-    found: nn.Module = qsim_torch().QuantizedSequential(*layers, input_scale=PIXEL_SCALE, **asdict(quantization))
+        return nn.Sequential(*NETWORKS[name](classes, size, dropout))
+    qt = qsim_torch()
+    layers = NETWORKS[name](classes, size, dropout, **({"make": qt.Residual} if name == "resnet14" else {}))
+    found: nn.Module = qt.QuantizedSequential(*layers, input_scale=PIXEL_SCALE, **asdict(quantization))
     return found

@@ -7,6 +7,12 @@ it again with the same options. Ctrl-C writes a checkpoint and ends with exit co
 
 from __future__ import annotations
 
+import os
+import signal
+
+if __name__ == "__main__":  # before the imports, which take seconds
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
+
 import argparse
 import importlib.util
 import inspect
@@ -29,6 +35,9 @@ BAD_INPUT = 2
 OPSET = 13
 RATES = {"vgg16": 0.02, "vgg8": 0.2, "resnet14": 0.2}  # VGG-16 has no batch norm
 DROPOUT = {"vgg16": 0.5, "vgg8": 0.2, "resnet14": 0.2}
+
+# Options of --quantize, and their defaults.
+QUANTIZATION: dict[str, Any] = {"weight_bits": 8, "scale": "float", "observer": "moving_average", "zero_points": False}
 
 # Options that a resumed run must have in common with the one that wrote the checkpoint.
 LASTING = ("quantize", "network", "dataset", "size", "epochs", "batch_size", "rate", "recipe", "average", "amp", "seed",
@@ -56,6 +65,22 @@ def number(kind: Callable[[str], Any], least: float, most: float) -> Callable[[s
     return read
 
 
+def add_quantization_options(parser: argparse.ArgumentParser) -> None:
+    """Those of QUANTIZATION; None where they are not given."""
+    parser.add_argument("--weight-bits", type=number(int, 2, 8), help="of --quantize, default 8; activations have 8")
+    parser.add_argument("--scale", choices=("float", "power_of_two"), help="of activations and weights; default: float")
+    parser.add_argument("--observer", choices=("moving_average", "min_max", "last"), help="of activations' ranges; default: moving_average")
+    parser.add_argument("--zero-points", action="store_true", default=None, help="256 levels after a ReLU in place of 128")
+
+
+def quantization_of(args: argparse.Namespace) -> Quantization:
+    """Gives the options that were left out their defaults."""
+    for name, value in QUANTIZATION.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
+    return Quantization(**{name: getattr(args, name) for name in QUANTIZATION})
+
+
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--network", choices=sorted(NETWORKS), default="vgg8")
@@ -65,10 +90,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--test", type=Path, help="pictures for the top-1, which chooses nothing; as --dataset")
     parser.add_argument("--size", type=number(int, 4, 4096), help="pixels a side; default: the pictures' own, at most 224")
     parser.add_argument("--quantize", action="store_true", help="train on the accelerator's integers")
-    parser.add_argument("--weight-bits", type=number(int, 2, 8), default=8, help="of --quantize; activations have 8")
-    parser.add_argument("--scale", choices=("float", "power_of_two"), default="float", help="of activations and weights")
-    parser.add_argument("--observer", choices=("moving_average", "min_max", "last"), default="moving_average", help="of activations' ranges")
-    parser.add_argument("--zero-points", action="store_true", help="256 levels after a ReLU in place of 128")
+    add_quantization_options(parser)
     parser.add_argument("--epochs", type=number(float, 1e-6, 1e6), default=60)
     parser.add_argument("--batch-size", type=number(int, 2, 65536), default=256)
     parser.add_argument("--rate", type=number(float, 0, 1000), help=f"peak learning rate of SGD; default: {RATES}")
@@ -86,6 +108,10 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("."))
     args = parser.parse_args(arguments)
     args.rate = RATES[args.network] if args.rate is None else args.rate
+    alone = [name for name in QUANTIZATION if getattr(args, name) is not None]
+    if alone and not args.quantize:
+        parser.error(f"--{alone[0].replace('_', '-')} is for training on integers; give --quantize too")
+    quantization_of(args)
     return args
 
 
@@ -161,9 +187,9 @@ def prepare(args: argparse.Namespace) -> tuple[Training, Log]:
     log = Log(args.log, COLUMNS)
     pictures, test = open_pictures(args, device)
     torch.manual_seed(args.seed)
-    quantization = Quantization(args.weight_bits, args.scale, args.observer, zero_points=args.zero_points)
     classes = len(pictures.class_names)
-    model = make_network(args.network, classes, pictures.size, DROPOUT[args.network], quantization if args.quantize else None)
+    quantization = quantization_of(args) if args.quantize else None
+    model = make_network(args.network, classes, pictures.size, DROPOUT[args.network], quantization)
     if args.weights:
         read_weights(args.weights, model)
     model = model.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -177,6 +203,11 @@ def prepare(args: argparse.Namespace) -> tuple[Training, Log]:
     return training, log
 
 
+def fail(error: Exception) -> int:
+    print(f"train_quantized.py: error: {error}", file=sys.stderr)
+    return BAD_INPUT
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     args = parse_arguments(arguments)
     if args.threads:
@@ -185,17 +216,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         training, log = prepare(args)
     except (ValueError, OSError, ImportError) as error:
-        print(f"train_quantized.py: error: {error}", file=sys.stderr)
-        return BAD_INPUT
+        return fail(error)
     try:
         finished = training.run(Interrupt())
     except NotFinite as error:
-        print(f"train_quantized.py: error: {error}", file=sys.stderr)
-        return BAD_INPUT
+        return fail(error)
     if not finished:
         log.write(f"interrupted after {training.step} steps; the same command goes on", event="interrupted")
         return INTERRUPTED
-    finish(training.network(), training.pictures, args, log)
+    try:
+        finish(training.network(), training.pictures, args, log)
+    except (ValueError, NotImplementedError, OSError, ImportError) as error:  # qsim's errors are of these kinds
+        return fail(error)
     return 0
 
 

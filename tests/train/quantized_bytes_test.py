@@ -23,6 +23,7 @@ try:
     import torch
 
     from small_trainings import SMALL, SMALL_VGG16, TRAIN, write_pictures
+    import compare_exported
     import data
     import quantized_networks
     import resnet14
@@ -137,6 +138,29 @@ class Bytes(unittest.TestCase):
             self.qsim("eval", "--model", file, "--data", self.pictures, "--backend", "cpu", "--json", self.folder / "eval.json")
             counted = json.loads((self.folder / "eval.json").read_text())["engines"][0]
             self.assertEqual((counted["top1_correct"], counted["pictures"]), (count_correct(model, pictures, False), len(pictures)))
+
+    def test_one_command_compares_a_trained_network_and_sees_a_difference(self):
+        file, model = self.train(0)
+        ort = pathlib.Path(os.environ.get("QSIM_ORT_DIR", pathlib.Path(QSIM).parent / "ort")) / "bin/python"
+        words = ["--run", file.parent, "--pictures", self.pictures, "--count", 5, "--qsim", QSIM]
+        words += ["--ort", ort] if ort.exists() else ["--no-ort"]
+
+        def compare():
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                code = compare_exported.main([str(word) for word in words])
+            return code, printed.getvalue()
+
+        code, printed = compare()
+        self.assertEqual(code, 0, printed)
+        self.assertEqual(printed.count(": 50 values compared, 0 differ, in 0 pictures"), 6 if ort.exists() else 3)
+        state = model.state_dict()
+        last = [name for name in state if name.endswith("bias")][-1]
+        state[last][0] += 100
+        torch.save(state, file.parent / "vgg8.pt")
+        code, printed = compare()
+        self.assertEqual(code, 1, printed)
+        self.assertRegex(printed, "module and golden run: 50 values compared, [1-9]")
+        self.assertIn("golden run and run: 50 values compared, 0 differ, in 0 pictures", printed)
 
     def test_eval_knows_classes_of_any_name_by_the_file_beside_the_network(self):
         names = ["no", "b: c", "gro\u00dfe, [x]", "1"]

@@ -132,6 +132,17 @@ class Training(Runs):
         self.assertRegex(last, "interrupted after [0-9]+ steps")
         self.assertTrue((self.folder / "out/checkpoint.pt").exists())
 
+    def test_ctrl_c_before_the_first_step_is_quiet(self):
+        command = [sys.executable, "-B", "-X", "importtime", TRAIN / "train_quantized.py", "--dataset", self.pictures, "--device", "cpu",
+                   "--out", self.folder / "out"]
+        with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            while " argparse" not in (line := process.stderr.readline()):
+                self.assertTrue(line)
+            process.send_signal(signal.SIGINT)
+            printed, errors = process.communicate(timeout=120)
+        self.assertEqual((process.returncode, printed), (130, ""))
+        self.assertNotIn("Traceback", errors)
+
     def test_other_seeds_pictures_and_bits_give_other_weights(self):
         self.train("a", "--quantize", "--epochs", 1)
         first = self.weights("a")["0.weight"]
@@ -169,6 +180,12 @@ class Pictures(Runs):
         self.assertEqual(labels, ["b: c", "große", "no"])
         code, printed, _ = self.train("own", "--epochs", 0.1, "--batch-size", 8, dataset=self.folder / "set")
         self.assertIn("40x40 pixels", printed)  # the middle square of 53 x 40
+
+    def test_some_of_the_classes_of_cifar10_are_all_that_is_trained(self):
+        write_pictures(self.folder / "pets", ["dog", "cat"], 10)
+        code, printed, _ = self.train("out", "--epochs", 0.5, dataset=self.folder / "pets")
+        self.assertEqual(code, 0)
+        self.assertIn("20 pictures of 2 classes", printed)
 
     def test_pictures_that_do_not_fit_are_decoded_for_each_batch_to_the_same_weights(self):
         import picture_sets
@@ -223,13 +240,16 @@ class BadInput(Runs):
         self.refused("picture.png is in no class folder; expected <class>/<file>", dataset=self.folder / "flat.zip")
         self.refused("one class, 'cat'; training needs two or more", dataset=self.folder / "one")
         self.refused("6x6 pixels are too small for vgg8, which needs 8x8", dataset=self.folder / "tiny")
-        self.refused("dog/zz.png cannot be read as a picture", "--batch-size", 2, dataset=self.folder / "broken")
+        self.refused("dog/zz.png cannot be read as a picture: its bytes are of no known format$", "--batch-size", 2, dataset=self.folder / "broken")
         self.refused("folder 'whale' is no class of training: airplane, ", "--test", self.folder / "other")
         self.refused("60 pictures are fewer than a batch of 61", "--batch-size", 61)
         self.refused("--epochs: 'inf' is not a number in", "--epochs", "inf")
         self.refused("--weight-bits: '1' is not an integer in 2..8", "--weight-bits", 1)
         self.refused("--network: invalid choice: 'lenet'", "--network", "lenet")
         self.refused("loose.txt has no weights of this network", "--weights", self.folder / "loose.txt")
+        for option, value in (("--weight-bits", 4), ("--scale", "float"), ("--observer", "last")):
+            self.refused(f"{option} is for training on integers; give --quantize too", option, value)
+        self.refused("--zero-points is for training on integers", "--zero-points")
         with mock.patch.dict(sys.modules, {"onnx": None}):
             self.refused("--quantize: the package onnx, which writes the file at the end, is not installed", "--quantize")
 
@@ -243,6 +263,17 @@ class BadInput(Runs):
     def test_a_checkpoint_of_other_options_is_refused_by_name(self):
         self.train("bad", "--epochs", 0.1)
         self.refused(r"checkpoint.pt is of a run with other options \(seed\)", "--epochs", 0.1, "--seed", 9)
+
+    def test_a_checkpoint_that_cannot_be_read_is_refused(self):
+        (self.folder / "bad").mkdir()
+        (self.folder / "bad/checkpoint.pt").write_bytes(b"half a checkpoint")
+        self.refused("checkpoint.pt cannot be read; delete it$", "--epochs", 0.1)
+        torch.save({"step": 1}, self.folder / "bad/checkpoint.pt")
+        self.refused("checkpoint.pt cannot be read; delete it$", "--epochs", 0.1)
+
+    def test_a_file_that_cannot_be_written_at_the_end_is_one_line(self):
+        (self.folder / "bad/vgg8-int8.onnx").mkdir(parents=True)
+        self.refused("vgg8-int8.onnx", "--quantize", "--epochs", 0.1)
 
     def test_a_loss_that_is_not_finite_ends_the_run(self):
         state = quantized_networks.make_network("vgg8", 10, 32, 0, None).state_dict()
