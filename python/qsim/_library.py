@@ -149,7 +149,10 @@ def _load() -> ctypes.CDLL:
     library.qsim_binary_layer_packed.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     library.qsim_binary_layer_packed.restype = ctypes.c_void_p
     for name, signature in SIGNATURES.items():
-        function = getattr(library, "qsim_" + name)
+        try:
+            function = getattr(library, "qsim_" + name)
+        except AttributeError:
+            raise ImportError(f"{path} is older than this package; build it again") from None
         function.argtypes = c_types(signature)
         function.restype = ctypes.c_int
     return library

@@ -2,6 +2,7 @@
 import importlib.util
 import pathlib
 import unittest
+import unittest.mock
 
 import qsim
 import qsim.golden
@@ -35,6 +36,15 @@ class Bare(unittest.TestCase):
                               env={**os.environ, "QSIM_GOLDEN_LIBRARY": "/nowhere.so"})
         self.assertEqual(done.returncode, 1)
         self.assertIn("libqsim_golden cannot be loaded", done.stderr)
+
+    def test_a_library_that_lacks_a_function_of_this_package_is_older(self):
+        import qsim._library
+        import qsim._signatures
+
+        newer = {**qsim._signatures.SIGNATURES, "not_yet_there": "T"}
+        with unittest.mock.patch.object(qsim._library, "SIGNATURES", newer):
+            with self.assertRaisesRegex(ImportError, "libqsim_golden.* is older than this package; build it again$"):
+                qsim._library._load()
 
 
 if __name__ == "__main__":
