@@ -2,7 +2,9 @@
 """Top-1 of a network that is trained from scratch in float, on the accelerator's integers, and so with few bits: mean over seeds.
 
 All runs are in one process with all pictures on the device; on a GPU a step is one CUDA graph. Each finished run is a line of
---results, and is not made again. The test pictures choose nothing: every run has the same recipe, and its last averaged weights count.
+--results, and is not made again with the same options, pictures and device. The step is that of train_quantized.py; its loop varies a
+whole epoch's pictures at once, so that its runs have other random numbers. The test pictures choose nothing: every run has the same recipe, and its last averaged
+weights count.
 """
 from __future__ import annotations
 
@@ -27,6 +29,7 @@ from quantized_training import count_correct
 from train import learning_rate
 
 DROPOUT = 0.2
+ALLOWED_BELOW = {8: 0.3, 4: 1.0}  # points of top-1, by bits of weights
 VARIANTS = {
     "float32": None,  # TF32 on a GPU
     "bfloat16": None,  # autocast
@@ -85,6 +88,19 @@ def table(results, variants):
     return lines
 
 
+def verdicts(results, variants):
+    """Lines: whether each integer row is near enough to the first, the mean over seeds that both have."""
+    tops = {name: {r["seed"]: 100 * r["correct"] / r["pictures"] for r in results if r["variant"] == name} for name in variants}
+    lines = []
+    for name in (name for name in variants[1:] if VARIANTS[name]):
+        both = [tops[variants[0]][seed] - top for seed, top in tops[name].items() if seed in tops[variants[0]]]
+        if VARIANTS[variants[0]] is None and both:
+            allowed = ALLOWED_BELOW[VARIANTS[name].weight_bits]
+            below = statistics.mean(both)
+            lines.append(f"{name}: {below:.2f} points below {variants[0]}, {'within' if below <= allowed else 'NOT within'} {allowed}")
+    return lines
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", type=pathlib.Path, required=True, help="training pictures: class folders, a zip, or a .bin")
@@ -114,6 +130,7 @@ def main():
     name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
     print(f"{len(pictures)} pictures, {len(test)} counted, on {name}, PyTorch {torch.__version__}", flush=True)
     options = {key: getattr(args, key) for key in ("network", "epochs", "batch_size", "rate", "recipe", "average")}
+    options.update(dataset=args.dataset.name, size=len(pictures), test=args.test.name, counted=len(test), device=name)
     lines = args.results.read_text().splitlines() if args.results.exists() else []
     results = [line for line in map(json.loads, lines) if all(line.get(key) == value for key, value in options.items())]
     done, longest = {(line["variant"], line["seed"]) for line in results}, 0.0
@@ -121,11 +138,11 @@ def main():
         before = time.perf_counter()
         if (variant, seed) in done or before - begun + longest > args.seconds:
             continue
-        results.append({"variant": variant, "seed": seed, **options, "device": name, **run_once(variant, seed, pictures, test, args)})
+        results.append({"variant": variant, "seed": seed, **options, **run_once(variant, seed, pictures, test, args)})
         longest = max(longest, time.perf_counter() - before)
         with args.results.open("a") as file:
             file.write(json.dumps(results[-1]) + "\n")
-    print("\n".join(table(results, args.variants)))
+    print("\n".join([*table(results, args.variants), "", *verdicts(results, args.variants)]))
 
 
 if __name__ == "__main__":
