@@ -28,15 +28,6 @@ def ways(arguments):
     return ("eager", "graph") if arguments.no_compile else ("eager", "graph", "compiled")
 
 
-def attempt(row, work):
-    """A case that a machine or a PyTorch cannot run says why, and the others go on."""
-    try:
-        return work()
-    except Exception as error:  # pylint: disable=broad-except
-        row["error"] = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        return None
-
-
 def measure_memory(row, subject, layout, arguments):
     """The peak of a subject that is alone on the device."""
     measuring.free()
@@ -65,10 +56,10 @@ def work(arguments):
     cases = []
     for row in rows:
         if row["how"] != "graph":  # its memory is a pool, which is never given back
-            attempt(row, lambda row=row: measure_memory(row, row["subject"], row["layout"], arguments))
+            measuring.attempt(row, lambda row=row: measure_memory(row, row["subject"], row["layout"], arguments))
     measuring.free()
     for row in rows:
-        case = attempt(row, lambda row=row: make_case(row, row["subject"], row["layout"], arguments))
+        case = measuring.attempt(row, lambda row=row: make_case(row, row["subject"], row["layout"], arguments))
         if case is not None and "error" not in row:
             cases.append((case, row))
     print(json.dumps({"machine": measuring.machine()}), flush=True)

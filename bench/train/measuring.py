@@ -37,6 +37,15 @@ def calls_of(work, on_gpu):
     return max(1, min(MOST_CALLS, int(LEAST_ROUND_MS / max(elapsed_ms(work, 1, on_gpu), 1e-3)) + 1))
 
 
+def attempt(row, work):
+    """A case that a machine or a PyTorch cannot run says why, and the others go on."""
+    try:
+        return work()
+    except Exception as error:  # pylint: disable=broad-except
+        row["error"] = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        return None
+
+
 def summary(times):
     """Median and quartiles."""
     low, middle, high = statistics.quantiles(times, n=4) if len(times) > 1 else times * 3

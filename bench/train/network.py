@@ -48,15 +48,6 @@ def peaks(row, arguments, begin):
     say(row, "memory", begin)
 
 
-def attempt(row, work):
-    """A case that a machine or a PyTorch cannot run says why, and the others go on."""
-    try:
-        return work()
-    except Exception as error:  # pylint: disable=broad-except
-        row["error"] = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        return None
-
-
 def prepared(row, arguments):
     case = Case(row["subject"], row["layout"], row["how"], "plain SGD", arguments)
     row["first_loss"], row["last_loss"] = case.prepare(row["how"])
@@ -69,7 +60,7 @@ def prepare(rows, cases, arguments, begin):
         if row["how"] == "compiled" and time.monotonic() - begin > arguments.seconds:
             row["error"] = f"{arguments.seconds:g} seconds were given for what comes before compiling"
             continue
-        case = attempt(row, lambda row=row: prepared(row, arguments))
+        case = measuring.attempt(row, lambda row=row: prepared(row, arguments))
         if case is not None and "error" not in row:
             cases.append((case, row))
         say(row, "ready", begin)
@@ -130,7 +121,7 @@ def main():
     rows, cases = plan(arguments), []
     for row in rows:
         if row["how"] == "eager":
-            attempt(row, lambda row=row: peaks(row, arguments, begin))
+            measuring.attempt(row, lambda row=row: peaks(row, arguments, begin))
     measuring.free()
     compiled = [row for row in rows if row["how"] == "compiled"]
     # What is compiled may take longer than one waits: without it first, then all again.
