@@ -13,7 +13,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -27,7 +27,7 @@ from qat_graph import NETWORKS, Nodes, Weights, check_weights, float_logits
 from qat_layers import Settings
 from qat_network import QatNetwork, count_correct
 from qat_scales import KINDS, ROUNDINGS
-from resumable import INTERRUPTED, BadCheckpoint, Checkpoint, Interrupt, Log
+from resumable import INTERRUPTED, BadCheckpoint, Checkpoint, Interrupt, Log, Resumable
 
 LIGHT = Recipe("light", shift_px=2, cutout_px=0)  # shift and flip
 QAT_RECIPES = {"light": LIGHT} | RECIPES
@@ -59,7 +59,7 @@ def rate_share(progress: float, step: int) -> float:
     return min(1.0, (step + 1) / WARMUP_STEPS) * 0.5 * (1.0 + math.cos(math.pi * min(progress, 1.0)))
 
 
-class Training:
+class Training(Resumable):
     """The state that a checkpoint holds, and the loop."""
 
     def __init__(self, model: QatNetwork, teacher: tuple[Nodes, Weights], dataset: LabelledImages,
@@ -67,7 +67,6 @@ class Training:
         self.model, self.teacher, self.dataset, self.args, self.log = model, teacher, dataset, args, log
         self.device = dataset.images.device
         self.optimizer = make_optimizer(model, args.rate, args.scale_rate)
-        self.step, self.seconds, self.recent = 0, 0.0, 0.0
         self.steps_an_epoch = len(dataset) // args.batch_size
         self.steps = max(1, round(args.epochs * self.steps_an_epoch))
         self.checkpoint = Checkpoint(args.out, {name: str(getattr(args, name)) for name in LASTING})
@@ -76,18 +75,12 @@ class Training:
         done = self.step / self.steps
         return max(done, self.seconds / self.args.seconds) if self.args.seconds else done
 
-    def save(self) -> None:
-        self.checkpoint.save(model=self.model.state_dict(), optimizer=self.optimizer.state_dict(), step=self.step,
-                             seconds=self.seconds, recent=self.recent)
+    def state(self) -> dict[str, Any]:
+        return {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict()}
 
-    def resume(self) -> None:
-        state = self.checkpoint.load(self.device)
-        if state is None:
-            return
+    def load(self, state: dict[str, Any]) -> None:
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.step, self.seconds, self.recent = state["step"], state["seconds"], state["recent"]
-        self.log.write(f"resumed after {self.step} of {self.steps} steps", event="resumed", step=self.step)
 
     def batch(self) -> tuple[Tensor, Tensor]:
         """The pictures of this step: a function of seed and step alone, so that a resumed run sees the same ones."""

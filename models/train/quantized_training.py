@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +15,7 @@ from augment import Recipe, augment_epoch
 from captured_step import Step
 from data import normalize
 from picture_sets import PictureSet
-from resumable import Checkpoint, Interrupt, Log
+from resumable import Checkpoint, Interrupt, Log, Resumable
 from train import learning_rate
 
 COLUMNS = ("event", "step", "epoch", "loss", "rate", "seconds", "correct", "pictures")
@@ -53,7 +54,7 @@ def count_correct(model: nn.Module, pictures: PictureSet, amp: bool) -> int:
     return int(correct)
 
 
-class Training:
+class Training(Resumable):
     """The state that a checkpoint holds, and the loop."""
 
     def __init__(self, model: nn.Module, pictures: PictureSet, test: PictureSet | None, plan: Plan,
@@ -62,20 +63,14 @@ class Training:
         self.checkpoint, self.log, self.device = checkpoint, log, pictures.labels.device
         self.one_step = Step(model, plan.recipe, plan.average, plan.amp, plan.graph)
         self.rate = 0.0
-        self.step, self.seconds, self.recent = 0, 0.0, 0.0
         self.steps_an_epoch = len(pictures) // plan.batch_size
         self.steps = max(1, round(plan.epochs * self.steps_an_epoch))
 
-    def save(self) -> None:
-        self.checkpoint.save(**self.one_step.state(), step=self.step, seconds=self.seconds, recent=self.recent)
+    def state(self) -> dict[str, Any]:
+        return self.one_step.state()
 
-    def resume(self) -> None:
-        state = self.checkpoint.load(self.device)
-        if state is None:
-            return
+    def load(self, state: dict[str, Any]) -> None:
         self.one_step.load(state)
-        self.step, self.seconds, self.recent = state["step"], state["seconds"], state["recent"]
-        self.log.write(f"resumed after {self.step} of {self.steps} steps", event="resumed", step=self.step)
 
     def batch(self) -> tuple[Tensor, Tensor]:
         """The pictures of this step, and shares of classes."""

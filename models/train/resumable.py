@@ -74,3 +74,33 @@ class Checkpoint:
             other = ", ".join(name for name in self.options if found.get(name) != self.options[name])
             raise BadCheckpoint(f"{self.path} is of a run with other options ({other}); name another --out, or delete it")
         return state
+
+
+class Resumable:
+    """A training: its subclass sets the first four and has the rest of its state; what a checkpoint holds is all of these."""
+
+    checkpoint: Checkpoint
+    log: Log
+    device: torch.device
+    steps: int
+    step, seconds, recent = 0, 0.0, 0.0  # steps done, time in them, and the loss of late
+
+    def state(self) -> dict[str, Any]:
+        """What a subclass keeps beside the numbers here."""
+        raise NotImplementedError
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Takes what state() gave."""
+        raise NotImplementedError
+
+    def save(self) -> None:
+        self.checkpoint.save(**self.state(), step=self.step, seconds=self.seconds, recent=self.recent)
+
+    def resume(self) -> None:
+        """Goes on from the checkpoint, if there is one. BadCheckpoint says why it cannot."""
+        state = self.checkpoint.load(self.device)
+        if state is None:
+            return
+        self.load(state)
+        self.step, self.seconds, self.recent = state["step"], state["seconds"], state["recent"]
+        self.log.write(f"resumed after {self.step} of {self.steps} steps", event="resumed", step=self.step)
