@@ -11,9 +11,9 @@
  * Every result is the same for any number of threads, and for every run on one device. Where a
  * function says "on every device", the CPU and each GPU give the same bits.
  *
- * A bit tensor is QSIM_UINT8 [ceil(n / 8)] for n elements in row-major order of their shape: element
- * i is bit i % 8 of byte i / 8, and the bits past the last element are 0. In `passes` 1 is an element
- * that its gradient passes. */
+ * A bit tensor is QSIM_UINT8 [ceil(n / 8)] for n elements in row-major order of their shape:
+ * element i is bit i % 8 of byte i / 8, and the bits past the last element are 0. In `passes` 1 is
+ * an element that its gradient passes. */
 #ifndef QSIM_TRAINING_H
 #define QSIM_TRAINING_H
 
@@ -53,14 +53,14 @@ typedef struct qsim_levels {
 
 /* What an observer remembers of the ranges that it has seen. */
 typedef enum qsim_observer {
-  QSIM_OBSERVE_LAST = 0,    /* the range of the last x */
-  QSIM_OBSERVE_ALL = 1,     /* of all x so far */
-  QSIM_OBSERVE_AVERAGE = 2  /* range += momentum (range of x - range); at first the range of x */
+  QSIM_OBSERVE_LAST = 0,   /* the range of the last x */
+  QSIM_OBSERVE_ALL = 1,    /* of all x so far */
+  QSIM_OBSERVE_AVERAGE = 2 /* range += momentum (range of x - range); at first the range of x */
 } qsim_observer;
 
-/* Sees x (real, any rank; NULL: sees nothing) and says what scale follows. state [3] (QSIM_FLOAT32):
- * least, most, and how many x were seen; zeros at first; it is read and written. scale [1]
- * (QSIM_FLOAT32) and zero_point [1] (QSIM_INT32, or NULL) are written, unless the kind is
+/* Sees x (real, any rank; NULL: sees nothing) and says what scale follows. state [3]
+ * (QSIM_FLOAT32): least, most, and how many x were seen; zeros at first; it is read and written.
+ * scale [1] (QSIM_FLOAT32) and zero_point [1] (QSIM_INT32, or NULL) are written, unless the kind is
  * QSIM_SCALE_GIVEN. On every device. */
 QSIM_API qsim_status qsim_observe(const qsim_tensor* x, int32_t observer, float momentum,
                                   const qsim_levels* levels, const qsim_tensor* state,
@@ -168,9 +168,9 @@ QSIM_API qsim_status qsim_conv2d_weight_gradient(const qsim_level_conv* conv,
                                                  const qsim_run* run);
 
 /* Gradients of a learned step size. dq (QSIM_FLOAT32, no gaps): the gradient of the level times the
- * scale. dx (QSIM_FLOAT32, dq's shape, may be dq): dq where it passes, else 0. step_gradient [1], or
- * [first axis] where `per_channel` is 1 (QSIM_FLOAT32): the sum of dq times -residual / 127 where it
- * passes, else q - zero_point. */
+ * scale. dx (QSIM_FLOAT32, dq's shape, may be dq): dq where it passes, else 0. step_gradient [1],
+ * or [first axis] where `per_channel` is 1 (QSIM_FLOAT32): the sum of dq times -residual / 127
+ * where it passes, else q - zero_point. */
 QSIM_API qsim_status qsim_step_gradient(const qsim_tensor* dq, const qsim_tensor* q,
                                         const qsim_tensor* zero_point, const qsim_tensor* passes,
                                         const qsim_tensor* residual, int32_t per_channel,

@@ -74,8 +74,8 @@ struct Buffers {
         w_passes(filled(layer.out * depth / 8, false)),
         dw(filled(layer.out * depth * 4, true)),
         scales(filled(layer.out * 4, true)),
-        bias(filled(layer.out * 4, true)) {
-    shape = {layer.batch, layer.size, layer.size, layer.in};
+        bias(filled(layer.out * 4, true)),
+        shape{layer.batch, layer.size, layer.size, layer.in} {
     conv.q = q.as<std::int8_t>();
     conv.w = w.as<std::int8_t>();
     conv.x_shape = {layer.batch, layer.size, layer.size, layer.in};
