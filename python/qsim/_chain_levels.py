@@ -65,12 +65,12 @@ def fold(x_scale: torch.Tensor, w_scales: torch.Tensor, y_scale: torch.Tensor, g
     its bias would leave int32.
     """
     alive = sign = None
-    if gain is not None and offset is not None:
-        wide = w_scales.double() * gain.abs()
+    if offset is not None:
+        wide = w_scales.double() if gain is None else w_scales.double() * gain.abs()
         least = torch.maximum(offset.abs(), y_scale.double()) / (LARGEST_BIAS * x_scale.double())
         alive = (wide >= least).to(torch.int8)
         w_scales = torch.maximum(wide, least).float().clamp(min=LEAST_SCALE)
-        sign = 1 - 2 * (gain < 0).double()
+        sign = None if gain is None else 1 - 2 * (gain < 0).double()
     multipliers = (x_scale * w_scales) / y_scale
     bias = None
     if offset is not None:

@@ -98,6 +98,15 @@ class Exports(unittest.TestCase):
             self.assertFalse(weights["0.weight"][2].any())
             self.assertTrue(weights["0.weight"][5].any())
 
+    def test_a_bias_far_above_its_weights_is_exported(self):
+        chain = qt.QuantizedSequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Conv2d(3, 2, 1))
+        with torch.no_grad():
+            chain[0].bias[0], chain[0].weight[0] = 5.0, 1e-9
+        self.assertGreater(self.compare(trained(chain, (2, 8, 8)), (2, 8, 8), True), 10)
+        self.assertLess(abs(float(chain.levels_state[1, 1]) - 5.0), 2.0)
+        weights = {one.name: onnx.numpy_helper.to_array(one) for one in onnx.load(str(self.file)).graph.initializer}
+        self.assertEqual([bool(one.any()) for one in weights["0.weight"]], [False, True, True])
+
     def test_rows_of_numbers_are_exported(self):
         chain = qt.QuantizedSequential(nn.Linear(7, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Linear(9, 4, bias=False))
         self.assertGreater(self.compare(trained(chain, (7,)), (7,), True), 5)

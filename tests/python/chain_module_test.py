@@ -175,6 +175,20 @@ class Module(unittest.TestCase):
         self.assertGreater(most, 1.0)
         self.assertLess(abs(float(chain.levels_scale[2]) * 127 - most), 1e-6 * most)
 
+    def test_a_bias_far_above_the_weights_is_not_lost(self):
+        """Around the threshold, where a unit of the sums is 2^-30 of the bias."""
+        for weight in (1e-3, 1e-4, 2e-4 * 0.38, 1e-5, 1e-6, 1e-20):
+            conv = nn.Conv2d(1, 1, 1)
+            nn.init.constant_(conv.weight, weight)
+            nn.init.constant_(conv.bias, 5.0)
+            chain = qt.QuantizedSequential(conv, input_scale=1 / 128)
+            x = torch.rand(2, 1, 4, 4)
+            for _ in range(2):
+                torch.testing.assert_close(chain(x), conv(x), rtol=0.01, atol=0.0)
+            torch.testing.assert_close(chain.eval()(x), conv(x), rtol=0.01, atol=0.0)
+            chain(x).sum().backward()
+            self.assertEqual(float(conv.bias.grad), 32.0)
+
     def test_a_residual_block_is_a_plain_module_too(self):
         x = pictures()
         block = qt.Residual([nn.Conv2d(3, 3, 1)], [nn.Conv2d(3, 3, 1)])

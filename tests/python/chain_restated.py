@@ -206,10 +206,11 @@ class Restated:
 
         def scaled(y_scale):
             x_scale, scales, sign, alive = value.scale.double(), w_scales, torch.ones(len(w_scales)), 1
-            if gain is not None:
-                wide = w_scales.double() * gain.abs()
+            if offset is not None:
+                wide = w_scales.double() * (1 if gain is None else gain.abs())
                 least = torch.maximum(offset.abs(), y_scale.double()) / (2.0 ** 30 * x_scale)
-                alive, sign = (wide >= least).double().view(shape), torch.where(gain < 0, -1.0, 1.0)
+                alive = (wide >= least).double().view(shape)
+                sign = sign if gain is None else torch.where(gain < 0, -1.0, 1.0)
                 scales = torch.maximum(wide, least).float().clamp(min=2.0 ** -126)
             total = sums * alive
             if offset is not None:
