@@ -116,7 +116,38 @@ class QuantizedSequential(nn.Sequential):
             if not arithmetic.LEAST_SCALE <= input_scale < float("inf"):
                 raise lib.BadInput(f"QuantizedSequential: input_scale is {input_scale}; allowed: 2^-126 and more")
             self.levels_scale[0] = input_scale
+        self._layers = tuple(self.modules())[1:]
         self._measured: Optional[bool] = False  # None: the buffers say
+
+    def _refuse_change(self) -> None:
+        raise lib.BadInput("QuantizedSequential: its layers cannot be changed; make a new QuantizedSequential of them")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, nn.Module) and "_measured" in self.__dict__:
+            self._refuse_change()
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._modules:
+            self._refuse_change()
+        super().__delattr__(name)
+
+    def add_module(self, name: str, module: Any) -> None:
+        if "_measured" in self.__dict__:
+            self._refuse_change()
+        super().add_module(name, module)
+
+    def insert(self, index: int, module: Any) -> Any:
+        return self._refuse_change()
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            raise lib.BadInput("QuantizedSequential: a part of a chain has no scales of its own; make a new QuantizedSequential of "
+                               "its layers")
+        return super().__getitem__(index)
+
+    def _replicate_for_data_parallel(self) -> Any:
+        raise lib.Unsupported("QuantizedSequential: DataParallel does not divide a chain; use DistributedDataParallel")
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """y of x [B, C, H, W], or [B, K] where the first layer is a Linear: float32, float16 or bfloat16."""
@@ -139,6 +170,10 @@ class QuantizedSequential(nn.Sequential):
         return y
 
     def _check(self, x: torch.Tensor) -> None:
+        for layer in self._layers:
+            if layer._forward_hooks or layer._forward_pre_hooks:
+                raise lib.Unsupported(f"QuantizedSequential: a {type(layer).__name__} has a hook, which a chain does not call; "
+                                      "allowed: hooks of the chain itself")
         rank = 2 if self._plan.flat_input else 4
         if x.dim() != rank or x.dtype not in TYPES:
             raise lib.BadInput(f"QuantizedSequential: x is {x.dtype} with {x.dim()} dimensions; allowed: float32, float16 and "
@@ -171,6 +206,7 @@ class QuantizedSequential(nn.Sequential):
                               missing_keys: List[str], *rest: Any) -> None:
         """A float network's state_dict has no scales: they are measured then."""
         found: List[str] = []
+        fixed = self.levels_scale[0].clone() if self._settings.input.scale_kind == calls.GIVEN else None
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, found, *rest)
         names = {prefix + "levels_state", prefix + "levels_scale"}
         if names <= set(found):
@@ -178,3 +214,12 @@ class QuantizedSequential(nn.Sequential):
             self.levels_state.zero_()
         missing_keys += found
         self._measured = None
+        # The state of a chain with other options has the same ranges, but other scales.
+        with torch.no_grad():
+            ranges, own = self.levels_state[:, :2], self._spans.to(self.levels_state.device)
+            scales = arithmetic.scales_of(ranges, own, self._settings.power_of_two)
+            seen = self.levels_state[:, 2] > 0
+            seen[0] = False  # qsim_observe() made it
+            self.levels_scale.copy_(torch.where(seen, scales, self.levels_scale))
+            if fixed is not None:
+                self.levels_scale[0] = fixed

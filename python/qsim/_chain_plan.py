@@ -172,6 +172,8 @@ class _Maker:
                 return method(name, layer, x)
         if isinstance(layer, nn.Identity):
             return x
+        if hasattr(layer, "levels_scale"):
+            self.refuse(name, layer, "is a chain inside a chain; allowed: its layers, in an nn.Sequential")
         if isinstance(layer, nn.Sequential):
             return self.chain(layer, name + ".", x)
         self.refuse(name, layer, "is not one of its layers; allowed: Conv2d, BatchNorm2d, BatchNorm1d, ReLU, MaxPool2d, AvgPool2d, "

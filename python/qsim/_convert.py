@@ -25,13 +25,15 @@ def convert(model: Module, inplace: bool = False, plain: bool = False, skip: Col
     Weights are the same Parameters where inplace, else copies; names in state_dict stay, and that of the ReLU is an
     Identity. plain: fake quantization by PyTorch (TorchConv2d, ...). skip: names of layers, or of modules around them,
     to leave as they are. options: of LayerOptions. Subclasses of Conv2d and Linear, and layers of float64, are left as they
-    are: unquantized() names them. So is what a QuantizedSequential has.
+    are: unquantized() names them. So is what a QuantizedSequential has. export_onnx() takes QuantizedSequential alone: it
+    is made of the same float layers.
     """
     LayerOptions(**options)
-    for name in skip:
+    names = (skip,) if isinstance(skip, str) else tuple(skip)
+    for name in names:
         if name not in dict(model.named_modules()):
             raise lib.BadInput(f"convert: skip has '{name}'; allowed: names of named_modules()")
-    left = (*skip, *(name for name, module in model.named_modules() if isinstance(module, QuantizedSequential)))
+    left = (*names, *(name for name, module in model.named_modules() if isinstance(module, QuantizedSequential)))
     model = model if inplace else copy.deepcopy(model)
     kinds = _PLAIN if plain else _QUANTIZED
     uses = collections.Counter(id(child) for parent in model.modules() for child in parent._modules.values())

@@ -77,11 +77,18 @@ class Observer(torch.nn.Module):
     def _bounds(self, x: Tensor) -> Tensor:
         """[least, most]: the percentile of |x|, or with zero_points that of either side. Other values are clamped."""
         values = x.flatten().float()
-        rank = max(1, math.ceil(values.numel() * self.options.percentile / 100))
         if not self.options.zero_points:
-            most = values.abs().kthvalue(rank).values
+            most = self._at(values.abs())
             return torch.stack((-most, most))
-        return torch.stack((-(-values).kthvalue(rank).values, values.kthvalue(rank).values))
+        return torch.stack((-self._at(-values), self._at(values)))
+
+    def _at(self, values: Tensor) -> Tensor:
+        """The percentile of the values that are finite; infinity, which nothing observes, where none is."""
+        finite = torch.isfinite(values)
+        ordered = torch.where(finite, values, torch.full_like(values, math.inf)).sort().values
+        count = finite.sum().double() * self.options.percentile
+        rank = (count / torch.full_like(count, 100)).ceil().clamp(min=1).long() - 1  # by a number it would be a product on a GPU
+        return ordered.gather(0, rank.reshape(1)).reshape(())
 
     def _apply(self, fn: Any, *rest: Any) -> Any:
         """half() and bfloat16() leave the state in float32, as the kernels need it."""

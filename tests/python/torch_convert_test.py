@@ -85,6 +85,7 @@ class Converted(unittest.TestCase):
         with self.assertRaises(qsim.BadInput) as caught:
             qt.convert(model, skip=["9"])
         self.assertEqual(str(caught.exception), "convert: skip has '9'; allowed: names of named_modules()")
+        self.assertIs(type(qt.convert(model, skip="0")[0]), nn.Conv2d)
         self.assertIsInstance(qt.convert(nn.Linear(3, 4)), qt.QuantizedLinear)
         self.assertIsInstance(qt.convert(nn.Conv2d(3, 4, 1), plain=True), qt.TorchConv2d)
 

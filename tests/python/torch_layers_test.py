@@ -71,6 +71,15 @@ class States(Layers):
             layer(second)
             self.assertAlmostEqual(layer.observer.scale.item(), expected, delta=1e-6 * expected, msg=str(options))
 
+    def test_a_percentile_is_of_finite_numbers_alone(self):
+        x = torch.cat((torch.arange(1.0, 101.0), torch.tensor([float("nan"), float("inf"), -float("inf")]))).reshape(1, -1)
+        for percentile, expected in ((75.0, 75.0), (75.1, 76.0), (100.0, 100.0), (0.5, 1.0)):
+            layer = qt.QuantizedLinear(103, 1, observer="percentile", percentile=percentile)
+            layer(x)
+            self.assertEqual(layer.observer.range_state.tolist(), [-expected, expected, 1.0])
+        layer(torch.full((2, 103), float("nan")))
+        self.assertEqual(layer.observer.range_state.tolist(), [-expected, expected, 1.0])
+
     def test_eval_freezes_scales_and_changes_no_state(self):
         for options in ({}, {"zero_points": True}, {"observer": "percentile"}, {"scale": "learned"}):
             layer = qt.QuantizedConv2d(3, 4, 3, **options)

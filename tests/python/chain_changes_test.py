@@ -1,0 +1,78 @@
+"""What may be done to a QuantizedSequential after it was made: states of chains with other options, and what is refused."""
+import copy
+import unittest
+
+import torch
+
+import qsim
+import qsim.torch as qt
+from chain_module_test import layers, pictures
+
+nn = torch.nn
+OPTIONS = ({}, {"zero_points": True}, {"scale": "power_of_two"}, {"input_scale": 0.5}, {"observer": "min_max"},
+           {"observer": "last", "zero_points": True})
+
+
+def chain_of(options):
+    return qt.QuantizedSequential(*layers(), **options)
+
+
+class Changes(unittest.TestCase):
+    def test_a_state_keeps_the_bits_of_its_own_options(self):
+        for options in OPTIONS:
+            with self.subTest(options=options):
+                one, other = chain_of(options), chain_of(options)
+                for seed in range(3):
+                    one(pictures(seed=seed))
+                other.load_state_dict(copy.deepcopy(one.state_dict()))
+                self.assertTrue(torch.equal(other.levels_scale, one.levels_scale))
+                self.assertTrue(torch.equal(other.eval()(pictures()), one.eval()(pictures())))
+
+    def test_a_state_of_other_options_gives_the_scales_of_its_ranges_and_keeps_the_options(self):
+        known = chain_of({})
+        for seed in range(3):
+            known(pictures(seed=seed))
+        for options in OPTIONS[1:4]:
+            with self.subTest(options=options):
+                chain = chain_of(options)
+                spans = chain._spans.clone()
+                chain.load_state_dict(known.state_dict())
+                most = known.levels_state[1:, :2].abs().max(1).values / spans[1:]
+                if options.get("scale") == "power_of_two":
+                    self.assertTrue((chain.levels_scale[1:] >= most).all() and (chain.levels_scale[1:] < 2 * most).all())
+                    self.assertTrue((torch.frexp(chain.levels_scale[1:]).mantissa == 0.5).all())
+                else:
+                    self.assertTrue(torch.equal(chain.levels_scale[1:], most))
+                expected = options.get("input_scale", known.levels_scale[0].item())
+                self.assertEqual(chain.levels_scale[0].item(), expected)
+
+    def test_its_layers_cannot_be_changed(self):
+        chain = chain_of({})
+        changes = (lambda: chain.append(nn.ReLU()), lambda: chain.add_module("more", nn.ReLU()),
+                   lambda: chain.insert(0, nn.ReLU()), lambda: chain.extend([nn.ReLU()]),
+                   lambda: chain.__setitem__(0, nn.Conv2d(3, 8, 3)), lambda: chain.__delitem__(0),
+                   lambda: setattr(chain, "0", nn.Conv2d(3, 8, 3)))
+        before = list(chain.state_dict())
+        for change in changes:
+            with self.assertRaisesRegex(qsim.BadInput, "its layers cannot be changed; make a new QuantizedSequential of them"):
+                change()
+        self.assertEqual(list(chain.state_dict()), before)
+        with self.assertRaisesRegex(qsim.BadInput, "a part of a chain has no scales of its own"):
+            chain[:2]
+        self.assertIsInstance(chain[0], nn.Conv2d)
+
+    def test_what_a_chain_would_not_do_is_refused(self):
+        with self.assertRaisesRegex(qsim.Unsupported, "is a chain inside a chain"):
+            qt.QuantizedSequential(chain_of({}), nn.ReLU())
+        chain = chain_of({})
+        handle = chain[0].register_forward_hook(lambda *_: None)
+        with self.assertRaisesRegex(qsim.Unsupported, "a Conv2d has a hook, which a chain does not call"):
+            chain(pictures())
+        handle.remove()
+        chain(pictures())
+        with self.assertRaisesRegex(qsim.Unsupported, "DataParallel does not divide a chain"):
+            chain._replicate_for_data_parallel()
+
+
+if __name__ == "__main__":
+    unittest.main()
