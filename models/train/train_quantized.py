@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     try:
         finish(training.network(), training.pictures, args, log)
-    except (ValueError, NotImplementedError, OSError, ImportError) as error:  # qsim's errors are of these kinds
+    except (ValueError, NotImplementedError, OSError, ImportError) as error:  # what qsim refuses is of these kinds
         return fail(error)
     return 0
 
