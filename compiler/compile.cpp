@@ -117,10 +117,15 @@ Program Compilation::program() && {
     Layer& layer = graph_.layers[static_cast<std::size_t>(spent.layer.weights_layer)];
     release_pages(std::span(weights_of(layer).bytes).subspan(spent.begin, spent.end - spent.begin));
   });
+  plan_ = {};
+  layers_.clear();
+  for (Layer& layer : graph_.layers) {  // what was spent in pieces shorter than a page
+    const bool has_weights = std::holds_alternative<Conv2d>(layer.operation) ||
+                             std::holds_alternative<FullyConnected>(layer.operation);
+    if (has_weights) release_pages(weights_of(layer).bytes);
+  }
   check_result(program, graph_, arch_);
   graph_ = {};
-  layers_.clear();
-  plan_ = {};
   return program;
 }
 
