@@ -137,6 +137,9 @@ def _convolve(run: Run, step: plans.Convolution, kept: Tensors) -> None:
         w, w_scales = _ones(step, x.shape[3], x.device)
     else:
         w, w_scales = weights_of(step, run.settings)
+    reads = w.shape[3] * (step.groups or w.shape[0])
+    if x.shape[3] != reads:
+        raise lib.BadInput(f"QuantizedSequential: layer {step.name} reads {reads} channels; its input has {x.shape[3]}")
     size = convolutions.output_size(step.window, x.shape[1:3], w.shape[1:3])
     shape = (x.shape[0], *size, w.shape[0])
     conv = conv_of(run, step, w)

@@ -7,7 +7,7 @@ from typing import Any, Collection, Dict, List
 
 from . import _library as lib
 from ._chain import QuantizedSequential
-from ._layer_options import LayerOptions
+from ._layer_options import layer_options
 from ._quantized_layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
 from ._torch_operations import torch
 from ._torch_twins import TorchConv2d, TorchConv2dReLU, TorchLinear
@@ -28,7 +28,7 @@ def convert(model: Module, inplace: bool = False, plain: bool = False, skip: Col
     are: unquantized() names them. So is what a QuantizedSequential has. export_onnx() takes QuantizedSequential alone: it
     is made of the same float layers.
     """
-    LayerOptions(**options)
+    layer_options(options)
     names = (skip,) if isinstance(skip, str) else tuple(skip)
     for name in names:
         if name not in dict(model.named_modules()):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import List, Optional, Union
+from typing import Any, Dict, List, Optional, Union
 
 from . import _library as lib
 from . import _operations as ops
@@ -45,7 +45,7 @@ class LayerOptions:
         share("percentile", self.percentile, 100)
         if isinstance(self.scale, str):
             ops.word("scale", self.scale, SCALES)
-        elif not LEAST_SCALE <= self.scale < float("inf"):
+        elif isinstance(self.scale, bool) or not isinstance(self.scale, (int, float)) or not LEAST_SCALE <= self.scale < float("inf"):
             raise lib.BadInput(f"scale is {self.scale}; allowed: {', '.join(SCALES)}, and numbers from 2^-126 on")
 
     @property
@@ -96,7 +96,16 @@ class LayerOptions:
                 int(self.learned)]
 
 
+def layer_options(given: Dict[str, Any]) -> LayerOptions:
+    """The options of these names; refuses others."""
+    known = [field.name for field in dataclasses.fields(LayerOptions)]
+    for name in given:
+        if name not in known:
+            raise lib.BadInput(f"'{name}' is no option of a quantized layer; allowed: {', '.join(known)}")
+    return LayerOptions(**given)
+
+
 def share(name: str, value: float, most: int) -> None:
     """Refuses a value that is not in 0..most, or 0."""
-    if not 0 < value <= most:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= most:
         raise lib.BadInput(f"{name} is {value}; allowed: above 0, to {most}")

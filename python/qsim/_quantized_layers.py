@@ -5,11 +5,12 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from . import _library as lib
 from . import _training_autograd as autograd
-from ._layer_options import LEAST_SCALE, LayerOptions
+from ._layer_options import LEAST_SCALE, LayerOptions, layer_options
 from ._observers import Observer, first_step
 from ._torch_operations import torch
 
 Tensor = torch.Tensor
+TYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def result_type(x: Tensor) -> torch.dtype:
@@ -35,7 +36,7 @@ class _Levels(torch.nn.Module):
     _observer_class = Observer
 
     def _set_options(self, options: Dict[str, Any]) -> None:
-        self.options = LayerOptions(**options)
+        self.options = layer_options(options)
         self._how = self.options.numbers()
         self.observer = self._observer_class(self.options, self.weight.device)
         if self.options.learned:
@@ -64,6 +65,9 @@ class _Levels(torch.nn.Module):
 
     def _convolve(self, x: Tensor, weight: Tensor, window: Tuple[int, ...], groups: int, relu: bool) -> Tensor:
         """Of x [B, C, H, W] and weights [O, C / groups, kh, kw]."""
+        if x.dtype not in TYPES or weight.dtype not in TYPES:
+            raise lib.BadInput(f"{type(self).__name__}: x is {x.dtype}, its weights {weight.dtype}; allowed: float32, float16 and "
+                               "bfloat16")
         scale = self.observer(x)
         steps = None if self.weight_step is None else self.weight_step.float().clamp(min=LEAST_SCALE)
         return autograd.quantized_conv2d(x, weight, self.bias, scale, self.observer.zero_point, steps, window, groups,

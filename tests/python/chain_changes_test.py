@@ -61,6 +61,20 @@ class Changes(unittest.TestCase):
             chain[:2]
         self.assertIsInstance(chain[0], nn.Conv2d)
 
+    def test_messages_name_the_layer_and_what_is_allowed(self):
+        x = pictures()
+        for call, message in (
+                (lambda: qt.QuantizedConv2d(3, 4, 3, weight_bit=4), "'weight_bit' is no option of a quantized layer; allowed: bits, "),
+                (lambda: qt.QuantizedConv2d(3, 4, 3)(x.double()), "QuantizedConv2d: x is torch.float64, its weights torch.float32; "),
+                (lambda: qt.QuantizedLinear(8, 4).double()(x), "QuantizedLinear: x is torch.float32, its weights torch.float64; "),
+                (lambda: qt.QuantizedConv2d(3, 4, 3, scale=True), "scale is True; allowed: float, "),
+                (lambda: qt.QuantizedConv2d(3, 4, 3, scale=None), "scale is None; allowed: float, "),
+                (lambda: qt.QuantizedConv2d(3, 4, 3, momentum="a"), "momentum is a; allowed: above 0, to 1"),
+                (lambda: chain_of({"input_scale": "0.1"}), "input_scale is 0.1; allowed: 2"),
+                (lambda: chain_of({})(x[:, :2]), "QuantizedSequential: layer 0 reads 3 channels; its input has 2")):
+            with self.assertRaisesRegex(qsim.BadInput, message):
+                call()
+
     def test_what_a_chain_would_not_do_is_refused(self):
         with self.assertRaisesRegex(qsim.Unsupported, "is a chain inside a chain"):
             qt.QuantizedSequential(chain_of({}), nn.ReLU())
