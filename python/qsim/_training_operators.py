@@ -133,27 +133,31 @@ def meta_quantized_conv2d(x: Tensor, w: Tensor, bias: Optional[Tensor], scale: T
     return (y, *kept)
 
 
-def _gradients(dy: Tensor, kept: Kept, how: How, dtype: torch.dtype, channels_last: bool, needs: List[bool]) -> List[Tensor]:
-    """dx, dw, and the gradients of bias, step and weight steps, with nothing in them.
-
-    Those of learned steps' layers are in the order of the levels, and of their tensors without gaps.
-    """
+def _input_gradient(dy: Tensor, kept: Kept, how: How, dtype: torch.dtype, channels_last: bool, needs: List[bool]) -> Tensor:
+    """dx, with nothing in it. Of a layer with learned steps it is in the order of the levels, without gaps."""
     batch, height, width, channels = kept.q.shape
+    learned = bool(how.learned)
+    if not (needs[0] or needs[3]):
+        return dy.new_empty((0,))
+    return _picture(dy, (batch, channels, height, width), torch.float32 if learned else dtype, channels_last or learned)
+
+
+def _other_gradients(dy: Tensor, kept: Kept, how: How, channels_last: bool, needs: List[bool]) -> List[Tensor]:
+    """dw, and the gradients of bias, step and weight steps, with nothing in them; dw as _input_gradient()."""
     out, kernel_h, kernel_w, of_group = kept.w_q.shape
     learned = bool(how.learned)
-    real = torch.float32 if learned else dtype
-    dx = _picture(dy, (batch, channels, height, width), real, channels_last or learned) if needs[0] or needs[3] else dy.new_empty((0,))
     dw = _picture(dy, (out, of_group, kernel_h, kernel_w), torch.float32,
                   channels_last or learned) if needs[1] or needs[4] else dy.new_empty((0,))
     steps = out if how.per_channel else 1
-    return [dx, dw] + [_bytes(dy, count, need, torch.float32) for count, need in zip((out, 1, steps), needs[2:])]
+    return [dw] + [_bytes(dy, count, need, torch.float32) for count, need in zip((out, 1, steps), needs[2:])]
 
 
 def meta_quantized_conv2d_backward(dy: Tensor, kept: List[Tensor], scale: Tensor, zero_point: Optional[Tensor],
                                    window: List[int], groups: int, how: List[int], dtype: torch.dtype, channels_last: bool,
                                    relu: bool, needs: List[bool]) -> Tuple[Tensor, ...]:
-    dx, *others = _gradients(dy, Kept(*kept), How(*how), dtype, channels_last, needs)
-    return (dx.to(dtype), *others)
+    k, how_ = Kept(*kept), How(*how)
+    dx = _input_gradient(dy, k, how_, dtype, channels_last, needs)
+    return (dx.to(dtype), *_other_gradients(dy, k, how_, channels_last, needs))
 
 
 def _operand(dy: Tensor, kept: Kept, relu: bool, bias_gradient: Optional[Tensor]) -> Tensor:
@@ -180,7 +184,7 @@ def quantized_conv2d_backward(dy: Tensor, kept: List[Tensor], scale: Tensor, zer
                               groups: int, how: List[int], dtype: torch.dtype, channels_last: bool, relu: bool,
                               needs: List[bool]) -> Tuple[Tensor, ...]:
     k, how_ = Kept(*kept), How(*how)
-    dx, dw, bias_gradient, step, w_steps = _gradients(dy, k, how_, dtype, channels_last, needs)
+    dw, bias_gradient, step, w_steps = _other_gradients(dy, k, how_, channels_last, needs)
     learned = bool(how_.learned)
     g = _operand(dy, k, relu, _given(bias_gradient, needs[2]))
     conv = tr.LevelConv(k.q, zero_point, k.w_q, tuple(window), groups)  # type: ignore[arg-type]
@@ -188,6 +192,7 @@ def quantized_conv2d_backward(dy: Tensor, kept: List[Tensor], scale: Tensor, zer
         tr.conv2d_weight_gradient(conv, scale, g, None if learned else k.w_passes, _nhwc(dw))
         if learned:
             _step_gradient(dw, k.w_q, None, k.w_passes, k.w_residual, bool(how_.per_channel), w_steps)
+    dx = _input_gradient(dy, k, how_, dtype, channels_last, needs)  # after the workspace of dw's sums is free
     if needs[0] or needs[3]:
         tr.conv2d_input_gradient(conv, k.w_scales, g, None if learned else k.x_passes, _nhwc(dx))
         if learned:
