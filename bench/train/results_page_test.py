@@ -43,7 +43,7 @@ def check_rows(file, subjects):
 
 def check_rounding():
     """The levels of rounding.py are the library's."""
-    from qsim import _training as calls
+    from qsim._training import calls
     draw = random.Random(19)
     values = [rounding.float32(draw.gauss(0, 3)) for _ in range(2000)]
     for bits in (8, 4):

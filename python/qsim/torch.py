@@ -12,20 +12,20 @@ from __future__ import annotations
 import types
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
-from . import _torch_operations as real
 from . import _convolutions as convolutions
 from . import _operations as ops
-from . import _training_autograd as autograd
-from . import _training_operators as training
-from ._chain import QuantizedSequential
-from ._chain_plan import Residual
-from ._convert import convert, unquantized
-from ._export_onnx import export_onnx
-from ._layer_options import LayerOptions
-from ._quantized_layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
+from . import _torch_operations as real
+from ._chain.export_onnx import export_onnx
+from ._chain.module import QuantizedSequential
+from ._chain.plan import Residual
 from ._torch_layers import BinaryConv2d
 from ._torch_operations import set_threads, torch
-from ._torch_twins import TorchConv2d, TorchConv2dReLU, TorchLinear
+from ._training import autograd
+from ._training import operators as training
+from ._training.convert import convert, unquantized
+from ._training.layer_options import LayerOptions
+from ._training.layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
+from ._training.twins import TorchConv2d, TorchConv2dReLU, TorchLinear
 
 __all__ = ["BinaryConv2d", "LayerOptions", "QuantizedConv2d", "QuantizedConv2dReLU", "QuantizedLinear",
            "QuantizedSequential", "Residual", "TorchConv2d", "TorchConv2dReLU", "TorchLinear", "abc_conv2d",

@@ -12,7 +12,7 @@ import chain_maker
 import chain_restated
 import qsim
 import qsim.torch as qt
-from qsim import _chain_levels as levels
+from qsim._chain import levels
 
 nn = torch.nn
 SEED = int(os.environ.get("QSIM_CHAIN_SEED", "20261123"))

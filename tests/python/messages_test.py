@@ -38,7 +38,7 @@ def documented():
 
 def main():
     rows, found, faults = documented(), set(), 0
-    for file in sorted((ROOT / "python/qsim").glob("*.py")):
+    for file in sorted((ROOT / "python/qsim").rglob("*.py")):
         for place, line, text in raised(file):
             found.add(text)
             if text not in rows:

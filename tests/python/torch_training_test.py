@@ -7,7 +7,7 @@ import unittest
 from on_cuda import CASES, SEED, Draws, spread, torch
 
 import qsim.torch as qt
-from qsim import _training_operators as operators
+from qsim._training import operators
 from qsim._library import has_cuda
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() and has_cuda() else [])

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Optional, Sequence
 
-from . import _library as lib
-from ._torch_operations import torch
+from .. import _library as lib
+from .._torch_operations import torch
 
 
 class Normalization(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Dict, List, Optional, Union
 
-from . import _library as lib
-from . import _operations as ops
-from . import _training as tr
+from .. import _library as lib
+from .. import _operations as ops
+from . import calls as tr
 
 ROUNDINGS = {"half_even": tr.HALF_EVEN, "toward_zero": tr.TOWARD_ZERO}
 SCALES = {"float": tr.MAX, "power_of_two": tr.POWER_OF_TWO, "learned": tr.GIVEN}
@@ -91,7 +91,7 @@ class LayerOptions:
         return tr.MAX if self.fixed else SCALES[str(self.scale)]
 
     def numbers(self) -> List[int]:
-        """As _training_operators.How."""
+        """As operators.How."""
         return [self.lo, self.hi, self.weight_hi, self.rounding_code, self.weight_kind, int(self.per_channel),
                 int(self.learned)]
 

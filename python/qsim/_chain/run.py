@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, cast
 
-from . import _chain_levels as arithmetic
-from . import _chain_norm as normalization
-from . import _chain_plan as plans
-from . import _convolutions as convolutions
-from . import _library as lib
-from . import _training as calls
-from ._torch_operations import nhwc, torch
+from .. import _convolutions as convolutions
+from .. import _library as lib
+from .._torch_operations import nhwc, torch
+from .._training import calls
+from . import levels as arithmetic
+from . import norm as normalization
+from . import plan as plans
 
 nn = torch.nn
 Shape = Tuple[int, int, int, int]
@@ -198,7 +198,7 @@ def _global_average(run: Run, step: plans.GlobalAverage, _kept: Tensors) -> None
     zx, zy = run.plan.values[step.x].zero_point, run.plan.values[step.y].zero_point
     sums = (x.sum((1, 2), keepdim=True, dtype=torch.int32) - zx * size).float()
     if run.training:
-        share = run.scale(step.x) / run.rows.new_full((1,), size)  # as _chain_norm.of_batch: not by a number
+        share = run.scale(step.x) / run.rows.new_full((1,), size)  # as norm.of_batch: not by a number
         run.saw(step.y, arithmetic.range_of(sums * share, False))
     levels, passes = arithmetic.average_levels(sums, size, run.scale(step.x), run.scale(step.y), zy)
     run.put(step.y, levels, arithmetic.pack_bits(passes))

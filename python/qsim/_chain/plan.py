@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, List, Optional, Sequence, Set, Tuple, Union
 
-from . import _convolutions as convolutions
-from . import _library as lib
-from ._torch_operations import torch
+from .. import _convolutions as convolutions
+from .. import _library as lib
+from .._torch_operations import torch
 
 nn = torch.nn
 LOWEST, HIGHEST = -128, 127  # the levels of a tensor

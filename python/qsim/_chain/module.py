@@ -5,14 +5,14 @@ import copy
 import sys
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import _chain_backward as backwards
-from . import _chain_levels as arithmetic
-from . import _chain_plan as plans
-from . import _chain_run as runs
-from . import _library as lib
-from . import _training as calls
-from ._layer_options import share
-from ._torch_operations import torch
+from .. import _library as lib
+from .._torch_operations import torch
+from .._training import calls
+from .._training.layer_options import share
+from . import backward as backwards
+from . import levels as arithmetic
+from . import plan as plans
+from . import run as runs
 
 nn = torch.nn
 ROUNDINGS = {"half_even": calls.HALF_EVEN, "toward_zero": calls.TOWARD_ZERO}

@@ -4,11 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Optional
 
-from . import _library as lib
-from . import _training as tr
-from ._layer_options import LEAST_SCALE, OBSERVERS, LayerOptions
-from ._torch_operations import torch
-from ._training_autograd import is_compiling, operator_for
+from .. import _library as lib
+from .._torch_operations import torch
+from . import calls as tr
+from .autograd import is_compiling, operator_for
+from .layer_options import LEAST_SCALE, OBSERVERS, LayerOptions
 
 Tensor = torch.Tensor
 

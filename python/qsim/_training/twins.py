@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
-from . import _training as tr
-from ._layer_options import LEAST_SCALE, OBSERVERS
-from ._observers import Observer
-from ._quantized_layers import QuantizedConv2d, QuantizedLinear, _Levels
-from ._torch_operations import torch
-from ._training_autograd import step_factor
+from .._torch_operations import torch
+from . import calls as tr
+from .autograd import step_factor
+from .layer_options import LEAST_SCALE, OBSERVERS
+from .layers import QuantizedConv2d, QuantizedLinear, _Levels
+from .observers import Observer
 
 Tensor = torch.Tensor
 

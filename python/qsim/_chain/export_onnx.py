@@ -7,13 +7,13 @@ import os
 import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from . import _chain_levels as arithmetic
-from . import _chain_plan as plans
-from . import _chain_run as runs
-from . import _library as lib
-from . import _training as calls
-from ._chain import QuantizedSequential
-from ._torch_operations import torch
+from .. import _library as lib
+from .._torch_operations import torch
+from .._training import calls
+from . import levels as arithmetic
+from . import plan as plans
+from . import run as runs
+from .module import QuantizedSequential
 
 OPSET, IR_VERSION = 14, 8  # Relu of int8 came with 14
 LEAST_RATIO, LARGEST_RATIO = 2.0 ** -16, 2.0 ** 8  # of the scales of an addition, for qsim

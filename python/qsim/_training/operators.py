@@ -1,15 +1,15 @@
 """torch.ops.qsim.observe, quantized_conv2d and quantized_conv2d_backward: a layer's forward and backward pass as operators.
 
-They have no gradients of their own; _training_autograd.py has. Pictures are [B, C, H, W] in any memory format. A result
+They have no gradients of their own; autograd.py has. Pictures are [B, C, H, W] in any memory format. A result
 that is not asked for has no elements.
 """
 from __future__ import annotations
 
 from typing import Any, List, NamedTuple, Optional, Tuple
 
-from . import _convolutions as convolutions
-from . import _training as tr
-from ._torch_operations import torch
+from .. import _convolutions as convolutions
+from .._torch_operations import torch
+from . import calls as tr
 
 Tensor = torch.Tensor
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, cast
 
-from . import _chain_norm as normalization
-from . import _chain_plan as plans
-from . import _chain_run as runs
-from . import _training as calls
-from ._torch_operations import nhwc, torch
+from .._torch_operations import nhwc, torch
+from .._training import calls
+from . import norm as normalization
+from . import plan as plans
+from . import run as runs
 
 nn = torch.nn
 

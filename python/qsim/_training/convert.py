@@ -5,12 +5,12 @@ import collections
 import copy
 from typing import Any, Collection, Dict, List
 
-from . import _library as lib
-from ._chain import QuantizedSequential
-from ._layer_options import layer_options
-from ._quantized_layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
-from ._torch_operations import torch
-from ._torch_twins import TorchConv2d, TorchConv2dReLU, TorchLinear
+from .. import _library as lib
+from .._chain.module import QuantizedSequential
+from .._torch_operations import torch
+from .layer_options import layer_options
+from .layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
+from .twins import TorchConv2d, TorchConv2dReLU, TorchLinear
 
 Module = torch.nn.Module
 

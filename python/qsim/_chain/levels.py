@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional, Tuple
 
-from ._torch_operations import torch
+from .._torch_operations import torch
 
 LOWEST, HIGHEST = -128, 127
 LEAST_SCALE = 2.0 ** -126

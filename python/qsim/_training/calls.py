@@ -8,9 +8,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from . import _library as lib
-from ._convolutions import Window
-from ._torch_operations import backend, torch
+from .. import _library as lib
+from .._convolutions import Window
+from .._torch_operations import backend, torch
 
 Tensor = torch.Tensor
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import _library as lib
-from . import _training_autograd as autograd
-from ._layer_options import LEAST_SCALE, LayerOptions, layer_options
-from ._observers import Observer, first_step
-from ._torch_operations import torch
+from .. import _library as lib
+from .._torch_operations import torch
+from . import autograd
+from .layer_options import LEAST_SCALE, LayerOptions, layer_options
+from .observers import Observer, first_step
 
 Tensor = torch.Tensor
 TYPES = (torch.float32, torch.float16, torch.bfloat16)

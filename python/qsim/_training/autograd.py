@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 from typing import Any, List, Optional, Sequence, Tuple
 
-from . import _library as lib
-from ._torch_operations import torch
-from ._training_operators import OPERATORS, How, is_channels_last
+from .. import _library as lib
+from .._torch_operations import torch
+from .operators import OPERATORS, How, is_channels_last
 
 Tensor = torch.Tensor
 
