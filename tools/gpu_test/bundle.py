@@ -130,10 +130,16 @@ def make_bundle(build, out, data):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", type=pathlib.Path, required=True, help="a Ninja build folder")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--build", type=pathlib.Path, help="a Ninja build folder")
+    parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--data", type=pathlib.Path, help="a folder with cifar10/test_batch.bin")
+    parser.add_argument("--programs", action="store_true", help="print what must be built before, a line each")
     args = parser.parse_args()
+    if args.programs:
+        print("\n".join(PROGRAMS))
+        return
+    if args.build is None or args.out is None:
+        parser.error("needs --build and --out, or --programs")
     try:
         make_bundle(args.build.resolve(), args.out.resolve(), args.data)
     except (RuntimeError, OSError) as error:
