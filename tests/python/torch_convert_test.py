@@ -22,7 +22,7 @@ def network():
 
 
 def small(scale="float", **options):
-    layers = (qt.QuantizedConv2dReLU(3, 8, 3, padding=1, scale=scale, zero_points=True, **options),
+    layers = (qt.QuantizedConv2dReLU(3, 8, 3, padding=1, scale=scale, zero_points=scale in ("float", "learned"), **options),
               qt.QuantizedConv2d(8, 4, 3, scale=scale, observer="moving_average", **options), nn.Flatten(),
               qt.QuantizedLinear(4 * 36, 5, scale=scale, observer="percentile", **options))
     return nn.Sequential(*layers)

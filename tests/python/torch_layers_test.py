@@ -110,6 +110,11 @@ class States(Layers):
         self.refused("observer is 'none'; allowed: last, min_max, moving_average, percentile", lambda: qt.LayerOptions(observer="none"))
         self.refused("scale is 'big'; allowed: float, power_of_two, learned", lambda: qt.LayerOptions(scale="big"))
         self.refused("scale is 0.0; allowed: float, power_of_two, learned, and numbers from 2^-126 on", lambda: qt.LayerOptions(scale=0.0))
+        for scale in ("power_of_two", 0.05):
+            message = f"zero_points with the scale {scale}; allowed: with the scales float and learned"
+            self.refused(message, lambda: qt.QuantizedLinear(4, 2, scale=scale, zero_points=True))
+            self.refused(message, lambda: qt.TorchConv2d(4, 2, 1, scale=scale, zero_points=True))
+            self.refused(message, lambda: qt.convert(nn.Sequential(nn.Linear(4, 2)), scale=scale, zero_points=True))
         self.refused("momentum is 0; allowed: above 0, to 1", lambda: qt.LayerOptions(momentum=0))
         self.refused("percentile is 101; allowed: above 0, to 100", lambda: qt.LayerOptions(percentile=101))
         self.refused("QuantizedConv2dReLU: x has the shape [2, 4, 5, 5]; allowed: [B, 3, H, W], or without B",

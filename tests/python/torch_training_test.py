@@ -77,6 +77,7 @@ class Case:
             "half_even", "half_even", "toward_zero"), "scale": draws.pick("float", "float", "power_of_two", "learned", 0.05),
             "observer": draws.pick("last", "min_max", "moving_average", "percentile"), "momentum": 0.25, "percentile": 95.0,
             "zero_points": draws.pick(False, True), "per_channel": draws.pick(True, True, False)}
+        self.options["zero_points"] &= self.options["scale"] in ("float", "learned")
         channels = (groups * draws.size(1, 9), groups * draws.size(1, 9))
         self.layer = (qt.QuantizedConv2dReLU if self.relu else qt.QuantizedConv2d)(*channels, kernel, **window, **self.options)
         self.twin = qt.TorchConv2d(*channels, kernel, **window, **self.options)

@@ -21,8 +21,8 @@ class LayerOptions:
     rounding: half_even or toward_zero (truncation). scale: "float" (the greatest level is the range's end), "power_of_two"
     (the next one above), "learned" (a parameter: learned step size), or a number, which is the input's fixed scale.
     observer: the range is that of the last input, of all ("min_max"), their "moving_average" with `momentum`, or the moving
-    average of the `percentile` of |x|. zero_points: the input's range needs not be symmetric. per_channel: a scale for each
-    output channel's weights, else one for all.
+    average of the `percentile` of |x|. zero_points: the input's range needs not be symmetric; with the scales "float" and
+    "learned" alone. per_channel: a scale for each output channel's weights, else one for all.
     """
 
     bits: int = 8
@@ -47,6 +47,8 @@ class LayerOptions:
             ops.word("scale", self.scale, SCALES)
         elif isinstance(self.scale, bool) or not isinstance(self.scale, (int, float)) or not LEAST_SCALE <= self.scale < float("inf"):
             raise lib.BadInput(f"scale is {self.scale}; allowed: {', '.join(SCALES)}, and numbers from 2^-126 on")
+        if self.zero_points and self.scale not in ("float", "learned"):  # a scale of max|x| has no zero point
+            raise lib.BadInput(f"zero_points with the scale {self.scale}; allowed: with the scales float and learned")
 
     @property
     def learned(self) -> bool:
@@ -83,7 +85,7 @@ class LayerOptions:
         """qsim_scale_kind of the input."""
         if self.fixed:
             return tr.GIVEN
-        return tr.AFFINE if self.zero_points and self.scale == "float" else SCALES[str(self.scale)]
+        return tr.AFFINE if self.zero_points and not self.learned else SCALES[str(self.scale)]
 
     @property
     def weight_kind(self) -> int:
