@@ -14,6 +14,7 @@ if __name__ == "__main__":  # before the imports, which take seconds
     signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
 
 import argparse
+import difflib
 import importlib.util
 import inspect
 import json
@@ -45,6 +46,16 @@ LASTING = ("quantize", "network", "dataset", "size", "epochs", "batch_size", "ra
 
 
 class Parser(argparse.ArgumentParser):
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        """Names an unknown option before one that is missing."""
+        known = [name for action in self._actions for name in action.option_strings]
+        for word in sys.argv[1:] if args is None else args:
+            name = word.split("=")[0]
+            if name.startswith("--") and not any(option.startswith(name) for option in known):
+                near = difflib.get_close_matches(name, known, 1)
+                self.error(f"there is no option {name}; " + (f"did you mean {near[0]}?" if near else "--help lists all"))
+        return super().parse_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}\n")
 
@@ -176,6 +187,19 @@ def read_weights(path: Path, model: nn.Module) -> None:
         raise ValueError(f"{path} has no weights of this network: {str(error).splitlines()[-1].strip()}") from None
 
 
+def open_outputs(args: argparse.Namespace) -> Log:
+    """Makes --out and opens --log. Where one of them is refused, the folders that it made are gone again."""
+    made = [folder for folder in (args.out, *args.out.parents) if not folder.exists()]
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+        return Log(args.log, COLUMNS)
+    except OSError:
+        for folder in made:
+            if folder.exists():
+                folder.rmdir()
+        raise
+
+
 def prepare(args: argparse.Namespace) -> tuple[Training, Log]:
     """All that can find fault with the input. ValueError, OSError and ImportError say what."""
     if args.device == "cuda" and not torch.cuda.is_available():
@@ -183,8 +207,6 @@ def prepare(args: argparse.Namespace) -> tuple[Training, Log]:
     if args.quantize and importlib.util.find_spec("onnx") is None:
         raise ValueError("--quantize: the package onnx, which writes the file at the end, is not installed")
     device = torch.device(args.device)
-    args.out.mkdir(parents=True, exist_ok=True)
-    log = Log(args.log, COLUMNS)
     pictures, test = open_pictures(args, device)
     torch.manual_seed(args.seed)
     classes = len(pictures.class_names)
@@ -195,6 +217,7 @@ def prepare(args: argparse.Namespace) -> tuple[Training, Log]:
     model = model.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     plan = Plan(RECIPES[args.recipe], args.epochs, args.batch_size, args.rate, args.average, args.amp, args.graphs, args.seed,
                 args.report_steps, args.save_seconds)
+    log = open_outputs(args)
     checkpoint = Checkpoint(args.out, {name: str(getattr(args, name)) for name in LASTING})
     training = Training(model, pictures, test, plan, checkpoint, log)
     log.write(f"{len(pictures)} pictures of {classes} classes, {pictures.size}x{pictures.size} pixels, on {device};"
@@ -219,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return fail(error)
     try:
         finished = training.run(Interrupt())
-    except NotFinite as error:
+    except (NotFinite, ValueError, OSError) as error:  # a picture that cannot be read, a disk that is full
         return fail(error)
     if not finished:
         log.write(f"interrupted after {training.step} steps; the same command goes on", event="interrupted")

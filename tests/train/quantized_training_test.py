@@ -247,11 +247,23 @@ class BadInput(Runs):
         self.refused("--weight-bits: '1' is not an integer in 2..8", "--weight-bits", 1)
         self.refused("--network: invalid choice: 'lenet'", "--network", "lenet")
         self.refused("loose.txt has no weights of this network", "--weights", self.folder / "loose.txt")
+        self.refused("Is a directory", "--log", self.folder)
         for option, value in (("--weight-bits", 4), ("--scale", "float"), ("--observer", "last")):
             self.refused(f"{option} is for training on integers; give --quantize too", option, value)
         self.refused("--zero-points is for training on integers", "--zero-points")
         with mock.patch.dict(sys.modules, {"onnx": None}):
             self.refused("--quantize: the package onnx, which writes the file at the end, is not installed", "--quantize")
+        self.assertFalse((self.folder / "bad").exists())
+
+    def test_an_unknown_option_is_named_before_a_missing_one(self):
+        for options, message in ((["--quantise"], "there is no option --quantise; did you mean --quantize?"),
+                                 (["--xyz=3", "--epochs", "inf"], "there is no option --xyz; --help lists all"),
+                                 (["--quantize"], "the following arguments are required: --dataset")):
+            errors = io.StringIO()
+            with contextlib.redirect_stderr(errors), self.assertRaises(SystemExit) as ended:
+                train_quantized.main(options)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertTrue(errors.getvalue().endswith(f": error: {message}\n"), errors.getvalue())
 
     def test_weights_of_another_network_are_refused_by_name(self):
         torch.save({"0.weight": torch.zeros(8, 3, 3, 3)}, self.folder / "part.pt")
@@ -274,6 +286,13 @@ class BadInput(Runs):
     def test_a_file_that_cannot_be_written_at_the_end_is_one_line(self):
         (self.folder / "bad/vgg8-int8.onnx").mkdir(parents=True)
         self.refused("vgg8-int8.onnx", "--quantize", "--epochs", 0.1)
+
+    def test_a_picture_that_cannot_be_read_later_ends_the_run(self):
+        write_pictures(self.folder / "broken", ["cat", "dog"], 2)
+        (self.folder / "broken/dog/zz.png").write_bytes(b"no picture")
+        import picture_sets
+        with mock.patch.object(picture_sets, "KEPT_BYTES", 1000):
+            self.refused("dog/zz.png cannot be read as a picture", "--batch-size", 5, dataset=self.folder / "broken")
 
     def test_a_loss_that_is_not_finite_ends_the_run(self):
         state = quantized_networks.make_network("vgg8", 10, 32, 0, None).state_dict()
