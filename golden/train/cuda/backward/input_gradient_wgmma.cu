@@ -1,5 +1,6 @@
 #include "golden/device/launch.cuh"
 #include "golden/train/cuda/backward/device_attribute.h"
+#include "golden/train/cuda/backward/input_gradient_store.cuh"
 #include "golden/train/cuda/backward/input_gradient_wgmma.cuh"
 #include "golden/train/cuda/backward/input_gradient_wgmma.h"
 
