@@ -164,17 +164,6 @@ TEST(TrainRefusals, AQueryOnTheCpuNeedsNoWorkspaceAndComputesNothing) {
   EXPECT_EQ(call.y.values[0], 7);
 }
 
-TEST(TrainRefusals, AGpuOfALibraryWithoutCudaSaysSo) {
-  if (qsim_has_cuda() != 0) GTEST_SKIP() << "built with nvcc";
-  Call call;
-  for (qsim_tensor* tensor :
-       {&call.tq, &call.tw, &call.tz, &call.ts, &call.tws, &call.ty, &call.tp}) {
-    tensor->device = QSIM_CUDA;
-  }
-  EXPECT_EQ(call.call(), QSIM_DEVICE_ERROR);
-  EXPECT_STREQ(qsim_last_error(), "CUDA: built without nvcc");
-}
-
 TEST(TrainEmpty, NoPicturesGiveZeroSumsAndNoOutputs) {
   const Array<std::int8_t> q(QSIM_INT8, {0, 5, 5, 3}), w(QSIM_INT8, {4, 3, 3, 3});
   const qsim_level_conv conv{sizeof(qsim_level_conv), q.tensor(), nullptr, w.tensor(), nullptr, 1};
