@@ -47,12 +47,15 @@ FAMILIES = (
     Family("convert", "conversions", 2500, 200, 5, 2500, CONVERSIONS, CONVERSIONS),
 )
 
+TRAINING = (("forward pass of training layers", "golden_train_forward_cuda_check"),
+            ("gradients of training layers", "golden_train_gradient_cuda_check"))
+SANITIZED_TRAINING_CASES = 12
+
 # Steps that are one run of a program, which ends with 0 where all is right: title and words.
 COMPARISONS = (
     ("conversions, every input", ("golden_convert_cuda_check", "every_input")),
     ("conversions, large", ("golden_convert_cuda_check", "large")),
-    ("forward pass of training layers", ("golden_train_forward_cuda_check", "random", "--cases", 1000)),
-    ("gradients of training layers", ("golden_train_gradient_cuda_check", "random", "--cases", 1000)),
+    *((title, (program, "random", "--cases", 1000)) for title, program in TRAINING),
 )
 
 

@@ -377,7 +377,7 @@ class FakeBundle(unittest.TestCase):
         self.expect_failure("compute-sanitizer memcheck", "3 errors", FAKE_FINDING="1")
         code, rows, text = self.run_steps("--lenient", "--only", "memcheck", FAKE_REFUSED="1")
         self.assertEqual(code, 0)
-        self.assertIn("6 steps, 0 failed, 0 skipped, 6 not there", text)
+        self.assertIn("8 steps, 0 failed, 0 skipped, 8 not there", text)
         self.assertIn("not shown: compute-sanitizer memcheck", text)
         self.expect_failure("compute-sanitizer memcheck", "device not supported", FAKE_REFUSED="1")
         self.assertRegex(rows["compute-sanitizer memcheck"], "^not there .*device not supported")

@@ -267,7 +267,12 @@ STEPS = (
     *(Step(f"compute-sanitizer {tool}, {family.title}", tool,
            sanitizer(tool, (family.program(), "random", "--count", family.small_cases)), quick=tool == "memcheck")
       for family in families.FAMILIES for tool in SANITIZERS),
+    *(Step(f"compute-sanitizer {tool}, {title}", tool,
+           sanitizer(tool, (program, "random", "--cases", families.SANITIZED_TRAINING_CASES)), quick=tool == "memcheck")
+      for title, program in families.TRAINING for tool in SANITIZERS),
     *(Step(f"{family.title}, times", "alone", families.times(family), quick=False) for family in families.FAMILIES),
+    *(Step(f"{title}, times", "alone", families.comparison((program, "bench")), quick=False)
+      for title, program in families.TRAINING),
     Step("eval, 10,000 pictures", "alone", accuracy.speed, quick=False),
     *(Step(name, "alone", action, quick=False) for name, action in measurements.STEPS),
 )
