@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "compiler/accepted_layers.h"
+#include "compiler/lower_and_free.h"
 #include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/lower.h"
 #include "compiler/lowering/mapper.h"
@@ -11,7 +12,6 @@
 #include "compiler/useful_macs.h"
 #include "compiler/verifier/verify.h"
 #include "core/graph_shapes.h"
-#include "core/page_release.h"
 
 namespace qsim {
 namespace {
@@ -28,11 +28,6 @@ std::vector<FusedLayer> fused_layers(const Graph& graph, const ArchConfig& arch,
 }
 
 void keep_weights(const SpentWeights&) {}
-
-Tensor& weights_of(Layer& layer) {
-  auto* conv = std::get_if<Conv2d>(&layer.operation);
-  return conv != nullptr ? conv->weights : std::get<FullyConnected>(layer.operation).weights;
-}
 
 // The last step of every compilation: the verifier's rules, the tensors that LOADs read compared
 // with the graph's edges, and the useful MACs counted again.
@@ -113,17 +108,9 @@ Program Compilation::program() const& {
 
 Program Compilation::program() && {
   QSIM_CHECK(has_tensors(graph_), "a program needs the bytes of its weights");
-  Program program = lower(graph_.name, plan_, arch_, [this](const SpentWeights& spent) {
-    Layer& layer = graph_.layers[static_cast<std::size_t>(spent.layer.weights_layer)];
-    release_pages(std::span(weights_of(layer).bytes).subspan(spent.begin, spent.end - spent.begin));
-  });
+  Program program = lower_and_free_weights(graph_, plan_, arch_);
   plan_ = {};
   layers_.clear();
-  for (Layer& layer : graph_.layers) {  // what was spent in pieces shorter than a page
-    const bool has_weights = std::holds_alternative<Conv2d>(layer.operation) ||
-                             std::holds_alternative<FullyConnected>(layer.operation);
-    if (has_weights) release_pages(weights_of(layer).bytes);
-  }
   check_result(program, graph_, arch_);
   graph_ = {};
   return program;

@@ -1,0 +1,16 @@
+// Lowering for a caller that needs the graph's weights no longer: the program's take their place in
+// memory.
+#pragma once
+
+#include "compiler/lowering/memory_plan.h"
+#include "core/graph.h"
+#include "core/program.h"
+
+namespace qsim {
+
+// As lower(), of a plan whose layers point into `graph`. Gives each part of the graph's weights
+// back to the operating system as soon as it is packed, and at the end what is left of their pages:
+// the weights' bytes have no particular value afterwards.
+Program lower_and_free_weights(Graph& graph, const MemoryPlan& plan, const ArchConfig& arch);
+
+}  // namespace qsim
