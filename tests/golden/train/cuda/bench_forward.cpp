@@ -44,7 +44,7 @@ void bench(const BenchForwardOptions& options, const std::string& name, const Wo
   const double median = seconds[seconds.size() / 2];
   const double copy = golden::time_copy(work.read_bytes, work.written_bytes, 0);
   const double cores = work.operations / kProductsPerSecond;
-  std::printf("%-58s %9.1f %9.1f %9.1f %7.2f %8.0f\n", name.c_str(), median * 1e6, copy * 1e6,
+  std::printf("%-66s %9.1f %9.1f %9.1f %7.2f %8.0f\n", name.c_str(), median * 1e6, copy * 1e6,
               cores * 1e6, median / std::max(copy, cores), work.operations / median * 1e-12);
   std::fflush(stdout);
 }
@@ -136,19 +136,27 @@ void bench_weights(const BenchForwardOptions& options, const ImageShape& shape, 
 
 struct ConvCase {
   std::int64_t batch, size, channels, outs, kernel;
+  std::int64_t stride = 1, groups = 1;
+  bool has_zero_point = false;
 
   LevelConv conv(Holder& holder) const {
     LevelConv made = shapes();
     made.q = holder.add<std::int8_t>(batch * size * size * channels);
     made.w = holder.add<std::int8_t>(outs * made.depth());
+    if (has_zero_point) {
+      const std::vector<std::int32_t> one = {-7};
+      holder.buffers.push_back(std::make_shared<DeviceBuffer>(golden::cuda::upload(one)));
+      made.zero_point = holder.buffers.back()->as<std::int32_t>();
+    }
     return made;
   }
   LevelConv shapes() const {
     LevelConv made;
     made.x_shape = {batch, size, size, channels};
-    made.y_shape = {batch, size, size, outs};
-    const std::int64_t pad = kernel / 2;
-    made.window = {kernel, kernel, 1, 1, pad, pad, pad, pad, 1, 1};
+    const std::int64_t pad = kernel / 2, y_size = (size + 2 * pad - kernel) / stride + 1;
+    made.y_shape = {batch, y_size, y_size, outs};
+    made.window = {kernel, kernel, stride, stride, pad, pad, pad, pad, 1, 1};
+    made.groups = groups;
     return made;
   }
   // What a kernel reads, without y, and computes.
@@ -159,7 +167,10 @@ struct ConvCase {
   }
   std::string text() const {
     return " " + text_of(ImageShape{batch, size, size, channels}) + " -> " + std::to_string(outs) +
-           " " + std::to_string(kernel) + "x" + std::to_string(kernel);
+           " " + std::to_string(kernel) + "x" + std::to_string(kernel) +
+           (stride > 1 ? " stride " + std::to_string(stride) : "") +
+           (groups > 1 ? " groups " + std::to_string(groups) : "") +
+           (has_zero_point ? " zero_point" : "");
   }
 };
 
@@ -246,7 +257,7 @@ void bench_pool(const BenchForwardOptions& options, const ImageShape& x) {
 }  // namespace
 
 ExitCode bench_forward(const BenchForwardOptions& options) {
-  std::printf("%-58s %9s %9s %9s %7s %8s\n", "us; medians, cold", "call", "copy", "cores", "ratio",
+  std::printf("%-66s %9s %9s %9s %7s %8s\n", "us; medians, cold", "call", "copy", "cores", "ratio",
               "TOP/s");
   constexpr RealType kFloat = RealType::kFloat32;
   constexpr RealType kBfloat = RealType::kBfloat16;
@@ -265,6 +276,11 @@ ExitCode bench_forward(const BenchForwardOptions& options) {
                           {32, 56, 256, 256, 3}, {32, 28, 256, 512, 3},  {32, 28, 512, 512, 3},
                           {32, 14, 512, 512, 3}, {32, 1, 25088, 4096, 1}};
   for (const ConvCase& one : vgg) bench_real(options, one, kBfloat, false);
+  // Layers of ResNet-50, ResNeXt-50 and MobileNetV2, and one with a zero point.
+  const ConvCase others[] = {{32, 56, 128, 128, 3, 2},      {32, 56, 256, 512, 1, 2},
+                             {32, 56, 128, 128, 3, 1, 32},  {32, 112, 32, 32, 3, 1, 32},
+                             {32, 56, 144, 144, 3, 2, 144}, {32, 56, 256, 256, 3, 1, 1, true}};
+  for (const ConvCase& one : others) bench_real(options, one, kBfloat, false);
   bench_chain(options, {32, 56, 256, 256, 3});
   bench_pool(options, {32, 224, 224, 64});
   bench_pool(options, {32, 28, 28, 512});
