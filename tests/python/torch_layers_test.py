@@ -1,5 +1,6 @@
 """Quantized layers beside the arithmetic: states, modes, odd inputs, convert(), autocast, graphs and torch.compile."""
 import copy
+import math
 import pickle
 import unittest
 
@@ -15,6 +16,24 @@ nn = torch.nn
 
 def pictures(*shape, device="cpu", dtype=torch.float32):
     return torch.randn(*shape).to(dtype).to(device)
+
+
+def step_terms(values, scale, zero_point, lo, hi):
+    """What a value adds to its step's gradient, for each unit of its own gradient: learned step size quantization, (3)."""
+    levels = torch.round(values / scale) + zero_point
+    kept = levels.clamp(lo, hi)
+    return torch.where(levels == kept, kept - zero_point - values / scale, kept - zero_point).abs()
+
+
+def magnitudes(twin, name, x, dy):
+    """The largest sum of magnitudes of the terms of a step's gradient, which cancel: of a linear layer that learns its steps."""
+    o, w = twin.options, twin.weight.detach()
+    x, dy = x.flatten(0, -2), dy.flatten(0, -2)
+    if name == "observer.scale":
+        terms = step_terms(x, twin.observer.scale.detach(), twin.observer.zero_point, o.lo, o.hi)
+        return float((dy.abs() @ w.abs() * terms).sum()) / math.sqrt(len(w[0]) * o.hi)
+    terms = step_terms(w, twin.weight_step.detach()[:, None], 0, -o.weight_hi, o.weight_hi)
+    return float((dy.abs().T @ x.abs() * terms).sum(1).max()) / math.sqrt(len(w[0]) * o.weight_hi)
 
 
 class Layers(unittest.TestCase):
@@ -251,8 +270,9 @@ class Inputs(Layers):
                 dy = pictures(4, 5, 11)
                 found.backward(dy.to(device))
                 expected.backward(dy)
-                for one, two in ((here, there), *zip(layer.parameters(), twin.parameters())):
-                    torch.testing.assert_close(one.grad.cpu(), two.grad, rtol=0.01, atol=0.01 * float(two.grad.abs().max()))
+                for one, (name, two) in zip((here, *layer.parameters()), (("x", there), *twin.named_parameters())):
+                    most = magnitudes(twin, name, x, dy) if name in ("observer.scale", "weight_step") else float(two.grad.abs().max())
+                    torch.testing.assert_close(one.grad.cpu(), two.grad, rtol=0.01, atol=0.01 * most, msg=lambda text: f"{name}: {text}")
 
 
 class Keeping(Layers):
