@@ -21,7 +21,7 @@ import torch
 
 from data import normalize
 from picture_sets import read_set
-from quantized_networks import NETWORKS, make_network
+from quantized_networks import NETWORKS, make_network, qsim_torch
 from train_quantized import BAD_INPUT, Parser, add_quantization_options, number, quantization_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +51,7 @@ def run_command(*command: Any) -> None:
 
 @torch.no_grad()
 def module_logits(args: argparse.Namespace, images: torch.Tensor, classes: int) -> np.ndarray:
+    qsim_torch().set_threads(0)
     model = make_network(args.network, classes, images.shape[-1], 0.0, quantization_of(args))
     path = args.run / f"{args.network}.pt"
     try:

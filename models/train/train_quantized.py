@@ -206,6 +206,8 @@ def prepare(args: argparse.Namespace) -> tuple[Training, Log]:
         raise ValueError("--device cuda: PyTorch finds no GPU")
     if args.quantize and importlib.util.find_spec("onnx") is None:
         raise ValueError("--quantize: the package onnx, which writes the file at the end, is not installed")
+    if args.quantize:
+        qsim_torch().set_threads(args.threads)
     device = torch.device(args.device)
     pictures, test = open_pictures(args, device)
     torch.manual_seed(args.seed)

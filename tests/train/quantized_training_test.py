@@ -151,6 +151,16 @@ class Training(Runs):
             self.train(name, "--quantize", "--epochs", 1, *options)
             self.assertFalse(torch.equal(self.weights(name)["0.weight"], first), name)
 
+    def test_threads_are_qsims_too_and_change_no_bit(self):
+        self.train("one", "--quantize", "--epochs", 1)
+        with mock.patch.object(quantized_networks.qsim_torch(), "set_threads", wraps=quantized_networks.qsim_torch().set_threads) as given:
+            self.train("three", "--quantize", "--epochs", 1, "--threads", 3, "--log", self.folder / "three/log.csv")
+        self.addCleanup(quantized_networks.qsim_torch().set_threads, 1)
+        given.assert_called_once_with(3)
+        one, three = self.weights("one"), self.weights("three")
+        self.assertTrue(all(torch.equal(one[name], three[name]) for name in one))
+        self.assertTrue((self.folder / "three/log.csv").exists())
+
     def test_weights_of_a_plain_run_begin_a_quantized_one(self):
         self.train("plain", "--epochs", 1)
         code, _, errors = self.train("quantized", "--quantize", "--epochs", 0.3, "--rate", 0, "--average", 0, "--weights",
