@@ -129,6 +129,9 @@ class States(Layers):
         self.refused("observer is 'none'; allowed: last, min_max, moving_average, percentile", lambda: qt.LayerOptions(observer="none"))
         self.refused("scale is 'big'; allowed: float, power_of_two, learned", lambda: qt.LayerOptions(scale="big"))
         self.refused("scale is 0.0; allowed: float, power_of_two, learned, and numbers from 2^-126 on", lambda: qt.LayerOptions(scale=0.0))
+        self.refused("zero_points is 'no'; allowed: True and False", lambda: qt.LayerOptions(zero_points="no"))
+        self.refused("per_channel is 1; allowed: True and False", lambda: qt.QuantizedLinear(4, 2, per_channel=1))
+        self.refused("zero_points is 'no'; allowed: True and False", lambda: qt.QuantizedSequential(nn.Linear(4, 2), zero_points="no"))
         for scale in ("power_of_two", 0.05):
             message = f"zero_points with the scale {scale}; allowed: with the scales float and learned"
             self.refused(message, lambda: qt.QuantizedLinear(4, 2, scale=scale, zero_points=True))

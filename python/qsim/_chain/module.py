@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from .. import _library as lib
 from .._torch_operations import torch
 from .._training import calls
-from .._training.layer_options import share
+from .._training.layer_options import flag, share
 from . import backward as backwards
 from . import levels as arithmetic
 from . import plan as plans
@@ -99,6 +99,7 @@ class QuantizedSequential(nn.Sequential):
             super().__init__(*layers)
         most = 2 ** (lib.whole("weight_bits", weight_bits, 2, 8) - 1) - 1
         share("momentum", momentum, 1)
+        flag("zero_points", zero_points)
         mode, kind = ROUNDINGS[_one_of("rounding", rounding, ROUNDINGS)], SCALES[_one_of("scale", scale, SCALES)]
         of_input = calls.Levels(plans.LOWEST, plans.HIGHEST, mode, kind if input_scale is None else calls.GIVEN)
         self._settings = runs.Settings(calls.Levels(-most, most, mode, kind), of_input, scale == "power_of_two",

@@ -47,6 +47,8 @@ class LayerOptions:
             ops.word("scale", self.scale, SCALES)
         elif isinstance(self.scale, bool) or not isinstance(self.scale, (int, float)) or not LEAST_SCALE <= self.scale < float("inf"):
             raise lib.BadInput(f"scale is {self.scale}; allowed: {', '.join(SCALES)}, and numbers from 2^-126 on")
+        flag("zero_points", self.zero_points)
+        flag("per_channel", self.per_channel)
         if self.zero_points and self.scale not in ("float", "learned"):  # a scale of max|x| has no zero point
             raise lib.BadInput(f"zero_points with the scale {self.scale}; allowed: with the scales float and learned")
 
@@ -105,6 +107,12 @@ def layer_options(given: Dict[str, Any]) -> LayerOptions:
         if name not in known:
             raise lib.BadInput(f"'{name}' is no option of a quantized layer; allowed: {', '.join(known)}")
     return LayerOptions(**given)
+
+
+def flag(name: str, value: bool) -> None:
+    """Refuses what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise lib.BadInput(f"{name} is {value!r}; allowed: True and False")
 
 
 def share(name: str, value: float, most: int) -> None:
