@@ -1,35 +1,35 @@
 #!/usr/bin/env python3
 """Top-1 of a network that is trained from scratch in float, on the accelerator's integers, and so with few bits: mean over seeds.
 
-All runs are in one process with all pictures on the device; on a GPU a step is one CUDA graph. Each finished run is a line of
---results, and is not made again with the same options, pictures and device. The step is that of train_quantized.py; its loop varies a
-whole epoch's pictures at once, so that its runs have other random numbers. The test pictures choose nothing: every run has the same recipe, and its last averaged
-weights count.
+The loop is that of train_quantized.py; several runs are trained beside each other, and each gives what it gives alone. A finished
+run is a line of --results, and is not made again with the same options, pictures and device. Those that are not finished after
+--seconds, or at Ctrl-C, are kept in --unfinished: the same command goes on. The test pictures choose nothing: every run has the
+same recipe, and its last averaged weights count.
 """
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import pathlib
-import statistics
+import shutil
 import sys
 import time
 
 import torch
-import torch.nn.functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "models/train"))
 
-from augment import RECIPES, augment_epoch
-from captured_step import Step
-from data import normalize
+import accuracy_rows as rows
+from augment import RECIPES
 from picture_sets import read_set
 from quantized_networks import NETWORKS, Quantization, make_network
-from quantized_training import count_correct
-from train import learning_rate
+from quantized_training import NotFinite, Plan, Training
+from resumable import Checkpoint, Interrupt, Log
+from side_by_side import finished_ones
 
 DROPOUT = 0.2
-ALLOWED_BELOW = {8: 0.3, 4: 1.0}  # points of top-1, by bits of weights
+SHOWN_SECONDS = 20  # between two lines of progress
 VARIANTS = {
     "float32": None,  # TF32 on a GPU
     "bfloat16": None,  # autocast
@@ -40,68 +40,33 @@ VARIANTS = {
 }
 
 
-def run_once(variant, seed, pictures, test, args):
-    """{"correct", "last_loss", "seconds" of training}"""
-    device = pictures.labels.device
-    torch.manual_seed(seed)
-    classes = len(pictures.class_names)
-    model = make_network(args.network, classes, pictures.size, DROPOUT, VARIANTS[variant])
-    model = model.to(device).to(memory_format=torch.channels_last).train()
-    recipe, amp = RECIPES[args.recipe], variant == "bfloat16"
-    trainer = Step(model, recipe, args.average, amp, graph=True)
-    everything = torch.arange(len(pictures), device=device)
-    images = normalize(pictures.read(everything))
-    targets = F.one_hot(pictures.labels, classes).float()
-    steps_an_epoch = len(pictures) // args.batch_size
-    steps = args.epochs * steps_an_epoch
-    step, started = 0, time.perf_counter()
-    for epoch in range(args.epochs):
-        order = torch.randperm(len(pictures), device=device)
-        varied, shares = augment_epoch(images[order], targets[order], recipe)
-        varied = varied.contiguous(memory_format=torch.channels_last)
-        for at in range(steps_an_epoch):
-            chosen = slice(at * args.batch_size, (at + 1) * args.batch_size)
-            trainer.run(varied[chosen], shares[chosen], learning_rate(step, steps, args.rate), step)
-            step += 1
-        if epoch == 0 or (epoch + 1) % max(1, args.epochs // 4) == 0:
-            seconds = time.perf_counter() - started
-            print(f"  {variant}, seed {seed}: epoch {epoch + 1}/{args.epochs}, loss {float(trainer.loss):.3f}, {seconds:.1f} s", flush=True)
-    last_loss = float(trainer.loss)  # waits for the device
-    seconds = time.perf_counter() - started
-    correct = count_correct(trainer.averaged.network(), test, amp)
-    return {"correct": correct, "pictures": len(test), "last_loss": round(last_loss, 4), "seconds": round(seconds, 2)}
+class Run(Training):
+    """One of a variant and a seed. `common`: what all have in common."""
+
+    def __init__(self, variant, seed, pictures, common, args):
+        torch.manual_seed(seed)
+        model = make_network(args.network, len(pictures.class_names), pictures.size, DROPOUT, VARIANTS[variant])
+        model = model.to(pictures.labels.device).to(memory_format=torch.channels_last)
+        plan = Plan(RECIPES[args.recipe], args.epochs, args.batch_size, args.rate, args.average, variant == "bfloat16", True, seed,
+                    args.epochs, args.save_seconds)
+        folder = args.unfinished / f"{variant}, seed {seed}"
+        folder.mkdir(parents=True, exist_ok=True)
+        own = {"variant": variant, "seed": seed, **common}
+        super().__init__(model, pictures, None, plan, Checkpoint(folder, {name: str(value) for name, value in own.items()}), Log(None))
+        self.variant, self.folder, self.own = variant, folder, own
+        self.resume()
+
+    def result(self, test, args):
+        """A line of --results. NotFinite where the run failed."""
+        loss = self.check_finite()
+        quantization = VARIANTS[self.variant]
+        return {"schema": rows.SCHEMA, **self.own, "weight_bits": quantization and quantization.weight_bits,
+                "correct": self.count_correct(test), "pictures": len(test), "last_loss": round(loss, 4),
+                "seconds": round(self.seconds, 2), "at_once": args.at_once, "pytorch": torch.__version__,
+                "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
 
 
-def table(results, variants):
-    """Lines: the mean over seeds, its standard error, and the distance from the first variant, by seed."""
-    lines = ["| variant | seeds | right, mean of runs | top-1 | standard deviation | below the first row | seconds a run |", "|---|---|---|---|---|---|---|"]
-    tops = {name: {r["seed"]: 100 * r["correct"] / r["pictures"] for r in results if r["variant"] == name} for name in variants}
-    first = tops[variants[0]]
-    for name in (name for name in variants if tops[name]):
-        found = list(tops[name].values())
-        runs = [r for r in results if r["variant"] == name]
-        deviation = f"{statistics.stdev(found):.2f}" if len(found) > 1 else ""
-        both = [first[seed] - top for seed, top in tops[name].items() if seed in first]
-        below = f"{statistics.mean(both):.2f} points" if both and name != variants[0] else ""
-        lines.append(f"| {name} | {len(found)} | {statistics.mean(r['correct'] for r in runs):.1f} of {runs[0]['pictures']} "
-                     f"| {statistics.mean(found):.2f}% | {deviation} | {below} | {statistics.mean(r['seconds'] for r in runs):.1f} |")
-    return lines
-
-
-def verdicts(results, variants):
-    """Lines: whether each integer row is near enough to the first, the mean over seeds that both have."""
-    tops = {name: {r["seed"]: 100 * r["correct"] / r["pictures"] for r in results if r["variant"] == name} for name in variants}
-    lines = []
-    for name in (name for name in variants[1:] if VARIANTS[name]):
-        both = [tops[variants[0]][seed] - top for seed, top in tops[name].items() if seed in tops[variants[0]]]
-        if VARIANTS[variants[0]] is None and both:
-            allowed = ALLOWED_BELOW[VARIANTS[name].weight_bits]
-            below = statistics.mean(both)
-            lines.append(f"{name}: {below:.2f} points below {variants[0]}, {'within' if below <= allowed else 'NOT within'} {allowed}")
-    return lines
-
-
-def parse_arguments():
+def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", type=pathlib.Path, required=True, help="training pictures: class folders, a zip, or a .bin")
     parser.add_argument("--test", type=pathlib.Path, required=True, help="labelled pictures that are counted")
@@ -112,38 +77,76 @@ def parse_arguments():
     parser.add_argument("--batch-size", type=int, default=512)
     parser.add_argument("--rate", type=float, default=0.2)
     parser.add_argument("--recipe", choices=sorted(RECIPES), default="plain")
-    parser.add_argument("--average", type=float, default=0.998)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no run that may end later")
+    parser.add_argument("--average", type=float, default=0.999)
+    parser.add_argument("--at-once", type=int, default=6 if torch.cuda.is_available() else 1, help="runs beside each other")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after this time; the same command goes on")
+    parser.add_argument("--save-seconds", type=float, default=150, help="between two checkpoints of the runs at hand")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("accuracy.jsonl"))
-    return parser.parse_args()
+    parser.add_argument("--unfinished", type=pathlib.Path, default=pathlib.Path("unfinished"), help="a folder for checkpoints")
+    return parser.parse_args(arguments)
 
 
-def main():
+class Progress:
+    """Whether it is time to end; says on the way how far all are."""
+
+    def __init__(self, begun, seconds):
+        self.begun, self.ends, self.said = begun, begun + seconds, begun
+        self.interrupt = Interrupt()
+
+    def __call__(self, active):
+        now = time.perf_counter()
+        ends = now > self.ends or self.interrupt.asked
+        if now - self.said > SHOWN_SECONDS or ends:
+            self.said = now
+            steps = ", ".join(f"{run.variant} {run.plan.seed}: {run.step}" for run in active)
+            print(f"{now - self.begun:.0f} s; steps of {active[0].steps if active else 0}: {steps}", flush=True)
+        return ends
+
+
+def train(waiting, test, args, begun):
+    """The lines of the runs that came to their end, which are in --results then."""
+    found = []
+    for run in finished_ones(waiting, args.at_once, args.save_seconds, Progress(begun, args.seconds)):
+        try:
+            line = run.result(test, args)
+        except NotFinite as error:
+            print(f"{run.variant}, seed {run.plan.seed}: {error}", file=sys.stderr)
+            continue
+        with args.results.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        found.append(line)
+        shutil.rmtree(run.folder)
+        print(f"{time.perf_counter() - begun:.0f} s; {run.variant}, seed {run.plan.seed}: {line['correct']} of {line['pictures']}, "
+              f"loss {line['last_loss']}", flush=True)
+    return found
+
+
+def main(arguments=None):
     begun = time.perf_counter()
-    args = parse_arguments()
+    args = parse_arguments(arguments)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.deterministic = True  # cuDNN's search would choose otherwise beside other runs
     device = torch.device(args.device)
     pictures = read_set(args.dataset, device, None)
     test = read_set(args.test, device, pictures.size, pictures.class_names)
     name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
-    print(f"{len(pictures)} pictures, {len(test)} counted, on {name}, PyTorch {torch.__version__}", flush=True)
-    options = {key: getattr(args, key) for key in ("network", "epochs", "batch_size", "rate", "recipe", "average")}
-    options.update(dataset=args.dataset.name, size=len(pictures), test=args.test.name, counted=len(test), device=name)
-    lines = args.results.read_text().splitlines() if args.results.exists() else []
-    results = [line for line in map(json.loads, lines) if all(line.get(key) == value for key, value in options.items())]
-    done, longest = {(line["variant"], line["seed"]) for line in results}, 0.0
-    for seed, variant in ((seed, variant) for seed in range(1, args.seeds + 1) for variant in args.variants):
-        before = time.perf_counter()
-        if (variant, seed) in done or before - begun + longest > args.seconds:
-            continue
-        results.append({"variant": variant, "seed": seed, **options, **run_once(variant, seed, pictures, test, args)})
-        longest = max(longest, time.perf_counter() - before)
-        with args.results.open("a") as file:
-            file.write(json.dumps(results[-1]) + "\n")
-    print("\n".join([*table(results, args.variants), "", *verdicts(results, args.variants)]))
+    print(f"{time.perf_counter() - begun:.0f} s; {len(pictures)} pictures, {len(test)} counted, on {name}, PyTorch {torch.__version__}", flush=True)
+    common = {key: getattr(args, key) for key in ("network", "epochs", "batch_size", "rate", "recipe", "average")}
+    common.update(dropout=DROPOUT, dataset=args.dataset.name, size=len(pictures), test=args.test.name, counted=len(test), device=name)
+    known = rows.read_lines(args.results.read_text()) if args.results.exists() else []
+    results = [line for line in known if all(line.get(key) == value for key, value in common.items())]
+    done = {(line["variant"], line["seed"]) for line in results}
+    wanted = [(variant, seed) for seed in range(1, args.seeds + 1) for variant in args.variants]
+    waiting = (lambda one=one: Run(*one, pictures, common, args) for one in wanted if one not in done)
+    results += train(waiting, test, args, begun)
+    results = [line for line in results if line["variant"] in args.variants and line["seed"] <= args.seeds]
+    if results:
+        print("\n".join([*rows.table(results), "", *rows.verdicts(results)]))
+    left = [one for one in wanted if one not in {(line["variant"], line["seed"]) for line in results}]
+    print(f"{len(left)} of {len(wanted)} runs are not finished" if left else "all runs are finished")
+    return 1 if left else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

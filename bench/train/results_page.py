@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the page of training's times and memory from what layer.py and network.py kept with --json.
+"""Writes the page of training's times, memory and accuracy from what layer.py, network.py and accuracy.py kept.
 
-usage: results_page.py PAGE.md FILE.json [FILE.json ...]
+usage: results_page.py PAGE.md FILE [FILE ...]; FILE is of --json of the first two, or of --results of accuracy.py
 """
 import argparse
 import json
 import pathlib
 import sys
+
+import accuracy_rows
 
 LAYER, NETWORK = "qsim.bench.train.layer/1", "qsim.bench.train.network/1"
 PEER, OURS = "PyTorch", "qsim"
@@ -149,22 +151,56 @@ def network_section(result):
     return lines + left_out(result["rows"])
 
 
+ACCURACY_TEXT = """`{network}` from random weights, trained in float and on integers with the same recipe, rates and pictures: `{recipe}` of
+`models/train/augment.py`, {epochs} epochs of {size:,} pictures in batches of {batch_size}, a peak rate of {rate}, dropout {dropout}, averaged
+weights ({average}). The seed draws weights and pictures; the test pictures choose nothing. 'Right' is how many of {counted:,} test
+pictures each seed's run gets. 'Below float' is the mean over seeds of the distance from the float run of the same seed, and the
+standard error is of that mean. 'bfloat16' is float with autocast; all have float32 weights. Seconds are of a run beside {others}
+others on the same GPU."""
+
+
+def accuracy_section(lines):
+    """One for each group of runs with a recipe, pictures and a device in common."""
+    found = []
+    for runs in accuracy_rows.together(lines):
+        of, dates = runs[0], sorted({run["date"] for run in runs})
+        found += ["", f"## Top-1 of `{of['network']}`, {of['epochs']} epochs", "",
+                  ACCURACY_TEXT.format(**of, others=max(run["at_once"] for run in runs) - 1), "",
+                  f"Measured by `bench/train/accuracy.py` on one {of['device']}, PyTorch {of['pytorch']}, {' to '.join(sorted({dates[0], dates[-1]}))}.", "",
+                  *accuracy_rows.table(runs), "", *(f"- {said}." for said in accuracy_rows.verdicts(runs))]
+    return found
+
+
+def section_of(text):
+    """Its lines of the page. ValueError where the file is of another program."""
+    sections = {LAYER: layer_section, NETWORK: network_section}
+    try:
+        result = json.loads(text)
+    except json.JSONDecodeError:  # lines of accuracy.py
+        return accuracy_section(accuracy_rows.read_lines(text))
+    if result.get("schema") == accuracy_rows.SCHEMA:  # one line
+        return accuracy_section([result])
+    section = sections.get(result.get("schema"))
+    if section is None:
+        allowed = ", ".join([*sections, accuracy_rows.SCHEMA])
+        raise ValueError(f"it has the schema {result.get('schema')!r}; allowed: {allowed}")
+    return section(result)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("files", type=pathlib.Path, nargs="+")
     arguments = parser.parse_args()
-    sections = {LAYER: layer_section, NETWORK: network_section}
-    lines = ["# Times and memory of training", "",
-             "What training with [qsim's layers](training.md) takes beside PyTorch's float layers and its fake quantization.",
-             "`bench/train/results_page.py` wrote this page from what `bench/train/layer.py --json FILE` and",
-             "`bench/train/network.py --json FILE` kept."]
+    lines = ["# Times, memory and accuracy of training", "",
+             "What training with [qsim's layers](training.md) takes beside PyTorch's float layers and its fake quantization, and what networks",
+             "get right that are trained so. `bench/train/results_page.py` wrote this page from what `bench/train/layer.py --json FILE`,",
+             "`bench/train/network.py --json FILE` and `bench/train/accuracy.py --results FILE` kept."]
     for file in arguments.files:
-        result = json.loads(file.read_text())
-        section = sections.get(result.get("schema"))
-        if section is None:
-            sys.exit(f"results_page.py: {file} has the schema {result.get('schema')!r}; allowed: {', '.join(sections)}")
-        lines += section(result)
+        try:
+            lines += section_of(file.read_text())
+        except ValueError as error:
+            sys.exit(f"results_page.py: {file}: {error}")
     arguments.page.write_text("\n".join(lines) + "\n")
 
 

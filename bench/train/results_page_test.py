@@ -21,6 +21,7 @@ except ModuleNotFoundError as missing:
     sys.exit(77)
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 os.environ["QSIM_GOLDEN_LIBRARY"] = sys.argv[1]
+import accuracy_rows  # noqa: E402  pylint: disable=wrong-import-position
 import rounding  # noqa: E402  pylint: disable=wrong-import-position
 from layer_cases import SUBJECTS as LAYERS  # noqa: E402  pylint: disable=wrong-import-position
 from network_cases import SUBJECTS as NETWORKS  # noqa: E402  pylint: disable=wrong-import-position
@@ -39,6 +40,25 @@ def check_rows(file, subjects):
         (subject, layout) for subject in subjects for layout in ("NCHW", "channels last")], rows
     assert all(row["step"]["median_ms"] > 0 and row["step"]["runs"] == 3 for row in rows), rows
     return rows
+
+
+def accuracy_lines(folder):
+    """What accuracy.py --results keeps, with numbers of no network."""
+    common = {name: name for name in accuracy_rows.COMMON} | {"size": 36000, "counted": 3000, "schema": accuracy_rows.SCHEMA, "pictures": 3000,
+                                                              "seconds": 7.0, "at_once": 6, "pytorch": "2.0", "date": "2026-11-24"}
+    runs = [("bfloat16", None, 1, 2690), ("bfloat16", None, 2, 2681), ("int8", 8, 2, 2675), ("int8", 8, 1, 2687)]
+    file = folder / "accuracy.jsonl"
+    file.write_text("".join(json.dumps({**common, "variant": name, "weight_bits": bits, "seed": seed, "correct": correct}) + "\n"
+                            for name, bits, seed, correct in runs))
+    return file
+
+
+def check_accuracy(lines):
+    """A row a variant, a verdict, and what the figures are of."""
+    assert "| bfloat16 | 2 | 2,690, 2,681 | 89.52% | 0.21 | - | - | 7.0 |" in lines, lines
+    assert "| int8 | 2 | 2,687, 2,675 | 89.37% | 0.28 | 0.15 | 0.05 | 7.0 |" in lines, lines
+    assert "- int8: 0.15 points below bfloat16, within 0.3." in lines, lines
+    assert "Measured by `bench/train/accuracy.py` on one device, PyTorch 2.0, 2026-11-24." in lines, lines
 
 
 def check_rounding():
@@ -66,11 +86,12 @@ def main():
         files = [measured(script, folder, environment) for script in ("layer", "network")]
         rows = check_rows(files[0], LAYERS) + check_rows(files[1], NETWORKS)
         page = folder / "page.md"
-        subprocess.run([*PYTHON, HERE / "results_page.py", page, *files], check=True)
+        subprocess.run([*PYTHON, HERE / "results_page.py", page, *files, accuracy_lines(folder)], check=True)
         lines = page.read_text().splitlines()
         wrong = folder / "wrong.json"
         wrong.write_text('{"schema": "other"}')
         bad = subprocess.run([*PYTHON, HERE / "results_page.py", page, wrong], capture_output=True, text=True, check=False)
+    check_accuracy(lines)
     begins = tuple(f"| {row['subject']} | {row['layout']} |" for row in rows)
     cells = [line.strip("| ").split(" | ") for line in lines if line.startswith(begins)]
     assert len(cells) == len(rows), lines

@@ -10,14 +10,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from augment import Recipe
+from run_lane import Lane
 
 MOMENTUM = 0.9
 WARM_UP_STEPS = 3  # before a step is captured, of a process
 
 
-def times(tensors: list[Tensor], factor: Tensor) -> list[Tensor]:
-    """For torch._foreach_mul: PyTorch 1.13 knows no single tensor there."""
-    return [factor] * len(tensors)
+def times(tensors: list[Tensor], factor: Tensor) -> Any:
+    """For torch._foreach_mul: PyTorch 1.13 knows no single tensor there, which takes one kernel in place of many."""
+    return factor if hasattr(torch.ops.aten._foreach_mul_, "Tensor") else [factor] * len(tensors)
 
 
 class Descent:
@@ -81,12 +82,13 @@ class Averaged:
 
 
 class Step:
-    """A network in training, and the memory that a step reads. `graph`: capture it, on a GPU."""
+    """A network in training, and the memory that a step reads. `graph`: capture it, on a GPU, in its lane."""
 
     def __init__(self, model: nn.Module, recipe: Recipe, average: float, amp: bool, graph: bool) -> None:
         self.model, self.smoothing, self.amp = model.train(), recipe.label_smoothing, amp
         self.descent, self.averaged = Descent(model, recipe.weight_decay), Averaged(model, average)
         self.device = self.descent.negative_rate.device
+        self.lane = Lane(self.device)
         self.captures = graph and self.device.type == "cuda"
         self.graph: Any = None
         self.inputs: tuple[Tensor, Tensor] | None = None
@@ -110,23 +112,18 @@ class Step:
         for parameter in self.model.parameters():
             parameter.grad = None
         self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
+        with torch.cuda.graph(self.graph, stream=self.lane.stream):
             self.loss = self.compute(*self.inputs)
 
     def run(self, images: Tensor, targets: Tensor, rate: float, step: int) -> Tensor:
         """The loss, which the next run may overwrite. images [N, 3, H, W], channels last; targets [N, classes]: shares."""
-        self.descent.negative_rate.fill_(-rate)
-        self.averaged.set_step(step)
-        self.runs += 1
-        if not self.captures:
-            self.loss = self.compute(images, targets)
-        elif self.runs <= WARM_UP_STEPS:
-            stream = torch.cuda.Stream()
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
+        with self.lane.entered():
+            self.descent.negative_rate.fill_(-rate)
+            self.averaged.set_step(step)
+            self.runs += 1
+            if not self.captures or self.runs <= WARM_UP_STEPS:
                 self.loss = self.compute(images, targets)
-            torch.cuda.current_stream().wait_stream(stream)
-        else:
+                return self.loss
             if self.inputs is None:
                 self.capture(images, targets)
             else:

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
-from augment import Recipe, augment_epoch
+from augment import Recipe
 from captured_step import Step
 from data import normalize
 from picture_sets import PictureSet
 from resumable import Checkpoint, Interrupt, Log, Resumable
+from run_lane import drawn_seed, wait
 from train import learning_rate
+from varied_batches import VariedBatches
 
 COLUMNS = ("event", "step", "epoch", "loss", "rate", "seconds", "correct", "pictures")
 EVALUATED_AT_A_TIME = 250
@@ -62,37 +63,41 @@ class Training(Resumable):
         self.pictures, self.test, self.plan = pictures, test, plan
         self.checkpoint, self.log, self.device = checkpoint, log, pictures.labels.device
         self.one_step = Step(model, plan.recipe, plan.average, plan.amp, plan.graph)
+        self.lane = self.one_step.lane
+        self.batches = VariedBatches(pictures, plan.recipe, plan.batch_size, plan.seed)
         self.rate = 0.0
-        self.steps_an_epoch = len(pictures) // plan.batch_size
+        self.steps_an_epoch = self.batches.steps_an_epoch
         self.steps = max(1, round(plan.epochs * self.steps_an_epoch))
 
     def state(self) -> dict[str, Any]:
-        return self.one_step.state()
+        with self.lane.entered(waits=True):
+            return self.one_step.state()
 
     def load(self, state: dict[str, Any]) -> None:
-        self.one_step.load(state)
+        with self.lane.entered():
+            self.one_step.load(state)
 
-    def batch(self) -> tuple[Tensor, Tensor]:
-        """The pictures of this step, and shares of classes."""
-        epoch, at = divmod(self.step, self.steps_an_epoch)
-        order = torch.randperm(len(self.pictures), generator=torch.Generator().manual_seed(self.plan.seed * 1000 + epoch))
-        size = self.plan.batch_size
-        chosen = order[at * size : (at + 1) * size].to(self.device)
-        torch.manual_seed(self.plan.seed * 1_000_000 + self.step)  # of the pictures' variations and dropout
-        targets = F.one_hot(self.pictures.labels[chosen], len(self.pictures.class_names)).float()
-        images, targets = augment_epoch(normalize(self.pictures.read(chosen)), targets, self.plan.recipe)
-        return images.contiguous(memory_format=torch.channels_last), targets
+    def advance(self) -> None:
+        """Takes a step, on a GPU without waiting for it."""
+        with self.lane.entered():
+            images, targets = self.batches.of(self.step)
+            torch.manual_seed(drawn_seed(self.plan.seed, "step", self.step))  # of dropout
+            self.rate = learning_rate(self.step, self.steps, self.plan.rate)
+            self.one_step.run(images, targets, self.rate, self.step)
+        self.step += 1
 
-    def train_step(self) -> Tensor:
-        images, targets = self.batch()
-        self.rate = learning_rate(self.step, self.steps, self.plan.rate)
-        return self.one_step.run(images, targets, self.rate, self.step)
+    def check_finite(self) -> float:
+        """The last loss. NotFinite says what is not; waits for the device."""
+        with self.lane.entered():
+            loss = float(self.one_step.loss)
+            if not loss < float("inf"):
+                raise NotFinite(f"step {self.step}: the loss is {loss}; a smaller --rate may help")
+            if not self.one_step.has_finite_weights():  # on integers NaN becomes a level, and the loss stays finite
+                raise NotFinite(f"step {self.step}: weights are not finite; a smaller --rate may help")
+        return loss
 
-    def report(self, loss: float) -> None:
-        if not loss < float("inf"):
-            raise NotFinite(f"step {self.step}: the loss is {loss}; a smaller --rate may help")
-        if not self.one_step.has_finite_weights():  # on integers NaN becomes a level, and the loss stays finite
-            raise NotFinite(f"step {self.step}: weights are not finite; a smaller --rate may help")
+    def report(self) -> None:
+        loss = self.check_finite()
         self.recent = loss if self.recent == 0 else 0.5 * (self.recent + loss)
         left = self.seconds * (self.steps / self.step - 1)
         epoch = self.step / self.steps_an_epoch
@@ -104,27 +109,32 @@ class Training(Resumable):
     def judge(self) -> None:
         if self.test is None:
             return
-        correct, count = count_correct(self.network(), self.test, self.plan.amp), len(self.test)
+        correct, count = self.count_correct(self.test), len(self.test)
         epoch = self.step / self.steps_an_epoch
         self.log.write(f"epoch {epoch:.2f}: {correct} of {count} test pictures ({correct / count:.2%})", event="test",
                        step=self.step, epoch=round(epoch, 4), correct=correct, pictures=count)
 
+    def count_correct(self, test: PictureSet) -> int:
+        with self.lane.entered():
+            return count_correct(self.network(), test, self.plan.amp)
+
     def network(self) -> nn.Module:
         """With averaged weights, in eval mode."""
-        return self.one_step.averaged.network()
+        with self.lane.entered(waits=True):
+            return self.one_step.averaged.network()
 
     def run(self, interrupt: Interrupt) -> bool:
-        """Whether it came to its end. A step's loss is read, which waits for the device, where it is reported alone."""
+        """Whether it came to its end. It waits for the device where it reports, judges or saves."""
         saved = time.perf_counter()
         while self.step < self.steps:
             started = time.perf_counter()
-            loss = self.train_step()
-            self.step += 1
+            self.advance()
             reported = self.step % self.plan.report_steps == 0 or self.step == self.steps
-            value = float(loss) if reported else 0.0
+            if reported:
+                wait(self.lane.mark())  # so that the time is that of the steps
             self.seconds += time.perf_counter() - started
             if reported:
-                self.report(value)
+                self.report()
             if self.step % self.steps_an_epoch == 0 or self.step == self.steps:
                 self.judge()
             if interrupt.asked or time.perf_counter() - saved > self.plan.save_seconds:

@@ -13,16 +13,55 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "models/tra
 try:
     import torch
 
-    from augment import RECIPES
+    from augment import RECIPES, Recipe
     from captured_step import Averaged, Step
+    from data import LabelledImages
+    from picture_sets import kept
     from train import make_optimizer
     import quantized_networks
+    import varied_batches
     import vgg8
 except ModuleNotFoundError as missing:
     print(f"skipped: {missing}")
     sys.exit(SKIPPED)
 
 torch.set_num_threads(1)
+
+
+class Batches(unittest.TestCase):
+    """26 pictures of 4x4 pixels, each of a color of its own, in batches of 4, of which 2 are varied at once."""
+
+    def setUp(self):
+        images = torch.arange(26, dtype=torch.uint8).view(-1, 1, 1, 1).expand(26, 3, 4, 4).contiguous()
+        self.pictures = kept(LabelledImages(images, torch.arange(26) % 2), ("even", "odd"))
+        patch = mock.patch.object(varied_batches, "VARIED_BYTES", 2 * 4 * 4 * 3 * 16 + 1)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def seen(self, recipe, seed, steps):
+        """By step: the pictures' numbers where the recipe leaves colors as they are, and all that a step was given."""
+        batches = varied_batches.VariedBatches(self.pictures, recipe, 4, seed)
+        found = {step: tuple(tensor.clone() for tensor in batches.of(step)) for step in steps}
+        return {step: (images[:, 0, 0, 0] * 128 + 128).round().int().tolist() for step, (images, _) in found.items()}, found
+
+    def test_an_epoch_has_each_picture_at_most_once_with_its_label_in_an_order_of_epoch_and_seed(self):
+        as_it_is = Recipe("none", shift_px=0, cutout_px=0)
+        numbers, given = self.seen(as_it_is, 1, range(12))
+        epochs = [sum((numbers[step] for step in range(first, first + 6)), []) for first in (0, 6)]
+        for epoch in epochs:
+            self.assertEqual(len(set(epoch)), 24)
+        self.assertNotEqual(*epochs)
+        self.assertNotEqual(numbers[0], self.seen(as_it_is, 2, [0])[0][0])
+        for step, (_, shares) in given.items():
+            self.assertEqual(shares.argmax(1).tolist(), [number % 2 for number in numbers[step]])
+
+    def test_a_steps_pictures_depend_on_its_number_and_not_on_what_came_before(self):
+        _, whole = self.seen(RECIPES["strong"], 1, range(12))
+        _, resumed = self.seen(RECIPES["strong"], 1, [9, 3, 4, 2, 5])
+        for step, tensors in resumed.items():
+            for a, b in zip(tensors, whole[step]):
+                self.assertTrue(torch.equal(a, b), step)
+        self.assertFalse(torch.equal(whole[0][0], self.seen(RECIPES["strong"], 2, [0])[1][0][0]))
 
 
 class Steps(unittest.TestCase):
