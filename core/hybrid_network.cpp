@@ -126,9 +126,17 @@ HybridMode mode_of(const HybridNetwork& network) {
   if (std::ranges::any_of(network.rules, [](const auto& rule) { return rule.has_value(); })) {
     return HybridMode::kFake;
   }
-  const bool is_dynamic = std::ranges::any_of(
-      network.weights, [](const auto& layer) { return layer.second.input.has_value(); });
-  return is_dynamic ? HybridMode::kDynamic : HybridMode::kWeightOnly;
+  const auto any_input = [&](auto is) {
+    return std::ranges::any_of(network.weights, [&](const auto& layer) {
+      return layer.second.input && is(*layer.second.input);
+    });
+  };
+  const auto is_dynamic = [](const InputRule& rule) {
+    return std::holds_alternative<DynamicRule>(rule);
+  };
+  if (any_input(is_dynamic)) return HybridMode::kDynamic;
+  return any_input([](const InputRule&) { return true; }) ? HybridMode::kIntegerLayers
+                                                          : HybridMode::kWeightOnly;
 }
 
 std::string_view mode_name(HybridMode mode) {
@@ -139,6 +147,8 @@ std::string_view mode_name(HybridMode mode) {
       return "dynamic quantization";
     case HybridMode::kFake:
       return "fake quantization";
+    case HybridMode::kIntegerLayers:
+      return "integer layers";
   }
   return "";
 }

@@ -1,6 +1,7 @@
 // A float network parts of which are integers: weights alone, weights and what a layer reads
-// (dynamic quantization), or every tensor rounded (fake quantization). Golden runs it; the
-// accelerator, which has integers alone, does not. docs/reference/hybrid_files.md is the file.
+// (dynamic quantization, integer layers), or every tensor rounded (fake quantization). Golden runs
+// it; the accelerator, which has integers alone, does not. docs/reference/hybrid_files.md is the
+// file.
 #pragma once
 
 #include <cstddef>
@@ -64,11 +65,11 @@ struct HybridNetwork {
   std::map<std::size_t, RealLayerWeights> weights;  // by layer of the graph
 };
 
-// What a network is called: kDynamic where a layer finds the range of what it reads, kFake where
-// tensors have rules, else kWeightOnly.
-enum class HybridMode : std::uint8_t { kWeightOnly, kDynamic, kFake };
+// What a network is called: kFake where tensors have rules, kDynamic where a layer finds the range
+// of what it reads, kIntegerLayers where layers quantize it by constant scales, else kWeightOnly.
+enum class HybridMode : std::uint8_t { kWeightOnly, kDynamic, kFake, kIntegerLayers };
 HybridMode mode_of(const HybridNetwork& network);
-// "weight-only quantization", "dynamic quantization", "fake quantization"
+// "weight-only quantization", "dynamic quantization", "fake quantization", "integer layers"
 std::string_view mode_name(HybridMode mode);
 
 // float32 of the weights' shape: level * scale in one rounding, or +-2^e * scale.

@@ -9,7 +9,7 @@
 namespace qsim {
 namespace {
 
-constexpr std::array<std::string_view, 6> kDynamic = {
+constexpr std::array<std::string_view, 6> kIntegerSums = {
     "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM",
     "MatMulInteger",         "MatMulIntegerToFloat",  "ConvInteger"};
 
@@ -30,7 +30,11 @@ bool is_quantized(const ModelNode& node) {
          op_type.starts_with("QLinear") || node.proto->domain() == kRounding;
 }
 
-bool is_dynamic(const ModelNode& node) { return is_one_of(node, kDynamic); }
+bool sums_integers(const ModelNode& node) { return is_one_of(node, kIntegerSums); }
+
+bool finds_ranges(const ModelNode& node) {
+  return node.proto->op_type().starts_with("DynamicQuantize");
+}
 
 bool is_rounding(const ModelNode& node) { return node.proto->domain() == kRounding; }
 
@@ -61,7 +65,13 @@ constexpr const char* kRunByGolden =
 }  // namespace
 
 void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes) {
-  if (const ModelNode* node = find(nodes, is_dynamic)) {
+  const ModelNode* integers = find(nodes, sums_integers);
+  if (integers != nullptr && find(nodes, finds_ranges) == nullptr) {
+    throw_unsupported(node_location(model, *integers) +
+                      ": sums of integers that become float32 numbers: the accelerator computes no "
+                      "float32; run it by `qsim golden run`, or export a QuantizedSequential");
+  }
+  if (const ModelNode* node = integers) {
     throw_unsupported(node_location(model, *node) +
                       ": dynamic quantization: the accelerator finds no ranges while it runs" +
                       kRunByGolden);
@@ -85,14 +95,15 @@ void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode
 }
 
 const ModelNode* first_hybrid(const ModelGraph& model, const std::vector<ModelNode>& nodes) {
-  if (const ModelNode* node = find(nodes, is_dynamic)) return node;
+  if (const ModelNode* node = find(nodes, sums_integers)) return node;
   if (const ModelNode* node = find(nodes, is_rounding)) return node;
   return first_weight(model, nodes);
 }
 
 const ModelNode* first_quantized(const std::vector<ModelNode>& nodes) {
-  const auto found = std::ranges::find_if(
-      nodes, [](const ModelNode& node) { return is_quantized(node) || is_one_of(node, kDynamic); });
+  const auto found = std::ranges::find_if(nodes, [](const ModelNode& node) {
+    return is_quantized(node) || is_one_of(node, kIntegerSums);
+  });
   return found == nodes.end() ? nullptr : &*found;
 }
 

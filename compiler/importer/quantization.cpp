@@ -34,6 +34,23 @@ std::int32_t element(const Tensor& tensor, std::size_t index) {
   }
 }
 
+// With one scale for the tensor the axis means nothing. Blocks came with opset 21, `saturate`
+// concerns 8-bit floats only.
+void check_attributes(const NodeAttributes& attributes) {
+  attributes.integer("axis", 1);
+  attributes.require_integer("block_size", 0);
+  attributes.require_integer("saturate", 1);
+}
+
+DType quantized_dtype(const NodeReader& node, const NodeAttributes& attributes) {
+  const std::int64_t type = attributes.integer("output_dtype", onnx::TensorProto::UNDEFINED);
+  if (type == onnx::TensorProto::INT8) return DType::kInt8;
+  if (type != onnx::TensorProto::UNDEFINED && type != onnx::TensorProto::UINT8) {
+    node.refuse("output_dtype = " + std::to_string(type), "int8 (3), uint8 (2)");
+  }
+  return DType::kUint8;
+}
+
 }  // namespace
 
 Value value_of(const Quantization& quantization) {
@@ -83,6 +100,21 @@ Quantization read_quantization(const NodeReader& node, int index, const std::str
   }
   quantization.dtype = zero.dtype;
   quantization.zero_point = element(zero, 0);
+  return quantization;
+}
+
+Quantization read_quantize_linear(const NodeReader& node) {
+  node.require_inputs(2, 3);
+  const NodeAttributes attributes(node, {"axis", "block_size", "output_dtype", "saturate"});
+  check_attributes(attributes);
+  const DType dtype = quantized_dtype(node, attributes);
+  const Quantization quantization = read_quantization(node, 1, "y", dtype);
+  const bool contradicts = attributes.integer("output_dtype", onnx::TensorProto::UNDEFINED) != 0 &&
+                           quantization.dtype != dtype;
+  if (contradicts) {
+    node.malformed("y_zero_point is " + std::string(dtype_name(quantization.dtype)),
+                   std::string(dtype_name(dtype)) + ", as output_dtype says");
+  }
   return quantization;
 }
 

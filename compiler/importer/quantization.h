@@ -40,6 +40,9 @@ Scale scale_of(const NodeReader& node, float value, const std::string& what);
 Quantization read_quantization(const NodeReader& node, int index, const std::string& name,
                                std::optional<DType> absent = {});
 
+// Of what a QuantizeLinear writes: one scale, int8 or uint8.
+Quantization read_quantize_linear(const NodeReader& node);
+
 // Of a constant per tensor or per channel: one element or `channels` of them.
 struct ChannelQuantization {
   std::vector<float> scales;

@@ -7,37 +7,6 @@ namespace {
 
 using Kind = ImportedTensor::Kind;
 
-// With one scale for the tensor the axis means nothing. Blocks came with opset 21, `saturate`
-// concerns 8-bit floats only.
-void check_attributes(const NodeAttributes& attributes) {
-  attributes.integer("axis", 1);
-  attributes.require_integer("block_size", 0);
-  attributes.require_integer("saturate", 1);
-}
-
-DType quantized_dtype(const NodeReader& node, const NodeAttributes& attributes) {
-  const std::int64_t type = attributes.integer("output_dtype", onnx::TensorProto::UNDEFINED);
-  if (type == onnx::TensorProto::INT8) return DType::kInt8;
-  if (type != onnx::TensorProto::UNDEFINED && type != onnx::TensorProto::UINT8) {
-    node.refuse("output_dtype = " + std::to_string(type), "int8 (3), uint8 (2)");
-  }
-  return DType::kUint8;
-}
-
-Quantization output_quantization(const NodeReader& node) {
-  const NodeAttributes attributes(node, {"axis", "block_size", "output_dtype", "saturate"});
-  check_attributes(attributes);
-  const DType dtype = quantized_dtype(node, attributes);
-  const Quantization quantization = read_quantization(node, 1, "y", dtype);
-  const bool contradicts = attributes.integer("output_dtype", onnx::TensorProto::UNDEFINED) != 0 &&
-                           quantization.dtype != dtype;
-  if (contradicts) {
-    node.malformed("y_zero_point is " + std::string(dtype_name(quantization.dtype)),
-                   std::string(dtype_name(dtype)) + ", as output_dtype says");
-  }
-  return quantization;
-}
-
 // "HardSwish" to "hard_swish".
 std::string function_name(const std::string& op_type) {
   std::string name;
@@ -63,8 +32,7 @@ ImportedTensor rounded(const NodeReader& node, GraphBuilder& graph, const Import
 }  // namespace
 
 void import_quantize_linear(const NodeReader& node, GraphBuilder& graph) {
-  node.require_inputs(2, 3);
-  const Quantization output = output_quantization(node);
+  const Quantization output = read_quantize_linear(node);
   const ImportedTensor input = graph.tensor(node, 0);
   switch (input.kind) {
     case Kind::kReal:

@@ -15,9 +15,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 from . import _convolutions as convolutions
 from . import _operations as ops
 from . import _torch_operations as real
-from ._chain.export_onnx import export_onnx
 from ._chain.module import QuantizedSequential
 from ._chain.plan import Residual
+from ._export.export_onnx import export_onnx
 from ._torch_layers import BinaryConv2d
 from ._torch_operations import set_threads, torch
 from ._training import autograd

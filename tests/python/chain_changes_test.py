@@ -46,6 +46,20 @@ class Changes(unittest.TestCase):
                 expected = options.get("input_scale", known.levels_scale[0].item())
                 self.assertEqual(chain.levels_scale[0].item(), expected)
 
+    def test_a_layer_in_two_places_computes_in_both(self):
+        relu, conv = nn.ReLU(), nn.Conv2d(3, 3, 1)
+        places = (conv, relu, nn.Conv2d(3, 3, 1), relu, conv)
+        for given in (places, (nn.Sequential(*places),)):
+            shared = qt.QuantizedSequential(*given)
+            single = qt.QuantizedSequential(*copy.deepcopy(nn.Sequential(*places[:2])), copy.deepcopy(places[2]), nn.ReLU(),
+                                            copy.deepcopy(conv))
+            self.assertEqual(len(shared._plan.steps), 3)
+            self.assertTrue(torch.equal(shared(pictures()), single(pictures())))
+            shared(pictures()).sum().backward()
+            single(pictures()).sum().backward()
+            self.assertTrue(torch.equal(conv.weight.grad, single[0].weight.grad + single[4].weight.grad))
+            conv.weight.grad = None
+
     def test_its_layers_cannot_be_changed(self):
         chain = chain_of({})
         changes = (lambda: chain.append(nn.ReLU()), lambda: chain.add_module("more", nn.ReLU()),

@@ -1,4 +1,4 @@
-"""export_onnx(): the module in eval mode, ONNX Runtime and qsim (golden and the simulated accelerator) give the same numbers.
+"""export_onnx() of chains: the module in eval mode, ONNX Runtime and qsim (golden and the simulated accelerator) give the same numbers.
 
 usage: chain_export_test.py QSIM LIBRARY REPOSITORY_ROOT (in the environment of tools/ort)
 """
@@ -122,7 +122,7 @@ class Exports(unittest.TestCase):
 
     def test_what_cannot_be_exported_is_told(self):
         conv = nn.Conv2d(1, 1, 1)
-        with self.assertRaisesRegex(qsim.Unsupported, "the model is a Conv2d; allowed: QuantizedSequential"):
+        with self.assertRaisesRegex(qsim.Unsupported, r"layer Conv2d \(Conv2d\) is not written; allowed: quantized layers"):
             qt.export_onnx(conv, self.file, (1, 4, 4))
         with self.assertRaisesRegex(qsim.Unsupported, "x is rounded toward_zero"):
             qt.export_onnx(qt.QuantizedSequential(conv, rounding="toward_zero"), self.file, (1, 4, 4))

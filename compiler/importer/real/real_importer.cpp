@@ -4,7 +4,7 @@
 #include "compiler/importer/model_file.h"
 #include "compiler/importer/model_graph.h"
 #include "compiler/importer/node_import.h"
-#include "compiler/importer/real/dynamic_layers.h"
+#include "compiler/importer/real/integer_layers.h"
 #include "compiler/importer/real/real_builder.h"
 #include "compiler/importer/real/real_operators.h"
 #include "compiler/importer/real/weight_folding.h"
@@ -52,7 +52,7 @@ HybridNetwork network_of(const ModelFile& file, ModelGraph& model, std::int64_t 
     throw Error(error.code(), error.what(),
                 NodeImport(model, rules_of(model, nullptr)).unknown_operators());
   }
-  IntegerConstants integers = make_dynamic_layers(model);
+  IntegerConstants integers = make_integer_layers(model);
   const std::vector<ModelNode> nodes = nodes_in_order(model);
   // Integers become float32 and int16.
   require_memory(weight_bytes(model, nodes, true) + 6 * weight_bytes(model, nodes), model.source);

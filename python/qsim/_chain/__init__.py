@@ -1,1 +1,1 @@
-"""QuantizedSequential: a chain whose tensors stay int8 between layers, its backward and its ONNX file."""
+"""QuantizedSequential: a chain whose tensors stay int8 between layers, and its backward pass."""

@@ -13,6 +13,7 @@ from . import backward as backwards
 from . import levels as arithmetic
 from . import plan as plans
 from . import run as runs
+from .of_layers import float_layers, measure, options_of
 
 nn = torch.nn
 ROUNDINGS = {"half_even": calls.HALF_EVEN, "toward_zero": calls.TOWARD_ZERO}
@@ -93,7 +94,7 @@ class QuantizedSequential(nn.Sequential):
                  input_scale: Optional[float] = None):
         if len(layers) == 1 and type(layers[0]) is nn.Sequential:
             super().__init__()
-            for key, layer in layers[0].named_children():
+            for key, layer in layers[0]._modules.items():
                 self.add_module(key, layer)
         else:
             super().__init__(*layers)
@@ -119,6 +120,19 @@ class QuantizedSequential(nn.Sequential):
             self.levels_scale[0] = input_scale
         self._layers = tuple(self.modules())[1:]
         self._measured: Optional[bool] = False  # None: the buffers say
+
+    @classmethod
+    def of(cls, model: nn.Module, pictures: Any, **options: Any) -> QuantizedSequential:
+        """The chain of a trained network's layers, for the accelerator: of nn.Sequential, Residual, quantized and float layers.
+
+        pictures: x, or many of them (a DataLoader: x first), which give the scales; BatchNorm and Dropout are as in eval mode
+        then. Parameters are copies. options: of QuantizedSequential; weight_bits, rounding, scale and zero_points are the
+        quantized layers' own unless they are given. What the chain computes is near the model's numbers, not equal to them.
+        """
+        chain = cls(float_layers(model), **{**options_of(model, options), **options})
+        chain.training = model.training
+        measure(chain, pictures)
+        return chain
 
     def _refuse_change(self) -> None:
         raise lib.BadInput("QuantizedSequential: its layers cannot be changed; make a new QuantizedSequential of them")

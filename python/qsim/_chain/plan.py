@@ -158,7 +158,7 @@ class _Maker:
 
     def chain(self, layers: Any, prefix: str, x: int) -> int:
         """Adds the layers of an nn.Sequential; returns the tensor of the last."""
-        for key, layer in layers.named_children():
+        for key, layer in layers._modules.items():  # named_children() leaves out a layer's second place
             x = self.layer(prefix + key, layer, x)
         return x
 

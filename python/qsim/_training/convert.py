@@ -25,8 +25,8 @@ def convert(model: Module, inplace: bool = False, plain: bool = False, skip: Col
     Weights are the same Parameters where inplace, else copies; names in state_dict stay, and that of the ReLU is an
     Identity. plain: fake quantization by PyTorch (TorchConv2d, ...). skip: names of layers, or of modules around them,
     to leave as they are. options: of LayerOptions. Subclasses of Conv2d and Linear, and layers of float64, are left as they
-    are: unquantized() names them. So is what a QuantizedSequential has. export_onnx() takes QuantizedSequential alone: it
-    is made of the same float layers.
+    are: unquantized() names them. So is what a QuantizedSequential has. export_onnx() writes the result for golden and ONNX
+    Runtime; for the accelerator QuantizedSequential.of() makes a chain of it.
     """
     layer_options(options)
     names = (skip,) if isinstance(skip, str) else tuple(skip)

@@ -84,6 +84,29 @@ class DynamicModel : public RealModel {
   }
 };
 
+// The same with a constant scale and 4 bits.
+class StaticModel : public DynamicModel {
+ public:
+  StaticModel() {
+    node("quantize").set_op_type("QuantizeLinear");
+    node("quantize").clear_output();
+    node("quantize").add_output("q");
+    node("quantize").add_input("q_scale");
+    node("quantize").add_input("q_zero");
+    set_scale("q_scale", {}, {0.125F});
+    set_zero_point("q_zero", TensorProto::UINT8, 130);
+    set_zero_point("lo", TensorProto::UINT8, 120);
+    set_zero_point("hi", TensorProto::UINT8, 135);
+    onnx::NodeProto& clip = insert_before("conv", "Clip", "clip");
+    clip.add_input("lo");
+    clip.add_input("hi");
+  }
+};
+
+UniformRule rule_of_conv(const HybridNetwork& network) {
+  return std::get<UniformRule>(*network.weights.at(0).input);
+}
+
 template <typename Model>
 struct Fault {
   ExitCode code;
@@ -150,6 +173,75 @@ TEST(HybridImport, DynamicLayersFindTheRangeOfWhatTheyRead) {
   EXPECT_FALSE(rule.symmetric);
   EXPECT_EQ(std::get<IntegerWeights>(network.weights.at(0).weights).scales,
             (std::vector<float>{0.5F, 0.25F, 2.0F}));
+}
+
+TEST(HybridImport, IntegerLayersQuantizeWhatTheyReadByAConstantScale) {
+  StaticModel model;
+  const HybridNetwork network = import_hybrid(model);
+  EXPECT_EQ(mode_of(network), HybridMode::kIntegerLayers);
+  EXPECT_EQ(mode_name(mode_of(network)), "integer layers");
+  ASSERT_EQ(network.weights.size(), 1U);
+  EXPECT_EQ(network.graph.layers[0].name, "conv");
+  const UniformRule rule = rule_of_conv(network);
+  EXPECT_EQ(rule.scale, 0.125F);
+  EXPECT_EQ(rule.zero_point, 130);
+  EXPECT_EQ(rule.lo, 120);
+  EXPECT_EQ(rule.hi, 135);
+  EXPECT_EQ(std::get<IntegerWeights>(network.weights.at(0).weights).scales,
+            (std::vector<float>{0.5F, 0.25F, 2.0F}));
+}
+
+TEST(HybridImport, IntegerLayersHaveAllLevelsOfTheirType) {
+  StaticModel model;
+  model.node("clip").set_input(1, "");
+  EXPECT_EQ(rule_of_conv(import_hybrid(model)).lo, 0);
+  EXPECT_EQ(rule_of_conv(import_hybrid(model)).hi, 135);
+  model.node("conv").set_input(0, "q");
+  EXPECT_EQ(rule_of_conv(import_hybrid(model)).hi, 255);
+  model.set_zero_point("q_zero", TensorProto::INT8, -3);
+  const UniformRule rule = rule_of_conv(import_hybrid(model));
+  EXPECT_EQ(rule.zero_point, -3);
+  EXPECT_EQ(rule.lo, -128);
+  EXPECT_EQ(rule.hi, 127);
+  model.node("quantize").mutable_input()->RemoveLast();
+  model.node("conv").mutable_input()->RemoveLast();
+  EXPECT_EQ(rule_of_conv(import_hybrid(model)).zero_point, 0);
+  EXPECT_EQ(rule_of_conv(import_hybrid(model)).hi, 255);
+}
+
+TEST(HybridImport, TheAcceleratorRefusesIntegerLayersByName) {
+  const StaticModel model;
+  EXPECT_EQ(import_error(model),
+            (ImportError{kUnsupported,
+                         "node 'conv' (ConvInteger): sums of integers that become float32 numbers: "
+                         "the accelerator computes no float32; run it by `qsim golden run`, or "
+                         "export a QuantizedSequential"}));
+}
+
+TEST(HybridImport, RefusesOtherNodesOfIntegerLayers) {
+  const std::string pattern =
+      "node 'conv' (ConvInteger): integers among other nodes; supported: DynamicQuantizeLinear or "
+      "QuantizeLinear before it, and after it Cast to float and Mul by the scales of input and "
+      "weights";
+  expect_errors<StaticModel>({
+      {kUnsupported, pattern, [](StaticModel& m) { m.node("conv").set_input(2, "lo"); }},
+      {kUnsupported, pattern, [](StaticModel& m) { m.node("conv").mutable_input()->RemoveLast(); }},
+      {kUnsupported, pattern, [](StaticModel& m) { m.node("clip").set_op_type("Relu"); }},
+      {kUnsupported, pattern, [](StaticModel& m) { m.node("clip").set_input(0, "conv.out"); }},
+      {kUnsupported, pattern,
+       [](StaticModel& m) {
+         m.set_scale("other", {}, {0.125F});
+         m.node("scales").set_input(0, "other");
+       }},
+      {kUnsupported, "node 'quantize' (QuantizeLinear): y_scale has shape [2]; supported: [], [1]",
+       [](StaticModel& m) {
+         m.set_scale("q_scale", {2}, {1, 1});
+       }},
+      {kUnsupported, "node 'clip' (Clip): min is int8 []; supported: one number of uint8",
+       [](StaticModel& m) { m.set_zero_point("lo", TensorProto::INT8, 3); }},
+      {kBad, "node 'clip' (Clip): clip range 136..135; expected lo at most hi",
+       [](StaticModel& m) { m.set_zero_point("lo", TensorProto::UINT8, 136); }},
+  });
 }
 
 TEST(HybridImport, RefusesIntegersThatNoLayerTakes) {
@@ -228,9 +320,13 @@ TEST(HybridImport, RefusesIntegersThatNoLayerTakes) {
 
 TEST(HybridImport, RefusesOtherNodesOfDynamicQuantization) {
   const std::string pattern =
-      "node 'conv' (ConvInteger): integers among other nodes; supported: DynamicQuantizeLinear "
-      "before it, and after it Cast to float and Mul by the scales of input and weights";
+      "node 'conv' (ConvInteger): integers among other nodes; supported: DynamicQuantizeLinear or "
+      "QuantizeLinear before it, and after it Cast to float and Mul by the scales of input and "
+      "weights";
   expect_errors<DynamicModel>({
+      {kUnsupported, pattern, [](DynamicModel& m) { m.node("conv").set_input(0, "q_scale"); }},
+      {kUnsupported, pattern, [](DynamicModel& m) { m.node("conv").set_input(0, "w8"); }},
+      {kUnsupported, pattern, [](DynamicModel& m) { m.insert_before("conv", "Clip", "clip"); }},
       {kUnsupported, pattern, [](DynamicModel& m) { m.node("cast").set_op_type("Relu"); }},
       {kUnsupported, pattern, [](DynamicModel& m) { m.node("scaled").set_op_type("Add"); }},
       {kUnsupported, pattern, [](DynamicModel& m) { m.node("scales").set_op_type("Add"); }},

@@ -1,46 +1,28 @@
-"""export_onnx(): a QuantizedSequential as an int8 ONNX file of QLinear operators, with the bytes of its eval mode."""
+"""A QuantizedSequential as an int8 ONNX file of QLinear operators, with the bytes of its eval mode."""
 from __future__ import annotations
 
 import copy
-import importlib
-import os
-import pathlib
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, List, Sequence
 
 from .. import _library as lib
+from .._chain import levels as arithmetic
+from .._chain import plan as plans
+from .._chain import run as runs
+from .._chain.module import QuantizedSequential
 from .._torch_operations import torch
 from .._training import calls
-from . import levels as arithmetic
-from . import plan as plans
-from . import run as runs
-from .module import QuantizedSequential
+from .onnx_file import OnnxFile, window_attributes
 
-OPSET, IR_VERSION = 14, 8  # Relu of int8 came with 14
 LEAST_RATIO, LARGEST_RATIO = 2.0 ** -16, 2.0 ** 8  # of the scales of an addition, for qsim
-SIDECAR_FIELDS = ("resize", "mean", "std", "labels")
 
 
-def _onnx() -> Any:
-    try:
-        return importlib.import_module("onnx")
-    except ImportError as error:
-        raise ImportError("export_onnx needs the package onnx, from 1.10 on, which is not installed") from error
-
-
-class _Writer:
-    """Nodes and constants of a file. `names` has the tensor of each value of the plan."""
+class _Writer(OnnxFile):
+    """`names` has the tensor of each value of the plan."""
 
     def __init__(self, onnx: Any, run: runs.Run):
-        self.onnx, self.run = onnx, run
-        self.nodes: List[Any] = []
-        self.constants: Dict[str, Any] = {}
+        super().__init__(onnx)
+        self.run = run
         self.names: List[str] = ["input.levels"] + [""] * (len(run.plan.values) - 1)
-
-    def constant(self, name: str, values: torch.Tensor) -> str:
-        if name not in self.constants:
-            array = values.detach().cpu().contiguous().numpy()
-            self.constants[name] = self.onnx.numpy_helper.from_array(array, name)
-        return name
 
     def scale_of(self, value: int) -> List[str]:
         """The names of a tensor's scale and zero_point."""
@@ -48,12 +30,6 @@ class _Writer:
         point = torch.tensor(known.zero_point, dtype=torch.int8)
         return [self.constant(f"scale.{known.row}", self.run.scale(value)[0].clone()),
                 self.constant(f"zero_point.{-known.zero_point}", point)]
-
-    def node(self, operator: str, name: str, reads: Sequence[str], writes: str, **attributes: Any) -> str:
-        own = operator.startswith("QLinear") and operator != "QLinearConv" or operator == "QGemm"
-        domain = "com.microsoft" if own else ""
-        self.nodes.append(self.onnx.helper.make_node(operator, list(reads), [writes], name=name, domain=domain, **attributes))
-        return writes
 
     def quantized(self, value: int) -> List[str]:
         """A tensor, its scale and its zero_point."""
@@ -89,7 +65,7 @@ class _Writer:
             self.node("QGemm", step.name, [*reads, *(biases or [""]), *self.scale_of(step.y)], made, transB=1)
         else:
             self.node("QLinearConv", step.name, [*reads, *self.scale_of(step.y), *biases], made, group=step.groups or len(w),
-                      kernel_shape=list(w.shape[1:3]), **_window(step.window))
+                      kernel_shape=list(w.shape[1:3]), **window_attributes(step.window))
         self.after(step, made)
 
     def add(self, step: plans.Add) -> None:
@@ -110,7 +86,7 @@ class _Writer:
             self.names[step.y] = self.names[step.x]
         elif isinstance(step, plans.MaxPool):
             self.names[step.y] = self.node("MaxPool", step.name, [self.names[step.x]], f"{step.name}.out",
-                                           kernel_shape=list(step.kernel), **_window(step.window))
+                                           kernel_shape=list(step.kernel), **window_attributes(step.window))
         elif isinstance(step, plans.Flatten):
             self.names[step.y] = self.node("Flatten", step.name, [self.names[step.x]], f"{step.name}.out", axis=1)
         else:
@@ -118,7 +94,6 @@ class _Writer:
             self.names[step.y] = self.node("QLinearGlobalAveragePool", step.name, reads, f"{step.name}.out", channels_last=0)
 
     def model(self, input_shape: Sequence[int]) -> Any:
-        helper, float32 = self.onnx.helper, self.onnx.TensorProto.FLOAT
         plan = self.run.plan
         self.node("QuantizeLinear", "input.quantize", ["input", *self.scale_of(0)], self.names[0])
         for step, kept in zip(plan.steps, self.run.kept):
@@ -126,43 +101,14 @@ class _Writer:
         self.node("DequantizeLinear", "output.dequantize", self.quantized(plan.output), "output")
         _, height, width, channels = self.run.shapes[plan.output]
         output_shape = [channels] if plan.flat_output else [channels, height, width]
-        ends = [[helper.make_tensor_value_info(name, float32, ["N", *shape])]
-                for name, shape in (("input", input_shape), ("output", output_shape))]
-        graph = helper.make_graph(self.nodes, "qsim", *ends, initializer=list(self.constants.values()))
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="qsim")
+        return self.made(input_shape, output_shape)
 
 
-def _window(window: Sequence[int]) -> Dict[str, List[int]]:
-    return {"strides": list(window[:2]), "pads": list(window[2:6]), "dilations": list(window[6:8])}
-
-
-def _sidecar(fields: Mapping[str, Any]) -> str:
-    """The YAML file beside a model (docs/reference/sidecar.md)."""
-    unknown = [name for name in fields if name not in SIDECAR_FIELDS]
-    if unknown:
-        raise lib.BadInput(f"export_onnx: the sidecar has a field '{unknown[0]}'; allowed: {', '.join(SIDECAR_FIELDS)}")
-    lists = {name: "[" + ", ".join(str(one) for one in values) + "]" for name, values in fields.items()}
-    parts = [f"{name}: {lists[name]}" for name in SIDECAR_FIELDS[:3] if name in lists]
-    text = "preprocess: {" + ", ".join(parts) + "}\n" if parts else ""
-    return text + (f"labels: {lists['labels']}\n" if "labels" in lists else "")
-
-
-def export_onnx(model: torch.nn.Module, path: Union[str, os.PathLike[str]], input_shape: Sequence[int],
-                sidecar: Optional[Mapping[str, Any]] = None) -> None:
-    """Writes a QuantizedSequential, as it is in eval mode, as an int8 ONNX file: `qsim run` and ONNX Runtime give its bytes.
-
-    input_shape: (C, H, W) or (K,), without the batch. sidecar: resize, mean, std and labels, for the YAML file of the same name
-    (docs/reference/sidecar.md). Needs the package onnx. Raises Unsupported for another model or rounding="toward_zero".
-    """
-    onnx = _onnx()
-    importlib.import_module("onnx.numpy_helper")
-    if not isinstance(model, QuantizedSequential):
-        raise lib.Unsupported(f"export_onnx: the model is a {type(model).__name__}; allowed: QuantizedSequential")
+def chain_file(onnx: Any, model: QuantizedSequential, shape: Sequence[int]) -> Any:
+    """The ModelProto of a chain in eval mode that reads pictures of this shape."""
     if model._settings.input.rounding != calls.HALF_EVEN:
         raise lib.Unsupported("export_onnx: x is rounded toward_zero, which ONNX does not have; train with half_even")
-    shape = [int(size) for size in input_shape]
-    if len(shape) != (1 if model._plan.flat_input else 3) or min(shape) < 1:
+    if len(shape) != (1 if model._plan.flat_input else 3):
         raise lib.BadInput(f"export_onnx: input_shape is {tuple(shape)}; allowed: (K,) where the first layer is a Linear, else "
                            "(C, H, W)")
     chain = copy.deepcopy(model).cpu().eval()
@@ -170,8 +116,4 @@ def export_onnx(model: torch.nn.Module, path: Union[str, os.PathLike[str]], inpu
     chain._check(x)
     run = chain.new_run()
     runs.forward(run, chain.channels_last(x), True)
-    written = _Writer(onnx, run).model(shape)
-    text = None if sidecar is None else _sidecar(sidecar)
-    onnx.save(written, os.fspath(path))
-    if text is not None:
-        pathlib.Path(path).with_suffix(".yaml").write_text(text)
+    return _Writer(onnx, run).model(shape)

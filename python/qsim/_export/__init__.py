@@ -1,0 +1,1 @@
+"""export_onnx(): trained modules as ONNX files. Part of qsim.torch."""

@@ -1,0 +1,136 @@
+"""QuantizedSequential.of(): the chain of a converted network has its float layers, its weights' levels, and measured scales."""
+import unittest
+
+import torch
+
+import qsim
+import qsim.torch as qt
+from qsim._chain import run as runs
+from qsim._export import integer_layer
+
+nn = torch.nn
+
+
+def layers():
+    """Of a float network for pictures [3, 9, 9], each kind of place that convert() changes."""
+    torch.manual_seed(5)
+    shared = nn.Conv2d(6, 6, 1, bias=False)
+    return nn.Sequential(
+        nn.Sequential(nn.Conv2d(3, 6, 3, 2, padding=1, groups=3), nn.ReLU()), nn.Conv2d(6, 6, 3, padding="same"), nn.BatchNorm2d(6),
+        nn.ReLU(), qt.Residual([nn.Conv2d(6, 6, 1), nn.ReLU(), shared], [shared], False), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.5),
+        nn.Linear(24, 4))
+
+
+def pictures(count=8, seed=1):
+    return torch.randn(count, 3, 9, 9, generator=torch.Generator().manual_seed(seed))
+
+
+def trained(model):
+    """Running statistics and observers that have seen pictures."""
+    for seed in range(3):
+        model(pictures(seed=seed))
+    return model
+
+
+def in_eval(chain):
+    """What of() measures with: the chain observes, its layers are in eval mode."""
+    chain.train()
+    for layer in chain.modules():
+        if isinstance(layer, (nn.BatchNorm2d, nn.Dropout)):
+            layer.eval()
+    return chain
+
+
+class Of(unittest.TestCase):
+    def test_it_is_the_chain_of_the_float_layers(self):
+        for options in ({}, {"weight_bits": 4, "zero_points": True}, {"scale": "power_of_two"}):
+            with self.subTest(**options):
+                model = trained(qt.convert(layers(), observer="min_max", **options)).eval()
+                chain = qt.QuantizedSequential.of(model, pictures())
+                own = layers()
+                own.load_state_dict(model.state_dict(), strict=False)
+                expected = in_eval(qt.QuantizedSequential(own, **options))
+                with torch.no_grad():
+                    expected(pictures())
+                self.assertEqual(list(chain.state_dict()), list(expected.state_dict()))
+                for name, value in chain.state_dict().items():
+                    self.assertTrue(torch.equal(value, expected.state_dict()[name]), name)
+                x = pictures(seed=9)
+                self.assertTrue(torch.equal(chain(x), expected.eval()(x)))
+                self.assertGreater(len(chain(x).unique()), 5)
+
+    def test_its_numbers_are_near_the_float_networks(self):
+        model = trained(qt.convert(layers(), observer="min_max")).eval()
+        plain = layers()
+        plain.load_state_dict(model.state_dict(), strict=False)
+        chain = qt.QuantizedSequential.of(model, pictures(64))
+        y, near = chain(pictures(64)), plain.eval()(pictures(64))
+        self.assertLess((y - near).abs().max(), 0.05 * near.abs().max())
+        self.assertGreater((y - near).abs().max(), 0)
+
+    def test_its_weights_have_the_models_levels(self):
+        model = trained(qt.convert(layers(), weight_bits=4))
+        chain = qt.QuantizedSequential.of(model, pictures())
+        for step in chain._plan.convolutions():
+            levels, scales = runs.weights_of(step, chain._settings)
+            expected, own = integer_layer.levels_of_weights(model.get_submodule(step.name))
+            levels = levels.permute(0, 3, 1, 2) if expected.dim() == 4 else levels[:, 0, 0]
+            self.assertTrue(torch.equal(levels, expected) and torch.equal(scales, own), step.name)
+            self.assertEqual(levels.abs().max(), 7)
+
+    def test_the_model_stays_and_the_chain_trains_on(self):
+        model = trained(qt.convert(layers(), observer="min_max"))
+        model[2].eval()
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        chain = qt.QuantizedSequential.of(model, pictures())
+        for name, value in model.state_dict().items():
+            self.assertTrue(torch.equal(value, before[name]), name)
+        self.assertTrue(chain.training and chain[7].training and not chain[2].training)
+        self.assertTrue(torch.equal(chain[2].running_mean, before["2.running_mean"]))
+        chain(pictures()).square().sum().backward()
+        self.assertTrue(all(parameter.grad is not None and bool((parameter.grad != 0).any()) for parameter in chain.parameters()))
+        self.assertTrue(all(parameter.grad is None for parameter in model.parameters()))
+        self.assertFalse(qt.QuantizedSequential.of(model.eval(), pictures()).training)
+
+    def test_one_layer_and_layers_that_convert_did_not_make(self):
+        chain = qt.QuantizedSequential.of(trained(qt.QuantizedConv2dReLU(3, 4, 3)), pictures())
+        self.assertEqual([type(layer) for layer in chain], [nn.Conv2d, nn.ReLU])
+        pool = trained(nn.Sequential(qt.QuantizedConv2dReLU(3, 4, 3), nn.MaxPool2d(2), qt.QuantizedConv2dReLU(4, 4, 3)))
+        chain = qt.QuantizedSequential.of(pool, pictures())
+        self.assertEqual(list(dict(chain.named_children())), ["0", "0_relu", "1", "2", "2_relu"])
+        self.assertTrue((chain(pictures()) >= 0).all())
+        self.assertIsInstance(qt.QuantizedSequential.of(nn.Sequential(nn.Conv2d(3, 4, 3)), pictures())[0], nn.Conv2d)
+
+    def test_pictures_may_be_many_with_labels(self):
+        model = trained(qt.convert(layers(), observer="min_max")).eval()
+        batches = [(factor * pictures(seed=factor), torch.zeros(8)) for factor in (1, 3, 2)]
+        chain = qt.QuantizedSequential.of(model, batches, observer="min_max")
+        self.assertEqual(chain.levels_state[0, 1], max(float(x.max()) for x, _ in batches))
+        self.assertEqual(float(chain.levels_state[0, 2]), 3)
+
+    def test_options_that_a_chain_lacks_are_told_and_may_be_given(self):
+        def model(**options):
+            return trained(qt.QuantizedConv2d(3, 4, 3, **options))
+
+        of = qt.QuantizedSequential.of
+        with self.assertRaisesRegex(qsim.Unsupported, "of: layer model has bits 4; a chain's tensors have 8"):
+            of(model(bits=4), pictures())
+        with self.assertRaisesRegex(qsim.Unsupported, "the layers have scale learned; allowed: one that a chain has, or scale= as"):
+            of(model(scale="learned"), pictures())
+        self.assertEqual(of(model(scale="learned"), pictures(), scale="float")[0].weight.dim(), 4)
+        mixed = trained(nn.Sequential(qt.QuantizedConv2d(3, 3, 1, weight_bits=4), qt.QuantizedConv2d(3, 3, 1)))
+        with self.assertRaisesRegex(qsim.Unsupported, "the layers have weight_bits 4, 8; allowed: one"):
+            of(mixed, pictures())
+        self.assertEqual(of(mixed, pictures(), weight_bits=8)._settings.weights.hi, 127)
+        with self.assertRaisesRegex(qsim.BadInput, "of: there are no pictures; give x, or more of them"):
+            of(model(), [])
+        with self.assertRaisesRegex(qsim.Unsupported, r"layer 0 \(Upsample\) is not one of its layers"):
+            of(nn.Upsample(2), pictures())
+        hooked = model()
+        hooked.register_forward_hook(lambda *_: None)
+        with self.assertRaisesRegex(qsim.Unsupported, "a Conv2d has a hook, which a chain does not call"):
+            of(hooked, pictures())
+
+
+if __name__ == "__main__":
+    unittest.main()
