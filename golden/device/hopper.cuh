@@ -83,6 +83,29 @@ __device__ inline void copy_box(const CUtensorMap* map, MBarrier& barrier, std::
       : "memory");
 }
 
+// Stores a box from shared memory at the given coordinates of the map's tensor; what lies outside
+// is left out, and the lines are the first to leave the L2 cache. By one thread, which other
+// threads told of their writes (fence_shared_for_wgmma(), then a barrier), and which commits and
+// waits.
+__device__ inline void store_box(const CUtensorMap* map, std::uint32_t from, int c0, int c1, int c2,
+                                 int c3) {
+  asm volatile(
+      "{\n.reg .b64 first;\ncreatepolicy.fractional.L2::evict_first.b64 first, 1.0;\n"
+      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group.L2::cache_hint "
+      "[%0, {%2, %3, %4, %5}], [%1], first;\n}\n" ::"l"(map),
+      "r"(from), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
+      : "memory");
+}
+__device__ inline void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+// Until all but the last kPending commits of this thread have read shared memory.
+template <int kPending>
+__device__ inline void wait_for_stores_to_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+}
+__device__ inline void wait_for_stores() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
 // Copies `bytes` (a multiple of 16) to shared memory; `barrier` counts them.
 __device__ inline void copy_bytes(const void* from, std::uint32_t to, std::uint32_t bytes,
                                   MBarrier& barrier) {

@@ -19,11 +19,19 @@ __device__ inline void meet_group(int group) {
 template <class Finish, int kColumns>
 class BoxFinisher {
  public:
-  using Sums = PieceSums<Finish::kRowsInnermost>;
+  // In dynamic shared memory.
+  struct Memory {
+    PieceSums<Finish::kRowsInnermost> sums;
+  };
 
   __device__ BoxFinisher(const BoxConv& plan, const ConvSizes& conv, const Finish& finish,
-                         Sums& sums, PieceFrame& frame, int group)
-      : plan_(plan), conv_(conv), finish_(finish), sums_(sums), frame_(frame), group_(group) {
+                         Memory& memory, PieceFrame& frame, int group)
+      : plan_(plan),
+        conv_(conv),
+        finish_(finish),
+        sums_(memory.sums),
+        frame_(frame),
+        group_(group) {
     const int blocks = plan.column_blocks.divisor();
     first_column_ = static_cast<int>(blockIdx.x) % blocks * kColumns;
     slot_ = static_cast<int>(blockIdx.x) / blocks * kBoxWarpgroups + group;
@@ -80,7 +88,7 @@ class BoxFinisher {
   const BoxConv& plan_;
   const ConvSizes& conv_;
   const Finish& finish_;
-  Sums& sums_;
+  PieceSums<Finish::kRowsInnermost>& sums_;
   PieceFrame& frame_;
   int group_;
   int first_column_;
@@ -98,7 +106,7 @@ __global__ void __launch_bounds__(kBoxThreads, 1)
   extern __shared__ std::uint8_t shared[];
   __shared__ BoxBarriers barriers;
   __shared__ PieceFrame frames[kBoxWarpgroups];
-  using Sums = PieceSums<Finish::kRowsInnermost>;
+  using Finisher = BoxFinisher<Finish, kColumns>;
   const std::uint32_t base = shared_address(shared);
   const std::uint32_t inputs = (base + 1023) / 1024 * 1024;
   const std::uint32_t weights =
@@ -117,10 +125,9 @@ __global__ void __launch_bounds__(kBoxThreads, 1)
     }
   } else {
     take_registers<112>();  // 640 threads have 96 each at entry: the producer gives 64 of its own
-    auto* sums_of_groups = reinterpret_cast<Sums*>(shared + (pieces - base));
+    auto* memories = reinterpret_cast<typename Finisher::Memory*>(shared + (pieces - base));
     BoxMultiplier<kColumns, kTaps> multiplier(plan, conv, barriers, inputs, weights, group);
-    BoxFinisher<Finish, kColumns> finisher(plan, conv, finish, sums_of_groups[group], frames[group],
-                                           group);
+    Finisher finisher(plan, conv, finish, memories[group], frames[group], group);
     if (group > 0 && plan.lead_stages > 0) wait_to_begin(group);
     int lead = plan.lead_stages;
     for (int job = static_cast<int>(blockIdx.x); job < plan.jobs;

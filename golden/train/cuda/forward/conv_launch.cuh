@@ -5,6 +5,7 @@
 #include "golden/train/cuda/forward/conv_gemm.cuh"
 #include "golden/train/cuda/forward/conv_patches.h"
 #include "golden/train/cuda/forward/conv_split.cuh"
+#include "golden/train/cuda/forward/conv_stored_boxes.cuh"
 
 namespace qsim::golden::train::cuda {
 
@@ -21,12 +22,19 @@ inline std::size_t conv_workspace_bytes(const LevelConv& conv) {
   return (bytes + 255) / 256 * 256;
 }
 
+// Of finishes that have no boxes to store.
+template <class Finish>
+bool launch_stored(const BoxConv& /*plan*/, const ConvSizes& /*conv*/, const Finish& /*finish*/,
+                   cudaStream_t /*stream*/) {
+  return false;
+}
+
 template <class Finish>
 std::int64_t launch_boxes_or_gemm(const ConvSizes& conv, const Finish& finish, bool is_hopper,
                                   cudaStream_t stream) {
   if (is_hopper) {
     if (const std::optional<BoxConv> plan = plan_boxes(conv, multiprocessors())) {
-      launch_boxes(*plan, conv, finish, stream);
+      if (!launch_stored(*plan, conv, finish, stream)) launch_boxes(*plan, conv, finish, stream);
       return plan->blocks / plan->column_blocks.divisor() * kBoxWarpgroups;
     }
   }

@@ -24,7 +24,17 @@ class LevelMaker {
         is_usual_(scale >= 0x1p-60F && scale <= 0x1p60F),
         least_level_(levels.lo - zero_point),
         most_level_(levels.hi - zero_point),
-        zero_point_(zero_point) {}
+        zero_point_(zero_point),
+        easy_(is_usual_ && zero_point == 0 && levels.lo <= 0 && levels.hi >= 0
+                  ? (static_cast<float>(min(-levels.lo, levels.hi)) + 0.25F) * scale
+                  : -1.0F) {}
+
+  // Whether easy_level() may be asked: x passes, and its level is its rounded quotient.
+  __device__ bool is_easy(float x) const { return fabsf(x) <= easy_; }
+  __device__ std::int32_t easy_level(float x) const {
+    float rounded;
+    return rounded_quotient(corrected_quotient(x), rounded);
+  }
 
   __device__ MadeLevel operator()(float x) const {
     float quotient;
@@ -38,17 +48,7 @@ class LevelMaker {
       is_nan = whole != whole;
     }
     float rounded;
-    std::int32_t integer;
-    if constexpr (kTruncates) {
-      rounded = truncf(quotient);
-      integer = static_cast<std::int32_t>(rounded);
-    } else {
-      // |quotient| <= 512: the sum is the nearest integer, ties to even, plus 1.5 * 2^23.
-      constexpr float kIntegers = 12582912.0F;
-      const float sum = __fadd_rn(quotient, kIntegers);
-      rounded = __fadd_rn(sum, -kIntegers);
-      integer = __float_as_int(sum) - 0x4B400000;
-    }
+    std::int32_t integer = rounded_quotient(quotient, rounded);
     if (is_nan) integer = 0;
     MadeLevel made;
     made.level = min(max(integer, least_level_), most_level_) + zero_point_;
@@ -58,6 +58,20 @@ class LevelMaker {
   }
 
  private:
+  // As a float too.
+  __device__ static std::int32_t rounded_quotient(float quotient, float& rounded) {
+    if constexpr (kTruncates) {
+      rounded = truncf(quotient);
+      return static_cast<std::int32_t>(rounded);
+    } else {
+      // |quotient| <= 512: the sum is the nearest integer, ties to even, plus 1.5 * 2^23.
+      constexpr float kIntegers = 12582912.0F;
+      const float sum = __fadd_rn(quotient, kIntegers);
+      rounded = __fadd_rn(sum, -kIntegers);
+      return __float_as_int(sum) - 0x4B400000;
+    }
+  }
+
   // RN(x / scale) for 2^-60 <= scale <= 2^60, but clamped to +-512, beyond which every level is
   // clamped; where it is below 2^-18 it may differ, but stays below 2^-17: its level and its
   // residual are those of 0.
@@ -71,7 +85,9 @@ class LevelMaker {
   // exact, and Markstein's theorem (IBM J. Res. Dev. 34, 1990, theorem 7.2 there: r the nearest
   // number to 1 / s, q1 within one ulp) has RN(q1 + r (a - q1 s)) = RN(a / s).
   __device__ float usual_quotient(float x) const {
-    const float a = fminf(fmaxf(x, -most_), most_);
+    return corrected_quotient(fminf(fmaxf(x, -most_), most_));
+  }
+  __device__ float corrected_quotient(float a) const {
     float q = __fmul_rn(a, inverse_);
     q = __fmaf_rn(__fmaf_rn(-q, scale_, a), inverse_, q);
     return __fmaf_rn(__fmaf_rn(-q, scale_, a), inverse_, q);
@@ -80,7 +96,13 @@ class LevelMaker {
   float scale_, inverse_, most_;
   bool is_usual_;
   std::int32_t least_level_, most_level_, zero_point_;
+  float easy_;  // the greatest easy magnitude; negative: none is
 };
+
+template <bool kTruncates>
+__device__ LevelMaker<kTruncates> maker_of(const QuantizeLevels& call) {
+  return {call.levels, *call.scale, call.zero_point == nullptr ? 0 : *call.zero_point};
+}
 
 // The level of rounded `t`, ties to even; NaN is the zero_point and does not pass.
 __device__ inline std::int32_t nearest_level(float t, std::int32_t zero_point, std::int32_t lo,

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "golden/device/launch.cuh"
-#include "golden/train/cuda/forward/level_maker.cuh"
+#include "golden/train/cuda/forward/quantize_planes.cuh"
 #include "golden/train/cuda/train_cuda.h"
 
 namespace qsim::golden::train::cuda {
@@ -13,11 +13,6 @@ using namespace golden::cuda;
 
 constexpr int kThreads = 256;
 constexpr int kVectors = 4;  // loads of a thread under way
-
-template <bool kTruncates>
-__device__ LevelMaker<kTruncates> maker_of(const QuantizeLevels& call) {
-  return {call.levels, *call.scale, call.zero_point == nullptr ? 0 : *call.zero_point};
-}
 
 // Level bytes, residual bytes and bits of 16 bytes of reals.
 template <typename T>
@@ -57,36 +52,92 @@ __device__ void store_words(std::int8_t* to, const std::uint32_t (&words)[kCount
   }
 }
 
-// The first `chunks` times 32 * kVectors * 16 bytes of a dense tensor, all of which are aligned.
+// A warp's chunk is 32 * kVectors * 16 bytes of a dense tensor, aligned. This one's reals are easy.
+template <typename T, bool kTruncates>
+__device__ void write_easy_levels(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
+                                  const RealVector<T> (&reals)[kVectors], std::int64_t chunk) {
+  constexpr int kCount = RealVector<T>::kCount;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  std::int8_t* to = call.q + (chunk * (32 * kVectors) + lane) * kCount;
+#pragma unroll
+  for (int k = 0; k < kVectors; ++k) {
+    std::uint32_t words[kCount / 4];
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      const auto level = [&](int j) { return maker.easy_level(real_of(reals[k].values[i + j])); };
+      words[i / 4] = four_bytes(level(0), level(1), level(2), level(3));
+    }
+    store_words(to + k * 32 * kCount, words);
+  }
+  constexpr int kBitWords = kVectors * kCount;
+  static_assert(kBitWords <= 32);
+  if (call.passes != nullptr && lane < kBitWords) {
+    reinterpret_cast<std::uint32_t*>(call.passes)[chunk * kBitWords + lane] = 0xFFFFFFFFU;
+  }
+}
+
+template <typename T, bool kTruncates>
+__device__ void write_levels(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
+                             const RealVector<T> (&reals)[kVectors], std::int64_t chunk) {
+  constexpr int kCount = RealVector<T>::kCount;
+  constexpr int kLanes = 32 / kCount;  // that a word of bits is from
+  const int lane = static_cast<int>(threadIdx.x % 32);
+#pragma unroll
+  for (int k = 0; k < kVectors; ++k) {
+    const MadeVector<T> made(maker, reals[k], call.residual != nullptr);
+    const std::int64_t at = (chunk * (32 * kVectors) + lane + k * 32) * kCount;
+    store_words(call.q + at, made.levels);
+    if (call.residual != nullptr) store_words(call.residual + at, made.residuals);
+    if (call.passes == nullptr) continue;
+    std::uint32_t bits = made.bits << (lane % kLanes * kCount);
+#pragma unroll
+    for (int step = 1; step < kLanes; step *= 2) {
+      bits |= __shfl_xor_sync(0xFFFFFFFFU, bits, step);
+    }
+    if (lane % kLanes == 0) reinterpret_cast<std::uint32_t*>(call.passes)[at / 32] = bits;
+  }
+}
+
+template <typename T>
+__device__ void load_chunk(const QuantizeLevels& call, std::int64_t chunk,
+                           RealVector<T> (&reals)[kVectors]) {
+  constexpr int kCount = RealVector<T>::kCount;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const T* from = static_cast<const T*>(call.x.data) + (chunk * (32 * kVectors) + lane) * kCount;
+#pragma unroll
+  for (int k = 0; k < kVectors; ++k) reals[k] = load_vector_once<T>(from + k * 32 * kCount);
+}
+
+// The first `chunks`. From the last to the first: what the observer read last is still in the
+// cache.
 template <typename T, bool kTruncates>
 __global__ void __launch_bounds__(kThreads)
     quantize_dense(const __grid_constant__ QuantizeLevels call, std::int64_t chunks) {
   begin_kernel();
   constexpr int kCount = RealVector<T>::kCount;
-  constexpr int kLanes = 32 / kCount;  // that a word of bits is from
-  const int lane = static_cast<int>(threadIdx.x % 32);
+  const auto from_last = [&](std::int64_t i) { return chunks - 1 - i; };
+  std::int64_t i = grid_thread() / 32;
+  if (i >= chunks) return;
+  RealVector<T> reals[kVectors];
+  load_chunk(call, from_last(i), reals);  // before the scale is waited for
   const LevelMaker<kTruncates> maker = maker_of<kTruncates>(call);
-  for (std::int64_t chunk = grid_thread() / 32; chunk < chunks; chunk += grid_threads() / 32) {
-    const std::int64_t first = chunk * (32 * kVectors) + lane;
-    RealVector<T> reals[kVectors];
+  while (true) {
+    bool is_easy = call.residual == nullptr;
 #pragma unroll
     for (int k = 0; k < kVectors; ++k) {
-      reals[k] = load_vector<T>(static_cast<const T*>(call.x.data) + (first + k * 32) * kCount);
-    }
 #pragma unroll
-    for (int k = 0; k < kVectors; ++k) {
-      const MadeVector<T> made(maker, reals[k], call.residual != nullptr);
-      const std::int64_t at = (first + k * 32) * kCount;
-      store_words(call.q + at, made.levels);
-      if (call.residual != nullptr) store_words(call.residual + at, made.residuals);
-      if (call.passes == nullptr) continue;
-      std::uint32_t bits = made.bits << (lane % kLanes * kCount);
-#pragma unroll
-      for (int step = 1; step < kLanes; step *= 2) {
-        bits |= __shfl_xor_sync(0xFFFFFFFFU, bits, step);
+      for (int e = 0; e < kCount; ++e) {
+        is_easy = is_easy & maker.is_easy(real_of(reals[k].values[e]));
       }
-      if (lane % kLanes == 0) reinterpret_cast<std::uint32_t*>(call.passes)[at / 32] = bits;
     }
+    if (__all_sync(0xFFFFFFFFU, is_easy)) {
+      write_easy_levels(call, maker, reals, from_last(i));
+    } else {
+      write_levels(call, maker, reals, from_last(i));
+    }
+    i += grid_threads() / 32;
+    if (i >= chunks) return;
+    load_chunk(call, from_last(i), reals);
   }
 }
 
@@ -112,112 +163,6 @@ __global__ void __launch_bounds__(kThreads)
     }
     if (call.passes != nullptr) call.passes[at / 8] = static_cast<std::uint8_t>(bits);
   }
-}
-
-// A tile of planes: kPixels pixels of 64 channels. A thread has 4 channels of the pixels of 16
-// bytes.
-template <typename T>
-struct PlaneTile {
-  static constexpr int kOfThread = RealVector<T>::kCount;
-  static constexpr int kPixels = 16 * kOfThread;
-  static constexpr int kChannels = 64;
-  static constexpr int kPitch = kChannels / 4 + 1;  // words of a pixel
-  std::uint32_t levels[kPixels][kPitch];
-  std::uint32_t residuals[kPixels][kPitch];
-  std::uint8_t bits[kPixels][kChannels / 8];
-};
-
-// From a block's registers to the tile.
-template <typename T, bool kTruncates>
-__device__ void fill_tile(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
-                          const T* from, int channels_left, int pixels_left, PlaneTile<T>& tile) {
-  constexpr int kCount = PlaneTile<T>::kOfThread;
-  const int quad = static_cast<int>(threadIdx.x / 16);  // of channels
-  const int first = static_cast<int>(threadIdx.x % 16) * kCount;
-  RealVector<T> reals[4] = {};
-  if (4 * quad < channels_left && first < pixels_left) {
-#pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      reals[c] = load_vector<T>(from + (4 * quad + c) * call.x.strides[3] + first);
-    }
-  }
-  std::uint32_t bits[kCount / 4] = {};  // a byte a pixel
-#pragma unroll
-  for (int p = 0; p < kCount; ++p) {
-    MadeLevel made[4];
-#pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      made[c] = maker(real_of(reals[c].values[p]));
-      bits[p / 4] |= (made[c].passes ? 1U : 0U) << (p % 4 * 8 + c);
-    }
-    tile.levels[first + p][quad] =
-        four_bytes(made[0].level, made[1].level, made[2].level, made[3].level);
-    if (call.residual != nullptr) {
-      tile.residuals[first + p][quad] = four_bytes(residual_of(made[0]), residual_of(made[1]),
-                                                   residual_of(made[2]), residual_of(made[3]));
-    }
-  }
-#pragma unroll
-  for (int w = 0; w < kCount / 4; ++w) {  // a quad's lanes follow those of the quad before it
-    bits[w] |= __shfl_xor_sync(0xFFFFFFFFU, bits[w], 16) << 4;
-    if (quad % 2 != 0) continue;
-#pragma unroll
-    for (int p = 0; p < 4; ++p) {
-      tile.bits[first + 4 * w + p][quad / 2] = static_cast<std::uint8_t>(bits[w] >> (8 * p));
-    }
-  }
-}
-
-// x in NCHW memory; 16 channels and the pixels of a vector are whole.
-template <typename T, bool kTruncates>
-__global__ void __launch_bounds__(kThreads, 5)
-    quantize_planes(const __grid_constant__ QuantizeLevels call, int pixel_tiles,
-                    int channel_tiles) {
-  begin_kernel();
-  using Tile = PlaneTile<T>;
-  __shared__ Tile tile;
-  const LevelMaker<kTruncates> maker = maker_of<kTruncates>(call);
-  const int pixel_tile = static_cast<int>(blockIdx.x) % pixel_tiles;
-  const int channel_tile = static_cast<int>(blockIdx.x) / pixel_tiles % channel_tiles;
-  const std::int64_t picture = static_cast<int>(blockIdx.x) / pixel_tiles / channel_tiles;
-  const auto channels = static_cast<int>(call.x.shape[3]);
-  const auto pixels = static_cast<int>(call.x.shape[1] * call.x.shape[2]);
-  const int first_channel = channel_tile * Tile::kChannels;
-  const int first_pixel = pixel_tile * Tile::kPixels;
-  const T* from = static_cast<const T*>(call.x.data) + picture * call.x.strides[0] +
-                  first_channel * call.x.strides[3] + first_pixel;
-  fill_tile(call, maker, from, channels - first_channel, pixels - first_pixel, tile);
-  __syncthreads();
-  for (int i = static_cast<int>(threadIdx.x); i < Tile::kPixels * 4; i += kThreads) {
-    const int pixel = i / 4;
-    const int channel = i % 4 * 16;
-    if (first_pixel + pixel >= pixels || first_channel + channel >= channels) continue;
-    const std::int64_t to =
-        (picture * pixels + first_pixel + pixel) * channels + first_channel + channel;
-    const std::uint32_t* words = tile.levels[pixel] + channel / 4;
-    *reinterpret_cast<uint4*>(call.q + to) = make_uint4(words[0], words[1], words[2], words[3]);
-    if (call.residual != nullptr) {
-      const std::uint32_t* rests = tile.residuals[pixel] + channel / 4;
-      *reinterpret_cast<uint4*>(call.residual + to) =
-          make_uint4(rests[0], rests[1], rests[2], rests[3]);
-    }
-    if (call.passes != nullptr) {
-      *reinterpret_cast<std::uint16_t*>(call.passes + to / 8) =
-          *reinterpret_cast<const std::uint16_t*>(tile.bits[pixel] + channel / 8);
-    }
-  }
-}
-
-// Whether quantize_planes() takes it.
-bool has_planes(const QuantizeLevels& call) {
-  const RealTensor& x = call.x;
-  const std::int64_t vector = 16 / real_bytes(x.type);
-  const std::int64_t pixels = x.shape[1] * x.shape[2];
-  return x.strides[2] == 1 && (x.strides[1] == x.shape[2] || x.shape[1] == 1) &&
-         x.shape[3] % 16 == 0 && x.strides[3] % vector == 0 && x.strides[0] % vector == 0 &&
-         pixels % vector == 0 && pixels < (1 << 30) && x.shape[3] < (1 << 30) &&
-         is_aligned(x.data, 16) && is_aligned(call.q, 16) && is_aligned(call.residual, 16) &&
-         is_aligned(call.passes, 2);
 }
 
 template <typename T, bool kTruncates>
@@ -247,16 +192,7 @@ void enqueue_as(const QuantizeLevels& call, cudaStream_t stream) {
       is_aligned(call.residual, 8) && is_aligned(call.passes, 4)) {
     return enqueue_dense<T, kTruncates>(call, stream);
   }
-  using Tile = PlaneTile<T>;
-  const auto parts = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const std::int64_t pixel_tiles = parts(x.shape[1] * x.shape[2], Tile::kPixels);
-  const std::int64_t channel_tiles = parts(x.shape[3], Tile::kChannels);
-  const std::int64_t blocks = x.shape[0] * pixel_tiles * channel_tiles;
-  if (!has_planes(call) || blocks >= (std::int64_t{1} << 31)) {
-    return enqueue_any<T, kTruncates>(call, 0, stream);
-  }
-  launch_kernel("launching quantize_levels", quantize_planes<T, kTruncates>, blocks, kThreads, 0,
-                stream, call, static_cast<int>(pixel_tiles), static_cast<int>(channel_tiles));
+  if (!launch_planes<T, kTruncates>(call, stream)) enqueue_any<T, kTruncates>(call, 0, stream);
 }
 
 }  // namespace

@@ -1,0 +1,222 @@
+// Real numbers of conv_boxes.h's units by the copy engine: a warpgroup writes the numbers of its
+// unit to shared memory as they come from the tensor cores, and a box of them is stored while the
+// next unit is multiplied. y has channels innermost.
+#pragma once
+
+#include <optional>
+
+#include "golden/device/tensor_map.h"
+#include "golden/train/cuda/forward/conv_boxes.cuh"
+#include "golden/train/cuda/forward/conv_finish_real.cuh"
+
+namespace qsim::golden::train::cuda {
+
+inline constexpr int kStoredRowBytes = 128;  // of a box: the widest that is swizzled
+
+// T: float, or the codes of a type of 16 bits.
+template <typename T>
+struct StoredBoxes {
+  static constexpr bool kRowsInnermost = false;
+  CUtensorMap y;
+  RealFinishArgs args;  // bits: none, or words
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+template <typename T, int kColumns>
+class BoxFinisher<StoredBoxes<T>, kColumns> {
+ public:
+  using Finish = StoredBoxes<T>;
+  static constexpr int kBoxBytes = kPieceRows * kStoredRowBytes;
+  static constexpr int kBoxes = static_cast<int>(sizeof(T)) / 2;  // of a piece
+  static constexpr int kSlots = 2 / kBoxes;                       // pieces
+  struct Memory {
+    alignas(1024) std::uint8_t pieces[kSlots][kBoxes * kBoxBytes];
+    float factors[kColumns];
+    float biases[kColumns];
+  };
+
+  __device__ BoxFinisher(const BoxConv& plan, const ConvSizes& conv, const Finish& finish,
+                         Memory& memory, PieceFrame& /*frame*/, int group)
+      : plan_(plan), conv_(conv), finish_(finish), memory_(memory), group_(group) {
+    first_column_ = static_cast<int>(blockIdx.x) % plan.column_blocks.divisor() * kColumns;
+    if (thread() >= kColumns) return;
+    const int channel = first_column_ + thread();
+    const float2 values =
+        channel < conv.columns ? real_channel(finish.args, channel) : make_float2(0, 0);
+    memory_.factors[thread()] = values.x;
+    memory_.biases[thread()] = values.y;
+  }
+
+  __device__ void run(int job, const std::int32_t (&sums)[kColumns / 2]) {
+    const int unit = plan_.column_blocks.divide(job) * kBoxWarpgroups + group_;
+    if (unit >= plan_.units) return;
+#pragma unroll
+    for (int half = 0; half < kColumns / kPieceColumns; ++half) {
+      const int first = first_column_ + half * kPieceColumns;
+      if (first >= conv_.columns) break;
+      if (thread() == 0) wait_for_stores_to_read<kSlots - 1>();
+      meet_group(group_);
+      if (finish_.args.bits.passes != nullptr) {
+        std::uint32_t bits[2][2] = {};
+        fill<true>(sums, half, bits);
+        store_bits(unit, first, bits);
+      } else {
+        std::uint32_t none[2][2];
+        fill<false>(sums, half, none);
+      }
+      fence_shared_for_wgmma();
+      meet_group(group_);
+      if (thread() == 0) store(unit, first);
+      slot_ = (slot_ + 1) % kSlots;
+    }
+  }
+
+  __device__ void end() {
+    if (thread() == 0) wait_for_stores();
+  }
+
+ private:
+  __device__ static int thread() { return static_cast<int>(threadIdx.x) % 128; }
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  // The first of the thread's rows; the other is 8 after it.
+  __device__ static int row() { return thread() / 32 * 16 + lane() / 4; }
+
+  __device__ void store(int unit, int first_column) const {
+    const BoxUnit place(plan_, unit);
+#pragma unroll
+    for (int box = 0; box < kBoxes; ++box) {
+      store_box(&finish_.y, shared_address(memory_.pieces[slot_] + box * kBoxBytes),
+                first_column * static_cast<int>(sizeof(T)) + box * kStoredRowBytes, place.x,
+                place.y, place.picture);
+    }
+    commit_stores();
+  }
+
+  // Real numbers of two neighbours, and of their bits at `at` in `word`.
+  template <bool kHasBits>
+  __device__ float2 pair(std::int32_t a, std::int32_t b, const float2& factors,
+                         const float2& biases, int at, std::uint32_t& word) const {
+    bool passes[2];
+    const float2 values = make_float2(finish_real(finish_.args, a, factors.x, biases.x, passes[0]),
+                                      finish_real(finish_.args, b, factors.y, biases.y, passes[1]));
+    if constexpr (kHasBits) {
+      word |= (passes[0] ? 1U : 0U) << at;
+      word |= (passes[1] ? 2U : 0U) << at;
+    }
+    return values;
+  }
+
+  // bits[h]: the thread's bits of row() + 8 h.
+  template <bool kHasBits>
+  __device__ void fill(const std::int32_t (&sums)[kColumns / 2], int half,
+                       std::uint32_t (&bits)[2][2]) {
+    const int quarter = lane() % 4;
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      const int column = half * kPieceColumns + 8 * j + 2 * quarter;
+      const auto factors = *reinterpret_cast<const float2*>(memory_.factors + column);
+      const auto biases = *reinterpret_cast<const float2*>(memory_.biases + column);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int at = (half * 8 + j) * 4 + 2 * h;
+        put(j, h,
+            pair<kHasBits>(sums[at], sums[at + 1], factors, biases, j % 4 * 8 + 2 * quarter,
+                           bits[h][j / 4]));
+      }
+    }
+  }
+
+  // Columns 8 j + 2 (lane % 4) and the next, of row() + 8 h, where the copy engine's swizzle has
+  // them: chunk c of 16 bytes of row r is at c ^ r % 8.
+  __device__ void put(int j, int h, const float2& values) {
+    const int quarter = lane() % 4;
+    const int of_row = lane() / 4;  // row() % 8
+    std::uint8_t* to = memory_.pieces[slot_] + (row() + 8 * h) * kStoredRowBytes;
+    if constexpr (sizeof(T) == 4) {
+      const int chunk = (j % 4 * 2 + quarter / 2) ^ of_row;
+      *reinterpret_cast<float2*>(to + j / 4 * kBoxBytes + chunk * 16 + quarter % 2 * 8) = values;
+    } else {
+      const bool is_half = finish_.args.y.type == RealType::kFloat16;
+      const std::uint32_t low = is_half ? half_bits(values.x) : bfloat_bits(values.x);
+      const std::uint32_t high = is_half ? half_bits(values.y) : bfloat_bits(values.y);
+      *reinterpret_cast<std::uint32_t*>(to + (j ^ of_row) * 16 + quarter * 4) = low | high << 16;
+    }
+  }
+
+  // Four lanes have the bits of two rows times two words: each gathers and writes one.
+  __device__ void store_bits(int unit, int first_column, const std::uint32_t (&bits)[2][2]) const {
+    const int h = lane() % 2;
+    const int w = lane() / 2 % 2;
+    std::uint32_t words[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const std::uint32_t others =
+          __shfl_xor_sync(0xFFFFFFFFU, h == 0 ? bits[1][i] : bits[0][i], 1);
+      words[i] = (h == 0 ? bits[0][i] : bits[1][i]) | others;
+    }
+    const std::uint32_t others = __shfl_xor_sync(0xFFFFFFFFU, w == 0 ? words[1] : words[0], 2);
+    const std::uint32_t word = (w == 0 ? words[0] : words[1]) | others;
+    const int pixel = BoxUnit(plan_, unit).pixel(plan_, conv_, unit, row() + 8 * h);
+    const int column = first_column + 32 * w;
+    if (pixel < 0 || column >= conv_.columns) return;
+    const std::int64_t first = std::int64_t{pixel} * conv_.all_columns + column;
+    *reinterpret_cast<std::uint32_t*>(finish_.args.bits.passes + first / 8) = word;
+  }
+
+  const BoxConv& plan_;
+  const ConvSizes& conv_;
+  const Finish& finish_;
+  Memory& memory_;
+  int group_;
+  int first_column_;
+  int slot_ = 0;
+};
+
+#endif
+
+// y as the copy engine stores it; none where its addresses are not multiples of 16 bytes.
+inline std::optional<CUtensorMap> stored_map(const BoxConv& plan, const ConvSizes& conv,
+                                             const RealTensor& y) {
+  constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
+  const std::int64_t bytes = real_bytes(y.type);
+  if (y.strides[3] != 1 || !is_aligned(y.data, 16)) return std::nullopt;
+  std::vector<std::uint64_t> strides;  // of columns, rows, pictures
+  for (std::size_t axis = 3; axis-- > 0;) {
+    const std::int64_t stride = y.shape[axis] == 1 ? 16 : y.strides[axis] * bytes;
+    if (stride % 16 != 0 || stride <= 0 || stride >= kMostStride) return std::nullopt;
+    strides.push_back(static_cast<std::uint64_t>(stride));
+  }
+  const auto size = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+  const std::uint64_t row = size(conv.columns * bytes);
+  if (plan.is_line == 0) {
+    return golden::cuda::make_tensor_map(
+        y.data, {row, size(y.shape[2]), size(y.shape[1]), size(y.shape[0])},
+        {kStoredRowBytes, 8, 8, 1}, strides);
+  }
+  const std::int64_t step =
+      y.shape[2] > 1 ? y.strides[2] : (y.shape[1] > 1 ? y.strides[1] : y.strides[0]);
+  if ((y.shape[1] > 1 && y.strides[1] != y.shape[2] * step) ||
+      (y.shape[0] > 1 && y.strides[0] != y.shape[1] * y.shape[2] * step)) {
+    return std::nullopt;
+  }
+  strides[0] = conv.pixels == 1 ? 16 : size(step * bytes);
+  return golden::cuda::make_tensor_map(y.data, {row, size(conv.pixels), 1, 1},
+                                       {kStoredRowBytes, 64, 1, 1}, strides);
+}
+
+// Instead of launch_boxes(); false where y is not so.
+inline bool launch_stored(const BoxConv& plan, const ConvSizes& conv,
+                          const RealChannelsFinish& finish, cudaStream_t stream) {
+  if (finish.args.bits.passes != nullptr && !finish.args.bits.words) return false;
+  const std::optional<CUtensorMap> map = stored_map(plan, conv, finish.args.y);
+  if (!map) return false;
+  if (finish.args.y.type == RealType::kFloat32) {
+    launch_boxes(plan, conv, StoredBoxes<float>{*map, finish.args}, stream);
+  } else {
+    launch_boxes(plan, conv, StoredBoxes<std::uint16_t>{*map, finish.args}, stream);
+  }
+  return true;
+}
+
+}  // namespace qsim::golden::train::cuda
