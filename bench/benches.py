@@ -1,5 +1,6 @@
 """The one list of benchmarks that run.py knows. Each is one or more commands that print figures, JSON a
 line, on stdout; a figure's name begins with the benchmark's."""
+import importlib.util
 import pathlib
 import platform
 import shutil
@@ -47,6 +48,11 @@ def no_onnxruntime(build):
     return ""
 
 
+def no_pytorch(_build):
+    missing = [module for module in ("torch", "PIL") if importlib.util.find_spec(module) is None]
+    return f"{sys.executable} has no {' and no '.join(missing)}" if missing else no_known_limit(_build)
+
+
 def no_counter(_build):
     sys.path.insert(0, str(ROOT / "bench/instructions"))
     import counter  # pylint: disable=import-outside-toplevel
@@ -84,6 +90,8 @@ BENCHES = (
     Bench("golden_vs_ort", "the golden and ONNX Runtime in turn, one thread each", 18,
           lambda build: [python("golden_vs_ort/compare.py", build / "bin", build / "ort", *NETWORKS)],
           no_onnxruntime),
+    Bench("training", "training on the CPU: a layer and a step of VGG-8, and PyTorch's float layers in turn, one thread", 30,
+          lambda build: [python("train/cpu.py", "--build", build, "--figures")], no_pytorch),
     Bench("rtl", "the Verilated RTL on VGG-8, one thread", 10,
           lambda build: [[build / "bin/rtl_engine_bench", "--figures", NETWORKS[0],
                           *map(config, ("pe8x8", "pe16x16", "pe32x32"))]], no_verilator),
