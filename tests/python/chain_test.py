@@ -13,6 +13,7 @@ import chain_restated
 import qsim
 import qsim.torch as qt
 from qsim._chain import levels
+from qsim._training import calls
 
 nn = torch.nn
 SEED = int(os.environ.get("QSIM_CHAIN_SEED", "20261123"))
@@ -106,6 +107,20 @@ def nearest(exact):
 
 
 class Arithmetic(unittest.TestCase):
+    def test_scales_of_ranges_are_those_of_qsim_observe(self):
+        draw = random.Random(SEED)
+        ends = [0.0, 1e-40, 127 * 2.0 ** -126, 127 * 2.0 ** -125, 127.0, 127 * (1 + 2.0 ** -23), 254.0, 3.4e38]
+        ends += [draw.uniform(0, 2) * 2.0 ** draw.randint(-130, 120) for _ in range(300)]
+        ranges = torch.tensor([[-draw.choice((0.0, 0.5, 1.0)) * most, most] for most in ends])
+        ranges[::2] = -ranges[::2].flip(1)
+        for kind in (calls.MAX, calls.POWER_OF_TWO):
+            found = levels.scales_of(ranges, torch.full((len(ends),), 127.0), kind == calls.POWER_OF_TWO)
+            expected = torch.empty_like(found)
+            for row, scale in zip(ranges, expected.split(1)):
+                calls.observe(row, calls.LAST, 0.0, calls.Levels(-128, 127, calls.HALF_EVEN, kind), torch.zeros(3), scale, None)
+            self.assertTrue(torch.equal(found, expected))
+            self.assertGreater(len(found.unique()), 50)
+
     def test_a_fused_multiply_add_rounds_once(self):
         """Also where the sum in float64 is a tie of float32 and the exact sum is not."""
         draw = random.Random(SEED)

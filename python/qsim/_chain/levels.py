@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple, Optional, Tuple
 
 from .._torch_operations import torch
+from .._training.layer_options import LEAST_SCALE
 
 LOWEST, HIGHEST = -128, 127
-LEAST_SCALE = 2.0 ** -126
 LARGEST_BIAS = 2.0 ** 30  # so that sums of 2^16 products and the bias stay within int32
 LAST, ALL, AVERAGE = "last", "min_max", "moving_average"
 
@@ -24,7 +24,10 @@ def pack_bits(flags: torch.Tensor) -> torch.Tensor:
 
 
 def scales_of(ranges: torch.Tensor, spans: torch.Tensor, power_of_two: bool) -> torch.Tensor:
-    """float32 [R]: the scales that cover ranges [R, 2] (least, most, with 0 in between) with `spans` [R] levels above 0."""
+    """float32 [R]: the scales that cover ranges [R, 2] (least, most, with 0 in between) with `spans` [R] levels above 0.
+
+    qsim_observe's rule for all rows at once, and for 255 levels too, which it does not take.
+    """
     most = torch.maximum(-ranges[:, 0], ranges[:, 1])
     scale = (most / spans).clamp(min=LEAST_SCALE)
     if power_of_two:  # the next power of two, by its bits: no logarithm errs

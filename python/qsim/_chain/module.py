@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from .. import _library as lib
 from .._torch_operations import torch
 from .._training import calls
-from .._training.layer_options import flag, share
+from .._training.layer_options import LEAST_SCALE, flag, share
 from . import backward as backwards
 from . import levels as arithmetic
 from . import plan as plans
@@ -115,7 +115,7 @@ class QuantizedSequential(nn.Sequential):
         self.register_buffer("_spans", spans, persistent=False)
         self.register_buffer("_lowest", torch.tensor([plans.LOWEST], dtype=torch.int32), persistent=False)
         if input_scale is not None:
-            if isinstance(input_scale, (bool, str)) or not arithmetic.LEAST_SCALE <= input_scale < float("inf"):
+            if isinstance(input_scale, (bool, str)) or not LEAST_SCALE <= input_scale < float("inf"):
                 raise lib.BadInput(f"QuantizedSequential: input_scale is {input_scale}; allowed: 2^-126 and more")
             self.levels_scale[0] = input_scale
         self._layers = tuple(self.modules())[1:]
