@@ -27,7 +27,7 @@ def plan(arguments):
     layouts = list(LAYOUTS)
     cases = [(subject, layout, "eager") for subject in SUBJECTS for layout in layouts]
     if arguments.device == "cuda":
-        cases += [(OURS, layout, "graph") for layout in layouts]
+        cases += [(subject, layout, "graph") for subject in SUBJECTS for layout in layouts]
         cases += [(subject, layout, "compiled") for layout in reversed(layouts) for subject in SUBJECTS]
     return [{"subject": subject, "layout": layout, "how": how} for subject, layout, how in cases]
 
