@@ -8,7 +8,7 @@ import qsim.torch as qt
 from qsim._chain import run as runs
 from qsim._export import integer_layer
 
-nn = torch.nn
+nn, functional = torch.nn, torch.nn.functional
 
 
 def layers():
@@ -17,8 +17,49 @@ def layers():
     shared = nn.Conv2d(6, 6, 1, bias=False)
     return nn.Sequential(
         nn.Sequential(nn.Conv2d(3, 6, 3, 2, padding=1, groups=3), nn.ReLU()), nn.Conv2d(6, 6, 3, padding="same"), nn.BatchNorm2d(6),
-        nn.ReLU(), qt.Residual([nn.Conv2d(6, 6, 1), nn.ReLU(), shared], [shared], False), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.5),
-        nn.Linear(24, 4))
+        nn.ReLU(), qt.Residual([nn.Conv2d(6, 6, 1), nn.ReLU(), shared], [shared], False), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Dropout(0.5), nn.Linear(24, 4))
+
+
+class Block(nn.Module):
+    """As the residual networks of image classification have it."""
+
+    def __init__(self, channels, out, stride):
+        super().__init__()
+        self.one, self.two = nn.Conv2d(channels, out, 3, stride, 1, bias=False), nn.Conv2d(out, out, 3, 1, 1, bias=False)
+        self.norm, self.norm2, self.relu = nn.BatchNorm2d(out), nn.BatchNorm2d(out), nn.ReLU(inplace=True)
+        self.down = None if stride == 1 else nn.Sequential(nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+
+    def forward(self, x):
+        y = self.norm2(self.two(self.relu(self.norm(self.one(x)))))
+        y += x if self.down is None else self.down(x)
+        return self.relu(y)
+
+    def as_layers(self):
+        """What a chain has of it."""
+        body = [self.one, self.norm, nn.ReLU(), self.two, self.norm2]
+        return [qt.Residual(body, self.down), nn.Identity()]
+
+
+class Net(nn.Module):
+    """A forward pass of its own, with functions in it."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(6)
+        self.stem, self.bn = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4)
+        self.layers = nn.Sequential(Block(4, 4, 1), Block(4, 6, 2))
+        self.drop, self.fc = nn.Dropout(0.5), nn.Linear(6, 5)
+
+    def forward(self, x):
+        x = functional.max_pool2d(functional.relu(self.bn(self.stem(x))), 2)
+        x = functional.adaptive_avg_pool2d(self.layers(x), 1)
+        return self.fc(self.drop(torch.flatten(x, 1)))
+
+    def as_layers(self):
+        blocks = [layer for block in self.layers for layer in block.as_layers()]
+        return nn.Sequential(self.stem, self.bn, nn.ReLU(), nn.MaxPool2d(2), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                             self.drop, self.fc)
 
 
 def pictures(count=8, seed=1):
@@ -58,6 +99,62 @@ class Of(unittest.TestCase):
                 x = pictures(seed=9)
                 self.assertTrue(torch.equal(chain(x), expected.eval()(x)))
                 self.assertGreater(len(chain(x).unique()), 5)
+                self.assertIs(chain[4].body[2], chain[4].shortcut[0])
+
+    def test_a_forward_pass_of_its_own_is_traced(self):
+        model = trained(qt.convert(Net(), observer="min_max", weight_bits=4)).eval()
+        chain = qt.QuantizedSequential.of(model, pictures())
+        own = Net()
+        own.load_state_dict(model.state_dict(), strict=False)
+        expected = in_eval(qt.QuantizedSequential(own.as_layers(), weight_bits=4))
+        with torch.no_grad():
+            expected(pictures())
+        x = pictures(seed=9)
+        self.assertTrue(torch.equal(chain(x), expected.eval()(x)))
+        self.assertGreater(len(chain(x).unique()), 5)
+        self.assertEqual([name for name, _ in chain.named_children()],
+                         ["stem", "bn", "relu", "max_pool2d", "add", "layers_0_relu_2", "add_1", "layers_1_relu_2",
+                          "adaptive_avg_pool2d", "flatten", "drop", "fc"])
+        self.assertIsInstance(chain.add_1.shortcut[0], nn.Conv2d)
+        self.assertFalse(any(module.training for module in chain.modules()))
+        model.train().bn.eval()
+        chain = qt.QuantizedSequential.of(model, pictures())
+        self.assertTrue(chain.training and chain.drop.training and chain.add.body[1].training and not chain.bn.training)
+
+    def test_residual_blocks_in_residual_blocks_and_what_is_none(self):
+        class Nested(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b, self.c = (nn.Conv2d(3, 3, 1) for _ in range(3))
+
+            def forward(self, x):
+                y = self.a(x)
+                z = self.b(y) + y
+                return x + self.c(z)  # the shortcut first
+
+        model = trained(qt.convert(Nested(), observer="min_max")).eval()
+        chain = qt.QuantizedSequential.of(model, pictures())
+        own = Nested()
+        own.load_state_dict(model.state_dict(), strict=False)
+        expected = in_eval(qt.QuantizedSequential(qt.Residual([own.a, qt.Residual([own.b], None, False), own.c], None, False)))
+        with torch.no_grad():
+            expected(pictures())
+        self.assertTrue(torch.equal(chain(pictures()), expected.eval()(pictures())))
+
+        class Dense(Nested):
+            def forward(self, x):
+                y = self.a(x)
+                z = self.b(y)
+                return self.c(z + y) + z
+
+        class Turned(Nested):
+            def forward(self, x):
+                return self.a(x).view(-1, 9)
+
+        for net, message in ((Dense(), r"of: layer b \(QuantizedConv2d\) is read in two places that no addition joins"),
+                             (Turned(), r"of: the operation view makes \[9\] of \[3, 9, 9\]; allowed: one dimension")):
+            with self.assertRaisesRegex(qsim.Unsupported, message):
+                qt.QuantizedSequential.of(trained(qt.convert(net)), pictures())
 
     def test_its_numbers_are_near_the_float_networks(self):
         model = trained(qt.convert(layers(), observer="min_max")).eval()

@@ -13,7 +13,7 @@ from . import backward as backwards
 from . import levels as arithmetic
 from . import plan as plans
 from . import run as runs
-from .of_layers import float_layers, measure, options_of
+from .of_layers import MODAL, batches_of, float_layers, measure, options_of
 
 nn = torch.nn
 ROUNDINGS = {"half_even": calls.HALF_EVEN, "toward_zero": calls.TOWARD_ZERO}
@@ -123,15 +123,19 @@ class QuantizedSequential(nn.Sequential):
 
     @classmethod
     def of(cls, model: nn.Module, pictures: Any, **options: Any) -> QuantizedSequential:
-        """The chain of a trained network's layers, for the accelerator: of nn.Sequential, Residual, quantized and float layers.
+        """The chain of a trained network's layers, for the accelerator: quantized and float layers, and residual blocks.
 
         pictures: x, or many of them (a DataLoader: x first), which give the scales; BatchNorm and Dropout are as in eval mode
         then. Parameters are copies. options: of QuantizedSequential; weight_bits, rounding, scale and zero_points are the
         quantized layers' own unless they are given. What the chain computes is near the model's numbers, not equal to them.
         """
-        chain = cls(float_layers(model), **{**options_of(model, options), **options})
-        chain.training = model.training
-        measure(chain, pictures)
+        x, batches = batches_of(pictures)
+        device = next((parameter.device for parameter in model.parameters()), x.device)
+        chain = cls(float_layers(model, x.to(device)), **{**options_of(model, options), **options})
+        for module in chain.modules():
+            if not isinstance(module, MODAL):
+                module.training = model.training
+        measure(chain, batches)
         return chain
 
     def _refuse_change(self) -> None:

@@ -2,24 +2,94 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Dict, Iterable, List, Tuple
+import itertools
+from typing import Any, Dict, Iterable, Iterator, List, Set, Tuple
 
 from .. import _library as lib
 from .._torch_operations import torch
 from .._training.layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
+from .._training.trace import DROPOUTS, Step, Steps, steps_of
 from .plan import Residual
 
 nn = torch.nn
 QUANTIZED = (QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear)
 OPTIONS = ("weight_bits", "rounding", "scale", "zero_points")
+CALLER = "QuantizedSequential.of"
 SCALES = ("float", "power_of_two")
-ALWAYS_EVAL = (nn.BatchNorm1d, nn.BatchNorm2d, nn.Dropout)  # while scales are measured
+MODAL = (nn.BatchNorm1d, nn.BatchNorm2d, nn.Dropout)  # what training mode changes
 
 
-def float_layers(model: nn.Module) -> nn.Sequential:
-    """A copy of the model with float layers in place of quantized ones: as it was before convert()."""
+def float_layers(model: nn.Module, x: torch.Tensor) -> nn.Sequential:
+    """A copy of the model with float layers in place of quantized ones: as it was before convert().
+
+    An nn.Sequential keeps its names. A forward pass of another kind is traced with x: its layers are called by their paths.
+    """
     model = copy.deepcopy(model)
-    return _sequential(model if isinstance(model, nn.Sequential) else nn.Sequential(model), {})
+    if _is_nest(model):
+        return _sequential(model if isinstance(model, nn.Sequential) else nn.Sequential(model), {})
+    modes = {module: module.training for module in model.modules()}
+    traced = steps_of(model.eval(), x, CALLER)
+    for module, training in modes.items():
+        module.training = training
+    return _sequential(_Region(traced).layers(), {})
+
+
+def _is_nest(layer: Any) -> bool:
+    """Whether it is a layer, or an nn.Sequential or Residual of such."""
+    if isinstance(layer, Residual):
+        return _is_nest(layer.body) and _is_nest(layer.shortcut)
+    if isinstance(layer, nn.Sequential) and not hasattr(layer, "levels_scale"):
+        return all(_is_nest(child) for child in layer.children())
+    return type(layer) in QUANTIZED or hasattr(layer, "levels_scale") or not any(True for _ in layer.children())
+
+
+class _Region:
+    """Traced steps as a chain. An addition is a Residual, of what its operands do with the tensor that both come from."""
+
+    def __init__(self, traced: Steps):
+        self.traced = traced
+        self.steps: Dict[Any, Step] = {step.node: step for step in traced.steps}
+        self.before: Dict[Any, Any] = {}  # each node's last one that all of it comes from
+        self.taken: Set[Any] = set()
+        for step in traced.steps:
+            self.before[step.node] = step.reads[0] if step.module is not None else self._meeting(*step.reads)
+
+    def _way(self, node: Any) -> List[Any]:
+        way = [node]
+        while way[-1] in self.before:
+            way.append(self.before[way[-1]])
+        return way
+
+    def _meeting(self, one: Any, other: Any) -> Any:
+        others = set(self._way(other))
+        return next((node for node in self._way(one) if node in others), self.traced.start)
+
+    def layers(self) -> nn.Sequential:
+        return self._between(self.traced.start, self.traced.end)
+
+    def _between(self, start: Any, end: Any) -> nn.Sequential:
+        found: List[Tuple[str, nn.Module]] = []
+        while end is not start:
+            step = self.steps[end]
+            if end in self.taken:
+                raise lib.Unsupported(f"QuantizedSequential.of: {step.what} is read in two places that no addition joins; allowed: "
+                                      "chains of layers and residual blocks")
+            self.taken.add(end)
+            end = self.before[end]
+            if step.module is None:
+                body, shortcut = (self._between(end, operand) for operand in step.reads)
+                if len(body) == 0:
+                    body, shortcut = shortcut, body
+                found.append((step.name, Residual(body, shortcut, relu=False)))
+            elif not step.keeps or isinstance(step.module, DROPOUTS):
+                found.append((step.name, step.module))
+        result = nn.Sequential()
+        for name, module in reversed(found):
+            key = name.replace(".", "_")
+            while key in result._modules:
+                key += "_"
+            result.add_module(key, module)
+        return result
 
 
 def _sequential(layers: nn.Sequential, made: Dict[nn.Module, nn.Module]) -> nn.Sequential:
@@ -82,19 +152,26 @@ def options_of(model: nn.Module, given: Dict[str, Any]) -> Dict[str, Any]:
     return result
 
 
-def measure(chain: Any, pictures: Any) -> None:
+def batches_of(pictures: Any) -> List[Any]:
+    """(the first batch, all of them): x, or many of it, alone or before labels."""
+    batches = iter([pictures] if isinstance(pictures, torch.Tensor) else pictures)
+    every: Iterator[Any] = (batch[0] if isinstance(batch, (tuple, list)) else batch for batch in batches)
+    first = next(every, None)
+    if first is None:
+        raise lib.BadInput("QuantizedSequential.of: there are no pictures; give x, or more of them")
+    return [first, itertools.chain((first,), every)]
+
+
+def measure(chain: Any, batches: Iterable[torch.Tensor]) -> None:
     """Scales of the chain from these pictures; nothing else of it changes."""
     modes = {module: module.training for module in chain.modules()}
     device = next(chain.parameters()).device
     chain.to(device).train()
     for module in modes:
-        if type(module) in ALWAYS_EVAL:
+        if type(module) in MODAL:
             module.eval()
-    batches: Iterable[Any] = [pictures] if isinstance(pictures, torch.Tensor) else pictures
     with torch.no_grad():
         for batch in batches:
-            chain((batch[0] if isinstance(batch, (tuple, list)) else batch).to(device))
-    if not chain.is_measured():
-        raise lib.BadInput("QuantizedSequential.of: there are no pictures; give x, or more of them")
+            chain(batch.to(device))
     for module, training in modes.items():
         module.training = training
