@@ -89,6 +89,18 @@ class Converted(unittest.TestCase):
         self.assertIsInstance(qt.convert(nn.Linear(3, 4)), qt.QuantizedLinear)
         self.assertIsInstance(qt.convert(nn.Conv2d(3, 4, 1), plain=True), qt.TorchConv2d)
 
+    def test_a_trace_which_would_lack_the_layers_is_refused(self):
+        x = torch.randn(2, 3, 6, 6)
+        layers = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU())
+        for model in (qt.convert(layers), qt.QuantizedSequential(*layers), nn.Sequential(qt.QuantizedSequential(*layers))):
+            model(x)
+            for enabled in (True, False):
+                with torch.set_grad_enabled(enabled), self.assertRaisesRegex(qsim.Unsupported, "^Quantized[^ ]* cannot be traced"):
+                    torch.jit.trace(model.eval(), x)
+        plain = qt.convert(layers, plain=True)
+        plain.train()(x)
+        self.assertTrue(torch.equal(torch.jit.trace(plain.eval(), x, check_trace=False)(x), plain(x)))
+
     def test_training_lowers_the_loss_as_the_plain_twin_does(self):
         target = torch.randn(64, 2)
         x = torch.randn(64, 3, 6, 6)

@@ -9,6 +9,7 @@ from .. import _library as lib
 from .._torch_operations import torch
 from .._training import calls
 from .._training.layer_options import LEAST_SCALE, flag, share
+from .._training.tracing import refuse_tracing
 from . import backward as backwards
 from . import levels as arithmetic
 from . import plan as plans
@@ -88,6 +89,7 @@ class QuantizedSequential(nn.Sequential):
     levels_scale: torch.Tensor
     _spans: torch.Tensor
     _lowest: torch.Tensor
+    _slow_forward = refuse_tracing
 
     def __init__(self, *layers: Any, weight_bits: int = 8, rounding: str = "half_even", scale: str = "float",
                  observer: str = "moving_average", momentum: float = 0.1, zero_points: bool = False,

@@ -8,6 +8,7 @@ from .._torch_operations import torch
 from . import autograd
 from .layer_options import LEAST_SCALE, LayerOptions, layer_options
 from .observers import Observer, first_step
+from .tracing import refuse_tracing
 
 Tensor = torch.Tensor
 TYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -34,6 +35,7 @@ class _Levels(torch.nn.Module):
     weight: Tensor
     bias: Any
     _observer_class = Observer
+    _slow_forward = refuse_tracing
 
     def _set_options(self, options: Dict[str, Any]) -> None:
         self.options = layer_options(options)

@@ -86,6 +86,7 @@ class _Plain(_Levels):
     """Input and weights on their levels."""
 
     _observer_class = TorchObserver
+    _slow_forward = torch.nn.Module._slow_forward  # PyTorch's own operations can be traced
 
     def _fake_input(self, x: Tensor) -> Tensor:
         o = self.options
