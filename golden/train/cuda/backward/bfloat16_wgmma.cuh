@@ -39,6 +39,27 @@ __device__ inline void wgmma_128(float (&d)[64], std::uint64_t a, std::uint64_t 
       : "l"(a), "l"(b));
 }
 
+// d[64][64] += a[64][16] * b[64][16]^T, the sums being 32 of d's from kFirst.
+template <int kFirst>
+__device__ inline void wgmma_64_of(float (&d)[64], std::uint64_t a, std::uint64_t b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, "
+      "%8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, "
+      "%24, %25, %26, %27, %28, %29, %30, %31"
+      "}, %32, %33, 1, 1, 1, 0, 0;\n"
+      : "+f"(d[kFirst]), "+f"(d[kFirst + 1]), "+f"(d[kFirst + 2]), "+f"(d[kFirst + 3]),
+        "+f"(d[kFirst + 4]), "+f"(d[kFirst + 5]), "+f"(d[kFirst + 6]), "+f"(d[kFirst + 7]),
+        "+f"(d[kFirst + 8]), "+f"(d[kFirst + 9]), "+f"(d[kFirst + 10]), "+f"(d[kFirst + 11]),
+        "+f"(d[kFirst + 12]), "+f"(d[kFirst + 13]), "+f"(d[kFirst + 14]), "+f"(d[kFirst + 15]),
+        "+f"(d[kFirst + 16]), "+f"(d[kFirst + 17]), "+f"(d[kFirst + 18]), "+f"(d[kFirst + 19]),
+        "+f"(d[kFirst + 20]), "+f"(d[kFirst + 21]), "+f"(d[kFirst + 22]), "+f"(d[kFirst + 23]),
+        "+f"(d[kFirst + 24]), "+f"(d[kFirst + 25]), "+f"(d[kFirst + 26]), "+f"(d[kFirst + 27]),
+        "+f"(d[kFirst + 28]), "+f"(d[kFirst + 29]), "+f"(d[kFirst + 30]), "+f"(d[kFirst + 31])
+      : "l"(a), "l"(b));
+}
+
 // d[64][64] += a[64][16] * b[16][64]: a in registers as multiply_bfloat16() has it, for each warp
 // its 16 rows; b in shared memory with rows of 64 columns.
 __device__ inline void wgmma_turned_64(float (&d)[32], const std::uint32_t (&a)[4],

@@ -9,31 +9,35 @@ namespace qsim::golden::train::cuda {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// Sums to dx. A thread has two channels, eight apart, and two pixels of each row of the tile. Made
-// before the products, so that the bits of `passes` are there after them.
+// Sums to dx. A thread has two channels, eight apart, and two pixels of each of 16 lines: rows of
+// the tile, or of kSmall those of two pictures. Made before the products, so that the bits of
+// `passes` are there after them.
+template <bool kSmall>
 class TileStore {
  public:
   __device__ TileStore(const WgmmaInputArgs& args, const WgmmaJob& job, int half) : args_(args) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
     const int first = (job.group * args.in_blocks + job.in_block) * kTileChannels + warp * 16;
-    const int x = job.x + half * 8 + lane % 4 * 2;
+    const int x = job.x + (kSmall ? 0 : half * 8) + lane % 4 * 2;
+    const int b = job.b + (kSmall ? half * 2 : 0);
     channel_ = lane / 4;
     pixels_ = min(args.width - x, 2);
-    rows_ = min(kTileSide, args.height - job.y);
-    at_ = job.b * args.dx.stride_b + job.y * args.dx.stride_h + x * args.dx.stride_w +
+    rows_ = min(args.side, args.height - job.y);
+    pictures_ = args.batch - b;
+    at_ = b * args.dx.stride_b + job.y * args.dx.stride_h + x * args.dx.stride_w +
           (first + channel_) * args.dx.stride_c;
     const std::int64_t bits =
-        (((std::int64_t{job.b} * args.height + job.y) * args.width + x) * args.channels + first) /
-        8;
+        (((std::int64_t{b} * args.height + job.y) * args.width + x) * args.channels + first) / 8;
 #pragma unroll
-    for (int j = 0; j < kTileSide; ++j) {
+    for (int j = 0; j < kLines; ++j) {
 #pragma unroll
       for (int pixel = 0; pixel < 2; ++pixel) {
         bits_[j][pixel] = 0xFFFF;
-        if (args.passes == nullptr || j >= rows_ || pixel >= pixels_) continue;
+        if (args.passes == nullptr || !has_line(j) || pixel >= pixels_) continue;
+        const std::int64_t line = std::int64_t{picture_of(j)} * args.height + row_of(j);
         bits_[j][pixel] = __ldg(reinterpret_cast<const std::uint16_t*>(
-            args.passes + bits + (std::int64_t{j} * args.width + pixel) * (args.channels / 8)));
+            args.passes + bits + (line * args.width + pixel) * (args.channels / 8)));
       }
     }
   }
@@ -50,6 +54,14 @@ class TileStore {
   }
 
  private:
+  static constexpr int kLines = 16;
+
+  __device__ static constexpr int picture_of(int line) { return kSmall ? line / kSmallSide : 0; }
+  __device__ static constexpr int row_of(int line) { return kSmall ? line % kSmallSide : line; }
+  __device__ bool has_line(int line) const {
+    return row_of(line) < rows_ && picture_of(line) < pictures_;
+  }
+
   template <RealType kType>
   __device__ void store_as(const float (&sums)[64]) const {
     switch (args_.order) {
@@ -64,10 +76,11 @@ class TileStore {
 
   template <RealType kType, DxOrder kOrder>
   __device__ void store_in(const float (&sums)[64]) const {
-    std::int64_t at = at_;
 #pragma unroll
-    for (int j = 0; j < kTileSide; ++j) {
-      if (j >= rows_) break;
+    for (int j = 0; j < kLines; ++j) {
+      if (!has_line(j)) continue;
+      const std::int64_t at =
+          at_ + picture_of(j) * args_.dx.stride_b + row_of(j) * args_.dx.stride_h;
       const float2 lower = passing(j, channel_, sums[4 * j], sums[4 * j + 1]);
       const float2 upper = passing(j, channel_ + 8, sums[4 * j + 2], sums[4 * j + 3]);
       if constexpr (kOrder == DxOrder::kChannelQuads) {
@@ -76,7 +89,6 @@ class TileStore {
         store_two<kType, kOrder>(at, lower);
         store_two<kType, kOrder>(at + 8 * args_.dx.stride_c, upper);
       }
-      at += args_.dx.stride_h;
     }
   }
 
@@ -122,9 +134,9 @@ class TileStore {
   }
 
   const WgmmaInputArgs& args_;
-  int channel_, pixels_, rows_;  // pixels of a row that are inside
+  int channel_, pixels_, rows_, pictures_;  // what of a line is inside, and what of the batch
   std::int64_t at_;
-  std::uint16_t bits_[kTileSide][2];  // of the warp's 16 channels
+  std::uint16_t bits_[kLines][2];  // of the warp's 16 channels
 };
 
 #endif

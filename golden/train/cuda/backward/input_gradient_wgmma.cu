@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kPackThreads)
   }
 }
 
-template <int kKernelW>
+template <int kKernelW, bool kSmall>
 __global__ void __launch_bounds__(kWgmmaThreads, 1)
     input_gradient_wgmma(const __grid_constant__ WgmmaInputArgs args,
                          const __grid_constant__ CUtensorMap g,
@@ -52,6 +52,7 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   __shared__ WgmmaBarriers barriers;
   const std::uint32_t memory = golden::cuda::to_shared(golden::cuda::dynamic_shared());
   const std::uint32_t boxes = (memory + 1023) / 1024 * 1024;
+  constexpr int kBoxBytes = WgmmaConsumer<kKernelW, kSmall>::kBoxBytes;
   const std::uint32_t taps = boxes + static_cast<std::uint32_t>(args.stages.boxes * kBoxBytes);
   if (threadIdx.x == 0) {
     for (int i = 0; i < kMostBoxStages; ++i) {
@@ -72,12 +73,12 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
     return;
   }
   const int half = warp / 4;
-  WgmmaConsumer<kKernelW> consumer(args, barriers, boxes, taps, half);
+  WgmmaConsumer<kKernelW, kSmall> consumer(args, barriers, boxes, taps, half);
   int lead = half == 0 ? min(args.stages.lead, args.kernel_h * args.out_blocks) : 0;
   if (half == 1) asm volatile("bar.sync 1, 256;" ::: "memory");
   for (int i = static_cast<int>(blockIdx.x); i < args.jobs; i += static_cast<int>(gridDim.x)) {
     float sums[64];
-    const TileStore dx(args, WgmmaJob(args, i), half);
+    const TileStore<kSmall> dx(args, WgmmaJob(args, i), half);
     consumer.multiply(sums, lead);
     lead = 0;
     dx.store(sums);
@@ -86,6 +87,27 @@ __global__ void __launch_bounds__(kWgmmaThreads, 1)
   __trap();  // compiled for an architecture without wgmma
 #endif
 }
+
+// Tiles of four small pictures where those of one would be emptier.
+bool is_small(const ConvInputGradient& call) {
+  const ImageShape& x = call.conv.x_shape;
+  return x.height <= kSmallSide && x.width <= kSmallSide && x.batch > 1 &&
+         call.conv.window.kernel_w == kMostTaps;
+}
+
+struct Tiling {
+  std::int64_t side, pictures, tiles_y, tiles_x, tiles_b;
+
+  explicit Tiling(const ConvInputGradient& call) {
+    const ImageShape& x = call.conv.x_shape;
+    side = is_small(call) ? kSmallSide : kTileSide;
+    pictures = is_small(call) ? kSmallPictures : 1;
+    tiles_y = (x.height + side - 1) / side;
+    tiles_x = (x.width + side - 1) / side;
+    tiles_b = (x.batch + pictures - 1) / pictures;
+  }
+  std::int64_t places() const { return tiles_b * pictures * tiles_y * tiles_x * side * side; }
+};
 
 WgmmaInputArgs args_of(const ConvInputGradient& call) {
   const LevelConv& conv = call.conv;
@@ -104,9 +126,13 @@ WgmmaInputArgs args_of(const ConvInputGradient& call) {
   args.groups = count31(conv.groups);
   args.in_blocks = count31(conv.in_channels() / kTileChannels);
   args.out_blocks = count31(conv.out_channels() / kTileChannels);
-  args.tiles_y = (args.height + kTileSide - 1) / kTileSide;
-  args.tiles_x = (args.width + kTileSide - 1) / kTileSide;
-  args.jobs = count31(conv.x_shape.batch * args.tiles_y * args.tiles_x * args.in_blocks *
+  const Tiling tiling(call);
+  args.side = static_cast<int>(tiling.side);
+  args.pictures = static_cast<int>(tiling.pictures);
+  args.tiles_y = count31(tiling.tiles_y);
+  args.tiles_x = count31(tiling.tiles_x);
+  args.tiles_b = count31(tiling.tiles_b);
+  args.jobs = count31(tiling.tiles_b * tiling.tiles_y * tiling.tiles_x * args.in_blocks *
                       std::int64_t{args.groups});
   args.resident = args.groups == 1 && args.in_blocks == 1 && args.out_blocks == 1;
   args.stages = args.resident ? kResidentStages : kStreamedStages;
@@ -133,11 +159,8 @@ bool has_wgmma_input_gradient(const ConvInputGradient& call) {
   if (!shape || !is_aligned_16(call.g) || reinterpret_cast<std::uintptr_t>(call.passes) % 2 != 0) {
     return false;
   }
-  const auto places = [](std::int64_t size) {
-    return (size + kTileSide - 1) / kTileSide * kTileSide;
-  };
   const ImageShape& x = conv.x_shape;
-  const bool fills = 5 * x.height * x.width >= 2 * places(x.height) * places(x.width);
+  const bool fills = 5 * x.batch * x.height * x.width >= 2 * Tiling(call).places();
   return fills && device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
 }
 
@@ -161,19 +184,23 @@ void enqueue_wgmma_input_gradient(const ConvInputGradient& call, void* workspace
       golden::cuda::make_tensor_map(call.g,
                                     {unsigned_of(y.channels * 2), unsigned_of(y.width),
                                      unsigned_of(y.height), unsigned_of(y.batch)},
-                                    {128, static_cast<std::uint32_t>(kTileSide + args.kernel_w - 1),
-                                     static_cast<std::uint32_t>(kTileSide + args.kernel_h - 1), 1});
+                                    {128, static_cast<std::uint32_t>(args.side + args.kernel_w - 1),
+                                     static_cast<std::uint32_t>(args.side + args.kernel_h - 1),
+                                     static_cast<std::uint32_t>(args.pictures)});
   const CUtensorMap weights = golden::cuda::make_tensor_map(
       workspace, {128, unsigned_of(pack_tiles * kTileChannels)},
       {128, static_cast<std::uint32_t>(args.kernel_w * kTileChannels)});
-  const auto kernel = args.kernel_w == 3   ? input_gradient_wgmma<3>
-                      : args.kernel_w == 2 ? input_gradient_wgmma<2>
-                                           : input_gradient_wgmma<1>;
+  const bool small = args.side == kSmallSide;
+  const auto kernel = small                ? input_gradient_wgmma<3, true>
+                      : args.kernel_w == 3 ? input_gradient_wgmma<3, false>
+                      : args.kernel_w == 2 ? input_gradient_wgmma<2, false>
+                                           : input_gradient_wgmma<1, false>;
   golden::cuda::allow_all_shared_memory(kernel);
-  golden::cuda::launch_kernel("launching input_gradient_wgmma", kernel,
-                              std::min(args.jobs, device_attribute(cudaDevAttrMultiProcessorCount)),
-                              kWgmmaThreads, static_cast<std::size_t>(args.stages.bytes()), stream,
-                              args, g, weights);
+  golden::cuda::launch_kernel(
+      "launching input_gradient_wgmma", kernel,
+      std::min(args.jobs, device_attribute(cudaDevAttrMultiProcessorCount)), kWgmmaThreads,
+      static_cast<std::size_t>(args.stages.bytes(small ? kSmallBoxBytes : kTileBoxBytes)), stream,
+      args, g, weights);
 }
 
 }  // namespace qsim::golden::train::cuda

@@ -1,7 +1,9 @@
-// What the blocks of input_gradient_wgmma.cu are made of. A block takes tiles of 16x16 pixels and
-// 64 channels of x: the copy engine brings the g that a tile's taps meet (a box, for each 64
-// channels of g) and the weights (a row of taps at a time); each of two warpgroups multiplies for
-// 8x16 pixels. Channels of x are the rows of its product, pixels the columns.
+// What the blocks of input_gradient_wgmma.cu are made of. A block takes tiles of 256 pixels and 64
+// channels of x: the copy engine brings the g that a tile's taps meet (a box, for each 64 channels
+// of g) and the weights (a row of taps at a time); each of two warpgroups multiplies for half of
+// the pixels. Channels of x are the rows of its product, pixels the columns. A tile is 16x16 pixels
+// of a picture, of which a warpgroup takes 16 rows of 8, or, where pictures are small, 8x8 pixels
+// of four, of which it takes two.
 #pragma once
 
 #include "golden/device/shared_memory.cuh"
@@ -14,11 +16,15 @@
 namespace qsim::golden::train::cuda {
 
 inline constexpr int kTileSide = 16;
+inline constexpr int kSmallSide = 8;
+inline constexpr int kSmallPictures = 4;  // of a tile
 inline constexpr int kTileChannels = 64;
 inline constexpr int kMostTaps = 3;  // of a side
 inline constexpr int kMostBoxStages = 3;
 inline constexpr int kMostTapStages = 5;
-inline constexpr int kBoxBytes = 41 * 1024;  // 18x18 pixels of 128 bytes, up to whole kilobytes
+// 18x18 pixels of 128 bytes, and 10x10 of four pictures, up to whole kilobytes.
+inline constexpr int kTileBoxBytes = 41 * 1024;
+inline constexpr int kSmallBoxBytes = 50 * 1024;
 inline constexpr int kTapBytes = kTileChannels * 128;
 inline constexpr int kTapStageBytes = kMostTaps * kTapBytes;
 inline constexpr int kWgmmaThreads = 2 * 128 + 32;
@@ -29,7 +35,9 @@ inline constexpr int kWgmmaThreads = 2 * 128 + 32;
 struct WgmmaStages {
   int boxes, taps, lead;
 
-  constexpr int bytes() const { return 1024 + boxes * kBoxBytes + taps * kTapStageBytes; }
+  constexpr int bytes(int box_bytes) const {
+    return 1024 + boxes * box_bytes + taps * kTapStageBytes;
+  }
 };
 inline constexpr WgmmaStages kResidentStages = {3, 3, 3};
 inline constexpr WgmmaStages kStreamedStages = {2, 5, 2};
@@ -44,7 +52,8 @@ struct WgmmaInputArgs {
   int kernel_h, kernel_w;
   int origin_y, origin_x;             // of a tile's box, from the tile's
   int groups, in_blocks, out_blocks;  // blocks of a group
-  int tiles_y, tiles_x, jobs;
+  int side, pictures;                 // of a tile
+  int tiles_y, tiles_x, tiles_b, jobs;
   bool resident;  // the weights of all jobs are the same, and fit
   WgmmaStages stages;
   DxOrder order;
@@ -62,12 +71,12 @@ struct WgmmaJob {
   __device__ WgmmaJob(const WgmmaInputArgs& args, int index) {
     in_block = index % args.in_blocks;
     int left = index / args.in_blocks;
-    x = left % args.tiles_x * kTileSide;
+    x = left % args.tiles_x * args.side;
     left /= args.tiles_x;
-    y = left % args.tiles_y * kTileSide;
+    y = left % args.tiles_y * args.side;
     left /= args.tiles_y;
-    b = left % args.batch;
-    group = left / args.batch;
+    b = left % args.tiles_b * args.pictures;
+    group = left / args.tiles_b;
   }
 };
 
@@ -89,8 +98,9 @@ struct RingPlace {
 __device__ inline void produce(const WgmmaInputArgs& args, const CUtensorMap& g,
                                const CUtensorMap& weights, WgmmaBarriers& barriers,
                                std::uint32_t boxes, std::uint32_t taps) {
-  const std::uint32_t box_bytes = static_cast<std::uint32_t>((kTileSide + args.kernel_h - 1) *
-                                                             (kTileSide + args.kernel_w - 1) * 128);
+  const auto box_bytes = static_cast<std::uint32_t>(
+      args.pictures * (args.side + args.kernel_h - 1) * (args.side + args.kernel_w - 1) * 128);
+  const int stage_bytes = args.side == kSmallSide ? kSmallBoxBytes : kTileBoxBytes;
   const auto tap_bytes = static_cast<std::uint32_t>(args.kernel_w * kTapBytes);
   RingPlace box, tap;
   bool has_weights = false;
@@ -100,7 +110,7 @@ __device__ inline void produce(const WgmmaInputArgs& args, const CUtensorMap& g,
       barriers.box_empty[box.slot].wait(box.parity ^ 1);
       barriers.box_full[box.slot].arrive_expecting(box_bytes);
       golden::cuda::copy_box(&g, barriers.box_full[box.slot],
-                             boxes + static_cast<std::uint32_t>(box.slot * kBoxBytes),
+                             boxes + static_cast<std::uint32_t>(box.slot * stage_bytes),
                              (job.group * args.out_blocks + block) * 128, job.x + args.origin_x,
                              job.y + args.origin_y, job.b);
       box.advance(args.stages.boxes);
@@ -120,16 +130,20 @@ __device__ inline void produce(const WgmmaInputArgs& args, const CUtensorMap& g,
   }
 }
 
-// A warpgroup's products of a job: 64 channels and 8x16 pixels. kKernelW: taps of a row.
-template <int kKernelW>
+// A warpgroup's products of a job: 64 channels and 128 pixels. kKernelW: taps of a row; kSmall:
+// tiles are of small pictures.
+template <int kKernelW, bool kSmall>
 class WgmmaConsumer {
  public:
-  static constexpr int kPitch = kTileSide + kKernelW - 1;
+  static constexpr int kPitch = (kSmall ? kSmallSide : kTileSide) + kKernelW - 1;
+  static constexpr int kBoxBytes = kSmall ? kSmallBoxBytes : kTileBoxBytes;
 
   __device__ WgmmaConsumer(const WgmmaInputArgs& args, WgmmaBarriers& barriers, std::uint32_t boxes,
                            std::uint32_t taps, int half)
       : args_(args), barriers_(barriers) {
-    box_ = golden::cuda::operand<128>(boxes + static_cast<std::uint32_t>(half * 8 * 128),
+    picture_pixels_ = kPitch * (kSmallSide + args.kernel_h - 1);
+    const int first = kSmall ? half * 2 * picture_pixels_ : half * 8;
+    box_ = golden::cuda::operand<128>(boxes + static_cast<std::uint32_t>(first * 128),
                                       static_cast<std::uint32_t>(kPitch * 128));
     taps_ = golden::cuda::operand<128>(taps, 1024);
   }
@@ -172,7 +186,13 @@ class WgmmaConsumer {
       const std::uint64_t a = taps + static_cast<std::uint32_t>(column * (kTapBytes / 16));
 #pragma unroll
       for (std::uint64_t k = 0; k < 4; ++k) {
-        wgmma_128(sums, a + 2 * k, b + 2 * k);
+        if constexpr (kSmall) {
+          wgmma_64_of<0>(sums, a + 2 * k, b + 2 * k);
+          wgmma_64_of<32>(sums, a + 2 * k,
+                          b + static_cast<std::uint32_t>(picture_pixels_ * 8) + 2 * k);
+        } else {
+          wgmma_128(sums, a + 2 * k, b + 2 * k);
+        }
       }
     }
     golden::cuda::wgmma_commit();
@@ -191,6 +211,7 @@ class WgmmaConsumer {
   const WgmmaInputArgs& args_;
   WgmmaBarriers& barriers_;
   std::uint64_t box_, taps_;
+  int picture_pixels_;  // of a box of small pictures
   RingPlace place_, tap_;
   int released_tap_ = -1, released_box_ = -1;
 };

@@ -7,7 +7,12 @@
 namespace qsim::golden::train::cuda {
 namespace {
 
-template <int kRows>
+using Tall = SlabShape<8, 16, 1>;
+using Seven = SlabShape<7, 16, 1>;
+using Four = SlabShape<4, 16, 1>;
+using Pair = SlabShape<8, 8, 2>;
+
+template <typename Shape>
 __global__ void __launch_bounds__(kSlabThreads, 1)
     weight_gradient_wgmma(const __grid_constant__ WgmmaWeightArgs args,
                           const __grid_constant__ CUtensorMap g) {
@@ -28,11 +33,11 @@ __global__ void __launch_bounds__(kSlabThreads, 1)
   const int group = __shfl_sync(0xFFFFFFFFu, static_cast<int>(threadIdx.x) / 128, 0);
   if (group == 3) {
     golden::cuda::give_registers<kSlabProducerRegisters>();
-    SlabProducer<kRows>(args, g, barriers, stages, block).run();
+    SlabProducer<Shape>(args, g, barriers, stages, block).run();
   } else {
     golden::cuda::take_registers<kSlabConsumerRegisters>();
     float sums[3][32] = {};
-    multiply_slabs<kRows>(block, barriers, stages, group, sums);
+    multiply_slabs<Shape>(block, barriers, stages, group, sums);
     store_slab_sums(args, block, group, sums);
   }
 #else
@@ -40,38 +45,43 @@ __global__ void __launch_bounds__(kSlabThreads, 1)
 #endif
 }
 
-// Rows of a tile that leave the fewest beyond the last.
-int slab_rows(std::int64_t height) {
-  int best = kSlabMostRows;
-  for (const int rows : {7, 4}) {
-    const auto padded = [&](int n) { return (height + n - 1) / n * n; };
-    if (padded(rows) < padded(best)) best = rows;
-  }
-  return best;
-}
-
 struct SlabPlan {
-  int rows;
+  int rows, width, pictures;  // of a slab
   std::int64_t tiles_y, tiles_x, slabs, parts;
+
+  std::int64_t places() const { return slabs * rows * width * pictures; }
 };
 
-// By the shapes alone: as many parts as give 132 blocks.
+SlabPlan plan_with(const ImageShape& y, int rows, int width, int pictures) {
+  const std::int64_t tiles_y = (y.height + rows - 1) / rows;
+  const std::int64_t tiles_x = (y.width + width - 1) / width;
+  const std::int64_t slabs = (y.batch + pictures - 1) / pictures * tiles_y * tiles_x;
+  return {rows, width, pictures, tiles_y, tiles_x, slabs, 1};
+}
+
+// By the shapes alone: the slabs that leave the fewest places beyond the pictures, and as many
+// parts as give 132 blocks.
 SlabPlan plan_of(const LevelConv& conv) {
   constexpr std::int64_t kBlocks = 132;
   const ImageShape& y = conv.y_shape;
-  SlabPlan plan{};
-  plan.rows = slab_rows(y.height);
-  plan.tiles_y = (y.height + plan.rows - 1) / plan.rows;
-  plan.tiles_x = (y.width + kSlabWidth - 1) / kSlabWidth;
-  plan.slabs = y.batch * plan.tiles_y * plan.tiles_x;
+  SlabPlan plan = plan_with(y, Tall::kRows, Tall::kWidth, Tall::kPictures);
+  const auto consider = [&](const SlabPlan& other) {
+    if (other.places() < plan.places()) plan = other;
+  };
+  consider(plan_with(y, Seven::kRows, Seven::kWidth, Seven::kPictures));
+  consider(plan_with(y, Four::kRows, Four::kWidth, Four::kPictures));
+  if (y.width <= Pair::kWidth) {
+    consider(plan_with(y, Pair::kRows, Pair::kWidth, Pair::kPictures));
+  }
   const std::int64_t tiles = conv.groups * (conv.in_channels() / 64) * (conv.out_channels() / 64);
   plan.parts = std::clamp<std::int64_t>(kBlocks / tiles, 1, plan.slabs);
   return plan;
 }
 
-auto kernel_of(int rows) {
-  if (rows == 8) return weight_gradient_wgmma<8>;
-  return rows == 7 ? weight_gradient_wgmma<7> : weight_gradient_wgmma<4>;
+auto kernel_of(const SlabPlan& plan) {
+  if (plan.pictures == Pair::kPictures) return weight_gradient_wgmma<Pair>;
+  if (plan.rows == Tall::kRows) return weight_gradient_wgmma<Tall>;
+  return plan.rows == Seven::kRows ? weight_gradient_wgmma<Seven> : weight_gradient_wgmma<Four>;
 }
 
 }  // namespace
@@ -83,8 +93,7 @@ bool has_wgmma_weight_gradient(const ConvWeightGradient& call) {
                      w.kernel_h == 3 && w.kernel_w == 3 && conv.in_channels() % 64 == 0 &&
                      conv.out_channels() % 64 == 0 && conv.pixels() > 0;
   if (!shape || !is_aligned_16(call.g) || !is_aligned_16(conv.q)) return false;
-  const SlabPlan plan = plan_of(conv);
-  const bool fills = 5 * conv.pixels() >= 2 * plan.slabs * plan.rows * kSlabWidth;
+  const bool fills = 5 * conv.pixels() >= 2 * plan_of(conv).places();
   return fills && device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
 }
 
@@ -101,6 +110,7 @@ void enqueue_wgmma_weight_gradient(const ConvWeightGradient& call, void* workspa
   args.q = conv.q;
   args.zero_point = conv.zero_point;
   args.sums = static_cast<float*>(workspace);
+  args.batch = geometry.batch;
   args.height = geometry.height;
   args.width = geometry.width;
   args.channels = geometry.channels;
@@ -117,12 +127,13 @@ void enqueue_wgmma_weight_gradient(const ConvWeightGradient& call, void* workspa
   args.parts = static_cast<int>(plan.parts);
   const auto unsigned_of = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
   const ImageShape& y = conv.y_shape;
-  const CUtensorMap g =
-      golden::cuda::make_tensor_map(call.g,
-                                    {unsigned_of(y.channels * 2), unsigned_of(y.width),
-                                     unsigned_of(y.height), unsigned_of(y.batch)},
-                                    {128, kSlabWidth, static_cast<std::uint32_t>(plan.rows), 1});
-  const auto kernel = kernel_of(plan.rows);
+  const CUtensorMap g = golden::cuda::make_tensor_map(
+      call.g,
+      {unsigned_of(y.channels * 2), unsigned_of(y.width), unsigned_of(y.height),
+       unsigned_of(y.batch)},
+      {128, static_cast<std::uint32_t>(plan.width), static_cast<std::uint32_t>(plan.rows),
+       static_cast<std::uint32_t>(plan.pictures)});
+  const auto kernel = kernel_of(plan);
   golden::cuda::allow_all_shared_memory(kernel);
   golden::cuda::launch_kernel(
       "launching weight_gradient_wgmma", kernel,

@@ -211,6 +211,8 @@ void bench_gradients(const BenchGradients& options) {
   bench.layer({"vgg 256 to 512, 28", 32, 256, 512, 28, 3}, true);
   bench.layer({"vgg 512 to 512, 28", 32, 512, 512, 28, 3}, true);
   bench.layer({"vgg 512 to 512, 14", 32, 512, 512, 14, 3}, true);
+  bench.layer({"192 to 384, 8, batch 512", 512, 192, 384, 8, 3}, true);
+  bench.layer({"384 to 256, 8, batch 512", 512, 384, 256, 8, 3}, true);
   bench.layer({"linear 25088 to 4096", 32, 25088, 4096, 1, 1}, true);
   bench.layer({"linear 4096 to 4096", 32, 4096, 4096, 1, 1}, true);
   bench.layer({"linear 4096 to 1000", 32, 4096, 1000, 1, 1}, true);

@@ -19,8 +19,8 @@ std::int64_t out_size(std::int64_t size, std::int64_t pads, std::int64_t extent,
   return size + pads < extent ? 0 : (size + pads - extent) / stride + 1;
 }
 
-// 3x3 with whole channel blocks, as networks have them, or of few channels; or 1x1 of pictures of
-// one pixel.
+// 3x3 with whole channel blocks, as networks have them, or of few channels; of large pictures or of
+// several small ones; or 1x1 of pictures of one pixel.
 LevelConv usual_conv(Random& random) {
   LevelConv conv;
   if (random.chance(0.3)) {
@@ -31,11 +31,20 @@ LevelConv usual_conv(Random& random) {
   }
   conv.x_shape = {random.uniform(1, 2), random.uniform(1, 34), random.uniform(1, 34),
                   64 * random.uniform(1, 3)};
+  if (random.chance(0.4)) {
+    conv.x_shape.batch = random.uniform(1, 6);
+    conv.x_shape.height = random.uniform(5, 10);
+    conv.x_shape.width = random.uniform(5, 10);
+  }
   if (random.chance(0.2)) conv.x_shape.channels = random.uniform(1, 3);
   conv.y_shape = conv.x_shape;
   conv.y_shape.channels = 64 * random.uniform(1, 3);
   conv.window.kernel_h = conv.window.kernel_w = 3;
   conv.window.pad_top = conv.window.pad_left = conv.window.pad_bottom = conv.window.pad_right = 1;
+  if (random.chance(0.1)) {  // without pads above and below
+    conv.window.pad_top = conv.window.pad_bottom = 0;
+    conv.x_shape.height = conv.y_shape.height + 2;
+  }
   return conv;
 }
 
