@@ -135,6 +135,17 @@ class Exports(unittest.TestCase):
                           0])
         self.assertGreater(self.compare(layer, (1, 4, 4), x.reshape(1, 1, 4, 4)), 10)
 
+    def test_sums_that_float32_rounds(self):
+        for layer, shape in ((qt.QuantizedLinear(5000, 9, zero_points=True), (5000,)),
+                             (qt.QuantizedConv2d(300, 6, 3), (300, 5, 5))):
+            with torch.no_grad():
+                layer.weight.uniform_(0.5, 1)
+            x = torch.rand(4, *shape) / 2 + 0.5
+            layer(x)
+            sums = layer.eval()(x) / (layer.observer.scale * layer.weight.flatten(1).amax(1).max() / 127)
+            self.assertGreater(sums.max(), 2.0**24)
+            self.assertGreater(self.compare(layer, shape, x), 30)
+
     def test_the_accelerator_refuses_the_file_and_takes_the_chain_of_it(self):
         plain = nn.Sequential(nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.MaxPool2d(2),
                               qt.Residual([nn.Conv2d(8, 8, 3, padding=1), nn.ReLU()]), nn.Flatten(), nn.Linear(72, 5))
