@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "golden/train/pair_products.h"
 #include "golden/train/panels.h"
 #include "golden/train/train_calls.h"
 
@@ -20,7 +21,7 @@ class ConvSums {
   template <typename Use>
   void each_block(std::int64_t begin, std::int64_t end, const Use& use) const {
     const std::int64_t outs = conv_.y_shape.channels;
-    std::vector<std::uint32_t> patches(static_cast<std::size_t>(kBlock * conv_.depth()));
+    std::vector<std::int16_t> patches(static_cast<std::size_t>(kBlock * row_));
     std::vector<std::int32_t> acc(static_cast<std::size_t>(kBlock * outs));
     for (std::int64_t first = begin; first < end; first += kBlock) {
       const std::int64_t count = std::min(kBlock, end - first);
@@ -33,15 +34,16 @@ class ConvSums {
   }
 
  private:
-  // The products' first factors, [count][depth]; a pad is 0.
+  // The products' first factors, [count][row_]; a pad is 0.
   void gather(std::int64_t group, std::int64_t first, std::int64_t count,
-              std::uint32_t* patches) const;
-  void multiply_block(std::int64_t group, std::int64_t count, const std::uint32_t* patches,
+              std::int16_t* patches) const;
+  void multiply_block(std::int64_t group, std::int64_t count, const std::int16_t* patches,
                       std::int32_t* acc) const;
 
   LevelConv conv_;
   std::int32_t zero_point_;
-  Panels<std::uint32_t> weights_;  // a step for each product
+  std::int64_t row_;           // the products of an output, up to an even number
+  Panels<LevelPair> weights_;  // a step for two products
 };
 
 }  // namespace qsim::golden::train

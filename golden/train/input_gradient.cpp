@@ -49,7 +49,7 @@ struct PanelOfPicture {
     const TapReach columns = columns_of_tap(conv, tap);
     std::array<float, kMostRows * 32> sums;
     for (std::int64_t ow = columns.begin; ow < columns.end; ow += kMostRows) {
-      Products<float> products;
+      Products products;
       products.a = g + (oh * conv.y_shape.width + ow) * conv.y_shape.channels;
       products.a_row = conv.y_shape.channels;
       products.b = weights + tap * conv.out_channels() * lanes;

@@ -1,5 +1,5 @@
-// The innermost loop of convolutions and of their gradients: sums of products for one to four rows
-// and the lanes of a panel. Every processor gives the same bits: each product and each sum is
+// The innermost loop of a convolution's gradients: sums of products for one to four rows and the
+// lanes of a panel. Every processor gives the same bits: each product and each sum is
 // rounded by itself, and the products of a sum are added one after the other.
 #pragma once
 
@@ -15,26 +15,21 @@ inline constexpr std::int64_t kMostRows = 4;
 constexpr std::int64_t panel_lanes(std::int64_t channels) { return channels <= 8 ? 8 : 32; }
 
 // sums[r][c] (+)= sum over k of a[r * a_row + k * a_step] * b[k * b_step + c].
-template <typename Number>
 struct Products {
-  const Number* a = nullptr;
+  const float* a = nullptr;
   std::int64_t a_row = 0;
   std::int64_t a_step = 1;
-  const Number* b = nullptr;
+  const float* b = nullptr;
   std::int64_t b_step = 0;
   std::int64_t lanes = 0;  // panel_lanes()
   std::int64_t rows = 0;   // 1..kMostRows
   std::int64_t depth = 0;
-  Number* sums = nullptr;  // [rows][lanes]
-  bool adds = false;       // else sums begin at 0
+  float* sums = nullptr;  // [rows][lanes]
+  bool adds = false;      // else sums begin at 0
 };
 
-// By the best instructions of this processor. Integers wrap to 32 bits.
-void multiply(const Products<std::uint32_t>& products);
-void multiply(const Products<float>& products);
-
-// By those of a path that this processor has: for tests.
-void multiply(const Products<std::uint32_t>& products, VectorPath path);
-void multiply(const Products<float>& products, VectorPath path);
+// By the best instructions of this processor, or by those of a path that it has.
+void multiply(const Products& products);
+void multiply(const Products& products, VectorPath path);
 
 }  // namespace qsim::golden::train

@@ -37,7 +37,7 @@ struct Tile {
     const ImageShape& out = conv.y_shape;
     if (y.begin >= y.end || x.begin >= x.end) return;
     std::array<float, kMostRows * 32> sums;
-    Products<float> products;
+    Products products;
     products.a_row = 1;
     products.a_step = out.channels;
     products.b_step = conv.window.stride_w * lanes;
