@@ -1,15 +1,8 @@
 // The C interface of a training layer's forward pass, and of what normalization needs of it.
-#include "golden/c_interface/train_views.h"
+#include "golden/c_interface/train_normalization.h"
 
 namespace ci = qsim::golden::c_interface;
 namespace train = qsim::golden::train;
-
-namespace {
-
-// Pixels whose sums of acc^2 fit 64 bits.
-constexpr std::int64_t kMostPixels = std::int64_t{1} << 31;
-
-}  // namespace
 
 qsim_status qsim_conv2d_real(const qsim_level_conv* conv, const qsim_tensor* scale,
                              const qsim_tensor* w_scales, const qsim_tensor* bias, int32_t relu,
@@ -63,7 +56,7 @@ qsim_status qsim_conv2d_statistics(const qsim_level_conv* conv, const qsim_tenso
     ci::Call call("conv2d_statistics", run);
     train::ConvStatistics work;
     work.conv = ci::conv_of(call, conv, ci::Operands::kBoth);
-    ci::require_range(call, "pixels of y", work.conv.pixels(), 0, kMostPixels);
+    ci::require_range(call, "pixels of y", work.conv.pixels(), 0, ci::kMostPixels);
     work.sums = ci::required_data<std::int64_t>(call, "sums", sums, QSIM_INT64,
                                                 {work.conv.y_shape.channels, 3});
     ci::run_train(call, work);

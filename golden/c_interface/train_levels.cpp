@@ -7,7 +7,6 @@ namespace ci = qsim::golden::c_interface;
 namespace train = qsim::golden::train;
 
 namespace qsim::golden::c_interface {
-namespace {
 
 train::Observer observer_of(const Call& call, std::int32_t observer, float momentum) {
   require_range(call, "observer", observer, QSIM_OBSERVE_LAST, QSIM_OBSERVE_AVERAGE);
@@ -17,6 +16,8 @@ train::Observer observer_of(const Call& call, std::int32_t observer, float momen
   }
   return static_cast<train::Observer>(observer);
 }
+
+namespace {
 
 std::int64_t first_axis(const View& view) { return view.shape.empty() ? 1 : view.dim(0); }
 

@@ -170,19 +170,11 @@ ImageShape shape_under(const Call& call, const Window& w, const ImageShape& x,
           outputs_of(call, "columns", x.width, w.extent_w(), w.stride_w, pads_w), channels};
 }
 
-train::LevelConv conv_of(Call& call, const qsim_level_conv* given, Operands operands) {
-  call.require("conv", given);
-  require_struct(call, "level_conv", given->struct_bytes, sizeof(qsim_level_conv));
-  const View q = operands == Operands::kWeights ? shape_alone(call, "q", given->q)
-                                                : call.dense_tensor("q", given->q, {QSIM_INT8}, 4);
-  const View w = operands == Operands::kLevels ? shape_alone(call, "w", given->w)
-                                               : call.dense_tensor("w", given->w, {QSIM_INT8}, 4);
+train::LevelConv conv_of_shapes(Call& call, const View& x, const View& w, const qsim_window* window,
+                                std::int64_t groups) {
   train::LevelConv conv;
-  conv.q = reinterpret_cast<const std::int8_t*>(q.data);
-  conv.w = reinterpret_cast<const std::int8_t*>(w.data);
-  conv.zero_point = zero_point_of(call, "zero_point", given->zero_point);
-  conv.x_shape = image_of(q);
-  conv.groups = given->groups;
+  conv.x_shape = image_of(x);
+  conv.groups = groups;
   const std::int64_t outs = w.dim(0);
   if (conv.groups < 1) call.refuse_value("groups", conv.groups, "1 and more");
   if (conv.x_shape.channels % conv.groups != 0 || outs % conv.groups != 0) {
@@ -191,9 +183,28 @@ train::LevelConv conv_of(Call& call, const qsim_level_conv* given, Operands oper
                     " input channels and " + std::to_string(outs) + " output channels");
   }
   w.require_shape({outs, w.dim(1), w.dim(2), conv.in_channels()});
-  conv.window = checked_window(call, given->window, w.dim(1), w.dim(2));
+  conv.window = checked_window(call, window, w.dim(1), w.dim(2));
   conv.y_shape = shape_under(call, conv.window, conv.x_shape, outs);
   with_place(call.place("y"), [&] { return element_count(conv.y_shape.nhwc()); });
+  return conv;
+}
+
+train::LevelConv conv_of(Call& call, const qsim_level_conv* given, Operands operands) {
+  call.require("conv", given);
+  require_struct(call, "level_conv", given->struct_bytes, sizeof(qsim_level_conv));
+  const auto view_of = [&](const char* what, const qsim_tensor* tensor, Operands other) {
+    return operands == other || operands == Operands::kNone
+               ? shape_alone(call, what, tensor)
+               : call.dense_tensor(what, tensor, {QSIM_INT8}, 4);
+  };
+  const View q = view_of("q", given->q, Operands::kWeights);
+  const View w = view_of("w", given->w, Operands::kLevels);
+  const std::int32_t* zero_point =
+      operands == Operands::kNone ? nullptr : zero_point_of(call, "zero_point", given->zero_point);
+  train::LevelConv conv = conv_of_shapes(call, q, w, given->window, given->groups);
+  conv.q = reinterpret_cast<const std::int8_t*>(q.data);
+  conv.w = reinterpret_cast<const std::int8_t*>(w.data);
+  conv.zero_point = zero_point;
   return conv;
 }
 

@@ -48,8 +48,12 @@ std::uint8_t* bits_of_elems(Call& call, const char* what, const qsim_tensor* bit
 const std::int32_t* zero_point_of(Call& call, const char* what, const qsim_tensor* zero_point);
 
 // Which of a convolution's tensors a call computes with; of the other the shape alone counts.
-enum class Operands { kBoth, kLevels, kWeights };
+enum class Operands { kBoth, kLevels, kWeights, kNone };
 train::LevelConv conv_of(Call& call, const qsim_level_conv* given, Operands operands);
+// Of pictures and weights whose shapes alone count, without data and zero_point.
+train::LevelConv conv_of_shapes(Call& call, const View& x, const View& w, const qsim_window* window,
+                                std::int64_t groups);
+train::Observer observer_of(const Call& call, std::int32_t observer, float momentum);
 // The window of an axis-by-axis operation on pictures, and what it makes of them. Throws Error for
 // a window that is not allowed or larger than the padded picture.
 Window checked_window(const Call& call, const qsim_window* given, std::int64_t kernel_h,

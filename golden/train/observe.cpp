@@ -84,6 +84,8 @@ void compute(const Observe& call, ThreadTeam& team) {
   team.run(1, [&](std::size_t) {  // in golden's float environment
     if (!range.is_empty()) remember(call, range);
     write_scale(call);
+    if (call.scale_copy != nullptr) *call.scale_copy = *call.scale;
+    if (call.zero_point_copy != nullptr) *call.zero_point_copy = *call.zero_point;
   });
 }
 

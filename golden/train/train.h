@@ -8,6 +8,7 @@
 namespace qsim::golden::train {
 
 void compute(const Observe& call, ThreadTeam& team);
+void compute(const CopyScale& call, ThreadTeam& team);
 void compute(const QuantizeLevels& call, ThreadTeam& team);
 void compute(const QuantizeWeights& call, ThreadTeam& team);
 void compute(const ConvReal& call, ThreadTeam& team);

@@ -48,6 +48,16 @@ struct Observe {
   float* state = nullptr;              // [3]
   float* scale = nullptr;              // [1]
   std::int32_t* zero_point = nullptr;  // [1], or null
+  float* scale_copy = nullptr;         // [1], or null: written with scale
+  std::int32_t* zero_point_copy = nullptr;
+};
+
+// What a layer's backward pass needs of the scale of its forward pass, which the next one changes.
+struct CopyScale {
+  const float* scale = nullptr;
+  const std::int32_t* zero_point = nullptr;  // or null
+  float* scale_copy = nullptr;
+  std::int32_t* zero_point_copy = nullptr;
 };
 
 struct QuantizeLevels {

@@ -167,6 +167,43 @@ QSIM_API qsim_status qsim_conv2d_weight_gradient(const qsim_level_conv* conv,
                                                  const qsim_tensor* passes, const qsim_tensor* dw,
                                                  const qsim_run* run);
 
+/* A layer's forward pass in one call: qsim_observe of x where there is a state,
+ * qsim_quantize_weights, qsim_quantize_levels and qsim_conv2d_real, with their bits. */
+typedef struct qsim_layer {
+  size_t struct_bytes;
+  const qsim_levels* levels;     /* of x; its scale is written where x is observed */
+  const qsim_levels* w_levels;   /* of w: QSIM_SCALE_MAX or QSIM_SCALE_POWER_OF_TWO */
+  const qsim_tensor* scale;      /* [1], QSIM_FLOAT32 */
+  const qsim_tensor* zero_point; /* [1], QSIM_INT32; NULL: 0 */
+  const qsim_tensor* w;          /* [O, kh, kw, C / groups], real */
+  const qsim_tensor* bias;       /* [O], QSIM_FLOAT32, or NULL */
+  const qsim_window* window;
+  int64_t groups;
+  int32_t relu;
+} qsim_layer;
+
+/* y [B, OH, OW, O] (real) of x [B, H, W, C] (real). observer, momentum and state [3] as
+ * qsim_observe has them; state NULL: x is not observed. kept: QSIM_UINT8 [n] without gaps, aligned
+ * to 16 bytes, n being what qsim_layer_kept_bytes() says: all that qsim_layer_backward() needs of
+ * this pass, in an order of its own; NULL: nothing is kept. */
+QSIM_API qsim_status qsim_layer_forward(const qsim_layer* layer, const qsim_tensor* x,
+                                        int32_t observer, float momentum, const qsim_tensor* state,
+                                        const qsim_tensor* y, const qsim_tensor* kept,
+                                        const qsim_run* run);
+
+/* The bytes of `kept`. Of conv the shapes of q (x's) and w count, the window and the groups. */
+QSIM_API qsim_status qsim_layer_kept_bytes(const qsim_level_conv* conv, int32_t relu,
+                                           size_t* bytes);
+
+/* dx [B, H, W, C] (real), dw [O, kh, kw, C / groups] (QSIM_FLOAT32) and bias_gradient [O]
+ * (QSIM_FLOAT32) of dy [B, OH, OW, O] (real), each or NULL: qsim_gradient_operand,
+ * qsim_conv2d_weight_gradient and qsim_conv2d_input_gradient, with their bits. conv as in
+ * qsim_layer_kept_bytes(); its zero_point is NULL where the layer's was. */
+QSIM_API qsim_status qsim_layer_backward(const qsim_level_conv* conv, int32_t relu,
+                                         const qsim_tensor* kept, const qsim_tensor* dy,
+                                         const qsim_tensor* dx, const qsim_tensor* dw,
+                                         const qsim_tensor* bias_gradient, const qsim_run* run);
+
 /* Gradients of a learned step size. dq (QSIM_FLOAT32, no gaps): the gradient of the level times the
  * scale. dx (QSIM_FLOAT32, dq's shape, may be dq): dq where it passes, else 0. step_gradient [1],
  * or [first axis] where `per_channel` is 1 (QSIM_FLOAT32): the sum of dq times -residual / 127
@@ -176,6 +213,85 @@ QSIM_API qsim_status qsim_step_gradient(const qsim_tensor* dq, const qsim_tensor
                                         const qsim_tensor* residual, int32_t per_channel,
                                         const qsim_tensor* dx, const qsim_tensor* step_gradient,
                                         const qsim_run* run);
+
+/* Batch normalization of a convolution's sums, as torch.nn.BatchNorm2d has it. */
+typedef struct qsim_normalization {
+  size_t struct_bytes;
+  const qsim_tensor* gamma;        /* [O], QSIM_FLOAT32; NULL: 1 */
+  const qsim_tensor* beta;         /* [O], QSIM_FLOAT32; NULL: 0 */
+  const qsim_tensor* running_mean; /* [O], QSIM_FLOAT32 */
+  const qsim_tensor* running_var;  /* [O], QSIM_FLOAT32 */
+  const qsim_tensor* batches;      /* [1], QSIM_INT64: those that the statistics have seen */
+  double eps, momentum; /* momentum below 0: the statistics are the mean of all batches' */
+} qsim_normalization;
+
+/* norm [5, O] (float64 numbers, as QSIM_BITS64): what qsim_fold_levels folds, y = gain unit acc +
+ * offset, and what the gradient needs: gain = gamma inverse, offset = beta - gain unit mean, mean
+ * of acc, inverse = 1 / sqrt(variance + eps), unit = x_scale w_scales[o]. sums [O, 3]: those of
+ * qsim_conv2d_statistics over `pixels` (2 and more), and the running statistics and batches move;
+ * or NULL: the running statistics, less the convolution's bias [O] or NULL. On every device. */
+QSIM_API qsim_status qsim_normalize_statistics(const qsim_tensor* sums, int64_t pixels,
+                                               const qsim_tensor* x_scale,
+                                               const qsim_tensor* w_scales, const qsim_tensor* bias,
+                                               const qsim_normalization* normalization,
+                                               const qsim_tensor* norm, const qsim_run* run);
+
+/* multipliers [O] (QSIM_FLOAT32) and biases [O] (QSIM_INT32) of qsim_conv2d_levels for a scale
+ * y_scale [1] of y, and w_used [O, kh, kw, C / groups] (QSIM_INT8), the weights to give it: w, or 0
+ * in channels whose unit is too small for their bias (docs/reference/training_chain.md,
+ * "Normalization"). norm: of qsim_normalize_statistics, or NULL: a gain of 1, and bias [O]
+ * (QSIM_FLOAT32) is the offset. Both NULL: w, biases and w_used are not used. On every device. */
+QSIM_API qsim_status qsim_fold_levels(const qsim_tensor* x_scale, const qsim_tensor* w_scales,
+                                      const qsim_tensor* y_scale, const qsim_tensor* norm,
+                                      const qsim_tensor* bias, const qsim_tensor* w,
+                                      const qsim_tensor* multipliers, const qsim_tensor* biases,
+                                      const qsim_tensor* w_used, const qsim_run* run);
+
+/* What a convolution of a chain has beside its qsim_level_conv. */
+typedef struct qsim_chain_convolution {
+  size_t struct_bytes;
+  const qsim_tensor* w; /* real; NULL: conv->w and w_scales are given, else they are written */
+  const qsim_levels* w_levels; /* as qsim_layer has them */
+  const qsim_tensor* w_scales; /* [O], QSIM_FLOAT32 */
+  const qsim_tensor* x_scale;  /* [1], QSIM_FLOAT32 */
+  const qsim_tensor* bias;     /* [O], QSIM_FLOAT32, or NULL */
+  const qsim_tensor* norm;     /* of qsim_normalize_statistics, written; NULL: there is none */
+  const qsim_normalization* normalization; /* not read without norm */
+  const qsim_tensor* y_zero_point;         /* as qsim_conv2d_levels has it */
+  const qsim_tensor* y_scale;              /* [1], QSIM_FLOAT32 */
+  const qsim_tensor* range;                /* as qsim_conv2d_levels has it, or NULL */
+  const qsim_tensor* span; /* [1], QSIM_FLOAT32: levels above 0, and y_scale is measured; or NULL */
+  int32_t of_batch, relu, power_of_two; /* of norm; of y; of a scale that is measured */
+} qsim_chain_convolution;
+
+/* A convolution of a chain in one call: qsim_quantize_weights, qsim_conv2d_statistics and
+ * qsim_normalize_statistics, qsim_fold_levels, and qsim_conv2d_levels for levels -128..127, with
+ * their bits. Where y_scale is measured, it is computed twice: with a trial scale, the greatest
+ * x_scale w_scales[o] |gain|, at least 2^-60, then with the scale of what that had, whose range is
+ * then in real numbers. On every device. */
+QSIM_API qsim_status qsim_chain_forward(const qsim_level_conv* conv,
+                                        const qsim_chain_convolution* step, const qsim_tensor* y,
+                                        const qsim_tensor* passes, const qsim_run* run);
+
+/* What observers of R tensors remember after a pass, and the scales [R] for the next one. ranges
+ * [R, 2]: as qsim_conv2d_levels gives them, in units of units [R]. state [R, 3] as qsim_observe has
+ * it, but an average does not begin with a range of 0. spans [R]: levels above 0. The first row is
+ * of a tensor that qsim_observe sees: its scale becomes first [1], and nothing else of it is used.
+ * All are QSIM_FLOAT32. On every device. */
+QSIM_API qsim_status qsim_observe_rows(const qsim_tensor* ranges, const qsim_tensor* units,
+                                       const qsim_tensor* spans, int32_t observer, float momentum,
+                                       int32_t power_of_two, const qsim_tensor* state,
+                                       const qsim_tensor* first, const qsim_tensor* scales,
+                                       const qsim_run* run);
+
+/* Of sums [O, 2] of qsim_conv2d_gradient_sums over `pixels`: factors [O, 3] of
+ * qsim_conv2d_normalize_gradient, and the gradients of gamma, beta and the convolution's bias, each
+ * [O] or NULL; all QSIM_FLOAT32. of_batch 1: norm was made of the batch's sums. On every device. */
+QSIM_API qsim_status qsim_normalization_gradient(const qsim_tensor* norm, const qsim_tensor* sums,
+                                                 int64_t pixels, int32_t of_batch,
+                                                 const qsim_tensor* factors,
+                                                 const qsim_tensor* gamma, const qsim_tensor* beta,
+                                                 const qsim_tensor* bias, const qsim_run* run);
 
 #ifdef __cplusplus
 }

@@ -7,10 +7,10 @@ import struct
 from typing import Any, List
 
 # Of each function that returns a status. T: an array, or None; p: an address; q and i: integers of 8 and 4 bytes; f: a
-# float; parentheses: a struct of such fields and structs, by reference; R: a qsim_run, which is two arguments of call(),
+# float; d: a double of a struct; parentheses: a struct of such fields and structs, by reference; R: a qsim_run, which is two arguments of call(),
 # threads and workspace; S: the same with a third, constant_weights.
 _WINDOW, _BINARY_WEIGHTS, _QUANTIZED = "(qqqqqqqq)", "(qTTTT)", "(TTTT)"
-_LEVELS, _LEVEL_CONV = "(qiiii)", f"(qTTT{_WINDOW}q)"
+_LEVELS, _LEVEL_CONV, _NORMALIZATION = "(qiiii)", f"(qTTT{_WINDOW}q)", "(qTTTTTdd)"
 SIGNATURES = {
     "linear_w8": "T(TTTq)TTS",
     "linear_w8a8": "Tp(TTTq)TTR",
@@ -43,10 +43,18 @@ SIGNATURES = {
     "conv2d_input_gradient": f"{_LEVEL_CONV}TTTTR",
     "conv2d_weight_gradient": f"{_LEVEL_CONV}TTTTR",
     "step_gradient": "TTTTTiTTR",
+    "layer_forward": f"(q{_LEVELS}{_LEVELS}TTTT{_WINDOW}qi)TifTTTR",
+    "layer_kept_bytes": f"{_LEVEL_CONV}ip",
+    "layer_backward": f"{_LEVEL_CONV}iTTTTTR",
+    "normalize_statistics": f"TqTTT{_NORMALIZATION}TR",
+    "fold_levels": "TTTTTTTTTR",
+    "chain_forward": f"{_LEVEL_CONV}(qT{_LEVELS}TTTT{_NORMALIZATION}TTTTiii)TTR",
+    "observe_rows": "TTTifiTTTR",
+    "normalization_gradient": "TTqiTTTTR",
 }
 _C_TYPES = {"T": ctypes.c_void_p, "p": ctypes.c_void_p, "R": ctypes.c_void_p, "S": ctypes.c_void_p, "(": ctypes.c_void_p,
             "q": ctypes.c_int64, "i": ctypes.c_int32, "f": ctypes.c_float}
-_FIELDS = {"T": "Q", "p": "Q", "q": "q", "i": "i", "f": "f"}
+_FIELDS = {"T": "Q", "p": "Q", "q": "q", "i": "i", "f": "f", "d": "d"}
 
 
 def c_types(signature: str) -> List[Any]:

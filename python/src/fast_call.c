@@ -42,7 +42,7 @@ typedef struct {
   const ExchangeApi* api;
   PyObject* type;
   uintptr_t function;
-  char signature[40];
+  char signature[64];
 } Entry;
 
 /* The structs of one call. */
@@ -223,6 +223,15 @@ static const qsim_run* describe_run(Call* call, int has_constant) {
   return run;
 }
 
+static double fraction(Call* call, PyObject* number) {
+  const double value = PyFloat_AsDouble(number);
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    call->failed = 1;
+  }
+  return value;
+}
+
 /* A struct between parentheses, field by field: pointers, 8-byte and 4-byte numbers, and structs by
  * their addresses. */
 static const void* describe_struct(Call* call, const char** signature) {
@@ -235,6 +244,10 @@ static const void* describe_struct(Call* call, const char** signature) {
       if (narrow != value) call->failed = 1;
       memcpy(fields + used, &narrow, 4);
       used += 4;
+    } else if (**signature == 'd') {
+      const double value = fraction(call, take(call));
+      memcpy(fields + used, &value, 8);
+      used += 8;
     } else {
       int64_t value;
       if (**signature == '(') {
@@ -251,15 +264,6 @@ static const void* describe_struct(Call* call, const char** signature) {
   void* place = reserve(call, used);
   if (!call->failed) memcpy(place, fields, used);
   return place;
-}
-
-static float fraction(Call* call, PyObject* number) {
-  const double value = PyFloat_AsDouble(number);
-  if (value == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    call->failed = 1;
-  }
-  return (float)value;
 }
 
 /* A function with fewer arguments does not look at the others. A float has registers of its own on
@@ -298,7 +302,7 @@ static PyObject* call_function(PyObject* self, PyObject* const* arguments, Py_ss
         values[used++] = (intptr_t)describe_run(&call, *kind == 'S');
         break;
       case 'f':
-        number = fraction(&call, take(&call));
+        number = (float)fraction(&call, take(&call));
         break;
       default:
         values[used++] = (intptr_t)whole(&call, take(&call));

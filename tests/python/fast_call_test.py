@@ -152,6 +152,20 @@ class FastCall(unittest.TestCase):
                  (statistics, lib.INT64, (4, 3)), 0, None)
         np.testing.assert_array_equal(statistics.array[:, 0], sums.sum((0, 1, 2)))
 
+    def test_doubles_in_structs(self):
+        numbers = self.random.standard_normal((4, 3)).astype(np.float32) ** 2
+        gamma, beta, mean, variance = (Given(row.copy()) for row in numbers)
+        one, batches, norm = Given(np.ones(1, np.float32)), Given(np.array([6])), Given(np.zeros((5, 3), np.int64))
+        scales, sums = Given(np.ones(3, np.float32)), Given(np.array([[5, 90, 0], [-7, 60, 0], [0, 0, 1]]))
+        lib.call(self.b, "normalize_statistics", (sums, lib.INT64, (3, 3)), 10, one, scales, None, 64, gamma, beta, mean, variance,
+                 (batches, lib.INT64, (1,)), 1e-300, 0.3, norm, 0, None)
+        average = np.array([0.5, -0.7, 0])
+        spread = np.array([9, 6, 2**32 / 10]) - average * average
+        np.testing.assert_array_equal(norm.array.view(np.float64)[3], 1 / np.sqrt(spread))  # eps is no float32
+        kept = numbers[2] * np.float32(0.7)
+        np.testing.assert_array_equal(mean.array, (kept.astype(np.float64) + average * 0.3).astype(np.float32))
+        self.assertEqual(batches.array[0], 7)
+
     def test_errors_are_raised_with_the_librarys_message(self):
         x = Given(np.zeros((3, 64), np.float32))
         with self.assertRaisesRegex(qsim.BadInput, r"linear_w8: scales has the shape \[1\]; expected \[3\]"):

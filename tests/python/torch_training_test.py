@@ -56,7 +56,12 @@ def relu_bits(case):
     """What forward's ReLU let pass, as numbers: it looks at y before it is rounded to its type."""
     if not case.relu:
         return 1
-    packed = case.y.grad_fn.saved_tensors[operators.Kept._fields.index("y_passes")].cpu()
+    kept = case.y.grad_fn.saved_tensors
+    if len(kept) == 1:  # qsim_layer_forward's, in pieces of 256 bytes; the last is of these bits
+        piece = ((case.y.numel() + 7) // 8 + 255) // 256 * 256
+        packed = kept[0][-piece:].cpu()
+    else:
+        packed = kept[operators.Kept._fields.index("y_passes")].cpu()
     flat = (packed[:, None] >> torch.arange(8, dtype=torch.uint8) & 1).flatten()[:case.y.numel()]
     batch, channels, height, width = case.y.shape
     return flat.reshape(batch, height, width, channels).permute(0, 3, 1, 2).double()

@@ -1,6 +1,7 @@
 // The forward pass of training layers without their kernels: the calls say so.
 #include "core/error.h"
 #include "golden/device/devices.h"
+#include "golden/train/chain_calls.h"
 #include "golden/train/cuda/train_cuda.h"
 
 namespace qsim::golden::train::cuda {
@@ -14,6 +15,7 @@ namespace {
 }  // namespace
 
 std::size_t workspace_bytes(const Observe&) { no_kernel(); }
+std::size_t workspace_bytes(const CopyScale&) { no_kernel(); }
 std::size_t workspace_bytes(const QuantizeLevels&) { no_kernel(); }
 std::size_t workspace_bytes(const QuantizeWeights&) { no_kernel(); }
 std::size_t workspace_bytes(const ConvReal&) { no_kernel(); }
@@ -24,6 +26,7 @@ std::size_t workspace_bytes(const ConvNormalizeGradient&) { no_kernel(); }
 std::size_t workspace_bytes(const MaxPool&) { no_kernel(); }
 
 void enqueue(const Observe&, void*, void*) { no_kernel(); }
+void enqueue(const CopyScale&, void*, void*) { no_kernel(); }
 void enqueue(const QuantizeLevels&, void*, void*) { no_kernel(); }
 void enqueue(const QuantizeWeights&, void*, void*) { no_kernel(); }
 void enqueue(const ConvReal&, void*, void*) { no_kernel(); }
@@ -32,5 +35,11 @@ void enqueue(const ConvStatistics&, void*, void*) { no_kernel(); }
 void enqueue(const ConvGradientSums&, void*, void*) { no_kernel(); }
 void enqueue(const ConvNormalizeGradient&, void*, void*) { no_kernel(); }
 void enqueue(const MaxPool&, void*, void*) { no_kernel(); }
+void enqueue(const NormalizeStatistics&, void*, void*) { no_kernel(); }
+void enqueue(const FoldLevels&, void*, void*) { no_kernel(); }
+void enqueue(const TrialScale&, void*, void*) { no_kernel(); }
+void enqueue(const MeasureScale&, void*, void*) { no_kernel(); }
+void enqueue(const ObserveRows&, void*, void*) { no_kernel(); }
+void enqueue(const NormalizationGradient&, void*, void*) { no_kernel(); }
 
 }  // namespace qsim::golden::train::cuda

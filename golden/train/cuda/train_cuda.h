@@ -10,6 +10,7 @@
 namespace qsim::golden::train::cuda {
 
 std::size_t workspace_bytes(const Observe& call);
+std::size_t workspace_bytes(const CopyScale& call);
 std::size_t workspace_bytes(const QuantizeLevels& call);
 std::size_t workspace_bytes(const QuantizeWeights& call);
 std::size_t workspace_bytes(const ConvReal& call);
@@ -25,6 +26,7 @@ std::size_t workspace_bytes(const ConvWeightGradient& call);
 std::size_t workspace_bytes(const StepGradient& call);
 
 void enqueue(const Observe& call, void* workspace, void* stream);
+void enqueue(const CopyScale& call, void* workspace, void* stream);
 void enqueue(const QuantizeLevels& call, void* workspace, void* stream);
 void enqueue(const QuantizeWeights& call, void* workspace, void* stream);
 void enqueue(const ConvReal& call, void* workspace, void* stream);

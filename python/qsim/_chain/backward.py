@@ -67,26 +67,26 @@ def _convolve(step: plans.Convolution, grads: Gradients, kept: runs.Tensors) -> 
     needs, made = grads.needs[id(step)], grads.parameters[id(step)]
     if norm:
         sums = torch.empty((w.shape[0], 2), dtype=torch.float32, device=g.device)
-        calls.conv2d_gradient_sums(conv, g, sums)
+        calls.conv2d_gradient_sums(conv, g, sums, run.at(step))
         pixels = g.shape[0] * g.shape[1] * g.shape[2]
-        found = normalization.gradients(norm, sums, pixels, run.batch_statistics[id(step)])
-        made[1:] = [found.bias.float(), found.gamma.float(), found.beta.float()]
-        calls.conv2d_normalize_gradient(conv, found.factors, g)
+        found = normalization.gradients(norm[0], sums, pixels, run.batch_statistics[id(step)], needs[1:])
+        made[1:] = found[1:]
+        calls.conv2d_normalize_gradient(conv, found.factors, g, run.at(step))
     elif needs[1]:
         made[1] = g.sum((0, 1, 2), dtype=torch.float32)
     if needs[0]:
-        made[0] = _weight_gradient(step, conv, run.scale(step.x), g)
+        made[0] = _weight_gradient(run, step, conv, g)
     if grads.wanted[step.x]:
         dx = grads.empty(step.x)
-        calls.conv2d_input_gradient(conv, w_scales, g, grads.bits_for(step.x), dx)
+        calls.conv2d_input_gradient(conv, w_scales, g, grads.bits_for(step.x), dx, run.at(step, dx.dtype))
         grads.give(step.x, dx, True)
 
 
-def _weight_gradient(step: plans.Convolution, conv: calls.LevelConv, scale: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
+def _weight_gradient(run: runs.Run, step: plans.Convolution, conv: calls.LevelConv, g: torch.Tensor) -> torch.Tensor:
     weight = step.layer.weight
     result = torch.empty_like(weight, dtype=torch.float32)  # in its layout: autograd takes it without a copy
     view = nhwc(result, step.name) if weight.dim() == 4 else result[:, None, None]
-    calls.conv2d_weight_gradient(conv, scale, g, None, view)
+    calls.conv2d_weight_gradient(conv, run.scale(step.x), g, None, view, run.at(step, view.stride()))
     return result
 
 

@@ -33,13 +33,13 @@ class _Chain(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, chain: QuantizedSequential, x: torch.Tensor, *_parameters: Any) -> torch.Tensor:  # type: ignore[override]
-        run = chain.new_run()
+        run = chain.new_run(x)
         y = runs.forward(run, chain.channels_last(x), True)
         ctx.x_dtype = x.dtype
         ctx.counts = [len(kept) for kept in run.kept]
         ctx.save_for_backward(run.rows, *run.levels, *run.passes, *run.scales, *(one for kept in run.kept for one in kept))
         run.levels, run.passes, run.scales, run.kept = [], [], [], []
-        del run.rows, run.ranges
+        del run.rows, run.row_views, run.ranges, run.range_views
         ctx.run = run
         return chain.channels_first(y)
 
@@ -61,6 +61,7 @@ def _restored(ctx: Any) -> runs.Run:
     run = copy.copy(ctx.run)
     tensors = iter(ctx.saved_tensors)
     run.rows = next(tensors)
+    run.row_views = run.rows.split(1)
     count = len(run.plan.values)
     run.levels, run.passes, run.scales = ([next(tensors) for _ in range(count)] for _ in range(3))
     run.kept = [[next(tensors) for _ in range(length)] for length in ctx.counts]
@@ -89,6 +90,8 @@ class QuantizedSequential(nn.Sequential):
     levels_scale: torch.Tensor
     _spans: torch.Tensor
     _lowest: torch.Tensor
+    _ones: torch.Tensor
+    _folded: torch.Tensor
     _slow_forward = refuse_tracing
 
     def __init__(self, *layers: Any, weight_bits: int = 8, rounding: str = "half_even", scale: str = "float",
@@ -120,6 +123,12 @@ class QuantizedSequential(nn.Sequential):
             if isinstance(input_scale, (bool, str)) or not LEAST_SCALE <= input_scale < float("inf"):
                 raise lib.BadInput(f"QuantizedSequential: input_scale is {input_scale}; allowed: 2^-126 and more")
             self.levels_scale[0] = input_scale
+        folded = torch.zeros(rows, dtype=torch.bool)
+        for step in self._plan.convolutions():
+            folded[self._plan.values[step.y].row] = self._plan.values[step.y].row != self._plan.values[self._plan.output].row
+        self.register_buffer("_ones", torch.ones(rows), persistent=False)
+        self.register_buffer("_folded", folded, persistent=False)
+        self._sizes: Dict[Any, Dict[Any, int]] = {}
         self._layers = tuple(self.modules())[1:]
         self._measured: Optional[bool] = False  # None: the buffers say
 
@@ -185,7 +194,7 @@ class QuantizedSequential(nn.Sequential):
             if keep:
                 y = _Chain.apply(self, x, *parameters)
             else:
-                y = self.channels_first(runs.forward(self.new_run(), self.channels_last(x), False))
+                y = self.channels_first(runs.forward(self.new_run(x), self.channels_last(x), False))
         if self.training:
             self._measured = True
         return y
@@ -213,9 +222,11 @@ class QuantizedSequential(nn.Sequential):
             self._measured = bool((self.levels_state[1:, 2] > 0).all())
         return self._measured
 
-    def new_run(self) -> runs.Run:
-        buffers = runs.Buffers(self.levels_state, self.levels_scale, self._spans, self._lowest)
-        return runs.Run(self._plan, self._settings, buffers, self.training, self.is_measured())
+    def new_run(self, x: torch.Tensor) -> runs.Run:
+        """A pass over x."""
+        buffers = runs.Buffers(self.levels_state, self.levels_scale, self._spans, self._lowest, self._ones, self._folded)
+        sizes = self._sizes.setdefault((x.shape, x.device), {})
+        return runs.Run(self._plan, self._settings, buffers, self.training, self.is_measured(), sizes)
 
     def channels_last(self, x: torch.Tensor) -> torch.Tensor:
         return x[:, None, None] if self._plan.flat_input else x.permute(0, 2, 3, 1)

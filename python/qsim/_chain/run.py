@@ -36,16 +36,24 @@ class Buffers(NamedTuple):
     scales: torch.Tensor  # float32 [rows]
     spans: torch.Tensor  # float32 [rows]: levels above 0
     lowest: torch.Tensor  # int32 [1]: -128
+    ones: torch.Tensor  # float32 [rows]
+    folded: torch.Tensor  # bool [rows]: of a convolution that does not measure its scale, but in the first pass
 
 
 class Run:
-    """levels, scales, passes and shapes (of NHWC) by the numbers of the plan's tensors; kept: by step, for the backward pass."""
+    """levels, scales, passes and shapes (of NHWC) by the numbers of the plan's tensors; kept: by step, for the backward pass.
 
-    def __init__(self, plan: plans.Plan, settings: Settings, buffers: Buffers, training: bool, measured: bool):
+    sizes: bytes of workspaces, for all passes of this x's shape.
+    """
+
+    def __init__(self, plan: plans.Plan, settings: Settings, buffers: Buffers, training: bool, measured: bool,
+                 sizes: Dict[Any, int]):
         self.plan, self.settings, self.buffers = plan, settings, buffers
-        self.training, self.measured = training, measured
+        self.training, self.measured, self.sizes = training, measured, sizes
         self.rows = buffers.scales.clone()  # the backward pass needs those of this pass
-        self.ranges = torch.zeros((plan.rows, 2), dtype=torch.float32, device=self.rows.device)
+        self.row_views = self.rows.split(1)
+        self.ranges = torch.empty((plan.rows, 2), dtype=torch.float32, device=self.rows.device)  # each training pass writes all
+        self.range_views = self.ranges.unbind()
         count = len(plan.values)
         self.levels: Tensors = [None] * count
         self.passes: Tensors = [None] * count
@@ -62,8 +70,11 @@ class Run:
     def scale(self, y: int) -> torch.Tensor:
         """[1]: the scale of a tensor."""
         known = self.scales[y]
-        row = self.plan.values[y].row
-        return self.rows[row:row + 1] if known is None else known
+        return self.row_views[self.plan.values[y].row] if known is None else known
+
+    def at(self, step: plans.Step, *more: Any) -> Any:
+        """Where the workspace of a step's call is noted whose shapes follow from x's, and from `more`."""
+        return self.sizes, (step.y, *more)
 
     def point(self, y: int) -> Optional[torch.Tensor]:
         return self.buffers.lowest if self.plan.values[y].zero_point else None
@@ -75,9 +86,9 @@ class Run:
     def saw(self, y: int, reals: torch.Tensor) -> None:
         """reals [2]: the range of y's real numbers. Where the scale is measured, it follows."""
         row = self.plan.values[y].row
-        self.ranges[row].copy_(reals)
+        self.range_views[row].copy_(reals)
         if self.is_measuring(y):
-            self.rows[row:row + 1].copy_(arithmetic.scales_of(
+            self.row_views[row].copy_(arithmetic.scales_of(
                 self.ranges[row:row + 1], self.buffers.spans[row:row + 1], self.settings.power_of_two))
 
     def make(self, y: int, shape: Shape) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -100,21 +111,17 @@ class Run:
 def _input(run: Run, x: torch.Tensor) -> None:
     settings, buffers = run.settings, run.buffers
     if run.training and settings.input.scale_kind != calls.GIVEN:
-        calls.observe(x, OBSERVERS[settings.observer], settings.momentum, settings.input, buffers.state[0], run.rows[:1], None)
+        calls.observe(x, OBSERVERS[settings.observer], settings.momentum, settings.input, buffers.state[0], run.row_views[0], None)
     levels, passes = run.make(0, cast(Shape, tuple(x.shape)))
-    calls.quantize_levels(x, settings.input, run.rows[:1], None, levels, passes, None)
+    calls.quantize_levels(x, settings.input, run.row_views[0], None, levels, passes, None)
 
 
-def weights_of(step: plans.Convolution, settings: Settings) -> Tuple[torch.Tensor, torch.Tensor]:
-    """(int8 [O, kh, kw, C / groups], float32 [O])."""
-    weight = step.layer.weight.detach()
+def _weights(step: plans.Convolution) -> torch.Tensor:
+    """[O, kh, kw, C / groups]"""
+    weight = step.layer.weight
     if weight.dtype is not torch.float32:
         raise lib.BadInput(f"QuantizedSequential: the weights of layer {step.name} are {weight.dtype}; allowed: float32")
-    view = nhwc(weight, step.name) if weight.dim() == 4 else weight[:, None, None]
-    levels = torch.empty(view.shape, dtype=torch.int8, device=weight.device)
-    scales = torch.empty(view.shape[0], dtype=torch.float32, device=weight.device)
-    calls.quantize_weights(view, settings.weights, scales, levels, None, None)
-    return levels, scales
+    return nhwc(weight, step.name) if weight.dim() == 4 else weight[:, None, None]
 
 
 def _ones(step: plans.Convolution, channels: int, device: torch.device) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -132,63 +139,41 @@ def conv_of(run: Run, step: plans.Convolution, w: torch.Tensor) -> calls.LevelCo
 
 
 def _convolve(run: Run, step: plans.Convolution, kept: Tensors) -> None:
-    x = run.given(step.x)
+    x, layer = run.given(step.x), step.normalization
     if isinstance(step.layer, nn.AvgPool2d):
+        reals = None
         w, w_scales = _ones(step, x.shape[3], x.device)
     else:
-        w, w_scales = weights_of(step, run.settings)
+        reals = _weights(step)
+        w = torch.empty(reals.shape, dtype=torch.int8, device=x.device)
+        w_scales = torch.empty(reals.shape[0], dtype=torch.float32, device=x.device)
     reads = w.shape[3] * (step.groups or w.shape[0])
     if x.shape[3] != reads:
         raise lib.BadInput(f"QuantizedSequential: layer {step.name} reads {reads} channels; its input has {x.shape[3]}")
     size = convolutions.output_size(step.window, x.shape[1:3], w.shape[1:3])
     shape = (x.shape[0], *size, w.shape[0])
-    conv = conv_of(run, step, w)
-    norm = _normalize(run, step, conv, w_scales, shape)
-    gain, offset = (None, None) if norm is None else norm[:2]
-    bias = getattr(step.layer, "bias", None)
-    if norm is None and bias is not None:
-        offset = bias.detach().double()
+    kept += [w, w_scales]
+    norm, given = None, normalization.NONE
+    if layer is not None:
+        run.batch_statistics[id(step)] = layer.training
+        given = normalization.given(layer, shape[0] * shape[1] * shape[2])
+        norm = torch.empty((5, shape[3]), dtype=torch.int64, device=x.device)
+        kept.append(norm)
+    row, measures = run.plan.values[step.y].row, run.is_measuring(step.y)
     levels, passes = run.make(step.y, shape)
-
-    def levels_of(y_scale: torch.Tensor, range_: Optional[torch.Tensor]) -> None:
-        folded = arithmetic.fold(run.scale(step.x), w_scales, y_scale, gain, offset)
-        used = conv if folded.alive is None else conv._replace(w=w * folded.alive[:, None, None, None])
-        calls.conv2d_levels(used, folded.multipliers, folded.bias, run.point(step.y), plans.LOWEST, plans.HIGHEST,
-                            step.relu, levels, passes, range_)
-
-    range_ = torch.empty(2, dtype=torch.float32, device=x.device) if run.training else None
-    if run.is_measuring(step.y):
-        unit = (run.scale(step.x) * w_scales).double() if gain is None else run.scale(step.x) * w_scales * gain.abs()
-        trial = unit.amax(0, keepdim=True).float().clamp(min=2.0 ** -60)
-        levels_of(trial, range_)
-        run.saw(step.y, cast(torch.Tensor, range_) * trial)
-        levels_of(run.scale(step.y), None)
-    else:
-        levels_of(run.scale(step.y), range_)
-        if range_ is not None:
-            run.saw(step.y, range_ * run.scale(step.y))
-    kept += [w, w_scales, *(norm or ())]
-
-
-def _normalize(run: Run, step: plans.Convolution, conv: calls.LevelConv, w_scales: torch.Tensor,
-               shape: Shape) -> Optional[normalization.Normalization]:
-    layer, bias = step.normalization, getattr(step.layer, "bias", None)
-    if layer is None:
-        return None
-    unit = run.scale(step.x).double() * w_scales.double()
-    run.batch_statistics[id(step)] = layer.training
-    if not layer.training:
-        return normalization.of_running(layer, unit, bias)
-    sums = torch.empty((shape[3], 3), dtype=torch.int64, device=w_scales.device)
-    calls.conv2d_statistics(conv, sums)
-    return normalization.of_batch(layer, sums, shape[0] * shape[1] * shape[2], unit, bias)
+    flags = (layer is not None and layer.training, step.relu, run.settings.power_of_two)
+    calls.chain_forward(
+        conv_of(run, step, w), reals, run.settings.weights, w_scales, run.scale(step.x), getattr(step.layer, "bias", None), norm,
+        given, run.point(step.y), run.row_views[row], run.range_views[row] if run.training else None,
+        run.buffers.spans[row:row + 1] if measures else None, flags, levels, passes,
+        run.at(step, None if reals is None else reals.stride(), flags[0], measures, run.training))
 
 
 def _max_pool(run: Run, step: plans.MaxPool, _kept: Tensors) -> None:
     x = run.given(step.x)
     size = convolutions.output_size(step.window, x.shape[1:3], step.kernel)
     y = torch.empty((x.shape[0], *size, x.shape[3]), dtype=torch.int8, device=x.device)
-    calls.max_pool_levels(x, *step.kernel, step.window, y)
+    calls.max_pool_levels(x, *step.kernel, step.window, y, run.at(step))
     run.same(step, y)
 
 
@@ -259,11 +244,17 @@ def forward(run: Run, x: torch.Tensor, keep: bool) -> torch.Tensor:
         if not keep:
             kept.clear()
     if run.training:
-        settings, state = run.settings, run.buffers.state
-        arithmetic.observe(state[1:], run.ranges[1:], settings.observer, settings.momentum)
-        run.buffers.scales[:1].copy_(run.rows[:1])
-        run.buffers.scales[1:].copy_(arithmetic.scales_of(state[1:, :2], run.buffers.spans[1:], settings.power_of_two))
+        _observe(run)
     output = run.plan.output
     levels = run.given(output)
     run.levels[output] = levels if output in later else None
-    return (levels.float() - run.plan.values[output].zero_point) * run.scale(output)
+    point = run.plan.values[output].zero_point
+    return (levels.float() - point if point else levels) * run.scale(output)
+
+
+def _observe(run: Run) -> None:
+    """The scales of the next pass. Ranges of folded convolutions are in units of their scale."""
+    settings, buffers = run.settings, run.buffers
+    units = torch.where(buffers.folded, run.rows, buffers.ones) if run.measured else buffers.ones
+    calls.observe_rows(run.ranges, units, buffers.spans, OBSERVERS[settings.observer], settings.momentum, settings.power_of_two,
+                       buffers.state, run.row_views[0], buffers.scales)

@@ -6,6 +6,7 @@ from typing import Any, List, Sequence
 
 from .. import _library as lib
 from .._chain import levels as arithmetic
+from .._chain import norm as normalization
 from .._chain import plan as plans
 from .._chain import run as runs
 from .._chain.module import QuantizedSequential
@@ -45,7 +46,7 @@ class _Writer(OnnxFile):
         w, w_scales, *norm = kept
         assert w is not None and w_scales is not None
         bias = getattr(step.layer, "bias", None)
-        gain, offset = norm[:2] if norm else (None, None if bias is None else bias.detach().double())
+        gain, offset = normalization.gain_and_offset(norm[0]) if norm else (None, None if bias is None else bias.detach().double())
         folded = arithmetic.fold(self.run.scale(step.x), w_scales, self.run.scale(step.y), gain, offset)
         sign = torch.where(folded.multipliers < 0, -1, 1).to(torch.int32)  # a scale is positive: the weights take the sign
         weights = w.to(torch.int32) * sign[:, None, None, None]
@@ -114,6 +115,6 @@ def chain_file(onnx: Any, model: QuantizedSequential, shape: Sequence[int]) -> A
     chain = copy.deepcopy(model).cpu().eval()
     x = torch.zeros((1, *shape))
     chain._check(x)
-    run = chain.new_run()
+    run = chain.new_run(x)
     runs.forward(run, chain.channels_last(x), True)
     return _Writer(onnx, run).model(shape)

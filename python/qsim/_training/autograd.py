@@ -17,9 +17,14 @@ _HAS_GRADIENTS = hasattr(torch.library, "register_autograd")  # of operators
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
+def is_eager(x: Tensor) -> bool:
+    """Whether it has data, and no tracer looks on."""
+    return type(x) is Tensor and not x.is_meta and not is_compiling()
+
+
 def operator_for(x: Tensor, name: str) -> Any:
     """torch.ops.qsim.NAME, or for a tensor with data and without a tracer what it calls in the end, which is faster."""
-    if type(x) is Tensor and not x.is_meta and not is_compiling():
+    if is_eager(x):
         return OPERATORS[name]
     return getattr(torch.ops.qsim, name).default
 

@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 HALF_EVEN, TOWARD_ZERO = 0, 1  # qsim_level_rounding
 GIVEN, MAX, POWER_OF_TWO, AFFINE = range(4)  # qsim_scale_kind
 LAST, ALL, AVERAGE = range(3)  # qsim_observer
-_LEVELS_BYTES, _CONV_BYTES = 24, 48
+_LEVELS_BYTES, _CONV_BYTES, _NORMALIZATION_BYTES, _CHAIN_BYTES = 24, 48, 64, 112
 
 
 class Levels(NamedTuple):
@@ -48,23 +48,30 @@ def _conv(c: LevelConv) -> Tuple[Any, ...]:
 
 # Bytes of workspace by a call's name, numbers, shapes and strides, which are all that they depend on.
 _workspace_bytes: Dict[Any, int] = {}
+At = Optional[Tuple[Dict[Any, int], Any]]  # such a table of a caller's own, and the key of this call there: its shapes and strides
 
 
-def _call(name: str, like: Tensor, *arguments: Any) -> None:
+def _call(name: str, like: Tensor, *arguments: Any, at: At = None) -> None:
     threads = backend.threads()
     workspace = None
     if like.is_cuda:
-        key = (name, like.device, *(_key(argument) for argument in arguments))
-        count = _workspace_bytes.get(key)
+        table, key = (_workspace_bytes, (like.device, *(_key(argument) for argument in arguments))) if at is None else at
+        key = (name, key)
+        count = table.get(key)
         if count is None:
             size = ctypes.c_size_t()
             lib.call(backend, name, *arguments, threads, ctypes.addressof(size))
-            if len(_workspace_bytes) > 10000:
-                _workspace_bytes.clear()
-            count = _workspace_bytes[key] = size.value
+            if len(table) > 10000:
+                table.clear()
+            count = table[key] = size.value
         if count > 0:
             workspace = like.new_empty((count,), dtype=torch.uint8)
     lib.call(backend, name, *arguments, threads, workspace)
+
+
+def _call_without(name: str, *arguments: Any) -> None:
+    """A call that takes no workspace."""
+    lib.call(backend, name, *arguments, backend.threads(), None)
 
 
 def _key(argument: Any) -> Any:
@@ -98,9 +105,9 @@ def conv2d_real(conv: LevelConv, scale: Tensor, w_scales: Tensor, bias: Optional
 
 
 def conv2d_levels(conv: LevelConv, multipliers: Tensor, bias: Optional[Tensor], y_zero_point: Optional[Tensor], lo: int,
-                  hi: int, relu: bool, y: Tensor, passes: Optional[Tensor], range: Optional[Tensor]) -> None:
+                  hi: int, relu: bool, y: Tensor, passes: Optional[Tensor], range: Optional[Tensor], at: At = None) -> None:
     """Writes y, passes and range."""
-    _call("conv2d_levels", y, *_conv(conv), multipliers, bias, y_zero_point, lo, hi, int(relu), y, passes, range)
+    _call("conv2d_levels", y, *_conv(conv), multipliers, bias, y_zero_point, lo, hi, int(relu), y, passes, range, at=at)
 
 
 def _sums64(sums: Tensor) -> Any:
@@ -108,24 +115,24 @@ def _sums64(sums: Tensor) -> Any:
     return sums, lib.INT64, tuple(sums.shape)
 
 
-def conv2d_statistics(conv: LevelConv, sums: Tensor) -> None:
+def conv2d_statistics(conv: LevelConv, sums: Tensor, at: At = None) -> None:
     """Writes sums, torch.int64 [O, 3]."""
-    _call("conv2d_statistics", sums, *_conv(conv), _sums64(sums))
+    _call("conv2d_statistics", sums, *_conv(conv), _sums64(sums), at=at)
 
 
-def conv2d_gradient_sums(conv: LevelConv, g: Tensor, sums: Tensor) -> None:
+def conv2d_gradient_sums(conv: LevelConv, g: Tensor, sums: Tensor, at: At = None) -> None:
     """Writes sums."""
-    _call("conv2d_gradient_sums", g, *_conv(conv), g, sums)
+    _call("conv2d_gradient_sums", g, *_conv(conv), g, sums, at=at)
 
 
-def conv2d_normalize_gradient(conv: LevelConv, factors: Tensor, g: Tensor) -> None:
+def conv2d_normalize_gradient(conv: LevelConv, factors: Tensor, g: Tensor, at: At = None) -> None:
     """Changes g in place."""
-    _call("conv2d_normalize_gradient", g, *_conv(conv), factors, g)
+    _call("conv2d_normalize_gradient", g, *_conv(conv), factors, g, at=at)
 
 
-def max_pool_levels(q: Tensor, kernel_h: int, kernel_w: int, window: Window, y: Tensor) -> None:
+def max_pool_levels(q: Tensor, kernel_h: int, kernel_w: int, window: Window, y: Tensor, at: At = None) -> None:
     """Writes y."""
-    _call("max_pool_levels", q, q, kernel_h, kernel_w, *window, y)
+    _call("max_pool_levels", q, q, kernel_h, kernel_w, *window, y, at=at)
 
 
 def max_pool_gradient(q: Tensor, kernel_h: int, kernel_w: int, window: Window, dy: Tensor, passes: Optional[Tensor],
@@ -139,14 +146,42 @@ def gradient_operand(dy: Tensor, passes: Optional[Tensor], g: Tensor, bias_gradi
     _call("gradient_operand", dy, dy, passes, g, bias_gradient)
 
 
-def conv2d_input_gradient(conv: LevelConv, w_scales: Tensor, g: Tensor, passes: Optional[Tensor], dx: Tensor) -> None:
+def conv2d_input_gradient(conv: LevelConv, w_scales: Tensor, g: Tensor, passes: Optional[Tensor], dx: Tensor,
+                          at: At = None) -> None:
     """Writes dx; of conv.q the shape counts."""
-    _call("conv2d_input_gradient", g, *_conv(conv), w_scales, g, passes, dx)
+    _call("conv2d_input_gradient", g, *_conv(conv), w_scales, g, passes, dx, at=at)
 
 
-def conv2d_weight_gradient(conv: LevelConv, scale: Tensor, g: Tensor, passes: Optional[Tensor], dw: Tensor) -> None:
+def conv2d_weight_gradient(conv: LevelConv, scale: Tensor, g: Tensor, passes: Optional[Tensor], dw: Tensor,
+                           at: At = None) -> None:
     """Writes dw; of conv.w the shape counts."""
-    _call("conv2d_weight_gradient", g, *_conv(conv), scale, g, passes, dw)
+    _call("conv2d_weight_gradient", g, *_conv(conv), scale, g, passes, dw, at=at)
+
+
+def chain_forward(conv: LevelConv, w: Optional[Tensor], w_levels: Levels, w_scales: Tensor, x_scale: Tensor, bias: Optional[Tensor],
+                  norm: Optional[Tensor], normalization: Tuple[Any, ...], y_zero_point: Optional[Tensor], y_scale: Tensor,
+                  range: Optional[Tensor], span: Optional[Tensor], flags: Tuple[bool, bool, bool], y: Tensor, passes: Tensor,
+                  at: At = None) -> None:
+    """Writes y, passes and range; with w conv.w and w_scales, with a norm that (torch.int64 [5, O]), with a span y_scale.
+
+    normalization: gamma, beta, running mean and variance, batches, eps, momentum. flags: of_batch, relu, power_of_two.
+    """
+    *tensors, batches, eps, momentum = normalization
+    _call("chain_forward", y, *_conv(conv), _CHAIN_BYTES, w, _LEVELS_BYTES, *w_levels, w_scales, x_scale, bias, norm,
+          _NORMALIZATION_BYTES, *tensors, None if batches is None else (batches, lib.INT64, (1,)), eps, momentum, y_zero_point,
+          y_scale, range, span, *map(int, flags), y, passes, at=at)
+
+
+def observe_rows(ranges: Tensor, units: Tensor, spans: Tensor, observer: int, momentum: float, power_of_two: bool, state: Tensor,
+                 first: Tensor, scales: Tensor) -> None:
+    """Reads and writes state, writes scales."""
+    _call_without("observe_rows", ranges, units, spans, observer, momentum, int(power_of_two), state, first, scales)
+
+
+def normalization_gradient(norm: Tensor, sums: Tensor, pixels: int, of_batch: bool, factors: Tensor, gamma: Optional[Tensor],
+                           beta: Optional[Tensor], bias: Optional[Tensor]) -> None:
+    """Writes factors, and gradients of gamma, beta and the convolution's bias."""
+    _call_without("normalization_gradient", norm, sums, pixels, int(of_batch), factors, gamma, beta, bias)
 
 
 def step_gradient(dq: Tensor, q: Tensor, zero_point: Optional[Tensor], passes: Tensor, residual: Tensor, per_channel: bool,

@@ -5,8 +5,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from .. import _library as lib
 from .._torch_operations import torch
-from . import autograd
-from .layer_options import LEAST_SCALE, LayerOptions, layer_options
+from . import autograd, eager
+from .layer_options import LEAST_SCALE, OBSERVERS, LayerOptions, layer_options
 from .observers import Observer, first_step
 from .tracing import refuse_tracing
 
@@ -40,6 +40,9 @@ class _Levels(torch.nn.Module):
     def _set_options(self, options: Dict[str, Any]) -> None:
         self.options = layer_options(options)
         self._how = self.options.numbers()
+        o = self.options
+        self._setup = eager.Setup(o.lo, o.hi, o.rounding_code, o.scale_kind, o.weight_hi, o.weight_kind, OBSERVERS[o.observer],
+                                  o.momentum)
         self.observer = self._observer_class(self.options, self.weight.device)
         if self.options.learned:
             count = self.weight.shape[0] if self.options.per_channel else 1
@@ -66,14 +69,22 @@ class _Levels(torch.nn.Module):
             self.reset_steps()
 
     def _convolve(self, x: Tensor, weight: Tensor, window: Tuple[int, ...], groups: int, relu: bool) -> Tensor:
-        """Of x [B, C, H, W] and weights [O, C / groups, kh, kw]."""
+        """Of x [B, C, H, W] and weights [O, C / groups, kh, kw], or both of two dimensions: rows."""
         if x.dtype not in TYPES or weight.dtype not in TYPES:
             raise lib.BadInput(f"{type(self).__name__}: x is {x.dtype}, its weights {weight.dtype}; allowed: float32, float16 and "
                                "bfloat16")
+        if autograd.is_eager(x) and not self.options.learned and self.options.per_channel:
+            state = self.observer.before_call(x)
+            one = eager.Pass(self._setup, self.observer.scale, self.observer.zero_point, state, window, groups, relu, result_type(x))
+            return eager.layer(x, weight, self.bias, one)
         scale = self.observer(x)
         steps = None if self.weight_step is None else self.weight_step.float().clamp(min=LEAST_SCALE)
-        return autograd.quantized_conv2d(x, weight, self.bias, scale, self.observer.zero_point, steps, window, groups,
-                                         self._how, result_type(x), relu)
+        flat = x.dim() == 2
+        if flat:
+            x, weight = x[:, :, None, None], weight[:, :, None, None]
+        y = autograd.quantized_conv2d(x, weight, self.bias, scale, self.observer.zero_point, steps, window, groups,
+                                      self._how, result_type(x), relu)
+        return y.flatten(1) if flat else y
 
 
 class QuantizedConv2d(_Levels, torch.nn.Conv2d):
@@ -129,7 +140,6 @@ class QuantizedLinear(_Levels, torch.nn.Linear):
         """y [..., out_features] of [..., in_features]."""
         if input.dim() == 0 or input.shape[-1] != self.in_features:
             raise lib.BadInput(f"QuantizedLinear: x has the shape {list(input.shape)}; allowed: [..., {self.in_features}]")
-        rows = input.shape[:-1].numel()
-        pixels = input.reshape(rows, self.in_features, 1, 1)
-        y = self._convolve(pixels, self.weight[:, :, None, None], (1, 1, 0, 0, 0, 0, 1, 1), 1, False)
-        return y.reshape(*input.shape[:-1], self.out_features)
+        x = input if input.dim() == 2 else input.reshape(input.shape[:-1].numel(), self.in_features)
+        y = self._convolve(x, self.weight, (1, 1, 0, 0, 0, 0, 1, 1), 1, False)
+        return y if input.dim() == 2 else y.reshape(*input.shape[:-1], self.out_features)

@@ -40,15 +40,30 @@ class Observer(torch.nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """The scale for x, [1]. Its gradient, and later inputs, do not change it."""
-        if self.training and x.numel() > 0 and not (self.has_scale and self.options.scale_kind == tr.GIVEN):
+        if self._sees(x):
             self._see(x.detach())
-            self.has_scale = True
-        if not self.has_scale and x.numel() > 0:
-            raise lib.BadInput("a quantized layer in eval mode has seen no input; call it in train mode first, load a state, "
-                               "or give a number as scale")
         if self.options.learned:
             return self.scale.clamp(min=LEAST_SCALE)
         return self.scale.clone() if torch.is_grad_enabled() else self.scale
+
+    def _sees(self, x: Tensor) -> bool:
+        """Whether it changes the scale; then there is one. Refuses an x without one."""
+        if self.training and x.numel() > 0 and not (self.has_scale and self.options.scale_kind == tr.GIVEN):
+            self.has_scale = True
+            return True
+        if not self.has_scale and x.numel() > 0:
+            raise lib.BadInput("a quantized layer in eval mode has seen no input; call it in train mode first, load a state, "
+                               "or give a number as scale")
+        return False
+
+    def before_call(self, x: Tensor) -> Optional[Tensor]:
+        """The state, for a call that observes x itself; None where it must not. No observer of learned steps has that."""
+        if not self._sees(x):
+            return None
+        if self.options.observer == "percentile" or self._forward_hooks or self._forward_pre_hooks:
+            self._see(x.detach())
+            return None
+        return self.range_state
 
     def _see(self, x: Tensor) -> None:
         options = self.options

@@ -134,6 +134,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x != 0) return;
   if (range.least <= range.most) remember(call, range);
   write_scale(call);
+  if (call.scale_copy != nullptr) *call.scale_copy = *call.scale;
+  if (call.zero_point_copy != nullptr) *call.zero_point_copy = *call.zero_point;
 }
 
 int blocks_of(std::int64_t items) {
