@@ -27,6 +27,7 @@ import qsim.torch as qt
 nn, functional = torch.nn, torch.nn.functional
 SEED = int(os.environ.get("QSIM_LAYERS_SEED", "20261123"))
 CASES = int(os.environ.get("QSIM_LAYERS_CASES", "200"))
+torch.set_num_threads(1)  # small tensors: more would wait for each other
 
 
 def trained(model, shape):
