@@ -168,8 +168,11 @@ class Of(unittest.TestCase):
     def test_its_weights_have_the_models_levels(self):
         model = trained(qt.convert(layers(), weight_bits=4))
         chain = qt.QuantizedSequential.of(model, pictures())
-        for step in chain._plan.convolutions():
-            levels, scales = runs.weights_of(step, chain._settings)
+        run = chain.eval().new_run()
+        runs.forward(run, chain.channels_last(pictures()), True)
+        convolutions = [(step, kept) for step, kept in zip(chain._plan.steps, run.kept) if step in chain._plan.convolutions()]
+        self.assertEqual(len(convolutions), 6)
+        for step, (levels, scales, *_) in convolutions:
             expected, own = integer_layer.levels_of_weights(model.get_submodule(step.name))
             levels = levels.permute(0, 3, 1, 2) if expected.dim() == 4 else levels[:, 0, 0]
             self.assertTrue(torch.equal(levels, expected) and torch.equal(scales, own), step.name)
