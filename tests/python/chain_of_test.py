@@ -168,7 +168,7 @@ class Of(unittest.TestCase):
     def test_its_weights_have_the_models_levels(self):
         model = trained(qt.convert(layers(), weight_bits=4))
         chain = qt.QuantizedSequential.of(model, pictures())
-        run = chain.eval().new_run()
+        run = chain.eval().new_run(pictures())
         runs.forward(run, chain.channels_last(pictures()), True)
         convolutions = [(step, kept) for step, kept in zip(chain._plan.steps, run.kept) if step in chain._plan.convolutions()]
         self.assertEqual(len(convolutions), 6)
