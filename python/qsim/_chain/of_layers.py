@@ -7,8 +7,8 @@ from typing import Any, Dict, Iterable, Iterator, List, Set, Tuple
 
 from .. import _library as lib
 from .._torch_operations import torch
+from .._training.forward_steps import DROPOUTS, Step, Steps, steps_of
 from .._training.layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
-from .._training.trace import DROPOUTS, Step, Steps, steps_of
 from .plan import Residual
 
 nn = torch.nn

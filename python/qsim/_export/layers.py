@@ -10,8 +10,8 @@ from typing import Any, Callable, Dict, NoReturn, Sequence
 from .. import _library as lib
 from .._chain import plan as plans
 from .._torch_operations import torch
+from .._training.forward_steps import Step, steps_of
 from .._training.layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
-from .._training.trace import Step, steps_of
 from .integer_layer import write_integer_layer
 from .onnx_file import OnnxFile, window_attributes
 
