@@ -155,8 +155,8 @@ ACCURACY_TEXT = """`{network}` from random weights, trained in float and on inte
 `models/train/augment.py`, {epochs} epochs of {size:,} pictures in batches of {batch_size}, a peak rate of {rate}, dropout {dropout}, averaged
 weights ({average}). The seed draws weights and pictures; the test pictures choose nothing. 'Right' is how many of {counted:,} test
 pictures each seed's run gets. 'Below float' is the mean over seeds of the distance from the float run of the same seed, and the
-standard error is of that mean. 'bfloat16' is float with autocast; all have float32 weights. Seconds are of a run beside {others}
-others on the same GPU."""
+standard error is of that mean. 'bfloat16' is float with autocast; all have float32 weights. Seconds are of a run beside at most
+{others} others on the same GPU."""
 
 
 def accuracy_section(lines):
