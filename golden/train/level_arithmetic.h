@@ -14,7 +14,7 @@ namespace qsim::golden::train {
 
 struct Level {
   std::int8_t q;
-  bool passes;  // not clamped, and no NaN
+  std::uint8_t passes;  // 1: not clamped, and no NaN; no bool, which GCC makes no vectors of
 };
 
 // `rounded` is an integer, an infinity or NaN; NaN is the level of 0.
@@ -25,7 +25,8 @@ QSIM_HOST_DEVICE inline Level clamp_level(float rounded, std::int32_t zero_point
   const auto least = static_cast<float>(lo);
   const auto most = static_cast<float>(hi);
   const float clamped = level < least ? least : level > most ? most : level;
-  return {static_cast<std::int8_t>(clamped), !is_nan && clamped == level};
+  const auto passes = static_cast<std::uint8_t>(!is_nan & (clamped == level));
+  return {static_cast<std::int8_t>(clamped), passes};
 }
 
 QSIM_HOST_DEVICE inline float round_quotient(float quotient, LevelRounding rounding) {

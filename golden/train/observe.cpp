@@ -1,8 +1,8 @@
 // What an observer sees of a tensor, and the scale that follows.
-#include <limits>
 #include <vector>
 
 #include "golden/train/level_arithmetic.h"
+#include "golden/train/level_spans.h"
 #include "golden/train/parts.h"
 #include "golden/train/real_spans.h"
 #include "golden/train/train.h"
@@ -10,44 +10,27 @@
 namespace qsim::golden::train {
 namespace {
 
-struct Range {
-  float least = std::numeric_limits<float>::infinity();
-  float most = -std::numeric_limits<float>::infinity();
-
-  void include(float value) {
-    if (!std::isfinite(value)) return;
-    least = std::min(least, value);
-    most = std::max(most, value);
-  }
-  void include(const Range& other) {
-    least = std::min(least, other.least);
-    most = std::max(most, other.most);
-  }
-  bool is_empty() const { return least > most; }
-};
-
 constexpr std::int64_t kSpan = 4096;
 
 // Of the finite elements.
-Range range_of(const RealTensor& x, ThreadTeam& team) {
-  std::vector<Range> parts(static_cast<std::size_t>(ceil_div(x.elems(), kSpan)));
+FiniteRange range_of(const RealTensor& x, ThreadTeam& team) {
+  std::vector<FiniteRange> parts(static_cast<std::size_t>(ceil_div(x.elems(), kSpan)));
   for_ranges(team, std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> values(kSpan);
     for (std::int64_t part = begin; part < end; ++part) {
       const std::int64_t first = part * kSpan;
       const std::int64_t count = std::min(kSpan, x.elems() - first);
       load_span(x, first, count, values.data());
-      Range& range = parts[static_cast<std::size_t>(part)];
-      for (std::int64_t i = 0; i < count; ++i) range.include(values[static_cast<std::size_t>(i)]);
+      parts[static_cast<std::size_t>(part)] = range_of_span(values.data(), count);
     }
   });
-  Range whole;
-  for (const Range& part : parts) whole.include(part);
+  FiniteRange whole;
+  for (const FiniteRange& part : parts) whole.include(part);
   return whole;
 }
 
-void remember(const Observe& call, const Range& seen) {
-  const Range range = {seen.least + 0.0F, seen.most + 0.0F};  // a zero is +0
+void remember(const Observe& call, const FiniteRange& seen) {
+  const FiniteRange range = {seen.least + 0.0F, seen.most + 0.0F};  // a zero is +0
   float* state = call.state;
   const bool first = state[2] == 0;
   state[2] = state[2] + 1;
@@ -80,7 +63,7 @@ void write_scale(const Observe& call) {
 }  // namespace
 
 void compute(const Observe& call, ThreadTeam& team) {
-  const Range range = call.x.data == nullptr ? Range() : range_of(call.x, team);
+  const FiniteRange range = call.x.data == nullptr ? FiniteRange() : range_of(call.x, team);
   team.run(1, [&](std::size_t) {  // in golden's float environment
     if (!range.is_empty()) remember(call, range);
     write_scale(call);

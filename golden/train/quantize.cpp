@@ -1,7 +1,10 @@
 // Real numbers to levels.
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "golden/train/level_arithmetic.h"
+#include "golden/train/level_spans.h"
 #include "golden/train/parts.h"
 #include "golden/train/real_spans.h"
 #include "golden/train/train.h"
@@ -11,31 +14,11 @@ namespace {
 
 constexpr std::int64_t kSpan = 4096;  // a multiple of 8: spans begin at bytes of bits
 
-// Where levels are written, one after the other.
-struct LevelWriter {
-  const Levels& levels;
-  std::int8_t* q;
-  BitWriter bits;
-  std::int8_t* residual;  // or null
-
-  void put(float value, float scale, std::int32_t zero_point) {
-    const float quotient = value / scale;
-    const float rounded = round_quotient(quotient, levels.rounding);
-    const Level level = clamp_level(rounded, zero_point, levels.lo, levels.hi);
-    *q++ = level.q;
-    bits.put(level.passes);
-    if (residual != nullptr) *residual++ = level.passes ? residual_of(quotient, rounded) : 0;
-  }
-};
-
 float greatest_magnitude(const RealTensor& w, std::int64_t first, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   load_span(w, first, count, values.data());
-  float most = 0;
-  for (const float value : values) {
-    if (std::isfinite(value)) most = std::max(most, std::fabs(value));
-  }
-  return most;
+  const FiniteRange range = range_of_span(values.data(), count);
+  return range.is_empty() ? 0 : std::max(std::fabs(range.least), std::fabs(range.most));
 }
 
 void write_scales(const QuantizeWeights& call, std::int64_t weights_of_channel, ThreadTeam& team) {
@@ -48,19 +31,26 @@ void write_scales(const QuantizeWeights& call, std::int64_t weights_of_channel, 
   });
 }
 
-// put(writer, element, value) for each element. `Call` has q, passes, residual and levels.
-template <typename Call, typename Put>
-void write_levels(const Call& call, const RealTensor& x, ThreadTeam& team, const Put& put) {
+// Of elements of one scale each time: scale_of(element), of the `elems_of_scale` elements from each
+// multiple of that on. `Call` has q, passes, residual and levels.
+template <typename Call, typename ScaleOf>
+void write_levels(const Call& call, const RealTensor& x, ThreadTeam& team,
+                  std::int64_t elems_of_scale, const ScaleOf& scale_of) {
   for_ranges(team, x.elems(), kSpan, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> values(kSpan);
-    LevelWriter writer{call.levels, call.q + begin, BitWriter(call.passes, begin),
-                       call.residual == nullptr ? nullptr : call.residual + begin};
+    std::vector<std::uint8_t> passes(kSpan);
     for (std::int64_t first = begin; first < end; first += kSpan) {
-      const std::int64_t count = std::min(kSpan, end - first);
-      load_span(x, first, count, values.data());
-      for (std::int64_t i = 0; i < count; ++i) {
-        put(writer, first + i, values[static_cast<std::size_t>(i)]);
+      const std::int64_t last = std::min(first + kSpan, end);
+      load_span(x, first, last - first, values.data());
+      std::fill(passes.begin(), passes.end(), std::uint8_t{0});
+      for (std::int64_t at = first; at < last;) {
+        const std::int64_t next = std::min(last, (at / elems_of_scale + 1) * elems_of_scale);
+        levels_of_span(values.data() + (at - first), next - at, scale_of(at / elems_of_scale),
+                       call.levels, call.q + at, passes.data() + (at - first),
+                       call.residual == nullptr ? nullptr : call.residual + at);
+        at = next;
       }
+      if (call.passes != nullptr) pack_bits(passes.data(), last - first, call.passes + first / 8);
     }
   });
 }
@@ -68,18 +58,18 @@ void write_levels(const Call& call, const RealTensor& x, ThreadTeam& team, const
 }  // namespace
 
 void compute(const QuantizeLevels& call, ThreadTeam& team) {
-  const std::int32_t zero_point = call.zero_point == nullptr ? 0 : *call.zero_point;
-  write_levels(call, call.x, team, [&](LevelWriter& writer, std::int64_t, float value) {
-    writer.put(value, *call.scale, zero_point);
-  });
+  const SpanScale scale = {*call.scale, call.zero_point == nullptr ? 0 : *call.zero_point};
+  write_levels(call, call.x, team, std::max<std::int64_t>(call.x.elems(), 1),
+               [&](std::int64_t) { return scale; });
 }
 
 void compute(const QuantizeWeights& call, ThreadTeam& team) {
   const std::int64_t weights_of_channel = call.w.shape[1] * call.w.shape[2] * call.w.shape[3];
   if (call.levels.scale_kind != ScaleKind::kGiven) write_scales(call, weights_of_channel, team);
-  write_levels(call, call.w, team, [&](LevelWriter& writer, std::int64_t index, float value) {
-    writer.put(value, call.scales[index / weights_of_channel], 0);
-  });
+  write_levels(call, call.w, team, std::max<std::int64_t>(weights_of_channel, 1),
+               [&](std::int64_t channel) {
+                 return SpanScale{call.scales[channel], 0};
+               });
 }
 
 }  // namespace qsim::golden::train

@@ -74,10 +74,20 @@ void add_odd_numbers(Random& random, Reals& x, std::int32_t dtype) {
   }
 }
 
+// Sometimes of more elements than the 4,096 that are computed at once, and of no multiple of 8.
+Layout some_layout(Random& random) {
+  Layout layout(random);
+  if (random.chance(0.05)) {
+    layout.shape = {random.uniform(2, 5), 3, random.uniform(900, 999)};
+    layout.strides = {};
+  }
+  return layout;
+}
+
 TEST(TrainLevels, LevelsBitsAndResidualsAreThoseOfTheFormula) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Random random(seed);
-    const Layout layout(random);
+    const Layout layout = some_layout(random);
     const std::int32_t dtype = random_real_type(random);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + layout.text());
     Reals x = Reals::random(random, dtype, layout.shape, layout.strides);
@@ -128,7 +138,7 @@ float expected_scale(double most, const qsim_levels& levels) {
 TEST(TrainLevels, EachChannelOfWeightsHasItsScale) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Random random(seed);
-    const Layout layout(random);
+    const Layout layout = some_layout(random);
     const std::int32_t dtype = random_real_type(random);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + layout.text());
     Reals w = Reals::random(random, dtype, layout.shape, layout.strides);
@@ -149,12 +159,15 @@ TEST(TrainLevels, EachChannelOfWeightsHasItsScale) {
               QSIM_OK)
         << qsim_last_error();
     std::vector<bool> bits;
+    float scale = 0;
     for (std::int64_t i = 0; i < w.elems(); ++i) {
       const auto channel = static_cast<std::size_t>(i / size);
-      const float scale = levels.scale_kind == QSIM_SCALE_GIVEN
-                              ? given[channel]
-                              : expected_scale(greatest(w, i / size, size), levels);
-      ASSERT_EQ(scales.values[channel], scale);
+      if (i % size == 0) {
+        scale = levels.scale_kind == QSIM_SCALE_GIVEN
+                    ? given[channel]
+                    : expected_scale(greatest(w, i / size, size), levels);
+        ASSERT_EQ(scales.values[channel], scale);
+      }
       const Expected expected = expected_level(w.at(i), scale, levels, 0);
       bits.push_back(expected.passes);
       ASSERT_EQ(q.values[static_cast<std::size_t>(i)], expected.q);
