@@ -1,6 +1,7 @@
 // How fast this core multiplies and copies when nothing else happens, as a line of JSON: the limits
 // of cpu.py.
 #include <cstdio>
+#include <string>
 
 #include "bench/golden_cpu/multiply_peak.h"
 #include "bench/limits/memory_pass.h"
