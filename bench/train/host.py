@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Times what the host does for layers and for a chain in training: with tiny tensors, so that a device has next to nothing to do.
 
-usage: host.py [--runs N] [--calls N] [--profile NAME] [--json FILE]
+usage: host.py [--runs N] [--calls N] [--normalization] [--only TEXT] [--profile forward|step] [--json FILE]
 Microseconds a call until it returns, which on a GPU is before its work is done: medians of N runs. `forward` is a module in
-training mode, `step` forward and backward; of VGG-16's chain (with --normalization of one with BatchNorm2d too) also loss and SGD. On a
-CPU the little arithmetic is in them. --profile prints where the time of one row goes, by Python function.
+training mode, `step` forward and backward; of VGG-16's chain also loss and SGD. On a CPU the little arithmetic is in them. Needs PyTorch.
 """
 import argparse
 import cProfile

@@ -45,9 +45,8 @@ void run_steps(const Call& call, const Steps& steps) {
   if (call.answers_query(0)) return;
   std::vector<std::byte> scratch(scratch_bytes(steps));
   CallThreads threads(call.run());
-  each_step(steps, scratch.data(), [&](const auto& step, const train::Spare&) {
-    compute(step, threads.team());
-  });
+  each_step(steps, scratch.data(),
+            [&](const auto& step, const train::Spare&) { compute(step, threads.team()); });
 }
 
 }  // namespace qsim::golden::c_interface

@@ -15,6 +15,12 @@ void in_environment(ThreadTeam& team, const Work& work) {
 
 }  // namespace
 
+void compute(const SpreadScales& call, ThreadTeam& /*team*/) {
+  for (std::int64_t o = 0; o < call.count; ++o) {
+    call.to[o] = call.from[call.from_count == 1 ? 0 : o];
+  }
+}
+
 void compute(const NormalizeStatistics& call, ThreadTeam& team) {
   const std::int64_t batches = *call.batches + 1;
   in_environment(team, [&] {

@@ -10,6 +10,14 @@
 
 namespace qsim::golden::train {
 
+// Scales of all channels of one of all, or of one each.
+struct SpreadScales {
+  const float* from = nullptr;  // [from_count]: 1, or count
+  std::int64_t from_count = 1;
+  float* to = nullptr;  // [count]; may be `from`
+  std::int64_t count = 0;
+};
+
 struct NormalizeStatistics {
   const std::int64_t* sums = nullptr;  // [channels][3]; null: the running statistics are taken
   std::int64_t pixels = 0;
@@ -85,6 +93,7 @@ struct NormalizationGradient {
   float* bias = nullptr;        // the same
 };
 
+void compute(const SpreadScales& call, ThreadTeam& team);
 void compute(const NormalizeStatistics& call, ThreadTeam& team);
 void compute(const FoldLevels& call, ThreadTeam& team);
 void compute(const TrialScale& call, ThreadTeam& team);
@@ -94,6 +103,7 @@ void compute(const NormalizationGradient& call, ThreadTeam& team);
 
 namespace cuda {
 
+inline std::size_t workspace_bytes(const SpreadScales&) { return 0; }
 inline std::size_t workspace_bytes(const NormalizeStatistics&) { return 0; }
 inline std::size_t workspace_bytes(const FoldLevels&) { return 0; }
 inline std::size_t workspace_bytes(const TrialScale&) { return 0; }
@@ -101,6 +111,7 @@ inline std::size_t workspace_bytes(const MeasureScale&) { return 0; }
 inline std::size_t workspace_bytes(const ObserveRows&) { return 0; }
 inline std::size_t workspace_bytes(const NormalizationGradient&) { return 0; }
 
+void enqueue(const SpreadScales& call, void* workspace, void* stream);
 void enqueue(const NormalizeStatistics& call, void* workspace, void* stream);
 void enqueue(const FoldLevels& call, void* workspace, void* stream);
 void enqueue(const TrialScale& call, void* workspace, void* stream);

@@ -63,7 +63,7 @@ void fold_and_convolve(const ChainConvolution& call, const ChainScratch& scratch
   fold.w_scales = call.w_scales;
   fold.y_scale = y_scale;
   fold.norm = call.norm.norm;
-  fold.bias = call.norm.norm == nullptr ? call.bias : nullptr;
+  fold.bias = call.bias;
   fold.w = call.conv.conv.w;
   fold.multipliers = scratch.multipliers;
   fold.biases = scratch.biases;

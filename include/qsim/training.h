@@ -167,19 +167,19 @@ QSIM_API qsim_status qsim_conv2d_weight_gradient(const qsim_level_conv* conv,
                                                  const qsim_tensor* passes, const qsim_tensor* dw,
                                                  const qsim_run* run);
 
-/* A layer's forward pass in one call: qsim_observe of x where there is a state,
- * qsim_quantize_weights, qsim_quantize_levels and qsim_conv2d_real, with their bits. */
+/* A layer's forward pass: qsim_observe where there is a state, the quantizers, qsim_conv2d_real. */
 typedef struct qsim_layer {
   size_t struct_bytes;
   const qsim_levels* levels;     /* of x; its scale is written where x is observed */
-  const qsim_levels* w_levels;   /* of w: QSIM_SCALE_MAX or QSIM_SCALE_POWER_OF_TWO */
+  const qsim_levels* w_levels;   /* of w: no QSIM_SCALE_AFFINE; QSIM_SCALE_GIVEN with w_steps */
   const qsim_tensor* scale;      /* [1], QSIM_FLOAT32 */
   const qsim_tensor* zero_point; /* [1], QSIM_INT32; NULL: 0 */
   const qsim_tensor* w;          /* [O, kh, kw, C / groups], real */
   const qsim_tensor* bias;       /* [O], QSIM_FLOAT32, or NULL */
   const qsim_window* window;
   int64_t groups;
-  int32_t relu;
+  const qsim_tensor* w_steps; /* scales of w, as w_levels: [O], with one_scale [1]; or NULL */
+  int32_t relu, one_scale, residuals; /* one for all weights; are kept, for step gradients */
 } qsim_layer;
 
 /* y [B, OH, OW, O] (real) of x [B, H, W, C] (real). observer, momentum and state [3] as
@@ -193,16 +193,20 @@ QSIM_API qsim_status qsim_layer_forward(const qsim_layer* layer, const qsim_tens
 
 /* The bytes of `kept`. Of conv the shapes of q (x's) and w count, the window and the groups. */
 QSIM_API qsim_status qsim_layer_kept_bytes(const qsim_level_conv* conv, int32_t relu,
-                                           size_t* bytes);
+                                           int32_t residuals, size_t* bytes);
 
 /* dx [B, H, W, C] (real), dw [O, kh, kw, C / groups] (QSIM_FLOAT32) and bias_gradient [O]
  * (QSIM_FLOAT32) of dy [B, OH, OW, O] (real), each or NULL: qsim_gradient_operand,
  * qsim_conv2d_weight_gradient and qsim_conv2d_input_gradient, with their bits. conv as in
- * qsim_layer_kept_bytes(); its zero_point is NULL where the layer's was. */
+ * qsim_layer_kept_bytes(); its zero_point is NULL where the layer's was. With residuals dx and dw
+ * are QSIM_FLOAT32 without gaps, and step_gradient [1] and w_step_gradient ([1]: one_scale; or
+ * [O]), or NULL, are those of qsim_step_gradient. */
 QSIM_API qsim_status qsim_layer_backward(const qsim_level_conv* conv, int32_t relu,
-                                         const qsim_tensor* kept, const qsim_tensor* dy,
-                                         const qsim_tensor* dx, const qsim_tensor* dw,
-                                         const qsim_tensor* bias_gradient, const qsim_run* run);
+                                         int32_t residuals, const qsim_tensor* kept,
+                                         const qsim_tensor* dy, const qsim_tensor* dx,
+                                         const qsim_tensor* dw, const qsim_tensor* bias_gradient,
+                                         const qsim_tensor* step_gradient,
+                                         const qsim_tensor* w_step_gradient, const qsim_run* run);
 
 /* Gradients of a learned step size. dq (QSIM_FLOAT32, no gaps): the gradient of the level times the
  * scale. dx (QSIM_FLOAT32, dq's shape, may be dq): dq where it passes, else 0. step_gradient [1],
@@ -214,15 +218,13 @@ QSIM_API qsim_status qsim_step_gradient(const qsim_tensor* dq, const qsim_tensor
                                         const qsim_tensor* dx, const qsim_tensor* step_gradient,
                                         const qsim_run* run);
 
-/* Batch normalization of a convolution's sums, as torch.nn.BatchNorm2d has it. */
+/* As torch.nn.BatchNorm2d has it. */
 typedef struct qsim_normalization {
   size_t struct_bytes;
-  const qsim_tensor* gamma;        /* [O], QSIM_FLOAT32; NULL: 1 */
-  const qsim_tensor* beta;         /* [O], QSIM_FLOAT32; NULL: 0 */
-  const qsim_tensor* running_mean; /* [O], QSIM_FLOAT32 */
-  const qsim_tensor* running_var;  /* [O], QSIM_FLOAT32 */
-  const qsim_tensor* batches;      /* [1], QSIM_INT64: those that the statistics have seen */
-  double eps, momentum; /* momentum below 0: the statistics are the mean of all batches' */
+  const qsim_tensor *gamma, *beta;               /* [O], QSIM_FLOAT32; NULL: 1, and 0 */
+  const qsim_tensor *running_mean, *running_var; /* [O], QSIM_FLOAT32 */
+  const qsim_tensor* batches; /* [1], QSIM_INT64: those that the statistics have seen */
+  double eps, momentum;       /* momentum below 0: the statistics are the mean of all batches' */
 } qsim_normalization;
 
 /* norm [5, O] (float64 numbers, as QSIM_BITS64): what qsim_fold_levels folds, y = gain unit acc +
@@ -238,9 +240,9 @@ QSIM_API qsim_status qsim_normalize_statistics(const qsim_tensor* sums, int64_t 
 
 /* multipliers [O] (QSIM_FLOAT32) and biases [O] (QSIM_INT32) of qsim_conv2d_levels for a scale
  * y_scale [1] of y, and w_used [O, kh, kw, C / groups] (QSIM_INT8), the weights to give it: w, or 0
- * in channels whose unit is too small for their bias (docs/reference/training_chain.md,
- * "Normalization"). norm: of qsim_normalize_statistics, or NULL: a gain of 1, and bias [O]
- * (QSIM_FLOAT32) is the offset. Both NULL: w, biases and w_used are not used. On every device. */
+ * in channels whose unit is too small for their bias. norm: of qsim_normalize_statistics, or NULL:
+ * a gain of 1, and bias [O] is the offset. Both NULL: w, biases, w_used are not used. On every
+ * device. */
 QSIM_API qsim_status qsim_fold_levels(const qsim_tensor* x_scale, const qsim_tensor* w_scales,
                                       const qsim_tensor* y_scale, const qsim_tensor* norm,
                                       const qsim_tensor* bias, const qsim_tensor* w,

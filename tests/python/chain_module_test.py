@@ -80,20 +80,21 @@ class Module(unittest.TestCase):
 
     def test_running_statistics_are_those_of_torch(self):
         """Of a BatchNorm2d that reads what the convolution gives, on the numbers that the levels stand for."""
-        conv, norm = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)
-        chain = qt.QuantizedSequential(conv, norm, input_scale=1 / 32)
-        plain = nn.BatchNorm2d(4).double()
-        x = (pictures() * 32).round().clamp(-128, 127) / 32
-        with torch.no_grad():
-            scale = conv.weight.abs().amax((1, 2, 3), keepdim=True) / 127
-            conv.weight.copy_((conv.weight / scale).round() * scale)  # levels again
-        for count in (1, 2, 3):
-            chain(count * x)
-            exact = (count * x * 32).clamp(-128, 127).double() / 32
-            plain(nn.functional.conv2d(exact, conv.weight.detach().double(), conv.bias.detach().double()))
-            torch.testing.assert_close(norm.running_mean.double(), plain.running_mean, rtol=1e-6, atol=1e-6)
-            torch.testing.assert_close(norm.running_var.double(), plain.running_var, rtol=1e-6, atol=1e-6)
-        self.assertEqual(int(norm.num_batches_tracked), 3)
+        for momentum in (0.1, None):
+            conv, norm = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=momentum)
+            chain = qt.QuantizedSequential(conv, norm, input_scale=1 / 32)
+            plain = nn.BatchNorm2d(4, momentum=momentum).double()
+            x = (pictures() * 32).round().clamp(-128, 127) / 32
+            with torch.no_grad():
+                scale = conv.weight.abs().amax((1, 2, 3), keepdim=True) / 127
+                conv.weight.copy_((conv.weight / scale).round() * scale)  # levels again
+            for count in (1, 2, 3):
+                chain(count * x)
+                exact = (count * x * 32).clamp(-128, 127).double() / 32
+                plain(nn.functional.conv2d(exact, conv.weight.detach().double(), conv.bias.detach().double()))
+                torch.testing.assert_close(norm.running_mean.double(), plain.running_mean, rtol=1e-6, atol=1e-6)
+                torch.testing.assert_close(norm.running_var.double(), plain.running_var, rtol=1e-6, atol=1e-6)
+            self.assertEqual(int(norm.num_batches_tracked), 3)
 
     def test_a_chain_used_twice_in_one_graph_has_the_sum_of_the_gradients(self):
         self.chain(pictures())

@@ -10,6 +10,7 @@ import qsim
 import qsim.torch as qt
 from qsim._library import has_cuda
 from qsim._training import operators
+from qsim._training.autograd import step_factor
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() and has_cuda() else [])
 nn = torch.nn
@@ -296,7 +297,8 @@ class Keeping(Layers):
 
     def test_one_call_has_the_bits_of_the_operators(self):
         cases = ({}, {"zero_points": True}, {"scale": 0.04}, {"scale": "power_of_two", "observer": "min_max"},
-                 {"observer": "percentile", "weight_bits": 4}, {"bits": 4, "rounding": "toward_zero"})
+                 {"observer": "percentile", "weight_bits": 4}, {"bits": 4, "rounding": "toward_zero"}, {"per_channel": False},
+                 {"scale": "learned"}, {"scale": "learned", "per_channel": False, "zero_points": True})
         for device in DEVICES:
             for index, options in enumerate(cases):
                 for relu in (False, True):
@@ -308,13 +310,16 @@ class Keeping(Layers):
                         x = x.contiguous(memory_format=torch.channels_last)
                     dy = pictures(2, 6, 9, 4, device=device, dtype=dtype)
                     found = self.gradients_of(layer, x, dy)
-                    scale, point = layer.observer.scale, layer.observer.zero_point
-                    y, *kept = operators.quantized_conv2d(x, layer.weight.detach(), layer.bias.detach(), scale, point, None,
+                    scale, point = layer.observer.scale.detach(), layer.observer.zero_point
+                    steps = None if layer.weight_step is None else layer.weight_step.detach()
+                    y, *kept = operators.quantized_conv2d(x, layer.weight.detach(), layer.bias.detach(), scale, point, steps,
                                                           list(layer._window()), 2, layer._how, dtype, relu, True)
                     gradients = operators.quantized_conv2d_backward(
                         dy, kept, scale, point, list(layer._window()), 2, layer._how, dtype, operators.is_channels_last(x), relu,
-                        [True, True, True, False, False])
-                    for one, other in zip(found, (y, *gradients)):
+                        [True, True, True, steps is not None, steps is not None])
+                    factors = (1, 1, 1, 1, step_factor(4 * 9 * 8, layer.options.hi),
+                               step_factor(layer.weight.numel() // (1 if steps is None else len(steps)), layer.options.weight_hi))
+                    for one, other in zip(found, (t * f for t, f in zip((y, *gradients), factors))):
                         self.assertTrue(torch.equal(one, other), f"{device} {options} {relu}")
                     with torch.no_grad():
                         self.assertTrue(torch.equal(layer.eval()(x), y))
@@ -327,7 +332,8 @@ class Keeping(Layers):
         layer(3 * x.detach() + 1)
         y.backward(dy)
         layer.load_state_dict(state)
-        return y.detach(), x.grad, layer.weight.grad, layer.bias.grad
+        learned = () if layer.weight_step is None else (layer.observer.scale.grad, layer.weight_step.grad)
+        return (y.detach(), x.grad, layer.weight.grad, layer.bias.grad, *learned)
 
     def test_autocast_gives_its_type_and_float32_gradients(self):
         for device in DEVICES:

@@ -7,6 +7,13 @@ namespace {
 
 constexpr int kThreads = 256;
 
+__global__ void __launch_bounds__(kThreads)
+    spread_scales(const __grid_constant__ SpreadScales call) {
+  golden::cuda::begin_kernel();
+  const std::int64_t o = golden::cuda::grid_thread();
+  if (o < call.count) call.to[o] = call.from[call.from_count == 1 ? 0 : o];
+}
+
 // One block, as all read the number of batches before it is moved.
 __global__ void __launch_bounds__(kThreads)
     normalize_statistics(const __grid_constant__ NormalizeStatistics call) {
@@ -87,6 +94,10 @@ void launch(const char* what, Kernel kernel, std::int64_t blocks, void* stream,
 std::int64_t blocks_of(std::int64_t items) { return (items + kThreads - 1) / kThreads; }
 
 }  // namespace
+
+void enqueue(const SpreadScales& call, void* /*workspace*/, void* stream) {
+  launch("launching spread_scales", spread_scales, blocks_of(call.count), stream, call);
+}
 
 void enqueue(const NormalizeStatistics& call, void* /*workspace*/, void* stream) {
   launch("launching normalize_statistics", normalize_statistics, 1, stream, call);

@@ -35,6 +35,7 @@ void enqueue(const ConvStatistics&, void*, void*) { no_kernel(); }
 void enqueue(const ConvGradientSums&, void*, void*) { no_kernel(); }
 void enqueue(const ConvNormalizeGradient&, void*, void*) { no_kernel(); }
 void enqueue(const MaxPool&, void*, void*) { no_kernel(); }
+void enqueue(const SpreadScales&, void*, void*) { no_kernel(); }
 void enqueue(const NormalizeStatistics&, void*, void*) { no_kernel(); }
 void enqueue(const FoldLevels&, void*, void*) { no_kernel(); }
 void enqueue(const TrialScale&, void*, void*) { no_kernel(); }

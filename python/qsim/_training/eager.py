@@ -1,11 +1,12 @@
 """A layer's forward and backward pass, each by one call of libqsim_golden: what layers take unless a tracer looks on.
 
-The same numbers as operators.py, which has what is left: learned steps, and one scale for all weights. Of what backward needs
-there is one tensor, kept; what follows from shapes alone is found once.
+The same numbers as operators.py, which torch.compile takes. Of what backward needs there is one tensor, kept; what follows from shapes
+alone is found once.
 """
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from .. import _convolutions as convolutions
@@ -14,7 +15,7 @@ from .._torch_operations import backend, torch
 from .operators import is_channels_last
 
 Tensor = torch.Tensor
-_LAYER_BYTES, _LEVELS_BYTES, _CONV_BYTES = 80, 24, 48
+_LAYER_BYTES, _LEVELS_BYTES, _CONV_BYTES = 96, 24, 48
 _UINT8, _FLOAT32, _BFLOAT16 = torch.uint8, torch.float32, torch.bfloat16
 
 
@@ -28,6 +29,8 @@ class Setup(NamedTuple):
     w_kind: int
     observer: int
     momentum: float
+    one_scale: bool  # for all weights
+    learned: bool
 
 
 class Pass(NamedTuple):
@@ -54,10 +57,15 @@ class _Plan:
         self.y_size = (x.shape[0], w.shape[0]) if self.flat else (x.shape[0], w.shape[0], *size)
         self.x_size, self.w_size = tuple(x.shape), tuple(w.shape)
         self.x_dtype, self.w_dtype = x.dtype, w.dtype
-        self.relu = int(one.relu)
+        self.gapless = bool(one.setup.learned) and not self.flat
+        self.w_steps = 1 if one.setup.one_scale else w.shape[0]
+        self.relu, self.learned = int(one.relu), int(one.setup.learned)
+        weights_of_step = w.numel() if one.setup.one_scale else w.numel() // max(w.shape[0], 1)
+        self.factors = [1 / math.sqrt(max(count * hi, 1)) for count, hi in (
+            (x.numel() // max(x.shape[0], 1), one.setup.hi), (weights_of_step, one.setup.w_hi))]  # of step gradients
         self.numbers = (*one.window, one.groups)
         found = ctypes.c_size_t()
-        lib.call(backend, "layer_kept_bytes", *self.conv(x.new_empty((0,), dtype=_UINT8), None), self.relu,
+        lib.call(backend, "layer_kept_bytes", *self.conv(x.new_empty((0,), dtype=_UINT8), None), self.relu, self.learned,
                  ctypes.addressof(found))
         self.kept_bytes = found.value
         self.forward_workspace = -1
@@ -73,7 +81,7 @@ _plans: Dict[Any, _Plan] = {}
 
 def _plan(x: Tensor, w: Tensor, one: Pass, keep: bool) -> _Plan:
     key = (x.shape, x.stride(), x.dtype, x.device, w.shape, w.stride(), w.dtype, one.window, one.groups, one.relu, one.dtype,
-           one.state is None, keep)
+           one.state is None, keep, one.setup)
     found = _plans.get(key)
     if found is None:
         if len(_plans) > 10000:
@@ -103,16 +111,20 @@ def _asked(name: str, arguments: Tuple[Any, ...]) -> int:
     return found.value
 
 
-def _compute(x: Tensor, w: Tensor, bias: Optional[Tensor], one: Pass, keep: bool) -> Tuple[Tensor, Optional[Tensor], _Plan]:
-    """(y, kept, plan)"""
-    plan = _plan(x, w, one, keep)
+def _compute(x: Tensor, w: Tensor, bias: Optional[Tensor], steps: Optional[Tensor], one: Pass,
+             keep: bool) -> Tuple[Tensor, Optional[Tensor], _Plan]:
+    """(y, kept, plan). steps: learned scales of w."""
     s = one.setup
+    if s.one_scale and not (w.is_contiguous() or is_channels_last(w)):
+        w = w.contiguous()
+    plan = _plan(x, w, one, keep)
     y, pictures = _picture(x, plan.y_size, one.dtype, plan.channels_last)
     kept = x.new_empty((plan.kept_bytes,), dtype=_UINT8) if keep else None
     if bias is not None and bias.dtype is not _FLOAT32:
         bias = bias.float()
     arguments = (_LAYER_BYTES, _LEVELS_BYTES, s.lo, s.hi, s.rounding, s.kind, _LEVELS_BYTES, -s.w_hi, s.w_hi, s.rounding, s.w_kind,
-                 one.scale, one.zero_point, _nhwc(w), bias, *plan.numbers, plan.relu, _nhwc(x), s.observer, s.momentum,
+                 one.scale, one.zero_point, _nhwc(w), bias, *plan.numbers, steps, plan.relu, int(s.one_scale), plan.learned,
+                 _nhwc(x), s.observer, s.momentum,
                  one.state, pictures, kept)
     workspace = None
     if x.is_cuda:
@@ -125,9 +137,10 @@ def _compute(x: Tensor, w: Tensor, bias: Optional[Tensor], one: Pass, keep: bool
 
 
 def _gradients(plan: _Plan, zero_point: Optional[Tensor], kept: Tensor, dy: Tensor, needs: Tuple[bool, ...]) -> List[Any]:
-    """Gradients of x, w and bias, as far as they are needed."""
-    dx = pictures = dw = weights = bias = None
+    """Gradients of x, w, bias, and of learned steps of x and w, as far as they are needed."""
+    dx = pictures = dw = weights = bias = step = w_step = None
     into = None  # the bias gradient that the call writes
+    learned = bool(plan.learned)
     given = _nhwc(dy)
     if needs[2]:
         bias = dy.new_empty((plan.w_size[0],), dtype=_FLOAT32)
@@ -135,11 +148,15 @@ def _gradients(plan: _Plan, zero_point: Optional[Tensor], kept: Tensor, dy: Tens
             torch.sum(given, (0, 1, 2), dtype=_FLOAT32, out=bias)
         else:
             into = bias
-    if needs[0]:
-        dx, pictures = _picture(dy, plan.x_size, plan.x_dtype, plan.channels_last)
-    if needs[1]:
-        dw, weights = _picture(dy, plan.w_size, _FLOAT32, plan.w_channels_last)
-    arguments = (*plan.conv(kept, zero_point), plan.relu, kept, given, pictures, weights, into)
+    if needs[3]:
+        step = dy.new_empty((1,), dtype=_FLOAT32)
+    if needs[4]:
+        w_step = dy.new_empty((plan.w_steps,), dtype=_FLOAT32)
+    if needs[0] or needs[3]:  # of learned steps in the order of the levels, without gaps
+        dx, pictures = _picture(dy, plan.x_size, _FLOAT32 if learned else plan.x_dtype, plan.channels_last or plan.gapless)
+    if needs[1] or needs[4]:
+        dw, weights = _picture(dy, plan.w_size, _FLOAT32, plan.w_channels_last or plan.gapless)
+    arguments = (*plan.conv(kept, zero_point), plan.relu, plan.learned, kept, given, pictures, weights, into, step, w_step)
     workspace = None
     if dy.is_cuda:
         key = (dy.stride(), dy.dtype, needs)
@@ -149,15 +166,19 @@ def _gradients(plan: _Plan, zero_point: Optional[Tensor], kept: Tensor, dy: Tens
         if count > 0:
             workspace = dy.new_empty((count,), dtype=_UINT8)
     lib.call(backend, "layer_backward", *arguments, backend.threads(), workspace)
+    if learned:
+        return [None if dx is None or not needs[0] else dx.to(plan.x_dtype), None if dw is None or not needs[1] else dw.to(plan.w_dtype),
+                bias, *(None if one is None else one * factor for one, factor in zip((step, w_step), plan.factors))]
     if dw is not None and plan.w_dtype is not _FLOAT32:
         dw = dw.to(plan.w_dtype)
-    return [dx, dw, bias]
+    return [dx, dw, bias, None, None]
 
 
 class _Layer(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
     @staticmethod
-    def forward(ctx: Any, x: Tensor, w: Tensor, bias: Optional[Tensor], one: Pass) -> Tensor:  # type: ignore[override]
-        y, kept, plan = _compute(x, w, bias, one, True)
+    def forward(ctx: Any, x: Tensor, w: Tensor, bias: Optional[Tensor], _scale: Optional[Tensor],  # type: ignore[override]
+                steps: Optional[Tensor], one: Pass) -> Tensor:
+        y, kept, plan = _compute(x, w, bias, steps, one, True)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(kept)
         ctx.plan, ctx.zero_point = plan, one.zero_point
@@ -168,16 +189,19 @@ class _Layer(torch.autograd.Function):  # type: ignore[misc,unused-ignore]
     @torch.autograd.function.once_differentiable  # type: ignore[misc,unused-ignore]
     def backward(ctx: Any, dy: Optional[Tensor]) -> Any:  # type: ignore[override]
         if dy is None:
-            return None, None, None, None
-        needs = ctx.needs_input_grad[:3]
-        dx, dw, bias = _gradients(ctx.plan, ctx.zero_point, ctx.saved_tensors[0], dy, needs)
-        if bias is not None and ctx.bias_dtype is not _FLOAT32:
-            bias = bias.to(ctx.bias_dtype)
-        return dx, dw, bias, None
+            return (None,) * 6
+        made = _gradients(ctx.plan, ctx.zero_point, ctx.saved_tensors[0], dy, ctx.needs_input_grad)
+        if made[2] is not None and ctx.bias_dtype is not _FLOAT32:
+            made[2] = made[2].to(ctx.bias_dtype)
+        return (*made, None)
 
 
-def layer(x: Tensor, w: Tensor, bias: Optional[Tensor], one: Pass) -> Tensor:
-    """y of x and w, [B, C, H, W] and [O, C / groups, kh, kw], or both of two dimensions; with gradients of x, w and bias."""
-    if torch.is_grad_enabled() and (x.requires_grad or w.requires_grad or (bias is not None and bias.requires_grad)):
-        return _Layer.apply(x, w, bias, one)
-    return _compute(x, w, bias, one, False)[0]
+def layer(x: Tensor, w: Tensor, bias: Optional[Tensor], steps: Optional[Tensor], one: Pass) -> Tensor:
+    """y of x and w, [B, C, H, W] and [O, C / groups, kh, kw], or both of two dimensions; with gradients of x, w and bias.
+
+    With learned steps, those of w being `steps`, they and one.scale have gradients too.
+    """
+    scale = one.scale if one.setup.learned else None
+    if torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in (x, w, bias, scale, steps)):
+        return _Layer.apply(x, w, bias, scale, steps, one)
+    return _compute(x, w, bias, steps, one, False)[0]

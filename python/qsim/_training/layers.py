@@ -42,7 +42,7 @@ class _Levels(torch.nn.Module):
         self._how = self.options.numbers()
         o = self.options
         self._setup = eager.Setup(o.lo, o.hi, o.rounding_code, o.scale_kind, o.weight_hi, o.weight_kind, OBSERVERS[o.observer],
-                                  o.momentum)
+                                  o.momentum, not o.per_channel, o.learned)
         self.observer = self._observer_class(self.options, self.weight.device)
         if self.options.learned:
             count = self.weight.shape[0] if self.options.per_channel else 1
@@ -73,12 +73,14 @@ class _Levels(torch.nn.Module):
         if x.dtype not in TYPES or weight.dtype not in TYPES:
             raise lib.BadInput(f"{type(self).__name__}: x is {x.dtype}, its weights {weight.dtype}; allowed: float32, float16 and "
                                "bfloat16")
-        if autograd.is_eager(x) and not self.options.learned and self.options.per_channel:
-            state = self.observer.before_call(x)
-            one = eager.Pass(self._setup, self.observer.scale, self.observer.zero_point, state, window, groups, relu, result_type(x))
-            return eager.layer(x, weight, self.bias, one)
-        scale = self.observer(x)
         steps = None if self.weight_step is None else self.weight_step.float().clamp(min=LEAST_SCALE)
+        if autograd.is_eager(x):
+            observer = self.observer
+            state = None if steps is not None else observer.before_call(x)
+            scale = observer.scale if steps is None else observer(x)
+            one = eager.Pass(self._setup, scale, observer.zero_point, state, window, groups, relu, result_type(x))
+            return eager.layer(x, weight, self.bias, steps, one)
+        scale = self.observer(x)
         flat = x.dim() == 2
         if flat:
             x, weight = x[:, :, None, None], weight[:, :, None, None]

@@ -39,8 +39,9 @@ struct Layer {
   }
   const qsim_tensor* point() const { return c.has_zero_point ? zero_point.tensor() : nullptr; }
   qsim_layer layer() {
-    return {sizeof(qsim_layer), &levels,       &w_levels, scale.tensor(), point(),
-            w.tensor(),         bias.tensor(), &c.window, c.groups,       relu};
+    return {
+        sizeof(qsim_layer), &levels,  &w_levels, scale.tensor(), point(), w.tensor(), bias.tensor(),
+        &c.window,          c.groups, nullptr,   relu,           0,       0};
   }
   Shape memory(const Shape& shape) { return random.chance(0.5) ? channels_first(shape) : Shape{}; }
   std::int64_t x_elems() const { return element_count(c.q.shape); }
@@ -98,7 +99,7 @@ struct Shapes {
 
 Array<std::uint8_t> kept_of(const Shapes& shapes, std::int32_t relu) {
   std::size_t bytes = 0;
-  EXPECT_EQ(qsim_layer_kept_bytes(&shapes.conv, relu, &bytes), QSIM_OK) << qsim_last_error();
+  EXPECT_EQ(qsim_layer_kept_bytes(&shapes.conv, relu, 0, &bytes), QSIM_OK) << qsim_last_error();
   return {QSIM_UINT8, {static_cast<std::int64_t>(bytes)}};
 }
 
@@ -137,8 +138,8 @@ TEST(TrainLayer, ForwardHasTheBitsOfItsStepsAndKeepsWhatBackwardNeeds) {
     const Reals dw(QSIM_FLOAT32, one.c.w.shape, one.memory(one.c.w.shape)),
         dw_parts(QSIM_FLOAT32, one.c.w.shape);
     const Array<float> db(QSIM_FLOAT32, {one.c.outs()}), db_parts(QSIM_FLOAT32, {one.c.outs()});
-    ASSERT_EQ(qsim_layer_backward(&shapes.conv, one.relu, kept.tensor(), dy.tensor(), dx.tensor(),
-                                  dw.tensor(), db.tensor(), nullptr),
+    ASSERT_EQ(qsim_layer_backward(&shapes.conv, one.relu, 0, kept.tensor(), dy.tensor(),
+                                  dx.tensor(), dw.tensor(), db.tensor(), nullptr, nullptr, nullptr),
               QSIM_OK)
         << qsim_last_error();
     const Array<std::uint16_t> g(QSIM_BFLOAT16, one.c.y);
@@ -169,7 +170,8 @@ TEST(TrainLayer, AGradientOfBfloat16IsTheOperandItselfAndEachResultMayBeLeftOut)
       QSIM_OK);
   const Reals dy = Reals::random(l.random, QSIM_BFLOAT16, l.c.y);
   const auto run = [&](const qsim_tensor* dx, const qsim_tensor* dw, const qsim_tensor* db) {
-    EXPECT_EQ(qsim_layer_backward(&shapes.conv, 0, kept.tensor(), dy.tensor(), dx, dw, db, nullptr),
+    EXPECT_EQ(qsim_layer_backward(&shapes.conv, 0, 0, kept.tensor(), dy.tensor(), dx, dw, db,
+                                  nullptr, nullptr, nullptr),
               QSIM_OK)
         << qsim_last_error();
   };
@@ -217,12 +219,25 @@ TEST(TrainLayer, WhatIsNotALayerIsRefusedWithItsMessage) {
   refused("layer_forward: kept has the shape [" + std::to_string(kept.shape[0]) + "]; expected [" +
               bytes + "]",
           l.x.tensor());
+  kept.shape[0] += 1;
+  l.levels.scale_kind = QSIM_SCALE_MAX;
+  const Reals half(QSIM_FLOAT16, l.c.q.shape);
+  std::size_t bytes_with_residuals = 0;
+  ASSERT_EQ(qsim_layer_kept_bytes(&shapes.conv, l.relu, 1, &bytes_with_residuals), QSIM_OK);
+  EXPECT_GT(bytes_with_residuals, static_cast<std::size_t>(kept.shape[0]));
+  const Array<std::uint8_t> all(QSIM_UINT8, {static_cast<std::int64_t>(bytes_with_residuals)});
   const Reals dy(l.dtype, l.c.y);
-  EXPECT_EQ(qsim_layer_backward(&shapes.conv, l.relu, nullptr, dy.tensor(), nullptr, nullptr,
-                                nullptr, nullptr),
+  EXPECT_EQ(qsim_layer_backward(&shapes.conv, l.relu, 1, all.tensor(), dy.tensor(), half.tensor(),
+                                nullptr, nullptr, nullptr, nullptr, nullptr),
+            QSIM_BAD_INPUT);
+  EXPECT_STREQ(qsim_last_error(),
+               "layer_backward: dx has gaps, or no elements of float32; allowed "
+               "with residuals: neither");
+  EXPECT_EQ(qsim_layer_backward(&shapes.conv, l.relu, 0, nullptr, dy.tensor(), nullptr, nullptr,
+                                nullptr, nullptr, nullptr, nullptr),
             QSIM_BAD_INPUT);
   EXPECT_STREQ(qsim_last_error(), "layer_backward: kept is missing: its pointer is NULL");
-  EXPECT_EQ(qsim_layer_kept_bytes(&shapes.conv, l.relu, nullptr), QSIM_BAD_INPUT);
+  EXPECT_EQ(qsim_layer_kept_bytes(&shapes.conv, l.relu, 0, nullptr), QSIM_BAD_INPUT);
   EXPECT_STREQ(qsim_last_error(), "layer_kept_bytes: bytes is missing: its pointer is NULL");
 }
 
@@ -242,19 +257,22 @@ TEST(TrainLayer, NoPicturesGiveZeroGradientsOfTheWeights) {
                             nullptr,
                             nullptr,
                             1,
-                            1};
+                            nullptr,
+                            1,
+                            0,
+                            0};
   const Array<std::int8_t> q(QSIM_INT8, {0, 5, 5, 3}), w_q(QSIM_INT8, {4, 3, 3, 3});
   const qsim_level_conv conv = {
       sizeof(qsim_level_conv), q.tensor(), nullptr, w_q.tensor(), nullptr, 1};
   std::size_t bytes = 0;
-  ASSERT_EQ(qsim_layer_kept_bytes(&conv, 1, &bytes), QSIM_OK) << qsim_last_error();
+  ASSERT_EQ(qsim_layer_kept_bytes(&conv, 1, 0, &bytes), QSIM_OK) << qsim_last_error();
   const Array<std::uint8_t> kept(QSIM_UINT8, {static_cast<std::int64_t>(bytes)});
   ASSERT_EQ(
       qsim_layer_forward(&layer, x.tensor(), 0, 0, nullptr, y.tensor(), kept.tensor(), nullptr),
       QSIM_OK)
       << qsim_last_error();
-  ASSERT_EQ(qsim_layer_backward(&conv, 1, kept.tensor(), y.tensor(), x.tensor(), dw.tensor(),
-                                db.tensor(), nullptr),
+  ASSERT_EQ(qsim_layer_backward(&conv, 1, 0, kept.tensor(), y.tensor(), x.tensor(), dw.tensor(),
+                                db.tensor(), nullptr, nullptr, nullptr),
             QSIM_OK)
       << qsim_last_error();
   EXPECT_EQ(dw.values, std::vector<float>(108));
