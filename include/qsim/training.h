@@ -229,9 +229,9 @@ typedef struct qsim_normalization {
 
 /* norm [5, O] (float64 numbers, as QSIM_BITS64): what qsim_fold_levels folds, y = gain unit acc +
  * offset, and what the gradient needs: gain = gamma inverse, offset = beta - gain unit mean, mean
- * of acc, inverse = 1 / sqrt(variance + eps), unit = x_scale w_scales[o]. sums [O, 3]: those of
+ * of acc, inverse = 1 / sqrt(variance + eps), unit = x_scale w_scales[o]. sums [O, 3]: of
  * qsim_conv2d_statistics over `pixels` (2 and more), and the running statistics and batches move;
- * or NULL: the running statistics, less the convolution's bias [O] or NULL. On every device. */
+ * NULL: the running statistics, less the convolution's bias [O] or NULL. On every device. */
 QSIM_API qsim_status qsim_normalize_statistics(const qsim_tensor* sums, int64_t pixels,
                                                const qsim_tensor* x_scale,
                                                const qsim_tensor* w_scales, const qsim_tensor* bias,
@@ -253,24 +253,22 @@ QSIM_API qsim_status qsim_fold_levels(const qsim_tensor* x_scale, const qsim_ten
 typedef struct qsim_chain_convolution {
   size_t struct_bytes;
   const qsim_tensor* w; /* real; NULL: conv->w and w_scales are given, else they are written */
-  const qsim_levels* w_levels; /* as qsim_layer has them */
+  const qsim_levels* w_levels; /* QSIM_SCALE_MAX or QSIM_SCALE_POWER_OF_TWO */
   const qsim_tensor* w_scales; /* [O], QSIM_FLOAT32 */
   const qsim_tensor* x_scale;  /* [1], QSIM_FLOAT32 */
   const qsim_tensor* bias;     /* [O], QSIM_FLOAT32, or NULL */
   const qsim_tensor* norm;     /* of qsim_normalize_statistics, written; NULL: there is none */
-  const qsim_normalization* normalization; /* not read without norm */
-  const qsim_tensor* y_zero_point;         /* as qsim_conv2d_levels has it */
-  const qsim_tensor* y_scale;              /* [1], QSIM_FLOAT32 */
-  const qsim_tensor* range;                /* as qsim_conv2d_levels has it, or NULL */
+  const qsim_normalization* normalization;   /* not read without norm */
+  const qsim_tensor *y_zero_point, *y_scale; /* [1]: QSIM_INT32, or NULL; QSIM_FLOAT32 */
+  const qsim_tensor* range;                  /* as qsim_conv2d_levels has it, or NULL */
   const qsim_tensor* span; /* [1], QSIM_FLOAT32: levels above 0, and y_scale is measured; or NULL */
   int32_t of_batch, relu, power_of_two; /* of norm; of y; of a scale that is measured */
 } qsim_chain_convolution;
 
 /* A convolution of a chain in one call: qsim_quantize_weights, qsim_conv2d_statistics and
  * qsim_normalize_statistics, qsim_fold_levels, and qsim_conv2d_levels for levels -128..127, with
- * their bits. Where y_scale is measured, it is computed twice: with a trial scale, the greatest
- * x_scale w_scales[o] |gain|, at least 2^-60, then with the scale of what that had, whose range is
- * then in real numbers. On every device. */
+ * their bits. Where y_scale is measured, first with a trial scale, the greatest x_scale w_scales[o]
+ * |gain| but at least 2^-60, then with that of the range, in real numbers. On every device. */
 QSIM_API qsim_status qsim_chain_forward(const qsim_level_conv* conv,
                                         const qsim_chain_convolution* step, const qsim_tensor* y,
                                         const qsim_tensor* passes, const qsim_run* run);

@@ -324,6 +324,16 @@ class Keeping(Layers):
                     with torch.no_grad():
                         self.assertTrue(torch.equal(layer.eval()(x), y))
 
+    def test_weights_at_any_strides_give_the_bits_of_dense_ones(self):
+        for device in DEVICES:
+            x, dy = pictures(2, 4, 6, 5, device=device), pictures(2, 3, 4, 3, device=device)
+            for options in ({}, {"per_channel": False}, {"scale": "learned", "per_channel": False}):
+                layer = qt.QuantizedConv2d(4, 3, 3, **options).to(device)
+                other = copy.deepcopy(layer)
+                other.weight = nn.Parameter(spread(layer.weight.detach().transpose(0, 2)).transpose(0, 2))
+                for one, two in zip(self.gradients_of(layer, x, dy), self.gradients_of(other, x, dy)):
+                    self.assertTrue(torch.equal(one, two), f"{device} {options}")
+
     def gradients_of(self, layer, x, dy):
         """y, and the gradients of x, weight and bias; another pass before backward changes no scale of this one."""
         x = x.clone().requires_grad_()
