@@ -13,10 +13,8 @@ namespace qsim::golden::train {
 inline constexpr double kLargestBias = 0x1p30;  // sums of 2^16 products and it stay within int32
 
 // The greater; NaN where one is.
-template <typename Real>
-QSIM_HOST_DEVICE inline Real greater(Real a, Real b) {
-  return a > b || a != a ? a : b;
-}
+QSIM_HOST_DEVICE inline float greater(float a, float b) { return a > b || a != a ? a : b; }
+QSIM_HOST_DEVICE inline double greater(double a, double b) { return a > b || a != a ? a : b; }
 
 // Moves a running statistic as torch.nn.BatchNorm2d does.
 QSIM_HOST_DEVICE inline float moved(float running, double now, double share) {
