@@ -27,8 +27,10 @@ from quantized_networks import NETWORKS, Quantization, make_network
 from quantized_training import NotFinite, Plan, Training
 from resumable import Checkpoint, Interrupt, Log
 from side_by_side import finished_ones
+from train_quantized import number
 
 DROPOUT = 0.2
+MOST_AT_ONCE = 30  # PyTorch has 32 streams
 SHOWN_SECONDS = 20  # between two lines of progress
 VARIANTS = {
     "float32": None,  # TF32 on a GPU
@@ -62,29 +64,29 @@ class Run(Training):
         quantization = VARIANTS[self.variant]
         return {"schema": rows.SCHEMA, **self.own, "weight_bits": quantization and quantization.weight_bits,
                 "correct": self.count_correct(test), "pictures": len(test), "last_loss": round(loss, 4),
-                "seconds": round(self.seconds, 2), "at_once": args.at_once, "pytorch": torch.__version__,
+                "seconds": round(self.seconds, 2), "at_once": args.at_once,
                 "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
 
 
-def parse_arguments(arguments):
+def make_parser():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", type=pathlib.Path, required=True, help="training pictures: class folders, a zip, or a .bin")
     parser.add_argument("--test", type=pathlib.Path, required=True, help="labelled pictures that are counted")
     parser.add_argument("--network", choices=sorted(NETWORKS), default="vgg8")
     parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=["bfloat16", "int8", "4-bit weights"])
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=60)
-    parser.add_argument("--batch-size", type=int, default=512)
-    parser.add_argument("--rate", type=float, default=0.2)
+    parser.add_argument("--seeds", type=number(int, 1, 1000), default=5)
+    parser.add_argument("--epochs", type=number(int, 1, 10**6), default=60)
+    parser.add_argument("--batch-size", type=number(int, 2, 65536), default=512)
+    parser.add_argument("--rate", type=number(float, 0, 1000), default=0.2)
     parser.add_argument("--recipe", choices=sorted(RECIPES), default="plain")
-    parser.add_argument("--average", type=float, default=0.999)
-    parser.add_argument("--at-once", type=int, default=6 if torch.cuda.is_available() else 1, help="runs beside each other")
+    parser.add_argument("--average", type=number(float, 0, 0.999999), default=0.999)
+    parser.add_argument("--at-once", type=number(int, 1, MOST_AT_ONCE), default=6 if torch.cuda.is_available() else 1, help="runs beside each other")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="end after this time; the same command goes on")
-    parser.add_argument("--save-seconds", type=float, default=150, help="between two checkpoints of the runs at hand")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--save-seconds", type=number(float, 0, 1e9), default=150, help="between two checkpoints of the runs at hand")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("accuracy.jsonl"))
     parser.add_argument("--unfinished", type=pathlib.Path, default=pathlib.Path("unfinished"), help="a folder for checkpoints")
-    return parser.parse_args(arguments)
+    return parser
 
 
 class Progress:
@@ -122,19 +124,41 @@ def train(waiting, test, args, begun):
     return found
 
 
+def known_lines(file):
+    """What --results has. ValueError where that is something else."""
+    try:
+        return rows.read_lines(file.read_text()) if file.exists() else []
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+
+
+def read_pictures(args, device):
+    """Of training and for counting. ValueError and OSError say what is wrong."""
+    if args.device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("--device cuda: PyTorch finds no GPU")
+    pictures = read_set(args.dataset, device, None)
+    if len(pictures) < args.batch_size:
+        raise ValueError(f"{args.dataset}: {len(pictures)} pictures are fewer than a batch of {args.batch_size}")
+    return pictures, read_set(args.test, device, pictures.size, pictures.class_names)
+
+
 def main(arguments=None):
     begun = time.perf_counter()
-    args = parse_arguments(arguments)
+    parser = make_parser()
+    args = parser.parse_args(arguments)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.deterministic = True  # cuDNN's search would choose otherwise beside other runs
     device = torch.device(args.device)
-    pictures = read_set(args.dataset, device, None)
-    test = read_set(args.test, device, pictures.size, pictures.class_names)
+    try:
+        known = known_lines(args.results)
+        pictures, test = read_pictures(args, device)
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
     name = torch.cuda.get_device_name() if device.type == "cuda" else "CPU"
     print(f"{time.perf_counter() - begun:.0f} s; {len(pictures)} pictures, {len(test)} counted, on {name}, PyTorch {torch.__version__}", flush=True)
     common = {key: getattr(args, key) for key in ("network", "epochs", "batch_size", "rate", "recipe", "average")}
-    common.update(dropout=DROPOUT, dataset=args.dataset.name, size=len(pictures), test=args.test.name, counted=len(test), device=name)
-    known = rows.read_lines(args.results.read_text()) if args.results.exists() else []
+    common.update(dropout=DROPOUT, dataset=args.dataset.name, size=len(pictures), test=args.test.name, counted=len(test), device=name,
+                  pytorch=torch.__version__)
     results = [line for line in known if all(line.get(key) == value for key, value in common.items())]
     done = {(line["variant"], line["seed"]) for line in results}
     wanted = [(variant, seed) for seed in range(1, args.seeds + 1) for variant in args.variants]

@@ -6,16 +6,22 @@ import statistics
 SCHEMA = "qsim.bench.train.accuracy/1"
 ALLOWED_BELOW = {8: 0.3, 4: 1.0}  # points of top-1, by bits of weights
 RECIPE = ("network", "recipe", "epochs", "batch_size", "rate", "average", "dropout")  # how a network is trained
-COMMON = (*RECIPE, "dataset", "size", "test", "counted", "device")  # what makes runs comparable
+COMMON = (*RECIPE, "dataset", "size", "test", "counted", "device", "pytorch")  # what makes runs comparable
 HEADER = ("layers", "seeds", "right, a seed each", "top-1, mean", "standard deviation", "below float, points", "standard error", "seconds a run")
 
 
 def read_lines(text):
-    """The runs of a file. ValueError where a line is of another program."""
-    lines = [json.loads(line) for line in text.splitlines() if line.strip()]
-    for line in lines:
-        if line.get("schema") != SCHEMA:
-            raise ValueError(f"a line has the schema {line.get('schema')!r}; allowed: {SCHEMA}")
+    """The runs of a file. ValueError where a line is no result, or of another program."""
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            found = json.loads(line)
+        except json.JSONDecodeError:
+            raise ValueError(f"line {number} is no JSON object") from None
+        schema = found.get("schema") if isinstance(found, dict) else None
+        if schema != SCHEMA:
+            raise ValueError(f"line {number} has the schema {schema!r}; allowed: {SCHEMA}")
+        lines.append(found)
     return lines
 
 

@@ -26,6 +26,7 @@ try:
     import accuracy
     import accuracy_rows
     import data
+    import quantized_training
     import side_by_side
     import vgg8
     from small_trainings import SMALL, write_pictures
@@ -72,7 +73,7 @@ class Runs(unittest.TestCase):
 
     def weights(self, at_once):
         """{(variant, seed): state_dict} of two seeds of two variants."""
-        args = accuracy.parse_arguments(["--dataset", str(self.folder / "train"), "--test", "", "--batch-size", "20", "--epochs", "2",
+        args = accuracy.make_parser().parse_args(["--dataset", str(self.folder / "train"), "--test", "", "--batch-size", "20", "--epochs", "2",
                                          "--recipe", "mix", "--unfinished", str(self.folder / f"{at_once}")])
         pictures = accuracy.read_set(args.dataset, torch.device("cpu"), None)
         wanted = [(variant, seed) for seed in (1, 2) for variant in ("float32", "int8")]
@@ -89,7 +90,7 @@ class Runs(unittest.TestCase):
                 self.assertTrue(torch.equal(tensor, beside[key][name]), (key, name))
 
     def test_the_seed_draws_the_weights_and_variants_share_them(self):
-        args = accuracy.parse_arguments(["--dataset", str(self.folder / "train"), "--test", "", "--unfinished", str(self.folder)])
+        args = accuracy.make_parser().parse_args(["--dataset", str(self.folder / "train"), "--test", "", "--unfinished", str(self.folder)])
         pictures = accuracy.read_set(args.dataset, torch.device("cpu"), None)
         first = {key: accuracy.Run(*key, pictures, {}, args).network().state_dict()["0.weight"] for key in (("float32", 1), ("int8", 1), ("int8", 2))}
         self.assertTrue(torch.equal(first["float32", 1], first["int8", 1]))
@@ -115,10 +116,27 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.run_all("cut", *options)[0], 0)  # nothing is trained again
         self.assertEqual((self.folder / "cut.jsonl").read_bytes(), before)
 
+    def test_what_it_cannot_do_is_one_line_before_anything_is_trained(self):
+        (self.folder / "broken.jsonl").write_text("no JSON\n")
+        (self.folder / "other.jsonl").write_text('{"schema": "other"}\n')
+        for message, *options in (("nothing: no such file or folder", "--dataset", self.folder / "nothing"),
+                                  ("60 pictures are fewer than a batch of 61", "--batch-size", 61),
+                                  ("broken.jsonl: line 1 is no JSON object", "--results", self.folder / "broken.jsonl"),
+                                  ("other.jsonl: line 1 has the schema 'other'; allowed: qsim.bench", "--results", self.folder / "other.jsonl"),
+                                  ("--at-once: '0' is not an integer in 1..30", "--at-once", 0),
+                                  ("--seeds: '0' is not an integer in 1..1000", "--seeds", 0),
+                                  ("--epochs: '0' is not an integer in 1..", "--epochs", 0)):
+            errors = io.StringIO()
+            with contextlib.redirect_stderr(errors), self.assertRaises(SystemExit) as end:
+                self.run_all("bad", *options)
+            self.assertEqual(end.exception.code, 2)
+            self.assertIn(message, errors.getvalue().splitlines()[-1])
+        self.assertFalse((self.folder / "bad").exists())
+
     def test_a_run_that_diverges_leaves_the_others(self):
         errors = io.StringIO()
-        with contextlib.redirect_stderr(errors):
-            code, printed, found = self.run_all("wild", "--variants", "float32", "--seeds", 1, "--rate", "1e30")
+        with contextlib.redirect_stderr(errors), mock.patch.object(quantized_training, "learning_rate", lambda *_: 1e30):
+            code, printed, found = self.run_all("wild", "--variants", "float32", "--seeds", 1)
         self.assertEqual((code, found), (1, {}))
         self.assertRegex(errors.getvalue(), "float32, seed 1: step 6: .* not finite|the loss is nan")
         self.assertIn("1 of 1 runs are not finished", printed)
@@ -151,7 +169,7 @@ class Rows(unittest.TestCase):
         self.assertEqual([len(group) for group in groups], [5, 1])
 
     def test_a_line_of_another_program_is_refused(self):
-        with self.assertRaisesRegex(ValueError, "schema None; allowed: qsim.bench.train.accuracy/1"):
+        with self.assertRaisesRegex(ValueError, "line 1 has the schema None; allowed: qsim.bench.train.accuracy/1"):
             accuracy_rows.read_lines(json.dumps({"correct": 1}))
 
 

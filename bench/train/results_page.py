@@ -177,7 +177,12 @@ def section_of(text):
     try:
         result = json.loads(text)
     except json.JSONDecodeError:  # lines of accuracy.py
-        return accuracy_section(accuracy_rows.read_lines(text))
+        runs = accuracy_rows.read_lines(text)
+        if not runs:
+            raise ValueError("it is empty") from None
+        return accuracy_section(runs)
+    if not isinstance(result, dict):
+        raise ValueError("it is no JSON object")
     if result.get("schema") == accuracy_rows.SCHEMA:  # one line
         return accuracy_section([result])
     section = sections.get(result.get("schema"))
@@ -199,7 +204,7 @@ def main():
     for file in arguments.files:
         try:
             lines += section_of(file.read_text())
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             sys.exit(f"results_page.py: {file}: {error}")
     arguments.page.write_text("\n".join(lines) + "\n")
 
