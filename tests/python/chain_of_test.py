@@ -1,7 +1,9 @@
 """QuantizedSequential.of(): the chain of a converted network has its float layers, its weights' levels, and measured scales."""
+import types
 import unittest
 
 import torch
+from torch.nn.utils import prune
 
 import qsim
 import qsim.torch as qt
@@ -228,8 +230,39 @@ class Of(unittest.TestCase):
             of(nn.Upsample(2), pictures())
         hooked = model()
         hooked.register_forward_hook(lambda *_: None)
-        with self.assertRaisesRegex(qsim.Unsupported, "a Conv2d has a hook, which a chain does not call"):
+        with self.assertRaisesRegex(qsim.Unsupported, r"of: layer QuantizedConv2d \(.*\) has a hook, which would be left out"):
             of(hooked, pictures())
+
+    def test_what_the_chain_would_leave_out_is_refused(self):
+        class Added(nn.Module):
+            """`y += x` under two names, which torch.fx does not see."""
+
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Conv2d(3, 3, 1), nn.Conv2d(3, 3, 1)
+
+            def forward(self, x):
+                y = z = self.a(x)
+                y += x
+                return self.b(z)
+
+        def nest():
+            return trained(qt.convert(layers()))
+
+        hooked, own, pruned = nest(), nest(), nest()
+        hooked[0].register_forward_hook(lambda _module, _x, y: 2 * y)
+        own[0][0].forward = types.MethodType(lambda self, x: x, own[0][0])
+        prune.l1_unstructured(pruned[1], "weight", 0.5)
+        changed = trained(nn.Sequential(qt.QuantizedConv2d(3, 3, 1), qt.Residual([nn.Identity(), nn.ReLU(inplace=True)], None, False)))
+        for model, message in (
+                (trained(qt.convert(Added())), "of: the model gives other numbers than its traced steps; write `y = y"),
+                (hooked, r"of: layer 0 \(Sequential\) has a hook, which would be left out; remove it"),
+                (own, r"of: layer 0.0 \(QuantizedConv2dReLU\) has a forward of its own, which would be left out; remove it"),
+                (pruned, r"of: layer 1 \(QuantizedConv2d\) has a tensor 'weight' that is computed of others; make it"),
+                (changed, r"of: layer 1.body.1 \(ReLU\) changes a tensor in place that is read elsewhere too")):
+            with self.subTest(message=message), self.assertRaisesRegex(qsim.Unsupported, message) as caught:
+                qt.QuantizedSequential.of(model, pictures())
+            self.assertNotIn("\n", str(caught.exception))
 
 
 if __name__ == "__main__":

@@ -4,41 +4,20 @@ QuantizedSequential.of(), which makes a chain for the accelerator of them.
 usage: layers_export_test.py QSIM LIBRARY REPOSITORY_ROOT (in the environment of tools/ort)
 """
 import os
-import pathlib
 import random
-import subprocess
-import sys
-import tempfile
 import unittest
-import warnings
 
-QSIM, ROOT = sys.argv[1], pathlib.Path(sys.argv[3])
-os.environ["QSIM_GOLDEN_LIBRARY"] = sys.argv[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tools/ort")]
+from export_case import SEED, ExportCase, trained
 
 import numpy as np
 import torch
 
 import exact_session
 import layers_maker
-import qsim
 import qsim.torch as qt
 
 nn, functional = torch.nn, torch.nn.functional
-SEED = int(os.environ.get("QSIM_LAYERS_SEED", "20261123"))
 CASES = int(os.environ.get("QSIM_LAYERS_CASES", "200"))
-torch.set_num_threads(1)  # small tensors: more would wait for each other
-
-
-def trained(model, shape):
-    """Three passes of training mode, with different ranges, and steps that training has moved."""
-    for factor in (1.0, 1.5, 0.5):
-        model(factor * torch.randn(4, *shape))
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if name.endswith(("weight_step", "observer.scale")):
-                parameter.mul_(torch.empty_like(parameter).uniform_(0.3, 1.5))
-    return model.eval()
 
 
 class Block(nn.Module):
@@ -68,43 +47,7 @@ class Net(nn.Module):
         return self.fc(x).relu()
 
 
-class Exports(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.file = self.folder / "layers.onnx"
-        torch.manual_seed(SEED)
-        warnings.filterwarnings("ignore", message="Using padding='same'")
-
-    def program(self, x, *words):
-        np.save(self.folder / "x.npy", x.numpy())
-        command = [QSIM, *words, f"--model={self.file}", f"--input={self.folder}/x.npy", f"--batch={len(x)}", "--quiet",
-                   f"--out={self.folder}/out"]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    def output(self, x, *words):
-        """output.npy of a command of qsim."""
-        done = self.program(x, *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return np.load(self.folder / "out/output.npy")
-
-    def same(self, found, expected):
-        self.assertEqual((found.dtype, found.shape), (expected.dtype, expected.shape))
-        self.assertEqual(found.tobytes(), expected.tobytes())
-
-    def compare(self, model, shape, x=None, optimizations=("all", "disabled")):
-        """Exports, runs everywhere; returns how many different numbers y has."""
-        qt.export_onnx(model, self.file, shape)
-        x = torch.randn(3, *shape) if x is None else x
-        with torch.no_grad():
-            y = model(x.clone()).contiguous().numpy()
-        for optimization in optimizations:
-            session = exact_session.open_session(str(self.file), optimization)
-            self.same(session.run(None, {"input": x.numpy()})[0], y)
-        self.same(self.output(x, "golden", "run"), y)
-        return len(np.unique(y))
-
+class Exports(ExportCase):
     def test_random_networks_give_the_same_bits_everywhere(self):
         varied = 0
         for case in range(CASES):
@@ -169,101 +112,7 @@ class Exports(unittest.TestCase):
             self.assertLess(np.abs(y - near).max(), 0.05 * np.abs(near).max())
             self.assertGreater(np.abs(y - near).max(), 0)
 
-    def test_what_cannot_be_exported_is_told(self):
-        quantized = trained(qt.QuantizedConv2d(1, 1, 1), (1, 4, 4))
-
-        class Twice(nn.Module):
-            """Reads a tensor that it changes in place."""
-
-            def __init__(self):
-                super().__init__()
-                self.conv = quantized
-
-            def forward(self, x):
-                y = self.conv(x)
-                return functional.relu(y, inplace=True) + y
-
-        class Branch(Twice):
-            def forward(self, x):
-                return self.conv(x) if x.sum() > 0 else x
-
-        class Scaled(Twice):
-            def forward(self, x):
-                return self.conv(x) * 2
-
-        class More(Twice):
-            def forward(self, x):
-                return self.conv(x) + x.size(0)
-
-        class Weighted(Twice):
-            def forward(self, x):
-                return torch.add(self.conv(x), x, alpha=2)
-
-        class Spread(Twice):
-            def forward(self, x):
-                return self.conv(x) + functional.max_pool2d(x, 4)
-
-        class Turned(Twice):
-            def forward(self, x):
-                return self.conv(x).view(-1, 4)
-
-        class Two(Twice):
-            def forward(self, x):
-                return self.conv(x), x
-
-        hooked = trained(qt.QuantizedConv2d(1, 1, 1), (1, 4, 4))
-        hooked.register_forward_hook(lambda *_: None)
-        lone = nn.Sequential
-        for model, message in (
-                (nn.ReLU(), "the model has no quantized layer; allowed: quantized layers, "),
-                (lone(quantized, nn.Conv2d(1, 1, 1)), r"layer 1 \(Conv2d\) is not written; allowed: quantized layers, "),
-                (lone(quantized, nn.BatchNorm2d(1)), r"layer 1 \(BatchNorm2d\) is not written; .*QuantizedSequential has Batch"),
-                (lone(quantized, nn.AvgPool2d(2)), r"layer 1 \(AvgPool2d\) is not written"),
-                (lone(quantized, nn.AdaptiveAvgPool2d(1)), r"layer 1 \(AdaptiveAvgPool2d\) is not written"),
-                (lone(quantized, trained(qt.QuantizedSequential(nn.Conv2d(1, 1, 1)), (1, 4, 4))),
-                 r"layer 1 \(QuantizedSequential\) is not written"),
-                (lone(trained(qt.TorchConv2d(1, 1, 1), (1, 4, 4))), r"layer 0 \(TorchConv2d\) is not written"),
-                (trained(qt.QuantizedConv2d(1, 1, 1, rounding="toward_zero"), (1, 4, 4)),
-                 r"layer QuantizedConv2d \(QuantizedConv2d\) rounds toward_zero, which ONNX does not have; train with half_even"),
-                (trained(qt.QuantizedConv2d(1, 1, 2, padding=1, padding_mode="reflect"), (1, 4, 4)),
-                 "has padding_mode 'reflect'; allowed: zeros"),
-                (trained(lone(qt.QuantizedLinear(4, 2)), (1, 4, 4)), r"layer 0 \(QuantizedLinear\) reads a tensor of 4 dimensions"),
-                (lone(quantized, nn.Flatten(2)), r"layer 1 \(Flatten\) makes \[1, 16\] of \[1, 4, 4\]; allowed: one dimension"),
-                (lone(quantized, nn.MaxPool2d(2, return_indices=True)), "gives something else than a tensor"),
-                (hooked, "has a hook, which is called here alone"),
-                (Twice(), "changes a tensor in place that is read elsewhere too"),
-                (Branch(), "the model's forward pass depends on its numbers"),
-                (Scaled(), "the operation mul is no layer, and none of relu, "),
-                (More(), "the operation add does not add two tensors of one shape"),
-                (Weighted(), "the operation add does not add two tensors of one shape"),
-                (Spread(), "the operation add does not add two tensors of one shape"),
-                (Turned(), r"the operation view makes \[4\] of \[1, 4, 4\]"), (Two(), "gives something else than a tensor")):
-            with self.subTest(message=message):
-                with self.assertRaisesRegex(qsim.Unsupported, message) as caught:
-                    qt.export_onnx(model, self.file, (1, 4, 4))
-                self.assertNotIn("\n", str(caught.exception))
-        self.assertFalse(self.file.exists())
-
-    def test_numbers_that_cannot_be_exported_are_told(self):
-        for change, message in ((lambda layer: layer.weight.fill_(1e-38), "has scales whose product float32 does not hold"),
-                                (lambda layer: layer.bias.fill_(float("nan")), "has numbers that are not finite")):
-            layer = trained(qt.QuantizedConv2d(1, 1, 1, scale=1e-30), (1, 4, 4))
-            with torch.no_grad():
-                change(layer)
-            with self.assertRaisesRegex(qsim.BadInput, message):
-                qt.export_onnx(layer, self.file, (1, 4, 4))
-        wide = trained(qt.QuantizedLinear(140000, 1, scale=1.0), (140000,))
-        with torch.no_grad():
-            wide.weight.fill_(1.0)
-        with self.assertRaisesRegex(qsim.Unsupported, "can be beyond int32; allowed: fewer weights for an output channel"):
-            qt.export_onnx(wide, self.file, (140000,))
-        with self.assertRaisesRegex(qsim.BadInput, r"input_shape is \(4, 4\); allowed: \(C, H, W\) or \(K,\)"):
-            qt.export_onnx(wide, self.file, (4, 4))
-        with self.assertRaisesRegex(qsim.BadInput, "a quantized layer in eval mode has seen no input"):
-            qt.export_onnx(qt.QuantizedLinear(4, 4), self.file, (4,))
-        self.assertFalse(self.file.exists())
-
 
 if __name__ == "__main__":
     print(f"QSIM_LAYERS_SEED={SEED}")
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[__file__])

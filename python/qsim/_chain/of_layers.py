@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Set, Tuple
 
 from .. import _library as lib
 from .._torch_operations import torch
-from .._training.forward_steps import DROPOUTS, Step, Steps, steps_of
+from .._training.forward_steps import DROPOUTS, Step, Steps, copy_of, left_out, steps_of, what_of
 from .._training.layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
 from .plan import Residual
 
@@ -24,8 +24,9 @@ def float_layers(model: nn.Module, x: torch.Tensor) -> nn.Sequential:
 
     An nn.Sequential keeps its names. A forward pass of another kind is traced with x: its layers are called by their paths.
     """
-    model = copy.deepcopy(model)
+    model = copy_of(model, CALLER)
     if _is_nest(model):
+        _check_calls(model)
         return _sequential(model if isinstance(model, nn.Sequential) else nn.Sequential(model), {})
     modes = {module: module.training for module in model.modules()}
     traced = steps_of(model.eval(), x, CALLER)
@@ -37,10 +38,26 @@ def float_layers(model: nn.Module, x: torch.Tensor) -> nn.Sequential:
 def _is_nest(layer: Any) -> bool:
     """Whether it is a layer, or an nn.Sequential or Residual of such."""
     if isinstance(layer, Residual):
-        return _is_nest(layer.body) and _is_nest(layer.shortcut)
+        ways = (layer.body, layer.shortcut)
+        return all(_is_nest(way) and not _changes_x(way) for way in ways)
     if isinstance(layer, nn.Sequential) and not hasattr(layer, "levels_scale"):
         return all(_is_nest(child) for child in layer.children())
     return type(layer) in QUANTIZED or hasattr(layer, "levels_scale") or not any(True for _ in layer.children())
+
+
+def _changes_x(layer: nn.Module) -> bool:
+    """Whether it can change what it reads in place: the other way of a Residual reads it too."""
+    leaves = (one for one in layer.modules() if not any(True for _ in one.children()))
+    first = next((one for one in leaves if not isinstance(one, (*DROPOUTS, nn.Identity, nn.Flatten, nn.Sequential))), None)
+    return bool(getattr(first, "inplace", False))
+
+
+def _check_calls(model: nn.Module) -> None:
+    """Refuses modules whose call does more than a chain of them would."""
+    for name, module in model.named_modules():
+        reason = left_out(module)
+        if reason:
+            raise lib.Unsupported(f"QuantizedSequential.of: {what_of(name, module)} {reason}")
 
 
 class _Region:

@@ -1,7 +1,6 @@
 """A QuantizedSequential as an int8 ONNX file of QLinear operators, with the bytes of its eval mode."""
 from __future__ import annotations
 
-import copy
 from typing import Any, List, Sequence
 
 from .. import _library as lib
@@ -12,6 +11,7 @@ from .._chain import run as runs
 from .._chain.module import QuantizedSequential
 from .._torch_operations import torch
 from .._training import calls
+from .._training.forward_steps import copy_of, left_out, what_of
 from .onnx_file import OnnxFile, window_attributes
 
 LEAST_RATIO, LARGEST_RATIO = 2.0 ** -16, 2.0 ** 8  # of the scales of an addition, for qsim
@@ -112,7 +112,12 @@ def chain_file(onnx: Any, model: QuantizedSequential, shape: Sequence[int]) -> A
     if len(shape) != (1 if model._plan.flat_input else 3):
         raise lib.BadInput(f"export_onnx: input_shape is {tuple(shape)}; allowed: (K,) where the first layer is a Linear, else "
                            "(C, H, W)")
-    chain = copy.deepcopy(model).cpu().eval()
+    reason = left_out(model)
+    if type(model).forward is not QuantizedSequential.forward:
+        reason = "has a forward of its own, which would be left out"
+    if reason:
+        raise lib.Unsupported(f"export_onnx: {what_of('', model)} {reason}")
+    chain = copy_of(model, "export_onnx").cpu().eval()
     x = torch.zeros((1, *shape))
     chain._check(x)
     run = chain.new_run(x)

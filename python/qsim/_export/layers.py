@@ -4,19 +4,18 @@ What becomes of a layer is in _LAYERS; all else is refused, because its bits dif
 """
 from __future__ import annotations
 
-import copy
 from typing import Any, Callable, Dict, NoReturn, Sequence
 
 from .. import _library as lib
 from .._chain import plan as plans
 from .._torch_operations import torch
-from .._training.forward_steps import Step, steps_of
+from .._training.forward_steps import Step, copy_of, steps_of
 from .._training.layers import QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear
 from .integer_layer import write_integer_layer
 from .onnx_file import OnnxFile, window_attributes
 
 nn = torch.nn
-BATCH = 2  # of the pass that finds shapes
+FACTORS = (1.0, 2.0 ** -8, 2.0 ** 8)  # of the random pictures that the steps are tried with
 QUANTIZED = (QuantizedConv2d, QuantizedConv2dReLU, QuantizedLinear)
 ALLOWED = ("allowed: quantized layers, ReLU, MaxPool2d, Flatten, Dropout, Identity, Residual and additions; a QuantizedSequential "
            "has BatchNorm and average pools too")
@@ -61,6 +60,9 @@ def _max_pool(file: LayersFile, step: Step, layer: Any) -> None:
     # What ceil_mode adds is written as pads, which are less than any number.
     ends = [max(pad, (count - 1) * move + distance * (size - 1) + 1 - given - pad)
             for pad, count, move, distance, size, given in zip(pads, y[2:], stride, dilation, kernel, x[2:])]
+    if any(end >= size for end, size in zip(ends, kernel)):
+        file.refuse(step.what, f"needs pads of {ends} where its kernel is {list(kernel)}; allowed: pads below the kernel, which "
+                    "ceil_mode=False has")
     file.write(step, "MaxPool", kernel_shape=list(kernel), **window_attributes((*stride, *pads, *ends, *dilation)))
 
 
@@ -89,7 +91,9 @@ _LAYERS: Dict[type, Callable[..., None]] = {
 
 def layers_file(onnx: Any, model: nn.Module, shape: Sequence[int]) -> Any:
     """The ModelProto of a model in eval mode that reads pictures of this shape."""
-    traced = steps_of(copy.deepcopy(model).cpu().eval(), torch.zeros((BATCH, *shape)), "export_onnx")
+    x = torch.randn((len(FACTORS), *shape), generator=torch.Generator().manual_seed(0))
+    factors = torch.tensor(FACTORS).reshape(-1, *(1 for _ in shape))
+    traced = steps_of(copy_of(model, "export_onnx").cpu().eval(), factors * x, "export_onnx")
     file = LayersFile(onnx, traced.start)
     for step in traced.steps:
         file.add(step)

@@ -1,10 +1,13 @@
 """A model's forward pass as steps, each a layer or an addition, found by torch.fx: for what makes another form of a model."""
 from __future__ import annotations
 
+import contextlib
+import copy
 import operator
-from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Tuple, TypeVar
 
 from .. import _library as lib
+from .._errors import Error
 from .._torch_operations import torch
 from .layers import QuantizedConv2d, QuantizedLinear
 
@@ -12,6 +15,7 @@ nn, fx = torch.nn, torch.fx
 functional = torch.nn.functional
 DROPOUTS = (nn.Dropout, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 IN_PLACE = (operator.iadd, "add_", functional.relu_, torch.relu_, "relu_")
+Module = TypeVar("Module", bound=nn.Module)
 
 
 class Step(NamedTuple):
@@ -52,12 +56,35 @@ class _Tracer(fx.Tracer):
         return own or super().is_leaf_module(m, module_qualified_name)
 
 
+def what_of(name: str, module: nn.Module) -> str:
+    """A layer for messages. name: its path."""
+    kind = type(module).__name__
+    return f"layer {name or kind} ({kind})"
+
+
+def left_out(module: nn.Module) -> Optional[str]:
+    """What a call of this module does that its layer's formula does not have."""
+    if module._forward_hooks or module._forward_pre_hooks:
+        return "has a hook, which would be left out; remove it"
+    return "has a forward of its own, which would be left out; remove it" if "forward" in vars(module) else None
+
+
+def copy_of(model: Module, caller: str) -> Module:
+    """A deep copy. caller: opens its errors."""
+    for name, module in model.named_modules():
+        for key, value in (*vars(module).items(), *module._buffers.items()):
+            if isinstance(value, torch.Tensor) and not value.is_leaf:
+                raise lib.Unsupported(f"{caller}: {what_of(name, module)} has a tensor '{key}' that is computed of others; make it "
+                                      "a parameter again (remove_weight_norm, prune.remove), or delete it")
+    return copy.deepcopy(model)
+
+
 def _name_of(target: Any) -> str:
     return target if isinstance(target, str) else getattr(target, "__name__", str(target))
 
 
 class _Maker(fx.Interpreter):
-    """Makes the steps while the traced model runs."""
+    """Makes the steps while the traced model runs. Each step reads copies: what changes them in place changes nothing else."""
 
     def __init__(self, traced: fx.GraphModule, caller: str):
         super().__init__(traced)
@@ -69,8 +96,13 @@ class _Maker(fx.Interpreter):
     def refuse(self, what: str, why: str) -> NoReturn:
         raise lib.Unsupported(f"{self.caller}: {what} {why}")
 
-    def run_all(self, x: torch.Tensor) -> Steps:
-        """As run(x), which puts its own lines under those of an error."""
+    def fetch_args_kwargs_from_env(self, n: fx.Node) -> Tuple[Any, Any]:
+        """run_node() reads them."""
+        found = super().fetch_args_kwargs_from_env(n)
+        return fx.node.map_aggregate(found, lambda one: one.clone() if isinstance(one, torch.Tensor) else one)  # type: ignore
+
+    def run_all(self, x: torch.Tensor, model: nn.Module) -> Steps:
+        """As run(x), which puts its own lines under those of an error. Refuses steps that do not give the model's bits."""
         self.args_iter = iter((x,))
         graph: Any = self.module.graph
         nodes = list(graph.nodes)
@@ -84,6 +116,9 @@ class _Maker(fx.Interpreter):
         if not isinstance(end, fx.Node) or not isinstance(self.env[end], torch.Tensor):
             self.refuse("the model", "gives something else than a tensor; allowed: one tensor")
         self.check_in_place(end)
+        if not _same_bits(self.env[end], model(x.clone())):
+            self.refuse("the model", "gives other numbers than its traced steps; write `y = y + x` for a `y += x` of a tensor that "
+                        "is read elsewhere too, and leave out what is no layer and no operation")
         return Steps(self.steps, nodes[0], end, self.env[end].shape)
 
     def add(self, node: fx.Node) -> None:
@@ -91,9 +126,8 @@ class _Maker(fx.Interpreter):
         if node.op == "call_module":
             module = self.modules[str(node.target)]
             name = str(node.target)[len("model."):] or type(module).__name__
-            what = f"layer {name} ({type(module).__name__})"
-            if module._forward_hooks or module._forward_pre_hooks:
-                self.refuse(what, "has a hook, which is called here alone")
+            what = what_of(name, module)
+            self.check_call(node, what, module)
         else:
             name, what = node.name, f"the operation {_name_of(node.target)}"
             if node.target in ADDITIONS:
@@ -108,7 +142,18 @@ class _Maker(fx.Interpreter):
         same = isinstance(module, nn.AdaptiveAvgPool2d) and shapes[0] == shapes[1]
         self.steps.append(Step(node, self.unique(name), what, reads, module, shapes,
                                same or isinstance(module, (*DROPOUTS, nn.Identity))))
+        if node.op != "call_module" and not self.steps[-1].keeps:
+            self.env[node] = module(self.env[reads[0]].clone())  # what is made of the operation must have its bits
         return None
+
+    def check_call(self, node: fx.Node, what: str, module: nn.Module) -> None:
+        """Refuses what a layer's formula does not have."""
+        for name, part in module.named_modules():
+            reason = left_out(part)
+            if reason:
+                self.refuse(f"the {name} of {what}" if name else what, reason)
+        if len(node.args) + len(node.kwargs) != 1:
+            self.refuse(what, "is called with more than x; allowed: x alone")
 
     def add_addition(self, node: Any, what: str, name: str) -> None:
         one, other = node.args[:2] if len(node.args) > 1 else (node.args[0], node.kwargs.get("other"))
@@ -133,7 +178,7 @@ class _Maker(fx.Interpreter):
         readers: Dict[fx.Node, int] = {end: 1}
         for step in self.steps:
             roots = [source.get(one, one) for one in step.reads]
-            if step.keeps:
+            if step.keeps or isinstance(step.module, nn.Flatten):  # y can be a view of x
                 source[step.node] = roots[0]
                 readers[roots[0]] = readers.get(roots[0], 0) + (step.node is end)
                 continue
@@ -145,20 +190,45 @@ class _Maker(fx.Interpreter):
                 self.refuse(step.what, "changes a tensor in place that is read elsewhere too; allowed: inplace=False")
 
 
+def _same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return torch.equal(*(each.contiguous().flatten().view(torch.uint8) for each in (one, other)))
+
+
+@contextlib.contextmanager
+def _defined_bits(x: torch.Tensor) -> Iterator[None]:
+    """Float layers give the same bits twice: cuDNN takes the algorithm that it took before."""
+    cudnn: Any = torch.backends.cudnn
+    before = cudnn.deterministic, cudnn.benchmark
+    if not x.is_cuda or before == (True, False):
+        yield
+        return
+    cudnn.deterministic, cudnn.benchmark = True, False
+    try:
+        yield
+    finally:
+        cudnn.deterministic, cudnn.benchmark = before
+
+
 def _relu(_maker: _Maker, node: fx.Node, _what: str) -> nn.Module:
     return nn.ReLU(bool(node.kwargs.get("inplace") or True in node.args[1:]))
 
 
 def _flatten(maker: _Maker, node: Any, what: str) -> nn.Module:
-    x, y = maker.env[node.args[0]], maker.env[node]
+    x, y = maker.env[node.all_input_nodes[0]], maker.env[node]
     if y.dim() != 2 or tuple(y.shape) != (x.shape[0], x[0].numel()):
         maker.refuse(what, f"makes {list(y.shape[1:])} of {list(x.shape[1:])}; allowed: one dimension beside the batch")
     return nn.Flatten()
 
 
-def _as_layer(kind: Any) -> Callable[[_Maker, Any, str], nn.Module]:
-    """Of a function that has the layer's arguments."""
-    return lambda _maker, node, _what: kind(*node.args[1:], **node.kwargs)  # type: ignore[no-any-return]
+def _as_layer(kind: Any, *names: str) -> Callable[[_Maker, Any, str], nn.Module]:
+    """Of a function that has the layer's arguments, in this order."""
+    def made(_maker: _Maker, node: Any, _what: str) -> nn.Module:
+        given = {**dict(zip(("input", *names), node.args)), **node.kwargs}
+        kept = {name: value for name, value in given.items() if name != "input" and value not in ([], ())}  # stride=() is none
+        return kind(**kept)  # type: ignore[no-any-return]
+    return made
 
 
 def _dropout(maker: _Maker, node: fx.Node, what: str) -> nn.Module:
@@ -171,19 +241,28 @@ ADDITIONS = (operator.add, operator.iadd, torch.add, "add", "add_")
 _FUNCTIONS: Dict[Any, Callable[[_Maker, fx.Node, str], nn.Module]] = {
     **dict.fromkeys((functional.relu, functional.relu_, torch.relu, torch.relu_, "relu", "relu_"), _relu),
     **dict.fromkeys((torch.flatten, torch.reshape, "flatten", "view", "reshape"), _flatten),
-    **dict.fromkeys((functional.max_pool2d, torch.max_pool2d), _as_layer(nn.MaxPool2d)),
-    functional.avg_pool2d: _as_layer(nn.AvgPool2d), functional.adaptive_avg_pool2d: _as_layer(nn.AdaptiveAvgPool2d),
+    **dict.fromkeys((functional.max_pool2d, torch.max_pool2d),
+                    _as_layer(nn.MaxPool2d, "kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")),
+    functional.avg_pool2d: _as_layer(nn.AvgPool2d, "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad",
+                                     "divisor_override"),
+    functional.adaptive_avg_pool2d: _as_layer(nn.AdaptiveAvgPool2d, "output_size"),
     functional.dropout: _dropout, "contiguous": lambda _maker, _node, _what: nn.Identity(),
 }
 
 
 def steps_of(model: nn.Module, x: torch.Tensor, caller: str) -> Steps:
-    """The steps of a model in eval mode that reads tensors as x. caller: opens its errors."""
+    """The steps of a model in eval mode; for x they give its bits. caller: opens its errors."""
     whole = _Model(model)
     try:
         traced = fx.GraphModule(whole, _Tracer().trace(whole))
     except fx.proxy.TraceError as error:
         raise lib.Unsupported(f"{caller}: the model's forward pass depends on its numbers ({error}); allowed: the same steps for "
                               "each x") from error
-    with torch.no_grad():
-        return _Maker(traced, caller).run_all(x)
+    except Error:
+        raise
+    except Exception as error:  # what the forward pass makes of torch.fx's stand-in for x can be any
+        reason = str(error).strip().split("\n")[0]
+        raise lib.Unsupported(f"{caller}: torch.fx cannot trace the model's forward pass ({reason}); allowed: layers, and "
+                              "operations that are the same for each x") from error
+    with torch.no_grad(), _defined_bits(x):
+        return _Maker(traced, caller).run_all(x, whole)
