@@ -6,7 +6,6 @@ bits, little endian: bits 0-8 of its first word are the operation, bits 9-11 the
 below were read off compiled pairs of kernels that differ by one instruction; `cuda_code_test.py
 opcodes` compiles such pairs (probes.cu) and compares the table with them.
 """
-import collections
 import pathlib
 import struct
 
@@ -18,6 +17,10 @@ OPERATIONS = {
     "UTMALDG": 0x1B4,  # cp.async.bulk.tensor from global to shared memory
     "STL": 0x187,      # store to local memory: a spilled register, or an array with variable index
     "LDL": 0x183,
+    "LD": 0x180,       # from any memory
+    "LDG": 0x181,      # from global memory
+    "LDGSTS": 0x1AE,   # cp.async
+    "ACQBULK": 0x02E,  # griddepcontrol.wait
 }
 NAMES = {value: name for name, value in OPERATIONS.items()}
 
@@ -34,16 +37,13 @@ def sections(elf):
 
 
 def operations(code):
-    """How often each operation occurs in a kernel; the table's under their names."""
-    counts = collections.Counter()
-    for at in range(0, len(code), 16):
-        value = struct.unpack_from("<Q", code, at)[0] & OPERATION_BITS
-        counts[NAMES.get(value, value)] += 1
-    return counts
+    """The operations of a kernel in their order; the table's under their names."""
+    values = (struct.unpack_from("<Q", code, at)[0] & OPERATION_BITS for at in range(0, len(code), 16))
+    return [NAMES.get(value, value) for value in values]
 
 
 def kernels(path):
-    """Mangled name -> counts of the operations of every kernel in a cubin."""
+    """Mangled name -> operations of every kernel in a cubin."""
     elf = pathlib.Path(path).read_bytes()
     if elf[:6] != b"\x7fELF\x02\x01":
         raise ValueError(f"{path}: not a 64-bit little-endian ELF file")

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""What nvcc makes of the CUDA golden's kernels: tensor-core instructions, no local memory. No GPU needed.
+"""What nvcc makes of the CUDA golden's kernels: tensor-core instructions, no local memory, no early loads. No GPU needed.
 
 usage: cuda_code_test.py CASE BUILD_DIR [KERNEL]
   opcodes           the table of operations in cubin.py is right for this nvcc (probes.cu)
   kernel KERNEL     golden/cuda/kernels/KERNEL.cu has its instructions in PTX and machine code
   planted KERNEL    the same without its tensor-core instruction is refused; after `kernel KERNEL`,
                     whose PTX it takes
+  waits             no kernel of golden/train/cuda loads from global memory before it waits for the kernel before
 What nvcc made of the kernels is where the build has kept it (golden/cuda/CMakeLists.txt). If it has
 not, they are compiled by the commands of BUILD_DIR/compile_commands.json into BUILD_DIR/cuda_code.
 """
+import collections
 import json
 import pathlib
 import re
@@ -36,6 +38,11 @@ EXPECTED = {
 }
 
 
+# Kernels of the training calls: all that the build keeps, else these.
+TRAINING = ("golden/train/cuda/forward/conv_real", "golden/train/cuda/forward/observe")
+LOADS = ("LDG", "LD", "LDGSTS", "UTMALDG")
+
+
 def run(command, **options):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, **options)
@@ -49,7 +56,7 @@ def compile_commands(build):
 
 def row_of(build, kernel):
     """The build's command for a kernel's source, and the folder that it runs in."""
-    ending = f"golden/cuda/kernels/{kernel}.cu"
+    ending = f"{kernel}.cu" if "/" in kernel else f"golden/cuda/kernels/{kernel}.cu"
     rows = [row for row in compile_commands(build) if row["file"].endswith(ending)]
     if not rows:
         sys.exit(f"{build}/compile_commands.json has no command for {ending}")
@@ -81,10 +88,15 @@ def one_file(folder, name, target, kind):
     return of_target if of_target.exists() else folder / f"{name}.{kind}"
 
 
+def counts_of(machine_code):
+    """(mangled name, how often each operation occurs) of each kernel of a cubin."""
+    return [(name, collections.Counter(found)) for name, found in cubin.kernels(machine_code).items()]
+
+
 def complaints(ptx, machine_code, wanted):
     """What is wrong with a kernel's PTX (text) and machine code (a cubin's path)."""
     found = [f"PTX has no {pattern}" for pattern, _ in wanted if not re.search(pattern, ptx)]
-    for name, counts in cubin.kernels(machine_code).items():
+    for name, counts in counts_of(machine_code):
         found += [f"{name} has no {operation}" for _, operation in wanted if not counts[operation]]
         local = counts["STL"] + counts["LDL"]
         if local:
@@ -93,7 +105,7 @@ def complaints(ptx, machine_code, wanted):
 
 
 def report(machine_code, target):
-    for name, counts in cubin.kernels(machine_code).items():
+    for name, counts in counts_of(machine_code):
         shown = {key: count for key, count in sorted(counts.items(), key=str) if key in cubin.OPERATIONS}
         print(f"sm_{target} {name}: {sum(counts.values())} instructions, {shown}")
 
@@ -158,6 +170,32 @@ def case_planted(build, kernel, folder):
     return wrong
 
 
+def early_loads(machine_code):
+    """What is wrong with kernels of programmatic dependent launch: the memory is not written yet before they wait."""
+    found = []
+    for name, operations in cubin.kernels(machine_code).items():
+        if "ACQBULK" not in operations:
+            found.append(f"{name} does not wait for the kernel before it")
+            continue
+        before = operations[:operations.index("ACQBULK")]
+        found += [f"{name} has {load} before it waits for the kernel before it" for load in LOADS if load in before]
+    return found
+
+
+def case_waits(build, _, folder):
+    kept = kept_by_build(build, TRAINING[0])
+    if kept:
+        files = sorted(kept.parent.rglob("*.compute_90a.cubin"))
+    else:  # a launcher (ccache) keeps objects alone
+        for kernel in TRAINING:
+            command, cwd = command_of(build, kernel, ("90a",))
+            compile_kept(command, folder, cwd)
+        files = sorted(folder.glob("*.cubin"))
+    print(f"{len(files)} files, {sum(len(cubin.kernels(file)) for file in files)} kernels")
+    found = [f"{file.name}: {text}" for file in files for text in early_loads(file)]
+    return found + ([] if len(files) >= len(TRAINING) else ["there are not all files"])
+
+
 # Probe without, probe with, the operation that only the second has, targets.
 PROBES = (
     ("probe_immaILb0E", "probe_immaILb1E", "IMMA", TARGETS),
@@ -166,6 +204,8 @@ PROBES = (
     ("probe_utmaldgILi0E", "probe_utmaldgILi2E", "UTMALDG", ("90a",)),
     ("probe_spillILi1E", "probe_spillILi2E", "STL", TARGETS),
     ("probe_spillILi1E", "probe_spillILi2E", "LDL", TARGETS),
+    ("probe_waitILi0E", "probe_waitILi1E", "LDG", ("90a",)),
+    ("probe_waitILi0E", "probe_waitILi1E", "ACQBULK", ("90a",)),
 )
 
 
@@ -177,12 +217,16 @@ def case_opcodes(build, _, folder):
     wrong = []
     for without, having, operation, of in PROBES:
         for target in of:
-            counts = cubin.kernels(one_file(folder, "probes", target, "cubin"))
+            counts = dict(counts_of(one_file(folder, "probes", target, "cubin")))
             (less,) = (count for name, count in counts.items() if without in name)
             (more,) = (count for name, count in counts.items() if having in name)
             print(f"sm_{target} {operation}: {less[operation]} in {without}, {more[operation]} in {having}")
             if less[operation] != 0 or more[operation] == 0:
                 wrong.append(f"sm_{target}: {operation} does not tell {without} from {having}")
+    early = [text for text in early_loads(one_file(folder, "probes", "90a", "cubin")) if "probe_wait" in text]
+    print(early)
+    if len(early) != 2 or not any("ILi2E" in text and "LDG" in text for text in early):
+        wrong.append("nobody complained of a load before a wait, or of what waits first")
     spilling = complaints("", one_file(folder, "probes", TARGETS[0], "cubin"), ())
     print(spilling)
     if len(spilling) != 1 or "probe_spillILi2E" not in spilling[0]:
@@ -191,7 +235,7 @@ def case_opcodes(build, _, folder):
 
 
 def main():
-    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("opcodes", "kernel", "planted"):
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in ("opcodes", "kernel", "planted", "waits"):
         sys.exit(__doc__)
     case, build, kernel = sys.argv[1], pathlib.Path(sys.argv[2]), (sys.argv[3:] or [None])[0]
     with tempfile.TemporaryDirectory() as folder:

@@ -74,6 +74,21 @@ __global__ void probe_utmaldg(const __grid_constant__ CUtensorMap map, int x, in
 template __global__ void probe_utmaldg<0>(const __grid_constant__ CUtensorMap, int, int*);
 template __global__ void probe_utmaldg<1>(const __grid_constant__ CUtensorMap, int, int*);
 template __global__ void probe_utmaldg<2>(const __grid_constant__ CUtensorMap, int, int*);
+
+// Kind 1 waits for the kernel before it and loads, 2 loads and waits.
+template <int Kind>
+__global__ void probe_wait(int* out, const int* in) {
+#if PROBE_HOPPER
+  int loaded = 0;
+  if constexpr (Kind == 2) loaded = *reinterpret_cast<const volatile int*>(in);
+  if constexpr (Kind != 0) asm volatile("griddepcontrol.wait;" ::: "memory");
+  if constexpr (Kind == 1) loaded = *in;
+  out[threadIdx.x] = loaded;
+#endif
+}
+template __global__ void probe_wait<0>(int*, const int*);
+template __global__ void probe_wait<1>(int*, const int*);
+template __global__ void probe_wait<2>(int*, const int*);
 #endif
 
 // 80 values live across a barrier; bound to 32 registers (2 x 1024 threads) they spill, with 255

@@ -35,7 +35,7 @@ struct LevelsFinish {
   __device__ void run(const ConvSizes& conv, const PieceSums<false>& sums, const Piece& piece,
                       State& state) const {
     const int column = piece.thread % 16 * 4;
-    const std::int32_t zero_point = y_zero_point == nullptr ? 0 : __ldg(y_zero_point);
+    const std::int32_t zero_point = y_zero_point == nullptr ? 0 : *y_zero_point;
     const int count = min(4, piece.columns - column);
     const std::uint32_t inside = count <= 0 ? 0 : (1U << count) - 1;
 #pragma unroll 1

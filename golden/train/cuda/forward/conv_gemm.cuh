@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kMmaThreads)
   const int first_column = column_tile * kPieceColumns;
   const int warp_row = static_cast<int>(threadIdx.x) / 64 * GemmTile::kRows;
   const int warp_column = static_cast<int>(threadIdx.x) / 32 % 2 * GemmTile::kColumns;
-  const int zero_point = conv.zero_point == nullptr ? 0 : __ldg(conv.zero_point);
+  const int zero_point = conv.zero_point == nullptr ? 0 : *conv.zero_point;
   if (threadIdx.x < kPieceRows) {
     const int pixel = first_pixel + static_cast<int>(threadIdx.x);
     frame.set_row(conv, finish, static_cast<int>(threadIdx.x), pixel < conv.pixels ? pixel : -1);
