@@ -17,7 +17,7 @@ import torch
 
 import measuring
 from layer_cases import LAYOUTS
-from network_cases import MOMENTA, OURS, SUBJECTS, Case
+from network_cases import FAKE_AMP, MOMENTA, SUBJECTS, Case
 
 SCHEMA = "qsim.bench.train.network/1"
 
@@ -27,7 +27,8 @@ def plan(arguments):
     layouts = list(LAYOUTS)
     cases = [(subject, layout, "eager") for subject in SUBJECTS for layout in layouts]
     if arguments.device == "cuda":
-        cases += [(subject, layout, "graph") for subject in SUBJECTS for layout in layouts]
+        # Not PyTorch's fake quantization: it waits for the device, and a capture that fails spoils those after it.
+        cases += [(subject, layout, "graph") for subject in SUBJECTS if subject != FAKE_AMP for layout in layouts]
         cases += [(subject, layout, "compiled") for layout in reversed(layouts) for subject in SUBJECTS]
     return [{"subject": subject, "layout": layout, "how": how} for subject, layout, how in cases]
 
