@@ -25,8 +25,9 @@ __device__ inline void wait_for_last_kernel() {
 #endif
 }
 // What a kernel of launch_kernel() does before it touches an activation. The compiler takes what
-// __ldg() reads as constant and may read it earlier: a value that each thread reads at the beginning
-// and that another kernel writes is read without it (golden.cuda_code_waits_before_loads).
+// __ldg() reads as constant and may read it earlier: a value that each thread reads at the
+// beginning and that another kernel writes is read without it
+// (golden.cuda_code_waits_before_loads).
 __device__ inline void begin_kernel() {
   start_next_kernel();
   wait_for_last_kernel();
