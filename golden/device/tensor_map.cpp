@@ -32,13 +32,13 @@ EncodeTiled encode_function() {
 
 CUtensorMap make_tensor_map(const void* data, const std::vector<std::uint64_t>& sizes,
                             const std::vector<std::uint32_t>& box,
-                            std::vector<std::uint64_t> strides) {
+                            std::vector<std::uint64_t> strides, std::vector<std::uint32_t> steps) {
   std::uint64_t stride = 1;
   const bool is_dense = strides.empty();
   for (std::size_t i = 0; is_dense && i + 1 < sizes.size(); ++i) {
     strides.push_back(stride *= sizes[i]);
   }
-  const std::vector<std::uint32_t> steps(sizes.size(), 1);
+  steps.resize(sizes.size(), 1);
   CUtensorMap map;
   const CUresult result = encode_function()(
       &map, CU_TENSOR_MAP_DATA_TYPE_UINT8, static_cast<std::uint32_t>(sizes.size()),

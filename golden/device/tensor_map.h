@@ -15,6 +15,7 @@ namespace qsim::golden::cuda {
 // it is empty.
 CUtensorMap make_tensor_map(const void* data, const std::vector<std::uint64_t>& sizes,
                             const std::vector<std::uint32_t>& box,
-                            std::vector<std::uint64_t> strides = {});
+                            std::vector<std::uint64_t> strides = {},
+                            std::vector<std::uint32_t> steps = {});
 
 }  // namespace qsim::golden::cuda

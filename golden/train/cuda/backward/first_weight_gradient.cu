@@ -35,7 +35,7 @@ class FirstWarp {
  public:
   __device__ FirstWarp(const FirstArgs& args, std::uint32_t shared, int first_row)
       : args_(args), g_(shared), q_(shared + 2 * kGBytes), first_row_(first_row) {
-    const int zero_point = args.zero_point == nullptr ? 0 : __ldg(args.zero_point);
+    const int zero_point = args.zero_point == nullptr ? 0 : *args.zero_point;
     shift_ = level_shift(zero_point);
     pad_ = static_cast<std::uint8_t>(zero_point);
     lane_ = static_cast<int>(threadIdx.x) % 32;

@@ -108,7 +108,7 @@ class LinearBlock {
     for (int i = 0; i < 2; ++i) {
       const int in_step = thread / 4 + 32 * i;
       const int out = min(first_ + step * kDepth + in_step, args_.out - 1);
-      const float scale = __ldg(args_.scales + out);
+      const float scale = args_.scales[out];
       uint4 levels;
       asm volatile(
           "ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"

@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t channel = std::int64_t{blockIdx.x} / parts;
   const std::int64_t part = std::int64_t{blockIdx.x} % parts;
   const std::int64_t of_channel = call.elems / call.channels;
-  const int zero_point = call.zero_point == nullptr ? 0 : __ldg(call.zero_point);
+  const int zero_point = call.zero_point == nullptr ? 0 : *call.zero_point;
   const std::int64_t first = channel * of_channel;
   const std::int64_t end = first + min(of_channel, (part + 1) * kElems);
   float sum = 0;

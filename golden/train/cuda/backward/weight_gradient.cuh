@@ -43,7 +43,7 @@ __device__ inline void store_weight(const WeightOutput& out, const ConvGeometry&
                                     int column, float sum) {
   const int depth = c.kernel_h * c.kernel_w * c.group_in;
   const float value =
-      passes_at(out.passes, std::int64_t{row} * depth + column) ? sum * __ldg(out.scale) : 0.0F;
+      passes_at(out.passes, std::int64_t{row} * depth + column) ? sum * *out.scale : 0.0F;
   const int tap = column / c.group_in;
   const int tap_h = tap / c.kernel_w;
   static_cast<float*>(out.dw.data)[row * out.dw.stride_b + tap_h * out.dw.stride_h +
@@ -131,7 +131,7 @@ struct WeightSums {
   __device__ void store_words(const WeightGradientArgs& args, int group_row, int first_row,
                               int first_column) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const float scale = __ldg(args.out.scale);
+    const float scale = *args.out.scale;
     std::uint32_t bits[4] = {};
     std::int64_t at[4];
 #pragma unroll
@@ -169,7 +169,7 @@ struct WeightSums {
       to[0] = two.x;
       if (has_second) to[1] = two.y;
     } else if (out.pairs && has_second) {
-      const float scale = __ldg(out.scale);
+      const float scale = *out.scale;
       *reinterpret_cast<float2*>(static_cast<float*>(out.dw.data) + at) = {
           passes_at(out.passes, at) ? two.x * scale : 0.0F,
           passes_at(out.passes, at + 1) ? two.y * scale : 0.0F};

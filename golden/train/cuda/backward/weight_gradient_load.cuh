@@ -54,7 +54,7 @@ class LevelLoads {
   __device__ LevelLoads(const WeightGradientArgs& args, const WeightBlock& block)
       : args_(args), q_(args.q + block.group * args.conv.group_in) {
     const ConvGeometry& c = args.conv;
-    const int zero_point = args.zero_point == nullptr ? 0 : __ldg(args.zero_point);
+    const int zero_point = args.zero_point == nullptr ? 0 : *args.zero_point;
     shift_ = level_shift(zero_point);
     pads_ = static_cast<std::uint8_t>(zero_point) * 0x01010101u;
     column_ = block.first_column + static_cast<int>(threadIdx.x) % 8 * 8;

@@ -106,7 +106,7 @@ class SlabProducer {
                           std::uint32_t stages, const SlabBlock& block)
       : args_(args), g_(g), barriers_(barriers), stages_(stages), block_(block) {
     thread_ = static_cast<int>(threadIdx.x) - kSlabConsumers;
-    const int zero_point = args.zero_point == nullptr ? 0 : __ldg(args.zero_point);
+    const int zero_point = args.zero_point == nullptr ? 0 : *args.zero_point;
     shift_ = level_shift(zero_point);
     pads_ = static_cast<std::uint8_t>(zero_point) * 0x01010101u;
   }

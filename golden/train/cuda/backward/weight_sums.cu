@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads)
   if constexpr (kVector == 4) {
     const std::uint32_t bits =
         out.passes == nullptr ? 0xF : __ldg(out.passes + elem / 8) >> (elem % 8);
-    const float scale = __ldg(out.scale);
+    const float scale = *out.scale;
 #pragma unroll
     for (int i = 0; i < 4; ++i) sum.values[i] = (bits >> i & 1) != 0 ? sum.values[i] * scale : 0;
     *reinterpret_cast<Values*>(static_cast<float*>(out.dw.data) + elem) = sum;

@@ -7,6 +7,7 @@
 #include "core/checked_math.h"
 #include "golden/device/cuda_error.h"
 #include "golden/device/tensor_map.h"
+#include "golden/train/cuda/forward/conv_zero_sums.h"
 
 namespace qsim::golden::train::cuda {
 namespace {
@@ -17,23 +18,26 @@ constexpr int kMostShared = 220 * 1024;  // dynamic, of a block: frames and barr
 constexpr int kAlignment = 1024;         // of boxes
 constexpr int kPieces = kBoxWarpgroups * 64 * 72 * 4;  // PieceSums of each warpgroup
 constexpr int kLargestBox = 256;
+constexpr int kMostStride = 8;  // of the copy engine
 
 bool is_aligned_16(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
 
 bool takes(const ConvSizes& conv) {
-  return conv.groups == 1 && conv.stride_h == 1 && conv.stride_w == 1 &&
-         conv.zero_point == nullptr && conv.channels % 16 == 0 && conv.channels > 0 &&
-         is_aligned_16(conv.q) && is_aligned_16(conv.w);
+  return conv.groups == 1 && conv.stride_h <= kMostStride && conv.stride_w <= kMostStride &&
+         (conv.zero_point == nullptr || takes_zero_sums(conv)) && conv.channels % 16 == 0 &&
+         conv.channels > 0 && is_aligned_16(conv.q) && is_aligned_16(conv.w);
 }
 
 struct Box {
-  int width, height;
+  int width, height;  // pixels that it brings
 };
+
+bool has_stride(const ConvSizes& conv) { return conv.stride_h > 1 || conv.stride_w > 1; }
 
 // Units, and the box of one.
 Box set_units(const ConvSizes& conv, BoxConv& plan) {
-  const bool is_1x1 = conv.kernel_h == 1 && conv.kernel_w == 1 && conv.out_width == conv.width &&
-                      conv.out_height == conv.height;
+  const bool is_1x1 = conv.kernel_h == 1 && conv.kernel_w == 1 && !has_stride(conv) &&
+                      conv.out_width == conv.width && conv.out_height == conv.height;
   plan.is_line = is_1x1 ? 1 : 0;
   if (is_1x1) {
     plan.units = static_cast<int>(ceil_div(conv.pixels, 64));
@@ -46,8 +50,11 @@ Box set_units(const ConvSizes& conv, BoxConv& plan) {
   plan.units_x = FastDivisor(across);
   plan.picture_units = FastDivisor(across * down);
   plan.units = across * down * (conv.pixels / conv.out_width / conv.out_height);
-  const Box box{8 + (conv.kernel_w - 1) * conv.dilation_w,
-                8 + (conv.kernel_h - 1) * conv.dilation_h};
+  Box box{8, 8};
+  if (!has_stride(conv)) {
+    box.width += (conv.kernel_w - 1) * conv.dilation_w;
+    box.height += (conv.kernel_h - 1) * conv.dilation_h;
+  }
   plan.pitch = box.width;
   plan.group_stride = box.width;
   return box;
@@ -95,7 +102,8 @@ void set_maps(const ConvSizes& conv, const Box& box, BoxConv& plan) {
   } else {
     plan.input = golden::cuda::make_tensor_map(
         conv.q, {size(conv.channels), size(conv.width), size(conv.height), size(batch)},
-        {kBoxRowBytes, side(box.width), side(box.height), 1});
+        {kBoxRowBytes, side(box.width * conv.stride_w), side(box.height * conv.stride_h), 1}, {},
+        {1, side(conv.stride_w), side(conv.stride_h), 1});
   }
   // A box that ends in the next tap's channels meets zeros of the input.
   plan.weights = golden::cuda::make_tensor_map(
@@ -122,10 +130,10 @@ std::optional<BoxConv> plan_boxes(const ConvSizes& conv, int multiprocessors) {
   if (box.width > kLargestBox || box.height > kLargestBox) return std::nullopt;
   plan.unit_bytes = box.width * box.height * kBoxRowBytes;
   plan.unit_stride = static_cast<int>(round_up(plan.unit_bytes, kAlignment));
-  plan.columns =
-      turns(conv, plan.units, 128, multiprocessors) < turns(conv, plan.units, 64, multiprocessors)
-          ? 128
-          : 64;
+  const bool is_wide =
+      conv.zero_point == nullptr &&
+      turns(conv, plan.units, 128, multiprocessors) < turns(conv, plan.units, 64, multiprocessors);
+  plan.columns = is_wide ? 128 : 64;
   const std::int64_t column_blocks = ceil_div(conv.columns, plan.columns);
   const std::int64_t jobs = ceil_div(plan.units, kBoxWarpgroups) * column_blocks;
   if (jobs > (std::int64_t{1} << 30)) return std::nullopt;
@@ -135,9 +143,11 @@ std::optional<BoxConv> plan_boxes(const ConvSizes& conv, int multiprocessors) {
   plan.blocks = static_cast<int>(
       std::min<std::int64_t>(jobs, multiprocessors / columns_at_once * columns_at_once));
   if (plan.blocks % column_blocks != 0) return std::nullopt;
-  plan.taps_per_stage = conv.kernel_w == 3 ? 3 : 1;
-  plan.block_stages = conv.kernel_h * conv.kernel_w / plan.taps_per_stage;
-  plan.channel_blocks = static_cast<int>(ceil_div(conv.channels, kBoxRowBytes));
+  const int taps = conv.kernel_h * conv.kernel_w;
+  plan.tap_blocks = has_stride(conv) ? taps : 1;
+  plan.taps_per_stage = conv.kernel_w == 3 && !has_stride(conv) ? 3 : 1;
+  plan.block_stages = taps / plan.tap_blocks / plan.taps_per_stage;
+  plan.channel_blocks = static_cast<int>(ceil_div(conv.channels, kBoxRowBytes)) * plan.tap_blocks;
   if (!set_stages(plan)) return std::nullopt;
   set_maps(conv, box, plan);
   return plan;

@@ -15,6 +15,52 @@ __device__ inline void meet_group(int group) {
   asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
 }
 
+// The first tap whose input is at `limit` or after it, of an output that begins `before` it.
+__device__ inline int first_tap(int before, int dilation, int taps) {
+  return before <= 0 ? 0 : min(taps, (before + dilation - 1) / dilation);
+}
+
+// Takes the zero_point's part from a thread's sums of a job.
+__device__ inline void subtract_zero_point(const BoxConv& plan, const ConvSizes& conv, int job,
+                                           int group, std::int32_t (&sums)[kPieceColumns / 2]) {
+  if (plan.zero_sums == nullptr) return;
+  const int row_tile = plan.column_blocks.divide(job);
+  const int first_column = (job - row_tile * plan.column_blocks.divisor()) * kPieceColumns;
+  const BoxUnit place(plan, row_tile * kBoxWarpgroups + group);
+  const int thread = static_cast<int>(threadIdx.x) % 128;
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int row = thread / 32 * 16 + thread % 32 / 4 + 8 * h;
+    int top = 0, left = 0, bottom = 1, right = 1;  // of the taps inside, in a line
+    if (plan.is_line == 0) {
+      const int y = (place.y + row / 8) * conv.stride_h - conv.pad_top;
+      const int x = (place.x + row % 8) * conv.stride_w - conv.pad_left;
+      top = first_tap(-y, conv.dilation_h, conv.kernel_h);
+      left = first_tap(-x, conv.dilation_w, conv.kernel_w);
+      bottom = first_tap(conv.height - y, conv.dilation_h, conv.kernel_h);
+      right = first_tap(conv.width - x, conv.dilation_w, conv.kernel_w);
+    }
+    const auto subtract = [&](int rows, int columns, std::uint32_t sign) {
+      const int column = first_column + thread % 4 * 2;
+      const std::int32_t* from = plan.zero_sums +
+                                 std::int64_t{rows * (conv.kernel_w + 1) + columns} * conv.columns +
+                                 column;
+#pragma unroll
+      for (int j = 0; j < kPieceColumns / 8; ++j) {
+        if (column + 8 * j >= conv.columns) break;
+        const int2 part = *reinterpret_cast<const int2*>(from + 8 * j);
+        sums[4 * j + 2 * h] -= static_cast<std::int32_t>(static_cast<std::uint32_t>(part.x) * sign);
+        sums[4 * j + 2 * h + 1] -=
+            static_cast<std::int32_t>(static_cast<std::uint32_t>(part.y) * sign);
+      }
+    };
+    subtract(bottom, right, 1);
+    if (top > 0) subtract(top, right, ~0U);
+    if (left > 0) subtract(bottom, left, ~0U);
+    if (top > 0 && left > 0) subtract(top, left, 1);
+  }
+}
+
 // What a finishing warpgroup keeps from job to job: its block has one place of columns.
 template <class Finish, int kColumns>
 class BoxFinisher {
@@ -135,6 +181,7 @@ __global__ void __launch_bounds__(kBoxThreads, 1)
       std::int32_t sums[kColumns / 2];
       multiplier.multiply(sums, lead, group);
       lead = 0;
+      if constexpr (kColumns == kPieceColumns) subtract_zero_point(plan, conv, job, group, sums);
       finisher.run(job, sums);
     }
     finisher.end();
@@ -144,18 +191,23 @@ __global__ void __launch_bounds__(kBoxThreads, 1)
 #endif
 }
 
+template <int kColumns, class Finish>
+void launch_box_columns(const BoxConv& plan, const ConvSizes& conv, const Finish& finish,
+                        cudaStream_t stream) {
+  const auto kernel =
+      plan.taps_per_stage == 3 ? conv_boxes<Finish, kColumns, 3> : conv_boxes<Finish, kColumns, 1>;
+  allow_all_shared_memory(kernel);
+  launch_kernel("launching a convolution", kernel, plan.blocks, kBoxThreads,
+                static_cast<std::size_t>(plan.shared_bytes), stream, plan, conv, finish);
+}
+
 template <class Finish>
 void launch_boxes(const BoxConv& plan, const ConvSizes& conv, const Finish& finish,
                   cudaStream_t stream) {
-  const auto launch = [&](auto kernel) {
-    allow_all_shared_memory(kernel);
-    launch_kernel("launching a convolution", kernel, plan.blocks, kBoxThreads,
-                  static_cast<std::size_t>(plan.shared_bytes), stream, plan, conv, finish);
-  };
   if (plan.columns == 64) {
-    launch(plan.taps_per_stage == 3 ? conv_boxes<Finish, 64, 3> : conv_boxes<Finish, 64, 1>);
+    launch_box_columns<64>(plan, conv, finish, stream);
   } else {
-    launch(plan.taps_per_stage == 3 ? conv_boxes<Finish, 128, 3> : conv_boxes<Finish, 128, 1>);
+    launch_box_columns<128>(plan, conv, finish, stream);
   }
 }
 

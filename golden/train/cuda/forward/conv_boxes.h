@@ -1,9 +1,10 @@
-// How a convolution of stride 1 is cut for Hopper's tensor cores and copy engine.
+// How a convolution is cut for Hopper's tensor cores and copy engine.
 //
 // GEMM view: rows are output pixels, columns output channels. A *unit* is 64 pixels, 8 x 8 of a
 // picture or, for a 1x1 window, 64 in a line. The copy engine brings its box of input pixels, with
 // its halo, to shared memory, 64 channels at a time; the rows of all taps are read from it by
-// moving the operand's start. A job is four units, one for each warpgroup, times 64 or 128 columns.
+// moving the operand's start. With strides each tap has a box of its own, which leaves pixels out.
+// A job is four units, one for each warpgroup, times 64 or 128 columns.
 #pragma once
 
 #include <optional>
@@ -30,23 +31,26 @@ struct BoxConv {
   int units;  // over the batch
   int jobs;
   int blocks;   // a multiple of the column blocks: job i is block i % blocks', whose columns stay
-  int columns;  // of a job
+  int columns;  // of a job; 64 with a zero_point
   int taps_per_stage;  // of weights: 3 in a window three wide, else 1
   int block_stages;    // stages of weights of a channel block
-  int channel_blocks;
-  int is_line;       // 1: all pixels in one line
-  int pitch;         // pixels of a box row
-  int group_stride;  // pixels from 8 rows to the next
-  int unit_bytes;    // of a box
-  int unit_stride;   // bytes from one box to the next in shared memory
+  int tap_blocks;      // that have the same channels: with strides a box is of one tap, else 1
+  int channel_blocks;  // times tap_blocks
+  int is_line;         // 1: all pixels in one line
+  int pitch;           // pixels of a box row
+  int group_stride;    // pixels from 8 rows to the next
+  int unit_bytes;      // of a box
+  int unit_stride;     // bytes from one box to the next in shared memory
   int input_stages, weight_stages;
   int keeps_weights;  // 1: all weights stay in shared memory
   int lead_stages;    // that each warpgroup begins after the one before it
   int shared_bytes;   // dynamic
+  const std::int32_t*
+      zero_sums;  // of conv_zero_sums.h, which the launch gives; null: no zero_point
 };
 
-// The plan, or none: groups, strides, zero_points, channels that are no multiple of 16, unaligned
-// tensors, or boxes that do not fit.
+// The plan, or none: groups, strides above 8, channels that are no multiple of 16, unaligned
+// tensors, a zero_point with many taps, or boxes that do not fit.
 std::optional<BoxConv> plan_boxes(const ConvSizes& conv, int multiprocessors);
 
 // Of the current device. The instructions are those of compute capability 9.0.

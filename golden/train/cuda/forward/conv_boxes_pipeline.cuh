@@ -90,10 +90,15 @@ __device__ void produce_boxes(const BoxConv& plan, const ConvSizes& conv, BoxBar
       full.arrive_expecting(static_cast<std::uint32_t>(kBoxWarpgroups * plan.unit_bytes));
       std::uint32_t to =
           inputs + static_cast<std::uint32_t>(input.slot * kBoxWarpgroups * plan.unit_stride);
+      const int channel = block / plan.tap_blocks * kBoxRowBytes;
+      const int own_tap = block % plan.tap_blocks;
+      const int ky = own_tap / conv.kernel_w;
+      const int from_x = (own_tap - ky * conv.kernel_w) * conv.dilation_w - conv.pad_left;
+      const int from_y = ky * conv.dilation_h - conv.pad_top;
       for (int i = 0; i < kBoxWarpgroups; ++i) {
         const BoxUnit unit(plan, row_tile * kBoxWarpgroups + i);
-        copy_box(&plan.input, full, to, block * kBoxRowBytes, unit.x - conv.pad_left,
-                 unit.y - conv.pad_top, unit.picture);
+        copy_box(&plan.input, full, to, channel, unit.x * conv.stride_w + from_x,
+                 unit.y * conv.stride_h + from_y, unit.picture);
         to += static_cast<std::uint32_t>(plan.unit_stride);
       }
       input.advance(plan.input_stages);
@@ -106,7 +111,7 @@ __device__ void produce_boxes(const BoxConv& plan, const ConvSizes& conv, BoxBar
 #pragma unroll
         for (int tap = 0; tap < kTaps; ++tap) {
           copy_box(&plan.weights, weights_full, at + tap * kColumns * kBoxRowBytes,
-                   (stage * kTaps + tap) * conv.channels + block * kBoxRowBytes, first_column);
+                   (own_tap + stage * kTaps + tap) * conv.channels + channel, first_column);
         }
         weight.advance(plan.weight_stages);
       }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "golden/train/cuda/forward/conv_direct.h"
 #include "golden/train/cuda/forward/conv_sizes.h"
 #include "golden/train/cuda/forward/reals.cuh"
 
@@ -116,8 +117,8 @@ struct PassBits {
 
 // The same on the host. Where bits are added, enqueue zeros first.
 inline PassBits pass_bits(const LevelConv& conv, std::uint8_t* passes) {
-  return {passes, conv.out_channels() % 32 == 0 && is_aligned(passes, 4),
-          conv.out_channels() % 8 == 0};
+  const std::int64_t columns = columns_together(conv);
+  return {passes, columns % 32 == 0 && is_aligned(passes, 4), columns % 8 == 0};
 }
 
 // A place in acc, from its pixel.

@@ -25,8 +25,7 @@ struct LevelsFinish {
 
   // The multiplier, and the bits of the bias.
   __device__ float2 column_values(int channel) const {
-    return make_float2(__ldg(multipliers + channel),
-                       __int_as_float(bias == nullptr ? 0 : __ldg(bias + channel)));
+    return make_float2(multipliers[channel], __int_as_float(bias == nullptr ? 0 : bias[channel]));
   }
   __device__ std::int64_t row_offset(const ConvSizes& conv, int pixel) const {
     return std::int64_t{pixel} * conv.all_columns;

@@ -49,8 +49,8 @@ __device__ inline void store_reals(const RealTensor& y, std::int64_t at, std::in
 
 // A channel's factor and bias.
 __device__ inline float2 real_channel(const RealFinishArgs& args, int channel) {
-  return make_float2(__fmul_rn(__ldg(args.scale), __ldg(args.w_scales + channel)),
-                     args.bias == nullptr ? 0.0F : __ldg(args.bias + channel));
+  return make_float2(__fmul_rn(*args.scale, args.w_scales[channel]),
+                     args.bias == nullptr ? 0.0F : args.bias[channel]);
 }
 
 // `passes`: its bit.

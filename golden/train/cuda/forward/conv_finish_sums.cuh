@@ -152,7 +152,7 @@ struct NormalizeGradientFinish {
       if (i >= inside) continue;
 #pragma unroll
       for (int k = 0; k < 3; ++k) {
-        own[i][k] = __ldg(factors + (piece.first_channel + column + i) * 3 + k);
+        own[i][k] = factors[(piece.first_channel + column + i) * 3 + k];
       }
     }
     constexpr int kAtOnce = 2;  // loads under way, which stores would hold up

@@ -18,7 +18,7 @@ void enqueue(const ConvLevels& call, void* workspace, void* stream) {
   if (call.range != nullptr) {
     check(cudaMemsetAsync(call.range, 0, 2 * sizeof(float), on), "clearing a range");
   }
-  const bool fours = call.conv.out_channels() % 4 == 0 && is_aligned(call.y, 4);
+  const bool fours = columns_together(call.conv) % 4 == 0 && is_aligned(call.y, 4);
   launch_conv(call.conv,
               LevelsFinish{call.multipliers, call.bias, call.y_zero_point, call.lo, call.hi,
                            call.relu, call.y, fours, bits, call.range},

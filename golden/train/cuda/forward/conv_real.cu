@@ -1,6 +1,8 @@
 // ConvReal on a GPU.
 #include "golden/train/cuda/forward/conv_finish_real.cuh"
 #include "golden/train/cuda/forward/conv_launch.cuh"
+#include "golden/train/cuda/forward/conv_stored_boxes.cuh"
+#include "golden/train/cuda/forward/conv_stored_planes.cuh"
 #include "golden/train/cuda/train_cuda.h"
 
 namespace qsim::golden::train::cuda {
@@ -44,7 +46,7 @@ void enqueue(const ConvReal& call, void* workspace, void* stream) {
     args.fours = writes_planes(call.y);
     launch_conv(call.conv, RealPixelsFinish{args}, workspace, on);
   } else {
-    args.fours = writes_fours(call.y, 3) && call.conv.out_channels() % 4 == 0;
+    args.fours = writes_fours(call.y, 3) && columns_together(call.conv) % 4 == 0;
     launch_conv(call.conv, RealChannelsFinish{args}, workspace, on);
   }
 }

@@ -6,8 +6,7 @@
 #include <optional>
 
 #include "golden/device/tensor_map.h"
-#include "golden/train/cuda/forward/conv_boxes.cuh"
-#include "golden/train/cuda/forward/conv_finish_real.cuh"
+#include "golden/train/cuda/forward/conv_stored_sums.cuh"
 
 namespace qsim::golden::train::cuda {
 
@@ -32,20 +31,14 @@ class BoxFinisher<StoredBoxes<T>, kColumns> {
   static constexpr int kSlots = 2 / kBoxes;                       // pieces
   struct Memory {
     alignas(1024) std::uint8_t pieces[kSlots][kBoxes * kBoxBytes];
-    float factors[kColumns];
-    float biases[kColumns];
+    StoredColumns<kColumns> columns;
   };
 
   __device__ BoxFinisher(const BoxConv& plan, const ConvSizes& conv, const Finish& finish,
                          Memory& memory, PieceFrame& /*frame*/, int group)
       : plan_(plan), conv_(conv), finish_(finish), memory_(memory), group_(group) {
     first_column_ = static_cast<int>(blockIdx.x) % plan.column_blocks.divisor() * kColumns;
-    if (thread() >= kColumns) return;
-    const int channel = first_column_ + thread();
-    const float2 values =
-        channel < conv.columns ? real_channel(finish.args, channel) : make_float2(0, 0);
-    memory_.factors[thread()] = values.x;
-    memory_.biases[thread()] = values.y;
+    memory_.columns.load(conv, finish.args, first_column_);
   }
 
   __device__ void run(int job, const std::int32_t (&sums)[kColumns / 2]) {
@@ -60,7 +53,7 @@ class BoxFinisher<StoredBoxes<T>, kColumns> {
       if (finish_.args.bits.passes != nullptr) {
         std::uint32_t bits[2][2] = {};
         fill<true>(sums, half, bits);
-        store_bits(unit, first, bits);
+        store_pass_words(plan_, conv_, finish_.args.bits.passes, unit, first, bits);
       } else {
         std::uint32_t none[2][2];
         fill<false>(sums, half, none);
@@ -79,8 +72,6 @@ class BoxFinisher<StoredBoxes<T>, kColumns> {
  private:
   __device__ static int thread() { return static_cast<int>(threadIdx.x) % 128; }
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
-  // The first of the thread's rows; the other is 8 after it.
-  __device__ static int row() { return thread() / 32 * 16 + lane() / 4; }
 
   __device__ void store(int unit, int first_column) const {
     const BoxUnit place(plan_, unit);
@@ -93,21 +84,7 @@ class BoxFinisher<StoredBoxes<T>, kColumns> {
     commit_stores();
   }
 
-  // Real numbers of two neighbours, and of their bits at `at` in `word`.
-  template <bool kHasBits>
-  __device__ float2 pair(std::int32_t a, std::int32_t b, const float2& factors,
-                         const float2& biases, int at, std::uint32_t& word) const {
-    bool passes[2];
-    const float2 values = make_float2(finish_real(finish_.args, a, factors.x, biases.x, passes[0]),
-                                      finish_real(finish_.args, b, factors.y, biases.y, passes[1]));
-    if constexpr (kHasBits) {
-      word |= (passes[0] ? 1U : 0U) << at;
-      word |= (passes[1] ? 2U : 0U) << at;
-    }
-    return values;
-  }
-
-  // bits[h]: the thread's bits of row() + 8 h.
+  // bits[h]: the thread's bits of first_row() + 8 h.
   template <bool kHasBits>
   __device__ void fill(const std::int32_t (&sums)[kColumns / 2], int half,
                        std::uint32_t (&bits)[2][2]) {
@@ -115,24 +92,24 @@ class BoxFinisher<StoredBoxes<T>, kColumns> {
 #pragma unroll
     for (int j = 0; j < 8; ++j) {
       const int column = half * kPieceColumns + 8 * j + 2 * quarter;
-      const auto factors = *reinterpret_cast<const float2*>(memory_.factors + column);
-      const auto biases = *reinterpret_cast<const float2*>(memory_.biases + column);
+      const float2 factors = memory_.columns.factors_of(column);
+      const float2 biases = memory_.columns.biases_of(column);
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const int at = (half * 8 + j) * 4 + 2 * h;
         put(j, h,
-            pair<kHasBits>(sums[at], sums[at + 1], factors, biases, j % 4 * 8 + 2 * quarter,
-                           bits[h][j / 4]));
+            finish_pair<kHasBits>(finish_.args, sums[at], sums[at + 1], factors, biases,
+                                  j % 4 * 8 + 2 * quarter, bits[h][j / 4]));
       }
     }
   }
 
-  // Columns 8 j + 2 (lane % 4) and the next, of row() + 8 h, where the copy engine's swizzle has
-  // them: chunk c of 16 bytes of row r is at c ^ r % 8.
+  // Columns 8 j + 2 (lane % 4) and the next, of first_row() + 8 h, where the copy engine's swizzle
+  // has them: chunk c of 16 bytes of row r is at c ^ r % 8.
   __device__ void put(int j, int h, const float2& values) {
     const int quarter = lane() % 4;
-    const int of_row = lane() / 4;  // row() % 8
-    std::uint8_t* to = memory_.pieces[slot_] + (row() + 8 * h) * kStoredRowBytes;
+    const int of_row = lane() / 4;  // first_row() % 8
+    std::uint8_t* to = memory_.pieces[slot_] + (first_row() + 8 * h) * kStoredRowBytes;
     if constexpr (sizeof(T) == 4) {
       const int chunk = (j % 4 * 2 + quarter / 2) ^ of_row;
       *reinterpret_cast<float2*>(to + j / 4 * kBoxBytes + chunk * 16 + quarter % 2 * 8) = values;
@@ -142,26 +119,6 @@ class BoxFinisher<StoredBoxes<T>, kColumns> {
       const std::uint32_t high = is_half ? half_bits(values.y) : bfloat_bits(values.y);
       *reinterpret_cast<std::uint32_t*>(to + (j ^ of_row) * 16 + quarter * 4) = low | high << 16;
     }
-  }
-
-  // Four lanes have the bits of two rows times two words: each gathers and writes one.
-  __device__ void store_bits(int unit, int first_column, const std::uint32_t (&bits)[2][2]) const {
-    const int h = lane() % 2;
-    const int w = lane() / 2 % 2;
-    std::uint32_t words[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const std::uint32_t others =
-          __shfl_xor_sync(0xFFFFFFFFU, h == 0 ? bits[1][i] : bits[0][i], 1);
-      words[i] = (h == 0 ? bits[0][i] : bits[1][i]) | others;
-    }
-    const std::uint32_t others = __shfl_xor_sync(0xFFFFFFFFU, w == 0 ? words[1] : words[0], 2);
-    const std::uint32_t word = (w == 0 ? words[0] : words[1]) | others;
-    const int pixel = BoxUnit(plan_, unit).pixel(plan_, conv_, unit, row() + 8 * h);
-    const int column = first_column + 32 * w;
-    if (pixel < 0 || column >= conv_.columns) return;
-    const std::int64_t first = std::int64_t{pixel} * conv_.all_columns + column;
-    *reinterpret_cast<std::uint32_t*>(finish_.args.bits.passes + first / 8) = word;
   }
 
   const BoxConv& plan_;

@@ -70,7 +70,7 @@ void enqueue(const ConvGradientSums& call, void* workspace, void* stream) {
   if (channels == 0) return;
   auto* parts = reinterpret_cast<float2*>(static_cast<std::uint8_t*>(workspace) +
                                           conv_workspace_bytes(call.conv));
-  const bool fours = call.conv.out_channels() % 4 == 0 && is_aligned(call.g, 8);
+  const bool fours = columns_together(call.conv) % 4 == 0 && is_aligned(call.g, 8);
   const std::int64_t slots =
       launch_conv(call.conv, GradientSumsFinish{call.g, fours, parts}, workspace, on);
   launch_kernel("launching the sums of a gradient", reduce_gradient_sums,
@@ -80,7 +80,7 @@ void enqueue(const ConvGradientSums& call, void* workspace, void* stream) {
 }
 
 void enqueue(const ConvNormalizeGradient& call, void* workspace, void* stream) {
-  const bool fours = call.conv.out_channels() % 4 == 0 && is_aligned(call.g, 8);
+  const bool fours = columns_together(call.conv) % 4 == 0 && is_aligned(call.g, 8);
   launch_conv(call.conv, NormalizeGradientFinish{call.factors, call.g, fours}, workspace,
               static_cast<cudaStream_t>(stream));
 }

@@ -23,66 +23,112 @@ struct PlaneTile {
   std::uint8_t bits[kPixels][kChannels / 8];
 };
 
-// From a block's registers to the tile.
-template <typename T, bool kTruncates>
-__device__ void fill_tile(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
-                          const T* from, int channels_left, int pixels_left, PlaneTile<T>& tile) {
-  constexpr int kCount = PlaneTile<T>::kOfThread;
-  const int quad = static_cast<int>(threadIdx.x / 16);  // of channels
-  const int first = static_cast<int>(threadIdx.x % 16) * kCount;
+// Four channels of the pixels of 16 bytes; zeros where there are none.
+template <typename T>
+struct PlaneReals {
+  int quad;   // of channels
+  int first;  // pixel
   RealVector<T> reals[4] = {};
-  if (4 * quad < channels_left && first < pixels_left) {
+
+  __device__ PlaneReals(const QuantizeLevels& call, const T* from, int channels_left,
+                        int pixels_left)
+      : quad(static_cast<int>(threadIdx.x / 16)),
+        first(static_cast<int>(threadIdx.x % 16) * PlaneTile<T>::kOfThread) {
+    if (4 * quad >= channels_left || first >= pixels_left) return;
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      reals[c] = load_vector<T>(from + (4 * quad + c) * call.x.strides[3] + first);
+      reals[c] = load_vector_once<T>(from + (4 * quad + c) * call.x.strides[3] + first);
     }
   }
-  std::uint32_t bits[kCount / 4] = {};  // a byte a pixel
+};
+
+// To the tile, where all of the warp's are easy; else false.
+template <typename T, bool kTruncates>
+__device__ bool put_easy_levels(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
+                                const PlaneReals<T>& from, PlaneTile<T>& tile) {
+  bool is_easy = call.residual == nullptr;
 #pragma unroll
-  for (int p = 0; p < kCount; ++p) {
+  for (int c = 0; c < 4; ++c) {
+#pragma unroll
+    for (int p = 0; p < PlaneTile<T>::kOfThread; ++p) {
+      is_easy = is_easy & maker.is_easy(real_of(from.reals[c].values[p]));
+    }
+  }
+  if (!__all_sync(0xFFFFFFFFU, is_easy)) return false;
+#pragma unroll
+  for (int p = 0; p < PlaneTile<T>::kOfThread; ++p) {
+    const auto level = [&](int c) { return maker.easy_level(real_of(from.reals[c].values[p])); };
+    tile.levels[from.first + p][from.quad] = four_bytes(level(0), level(1), level(2), level(3));
+  }
+  return true;
+}
+
+// `bits`: a byte a pixel.
+template <typename T, bool kTruncates>
+__device__ void put_levels(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
+                           const PlaneReals<T>& from, PlaneTile<T>& tile,
+                           std::uint32_t (&bits)[PlaneTile<T>::kOfThread / 4]) {
+#pragma unroll
+  for (int p = 0; p < PlaneTile<T>::kOfThread; ++p) {
     MadeLevel made[4];
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      made[c] = maker(real_of(reals[c].values[p]));
+      made[c] = maker(real_of(from.reals[c].values[p]));
       bits[p / 4] |= (made[c].passes ? 1U : 0U) << (p % 4 * 8 + c);
     }
-    tile.levels[first + p][quad] =
+    tile.levels[from.first + p][from.quad] =
         four_bytes(made[0].level, made[1].level, made[2].level, made[3].level);
     if (call.residual != nullptr) {
-      tile.residuals[first + p][quad] = four_bytes(residual_of(made[0]), residual_of(made[1]),
-                                                   residual_of(made[2]), residual_of(made[3]));
+      tile.residuals[from.first + p][from.quad] = four_bytes(
+          residual_of(made[0]), residual_of(made[1]), residual_of(made[2]), residual_of(made[3]));
     }
+  }
+}
+
+// From a block's registers to the tile.
+template <typename T, bool kTruncates>
+__device__ void fill_tile(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
+                          const PlaneReals<T>& from, PlaneTile<T>& tile) {
+  constexpr int kCount = PlaneTile<T>::kOfThread;
+  std::uint32_t bits[kCount / 4] = {};
+  if (put_easy_levels(call, maker, from, tile)) {
+#pragma unroll
+    for (std::uint32_t& word : bits) word = 0x0F0F0F0FU;
+  } else {
+    put_levels(call, maker, from, tile, bits);
   }
 #pragma unroll
   for (int w = 0; w < kCount / 4; ++w) {  // a quad's lanes follow those of the quad before it
     bits[w] |= __shfl_xor_sync(0xFFFFFFFFU, bits[w], 16) << 4;
-    if (quad % 2 != 0) continue;
+    if (from.quad % 2 != 0) continue;
 #pragma unroll
     for (int p = 0; p < 4; ++p) {
-      tile.bits[first + 4 * w + p][quad / 2] = static_cast<std::uint8_t>(bits[w] >> (8 * p));
+      tile.bits[from.first + 4 * w + p][from.quad / 2] =
+          static_cast<std::uint8_t>(bits[w] >> (8 * p));
     }
   }
 }
 
 // x in NCHW memory; 16 channels and the pixels of a vector are whole.
 template <typename T, bool kTruncates>
-__global__ void __launch_bounds__(kPlaneThreads, 5)
+__global__ void __launch_bounds__(kPlaneThreads, sizeof(T) == 4 ? 5 : 4)
     quantize_planes(const __grid_constant__ QuantizeLevels call, int pixel_tiles,
                     int channel_tiles) {
   begin_kernel();
   using Tile = PlaneTile<T>;
   __shared__ Tile tile;
-  const LevelMaker<kTruncates> maker = maker_of<kTruncates>(call);
-  const int pixel_tile = static_cast<int>(blockIdx.x) % pixel_tiles;
-  const int channel_tile = static_cast<int>(blockIdx.x) / pixel_tiles % channel_tiles;
-  const std::int64_t picture = static_cast<int>(blockIdx.x) / pixel_tiles / channel_tiles;
+  const int from_last = static_cast<int>(gridDim.x - 1 - blockIdx.x);  // as quantize_dense()
+  const int pixel_tile = from_last % pixel_tiles;
+  const int channel_tile = from_last / pixel_tiles % channel_tiles;
+  const std::int64_t picture = from_last / pixel_tiles / channel_tiles;
   const auto channels = static_cast<int>(call.x.shape[3]);
   const auto pixels = static_cast<int>(call.x.shape[1] * call.x.shape[2]);
   const int first_channel = channel_tile * Tile::kChannels;
   const int first_pixel = pixel_tile * Tile::kPixels;
   const T* from = static_cast<const T*>(call.x.data) + picture * call.x.strides[0] +
                   first_channel * call.x.strides[3] + first_pixel;
-  fill_tile(call, maker, from, channels - first_channel, pixels - first_pixel, tile);
+  const PlaneReals<T> reals(call, from, channels - first_channel, pixels - first_pixel);
+  fill_tile(call, maker_of<kTruncates>(call), reals, tile);
   __syncthreads();
   for (int i = static_cast<int>(threadIdx.x); i < Tile::kPixels * 4; i += kPlaneThreads) {
     const int pixel = i / 4;

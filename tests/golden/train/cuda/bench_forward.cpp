@@ -65,47 +65,51 @@ void bench_real(const BenchForwardOptions& options, const ConvCase& one, RealTyp
         });
 }
 
-// The forward pass of a layer in training, its kernels one after the other: each finds in the cache
-// what the one before it left there.
-void bench_layer(const BenchForwardOptions& options, const ConvCase& one, bool nchw) {
+// The calls of a layer's forward pass in training.
+std::vector<EnqueueCall> layer_calls(const ConvCase& one, bool nchw) {
   constexpr RealType kFloat = RealType::kFloat32;
-  const LevelConv shapes = one.shapes();
-  const auto elems_of = [](const ImageShape& s) {
-    return s.batch * s.height * s.width * s.channels;
+  Holder holder;
+  const auto reals = [&](const ImageShape& s) {
+    auto* const data = holder.add<float>(s.batch * s.height * s.width * s.channels, true);
+    return bench_tensor(s, kFloat, nchw, data);
   };
-  const std::int64_t xs = elems_of(shapes.x_shape);
-  const std::int64_t ys = elems_of(shapes.y_shape);
+  const LevelConv conv = one.conv(holder);
+  const std::int64_t weight_count = one.outs * conv.depth();
+  auto* const scale = holder.add<float>(1, true);
+  QuantizeLevels levels;
+  levels.x = reals(conv.x_shape);
+  levels.levels.scale_kind = ScaleKind::kGiven;
+  levels.scale = scale;
+  levels.q = const_cast<std::int8_t*>(conv.q);
+  levels.passes = holder.add<std::uint8_t>(levels.x.elems() / 8);
+  Observe observe;
+  observe.x = levels.x;
+  observe.state = holder.add<float>(3, true);
+  observe.scale = scale;
+  QuantizeWeights weights;
+  weights.w = reals({one.outs, one.kernel, one.kernel, one.channels});
+  weights.scales = holder.add<float>(one.outs, true);
+  weights.q = const_cast<std::int8_t*>(conv.w);
+  weights.passes = holder.add<std::uint8_t>(weight_count / 8);
+  ConvReal real;
+  real.conv = conv;
+  real.scale = scale;
+  real.w_scales = weights.scales;
+  real.bias = holder.add<float>(one.outs, true);
+  real.y = reals(conv.y_shape);
+  return {enqueued(observe, holder), enqueued(levels, holder), enqueued(weights, holder),
+          enqueued(real, holder)};
+}
+
+// One after the other: each finds in the cache what the one before it left there.
+void bench_layer(const BenchForwardOptions& options, const ConvCase& one, bool nchw) {
+  const LevelConv shapes = one.shapes();
+  const std::int64_t xs = one.batch * one.size * one.size * one.channels;
   Work work = one.work();
   work.read_bytes += 8 * xs;
-  work.written_bytes = xs + xs / 8 + 4 * ys;
+  work.written_bytes = xs + xs / 8 + 4 * shapes.pixels() * one.outs;
   bench(options, "layer" + one.text() + (nchw ? " fp32 NCHW" : " fp32 NHWC"), work, [&](int) {
-    Holder holder;
-    const LevelConv conv = one.conv(holder);
-    QuantizeLevels levels;
-    levels.x = bench_tensor(conv.x_shape, kFloat, nchw, holder.add<float>(xs, true));
-    levels.levels.scale_kind = ScaleKind::kGiven;
-    auto* const scale = holder.add<float>(1, true);
-    levels.scale = scale;
-    levels.q = const_cast<std::int8_t*>(conv.q);
-    levels.passes = holder.add<std::uint8_t>(xs / 8);
-    Observe observe;
-    observe.x = levels.x;
-    observe.state = holder.add<float>(3, true);
-    observe.scale = scale;
-    QuantizeWeights weights;
-    weights.w = bench_tensor({one.outs, one.kernel, one.kernel, one.channels}, kFloat, nchw,
-                             holder.add<float>(one.outs * conv.depth(), true));
-    weights.scales = holder.add<float>(one.outs, true);
-    weights.q = const_cast<std::int8_t*>(conv.w);
-    weights.passes = holder.add<std::uint8_t>(one.outs * conv.depth() / 8);
-    ConvReal real;
-    real.conv = conv;
-    real.scale = scale;
-    real.w_scales = weights.scales;
-    real.bias = holder.add<float>(one.outs, true);
-    real.y = bench_tensor(conv.y_shape, kFloat, nchw, holder.add<float>(ys));
-    const std::vector<EnqueueCall> calls = {enqueued(observe, holder), enqueued(levels, holder),
-                                            enqueued(weights, holder), enqueued(real, holder)};
+    const std::vector<EnqueueCall> calls = layer_calls(one, nchw);
     return [=](cudaStream_t stream) {
       for (const auto& call : calls) call(stream);
     };

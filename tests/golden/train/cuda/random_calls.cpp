@@ -144,7 +144,14 @@ RandomConv random_conv(Random& random, CallBuffers& buffers) {
   std::int64_t channels = is_even ? random.uniform(1, 12) * 16 : random.uniform(1, 40);
   if (!is_even && random.chance(0.4)) channels = random.uniform(1, 5);
   if (is_linear && random.chance(0.5)) channels = random.uniform(60, 200) * 16;
-  const std::int64_t outs = is_even ? random.uniform(1, 10) * 32 : random.uniform(1, 90);
+  std::int64_t outs = is_even ? random.uniform(1, 10) * 32 : random.uniform(1, 90);
+  if (conv.groups > 1 && random.chance(0.6)) {  // small groups, depthwise ones among them
+    constexpr std::int64_t kSizes[] = {1, 1, 1, 2, 3, 4, 8, 16};
+    conv.groups = random.chance(0.7) ? random.uniform(1, 40) * 4 : random.uniform(2, 90);
+    channels = kSizes[random.uniform(0, 7)];
+    outs = random.chance(0.6) ? channels : kSizes[random.uniform(0, 7)];
+    conv.groups = std::max<std::int64_t>(2, std::min(conv.groups, 200 / std::max(channels, outs)));
+  }
   conv.x_shape = {random.uniform(1, is_even ? 4 : 3), random.uniform(1, 20) + 6,
                   random.uniform(1, 30) + 11, channels * conv.groups};
   if (is_linear) {
