@@ -1,6 +1,7 @@
 // The gradient of a convolution's input with mma.sync: any stride, dilation, groups and strides of
 // dx. First the weights are packed to bfloat16, then blocks gather g by tap.
 #include "golden/device/launch.cuh"
+#include "golden/train/cuda/backward/direct_input_gradient.h"
 #include "golden/train/cuda/backward/input_gradient.cuh"
 #include "golden/train/cuda/backward/input_gradient_wgmma.h"
 #include "golden/train/cuda/backward/linear_input_gradient.h"
@@ -224,6 +225,7 @@ std::size_t workspace_bytes(const ConvInputGradient& call) {
   if (call.dx.elems() == 0) return 0;
   return for_any_address(call, [](const ConvInputGradient& at) -> std::size_t {
     if (has_wgmma_input_gradient(at)) return wgmma_input_workspace_bytes(at);
+    if (has_direct_input_gradient(at)) return 0;
     if (has_linear_input_gradient(at)) return linear_input_workspace_bytes(at);
     return static_cast<std::size_t>(at.conv.x_shape.channels) *
            static_cast<std::size_t>(plan_of(at).depth) * 2;
@@ -235,6 +237,10 @@ void enqueue(const ConvInputGradient& call, void* workspace, void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (has_wgmma_input_gradient(call)) {
     enqueue_wgmma_input_gradient(call, workspace, cuda_stream);
+    return;
+  }
+  if (has_direct_input_gradient(call)) {
+    enqueue_direct_input_gradient(call, cuda_stream);
     return;
   }
   if (has_linear_input_gradient(call)) {

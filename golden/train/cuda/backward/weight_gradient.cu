@@ -2,6 +2,7 @@
 // pixels are divided into parts by the shapes alone; the parts' sums go to the workspace and are
 // added in their order.
 #include "golden/device/launch.cuh"
+#include "golden/train/cuda/backward/direct_weight_gradient.h"
 #include "golden/train/cuda/backward/first_weight_gradient.h"
 #include "golden/train/cuda/backward/weight_gradient_load.cuh"
 #include "golden/train/cuda/backward/weight_gradient_wgmma.h"
@@ -104,6 +105,7 @@ std::size_t workspace_bytes(const ConvWeightGradient& call) {
   if (call.dw.elems() == 0) return 0;
   return for_any_address(call, [](const ConvWeightGradient& at) -> std::size_t {
     if (has_wgmma_weight_gradient(at)) return wgmma_weight_workspace_bytes(at);
+    if (has_direct_weight_gradient(at)) return direct_weight_workspace_bytes(at);
     if (has_first_weight_gradient(at)) return first_weight_workspace_bytes(at);
     const WeightPlan plan = plan_of(at);
     return plan.parts == 1 ? 0
@@ -116,6 +118,10 @@ void enqueue(const ConvWeightGradient& call, void* workspace, void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (has_wgmma_weight_gradient(call)) {
     enqueue_wgmma_weight_gradient(call, workspace, cuda_stream);
+    return;
+  }
+  if (has_direct_weight_gradient(call)) {
+    enqueue_direct_weight_gradient(call, workspace, cuda_stream);
     return;
   }
   if (has_first_weight_gradient(call)) {

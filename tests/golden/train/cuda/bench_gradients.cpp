@@ -47,6 +47,13 @@ struct Layer {
   std::string name;
   std::int64_t batch, in, out, size, kernel;
   bool nchw = false;  // dy and dx; they are float32 then, else bfloat16
+  std::int64_t stride = 1, groups = 1;
+
+  std::int64_t y_size() const { return (size + kernel / 2 * 2 - kernel) / stride + 1; }
+  std::int64_t y_pixels() const { return batch * y_size() * y_size(); }
+  std::int64_t x_pixels() const { return batch * size * size; }
+  // Of x, that meet a tap.
+  std::int64_t used_pixels() const { return kernel < stride ? y_pixels() : x_pixels(); }
 };
 
 RealTensor real(const DeviceBuffer& buffer, std::array<std::int64_t, 4> shape, bool nchw) {
@@ -62,32 +69,34 @@ RealTensor real(const DeviceBuffer& buffer, std::array<std::int64_t, 4> shape, b
 // One set of a layer's buffers.
 struct Buffers {
   explicit Buffers(const Layer& layer)
-      : pixels(layer.batch * layer.size * layer.size),
-        real_bytes(layer.nchw ? 4 : 2),
-        depth(layer.kernel * layer.kernel * layer.in),
-        dy(filled(pixels * layer.out * real_bytes, true)),
-        dx(filled(pixels * layer.in * real_bytes, true)),
-        g(filled(pixels * layer.out * 2, true)),
-        q(filled(pixels * layer.in, false)),
-        passes(filled(pixels * std::max(layer.in, layer.out) / 8, false)),
+      : real_bytes(layer.nchw ? 4 : 2),
+        depth(layer.kernel * layer.kernel * layer.in / layer.groups),
+        dy(filled(layer.y_pixels() * layer.out * real_bytes, true)),
+        dx(filled(layer.x_pixels() * layer.in * real_bytes, true)),
+        g(filled(layer.y_pixels() * layer.out * 2, true)),
+        q(filled(layer.x_pixels() * layer.in, false)),
+        passes(filled(layer.x_pixels() * std::max(layer.in, layer.out) / 8, false)),
         w(filled(layer.out * depth, false)),
         w_passes(filled(layer.out * depth / 8, false)),
         dw(filled(layer.out * depth * 4, true)),
         scales(filled(layer.out * 4, true)),
         bias(filled(layer.out * 4, true)),
-        shape{layer.batch, layer.size, layer.size, layer.in} {
+        shape{layer.batch, layer.size, layer.size, layer.in},
+        y_shape{layer.batch, layer.y_size(), layer.y_size(), layer.out} {
     conv.q = q.as<std::int8_t>();
     conv.w = w.as<std::int8_t>();
     conv.x_shape = {layer.batch, layer.size, layer.size, layer.in};
-    conv.y_shape = {layer.batch, layer.size, layer.size, layer.out};
+    conv.y_shape = {layer.batch, layer.y_size(), layer.y_size(), layer.out};
+    conv.groups = layer.groups;
     Window& window = conv.window;
+    window.stride_h = window.stride_w = layer.stride;
     window.kernel_h = window.kernel_w = layer.kernel;
     window.pad_top = window.pad_left = window.pad_bottom = window.pad_right = layer.kernel / 2;
   }
 
-  std::int64_t pixels, real_bytes, depth;
+  std::int64_t real_bytes, depth;
   DeviceBuffer dy, dx, g, q, passes, w, w_passes, dw, scales, bias;
-  std::array<std::int64_t, 4> shape;
+  std::array<std::int64_t, 4> shape, y_shape;
   train::LevelConv conv;
 };
 
@@ -97,20 +106,19 @@ class Bench {
 
   void layer(const Layer& layer, bool has_dx) {
     const Buffers one(layer);
-    const std::int64_t y = one.pixels * layer.out;
-    const std::int64_t x = one.pixels * layer.in;
+    const std::int64_t y = layer.y_pixels() * layer.out;
+    const std::int64_t x = layer.x_pixels() * layer.in;
+    const std::int64_t used = layer.used_pixels() * layer.in;
     const std::int64_t weights = layer.out * one.depth;
-    const double flops = 2.0 * static_cast<double>(one.pixels * weights);
+    const double flops = 2.0 * static_cast<double>(layer.y_pixels() * weights);
     time<train::GradientOperand>(layer, "operand", y * one.real_bytes + y / 8, y * 2, 0,
                                  [](const Layer& of, const Buffers& b) {
-                                   auto shape = b.shape;
-                                   shape[3] = of.out;
                                    return train::GradientOperand{
-                                       real(b.dy, shape, of.nchw), b.passes.as(),
+                                       real(b.dy, b.y_shape, of.nchw), b.passes.as(),
                                        b.g.as<std::uint16_t>(), b.bias.as<float>()};
                                  });
     if (has_dx) {
-      time<train::ConvInputGradient>(layer, "input", y * 2 + weights + x / 8, x * one.real_bytes,
+      time<train::ConvInputGradient>(layer, "input", y * 2 + weights + used / 8, x * one.real_bytes,
                                      flops, [](const Layer& of, const Buffers& b) {
                                        return train::ConvInputGradient{
                                            b.conv, b.scales.as<float>(), b.g.as<std::uint16_t>(),
@@ -118,9 +126,9 @@ class Bench {
                                      });
     }
     time<train::ConvWeightGradient>(
-        layer, "weight", y * 2 + x + weights / 8, weights * 4, flops,
+        layer, "weight", y * 2 + used + weights / 8, weights * 4, flops,
         [](const Layer& of, const Buffers& b) {
-          RealTensor dw = real(b.dw, {of.out, of.kernel, of.kernel, of.in}, false);
+          RealTensor dw = real(b.dw, {of.out, of.kernel, of.kernel, of.in / of.groups}, false);
           dw.type = RealType::kFloat32;
           return train::ConvWeightGradient{b.conv, b.scales.as<float>(), b.g.as<std::uint16_t>(),
                                            b.w_passes.as(), dw};
@@ -216,6 +224,13 @@ void bench_gradients(const BenchGradients& options) {
   bench.layer({"linear 25088 to 4096", 32, 25088, 4096, 1, 1}, true);
   bench.layer({"linear 4096 to 4096", 32, 4096, 4096, 1, 1}, true);
   bench.layer({"linear 4096 to 1000", 32, 4096, 1000, 1, 1}, true);
+  bench.layer({"resnet 128 to 128, 56, stride 2", 32, 128, 128, 56, 3, false, 2}, true);
+  bench.layer({"resnet 256 to 512, 56, 1x1, stride 2", 32, 256, 512, 56, 1, false, 2}, true);
+  bench.layer({"groups 32 of 128, 56", 32, 128, 128, 56, 3, false, 1, 32}, true);
+  bench.layer({"depthwise 32, 112", 32, 32, 32, 112, 3, false, 1, 32}, true);
+  bench.layer({"depthwise 32, 112, NCHW", 32, 32, 32, 112, 3, true, 1, 32}, true);
+  bench.layer({"depthwise 144, 56, stride 2", 32, 144, 144, 56, 3, false, 2, 144}, true);
+  bench.layer({"depthwise 240, 28, 5x5", 32, 240, 240, 28, 5, false, 1, 240}, true);
   bench.pool({"64, 224", 32, 64, 64, 224, 3});
   bench.pool({"512, 14", 32, 512, 512, 14, 3});
 }

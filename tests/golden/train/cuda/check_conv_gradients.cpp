@@ -1,4 +1,6 @@
 // Random convolutions' gradients on the GPU, within their bounds of float64.
+#include "golden/train/cuda/backward/direct_input_gradient.h"
+#include "golden/train/cuda/backward/direct_weight_gradient.h"
 #include "tests/golden/train/cuda/gradient_checks.h"
 
 namespace qsim::golden_test {
@@ -37,16 +39,20 @@ class ConvCase {
     StridedTensor second(first.description());
     const std::vector<std::uint8_t> passes = random_passes(random_, first.description().elems());
     const DeviceBuffer bits = on_device(planted(plant_, passes));
+    std::string call;
     for (StridedTensor* dx : {&first, &second}) {
-      run(train::ConvInputGradient{conv, w_scales.as<float>(), g.as<std::uint16_t>(),
-                                   bits_or_null(bits, passes), dx->on_device()});
+      const train::ConvInputGradient one{conv, w_scales.as<float>(), g.as<std::uint16_t>(),
+                                         bits_or_null(bits, passes), dx->on_device()};
+      call = train::cuda::has_direct_input_gradient(one) ? "input_gradient, small groups"
+                                                         : "input_gradient";
+      run(one);
     }
     const std::vector<std::uint8_t> found = first.downloaded();
     const std::string what = text + ", dx " + text_of(first.description());
-    report_.add_exact("input_gradient: again", found == second.downloaded(), what);
-    report_.add_exact("input_gradient: gaps", first.has_same_gaps(found), what);
-    report_.add("input_gradient",
-                share_of(layer.input_gradient(), values_of(first, found), 1, type, passes), what);
+    report_.add_exact(call + ": again", found == second.downloaded(), what);
+    report_.add_exact(call + ": gaps", first.has_same_gaps(found), what);
+    report_.add(call, share_of(layer.input_gradient(), values_of(first, found), 1, type, passes),
+                what);
   }
 
   void check_weight(const RandomConv& layer, const train::LevelConv& conv,
@@ -58,15 +64,19 @@ class ConvCase {
     StridedTensor second(first.description());
     const std::vector<std::uint8_t> passes = random_passes(random_, first.description().elems());
     const DeviceBuffer bits = on_device(planted(plant_, passes));
+    std::string call;
     for (StridedTensor* dw : {&first, &second}) {
-      run(train::ConvWeightGradient{conv, scale.as<float>(), g.as<std::uint16_t>(),
-                                    bits_or_null(bits, passes), dw->on_device()});
+      const train::ConvWeightGradient one{conv, scale.as<float>(), g.as<std::uint16_t>(),
+                                          bits_or_null(bits, passes), dw->on_device()};
+      call = train::cuda::has_direct_weight_gradient(one) ? "weight_gradient, small groups"
+                                                          : "weight_gradient";
+      run(one);
     }
     const std::vector<std::uint8_t> found = first.downloaded();
     const std::string what = text + ", dw " + text_of(first.description());
-    report_.add_exact("weight_gradient: again", found == second.downloaded(), what);
-    report_.add_exact("weight_gradient: gaps", first.has_same_gaps(found), what);
-    report_.add("weight_gradient",
+    report_.add_exact(call + ": again", found == second.downloaded(), what);
+    report_.add_exact(call + ": gaps", first.has_same_gaps(found), what);
+    report_.add(call,
                 share_of(layer.weight_gradient(), values_of(first, found), layer.scale,
                          RealType::kFloat32, passes),
                 what);

@@ -48,6 +48,40 @@ LevelConv usual_conv(Random& random) {
   return conv;
 }
 
+// Of 1 to 8 channels a group, mostly the same number of x and y and whole eights in all, as
+// depthwise layers have them.
+LevelConv small_group_conv(Random& random) {
+  constexpr std::array<std::int64_t, 5> kGroups = {1, 1, 2, 4, 8};
+  constexpr std::array<std::int64_t, 8> kStrides = {1, 1, 1, 1, 2, 2, 2, 3};
+  LevelConv conv;
+  Window& w = conv.window;
+  const bool usual = random.chance(0.6);
+  w.kernel_h = usual ? 3 : random.uniform(1, 7);
+  w.kernel_w = usual ? 3 : random.uniform(1, 7);
+  w.stride_h = one_of(random, kStrides);
+  w.stride_w = random.chance(0.8) ? w.stride_h : one_of(random, kStrides);
+  w.dilation_h = random.chance(0.85) ? 1 : random.uniform(2, 3);
+  w.dilation_w = random.chance(0.85) ? 1 : random.uniform(2, 3);
+  for (std::int64_t* pad : {&w.pad_top, &w.pad_left, &w.pad_bottom, &w.pad_right}) {
+    *pad = random.uniform(0, 2);
+  }
+  const std::int64_t group = one_of(random, kGroups);
+  const std::int64_t channels = random.chance(0.9)
+                                    ? 8 * random.uniform(1, random.chance(0.2) ? 20 : 9)
+                                    : group * random.uniform(1, 20);
+  const std::int64_t more = random.chance(0.1) ? 2 : 1;
+  const auto side = [&] {
+    return random.chance(0.4) ? 4 * random.uniform(1, 9) : random.uniform(1, 36);
+  };
+  conv.groups = channels / group;
+  conv.x_shape = {random.uniform(1, 4), side(), side(), channels};
+  conv.y_shape = {conv.x_shape.batch,
+                  out_size(conv.x_shape.height, w.pad_top + w.pad_bottom, w.extent_h(), w.stride_h),
+                  out_size(conv.x_shape.width, w.pad_left + w.pad_right, w.extent_w(), w.stride_w),
+                  channels * more};
+  return conv;
+}
+
 LevelConv any_conv(Random& random) {
   LevelConv conv;
   Window& w = conv.window;
@@ -154,7 +188,10 @@ RandomConv random_conv(Random& random) {
   constexpr std::int64_t kMostProducts = 100'000'000;
   RandomConv layer;
   do {
-    layer.conv = random.chance(0.5) ? usual_conv(random) : any_conv(random);
+    const std::int64_t kind = random.uniform(0, 99);
+    layer.conv = kind < 35   ? usual_conv(random)
+                 : kind < 65 ? small_group_conv(random)
+                             : any_conv(random);
   } while (layer.conv.pixels() * layer.conv.y_shape.channels * layer.conv.depth() > kMostProducts);
   const ImageShape& x = layer.conv.x_shape;
   const std::int64_t out = layer.conv.y_shape.channels;
