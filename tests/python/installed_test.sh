@@ -19,7 +19,7 @@ install bare
 "$work/bare/bin/python" -B -m unittest -q bare_test
 install full --system-site-packages
 "$work/full/bin/python" -B -m unittest -q golden_test fast_call_test torch_test cuda_test cuda_tensors_test program_test \
-  torch_training_test torch_layers_test torch_convert_test chain_test chain_module_test chain_changes_test chain_of_test \
+  torch_training_test torch_layers_test torch_eager_test torch_convert_test chain_test chain_module_test chain_changes_test chain_of_test \
   chain_cuda_test
 
 # A checkout: an editable install takes the library that was built in it.

@@ -9,8 +9,6 @@ from on_cuda import SEED, spread, torch
 import qsim
 import qsim.torch as qt
 from qsim._library import has_cuda
-from qsim._training import operators
-from qsim._training.autograd import step_factor
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() and has_cuda() else [])
 nn = torch.nn
@@ -294,56 +292,6 @@ class Keeping(Layers):
                 weights = layer.weight.numel() * of_a_value + 4 * 8
                 pieces = 8 * 256  # of one tensor; each begins at 256 bytes
                 self.assertLessEqual(count, x.numel() * of_a_value + y.numel() / 8 + weights + pieces)
-
-    def test_one_call_has_the_bits_of_the_operators(self):
-        cases = ({}, {"zero_points": True}, {"scale": 0.04}, {"scale": "power_of_two", "observer": "min_max"},
-                 {"observer": "percentile", "weight_bits": 4}, {"bits": 4, "rounding": "toward_zero"}, {"per_channel": False},
-                 {"scale": "learned"}, {"scale": "learned", "per_channel": False, "zero_points": True})
-        for device in DEVICES:
-            for index, options in enumerate(cases):
-                for relu in (False, True):
-                    kind = qt.QuantizedConv2dReLU if relu else qt.QuantizedConv2d
-                    layer = kind(4, 6, 3, stride=(1, 2), padding=(2, 1), dilation=(2, 1), groups=2, **options).to(device)
-                    dtype = (torch.float32, torch.float16, torch.bfloat16)[index % 3]
-                    x = pictures(2, 4, 9, 8, device=device, dtype=dtype)
-                    if index % 2:
-                        x = x.contiguous(memory_format=torch.channels_last)
-                    dy = pictures(2, 6, 9, 4, device=device, dtype=dtype)
-                    found = self.gradients_of(layer, x, dy)
-                    scale, point = layer.observer.scale.detach(), layer.observer.zero_point
-                    steps = None if layer.weight_step is None else layer.weight_step.detach()
-                    y, *kept = operators.quantized_conv2d(x, layer.weight.detach(), layer.bias.detach(), scale, point, steps,
-                                                          list(layer._window()), 2, layer._how, dtype, relu, True)
-                    gradients = operators.quantized_conv2d_backward(
-                        dy, kept, scale, point, list(layer._window()), 2, layer._how, dtype, operators.is_channels_last(x), relu,
-                        [True, True, True, steps is not None, steps is not None])
-                    factors = (1, 1, 1, 1, step_factor(4 * 9 * 8, layer.options.hi),
-                               step_factor(layer.weight.numel() // (1 if steps is None else len(steps)), layer.options.weight_hi))
-                    for one, other in zip(found, (t * f for t, f in zip((y, *gradients), factors))):
-                        self.assertTrue(torch.equal(one, other), f"{device} {options} {relu}")
-                    with torch.no_grad():
-                        self.assertTrue(torch.equal(layer.eval()(x), y))
-
-    def test_weights_at_any_strides_give_the_bits_of_dense_ones(self):
-        for device in DEVICES:
-            x, dy = pictures(2, 4, 6, 5, device=device), pictures(2, 3, 4, 3, device=device)
-            for options in ({}, {"per_channel": False}, {"scale": "learned", "per_channel": False}):
-                layer = qt.QuantizedConv2d(4, 3, 3, **options).to(device)
-                other = copy.deepcopy(layer)
-                other.weight = nn.Parameter(spread(layer.weight.detach().transpose(0, 2)).transpose(0, 2))
-                for one, two in zip(self.gradients_of(layer, x, dy), self.gradients_of(other, x, dy)):
-                    self.assertTrue(torch.equal(one, two), f"{device} {options}")
-
-    def gradients_of(self, layer, x, dy):
-        """y, and the gradients of x, weight and bias; another pass before backward changes no scale of this one."""
-        x = x.clone().requires_grad_()
-        y = layer(x)
-        state = copy.deepcopy(layer.state_dict())
-        layer(3 * x.detach() + 1)
-        y.backward(dy)
-        layer.load_state_dict(state)
-        learned = () if layer.weight_step is None else (layer.observer.scale.grad, layer.weight_step.grad)
-        return (y.detach(), x.grad, layer.weight.grad, layer.bias.grad, *learned)
 
     def test_autocast_gives_its_type_and_float32_gradients(self):
         for device in DEVICES:

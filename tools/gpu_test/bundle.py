@@ -84,7 +84,7 @@ def copy_python_package(build, out):
     tests = out / "python/tests"
     tests.mkdir()
     for name in ("on_cuda.py", "cuda_test.py", "cuda_tensors_test.py", "torch_training_test.py",
-                 "torch_layers_test.py", "torch_convert_test.py", "chain_maker.py", "chain_cuda_test.py"):
+                 "torch_layers_test.py", "torch_eager_test.py", "torch_convert_test.py", "chain_maker.py", "chain_cuda_test.py"):
         shutil.copy(ROOT / "tests/python" / name, tests / name)
 
 

@@ -13,7 +13,7 @@ os.environ["QSIM_CUDA_CASES"] = cases
 sys.path[:0] = [str(folder / "package"), str(folder / "tests")]
 import torch  # noqa: F401  pylint: disable=unused-import,wrong-import-position
 
-suite = unittest.defaultTestLoader.loadTestsFromNames(["cuda_test", "cuda_tensors_test", "torch_training_test", "torch_layers_test",
+suite = unittest.defaultTestLoader.loadTestsFromNames(["cuda_test", "cuda_tensors_test", "torch_training_test", "torch_layers_test", "torch_eager_test",
                                                         "torch_convert_test", "chain_cuda_test"])
 result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
 sys.stdout.flush()

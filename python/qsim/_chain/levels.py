@@ -36,21 +36,6 @@ def scales_of(ranges: torch.Tensor, spans: torch.Tensor, power_of_two: bool) -> 
     return torch.where(most > 0, scale, torch.ones_like(scale))
 
 
-def observe(state: torch.Tensor, ranges: torch.Tensor, observer: str, momentum: float) -> None:
-    """state [R, 3] (least, most, count) has seen ranges [R, 2]: as qsim_observe of each row.
-
-    But an average does not begin with a range of 0, which a branch that starts with gamma 0 has: it would clamp for many steps.
-    """
-    old, seen = state[:, :2], state[:, 2:]
-    if observer == ALL:
-        new = torch.stack((torch.minimum(old[:, 0], ranges[:, 0]), torch.maximum(old[:, 1], ranges[:, 1])), 1)
-    elif observer == AVERAGE:
-        new = torch.where((old[:, :1] < 0) | (old[:, 1:] > 0), old + momentum * (ranges - old), ranges)
-    else:
-        new = ranges
-    state.copy_(torch.cat((new, seen + 1), 1))
-
-
 class Folded(NamedTuple):
     """How sums become levels: (sum + bias) * multiplier, of weights whose scale is w_scales; `alive` None: all are."""
     multipliers: torch.Tensor  # float32 [O], of any sign

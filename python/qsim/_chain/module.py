@@ -49,6 +49,7 @@ class _Chain(torch.autograd.Function):
         run = _restored(ctx)
         needs = ctx.needs_input_grad[2:]
         fours = [needs[first:first + 4] for first in range(0, len(needs), 4)]
+        dy = dy.resolve_neg()
         picture = dy.permute(0, 2, 3, 1) if dy.dim() == 4 else dy[:, None, None]
         dx, parameters = backwards.backward(run, picture, fours, ctx.x_dtype if ctx.needs_input_grad[1] else None)
         if dx is not None:
@@ -187,6 +188,7 @@ class QuantizedSequential(nn.Sequential):
 
     def compute(self, x: torch.Tensor) -> torch.Tensor:
         """forward(), which torch.compile calls as it is."""
+        x = x.resolve_neg()
         self._check(x)
         parameters = [parameter for step in self._plan.convolutions() for parameter in step.parameters()]
         keep = torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in (x, *parameters))
@@ -216,6 +218,10 @@ class QuantizedSequential(nn.Sequential):
         if not self.training and not self.is_measured():
             raise lib.BadInput("QuantizedSequential: its scales are not known before the first step in training mode; run one")
 
+    def __getstate__(self) -> Dict[str, Any]:
+        """Without sizes of workspaces, which are of this library and device."""
+        return {**self.__dict__, "_sizes": {}}
+
     def is_measured(self) -> bool:
         """Whether its scales are known."""
         if self._measured is None:
@@ -225,6 +231,8 @@ class QuantizedSequential(nn.Sequential):
     def new_run(self, x: torch.Tensor) -> runs.Run:
         """A pass over x."""
         buffers = runs.Buffers(self.levels_state, self.levels_scale, self._spans, self._lowest, self._ones, self._folded)
+        if len(self._sizes) > 100:
+            self._sizes.clear()
         sizes = self._sizes.setdefault((x.shape, x.device), {})
         return runs.Run(self._plan, self._settings, buffers, self.training, self.is_measured(), sizes)
 

@@ -29,11 +29,24 @@ def gain_and_offset(norm: Optional[Tensor]) -> Tuple[Tensor, Tensor]:
 NONE: Tuple[Any, ...] = (None, None, None, None, None, 0.0, 0.0)  # as given()
 
 
-def given(layer: Any, pixels: int) -> Tuple[Any, ...]:
-    """What qsim_normalization has of a layer. pixels: of a channel."""
+def vector(name: str, what: str, values: Optional[Tensor]) -> Optional[Tensor]:
+    """float32 without gaps, which the library takes, of a parameter."""
+    if values is None or (values.dtype is torch.float32 and values.is_contiguous()):
+        return values
+    if values.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+        raise lib.BadInput(f"QuantizedSequential: {what} of layer {name} is {values.dtype}; allowed: float32, float16 and bfloat16")
+    return values.detach().float().contiguous()
+
+
+def given(name: str, layer: Any, pixels: int) -> Tuple[Any, ...]:
+    """What qsim_normalization has of a layer, which follows the layer `name`. pixels: of a channel."""
     if layer.training and pixels < 2:
         raise lib.BadInput(f"{type(layer).__name__}: {pixels} values a channel; a training step needs 2 and more")
-    return (layer.weight, layer.bias, layer.running_mean, layer.running_var, layer.num_batches_tracked, layer.eps,
+    for statistics in (layer.running_mean, layer.running_var):
+        if statistics.dtype is not torch.float32 or not statistics.is_contiguous():
+            raise lib.BadInput(f"QuantizedSequential: running statistics after layer {name} are {statistics.dtype} with strides "
+                               f"{statistics.stride()}; allowed: float32 without gaps")
+    return (vector(name, "gamma", layer.weight), vector(name, "beta", layer.bias), layer.running_mean, layer.running_var, layer.num_batches_tracked, layer.eps,
             -1.0 if layer.momentum is None else layer.momentum)
 
 

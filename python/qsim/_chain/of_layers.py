@@ -139,7 +139,7 @@ def _float(layer: Any, made: Dict[nn.Module, nn.Module]) -> nn.Module:
 def _unquantized(layer: Any) -> nn.Module:
     kind: Any = nn.Linear if isinstance(layer, QuantizedLinear) else nn.Conv2d
     result = kind.__new__(kind)
-    own = {"options", "_how", "observer", "weight_step"}
+    own = {"options", "_how", "_setup", "observer", "weight_step"}
     for name, value in layer.__dict__.items():
         if name in own:
             continue

@@ -156,14 +156,14 @@ def _convolve(run: Run, step: plans.Convolution, kept: Tensors) -> None:
     norm, given = None, normalization.NONE
     if layer is not None:
         run.batch_statistics[id(step)] = layer.training
-        given = normalization.given(layer, shape[0] * shape[1] * shape[2])
+        given = normalization.given(step.name, layer, shape[0] * shape[1] * shape[2])
         norm = torch.empty((5, shape[3]), dtype=torch.int64, device=x.device)
         kept.append(norm)
     row, measures = run.plan.values[step.y].row, run.is_measuring(step.y)
     levels, passes = run.make(step.y, shape)
     flags = (layer is not None and layer.training, step.relu, run.settings.power_of_two)
     calls.chain_forward(
-        conv_of(run, step, w), reals, run.settings.weights, w_scales, run.scale(step.x), getattr(step.layer, "bias", None), norm,
+        conv_of(run, step, w), reals, run.settings.weights, w_scales, run.scale(step.x), normalization.vector(step.name, "the bias", getattr(step.layer, "bias", None)), norm,
         given, run.point(step.y), run.row_views[row], run.range_views[row] if run.training else None,
         run.buffers.spans[row:row + 1] if measures else None, flags, levels, passes,
         run.at(step, None if reals is None else reals.stride(), flags[0], measures, run.training))

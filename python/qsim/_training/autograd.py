@@ -14,12 +14,13 @@ from .operators import OPERATORS, How, is_channels_last
 Tensor = torch.Tensor
 
 _HAS_GRADIENTS = hasattr(torch.library, "register_autograd")  # of operators
+_count_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)  # make_fx and others that see operators
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
 def is_eager(x: Tensor) -> bool:
     """Whether it has data, and no tracer looks on."""
-    return type(x) is Tensor and not x.is_meta and not is_compiling()
+    return type(x) is Tensor and not x.is_meta and not is_compiling() and not _count_modes()
 
 
 def operator_for(x: Tensor, name: str) -> Any:

@@ -104,22 +104,6 @@ def conv2d_real(conv: LevelConv, scale: Tensor, w_scales: Tensor, bias: Optional
     _call("conv2d_real", y, *_conv(conv), scale, w_scales, bias, int(relu), y, passes)
 
 
-def conv2d_levels(conv: LevelConv, multipliers: Tensor, bias: Optional[Tensor], y_zero_point: Optional[Tensor], lo: int,
-                  hi: int, relu: bool, y: Tensor, passes: Optional[Tensor], range: Optional[Tensor], at: At = None) -> None:
-    """Writes y, passes and range."""
-    _call("conv2d_levels", y, *_conv(conv), multipliers, bias, y_zero_point, lo, hi, int(relu), y, passes, range, at=at)
-
-
-def _sums64(sums: Tensor) -> Any:
-    """64-bit integers, which are BITS64 to the rest of the package."""
-    return sums, lib.INT64, tuple(sums.shape)
-
-
-def conv2d_statistics(conv: LevelConv, sums: Tensor, at: At = None) -> None:
-    """Writes sums, torch.int64 [O, 3]."""
-    _call("conv2d_statistics", sums, *_conv(conv), _sums64(sums), at=at)
-
-
 def conv2d_gradient_sums(conv: LevelConv, g: Tensor, sums: Tensor, at: At = None) -> None:
     """Writes sums."""
     _call("conv2d_gradient_sums", g, *_conv(conv), g, sums, at=at)

@@ -141,6 +141,8 @@ def _gradients(plan: _Plan, zero_point: Optional[Tensor], kept: Tensor, dy: Tens
     dx = pictures = dw = weights = bias = step = w_step = None
     into = None  # the bias gradient that the call writes
     learned = bool(plan.learned)
+    if dy.is_neg():
+        dy = dy.resolve_neg()
     given = _nhwc(dy)
     if needs[2]:
         bias = dy.new_empty((plan.w_size[0],), dtype=_FLOAT32)

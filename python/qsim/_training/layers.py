@@ -76,8 +76,10 @@ class _Levels(torch.nn.Module):
         steps = None if self.weight_step is None else self.weight_step.float().clamp(min=LEAST_SCALE)
         if autograd.is_eager(x):
             observer = self.observer
-            state = None if steps is not None else observer.before_call(x)
-            scale = observer.scale if steps is None else observer(x)
+            if x.is_neg():
+                x = x.resolve_neg()
+            self._check_sizes(x, weight, window)
+            scale, state = observer.before_call(x)
             one = eager.Pass(self._setup, scale, observer.zero_point, state, window, groups, relu, result_type(x))
             return eager.layer(x, weight, self.bias, steps, one)
         scale = self.observer(x)
@@ -87,6 +89,15 @@ class _Levels(torch.nn.Module):
         y = autograd.quantized_conv2d(x, weight, self.bias, scale, self.observer.zero_point, steps, window, groups,
                                       self._how, result_type(x), relu)
         return y.flatten(1) if flat else y
+
+    def _check_sizes(self, x: Tensor, weight: Tensor, window: Tuple[int, ...]) -> None:
+        """As the library would say it, of other names."""
+        if x.dim() != 4:
+            return
+        for axis, name in ((2, "rows"), (3, "columns")):
+            extent, has = (weight.shape[axis] - 1) * window[axis + 4] + 1, x.shape[axis] + window[axis] + window[axis + 2]
+            if extent > has:
+                raise lib.BadInput(f"{type(self).__name__}: its kernel spans {extent} {name}; x with its pads has {has}")
 
 
 class QuantizedConv2d(_Levels, torch.nn.Conv2d):

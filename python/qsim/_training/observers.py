@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from .. import _library as lib
 from .._torch_operations import torch
@@ -42,28 +42,28 @@ class Observer(torch.nn.Module):
         """The scale for x, [1]. Its gradient, and later inputs, do not change it."""
         if self._sees(x):
             self._see(x.detach())
+            self.has_scale = True
         if self.options.learned:
             return self.scale.clamp(min=LEAST_SCALE)
         return self.scale.clone() if torch.is_grad_enabled() else self.scale
 
     def _sees(self, x: Tensor) -> bool:
-        """Whether it changes the scale; then there is one. Refuses an x without one."""
+        """Whether it changes the scale. Refuses an x that has none."""
         if self.training and x.numel() > 0 and not (self.has_scale and self.options.scale_kind == tr.GIVEN):
-            self.has_scale = True
             return True
         if not self.has_scale and x.numel() > 0:
             raise lib.BadInput("a quantized layer in eval mode has seen no input; call it in train mode first, load a state, "
                                "or give a number as scale")
         return False
 
-    def before_call(self, x: Tensor) -> Optional[Tensor]:
-        """The state, for a call that observes x itself; None where it must not. No observer of learned steps has that."""
+    def before_call(self, x: Tensor) -> Tuple[Tensor, Optional[Tensor]]:
+        """(scale, state) for a call that observes x itself; state None: it must not."""
+        if self.options.learned or self.options.observer == "percentile" or self._forward_hooks or self._forward_pre_hooks:
+            return self(x), None
         if not self._sees(x):
-            return None
-        if self.options.observer == "percentile" or self._forward_hooks or self._forward_pre_hooks:
-            self._see(x.detach())
-            return None
-        return self.range_state
+            return self.scale, None
+        self.has_scale = True
+        return self.scale, self.range_state
 
     def _see(self, x: Tensor) -> None:
         options = self.options

@@ -51,7 +51,7 @@ SCHEMAS = {
 
 def observe(x: Tensor, state: Tensor, scale: Tensor, zero_point: Optional[Tensor], observer: int, momentum: float,
             levels: List[int]) -> None:
-    tr.observe(x, observer, momentum, tr.Levels(*levels), state, scale, zero_point)
+    tr.observe(x.resolve_neg(), observer, momentum, tr.Levels(*levels), state, scale, zero_point)
 
 
 def is_channels_last(x: Tensor) -> bool:
@@ -116,6 +116,7 @@ def quantized_conv2d(x: Tensor, w: Tensor, bias: Optional[Tensor], scale: Tensor
                      w_steps: Optional[Tensor], window: List[int], groups: int, how: List[int], dtype: torch.dtype,
                      relu: bool, keep: bool) -> Tuple[Tensor, ...]:
     how_ = How(*how)
+    x = x.resolve_neg()  # a kernel reads memory as it is
     y, kept = _allocated(x, w, window, how_, dtype, relu, keep)
     tr.quantize_levels(_nhwc(x), tr.Levels(how_.lo, how_.hi, how_.rounding, tr.GIVEN), scale, zero_point, kept.q,
                        _given(kept.x_passes, keep), _given(kept.x_residual, bool(keep and how_.learned)))
@@ -184,6 +185,7 @@ def quantized_conv2d_backward(dy: Tensor, kept: List[Tensor], scale: Tensor, zer
                               groups: int, how: List[int], dtype: torch.dtype, channels_last: bool, relu: bool,
                               needs: List[bool]) -> Tuple[Tensor, ...]:
     k, how_ = Kept(*kept), How(*how)
+    dy = dy.resolve_neg()
     dw, bias_gradient, step, w_steps = _other_gradients(dy, k, how_, channels_last, needs)
     learned = bool(how_.learned)
     g = _operand(dy, k, relu, _given(bias_gradient, needs[2]))
