@@ -137,6 +137,26 @@ TEST(TrainRefusals, AnObserverIsDescribedWrong) {
   EXPECT_EQ(observe(0, 0, scale.tensor()), "observe: zero_point is missing: its pointer is NULL");
 }
 
+TEST(TrainRefusals, WeightsOfOneScaleHaveAxesThatJoin) {
+  const Array<float> x(QSIM_FLOAT32, {1, 3, 3, 2}), y(QSIM_FLOAT32, {1, 2, 2, 2});
+  const Array<float> w = Array<float>(QSIM_FLOAT32, {2, 2, 2, 2}).spread();
+  const Array<float> scale(QSIM_FLOAT32, {1});
+  const qsim_levels levels = QSIM_LEVELS_INIT;
+  const qsim_window window = QSIM_WINDOW_INIT;
+  qsim_layer layer{};
+  layer.struct_bytes = sizeof(qsim_layer);
+  layer.levels = layer.w_levels = &levels;
+  layer.scale = scale.tensor();
+  layer.w = w.tensor();
+  layer.window = &window;
+  layer.groups = 1;
+  layer.one_scale = 1;
+  EXPECT_EQ(qsim_layer_forward(&layer, x.tensor(), 0, 0, nullptr, y.tensor(), nullptr, nullptr),
+            QSIM_BAD_INPUT);
+  EXPECT_STREQ(qsim_last_error(),
+               "layer_forward: w has 4 axes that do not join; allowed with one_scale: 3");
+}
+
 TEST(TrainRefusals, AxesThatDoNotJoinAndAScalarOfWeights) {
   const Array<float> x = Array<float>(QSIM_FLOAT32, {2, 2, 2, 2, 2}).spread();
   const Array<float> scale(QSIM_FLOAT32, {1}), scales(QSIM_FLOAT32, {2});
