@@ -1,6 +1,7 @@
 // The executable: reads the command line, runs one command, turns errors into a line on stderr and
 // an exit code. (libsystemc exports a `main` of its own; this one is found first.)
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <stdexcept>
@@ -13,10 +14,12 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/files_read.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/output_files.h"
 #include "core/error.h"
 #include "core/printable.h"
+#include "files/descriptor.h"
 #include "files/memory.h"
 
 namespace qsim {
@@ -92,6 +95,7 @@ ExitCode qsim_main(const std::vector<std::string>& argv) {
     return ExitCode::kOk;
   }
   require_outputs_apart(parsed.options);
+  if (has_outputs(parsed.options)) require_kept(parsed.options, files_read(parsed.options));
   context.require_outputs();
   return run(context);
 }
@@ -106,6 +110,13 @@ int fail(const Error& error) {
   while (details.ends_with('\n')) details.pop_back();
   return fail(error.code(),
               std::string("error: ") + error.what() + (details.empty() ? "" : "\n" + details));
+}
+
+// What the standard library throws of a file that changes, or cannot be looked at, while it is
+// read.
+Error unreadable(const std::filesystem::filesystem_error& error) {
+  return {ExitCode::kBadInput,
+          error.path1().string() + ": cannot be read: " + error_reason(error.code().value())};
 }
 
 // Takes no memory but that of a short text.
@@ -131,6 +142,8 @@ int main(int argc, char** argv) {
     return static_cast<int>(qsim::qsim_main(std::vector<std::string>(argv, argv + argc)));
   } catch (const qsim::Error& error) {
     return fail(error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(qsim::unreadable(error));
   } catch (const std::bad_alloc&) {
     return fail_without_memory();
   } catch (const std::length_error&) {  // more elements than a vector can have

@@ -58,9 +58,12 @@ Sidecar parse(const YamlNode& root) {
 
 }  // namespace
 
+std::filesystem::path sidecar_path(const std::filesystem::path& model_path) {
+  return std::filesystem::path(model_path).replace_extension(".yaml");
+}
+
 std::optional<Sidecar> load_sidecar_of(const std::filesystem::path& model_path) {
-  std::filesystem::path path = model_path;
-  path.replace_extension(".yaml");
+  const std::filesystem::path path = sidecar_path(model_path);
   std::error_code ignored;
   if (path == model_path || !std::filesystem::exists(path, ignored)) return std::nullopt;
   Sidecar sidecar = parse(load_yaml(path));

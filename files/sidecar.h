@@ -23,6 +23,9 @@ struct Sidecar {
   std::vector<std::string> labels;  // may be empty
 };
 
+// Where it is, whether or not it is there.
+std::filesystem::path sidecar_path(const std::filesystem::path& model_path);
+
 // Throws Error with file:line:column for a malformed file; no value when there is no file.
 std::optional<Sidecar> load_sidecar_of(const std::filesystem::path& model_path);
 

@@ -1,7 +1,6 @@
 // `qsim compare`: two files that --json of `run` or `profile` wrote, side by side.
 #include "cli/commands/commands.h"
 #include "cli/session/inputs/model_source.h"
-#include "cli/terminal/output_files.h"
 #include "report/results/result_comparison.h"
 
 namespace qsim {
@@ -9,9 +8,6 @@ namespace qsim {
 ExitCode compare_command(Context& context) {
   const Options& options = context.options();
   check_unused_config(options);
-  for (const std::string& file : options.results) {
-    require_not_written(options, file, "the results");
-  }
   const ResultsFile first = load_results(options.results[0]);
   const ResultsFile second = load_results(options.results[1]);
   context.print(comparison_sheet(first, second));

@@ -9,7 +9,6 @@
 #include "cli/session/abc/activation_blocks.h"
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/inputs/model_source.h"
-#include "cli/terminal/output_files.h"
 #include "cli/terminal/output_folders.h"
 #include "files/npy.h"
 #include "golden/binary/float_conv.h"
@@ -48,7 +47,6 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 std::vector<AbcLayer> layers_of(const Options& options, std::string& name) {
   if (!options.weights.empty()) {
     check_unused_config(options);
-    require_not_written(options, options.weights, "the weights");
     name = options.weights;
     return read_abc_weights(options.weights, options.layer);
   }
@@ -228,7 +226,6 @@ ExitCode golden_abc_command(Context& context) {
   sheet.tables.push_back(errors_table(context, layers));
   std::optional<AbcInput> input;
   if (!options.input.empty()) {
-    require_not_written(options, options.input, "the input");
     input = read_abc_input(options.input);
     convolve(context, layers.front(), *input, sheet);
   }

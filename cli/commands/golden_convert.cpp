@@ -9,7 +9,6 @@
 #include "cli/commands/golden_convert_files.h"
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/inputs/model_source.h"
-#include "cli/terminal/output_files.h"
 #include "core/random.h"
 #include "files/npy.h"
 #include "golden/convert/conversion.h"
@@ -154,9 +153,6 @@ ExitCode golden_convert_command(Context& context) {
   const Options& options = context.options();
   check_unused_config(options);
   check_convert_options(options.convert);
-  if (!options.convert.input.empty()) {
-    require_not_written(options, options.convert.input, "the input");
-  }
   GoldenSelection golden("--backend", options.backend,
                          [&context](const std::string& line) { context.note(line); });
   const bool on_gpu = golden.backends().front() == GoldenBackend::kCuda;

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "cli/commands/golden_convert_files.h"
-#include "cli/terminal/output_files.h"
 #include "core/checked_math.h"
 #include "golden/convert/cuda/host_conversion.h"
 #include "report/text_table.h"
@@ -106,9 +105,6 @@ void write_fp8(const Options& options, const golden::QuantizedTensor& q, Element
 ExitCode convert_codes(Context& context, bool on_gpu) {
   const Options& options = context.options();
   const ConvertOptions& convert = options.convert;
-  for (const std::string& file : {convert.in_scales, convert.in_zero_points}) {
-    if (!file.empty()) require_not_written(options, file, "the input");
-  }
   const golden::QuantizedTensor q = read_codes(options);
   const ElementFormat target = golden::element_format_of(convert.to.empty() ? "fp16" : convert.to);
   if (golden::is_source(target)) {

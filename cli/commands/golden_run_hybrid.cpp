@@ -7,7 +7,6 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "cli/terminal/output_files.h"
 #include "cli/terminal/output_folders.h"
 #include "compiler/importer/real_importer.h"
 #include "files/files.h"
@@ -25,22 +24,12 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kBatch = 16;
 constexpr std::int64_t kShownPictures = 20;
 
-HybridNetwork load_network(const Options& options, const std::shared_ptr<const HeldFile>& held) {
-  require_not_written(options, held->path(), "the model");
-  RealImportOptions importing;
-  importing.on_external = [&options](const fs::path& file) {
-    require_not_written(options, file, "the model's external data");
-  };
-  return import_hybrid_onnx(held, importing);
-}
-
 PictureSet load_pictures(Context& context, const PictureForm& form) {
   const Options& options = context.options();
   const ArchConfig config = load_config(options);
   const fs::path path = options.input.empty()
                             ? find_input(config.input, "config '" + config.name + "': input")
                             : find_input(options.input);
-  require_not_written(options, path, "the input");
   return PictureSet({path}, form, [&context](const std::string& line) { context.note(line); });
 }
 
@@ -183,7 +172,7 @@ ExitCode golden_run_hybrid(Context& context, const std::shared_ptr<const HeldFil
                                       "' has float32 parts, which golden computes on the CPU; "
                                       "leave --backend out");
   }
-  const HybridNetwork network = load_network(options, held);
+  const HybridNetwork network = import_hybrid_onnx(held);
   const PictureForm form = picture_form(network.graph, held->path());
   const PictureSet pictures = load_pictures(context, form);
   const Part part = part_of(options, pictures);

@@ -5,7 +5,6 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/inputs/topology_source.h"
-#include "cli/terminal/output_files.h"
 #include "compiler/compile.h"
 #include "compiler/verifier/verify.h"
 #include "core/program_text.h"
@@ -152,9 +151,6 @@ ExitCode inspect_command(Context& context) {
   const ArchConfig config = load_config(context);
   const std::string& name = options.file;
   const fs::path path = find_config_or_model(name);
-  if (!fs::is_directory(path)) {
-    require_not_written(options, path, "the inspected file");
-  }
   const bool is_program = is_program_file(path);
   const bool is_config = !is_program && !is_topology_file(path) && is_config_file(path);
   if (is_program) require_onnx_options(options, name, "program");

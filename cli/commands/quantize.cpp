@@ -13,7 +13,6 @@
 #include "cli/session/quantize/quantize_files.h"
 #include "cli/session/quantize/scales_file.h"
 #include "cli/session/quantize/scheme.h"
-#include "cli/terminal/output_files.h"
 #include "compiler/exporter/onnx_exporter.h"
 #include "compiler/importer/real_importer.h"
 #include "quantize/correction.h"

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "cli/session/quantize/quantize_files.h"
-#include "cli/terminal/output_files.h"
 #include "compiler/importer/real_importer.h"
+#include "files/files.h"
 #include "quantize/equalization.h"
 
 namespace qsim {
@@ -21,15 +21,14 @@ QuantizeInputs read_quantize_inputs(Context& context) {
   std::set<fs::path> counted;  // many tensors may lie in one file
   importing.on_external = [&](const fs::path& file) {
     if (!counted.insert(file).second) return;
-    require_not_written(options, file, "data of the model");
-    float_bytes += static_cast<std::int64_t>(fs::file_size(file));
+    float_bytes += file_bytes(file);
   };
   RealGraph graph = import_real_onnx(held, importing);
   if (own.equalize) graph = quantize::equalize(graph).graph;
   const std::vector<fs::path> data(own.calibrate.begin(), own.calibrate.end());
   PictureSet pictures(data, picture_form(graph, options.model),
                       [&](const std::string& line) { context.note(line); });
-  require_files(context, options, pictures);
+  require_files(context, options);
   if (pictures.count() > own.pictures) pictures.sample(own.pictures, options.seed);
   return {std::move(graph), float_bytes, std::move(pictures)};
 }

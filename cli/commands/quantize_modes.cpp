@@ -9,7 +9,6 @@
 #include "cli/session/quantize/hybrid_result.h"
 #include "cli/session/quantize/quantize_files.h"
 #include "cli/session/quantize/scheme.h"
-#include "cli/terminal/output_files.h"
 #include "compiler/exporter/hybrid_exporter.h"
 #include "compiler/importer/real_importer.h"
 #include "quantize/correction.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "cli/terminal/output_files.h"
 #include "core/error.h"
 #include "core/printable.h"
 
@@ -83,12 +84,7 @@ void Context::make_folder(const std::filesystem::path& path) {
 }
 
 void Context::require_outputs() const {
-  for (const std::string& file :
-       {options_.json, options_.program_out, options_.trace, options_.report, options_.csv,
-        options_.write_mapping, options_.convert.out_scales, options_.convert.out_zero_points,
-        options_.convert.out_back}) {
-    if (!file.empty() && file != "-") interrupt_.require_writable(file);
-  }
+  for (const std::string& file : output_files(options_)) interrupt_.require_writable(file);
 }
 
 void Context::require_output(const std::filesystem::path& file) const {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
 #include "files/temporary_files.h"
 
 namespace qsim {
@@ -21,19 +24,30 @@ fs::path followed(fs::path path) {
   return path;
 }
 
+constexpr unsigned kMemoryDevices = 1;  // /dev/null, /dev/full, /dev/zero
+
+// All but the path.
+FilePlace existing_place(const struct stat& status) {
+  FilePlace place;
+  place.exists = true;
+  place.is_special = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+  place.is_sink = S_ISCHR(status.st_mode) && major(status.st_rdev) == kMemoryDevices;
+  place.inode = {status.st_dev, status.st_ino};
+  return place;
+}
+
 }  // namespace
 
 FilePlace place_of(const fs::path& given) {
-  const fs::path path = followed(given);
   FilePlace place;
   struct stat status {};
   std::error_code error;
-  place.exists = ::stat(path.c_str(), &status) == 0;
-  if (place.exists) {
-    place.is_special = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-    place.inode = {status.st_dev, status.st_ino};
-    place.path = fs::canonical(path, error);
+  fs::path path = given;
+  if (::stat(given.c_str(), &status) == 0) {
+    place = existing_place(status);
+    place.path = fs::canonical(given, error);
   } else {
+    path = followed(given);
     const bool is_named = path.has_filename();  // not "folder/"
     const fs::path whole = is_named ? path : path.parent_path();
     const fs::path folder = fs::absolute(folder_of(whole), error);
@@ -46,8 +60,16 @@ FilePlace place_of(const fs::path& given) {
   return place;
 }
 
+FilePlace place_of_stdout() {
+  struct stat status {};
+  if (::fstat(STDOUT_FILENO, &status) == 0) return existing_place(status);
+  FilePlace closed;
+  closed.is_sink = true;
+  return closed;
+}
+
 bool same(const FilePlace& a, const FilePlace& b) {
-  return a.path == b.path || (a.exists && b.exists && a.inode == b.inode);
+  return (a.path == b.path && !a.path.empty()) || (a.exists && b.exists && a.inode == b.inode);
 }
 
 bool is_beneath(const fs::path& path, const fs::path& folder) {

@@ -100,17 +100,6 @@ void check_mapping_options(const Options& options) {
   if (options.slack && options.objective != "cycles") {
     usage_error("--slack belongs to --objective cycles; leave it out");
   }
-  const bool prints_mapping = options.write_mapping == "-";
-  if (prints_mapping && options.json == "-") {
-    usage_error(
-        "--json - and --write-mapping - cannot both write to stdout; give one of them a "
-        "file");
-  }
-  if (prints_mapping && options.program_out == "-") {
-    usage_error(
-        "--out - and --write-mapping - cannot both write to stdout; give one of them a "
-        "file");
-  }
 }
 
 }  // namespace qsim

@@ -7,6 +7,7 @@
 #include "cli/terminal/abc_options.h"
 #include "cli/terminal/eval_options.h"
 #include "cli/terminal/mapping_options.h"
+#include "cli/terminal/output_files.h"
 #include "cli/terminal/profile_options.h"
 #include "cli/terminal/quantize_options.h"
 #include "cli/terminal/trace_options.h"
@@ -98,10 +99,7 @@ void check_together(const Options& options, const CLI::App& app) {
     usage_error(
         "--dump-layers writes data, which --no-data does not compute; leave one of them out");
   }
-  if (options.command == CommandName::kCompile && options.json == "-" &&
-      options.program_out == "-") {
-    usage_error("--json - and --out - cannot both write to stdout; give one of them a file");
-  }
+  require_stdout_once(options);
 }
 
 std::string version_line() {

@@ -1,7 +1,10 @@
 #include "cli/terminal/output_files.h"
 
 #include <algorithm>
-#include <vector>
+#include <map>
+#include <utility>
+
+#include <sys/stat.h>
 
 #include "cli/terminal/file_place.h"
 #include "cli/terminal/output_folders.h"
@@ -13,44 +16,68 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kStandardOutput = "standard output";
+
 struct Output {
   std::string option;
-  fs::path path;
-  bool (*holds)(const std::string& name) = nullptr;  // of a folder: whether it gets such a file
+  fs::path path;                           // "" of standard output
+  bool (*holds)(const std::string& name);  // of a folder: whether it gets such a file
+  FilePlace place;
+
+  bool is_folder() const { return holds != nullptr; }
+  bool is_file() const { return !is_folder() && !path.empty(); }
 };
 
+struct Named {
+  const char* option;
+  std::string path;
+  bool (*holds)(const std::string& name) = nullptr;
+};
+
+// Every option of output that is given, as it is given.
+std::vector<Named> named_outputs(const Options& options) {
+  const CommandName command = options.command;
+  const bool has_sidecar = command == CommandName::kQuantize && !options.program_out.empty();
+  std::vector<Named> named = {
+      {"--json", options.json},
+      {"--out", options.program_out},
+      {"--out", has_sidecar ? fs::path(options.program_out).replace_extension(".yaml").string()
+                            : std::string()},
+      {"--out-scales", options.convert.out_scales},
+      {"--out-zero-points", options.convert.out_zero_points},
+      {"--out-back", options.convert.out_back},
+      {"--out-scales", options.linear.out_scales},
+      {"--out-zero-points", options.linear.out_zero_points},
+      {"--trace", options.trace},
+      {"--write-mapping", options.write_mapping},
+      {"--report", options.report},
+      {"--csv", options.csv},
+      {"--resume", options.resume},
+      {"--out", options.out,
+       command == CommandName::kRun             ? is_run_file
+       : command == CommandName::kExportVectors ? is_vector_file
+       : command == CommandName::kEval          ? is_eval_file
+                                                : is_golden_file},
+      {"--dump-layers", options.dump_layers, is_layer_trace_file}};
+  std::erase_if(named, [](const Named& row) { return row.path.empty(); });
+  return named;
+}
+
+bool is_stdout(const Named& row) { return row.path == "-" && row.holds == nullptr; }
+
+// Standard output comes last, under the name of the option that has it or of its own: text for
+// people goes there unless an option has it.
 std::vector<Output> outputs_of(const Options& options) {
   std::vector<Output> outputs;
-  const auto add = [&outputs](const char* option, const std::string& path,
-                              bool (*holds)(const std::string&) = nullptr) {
-    if (!path.empty() && (path != "-" || holds != nullptr)) {
-      outputs.push_back({option, path, holds});
+  std::string stdout_name = kStandardOutput;
+  for (const Named& row : named_outputs(options)) {
+    if (is_stdout(row)) {
+      stdout_name = row.option;
+    } else {
+      outputs.push_back({row.option, row.path, row.holds, place_of(row.path)});
     }
-  };
-  add("--json", options.json);
-  add("--out", options.program_out);
-  if (options.command == CommandName::kQuantize && !options.program_out.empty()) {
-    add("--out", fs::path(options.program_out).replace_extension(".yaml").string());
   }
-  add("--out-scales", options.convert.out_scales);
-  add("--out-zero-points", options.convert.out_zero_points);
-  add("--out-back", options.convert.out_back);
-  add("--out-scales", options.linear.out_scales);
-  add("--out-zero-points", options.linear.out_zero_points);
-  add("--trace", options.trace);
-  add("--write-mapping", options.write_mapping);
-  add("--report", options.report);
-  add("--csv", options.csv);
-  add("--resume", options.resume);
-  const bool is_run = options.command == CommandName::kRun;
-  const bool is_export = options.command == CommandName::kExportVectors;
-  const bool is_eval = options.command == CommandName::kEval;
-  add("--out", options.out,
-      is_run      ? is_run_file
-      : is_export ? is_vector_file
-      : is_eval   ? is_eval_file
-                  : is_golden_file);
-  add("--dump-layers", options.dump_layers, is_layer_trace_file);
+  outputs.push_back({stdout_name, "", nullptr, place_of_stdout()});
   return outputs;
 }
 
@@ -67,12 +94,11 @@ std::vector<fs::path> files_there(const Output& folder) {
 
 // Whether the output is at `place`, or puts a file there.
 bool writes(const Output& output, const FilePlace& place) {
-  if (place.is_special) return false;
-  const FilePlace own = place_of(output.path);
-  if (own.is_special) return false;
-  if (same(own, place)) return true;
-  if (output.holds == nullptr) return false;
-  if (place.path.parent_path() == own.path && output.holds(place.path.filename().string())) {
+  if (place.is_sink || output.place.is_sink) return false;
+  if (same(output.place, place)) return true;
+  if (!output.is_folder()) return false;
+  if (place.path.parent_path() == output.place.path &&
+      output.holds(place.path.filename().string())) {
     return true;
   }
   const std::vector<fs::path> files = files_there(output);
@@ -87,16 +113,16 @@ bool writes(const Output& output, const FilePlace& place) {
 
 // A file that another output writes too, or in whose place the other needs a folder.
 void require_file_apart(const Output& file, const Output& other) {
-  const FilePlace place = place_of(file.path);
   const bool is_folder_of =
-      other.holds != nullptr && is_beneath(place_of(other.path).path, place.path);
-  if (writes(other, place) || is_folder_of) refuse_both(file, other, file.path);
+      other.is_folder() && file.is_file() && is_beneath(other.place.path, file.place.path);
+  if (!writes(other, file.place) && !is_folder_of) return;
+  refuse_both(file, other, file.path.empty() ? other.path : file.path);
 }
 
 // A folder inside the other has no name that the other gives to a file.
 void require_folders_apart(const Output& outer, const Output& inner) {
-  const fs::path folder = place_of(outer.path).path;
-  const fs::path path = place_of(inner.path).path;
+  const fs::path& folder = outer.place.path;
+  const fs::path& path = inner.place.path;
   if (path == folder || !is_beneath(path, folder)) return;
   const fs::path name = *path.lexically_relative(folder).begin();
   if (outer.holds(name.string())) refuse_both(outer, inner, outer.path / name);
@@ -110,8 +136,8 @@ void require_links_apart(const Output& folder, const std::vector<Output>& output
     if (!fs::is_symlink(file, unknown)) continue;
     const FilePlace place = place_of(file);
     for (const Output& other : outputs) {
-      const bool is_own = &other == &folder || same(place_of(other.path), place_of(folder.path));
-      const bool taken = is_own ? place.path.parent_path() == place_of(other.path).path &&
+      const bool is_own = &other == &folder || same(other.place, folder.place);
+      const bool taken = is_own ? place.path.parent_path() == other.place.path &&
                                       other.holds(place.path.filename().string()) &&
                                       place.path.filename() != file.filename()
                                 : writes(other, place);
@@ -120,45 +146,91 @@ void require_links_apart(const Output& folder, const std::vector<Output>& output
   }
 }
 
+[[noreturn]] void refuse_overwriting(const std::string& option, const ReadFile& file) {
+  throw Error(ExitCode::kUsage, option + " would overwrite '" + file.path.string() + "', " +
+                                    file.what + " of this run; name another place");
+}
+
+// What of the outputs is there already, by device and inode: very many files may be looked up.
+class Existing {
+ public:
+  explicit Existing(const std::vector<Output>& outputs) {
+    for (const Output& output : outputs) {
+      add(output.option, output.place);
+      if (!output.is_folder()) continue;
+      for (const fs::path& file : files_there(output)) add(output.option, place_of(file));
+    }
+  }
+
+  // The option that has the file; nullptr for none.
+  const std::string* find(const std::pair<dev_t, ino_t>& inode) const {
+    const auto found = options_.find(inode);
+    return found == options_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  void add(const std::string& option, const FilePlace& place) {
+    if (place.exists && !place.is_special) options_.emplace(place.inode, option);
+  }
+  std::map<std::pair<dev_t, ino_t>, std::string> options_;
+};
+
 }  // namespace
+
+void require_stdout_once(const Options& options) {
+  std::string first;
+  for (const Named& row : named_outputs(options)) {
+    if (!is_stdout(row)) continue;
+    if (!first.empty()) {
+      throw Error(ExitCode::kUsage, first + " - and " + row.option +
+                                        " - cannot both write to stdout; give one of them a file");
+    }
+    first = row.option;
+  }
+}
 
 void require_outputs_apart(const Options& options) {
   const std::vector<Output> outputs = outputs_of(options);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].holds != nullptr) {
+    if (outputs[i].is_folder()) {
       require_links_apart(outputs[i], outputs);
       for (const Output& other : outputs) {
-        if (other.holds != nullptr) require_folders_apart(outputs[i], other);
+        if (other.is_folder()) require_folders_apart(outputs[i], other);
       }
       continue;
     }
     for (std::size_t j = 0; j < outputs.size(); ++j) {
-      const bool is_new_pair = outputs[j].holds != nullptr || j > i;
+      const bool is_new_pair = outputs[j].is_folder() || j > i;
       if (i != j && is_new_pair) require_file_apart(outputs[i], outputs[j]);
     }
   }
 }
 
-void require_not_written(const Options& options, const fs::path& file, const std::string& what) {
-  const FilePlace place = place_of(file);
-  for (const Output& output : outputs_of(options)) {
-    if (!writes(output, place)) continue;
-    throw Error(ExitCode::kUsage, output.option + " would overwrite '" + file.string() + "', " +
-                                      what + " of this run; name another place");
+void require_kept(const Options& options, std::span<const ReadFile> files) {
+  const std::vector<Output> outputs = outputs_of(options);
+  const Existing existing(outputs);
+  for (const ReadFile& file : files) {
+    struct stat status {};
+    if (::stat(file.path.c_str(), &status) == 0) {
+      const std::string* option = existing.find({status.st_dev, status.st_ino});
+      if (option != nullptr) refuse_overwriting(*option, file);
+      continue;
+    }
+    const FilePlace place = place_of(file.path);
+    for (const Output& output : outputs) {
+      if (writes(output, place)) refuse_overwriting(output.option, file);
+    }
   }
 }
 
-void require_trace_not_written(const Options& options, const fs::path& folder) {
-  const std::string what = "the layer trace";
-  require_not_written(options, folder, what);
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const fs::path name = entry->path().filename();
-    if (name == kLayerTraceFile || name.extension() == ".npy") {
-      require_not_written(options, entry->path(), what);
-    }
+bool has_outputs(const Options& options) { return !named_outputs(options).empty(); }
+
+std::vector<std::string> output_files(const Options& options) {
+  std::vector<std::string> files;
+  for (const Named& row : named_outputs(options)) {
+    if (row.holds == nullptr && !is_stdout(row)) files.push_back(row.path);
   }
+  return files;
 }
 
 }  // namespace qsim

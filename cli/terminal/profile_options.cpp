@@ -130,10 +130,6 @@ void check_profile_options(const Options& options, const CLI::App& app) {
   if (options.command != CommandName::kProfile) return;
   require_each_once("--model", options.models);
   require_each_once("--config", options.configs);
-  if (options.json == "-" && options.csv == "-") {
-    throw Error(ExitCode::kUsage,
-                "--json - and --csv - cannot both write to stdout; give one of them a file");
-  }
   if (app.count("--csv-columns") > 0 && options.csv.empty()) {
     throw Error(ExitCode::kUsage, "--csv-columns needs --csv");
   }

@@ -4,9 +4,13 @@
 #include <cstdlib>
 #include <set>
 
+#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
+#include "cli/commands/files_read.h"
+#include "cli/terminal/command_options.h"
 #include "cli/terminal/output_folders.h"
+#include "core/error.h"
 #include "files/layer_trace.h"
 #include "tests/cli/run_qsim.h"
 
@@ -165,12 +169,12 @@ TEST_F(OutputFiles, AreNotTheExternalDataOfAModel) {
 TEST_F(OutputFiles, AreNotTheLayerTraceThatIsRead) {
   expect_taken("run --model n.yaml --dump-layers t");
   const std::string before = everything();
-  for (const char* command :
-       {"run --dump-layers t/", "run --out t", "golden run --out d/../t", "run --json t/trace.yaml",
-        "verify --json t/input.npy", "compile --out t/0_first.bias.npy"}) {
+  for (const char* command : {"run --dump-layers t/", "run --out t", "golden run --out d/../t",
+                              "export-vectors --out ./t", "run --json t/trace.yaml",
+                              "verify --json t/input.npy", "compile --out t/0_first.bias.npy"}) {
     expect_refused(std::string(command) + " --model t", "would overwrite 't");
   }
-  expect_error(folder_, "export-vectors --out ./t --model t", 3, "./t: holds a layer trace");
+  expect_error(folder_, "export-vectors --out ./t --model n.yaml", 3, "./t: holds a layer trace");
   EXPECT_EQ(everything(), before);
   expect_taken("verify --model t --json t/result.json");
   expect_taken("verify --model t --json t/result.json");
@@ -215,6 +219,146 @@ TEST_F(OutputFiles, AreTakenBesideEachOther) {
   for (const char* name : {"first.bias.npy", "0.bias.npy", "0_x.npy", "1_a.json", "x.npy", ""}) {
     EXPECT_FALSE(is_layer_trace_file(name)) << name;
   }
+}
+
+// Of every command: the options whose value is not a file's name.
+bool is_word(const std::string& option) {
+  static const std::set<std::string> kWords = {"--fail-if",  // conditions_test.cpp
+                                               "--layers",   // a file of `quantize` alone
+                                               "--layer",   "--trace-window", "--trace-layers",
+                                               "--set",     "--percentile",   "--range",
+                                               "--sizes"};
+  return kWords.contains(option);
+}
+
+// The options of `command` where `option`, and `other` unless it is empty, have the value `file`.
+// Nothing where one takes no such value.
+std::optional<Options> given(CommandName command, const std::string& option,
+                             const std::string& other, const std::string& file) {
+  Options options;
+  options.command = command;
+  CLI::App app;
+  add_options(app, options);
+  for (const std::string& name : {option, other}) {
+    if (name.empty()) continue;
+    CLI::Option* found = app.get_option(name);
+    if (found->get_expected_max() == 0) return std::nullopt;
+    try {
+      found->add_result(file);
+      found->run_callback();
+    } catch (const CLI::Error&) {
+      return std::nullopt;
+    }
+  }
+  return options;
+}
+
+bool has_file(const std::vector<ReadFile>& files, const std::string& file) {
+  return std::any_of(files.begin(), files.end(),
+                     [&](const ReadFile& read) { return read.path == file; });
+}
+
+bool is_refused(const Options& options, const std::vector<ReadFile>& files) {
+  try {
+    require_kept(options, files);
+    return false;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return true;
+  }
+}
+
+std::vector<std::string> option_names(CommandName command) {
+  Options options;
+  options.command = command;
+  CLI::App app;
+  add_options(app, options);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    names.push_back(option->get_positional() ? option->get_name()
+                                             : "--" + option->get_lnames().front());
+  }
+  return names;
+}
+
+// A new option that names a file is in neither list until files_read() or output_files.cpp has it.
+TEST_F(OutputFiles, OfEveryOptionOfEveryCommandAreRefusedInThePlaceOfEveryInput) {
+  const std::string file = folder_.write("f.npy", "what is read");
+  int pairs = 0;
+  for (int c = 0; c <= static_cast<int>(CommandName::kDoctor); ++c) {
+    const auto command = static_cast<CommandName>(c);
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
+    for (const std::string& name : option_names(command)) {
+      if (is_word(name) && !(name == "--layers" && command == CommandName::kQuantize)) continue;
+      const std::optional<Options> options = given(command, name, "", file);
+      if (!options) continue;
+      const bool is_input = has_file(files_read(*options), file);
+      const bool is_output = is_refused(*options, {{file, "it"}});
+      EXPECT_NE(is_input, is_output) << "command " << c << ", " << name;
+      if (is_input) inputs.push_back(name);
+      if (is_output) outputs.push_back(name);
+    }
+    for (const std::string& input : inputs) {
+      for (const std::string& output : outputs) {
+        const std::optional<Options> options = given(command, input, output, file);
+        ASSERT_TRUE(options.has_value());
+        EXPECT_TRUE(is_refused(*options, files_read(*options))) << input << ", " << output;
+        ++pairs;
+      }
+    }
+  }
+  EXPECT_GT(pairs, 100);
+}
+
+TEST_F(OutputFiles, AreNotWhatSchemesAbcAndEvalRead) {
+  const fs::path models = source_folder() / "models/vgg8-cifar10";
+  for (const auto& entry : fs::directory_iterator(models)) {
+    fs::copy_file(entry.path(), folder_ / entry.path().filename().string());
+  }
+  folder_.write("c.bin", "");
+  folder_.write("x.npy", "");
+  folder_.write("x.labels.npy", "");
+  folder_.write("d/p.png", "");
+  const std::string net = "vgg8-float.onnx";
+  const std::string schemes = "schemes --model " + net + " --calibrate c.bin --data d --csv ";
+  expect_refused(schemes + net, "--csv would overwrite '" + net + "', the model of");
+  expect_refused(schemes + "vgg8-float.yaml", "the model's sidecar of");
+  expect_refused(schemes + "vgg8-float.data.2", "the model's external data of");
+  expect_refused(schemes + "c.bin", "a picture of");
+  expect_refused(schemes + "d/p.png", "the pictures of");
+  expect_refused("golden abc --weights " + net + " --json ./vgg8-float.data.1", "external data");
+  expect_refused("eval --model " + net + " --data x.npy --json x.labels.npy",
+                 "--json would overwrite 'x.labels.npy', the pictures' labels of");
+  expect_refused(
+      "eval --model vgg8-int8.onnx --float " + net + " --data x.npy --json vgg8-float.data.0",
+      "external data");
+  fs::create_symlink("vgg8-float.data.3", folder_ / "link");
+  expect_refused("quantize " + net + " --calibrate c.bin -o q.onnx --report link",
+                 "--report would overwrite");
+  expect_refused(
+      "run --model " + net + " --report " +
+          fs::canonical(fs::path(QSIM_EXECUTABLE).parent_path() / "charts/vega.js").string(),
+      "the chart library of");
+}
+
+TEST_F(OutputFiles, AreNotMixedOnStandardOutput) {
+  const std::string schemes = "schemes --model m.onnx --calibrate c.bin --data d ";
+  expect_error(folder_, schemes + "--csv - --json -", 2,
+               "--json - and --csv - cannot both write to stdout; give one of them a file");
+  const auto refused = [&](const std::string& arguments, const std::string& after) {
+    run_qsim(folder_, arguments + " 2> err " + after + "; exit $?; true");
+    EXPECT_NE(read_file(folder_ / "err").find("--json and standard output would both write"),
+              std::string::npos)
+        << arguments;
+  };
+  refused("doctor --json x > x", "");
+  refused("doctor --json y >> ./d/../y", "");
+  refused("doctor --json /dev/stdout > z", "");
+  refused("doctor --json /dev/stdout", "| cat > z");
+  const Outcome one = run_qsim(folder_, "doctor --json - > z; exit $?; true");
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(read_file(folder_ / "z").front(), '{');
 }
 
 }  // namespace

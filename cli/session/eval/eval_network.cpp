@@ -6,7 +6,6 @@
 #include "cli/host_tensors/classes.h"
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "cli/terminal/output_files.h"
 #include "compiler/importer/real_importer.h"
 
 namespace qsim {
@@ -17,9 +16,7 @@ namespace fs = std::filesystem;
 using Held = std::shared_ptr<const HeldFile>;
 
 std::vector<fs::path> data_paths(const Options& options) {
-  std::vector<fs::path> paths(options.eval.data.begin(), options.eval.data.end());
-  for (const fs::path& path : paths) require_not_written(options, path, "the pictures");
-  return paths;
+  return {options.eval.data.begin(), options.eval.data.end()};
 }
 
 std::int64_t classes_of(const std::string& name, const ImageShape& output) {
@@ -27,15 +24,6 @@ std::int64_t classes_of(const std::string& name, const ImageShape& output) {
   throw_bad_input("model '" + name + "': its output is " + shape_text(output.nhwc()) +
                   "; eval needs a network that ends with a number for each class");
 }
-
-RealGraph load_real(const Options& options, const Held& held) {
-  require_not_written(options, held->path(), "the model");
-  RealImportOptions import;
-  import.on_external = [&options](const fs::path& file) {
-    require_not_written(options, file, "the model's external data");
-};
-return import_real_onnx(held, import);
-}  // namespace
 
 // The ONNX file that the options name, where it is a float network; else nothing.
 Held float_file(const Options& options, const ArchConfig& config) {
@@ -65,7 +53,7 @@ EvalNetwork load_float_network(Context& context, const Options& options, const H
     throw Error(ExitCode::kUsage, "--rounding is of quantized networks; '" + held->path().string() +
                                       "' is a float network; leave --rounding out");
   }
-  RealGraph real = load_real(options, held);
+  RealGraph real = import_real_onnx(held);
   const PictureForm form = picture_form(real, held->path());
   const std::string name = options.model.empty() ? held->path().string() : options.model;
   const std::string hash = file_hash(*held);
@@ -108,7 +96,7 @@ void add_float(const Options& options, EvalNetwork& network) {
                                       "' is a float network itself; leave --float out");
   }
   const auto held = std::make_shared<const HeldFile>(find_model(name));
-  network.real = load_real(options, held);
+  network.real = import_real_onnx(held);
   network.real_name = name;
   network.real_hash = file_hash(*held);
   ImageShape quantized = network.model->graph.input_value().shape;
@@ -161,7 +149,7 @@ void add_against(Context& context, const ArchConfig& config, std::vector<EvalNet
                   std::to_string(networks.front().classes));
 }
 
-}  // namespace qsim
+}  // namespace
 
 std::vector<EvalNetwork> load_eval_networks(Context& context, const ArchConfig& config) {
   const Options& options = context.options();

@@ -5,7 +5,6 @@
 
 #include "cli/host_tensors/preprocess.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "cli/terminal/output_files.h"
 #include "files/cifar.h"
 #include "files/npy.h"
 
@@ -36,7 +35,6 @@ InputFile find_input_file(const Options& options, const ArchConfig& config, cons
   if (file.name.empty()) return file;
   file.path = options.input.empty() ? find_input(file.name, "config '" + config.name + "': input")
                                     : find_input(file.name);
-  require_not_written(options, file.path, "the input");
   file.kind = kind_of(file.path);
   return file;
 }

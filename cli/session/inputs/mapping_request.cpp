@@ -5,7 +5,6 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/terminal/mapping_options.h"
-#include "cli/terminal/output_files.h"
 #include "core/printable.h"
 #include "files/mapping_file.h"
 #include "files/scale_sim_config.h"
@@ -90,7 +89,6 @@ CompileOptions search_options(const Options& options) {
 
 std::vector<LayerMapping> mappings_of_file(const Options& options, const ArchConfig& arch) {
   if (options.mapping.empty()) return {};
-  require_not_written(options, options.mapping, "the mapping file");
   return load_mapping_file(options.mapping, arch);
 }
 

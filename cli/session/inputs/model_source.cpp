@@ -4,7 +4,6 @@
 
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/topology_source.h"
-#include "cli/terminal/output_files.h"
 #include "compiler/importer/onnx_importer.h"
 #include "compiler/workload/workload.h"
 #include "core/printable.h"
@@ -19,42 +18,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// No output may take the place of what is read here.
 void load_onnx(Model& model, std::optional<std::int64_t> batch, const Options& options) {
-  require_not_written(options, model.path, "the model");
-  fs::path sidecar_path = model.path;
-  sidecar_path.replace_extension(".yaml");
-  std::error_code unknown;
-  if (fs::exists(sidecar_path, unknown)) {
-    require_not_written(options, sidecar_path, "the model's sidecar");
-  }
   model.file = std::make_shared<const HeldFile>(model.path);
   ImportOptions import{batch.value_or(1)};
   import.rounding = asked_rounding(options);
-  import.on_external = [&options](const fs::path& file) {
-    require_not_written(options, file, "the model's external data");
+  import.on_float_node = [&model](const FloatNode& node) { model.float_nodes.push_back(node);
 };
-import.on_float_node = [&model](const FloatNode& node) { model.float_nodes.push_back(node);
-};  // namespace
 model.graph = import_onnx(model.file, import);
 model.sidecar = load_sidecar_of(model.path);
 if (!model.sidecar || model.sidecar->labels.empty()) return;
 const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());
 const std::int64_t outputs = model.graph.output_value().shape.channels;
 if (labels == outputs) return;
-throw_bad_input(sidecar_path.string() + ": " + std::to_string(labels) + " labels; expected " +
+throw_bad_input(model.sidecar->file + ": " + std::to_string(labels) + " labels; expected " +
                 std::to_string(outputs) + ", one for each output of the model");
-}  // namespace qsim
+}  // namespace
 
-void load_workload_file(Model& model, std::optional<std::int64_t> batch, const Options& options) {
-  require_not_written(options, model.path, "the workload");
+void load_workload_file(Model& model, std::optional<std::int64_t> batch) {
   Workload workload = load_workload(model.path, batch);
   model.graph = std::move(workload.graph);
   model.own_input = std::move(workload.input);
 }
 
-void load_trace(Model& model, std::optional<std::int64_t> batch, const Options& options) {
-  require_trace_not_written(options, model.path);
+void load_trace(Model& model, std::optional<std::int64_t> batch) {
   LayerTrace trace = read_layer_trace(model.path);
   if (batch && *batch != trace.graph.input_value().shape.batch) {
     throw Error(ExitCode::kUsage, "--batch " + std::to_string(*batch) + ": the layer trace " +
@@ -113,9 +99,7 @@ void set_batch(Graph& graph, std::int64_t batch) {
 }
 
 ArchConfig load_config(const Options& options) {
-  const fs::path path = find_config(options.config);
-  require_not_written(options, path, "the configuration");
-  return load_arch_config(path);
+  return load_arch_config(find_config(options.config));
 }
 
 ArchConfig load_config(Context& context) { return load_config(context, context.options()); }
@@ -123,7 +107,6 @@ ArchConfig load_config(Context& context) { return load_config(context, context.o
 ArchConfig load_config(Context& context, const Options& options) {
   const fs::path path = find_config(options.config);
   if (!is_scale_sim_config(path)) return load_config(options);
-  require_not_written(options, path, "the configuration");
   ScaleSimConfig loaded = load_scale_sim_config(path);
   for (const std::string& note : loaded.notes) context.note(path.string() + ": " + note);
   return std::move(loaded.config);
@@ -131,9 +114,7 @@ ArchConfig load_config(Context& context, const Options& options) {
 
 std::optional<EnergyTable> load_energy_table(const Options& options) {
   if (options.energy.empty()) return std::nullopt;
-  const fs::path path = find_energy_table(options.energy);
-  require_not_written(options, path, "the energy table");
-  return load_energy_table(path);
+  return load_energy_table(find_energy_table(options.energy));
 }
 
 void check_unused_config(const Options& options) {
@@ -154,10 +135,10 @@ Model load_model_file(const fs::path& path, const std::string& name,
       load_onnx(model, batch, options);
       break;
     case ModelKind::kWorkload:
-      load_workload_file(model, batch, options);
+      load_workload_file(model, batch);
       break;
     case ModelKind::kLayerTrace:
-      load_trace(model, batch, options);
+      load_trace(model, batch);
       break;
     case ModelKind::kTopology:
       load_only_layer(model, batch, options);

@@ -61,9 +61,8 @@ std::optional<EnergyTable> load_energy_table(const Options& options);
 // For a command that needs no config: one that --config names must be right all the same.
 void check_unused_config(const Options& options);
 
-// The model that --model or else the config names, or that of a file. Throws Error, also where an
-// output of the options would replace a file of the model, and for a topology of several layers
-// (topology_source.h).
+// The model that --model or else the config names, or that of a file. Throws Error, also for a
+// topology of several layers (topology_source.h).
 Model load_model(const Options& options, const ArchConfig& config);
 Model load_model_file(const std::filesystem::path& path, const std::string& name,
                       std::optional<std::int64_t> batch, const Options& options);

@@ -28,12 +28,6 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-// pictures.npy has its labels in pictures.labels.npy.
-fs::path labels_path(const fs::path& npy) {
-  fs::path path = npy;
-  return path.replace_extension(".labels.npy");
-}
-
 std::vector<int> labels_beside(const fs::path& npy, std::int64_t pictures) {
   const fs::path path = labels_path(npy);
   if (!is_there(path)) return {};
@@ -72,6 +66,8 @@ void map_pixels(const Image& image, const Table& table, std::span<Number> to) {
 }
 
 }  // namespace
+
+fs::path labels_path(const fs::path& npy) { return fs::path(npy).replace_extension(".labels.npy"); }
 
 PictureForm picture_form(const Model& model) {
   PictureForm form{input_form(model.graph), model.sidecar, model.name, model.path};

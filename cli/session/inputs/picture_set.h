@@ -29,6 +29,9 @@ struct PictureForm {
   std::int64_t classes = 0;    // that the network tells apart; 0: not known, or no classes
 };
 
+// Where the labels of pictures.npy are, whether or not they are there: pictures.labels.npy.
+std::filesystem::path labels_path(const std::filesystem::path& npy);
+
 PictureForm picture_form(const Model& model);
 // Of a float network from a file, whose sidecar it reads. Throws Error for a malformed one.
 PictureForm picture_form(const RealGraph& graph, const std::filesystem::path& path);

@@ -4,7 +4,6 @@
 
 #include "cli/session/inputs/named_layer.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "cli/terminal/output_files.h"
 #include "core/printable.h"
 
 namespace qsim {
@@ -57,7 +56,6 @@ void refuse_choice(const TopologySource& source, const Options& options) {
 
 TopologySource open_topology(const std::filesystem::path& path, const std::string& name,
                              const Options& options) {
-  require_not_written(options, path, "the topology");
   require_onnx_options(options, name, model_kind_name(ModelKind::kTopology));
   TopologySource source{name, path, read_topology(path), {}};
   source.file = source.topology;

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "cli/terminal/context.h"
-#include "cli/terminal/output_files.h"
 #include "core/checked_math.h"
 #include "core/random.h"
 #include "files/memory.h"
@@ -171,12 +170,6 @@ LinearSource load_linear(const Options& options, const LinearSize& size) {
   const LinearOptions& linear = options.linear;
   Random random(options.seed);
   LinearSource source;
-  for (const auto& [file, what] : {std::pair{&linear.x, "x"},
-                                   {&linear.w, "the weights"},
-                                   {&linear.scales, "the scales"},
-                                   {&linear.b, "the bias"}}) {
-    if (!file->empty()) require_not_written(options, *file, what);
-  }
   if (linear.w.empty()) {
     // As floats, as integers and packed.
     require_memory(checked_mul(6, checked_mul(size.in_features, size.out_features)),
@@ -204,7 +197,6 @@ LinearSource load_linear(const Options& options, const LinearSize& size) {
 
 LinearSource load_quantized(const Options& options) {
   const LinearOptions& linear = options.linear;
-  require_not_written(options, linear.w, "the weights");
   constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16};
   NpyArray array = read_npy_array(linear.w, kTypes);
   require_shape(linear.w, array.shape, 2, "[N, K]");

@@ -6,7 +6,6 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/inputs/topology_source.h"
-#include "cli/terminal/output_files.h"
 #include "compiler/workload/workload.h"
 #include "core/command_streams.h"
 #include "core/graph_shapes.h"
@@ -66,7 +65,6 @@ ModelShapes load_shapes(const std::string& name, const std::string& kind, const 
   ModelShapes shapes;
   shapes.name = name;
   if (model_kind(path) == ModelKind::kWorkload) {
-    require_not_written(options, path, "the workload");
     require_onnx_options(options, name, model_kind_name(ModelKind::kWorkload));
     shapes.hash = file_hash(path);
     shapes.parts.push_back({load_workload_shapes(path, options.batch)});

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/terminal/mapping_options.h"
-#include "cli/terminal/output_files.h"
 #include "core/printable.h"
 
 namespace qsim {
@@ -22,11 +21,22 @@ Conditions load_conditions(const Options& options) {
           std::any_of(conditions.base.begin(), conditions.base.end(),
                       [&](const ResultsFile& other) { return other.name == file; });
       if (is_loaded) continue;
-      require_not_written(options, file, "the results of --fail-if");
       conditions.base.push_back(load_results(file));
     }
   }
   return conditions;
+}
+
+std::vector<std::string> condition_files(const Options& options) {
+  std::vector<std::string> files;
+  for (const std::string& text : options.fail_if) {
+    try {
+      for (std::string& file : Condition(text).files()) files.push_back(std::move(file));
+    } catch (const Error&) {
+      continue;  // load_conditions() says what is wrong
+    }
+  }
+  return files;
 }
 
 void require_conditions(const Conditions& conditions, const RunReport& report) {

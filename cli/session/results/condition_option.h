@@ -16,9 +16,12 @@ struct Conditions {
   bool is_auto = false;  // the run is of --dataflow auto
 };
 
-// Throws Error: exit code 2 for a text that is no condition, for one about energy without --energy,
-// and for a file that an output of the options would replace, 3 for a file that cannot be read.
+// Throws Error: exit code 2 for a text that is no condition and for one about energy without
+// --energy, 3 for a file that cannot be read.
 Conditions load_conditions(const Options& options);
+
+// The files that the conditions name; of a text that is no condition none.
+std::vector<std::string> condition_files(const Options& options);
 
 // Of a run that has times: its point is that of a profile with the same options. Throws Error (exit
 // code 6) where a condition is true.

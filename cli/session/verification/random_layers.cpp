@@ -4,7 +4,6 @@
 
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "cli/terminal/output_files.h"
 #include "compiler/compile.h"
 #include "files/arch_config_file.h"
 
@@ -27,9 +26,7 @@ std::vector<ArchConfig> configs_of(const Options& options) {
   if (!options.all_configs) return {load_config(options)};
   std::vector<ArchConfig> configs;
   for (const std::string& name : shipped_configs()) {
-    const std::filesystem::path path = find_config(name);
-    require_not_written(options, path, "the configuration");
-    configs.push_back(load_arch_config(path));
+    configs.push_back(load_arch_config(find_config(name)));
   }
   return configs;
 }
