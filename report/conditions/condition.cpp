@@ -31,8 +31,7 @@ bool compares(const std::string& op, double left, double right) {
 // The value of a condition for one result.
 class Evaluation {
  public:
-  Evaluation(const std::string& text, const NetworkResult& result,
-             const std::vector<ResultsFile>& base)
+  Evaluation(const std::string& text, const NetworkResult& result, const BasePoints& base)
       : text_(text), result_(result), base_(base) {}
 
   bool holds(const ConditionNode& node) {
@@ -122,9 +121,8 @@ class Evaluation {
 
   const ResultLayer& layer_of(const NetworkResult& result, const std::string& name,
                               const std::string& whose) const {
-    for (const ResultLayer& layer : result.layers) {
-      if (layer.name == name) return layer;
-    }
+    const LayerIndex& layers = layers_.try_emplace(&result, result.layers).first->second;
+    if (const ResultLayer* layer = layers.find(name)) return *layer;
     std::vector<std::string_view> names;
     for (const ResultLayer& layer : result.layers) names.push_back(layer.name);
     fail(echoed(whose) + " has no layer '" + echoed(name) + "'; it has " +
@@ -147,14 +145,11 @@ class Evaluation {
   }
 
   const NetworkResult& result_of(const std::string& name) const {
-    const auto file = std::find_if(base_.begin(), base_.end(),
-                                   [&](const ResultsFile& other) { return other.name == name; });
-    QSIM_CHECK(file != base_.end(), "file '" + name + "' is not loaded");
+    const auto [file, points] = base_.find(name);
+    QSIM_CHECK(file != nullptr, "file '" + name + "' is not loaded");
     if (file->is_run) return file->results.front();
-    const auto point =
-        std::find_if(file->results.begin(), file->results.end(),
-                     [&](const NetworkResult& other) { return same_point(other, result_); });
-    if (point == file->results.end()) {
+    const NetworkResult* point = points->find(result_);
+    if (point == nullptr) {
       fail(echoed(name) + " has no result of " + echoed(full_label(result_)) + "; it has " +
            nearest_results(full_label(result_), file->results));
     }
@@ -167,12 +162,25 @@ class Evaluation {
 
   const std::string& text_;
   const NetworkResult& result_;
-  const std::vector<ResultsFile>& base_;
-  std::string of_layer_;  // inside any() and all()
+  const BasePoints& base_;
+  mutable std::map<const NetworkResult*, LayerIndex> layers_;  // of results that were asked
+  std::string of_layer_;                                       // inside any() and all()
   std::string sides_;
 };
 
 }  // namespace
+
+BasePoints::BasePoints(const std::vector<ResultsFile>& files) {
+  for (const ResultsFile& file : files) {
+    files_.emplace(file.name, std::pair(&file, PointIndex(file.results)));
+  }
+}
+
+std::pair<const ResultsFile*, const PointIndex*> BasePoints::find(const std::string& file) const {
+  const auto found = files_.find(file);
+  if (found == files_.end()) return {nullptr, nullptr};
+  return {found->second.first, &found->second.second};
+}
 
 Condition::Condition(const std::string& text) : text_(text), root_(parse_condition(text)) {}
 
@@ -200,6 +208,10 @@ bool Condition::uses_energy() const {
 
 std::string Condition::violation(const NetworkResult& result,
                                  const std::vector<ResultsFile>& base) const {
+  return violation_among(result, BasePoints(base));
+}
+
+std::string Condition::violation_among(const NetworkResult& result, const BasePoints& base) const {
   Evaluation evaluation(text_, result, base);
   return evaluation.holds(*root_) ? evaluation.sides() : "";
 }
@@ -207,6 +219,7 @@ std::string Condition::violation(const NetworkResult& result,
 void require_conditions(const std::vector<Condition>& conditions,
                         const std::vector<NetworkResult>& results,
                         const std::vector<ResultsFile>& base) {
+  const BasePoints points(base);
   std::string first;
   std::string details;
   const auto add = [&](const std::string& line) {
@@ -224,7 +237,7 @@ void require_conditions(const std::vector<Condition>& conditions,
         add(start + "has no value for " + label + ", which does not run");
         continue;
       }
-      const std::string sides = condition.violation(result, base);
+      const std::string sides = condition.violation_among(result, points);
       if (!sides.empty()) add(start + "is true for " + label + ": " + sides);
     }
   }

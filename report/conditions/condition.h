@@ -2,16 +2,31 @@
 // docs/reference/cli.md has the grammar.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "report/results/result_index.h"
 #include "report/results/result_json.h"
 
 namespace qsim {
 
 struct ConditionNode;  // report/conditions/condition_parser.h
+
+// The results that conditions compare with, by file and point. The files outlive it.
+class BasePoints {
+ public:
+  explicit BasePoints(const std::vector<ResultsFile>& files);
+
+  // Null for a file that is not there.
+  std::pair<const ResultsFile*, const PointIndex*> find(const std::string& file) const;
+
+ private:
+  std::map<std::string, std::pair<const ResultsFile*, PointIndex>> files_;
+};
 
 // A condition that is parsed. A copy shares it.
 class Condition {
@@ -30,6 +45,8 @@ class Condition {
   // is the same as `result` counts (same_point), of a run the run. Throws Error (exit code 3) for a
   // layer, point or energy that is not there, and for 0 / 0.
   std::string violation(const NetworkResult& result, const std::vector<ResultsFile>& base) const;
+  // The same of files that are indexed once, for many results.
+  std::string violation_among(const NetworkResult& result, const BasePoints& base) const;
 
  private:
   std::string text_;

@@ -6,6 +6,7 @@
 
 #include "core/printable.h"
 #include "report/energy_text.h"
+#include "report/results/result_index.h"
 #include "report/text_table.h"
 
 namespace qsim {
@@ -59,17 +60,12 @@ struct Difference {
   double amount = 0;  // of the measure, second - first
 };
 
-const ResultLayer* layer_named(const NetworkResult& result, const std::string& name) {
-  const auto found = std::find_if(result.layers.begin(), result.layers.end(),
-                                  [&](const ResultLayer& layer) { return layer.name == name; });
-  return found == result.layers.end() ? nullptr : &*found;
-}
-
 std::vector<Difference> differences(const NetworkResult& first, const NetworkResult& second,
                                     Measure measure) {
+  const LayerIndex others(second.layers);
   std::vector<Difference> found;
   for (const ResultLayer& layer : first.layers) {
-    const ResultLayer* other = layer_named(second, layer.name);
+    const ResultLayer* other = others.find(layer.name);
     if (other == nullptr) continue;
     const std::optional<double> a = measured(layer, measure);
     const std::optional<double> b = measured(*other, measure);
@@ -178,9 +174,10 @@ std::string sentence(const Difference& difference, Measure measure, const PairNa
 
 void add_missing(std::vector<std::string>& words, const NetworkResult& from,
                  const NetworkResult& in, const std::string& name) {
+  const LayerIndex there(in.layers);
   std::string list;
   for (const ResultLayer& layer : from.layers) {
-    if (layer_named(in, layer.name) != nullptr) continue;
+    if (there.find(layer.name) != nullptr) continue;
     list += (list.empty() ? "" : ", ") + echoed(layer.name);
   }
   if (!list.empty()) words.push_back("Only " + name + " has: " + list + ".");

@@ -5,6 +5,7 @@
 #include "core/printable.h"
 #include "report/energy_text.h"
 #include "report/results/difference_words.h"
+#include "report/results/result_index.h"
 #include "report/text_table.h"
 
 namespace qsim {
@@ -17,20 +18,14 @@ struct Pair {
   const NetworkResult* second = nullptr;
 };
 
-const NetworkResult* partner_of(const NetworkResult& result, const ResultsFile& other) {
-  const auto found =
-      std::find_if(other.results.begin(), other.results.end(),
-                   [&](const NetworkResult& candidate) { return same_point(candidate, result); });
-  return found == other.results.end() ? nullptr : &*found;
-}
-
 std::vector<Pair> pairs_of(const ResultsFile& first, const ResultsFile& second) {
   if (first.results.size() == 1 && second.results.size() == 1) {
     return {{&first.results.front(), &second.results.front()}};
   }
+  const PointIndex points(second.results);
   std::vector<Pair> pairs;
   for (const NetworkResult& result : first.results) {
-    const NetworkResult* partner = partner_of(result, second);
+    const NetworkResult* partner = points.find(result);
     if (partner != nullptr) pairs.push_back({&result, partner});
   }
   return pairs;
@@ -39,8 +34,9 @@ std::vector<Pair> pairs_of(const ResultsFile& first, const ResultsFile& second) 
 // Labels of the results of `file` that the other does not have.
 SheetTable only_table(const std::string& name, const ResultsFile& file, const ResultsFile& other) {
   SheetTable table{name, {"result"}, {}};
+  const PointIndex points(other.results);
   for (const NetworkResult& result : file.results) {
-    if (partner_of(result, other) == nullptr) table.rows.push_back({full_label(result)});
+    if (points.find(result) == nullptr) table.rows.push_back({full_label(result)});
   }
   return table;
 }
@@ -140,10 +136,10 @@ SheetTable totals_table(const std::vector<Pair>& pairs) {
 SheetTable layers_table(const Pair& pair) {
   const std::string unit = compares_energy(pair) ? pair.first->energy_unit : "";
   SheetTable table = table_of("layers", "layer", !unit.empty());
+  const LayerIndex others(pair.second->layers);
   for (const ResultLayer& layer : pair.first->layers) {
-    for (const ResultLayer& other : pair.second->layers) {
-      if (other.name == layer.name) table.rows.push_back(row_of(layer.name, layer, other, unit));
-    }
+    const ResultLayer* other = others.find(layer.name);
+    if (other != nullptr) table.rows.push_back(row_of(layer.name, layer, *other, unit));
   }
   return table;
 }

@@ -1,5 +1,6 @@
 #include "report/results/result_json.h"
 
+#include <cstdint>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -56,7 +57,7 @@ Json layer_json(const ResultLayer& layer) {
 // Reads the members of one JSON object, and names them in errors.
 class Reader {
  public:
-  Reader(const Json& json, std::string place) : json_(json), place_(std::move(place)) {
+  Reader(const ReadJson& json, std::string place) : json_(json), place_(std::move(place)) {
     if (!json.is_object()) fail("expected an object");
   }
 
@@ -67,22 +68,22 @@ class Reader {
   }
 
   bool has(const char* name) const { return json_.contains(name) && !json_[name].is_null(); }
-  const Json& at(const char* name) const {
+  const ReadJson& at(const char* name) const {
     if (!has(name)) fail(std::string("has no '") + name + "'");
     return json_[name];
   }
   std::string text(const char* name) const {
-    const Json& value = at(name);
+    const ReadJson& value = at(name);
     if (!value.is_string()) fail(std::string("'") + name + "' is not a text");
     return value.get<std::string>();
   }
   std::uint64_t count(const char* name) const {
-    const Json& value = at(name);
+    const ReadJson& value = at(name);
     if (!value.is_number_unsigned()) fail(std::string("'") + name + "' is not a count");
     return value.get<std::uint64_t>();
   }
   double number(const char* name) const {
-    const Json& value = at(name);
+    const ReadJson& value = at(name);
     if (!value.is_number()) fail(std::string("'") + name + "' is not a number");
     return value.get<double>();
   }
@@ -93,7 +94,7 @@ class Reader {
   // Visits the objects of an array.
   template <typename Visit>
   void each(const char* name, Visit visit) const {
-    const Json& array = at(name);
+    const ReadJson& array = at(name);
     if (!array.is_array()) fail(std::string("'") + name + "' is not an array");
     for (std::size_t i = 0; i < array.size(); ++i) {
       visit(Reader(array[i], place_ + ", " + name + "[" + std::to_string(i) + "]"));
@@ -101,7 +102,7 @@ class Reader {
   }
 
  private:
-  const Json& json_;
+  const ReadJson& json_;
   std::string place_;
 };
 
@@ -158,7 +159,12 @@ ResultLayer profile_layer(const Reader& json) {
   return layer;
 }
 
-NetworkResult profile_point(const Reader& json, const Json& object) {
+// It would become a negative number.
+bool is_beyond_int64(const ReadJson& value) {
+  return value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
+}
+
+NetworkResult profile_point(const Reader& json, const ReadJson& object) {
   NetworkResult result;
   result.model = json.text("model");
   result.config = json.text("config");
@@ -166,7 +172,7 @@ NetworkResult profile_point(const Reader& json, const Json& object) {
   for (const auto& [field, value] : object["set"].items()) {
     if (value.is_string()) {
       result.set.emplace_back(field, value.get<std::string>());
-    } else if (value.is_number_integer()) {
+    } else if (value.is_number_integer() && !is_beyond_int64(value)) {
       result.set.emplace_back(field, value.get<std::int64_t>());
     } else {
       set.fail("'" + echoed(field) + "' is neither a whole number nor a word");
@@ -250,13 +256,13 @@ Json result_json(const NetworkResult& result) {
   return json;
 }
 
-NetworkResult result_of_json(const Json& json, const std::string& place) {
+NetworkResult result_of_json(const ReadJson& json, const std::string& place) {
   return profile_point(Reader(json, place), json);
 }
 
 ResultsFile load_results(const std::filesystem::path& path) {
   const std::string name = path.string();
-  const Json json = Json::parse(read_text_file(path), nullptr, false);
+  const ReadJson json = ReadJson::parse(read_text_file(path), nullptr, false);
   if (json.is_discarded())
     throw_bad_input(name +
                     ": is not JSON; expected what `qsim run --json` "
@@ -267,7 +273,7 @@ ResultsFile load_results(const std::filesystem::path& path) {
   if (file.is_run) {
     file.results.push_back(run_result(reader));
   } else if (schema == kProfileSchema) {
-    const Json& points = reader.at("points");
+    const ReadJson& points = reader.at("points");
     reader.each("points", [&](const Reader& point) {
       file.results.push_back(profile_point(point, points[file.results.size()]));
     });

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "report/results/indexed_map.h"
 #include "report/results/network_result.h"
 
 namespace qsim {
@@ -16,7 +17,7 @@ nlohmann::ordered_json result_json(const NetworkResult& result);
 
 // What result_json() made. Throws Error (exit code 3) beginning with `place` where `json` is not
 // that.
-NetworkResult result_of_json(const nlohmann::ordered_json& json, const std::string& place);
+NetworkResult result_of_json(const ReadJson& json, const std::string& place);
 
 // What a file holds: the points of a profile, or the one result of a run.
 struct ResultsFile {

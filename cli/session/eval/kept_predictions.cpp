@@ -11,7 +11,8 @@
 namespace qsim {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;  // finds a member without a look at all the others
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kHeader = R"({"schema":"qsim.kept-predictions/2"})";
 constexpr std::size_t kHashDigits = 16;
@@ -30,8 +31,10 @@ bool read_hex(std::string_view digits, Number& number) {
 }
 
 bool is_index(const Json& json) {
+  constexpr std::int64_t kEnd = std::int64_t{1} << 31;
+  if (json.is_number_unsigned()) return json.get<std::uint64_t>() < std::uint64_t{kEnd};
   return json.is_number_integer() && json.get<std::int64_t>() >= -1 &&
-         json.get<std::int64_t>() < (std::int64_t{1} << 31);
+         json.get<std::int64_t>() < kEnd;
 }
 
 bool read_best(const Json& json, Prediction& prediction) {
@@ -107,7 +110,7 @@ PredictionTable KeptPredictions::find(const std::string& key, std::int64_t class
 
 void KeptPredictions::keep(const std::string& key, std::int64_t first,
                            const PredictionTable& table) {
-  Json list = Json::array();
+  OrderedJson list = OrderedJson::array();
   const std::size_t classes = table.outputs.size() / table.predictions.size();
   for (std::size_t i = 0; i < table.predictions.size(); ++i) {
     const Prediction& prediction = table.predictions[i];
@@ -117,9 +120,10 @@ void KeptPredictions::keep(const std::string& key, std::int64_t first,
     for (std::size_t c = i * classes; c < (i + 1) * classes; ++c) {
       add_hex(outputs, std::bit_cast<std::uint32_t>(table.outputs[c]), kFloatDigits);
     }
-    list.push_back(Json::array({prediction.best, hash, outputs}));
+    list.push_back(OrderedJson::array({prediction.best, hash, outputs}));
   }
-  file_.append(Json({{"key", key}, {"first", first}, {"predictions", std::move(list)}}).dump());
+  file_.append(
+      OrderedJson({{"key", key}, {"first", first}, {"predictions", std::move(list)}}).dump());
 }
 
 }  // namespace qsim
