@@ -3,6 +3,7 @@
 # builder of CMake's models and of those built on demand. Needs verilator, a C++ compiler, and nothing
 # else. Nothing half-made is left: the library is renamed into place when it is whole.
 set -euo pipefail
+umask go-w  # nobody else's code is loaded (files/own_file.h)
 
 usage() {
   cat >&2 <<'USAGE'
@@ -136,7 +137,9 @@ fi
 run verilator "${verilate[@]}" --Mdir "$work" "${sources[@]}"
 # The runtime is the same for every model of a variant.
 kept=
-if [ -n "${QSIM_RTL_RUNTIME:-}" ] && key=$(runtime_key 2>/dev/null); then
+# Objects that others may have written are not linked.
+is_own() { [ -n "$(find "$1" -maxdepth 0 -user "$(id -u)" ! -perm /022 2>/dev/null)" ]; }
+if [ -n "${QSIM_RTL_RUNTIME:-}" ] && { [ ! -e "$QSIM_RTL_RUNTIME" ] || is_own "$QSIM_RTL_RUNTIME"; } && key=$(runtime_key 2>/dev/null); then
   kept=$QSIM_RTL_RUNTIME/$key
 fi
 for source in "${runtime[@]}"; do

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/printable.h"
 #include "files/files.h"
+#include "files/own_file.h"
 #include "rtl/engine/run_program.h"
 
 namespace qsim {
@@ -44,8 +45,9 @@ std::string processor_features() {
 void add_sources(Fnv1a& hash, const fs::path& folder, const std::string& kind) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == kind) files.push_back(entry.path());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == kind) files.push_back(entry->path());
   }
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
@@ -200,9 +202,10 @@ std::string rtl_model_key(const RtlParameters& parameters, const RtlModelOptions
   return key_of(parameters, options, rtl_compiler(parameters, options));
 }
 
-RtlModel::RtlModel(const fs::path& library, const RtlParameters& parameters) : library_(library) {
+RtlModel::RtlModel(const fs::path& given, const RtlParameters& parameters) : library_(given) {
+  const fs::path library = require_own(given);
   const auto refuse = [&](const std::string& why) {
-    throw_bad_input(library.string() + ": " + why + "; remove it, and qsim builds it again");
+    throw_bad_input(library_.string() + ": " + why + "; remove it, and qsim builds it again");
   };
   if (is_cut_short(library)) refuse("is cut short");
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -232,7 +235,7 @@ fs::path find_or_build_rtl_model(const ArchConfig& arch, const RtlModelOptions& 
     throw_bad_input(
         "the rtl engine has to build a model and has no folder for it; set QSIM_CACHE to a folder");
   }
-  make_folder(options.places.cache);
+  make_own_folder(options.places.cache);
   announce_build(arch, chosen.compiler, options);
   return build_rtl_model(arch, chosen, options.places.cache);
 }

@@ -231,6 +231,33 @@ TEST(RtlModel, AFileThatIsNoModelIsRefused) {
   EXPECT_THROW(RtlModel("/lib/x86_64-linux-gnu/libm.so.6", rtl_parameters(hand_arch())), Error);
 }
 
+// A real library: it would be loaded, and its code would run, before it is found to be no model.
+TEST(RtlModel, WhatOthersMayHaveWrittenIsNotLoadedFromAnyPlaceAndNothingIsBuiltThere) {
+  const ScratchFolder folder;
+  const fs::path shared = folder.path() / "shared";
+  fs::create_directory(shared);
+  fs::permissions(shared, fs::perms::all);
+  const fs::path library = shared / "x.so";
+  fs::copy_file("/lib/x86_64-linux-gnu/libm.so.6", library);
+  const std::string refusal = "qsim runs no code from here, as it is not the caller's alone";
+  try {
+    RtlModel(library, rtl_parameters(hand_arch()));
+    ADD_FAILURE() << "it is loaded";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kBadInput);
+    expect_contains(error.what(), refusal);
+  }
+  RtlModelOptions options;
+  options.places = stand_in_places(folder.path());
+  options.places.cache = shared / "rtl";
+  make_program(folder.path() / "bin" / "verilator", "touch " + (shared / "ran").string() + "\n");
+  make_program(folder.path() / "bin" / "clang++", "");
+  setenv("PATH", (folder.path() / "bin").c_str(), 1);
+  unsetenv("QSIM_RTL_CXX");
+  expect_contains(refusal_of(hand_arch(), options), refusal);
+  EXPECT_FALSE(fs::exists(shared / "ran"));
+}
+
 TEST(RtlModel, ALibraryThatIsCutShortIsRefusedAndNotLoaded) {
   const ScratchFolder folder;
   const fs::path library = folder.path() / "x.so";

@@ -1,0 +1,107 @@
+#include "files/own_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "files/descriptor.h"
+#include "files/files.h"
+
+namespace qsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A group of one, by the custom of Debian and others: it is called as its user, whose first group
+// it is, and lists nobody else. The group of root is no such group: processes of containers are in
+// it without being listed.
+bool is_callers_group(gid_t gid) {
+  if (::geteuid() == 0) return false;
+  const passwd* user = ::getpwuid(::geteuid());
+  if (user == nullptr || user->pw_gid != gid) return false;
+  const std::string name = user->pw_name;
+  const group* found = ::getgrgid(gid);
+  if (found == nullptr || name != found->gr_name) return false;
+  for (char** member = found->gr_mem; *member != nullptr; ++member) {
+    if (name != *member) return false;
+  }
+  return true;
+}
+
+bool others_write(const struct stat& status) {
+  if ((status.st_mode & S_IWOTH) != 0) return true;
+  return (status.st_mode & S_IWGRP) != 0 && !is_callers_group(status.st_gid);
+}
+
+std::string why_not_own_part(const fs::path& part, bool may_be_sticky) {
+  struct stat status {};
+  if (::lstat(part.c_str(), &status) != 0) {
+    return "'" + part.string() + "' cannot be judged: " + error_reason(errno);
+  }
+  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+    return "'" + part.string() + "' belongs to another user (" + std::to_string(status.st_uid) +
+           ")";
+  }
+  const bool is_sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+  if (!others_write(status) || (may_be_sticky && is_sticky)) return "";
+  char mode[16];
+  std::snprintf(mode, sizeof mode, "%o", static_cast<unsigned>(status.st_mode & 07777));
+  return "others may write '" + part.string() + "' (mode " + mode + ")";
+}
+
+bool holds_executable(const fs::path& folder) {
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  return std::mismatch(folder.begin(), folder.end(), executable.begin(), executable.end()).first ==
+         folder.end();
+}
+
+}  // namespace
+
+std::string why_not_own(const fs::path& path) {
+  std::error_code error;
+  fs::path part = fs::canonical(path, error);
+  if (error) return "'" + path.string() + "' cannot be judged: " + error_reason(error.value());
+  // The file and the folder that it is in, or the folder itself.
+  int strict = fs::is_directory(part, error) ? 1 : 2;
+  while (true) {
+    const std::string why = why_not_own_part(part, strict <= 0);
+    if (!why.empty()) return why;
+    --strict;
+    if (part == part.parent_path() || holds_executable(part.parent_path())) return "";
+    part = part.parent_path();
+  }
+}
+
+fs::path require_own(const fs::path& path) {
+  const std::string why = why_not_own(path);
+  if (why.empty()) return fs::canonical(path);
+  throw_bad_input(path.string() +
+                  ": qsim runs no code from here, as it is not the caller's alone: " + why +
+                  "; give it to the user who runs qsim and take it from others (chmod go-w), or "
+                  "set QSIM_CACHE to another folder");
+}
+
+void make_own_folder(const fs::path& path) {
+  std::error_code error;
+  std::vector<fs::path> missing;
+  for (fs::path part = fs::absolute(path, error).lexically_normal();
+       !error && !fs::exists(part, error) && !error; part = part.parent_path()) {
+    missing.push_back(part);
+  }
+  for (auto part = missing.rbegin(); part != missing.rend(); ++part) {
+    constexpr mode_t kOwn = 0700;
+    if (::mkdir(part->c_str(), kOwn) != 0) break;  // make_folder() says why
+  }
+  make_folder(path);
+  require_own(path);
+}
+
+}  // namespace qsim
