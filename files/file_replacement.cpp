@@ -21,8 +21,10 @@ fs::path replaced_by(const fs::path& path) {
   if (is_written_in_place(path)) {
     throw_bad_input(path.string() + ": cannot be written: is a device or a pipe; expected a file");
   }
-  std::error_code ignored;
-  return fs::is_symlink(path, ignored) && fs::exists(path, ignored) ? fs::canonical(path) : path;
+  std::error_code error;
+  if (!fs::is_symlink(path, error) || !fs::exists(path, error)) return path;
+  const fs::path target = fs::canonical(path, error);
+  return error ? path : target;
 }
 
 // Permissions of a regular file that is there.

@@ -2,6 +2,7 @@
 // half-written is left.
 #include <cstdlib>
 #include <iterator>
+#include <optional>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -159,19 +160,80 @@ TEST(Errors, LabelsThatAreNotAsManyAsTheOutputsAreRefused) {
                "model.yaml: 9 labels; expected 10, one for each output of the model");
 }
 
+// What starts qsim as a user who is not root; nothing where there is no other.
+std::optional<std::string> as_ordinary_user() {
+  if (geteuid() != 0) return "";
+  if (std::system("setpriv --reuid=65534 --clear-groups true 2>/dev/null") != 0) return {};
+  return "setpriv --reuid=65534 --clear-groups";
+}
+
 TEST(Errors, UnreadableModelSaysNoPermission) {
   const TestFolder folder;
   const std::string model = folder.write("model.onnx", "x");
   fs::permissions(model, fs::perms::none);
   fs::permissions(folder.path(), fs::perms::all);
-  std::string prefix;
-  if (geteuid() == 0) {
-    if (std::system("setpriv --reuid=65534 --clear-groups true 2>/dev/null") != 0) {
-      GTEST_SKIP() << "skipped: runs as root and cannot become another user";
-    }
-    prefix = "setpriv --reuid=65534 --clear-groups";
+  const std::optional<std::string> prefix = as_ordinary_user();
+  if (!prefix) GTEST_SKIP() << "skipped: runs as root and cannot become another user";
+  expect_error(folder, "--model model.onnx --input chelsea-32x32", 3, "no permission", *prefix);
+}
+
+// Of whatever kind the file is; not even whether it is there can be known.
+TEST(Errors, AFileInAFolderThatMayNotBeEnteredIsBadInputOfEveryCommand) {
+  const TestFolder folder;
+  for (const char* name : {"model.onnx", "n.yaml", "net.csv", "p.qprog", "x.npy", "b.bin", "p.png",
+                           "r.json", "t/trace.yaml"}) {
+    folder.write(std::string("d/") + name, "x");
   }
-  expect_error(folder, "--model model.onnx --input chelsea-32x32", 3, "no permission", prefix);
+  folder.write("n.yaml",
+               "name: n\ninput: {shape: [1, 4, 4, 4], dtype: uint8}\n"
+               "layers: [{op: relu, name: r}]\n");
+  fs::permissions(folder / "d", fs::perms::none);
+  fs::permissions(folder.path(), fs::perms::all);
+  const std::optional<std::string> prefix = as_ordinary_user();
+  if (!prefix) GTEST_SKIP() << "skipped: runs as root and cannot become another user";
+  for (const char* arguments : {"inspect d/model.onnx",
+                                "inspect d/n.yaml",
+                                "inspect d/net.csv",
+                                "inspect d/p.qprog",
+                                "inspect d/t",
+                                "run --model d/model.onnx",
+                                "run --model d/n.yaml",
+                                "run --model d/t",
+                                "run --model d/net.csv",
+                                "run --config d/n.yaml",
+                                "run --model n.yaml --input d/x.npy",
+                                "compile --model n.yaml --mapping d/n.yaml",
+                                "compile --model n.yaml --out d/p.qprog",
+                                "run --model n.yaml --energy d/n.yaml",
+                                "run --model n.yaml --fail-if 'cycles>d/r.json'",
+                                "run --model n.yaml --out d/t",
+                                "run --model n.yaml --dump-layers d/t",
+                                "profile --model d/n.yaml",
+                                "profile --model n.yaml --resume d/r.json",
+                                "profile --model n.yaml --csv d/r.csv",
+                                "compare d/r.json d/r.json",
+                                "eval --model d/model.onnx --data d/b.bin",
+                                "eval --data d/b.bin",
+                                "eval --data d/x.npy",
+                                "eval --data d/p.png",
+                                "eval --data d",
+                                "golden run --input d/p.png",
+                                "golden run --input d/b.bin --json d/r.json",
+                                "golden abc --weights d/x.npy",
+                                "golden convert --input d/x.npy",
+                                "golden linear --w d/x.npy",
+                                "golden linear --x d/x.npy",
+                                "golden quantize --w d/x.npy",
+                                "golden bench --model d/model.onnx",
+                                "quantize d/model.onnx --calibrate d -o q.onnx",
+                                "schemes --model d/model.onnx --calibrate d --data d",
+                                "doctor --json d/r.json",
+                                "export-vectors --model n.yaml --out d/v"}) {
+    const Outcome outcome = run_qsim(folder, arguments, *prefix);
+    EXPECT_EQ(outcome.exit_code, 3) << arguments << "\n" << outcome.err;
+    EXPECT_TRUE(outcome.err.starts_with("qsim: error: ")) << arguments << "\n" << outcome.err;
+  }
+  fs::permissions(folder / "d", fs::perms::owner_all);
 }
 
 TEST(Errors, FullDiskIsAnErrorWhereverTheOutputGoes) {

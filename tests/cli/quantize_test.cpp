@@ -377,6 +377,8 @@ TEST(Quantize, AFileOfScalesSaysWhereItIsWrong) {
     return changed.dump();
   };
   refuse("{", "scales.json: no JSON at byte 2; expected a file of scales, qsim.scales/1");
+  refuse("{\"schema\": \"qsim.scales/1\", \"x\": 1e400}",
+         "scales.json: has a number beyond float64; expected scales that are float32 numbers");
   refuse("[]", "scales.json: found [] in a file of scales; expected an object");
   refuse(R"({"schema": "x"})",
          "scales.json.schema: found \"x\" in a file of scales; expected \"qsim.scales/1\"");

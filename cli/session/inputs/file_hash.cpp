@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "files/descriptor.h"
 
 namespace qsim {
 namespace {
@@ -46,16 +47,20 @@ void add_file(Fnv1a& hash, const fs::path& path) {
 }  // namespace
 
 std::string file_hash(const fs::path& path) {
-  if (fs::is_fifo(path)) return "";
+  std::error_code error;
+  if (fs::is_fifo(path, error)) return "";
   Fnv1a hash;
-  if (!fs::is_directory(path)) {
+  if (!fs::is_directory(path, error)) {
     add_file(hash, path);
     return hash.text();
   }
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
+  fs::directory_iterator entry(path, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::error_code unknown;
+    if (entry->is_regular_file(unknown)) files.push_back(entry->path());
   }
+  if (error) throw_bad_input(path.string() + ": cannot be read: " + error_reason(error.value()));
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
     hash.add(file.filename().string() + '\0');

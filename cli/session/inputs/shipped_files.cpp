@@ -15,7 +15,10 @@ namespace fs = std::filesystem;
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) paths.push_back(entry.path());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    paths.push_back(entry->path());
+  }
   std::sort(paths.begin(), paths.end());
   return paths;
 }

@@ -1,6 +1,8 @@
 #include "cli/session/quantize/scales_file.h"
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -61,13 +63,19 @@ class Field {
     return items;
   }
   float scale() const {
-    const float scale = value_.is_number() ? value_.get<float>() : 0.0F;
+    const double number = value_.is_number() ? value_.get<double>() : 0.0;
+    if (!(std::abs(number) <= static_cast<double>(std::numeric_limits<float>::max()))) {
+      demand("a positive float32 number");
+    }
+    const auto scale = static_cast<float>(number);
     if (!std::isnormal(scale) || scale < 0) demand("a positive float32 number");
     return scale;
   }
   std::int32_t integer(std::int32_t least, std::int32_t most) const {
+    // Above the most of int64 it would become a negative number.
+    const bool is_huge = value_.is_number_unsigned() && value_.get<std::uint64_t>() > INT64_MAX;
     const std::int64_t number =
-        value_.is_number_integer() ? value_.get<std::int64_t>() : most + 1LL;
+        value_.is_number_integer() && !is_huge ? value_.get<std::int64_t>() : most + 1LL;
     if (number < least || number > most) {
       demand("a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     }
@@ -108,6 +116,9 @@ json parsed(const std::filesystem::path& path) {
   } catch (const json::parse_error& error) {
     throw_bad_input(path.string() + ": no JSON at byte " + std::to_string(error.byte) +
                     "; expected a file of scales, " + kSchema);
+  } catch (const json::out_of_range&) {
+    throw_bad_input(path.string() +
+                    ": has a number beyond float64; expected scales that are float32 numbers");
   }
 }
 
