@@ -31,21 +31,33 @@ void walk(const fs::path& folder, const Visit& visit) {
   if (error) throw_bad_input(folder.string() + ": cannot be read: " + error.message());
 }
 
-bool is_file(const fs::directory_entry& entry) {
-  std::error_code ignored;  // of a link to nothing
-  return entry.is_regular_file(ignored);
-}
-
 bool is_folder(const fs::directory_entry& entry) {
   std::error_code ignored;
   return entry.is_directory(ignored);
+}
+
+// Throws Error for a name of a picture or a batch whose file is none: to leave it out without a
+// word would give the figures of other pictures.
+void require_file(const fs::directory_entry& entry) {
+  if (!is_picture_name(entry.path()) && !is_batch_name(entry.path())) return;
+  std::error_code ignored;
+  const fs::file_type type = entry.status(ignored).type();
+  if (type == fs::file_type::regular) return;
+  const std::string what = type == fs::file_type::directory   ? "a folder"
+                           : type == fs::file_type::not_found ? "a link to nothing"
+                           : type == fs::file_type::fifo      ? "a pipe"
+                                                              : "not a file that can be read";
+  throw_bad_input(entry.path().string() + ": is " + what +
+                  "; expected a picture or a batch, as its name says; " +
+                  "rename it, or remove it");
 }
 
 // In the order of torchvision: by the folder, then by the file's name.
 std::vector<fs::path> pictures_beneath(const fs::path& folder) {
   std::vector<std::pair<std::string, fs::path>> found;
   walk(folder, [&](const fs::directory_entry& entry) {
-    if (is_file(entry) && is_picture_name(entry.path())) {
+    require_file(entry);
+    if (is_picture_name(entry.path())) {
       found.emplace_back(entry.path().parent_path().string(), entry.path());
     }
     return true;
@@ -93,11 +105,12 @@ bool is_batch_name(const fs::path& path) { return extension_of(path) == ".bin"; 
 PictureFolder scan_picture_folder(const fs::path& folder) {
   PictureFolder found;
   walk(folder, [&](const fs::directory_entry& entry) {
+    require_file(entry);
     if (is_folder(entry)) {
       found.classes.push_back(entry.path().filename().string());
-    } else if (is_file(entry) && is_batch_name(entry.path())) {
+    } else if (is_batch_name(entry.path())) {
       found.batches.push_back(entry.path());
-    } else if (is_file(entry) && is_picture_name(entry.path())) {
+    } else if (is_picture_name(entry.path())) {
       found.pictures.push_back(entry.path());
     }
     return false;

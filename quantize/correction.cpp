@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 
+#include "core/error.h"
 #include "quantize/bias_correction.h"
 #include "quantize/fake_network.h"
 #include "quantize/fusion.h"
@@ -24,6 +27,27 @@ double mean_squared_difference(const Tensor& a, const Tensor& b) {
     sum += difference * difference;
   }
   return sum / static_cast<double>(std::max<std::size_t>(first.size(), 1));
+}
+
+// Squares of numbers beyond this do not fit float32, nor do their sums over all positions.
+constexpr int kMostExponent = 40;
+
+float largest_magnitude(const std::vector<Matrix>& inputs) {
+  float largest = 0;
+  for (const Matrix& matrix : inputs) {
+    for (const float value : matrix.values) {
+      if (!std::isfinite(value)) return std::numeric_limits<float>::infinity();
+      largest = std::max(largest, std::abs(value));
+    }
+  }
+  return largest;
+}
+
+// Multiplies by 2^exponent.
+void scale(std::vector<Matrix>& inputs, int exponent) {
+  for (Matrix& matrix : inputs) {
+    for (float& value : matrix.values) value = std::ldexp(value, exponent);
+  }
 }
 
 class Corrector {
@@ -82,14 +106,30 @@ class Corrector {
     ImageShape output = graph_.tensors[layer().output];
     output.batch = twins_.float_input().shape[0];
     const auto positions = sample_positions(output, corrections_.positions, corrections_.seed);
-    const auto real = inputs_at(layer().operation, twins_.float_input(), positions);
-    const auto quantized = inputs_at(layer().operation, twins_.quantized_input(), positions);
+    auto real = inputs_at(layer().operation, twins_.float_input(), positions);
+    auto quantized = inputs_at(layer().operation, twins_.quantized_input(), positions);
+    fit(real, quantized);
     const auto weights = weights_by_group(layer().operation);
     std::vector<RoundingProblem> problems;
     for (std::size_t group = 0; group < weights.size(); ++group) {
       problems.push_back(rounding_problem(weights[group], quantized[group], real[group], team_));
     }
     return problems;
+  }
+
+  // The rounding that is best is the same for inputs that are 2^n times as large.
+  void fit(std::vector<Matrix>& real, std::vector<Matrix>& quantized) const {
+    const float largest = std::max(largest_magnitude(real), largest_magnitude(quantized));
+    if (!std::isfinite(largest)) {
+      throw_bad_input(layer().source +
+                      ": its inputs are beyond float32 when the layers before it are quantized; "
+                      "--weight-rounding nearest does without them");
+    }
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    if (exponent <= kMostExponent) return;
+    scale(real, kMostExponent - exponent);
+    scale(quantized, kMostExponent - exponent);
   }
 
   void correct_bias(std::vector<float>& bias) {

@@ -152,7 +152,6 @@ Sheet sheet_of(const golden::QuantizedTensor& q, const golden::ErrorReport& repo
 ExitCode golden_convert_command(Context& context) {
   const Options& options = context.options();
   check_unused_config(options);
-  check_convert_options(options.convert);
   GoldenSelection golden("--backend", options.backend,
                          [&context](const std::string& line) { context.note(line); });
   const bool on_gpu = golden.backends().front() == GoldenBackend::kCuda;

@@ -24,7 +24,7 @@ constexpr const char* kResumeHeader = "qsim.schemes/1";
 
 // The network and both sets of pictures.
 struct Question {
-  std::filesystem::path path;
+  std::string model_hash;  // of its file, its external data and its sidecar
   RealGraph graph;
   PictureSet calibration;
   PictureSet data;
@@ -42,7 +42,8 @@ Question load_question(Context& context) {
     throw Error(ExitCode::kUsage, "--judges needs --modes; leave it out, or give both");
   }
   const std::filesystem::path path = options.model;
-  RealGraph graph = import_real_onnx(std::make_shared<HeldFile>(path));
+  const auto held = std::make_shared<const HeldFile>(path);
+  RealGraph graph = import_real_onnx(held);
   PictureSet calibration = pictures_of(context, {options.schemes.calibrate}, graph, path);
   calibration.sample(std::min(options.schemes.calibration_pictures, calibration.count()),
                      options.seed);
@@ -58,7 +59,9 @@ Question load_question(Context& context) {
     judges.sample(std::min(options.schemes.judges.value_or(kModeJudges), judges.count()),
                   options.seed);
   }
-  return {path, std::move(graph), std::move(calibration), std::move(judges)};
+  const std::optional<Sidecar> sidecar = picture_form(graph, path).sidecar;
+  return {model_hash(held, sidecar ? sidecar->file : ""), std::move(graph), std::move(calibration),
+          std::move(judges)};
 }
 
 // Of all that a row depends on, so that --resume takes no row of another question.
@@ -69,7 +72,7 @@ std::string question_key(const Question& question, const Options& options) {
     all += "\n";
   };
   add(build_commit());
-  add(file_hash(question.path));
+  add(question.model_hash);
   for (const auto& file : question.calibration.files()) add(file_hash(file));
   for (const auto& file : question.data.files()) add(file_hash(file));
   add(std::to_string(question.calibration.count()) + " " + std::to_string(options.seed));

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/terminal/needs.h"
 #include "cli/terminal/number_option.h"
 #include "cli/terminal/one_of.h"
 #include "core/error.h"
@@ -71,13 +72,6 @@ void add_quantized_input(CLI::App& app, ConvertOptions& options) {
                "int4 to FP8: the number times its scale, in place of the number");
 }
 
-// What an option needs to have an effect.
-struct Need {
-  const char* option;
-  bool is_met;
-  const char* what;
-};
-
 std::vector<Need> needs_of(const ConvertOptions& options) {
   const bool halves = options.from == "fp16" || options.from == "bf16";
   const bool integers = options.from == "int8" || options.from == "int4";
@@ -128,19 +122,10 @@ void add_convert_options(CLI::App& app, ConvertOptions& options) {
            "write the tensor that the codes give back, a .npy");
   app.add_flag("--bench", options.bench, "time the conversion and back beside a copy");
   add_count(app, "--runs", {9, 100000}, options.runs, "repetitions of --bench");
-  for (const Need& need : needs_of(options)) {
-    const std::string name = need.option;
-    app.get_option(name)->each(
-        [&options, name](const std::string&) { options.given.insert(name); });
-  }
 }
 
-void check_convert_options(const ConvertOptions& options) {
-  for (const Need& need : needs_of(options)) {
-    if (need.is_met || !options.given.contains(need.option)) continue;
-    throw Error(ExitCode::kUsage, std::string(need.option) + " does nothing here: it needs " +
-                                      need.what + "; leave it out");
-  }
+void check_convert_options(const ConvertOptions& options, const CLI::App& app) {
+  require_needs(needs_of(options), [&app](const char* option) { return app.count(option) > 0; });
 }
 
 }  // namespace qsim

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 
 namespace CLI {
@@ -35,15 +34,14 @@ struct ConvertOptions {
   // Of quantized input.
   std::string in_scales, in_zero_points;  // files; "": none
   std::optional<float> in_global_scale;
-  bool odd_cols = false;        // the last nibble of a row is no element
-  bool product = false;         // INT4 to FP8: q times scale
-  std::set<std::string> given;  // the options of the command line, by name
+  bool odd_cols = false;  // the last nibble of a row is no element
+  bool product = false;   // INT4 to FP8: q times scale
 };
 
 // Besides --seed and --out.
 void add_convert_options(CLI::App& app, ConvertOptions& options);
 
 // Throws Error for an option that was given and does nothing beside the others.
-void check_convert_options(const ConvertOptions& options);
+void check_convert_options(const ConvertOptions& options, const CLI::App& app);
 
 }  // namespace qsim

@@ -1,8 +1,12 @@
 #include "cli/terminal/linear_options.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include <CLI/CLI.hpp>
 
 #include "cli/terminal/list_option.h"
+#include "cli/terminal/needs.h"
 #include "cli/terminal/number_option.h"
 #include "cli/terminal/one_of.h"
 
@@ -86,6 +90,26 @@ void add_linear_options(CLI::App& app, LinearOptions& options) {
   add_list(app, "--sizes", options.sizes, "sizes of --bench, KxN, with commas between them")
       ->default_str("512x2048,1024x4096,2048x8192");
   add_layer_files(app, options);
+}
+
+void check_linear_options(const LinearOptions& options, const CLI::App& app) {
+  const bool has_size = options.w.empty() && !options.bench;
+  const auto runs = [&options](std::string_view unit) {
+    return std::ranges::any_of(options.modes,
+                               [&](const std::string& mode) { return mode.starts_with(unit); });
+  };
+  const char* no_size = "neither --w nor --bench, which say the sizes";
+  const Need needs[] = {
+      {"--K", has_size, no_size},
+      {"--N", has_size, no_size},
+      {"--M", options.x.empty(), "no --x, which says it"},
+      {"--dtype", options.x.empty(), "no --x, which says it"},
+      {"--scales", !options.w.empty(), "int8 weights in --w"},
+      {"--bias", options.b.empty(), "no --b, which is added"},
+      {"--device", runs("gpu"), "--mode gpu_int8"},
+      {"--vector", runs("cpu"), "a mode of the CPU"},
+  };
+  require_needs(needs, [&app](const char* option) { return app.count(option) > 0; });
 }
 
 void add_quantize_options(CLI::App& app, LinearOptions& options) {

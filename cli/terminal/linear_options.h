@@ -42,6 +42,8 @@ struct LinearOptions {
 };
 
 void add_linear_options(CLI::App& app, LinearOptions& options);
+// Throws Error for an option that was given and does nothing beside the others.
+void check_linear_options(const LinearOptions& options, const CLI::App& app);
 // Of `qsim golden quantize`, besides --out.
 void add_quantize_options(CLI::App& app, LinearOptions& options);
 

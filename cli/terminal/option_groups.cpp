@@ -5,7 +5,9 @@
 
 #include "cli/build_info.h"
 #include "cli/terminal/abc_options.h"
+#include "cli/terminal/convert_options.h"
 #include "cli/terminal/eval_options.h"
+#include "cli/terminal/linear_options.h"
 #include "cli/terminal/mapping_options.h"
 #include "cli/terminal/output_files.h"
 #include "cli/terminal/profile_options.h"
@@ -67,6 +69,8 @@ void check_together(const Options& options, const CLI::App& app) {
   check_abc_options(options);
   check_eval_options(options);
   check_quantize_command_options(options, app);
+  if (options.command == CommandName::kGoldenConvert) check_convert_options(options.convert, app);
+  if (options.command == CommandName::kGoldenLinear) check_linear_options(options.linear, app);
   check_profile_options(options, app);
   check_mapping_options(options);
   refuse_stdout_as_folder("--out", options.out);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/terminal/list_option.h"
+#include "cli/terminal/needs.h"
 #include "cli/terminal/number_option.h"
 #include "cli/terminal/one_of.h"
 #include "cli/terminal/options.h"
@@ -99,13 +100,6 @@ void add_weights(CLI::App& app, QuantizeOptions& own) {
   throw Error(ExitCode::kUsage, message);
 }
 
-// What an option needs to have an effect.
-struct Need {
-  const char* option;
-  bool is_met;
-  const char* what;
-};
-
 }  // namespace
 
 void add_quantize_command_options(CLI::App& app, Options& options) {
@@ -158,13 +152,14 @@ void check_quantize_command_options(const Options& options, const CLI::App& app)
       {"--weight-bits", own.mixed_precision.empty(), "no --mixed-precision, which finds them"},
       {"--weight-levels", own.mixed_precision.empty() || own.weight_levels == "uniform",
        "no --mixed-precision, whose levels are uniform"},
+      {"--weight-symmetry", own.weight_levels == "uniform" || overrides, "--weight-levels uniform"},
+      {"--reduced-range",
+       own.weight_levels == "uniform" || (has_ranges && own.reduced_range != "weights") ||
+           overrides,
+       "--weight-levels uniform, or ranges of activations to reduce"},
       {"--equalize", own.scales.empty(), "no --scales, which fit the network as it is"},
   };
-  for (const Need& need : needs) {
-    if (need.is_met || app.count(need.option) == 0) continue;
-    usage_error(std::string(need.option) + " does nothing here: it needs " + need.what +
-                "; leave it out");
-  }
+  require_needs(needs, [&app](const char* option) { return app.count(option) > 0; });
 }
 
 }  // namespace qsim

@@ -69,7 +69,7 @@ Triangle factored_feedback(const Matrix& gram, const std::vector<std::int64_t>& 
     if (factor(h, team)) return feedback_of(h);
     damping = std::max(2 * damping, 1e-6);
   }
-  throw Error(ExitCode::kBadInput, "GPTQ: the inputs of a layer are not finite numbers");
+  QSIM_CHECK(false, "GPTQ: with finite inputs, some damping lets H be factored");
 }
 
 bool is_dead(const RowLevels& row) {

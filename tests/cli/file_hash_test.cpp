@@ -42,5 +42,8 @@ TEST(FileHash, OfAPipeIsNone) {
   EXPECT_EQ(file_hash(folder / "pipe"), "");
 }
 
+// Its bytes have no end.
+TEST(FileHash, OfADeviceIsAnError) { EXPECT_THROW(file_hash("/dev/zero"), Error); }
+
 }  // namespace
 }  // namespace qsim

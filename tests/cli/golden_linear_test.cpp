@@ -1,6 +1,8 @@
 // `qsim golden linear`: what it takes, refuses, prints and writes. Values are compared with exact
 // rational arithmetic by golden_linear_exact_test.py.
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -173,6 +175,45 @@ TEST(GoldenLinear, TakesFiles) {
   expect_error(folder, "golden linear --w b.npy", 3, "b.npy: an array of shape [3] is not [N, K]");
   expect_error(folder, "golden linear --x x.npy --K 5 --N 5", 3, "the weights take rows of 5");
   expect_error(folder, "golden linear --x w.npy", 3, "w.npy: dtype '|i1'");
+}
+
+TEST(GoldenLinear, RefusesWhatDoesNothing) {
+  const TestFolder folder;
+  write_array(folder, "w.npy", kNpyFloat32, {2, 3}, std::vector<float>(6, 0.5F));
+  write_array(folder, "i.npy", kNpyInt8, {2, 3}, std::vector<std::int8_t>(6, 5));
+  write_array(folder, "s.npy", kNpyFloat32, {2, 1}, std::vector<float>(2, 0.5F));
+  write_array(folder, "x.npy", kNpyFloat32, {1, 3}, std::vector<float>(3, 0.5F));
+  write_array(folder, "b.npy", kNpyFloat32, {2}, std::vector<float>(2, 0.5F));
+  const auto refuse = [&](const std::string& words, const std::string& message) {
+    expect_error(folder, "golden linear --iters 1 " + words, 2, message);
+  };
+  const std::string needs = " does nothing here: it needs ";
+  refuse("--w w.npy --K 7", "--K" + needs + "neither --w nor --bench");
+  refuse("--w w.npy --N 3", "--N" + needs + "neither --w nor --bench");
+  refuse("--bench --N 3", "--N" + needs + "neither --w nor --bench");
+  refuse("--x x.npy --w w.npy --M 3", "--M" + needs + "no --x, which says it");
+  refuse("--x x.npy --w w.npy --dtype fp32", "--dtype" + needs + "no --x, which says it");
+  refuse("--w w.npy --b b.npy --bias 1", "--bias" + needs + "no --b, which is added");
+  refuse("--scales s.npy", "--scales" + needs + "int8 weights in --w");
+  refuse("--w w.npy --scales nothere.npy", "--scales" + needs + "int8 weights in --w; 'w.npy' has");
+  refuse("--w i.npy --scales s.npy --bits 4", "--bits 4 does nothing here: 'i.npy' has int8");
+  refuse("--device 900", "--device" + needs + "--mode gpu_int8");
+  refuse("--mode gpu_int8 --vector avx2", "--vector" + needs + "a mode of the CPU");
+}
+
+TEST(GoldenLinear, NamesTheFileOfWhatIsNotFinite) {
+  const TestFolder folder;
+  std::vector<float> values(6, 0.5F);
+  write_array(folder, "good.npy", kNpyFloat32, {2, 3}, values);
+  values[4] = std::numeric_limits<float>::infinity();
+  write_array(folder, "w.npy", kNpyFloat32, {2, 3}, values);
+  write_array(folder, "b.npy", kNpyFloat32, {2}, std::vector<float>(2, std::nanf("")));
+  const std::string message = ".npy: element [1, 1] is infinite or not a number; expected finite";
+  expect_error(folder, "golden linear --w w.npy", 3, "w" + message);
+  expect_error(folder, "golden quantize --w w.npy --out q.npy", 3, "w" + message);
+  expect_error(folder, "golden linear --w good.npy --x w.npy --check 1", 3, "w" + message);
+  expect_error(folder, "golden linear --w good.npy --b b.npy --check 1", 3,
+               "b.npy: element [0, 0] is infinite or not a number");
 }
 
 TEST(GoldenLinear, RefusesWhatItCannotDo) {

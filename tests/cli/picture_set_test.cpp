@@ -1,7 +1,10 @@
 // Sets of pictures: what files there are of which class, what becomes of a picture, and errors.
 #include "cli/session/inputs/picture_set.h"
 
+#include <limits>
 #include <set>
+
+#include <sys/stat.h>
 
 #include "cli/host_tensors/preprocess.h"
 #include "files/image.h"
@@ -262,6 +265,60 @@ TEST_F(Pictures, OfSeveralPathsAreCifarBatchesAlone) {
         PictureSet({folder_.path() / "a.png", folder_.path() / "b.bin"}, form_of(), no_note);
       }),
       "of several paths each must be a CIFAR-10 batch (.bin)");
+}
+
+TEST_F(Pictures, OfAFolderAreAllThatAreCalledSo) {
+  make("d/cat/1.png", 1);
+  make("e/1.png", 1);
+  make("f/sub.png/1.png", 1);
+  expect_contains(refusal("f", form_of()), "sub.png: is a folder; expected a picture or a batch");
+  for (const std::string folder : {"d/cat", "e"}) {
+    const fs::path path = folder_.path() / folder / "2.jpg";
+    const std::string root = folder.substr(0, 1);
+    fs::create_symlink("nothing", path);
+    expect_contains(refusal(root, form_of()), "2.jpg: is a link to nothing; expected a picture");
+    fs::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    expect_contains(refusal(root, form_of()), "2.jpg: is a pipe; expected a picture");
+    fs::remove(path);
+    fs::create_symlink("/dev/null", path);
+    expect_contains(refusal(root, form_of()), "2.jpg: is not a file that can be read");
+    fs::remove(path);
+    fs::create_symlink("1.png", path);
+    EXPECT_EQ(set(root, form_of({}, 1)).count(), 2) << "a link to a picture is one";
+  }
+}
+
+TEST_F(Pictures, AreNotReadFromPipesAndDevices) {
+  const fs::path pipe = folder_.path() / "p.png";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  expect_contains(refusal("p.png", form_of()), "p.png: is a pipe; expected a file");
+  fs::create_symlink("/dev/zero", folder_.path() / "z.png");
+  expect_contains(refusal("z.png", form_of()), "z.png: is a device; expected a file");
+  folder_.file("x.npy", npy_bytes(Tensor(DType::kFloat32, {2, 3, kSide, kSide})));
+  ASSERT_EQ(::mkfifo((folder_.path() / "x.labels.npy").c_str(), 0600), 0);
+  expect_contains(refusal("x.npy", form_of()), "x.labels.npy: is a pipe; expected a file");
+}
+
+TEST_F(Pictures, OfABatchCountOnceWhateverItsSpelling) {
+  folder_.file("b.bin", cifar_record(1, 1));
+  fs::create_symlink("b.bin", folder_.path() / "c.bin");
+  const fs::path folder = folder_.path();
+  for (const fs::path& again : {folder / "b.bin", folder / "." / "b.bin", folder / "c.bin"}) {
+    expect_contains(error_of([&] {
+                      PictureSet({folder / "b.bin", again}, form_of(), no_note);
+                    }),
+                    "its pictures would count twice; give it once");
+  }
+  expect_contains(refusal("", form_of()), "is the same file as ");
+}
+
+TEST_F(Pictures, OfAnNpyAreFiniteOrNamed) {
+  Tensor pictures(DType::kFloat32, {2, 3, kSide, kSide});
+  pictures.as<float>()[3 * kSide * kSide] = std::numeric_limits<float>::infinity();
+  folder_.file("x.npy", npy_bytes(pictures));
+  expect_contains(refusal("x.npy", form_of()),
+                  "x.npy: element 0 of picture 1 is not a finite number (counted in NHWC order)");
 }
 
 }  // namespace

@@ -273,6 +273,10 @@ TEST(Quantize, RefusesWhatItCannotQuantizeAndWritesNothing) {
          "--range does nothing here: it needs --clipping fixed; leave it out");
   refuse(quantize("--moving-average 0.1"), 2, "--moving-average does nothing here");
   refuse(quantize("--percentile 1,99"), 2, "--percentile does nothing here");
+  refuse(quantize("--weight-levels log2 --weight-symmetry affine"), 2,
+         "--weight-symmetry does nothing here: it needs --weight-levels uniform; leave it out");
+  refuse(quantize("--weight-levels log2 --reduced-range weights"), 2,
+         "--reduced-range does nothing here: it needs --weight-levels uniform, or ranges");
   for (const char* option :
        {"--activations s8", "--weight-rounding gptq", "--bias-correction", "--equalize"}) {
     refuse(quantize("--scales scales.json " + std::string(option)), 2,
@@ -356,6 +360,35 @@ TEST(Quantize, AFileOfLayersSaysWhereItIsWrong) {
   refuse("{name: '*', percentile: [2, 200]}", "found percentiles beyond 0 to 100; expected such");
   refuse("{name: '*', moving_average: 2}",
          "found a constant that is not above 0 and at most 1; expected such a number");
+  refuse("{name: '*', clipping: fixed}", "fixed needs the range; give range: [LO, HI]");
+  for (const auto& [entry, needed] :
+       {std::pair{"name: '*', moving_average: 0.1",
+                  "moving_average does nothing here: it needs clipping: moving_average"},
+        {"name: '*', percentile: [1, 99]",
+         "percentile does nothing here: it needs clipping or weight_clipping: percentile"},
+        {"name: '*', range: [0, 1]", "range does nothing here: it needs clipping: fixed"},
+        {"name: input, weight_bits: 4",
+         "weight_bits does nothing here: it needs a layer with weights"},
+        {"name: input, weight_clipping: mse",
+         "weight_clipping does nothing here: it needs a layer with weights"},
+        {"name: input, granularity: tensor",
+         "granularity does nothing here: it needs a layer with weights"},
+        {"name: input, weight_levels: log2",
+         "weight_levels does nothing here: it needs a layer with weights"},
+        {"name: '*', weight_levels: log2, weight_bits: 4, weight_symmetry: affine",
+         "weight_symmetry does nothing here: it needs a layer with uniform weights"}}) {
+    refuse("{" + std::string(entry) + "}", std::string(needed) + "; leave it out");
+  }
+  for (const char* mode : {" --mode weight_only", " --mode dynamic"}) {
+    for (const char* key : {"activation_bits: 4", "symmetry: affine", "clipping: mse"}) {
+      folder.write("layers.yaml", "layers:\n  - {name: '*', " + std::string(key) + "}\n");
+      expect_error(folder, quantize("--layers layers.yaml" + std::string(mode)), 3,
+                   " does nothing here: it needs --mode static or fake, which have ranges");
+    }
+    folder.write("layers.yaml", "layers:\n  - {name: input, reduced_range: both}\n");
+    expect_error(folder, quantize("--layers layers.yaml" + std::string(mode)), 3,
+                 "reduced_range does nothing here: it needs ranges, or uniform weights");
+  }
 }
 
 TEST(Quantize, AFileOfScalesSaysWhereItIsWrong) {

@@ -1,4 +1,5 @@
 // `qsim schemes`: one row a scheme, what --resume keeps, and what it refuses.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -87,6 +88,26 @@ TEST_F(Schemes, TakeFinishedRowsFromTheFileOfResume) {
   // Other pictures are another question: nothing is taken.
   const Json other = json_of(folder_, arguments_ + " --seed 5 --resume rows.txt");
   EXPECT_NE(other["schemes"][0]["correct"], 29);
+}
+
+// No device is read to its end, which it does not have.
+TEST_F(Schemes, RefuseADevice) {
+  expect_error(folder_, "schemes --model net.onnx --calibrate /dev/zero --data judges.bin", 3,
+               "/dev/zero: is a device; expected a file");
+  expect_error(folder_, "schemes --model net.onnx --calibrate judges.bin --data /dev/zero", 3,
+               "/dev/zero: is a device; expected a file");
+}
+
+// What becomes of a picture is in the sidecar.
+TEST_F(Schemes, TakeNoRowOfAnotherSidecar) {
+  json_of(folder_, arguments_ + " --resume rows.txt");
+  folder_.write("net.yaml",
+                "preprocess: {resize: [12, 12], mean: [0.5, 0.5, 0.5], std: [0.5, 0.25, 0.25]}\n");
+  json_of(folder_, arguments_ + " --resume rows.txt");
+  const std::string rows = read_file(folder_ / "rows.txt");
+  const Json table = json_of(folder_, arguments_);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(rows.begin(), rows.end(), '\n')),
+            1 + 2 * table["schemes"].size());
 }
 
 TEST_F(Schemes, RefuseAFileOfResumeThatHasOtherLines) {

@@ -56,7 +56,7 @@ EvalNetwork load_float_network(Context& context, const Options& options, const H
   RealGraph real = import_real_onnx(held);
   const PictureForm form = picture_form(real, held->path());
   const std::string name = options.model.empty() ? held->path().string() : options.model;
-  const std::string hash = file_hash(*held);
+  const std::string hash = model_hash(held);
   const std::int64_t classes = classes_of(name, real.output_shape());
   return {name,         hash,
           std::nullopt, std::move(real),
@@ -74,7 +74,7 @@ EvalNetwork load_network(Context& context, const Options& options, const ArchCon
   Model model = load_model(one, config);
   const PictureForm form = picture_form(model);
   const std::string name = model.name;
-  const std::string hash = model.file ? file_hash(*model.file) : file_hash(model.path);
+  const std::string hash = model.file ? model_hash(model.file) : file_hash(model.path);
   const std::int64_t classes = classes_of(name, model.graph.output_value().shape);
   return {name, hash,    std::move(model),   std::nullopt, "",
           "",   classes, sidecar_file(form), {},           load_pictures(context, form)};
@@ -98,7 +98,7 @@ void add_float(const Options& options, EvalNetwork& network) {
   const auto held = std::make_shared<const HeldFile>(find_model(name));
   network.real = import_real_onnx(held);
   network.real_name = name;
-  network.real_hash = file_hash(*held);
+  network.real_hash = model_hash(held);
   ImageShape quantized = network.model->graph.input_value().shape;
   ImageShape real = network.real->input_shape();
   quantized.batch = real.batch = 1;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
+#include "compiler/importer/external_files.h"
 #include "files/descriptor.h"
 
 namespace qsim {
@@ -34,14 +34,15 @@ class Fnv1a {
 // A model of any size costs no memory.
 constexpr std::int64_t kPieceBytes = std::int64_t{1} << 18;
 
-void add_file(Fnv1a& hash, const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
+void add_file(Fnv1a& hash, const HeldFile& file) {
   std::vector<char> piece(kPieceBytes);
-  while (file) {
-    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    hash.add({piece.data(), static_cast<std::size_t>(file.gcount())});
+  for (std::int64_t offset = 0; offset < file.bytes(); offset += kPieceBytes) {
+    const auto count = static_cast<std::size_t>(std::min(kPieceBytes, file.bytes() - offset));
+    const auto part = std::span(piece).first(count);
+    file.read(offset, std::as_writable_bytes(part));
+    hash.add({part.data(), part.size()});
   }
-  if (!file.eof()) throw_bad_input(path.string() + ": cannot be read");
+  file.require_unchanged();
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ std::string file_hash(const fs::path& path) {
   if (fs::is_fifo(path, error)) return "";
   Fnv1a hash;
   if (!fs::is_directory(path, error)) {
-    add_file(hash, path);
+    add_file(hash, HeldFile(path));
     return hash.text();
   }
   std::vector<fs::path> files;
@@ -64,7 +65,7 @@ std::string file_hash(const fs::path& path) {
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
     hash.add(file.filename().string() + '\0');
-    add_file(hash, file);
+    add_file(hash, HeldFile(file));
   }
   return hash.text();
 }
@@ -77,15 +78,23 @@ std::string text_hash(std::string_view text) {
 
 std::string file_hash(const HeldFile& file) {
   Fnv1a hash;
-  std::vector<char> piece(kPieceBytes);
-  for (std::int64_t offset = 0; offset < file.bytes(); offset += kPieceBytes) {
-    const auto count = static_cast<std::size_t>(std::min(kPieceBytes, file.bytes() - offset));
-    const auto part = std::span(piece).first(count);
-    file.read(offset, std::as_writable_bytes(part));
-    hash.add({part.data(), part.size()});
-  }
-  file.require_unchanged();
+  add_file(hash, file);
   return hash.text();
+}
+
+std::string model_hash(const std::shared_ptr<const HeldFile>& onnx, const fs::path& sidecar) {
+  std::set<fs::path> others;
+  for (const fs::path& file : external_files(onnx)) {
+    std::error_code unknown;
+    if (fs::exists(file, unknown))
+      others.insert(file);  // a tensor that nobody reads may lack its own
+  }
+  if (!sidecar.empty()) others.insert(sidecar);
+  std::string hash = file_hash(*onnx);
+  if (others.empty()) return hash;
+  for (const fs::path& file : others)
+    hash += '\n' + file.filename().string() + '\0' + file_hash(file);
+  return text_hash(hash);
 }
 
 }  // namespace qsim

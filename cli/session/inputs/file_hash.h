@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -10,11 +11,17 @@
 namespace qsim {
 
 // "fnv1a64:0123456789abcdef" of a file; of a folder, of its files' names and bytes in the order of
-// the names; "" of a pipe, whose bytes are gone. Throws Error when something cannot be read.
+// the names; "" of a pipe, whose bytes are gone. Throws Error when something cannot be read, and
+// for a device.
 std::string file_hash(const std::filesystem::path& path);
 
 // Of what was read of it. Throws Error when it was written to since.
 std::string file_hash(const HeldFile& file);
+
+// Of an ONNX model: its file, its external data, and its sidecar where one is named. With its file
+// alone it is the hash of that.
+std::string model_hash(const std::shared_ptr<const HeldFile>& onnx,
+                       const std::filesystem::path& sidecar = {});
 
 // Of a text.
 std::string text_hash(std::string_view text);

@@ -1,6 +1,7 @@
 #include "cli/session/inputs/picture_set.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "cli/host_tensors/classes.h"
@@ -9,6 +10,7 @@
 #include "core/limits.h"
 #include "core/random.h"
 #include "files/cifar.h"
+#include "files/held_file.h"
 #include "files/npy.h"
 #include "files/picture_folder.h"
 #include "golden/common/team_parts.h"
@@ -28,9 +30,24 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
+// A pipe gives its bytes once, and a device may have no end: pictures are read as often as wanted.
+void require_file(const fs::path& path) { static_cast<void>(HeldFile(path)); }
+
+void require_different(const std::vector<fs::path>& batches) {
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      std::error_code ignored;
+      if (!fs::equivalent(batches[i], batches[j], ignored)) continue;
+      throw_bad_input(batches[i].string() + ": is the same file as " + batches[j].string() +
+                      "; its pictures would count twice; give it once");
+    }
+  }
+}
+
 std::vector<int> labels_beside(const fs::path& npy, std::int64_t pictures) {
   const fs::path path = labels_path(npy);
   if (!is_there(path)) return {};
+  require_file(path);
   const Tensor labels = read_npy(path);
   if (labels.dtype != DType::kInt32 || labels.shape != Shape{pictures}) {
     throw_bad_input(path.string() + ": is " + std::string(dtype_name(labels.dtype)) + " " +
@@ -103,6 +120,9 @@ PictureSet::PictureSet(const std::vector<fs::path>& data, PictureForm form, cons
     throw_bad_input(first.string() + " and " + data[1].string() +
                     ": of several paths each must be a CIFAR-10 batch (.bin)");
   }
+  for (const fs::path& path : data) {
+    if (!is_folder(path)) require_file(path);
+  }
   if (is_folder(first)) {
     add_folder(first, note);
   } else if (all_batches) {
@@ -123,6 +143,7 @@ PictureSet::PictureSet(const std::vector<fs::path>& data, PictureForm form, cons
 void PictureSet::add_batches(const std::vector<fs::path>& batches) {
   kind_ = Kind::kCifar;
   has_labels_ = true;
+  require_different(batches);
   for (const fs::path& batch : batches) {
     files_.push_back(batch);
     std::int64_t index = 0;
@@ -159,6 +180,13 @@ void PictureSet::add_npy(const fs::path& path) {
   kind_ = Kind::kNpy;
   files_ = {path};
   all_ = real_pictures_from_host(read_npy(path), form_.input, path.string());
+  const std::span<const float> values = all_.as<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    throw_bad_input(path.string() + ": element " + std::to_string(i % picture_elems()) +
+                    " of picture " + std::to_string(i / picture_elems()) +
+                    " is not a finite number (counted in NHWC order)");
+  }
   const std::vector<int> labels = labels_beside(path, all_.shape.front());
   has_labels_ = !labels.empty();
   for (std::int64_t i = 0; i < all_.shape.front(); ++i) {

@@ -41,9 +41,10 @@ class PictureSet {
   using Note = std::function<void(const std::string&)>;
 
   // `data` is one path, or several CIFAR-10 batches. Opens no picture, but reads a .npy. Throws
-  // Error (exit code 3) where there are no pictures, or more than kMaxImages, where the network
-  // does not say how a picture becomes its input, for another shape of a .npy, and for classes that
-  // the network does not have. `note` gets a line where folders are classes by their order.
+  // Error (exit code 3) for a pipe, a device and a batch that is given twice, where there are no
+  // pictures, or more than kMaxImages, where the network does not say how a picture becomes its
+  // input, for another shape of a .npy, and for classes that the network does not have. `note` gets
+  // a line where folders are classes by their order.
   PictureSet(const std::vector<std::filesystem::path>& data, PictureForm form, const Note& note);
 
   std::int64_t count() const { return static_cast<std::int64_t>(places_.size()); }

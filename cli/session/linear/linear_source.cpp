@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <span>
 
 #include "cli/terminal/context.h"
 #include "core/checked_math.h"
@@ -43,6 +45,17 @@ std::vector<float> floats_of(const FloatMatrix& matrix) {
   std::vector<float> floats(static_cast<std::size_t>(matrix.rows * matrix.columns));
   for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = golden::float_of(matrix.fp32_bits(i));
   return floats;
+}
+
+// Golden's own checks do not know of files.
+void require_finite(const std::string& file, std::span<const float> values, std::int64_t columns) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    const auto at = static_cast<std::int64_t>(i);
+    throw_bad_input(file + ": element [" + std::to_string(at / columns) + ", " +
+                    std::to_string(at % columns) +
+                    "] is infinite or not a number; expected finite numbers");
+  }
 }
 
 FloatMatrix matrix_of(NpyArray array) {
@@ -104,6 +117,10 @@ void take_int8(const LinearOptions& options, const NpyArray& array, LinearSource
     throw Error(ExitCode::kUsage,
                 "--w '" + options.w + "' has int8 weights, which need their scales; give --scales");
   }
+  if (options.bits != "8") {
+    throw Error(ExitCode::kUsage, "--bits " + options.bits + " does nothing here: '" + options.w +
+                                      "' has int8 weights; leave it out");
+  }
   golden::LinearWeights& weights = source.weights;
   weights.out_features = array.shape[0];
   weights.in_features = array.shape[1];
@@ -129,8 +146,14 @@ void read_weights(const LinearOptions& options, LinearSource& source) {
   NpyArray array = read_npy_array(options.w, kTypes);
   require_shape(options.w, array.shape, 2, "[N, K]");
   if (array.descr == kNpyInt8.descr) return take_int8(options, array, source);
+  if (!options.scales.empty()) {
+    throw Error(ExitCode::kUsage, "--scales does nothing here: it needs int8 weights in --w; '" +
+                                      options.w +
+                                      "' has floats, which get their own; leave it out");
+  }
   const FloatMatrix matrix = matrix_of(std::move(array));
   source.float_weights = floats_of(matrix);
+  require_finite(options.w, source.float_weights, matrix.columns);
   quantize(options, matrix.rows, matrix.columns, source);
 }
 
@@ -191,6 +214,10 @@ LinearSource load_linear(const Options& options, const LinearSize& size) {
     source.bias = floats_of(random_matrix(random, FloatType::kFloat32, weights.out_features, 1));
   }
   golden::check_shapes(source.x, weights, source.bias);
+  if (linear.check == "1") {
+    if (!linear.x.empty()) require_finite(linear.x, floats_of(source.x), source.x.columns);
+    if (!linear.b.empty()) require_finite(linear.b, source.bias, 1);
+  }
   if (linear.check == "1") golden::check_values(source.x, weights, source.bias);
   return source;
 }
@@ -203,6 +230,7 @@ LinearSource load_quantized(const Options& options) {
   const FloatMatrix matrix = matrix_of(std::move(array));
   LinearSource source;
   source.float_weights = floats_of(matrix);
+  require_finite(linear.w, source.float_weights, matrix.columns);
   quantize(linear, matrix.rows, matrix.columns, source);
   return source;
 }

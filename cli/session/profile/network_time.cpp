@@ -78,7 +78,7 @@ ModelShapes load_shapes(const std::string& name, const std::string& kind, const 
   Model model = load_model_file(path, name, options.batch, options);
   snap_model(model, options, config);
   check_tensors(model.graph);
-  shapes.hash = model.file ? file_hash(*model.file) : file_hash(path);
+  shapes.hash = model.file ? model_hash(model.file) : file_hash(path);
   shapes.parts.push_back({without_tensors(model.graph)});
   return shapes;
 }

@@ -1,8 +1,11 @@
 #include "cli/session/quantize/scheme.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <variant>
+#include <vector>
 
 #include <fnmatch.h>
 
@@ -162,7 +165,88 @@ void apply_entry(const YamlNode& entry, LayerScheme& scheme) {
 
 constexpr const char* kInput = "input";
 
-void apply_file(const std::string& file, const RealGraph& graph, quantize::Scheme& scheme) {
+// What an entry of --layers has matched, with what it has after the entry.
+struct Matched {
+  const LayerScheme* scheme;
+  bool has_weights;
+};
+
+// What a key needs to have an effect on a layer; `has_ranges` is the mode's.
+struct Effect {
+  std::string_view key;
+  bool (*is_met)(const LayerScheme&, bool has_weights, bool has_ranges);
+  std::string_view what;
+};
+
+bool has_ranges_of(const LayerScheme&, bool, bool has_ranges) { return has_ranges; }
+bool has_weights_of(const LayerScheme&, bool has_weights, bool) { return has_weights; }
+
+constexpr std::string_view kRanges = "--mode static or fake, which have ranges";
+constexpr std::string_view kWeights = "a layer with weights";
+constexpr std::array<Effect, 12> kEffects = {{
+    {"activation_bits", has_ranges_of, kRanges},
+    {"symmetry", has_ranges_of, kRanges},
+    {"clipping", has_ranges_of, kRanges},
+    {"moving_average",
+     [](const LayerScheme& layer, bool, bool has_ranges) {
+       return has_ranges && layer.clipping.rule == ClippingRule::kMovingAverage;
+     },
+     "clipping: moving_average"},
+    {"percentile",
+     [](const LayerScheme& layer, bool has_weights, bool has_ranges) {
+       return (has_ranges && layer.clipping.rule == ClippingRule::kPercentile) ||
+              (has_weights && layer.weights.clipping.rule == ClippingRule::kPercentile);
+     },
+     "clipping or weight_clipping: percentile"},
+    {"range",
+     [](const LayerScheme& layer, bool, bool has_ranges) {
+       return has_ranges && layer.clipping.rule == ClippingRule::kFixed;
+     },
+     "clipping: fixed"},
+    {"reduced_range",
+     [](const LayerScheme& layer, bool has_weights, bool has_ranges) {
+       return has_ranges || (has_weights && !layer.weights.log2);
+     },
+     "ranges, or uniform weights"},
+    {"weight_bits", has_weights_of, kWeights},
+    {"weight_symmetry",
+     [](const LayerScheme& layer, bool has_weights, bool) {
+       return has_weights && !layer.weights.log2;
+     },
+     "a layer with uniform weights"},
+    {"weight_levels", has_weights_of, kWeights},
+    {"weight_clipping", has_weights_of, kWeights},
+    {"granularity", has_weights_of, kWeights},
+}};
+
+// A key must do something to one layer at least that the entry's name matches.
+void require_effects(const YamlNode& entry, const std::vector<Matched>& layers, bool has_ranges) {
+  for (const Effect& effect : kEffects) {
+    const YamlNode* value = entry.find(effect.key);
+    if (value == nullptr) continue;
+    const bool is_met = std::ranges::any_of(layers, [&](const Matched& layer) {
+      return effect.is_met(*layer.scheme, layer.has_weights, has_ranges);
+    });
+    if (is_met) continue;
+    value->fail(std::string(effect.key) + " does nothing here: it needs " +
+                std::string(effect.what) + "; leave it out");
+  }
+  for (const Matched& layer : layers) {
+    const quantize::Clipping& clipping = layer.scheme->clipping;
+    const bool has_range = clipping.fixed.lo < clipping.fixed.hi;
+    if (clipping.rule != ClippingRule::kFixed || has_range || entry.find("clipping") == nullptr)
+      continue;
+    entry.at("clipping").fail("fixed needs the range; give range: [LO, HI]");
+  }
+}
+
+bool has_weights(const RealLayer& layer) {
+  return std::holds_alternative<RealConv2d>(layer.operation) ||
+         std::holds_alternative<RealLinear>(layer.operation);
+}
+
+void apply_file(const std::string& file, const RealGraph& graph, bool has_ranges,
+                quantize::Scheme& scheme) {
   const YamlNode document = load_yaml(file);
   document.require_keys({"layers"});
   std::vector<std::string_view> names = {kInput};
@@ -172,20 +256,21 @@ void apply_file(const std::string& file, const RealGraph& graph, quantize::Schem
                         "moving_average", "percentile", "range", "reduced_range", "weight_bits",
                         "weight_symmetry", "weight_levels", "weight_clipping", "granularity"});
     const std::string& pattern = entry.at("name").text();
-    bool found = false;
-    for (const std::string_view name : names) {
-      if (::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) != 0) continue;
-      found = true;
-      const bool is_input = name.data() == names[0].data();
+    std::vector<Matched> matched;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string name(names[i]);
+      if (::fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
+      const bool is_input = i == 0;
       LayerScheme& own =
-          is_input ? scheme.input
-                   : scheme.layers.try_emplace(std::string(name), scheme.all).first->second;
+          is_input ? scheme.input : scheme.layers.try_emplace(name, scheme.all).first->second;
       apply_entry(entry, own);
+      matched.push_back({&own, !is_input && has_weights(graph.layers[i - 1])});
     }
-    if (!found) {
+    if (matched.empty()) {
       entry.at("name").fail("'" + echoed(pattern) + "' matches no layer; the network has " +
                             nearest_names(pattern, names));
     }
+    require_effects(entry, matched, has_ranges);
   }
 }
 
@@ -195,7 +280,8 @@ quantize::Scheme scheme_of_options(const QuantizeOptions& options, const RealGra
   quantize::Scheme scheme;
   scheme.all = scheme_of_all(options);
   scheme.input = scheme.all;
-  if (!options.layers.empty()) apply_file(options.layers, graph, scheme);
+  if (!options.layers.empty())
+    apply_file(options.layers, graph, options.mode == "static" || options.mode == "fake", scheme);
   return scheme;
 }
 

@@ -19,7 +19,7 @@ Provenance provenance_of(const std::vector<std::string>& argv, const Options& op
   provenance.input = input.name;
   if (options.json.empty() && options.out.empty() && options.report.empty()) return provenance;
   provenance.config_hash = file_hash(find_config(options.config));
-  provenance.model_hash = model.file ? file_hash(*model.file) : file_hash(model.path);
+  provenance.model_hash = model.file ? model_hash(model.file) : file_hash(model.path);
   if (!input.path.empty()) provenance.input_hash = file_hash(input.path);
   return provenance;
 }

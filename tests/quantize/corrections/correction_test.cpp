@@ -116,6 +116,21 @@ TEST(Correction, ToNearestWithoutBiasesGivesTheWeightsOfTheQuantizer) {
   }
 }
 
+// Their squares are not.
+TEST(Correction, InputsThatFloat32HoldsAreRoundedForWhateverTheirSize) {
+  Tensor large = seeded_pictures(kPictures);
+  for (float& value : large.as<float>()) value = std::ldexp(value, 70);
+  Quantized one(3);
+  Quantized other(3, std::move(large));
+  const Corrections gptq{.rounding = WeightRounding::kGptq};
+  const CorrectedWeights small_inputs = one.correct(gptq);
+  const CorrectedWeights large_inputs = other.correct(gptq);
+  const std::size_t first = small_inputs.layers.front().layer;
+  EXPECT_EQ(large_inputs.weights.at(first).weights, small_inputs.weights.at(first).weights);
+  EXPECT_NE(small_inputs.weights.at(first).weights,
+            weights_of_layers(one.graph(), one.tensors, one.scheme).at(first).weights);
+}
+
 TEST(Correction, EachLayerIsJudgedOnTheInputsOfTheFakeQuantizedNetwork) {
   Quantized network(4);
   // Biases move every layer after, and the last layer has no Relu after it, but a rule: its sums
