@@ -1,9 +1,12 @@
 // QDQ and QOperator graphs that are not supported or malformed: each message, by node.
+#include <array>
 #include <cmath>
 #include <functional>
+#include <memory>
 
 #include <gtest/gtest.h>
 
+#include "compiler/importer/real_importer.h"
 #include "tests/importer/float_island.h"
 #include "tests/importer/model_builder.h"
 
