@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 
+#include "analysis/channel_waits.h"
 #include "analysis/dram_bytes.h"
+#include "core/dram_channel.h"
 #include "core/error.h"
 #include "core/timing_model.h"
 
@@ -122,6 +125,34 @@ void account_busy(const Program& program, const CommandTimes& times,
   }
 }
 
+// Cycles in which a command of the unit moves a beat.
+std::uint64_t beats_of(const Program& program, Unit unit, std::size_t index) {
+  const CommandStream stream = program.stream(unit);
+  const DramTransfer transfer = unit == Unit::kLoad
+                                    ? dram_transfer(stream.fields<Load>(index), program.arch)
+                                    : dram_transfer(stream.fields<Store>(index), program.arch);
+  return transfer.runs * transfer.run_beats;
+}
+
+void account_waits(const Program& program, const CommandTimes& times,
+                   std::vector<LayerAccount>& layers) {
+  for (const Unit unit : {Unit::kLoad, Unit::kStore}) {
+    const auto u = static_cast<std::size_t>(unit);
+    std::optional<ChannelWaits> waits;  // made when a command has some
+    std::size_t cursor = 0;
+    for (std::size_t i = 0; i < times[u].size(); ++i) {
+      if (times[u][i].free - times[u][i].start == beats_of(program, unit, i)) continue;
+      if (!waits) waits.emplace(program, unit, times[u]);
+      for (const CycleInterval& wait : waits->of(i)) {
+        cut_at_windows(layers, cursor, wait.begin, wait.end,
+                       [&](LayerAccount& layer, std::uint64_t begin, std::uint64_t end) {
+                         layer.busy.waits[u] += end - begin;
+                       });
+      }
+    }
+  }
+}
+
 void account_paths(const Program& program, const CommandTimes& times, RunAccount& run) {
   std::vector<std::uint64_t> windows;
   for (const LayerAccount& layer : run.layers) windows.push_back(layer.end_cycle);
@@ -199,6 +230,7 @@ LayerAccount sum_of_layers(const RunAccount& account) {
     sum.dram_write_bytes += layer.dram_write_bytes;
     add(sum.busy.units, layer.busy.units);
     add(sum.busy.loads, layer.busy.loads);
+    add(sum.busy.waits, layer.busy.waits);
     add(sum.path.cycles, layer.path.cycles);
     add(sum.path.waits, layer.path.waits);
   }
@@ -237,6 +269,7 @@ RunAccount account(const Program& program, const CommandTimes& times) {
   }
   account_execute(program, times[kExecute], run.causes[kExecute], run.total_cycles, run.layers);
   account_busy(program, times, run.layers);
+  account_waits(program, times, run.layers);
   account_paths(program, times, run);
   account_dram(program, run.layers);
   for (const LayerAccount& layer : run.layers) {

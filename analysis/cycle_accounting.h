@@ -26,6 +26,9 @@ struct UnitAccount {
 struct BusyCycles {
   std::array<std::uint64_t, kUnits> units{};
   std::array<std::uint64_t, kLoadMemories> loads{};  // of the load unit, by LoadMemory
+  // Of `units`: a LOAD or STORE moves no beat, because all outstanding_bursts are in flight
+  // (analysis/channel_waits.h).
+  std::array<std::uint64_t, kUnits> waits{};
 };
 
 // The window of a layer runs from the previous layer's last STORE done to its own, so that layers

@@ -20,7 +20,7 @@ std::vector<FusedLayer> fused_layers(const Graph& graph, const ArchConfig& arch,
                                      const CompileOptions& options) {
   validate(graph);
   validate(arch);
-  std::vector<FusedLayer> layers = accepted_layers(graph, arch);
+  std::vector<FusedLayer> layers = accepted_layers(graph, arch, options.remedies);
   if (has_tensors(graph)) fold_zero_points(layers);
   place_concats(layers, arch);
   if (options.host_packs_taps) fold_first_layer_taps(layers, arch);
@@ -123,7 +123,7 @@ Refusals refusals_of(const Graph& graph, const ArchConfig& arch, const CompileOp
     return {};
   } catch (const Error& error) {
     if (error.code() != ExitCode::kUnsupportedModel) throw;
-    Refusals refusals = layer_refusals(graph, arch);
+    Refusals refusals = layer_refusals(graph, arch, options.remedies);
     return refusals.empty() ? memory_refusals(error) : refusals;
   }
 }

@@ -12,7 +12,7 @@ namespace qsim {
 
 ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch,
                            const CompileOptions& options) {
-  std::vector<FusedLayer> layers = accepted_layers(graph, arch);
+  std::vector<FusedLayer> layers = accepted_layers(graph, arch, options.remedies);
   place_concats(layers, arch);
   if (options.host_packs_taps) fold_first_layer_taps(layers, arch);
   const MemoryPlan plan = plan_memory(layers, arch, options);

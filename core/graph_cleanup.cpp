@@ -106,6 +106,20 @@ Graph pruned(Graph graph) {
   return result;
 }
 
+bool is_of_each_number(const Operation& operation) {
+  return std::holds_alternative<LookupTable>(operation) || std::holds_alternative<Relu>(operation);
+}
+
+// The layer that writes the tensor, where it flattens pictures of several pixels; else null.
+const Layer* flatten_before(const Graph& graph, TensorId tensor) {
+  const auto writer = std::ranges::find(graph.layers, tensor, &Layer::output);
+  if (writer == graph.layers.end() || !std::holds_alternative<Flatten>(writer->operation)) {
+    return nullptr;
+  }
+  const ImageShape& shape = graph.tensors[writer->inputs[0]].shape;
+  return shape.height * shape.width > 1 ? &*writer : nullptr;
+}
+
 // The shift that a requantizer is; nothing where it is none.
 std::optional<std::uint8_t> shift_of(const Requantizer& requantizer) {
   const int shift = requantizer.shift - (kMultiplierBits - 1);
@@ -153,6 +167,37 @@ bool can_shift(Graph& graph) {
 Graph cleaned(Graph graph) {
   replace_clamping_tables(graph);
   return pruned(std::move(graph));
+}
+
+Graph with_tables_before_flattens(Graph graph) {
+  const std::vector<int> readers = readers_of(graph);
+  std::vector<TensorId> id_of(graph.tensors.size(), 0);
+  Graph result;
+  result.name = std::move(graph.name);
+  result.host = graph.host;
+  result.input_value() = graph.input_value();
+  for (Layer& layer : graph.layers) {
+    const Value& output = graph.tensors[layer.output];
+    std::vector<TensorId> inputs;
+    for (const TensorId input : layer.inputs) inputs.push_back(id_of[input]);
+    const Layer* found =
+        is_of_each_number(layer.operation) ? flatten_before(result, inputs[0]) : nullptr;
+    if (found == nullptr) {
+      id_of[layer.output] = append(result, std::move(layer.name), std::move(layer.operation),
+                                   std::move(inputs), output, std::move(layer.source));
+      continue;
+    }
+    const Layer flatten = *found;
+    const bool stays = readers[layer.inputs[0]] > 1;
+    const std::string name = flatten.name + (stays ? "/" + layer.name : "");
+    Value value = output;
+    value.shape = result.tensors[flatten.inputs[0]].shape;
+    append(result, std::move(layer.name), std::move(layer.operation), flatten.inputs, value,
+           std::move(layer.source));
+    id_of[layer.output] = append(result, name, flatten.operation, output, flatten.source);
+  }
+  result.output = id_of[graph.output];
+  return pruned(std::move(result));
 }
 
 void use_shifts_where_all_can(Graph& graph) {

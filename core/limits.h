@@ -25,6 +25,7 @@ inline constexpr std::int64_t kMaxNpyHeaderBytes = 65'535;
 inline constexpr std::int64_t kMaxNpyDims = 32;
 inline constexpr std::int64_t kMaxYamlBytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t kMaxTraceYamlBytes = std::int64_t{4} << 20;
+inline constexpr std::int64_t kMaxMappingBytes = std::int64_t{16} << 20;
 inline constexpr std::int64_t kMaxYamlDepth = 32;
 inline constexpr std::int64_t kMaxYamlKeys = 128;
 inline constexpr std::int64_t kMaxWorkloadDim = std::int64_t{1} << 24;
@@ -73,6 +74,9 @@ inline constexpr std::array kLimits = {
           "configurations and workloads have some thousand"},
     Limit{"kMaxTraceYamlBytes", kMaxTraceYamlBytes, "bytes of a layer trace's trace.yaml",
           "the most layers have some 400 each; --dump-layers writes no longer one"},
+    Limit{
+        "kMaxMappingBytes", kMaxMappingBytes, "bytes of a mapping file",
+        "the most layers have some 400 each and their names; --write-mapping writes no longer one"},
     Limit{"kMaxYamlDepth", kMaxYamlDepth, "levels of lists and maps in a YAML file",
           "the parser's stack grows with them; aliases, which could grow faster, are refused"},
     Limit{"kMaxYamlKeys", kMaxYamlKeys, "keys of one map in a YAML file",

@@ -1,9 +1,10 @@
 #include "files/mapping_file.h"
 
-#include <algorithm>
 #include <limits>
+#include <set>
 
 #include "core/error.h"
+#include "core/limits.h"
 #include "core/printable.h"
 #include "files/yaml.h"
 
@@ -52,19 +53,20 @@ LayerMapping read_layer(const YamlNode& node) {
 
 std::vector<LayerMapping> load_mapping_file(const std::filesystem::path& path,
                                             const ArchConfig& arch) {
-  const YamlNode root = load_yaml(path);
+  const YamlNode root = load_yaml(path, kMaxMappingBytes);
   root.require_keys({"qsim_mapping", "model", "array_rows", "array_cols", "layers"});
   root.at("qsim_mapping").integer(kVersion, kVersion);
   if (const YamlNode* model = root.find("model")) static_cast<void>(model->text());
   require_size(root, "array_rows", arch.array_rows, arch);
   require_size(root, "array_cols", arch.array_cols, arch);
   std::vector<LayerMapping> layers;
+  std::set<std::string> names;
   for (const YamlNode& node : root.at("layers").items()) {
     layers.push_back(read_layer(node));
     const std::string& name = layers.back().layer;
-    const bool is_new = std::none_of(layers.begin(), layers.end() - 1,
-                                     [&](const LayerMapping& l) { return l.layer == name; });
-    if (!is_new) node.at("name").fail("layer '" + echoed(name) + "' is there twice");
+    if (!names.insert(name).second) {
+      node.at("name").fail("layer '" + echoed(name) + "' is there twice");
+    }
   }
   return layers;
 }
@@ -81,6 +83,11 @@ std::string mapping_file_yaml(const std::string& model, const ArchConfig& arch,
     for (const MappingField& field : mapping_fields()) {
       text += "    " + std::string(field.name) + ": " + field.text_of(layer.mapping) + "\n";
     }
+  }
+  if (std::ssize(text) > kMaxMappingBytes) {
+    throw_bad_input("the mapping file of " + std::to_string(layers.size()) + " layers is " +
+                    std::to_string(text.size()) + " bytes long; a mapping file has at most " +
+                    std::to_string(kMaxMappingBytes) + "; give the layers shorter names");
   }
   return text;
 }

@@ -19,7 +19,8 @@ namespace qsim {
 std::vector<LayerMapping> load_mapping_file(const std::filesystem::path& path,
                                             const ArchConfig& arch);
 
-// A file that load_mapping_file reads back to equal mappings. `model` says for which model.
+// A file that load_mapping_file reads back to equal mappings. Throws Error (exit code 3) for one
+// longer than kMaxMappingBytes. `model` says for which model.
 std::string mapping_file_yaml(const std::string& model, const ArchConfig& arch,
                               std::span<const LayerMapping> layers);
 

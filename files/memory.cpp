@@ -115,8 +115,9 @@ std::int64_t process_bytes(const MemorySources& sources) {
 
 void require(std::int64_t bytes, std::int64_t available, const std::string& what) {
   if (bytes <= available) return;
-  throw_bad_input(what + ": needs about " + memory_text(bytes) + "; " + memory_text(available) +
-                  " are available (docs/reference/limits.md)");
+  throw MemoryError(ExitCode::kBadInput, what + ": needs about " + memory_text(bytes) + "; " +
+                                             memory_text(available) +
+                                             " are available (docs/reference/limits.md)");
 }
 
 }  // namespace

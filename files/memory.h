@@ -7,7 +7,15 @@
 #include <filesystem>
 #include <string>
 
+#include "core/error.h"
+
 namespace qsim {
+
+// Too little memory here and now: what was asked for is right, and runs where there is more.
+class MemoryError : public Error {
+ public:
+  using Error::Error;
+};
 
 // The files in which the kernel says how much there is; tests bring their own.
 struct MemorySources {
@@ -19,7 +27,7 @@ struct MemorySources {
 // leave, and what RLIMIT_AS and RLIMIT_DATA leave. Very large where nothing is said.
 std::int64_t available_memory_bytes(const MemorySources& sources = {});
 
-// Throws Error (exit code 3), "WHAT: needs about 5.2 GB; 2.1 GB are available
+// Throws MemoryError (exit code 3), "WHAT: needs about 5.2 GB; 2.1 GB are available
 // (docs/reference/limits.md)", unless there is memory for so many bytes more than the process has
 // now. A small number of bytes is not judged. `unbacked_bytes` are room that has no memory in it:
 // pages not yet written, or freed on the way (core/page_release.h). Only RLIMIT_AS and RLIMIT_DATA

@@ -60,6 +60,7 @@ void add_timing(LayerTiming& sum, const LayerTiming& timing) {
   add_stalls(sum.stalls, timing.stalls);
   add_each(sum.busy.units, timing.busy.units);
   add_each(sum.busy.loads, timing.busy.loads);
+  add_each(sum.busy.waits, timing.busy.waits);
   add_each(sum.critical_path, timing.critical_path);
   add_array_time(sum.array_time, timing.array_time);
 }

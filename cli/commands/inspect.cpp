@@ -2,6 +2,7 @@
 // checked by compiler/verifier: exit code 3 when it breaks one.
 #include "cli/commands/commands.h"
 #include "cli/session/inputs/model_source.h"
+#include "cli/session/inputs/remedies.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/inputs/topology_source.h"
@@ -51,10 +52,13 @@ Sheet config_sheet(const ArchConfig& config) {
 }
 
 // What keeps the network from running on the accelerator, each reason with what to do.
-void add_refusals(Sheet& sheet, const Graph& graph, const ArchConfig& config) {
+void add_refusals(Sheet& sheet, const Model& model, const Options& options,
+                  const ArchConfig& config) {
   // The remedy first: a first column may be cut, and a reason begins with its file.
   SheetTable table{"blocking_layers", {"remedy", "reason"}, {}};
-  for (const Refusal& refusal : refusals_of(graph, config)) {
+  CompileOptions asked;
+  asked.remedies = remedies_for(model.kind, options);
+  for (const Refusal& refusal : refusals_of(model.graph, config, asked)) {
     table.rows.push_back({refusal.remedy, refusal.reason});
   }
   sheet.add("accelerator", config.name);
@@ -79,7 +83,7 @@ Sheet model_sheet(Context& context, const fs::path& path, const ArchConfig& conf
     sheet.add("labels", static_cast<std::int64_t>(model.sidecar->labels.size()));
   }
   if (model.kind == ModelKind::kOnnx) add_float_nodes(sheet, model.float_nodes);
-  add_refusals(sheet, model.graph, config);
+  add_refusals(sheet, model, options, config);
   return sheet;
 }
 

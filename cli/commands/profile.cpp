@@ -1,4 +1,6 @@
 // `qsim profile`: models on configurations with dataflows, in time alone; which is best and why.
+#include <algorithm>
+
 #include "cli/build_info.h"
 #include "cli/commands/commands.h"
 #include "cli/session/inputs/file_hash.h"
@@ -78,6 +80,19 @@ void require_one_that_ran(const Profile& profile) {
                     " points can run; the first: " + full_label(first) + ": " + first.error);
 }
 
+// Winners are only what they say if every point was timed.
+void require_memory_of_points(const Profile& profile) {
+  const auto lacks = [](const NetworkResult& point) { return point.lacks_memory; };
+  const auto first = std::ranges::find_if(profile.points, lacks);
+  if (first == profile.points.end()) return;
+  const bool none_ran = std::ranges::none_of(profile.points, &NetworkResult::ran);
+  throw Error(none_ran ? ExitCode::kBadInput : ExitCode::kPartial,
+              std::to_string(std::ranges::count_if(profile.points, lacks)) + " of " +
+                  std::to_string(profile.points.size()) +
+                  " points had too little memory; the first: " + full_label(*first) + ": " +
+                  first->error + "; give more memory, or smaller networks");
+}
+
 }  // namespace
 
 ExitCode profile_command(Context& context) {
@@ -104,6 +119,7 @@ ExitCode profile_command(Context& context) {
   context.print_csv(profile_csv(profile, columns_of(options)));
   context.print_json(profile_json(profile));
   context.print(profile_text(profile));
+  require_memory_of_points(profile);
   require_one_that_ran(profile);
   require_conditions(conditions.list, profile.points, conditions.base);
   return ExitCode::kOk;

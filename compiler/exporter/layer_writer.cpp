@@ -47,8 +47,9 @@ bool LayerWriter::is_real() const {
          });
 }
 
-onnx::NodeProto& LayerWriter::add_layer(const char* op_type, const TensorNames& inputs, Rank rank,
-                                        bool computes_reals, std::optional<Clamp> clamp) {
+onnx::NodeProto& LayerWriter::add_layer(const char* op_type, const TensorNames& inputs,
+                                        TensorRank rank, bool computes_reals,
+                                        std::optional<Clamp> clamp) {
   const std::string& name = layer().name;
   const TensorId id = layer().output;
   const bool clamps = clamp && (clamp->lo != output().min() || clamp->hi != output().max());
@@ -116,7 +117,7 @@ void LayerWriter::add_ceil_mode(onnx::NodeProto& node, const Window& w) const {
 }
 
 TensorNames LayerWriter::weighted_inputs(const Tensor& weights, const Tensor& bias,
-                                         const Requantization& requantization, Rank rank,
+                                         const Requantization& requantization, TensorRank rank,
                                          bool bias_last) {
   const std::string& name = layer().name;
   WeightsForFile own = stored_weights(network_, index_, weights, requantization);
@@ -149,9 +150,10 @@ TensorNames LayerWriter::weighted_inputs(const Tensor& weights, const Tensor& bi
 void LayerWriter::write(const Conv2d& conv) {
   const Requantization& requantization = conv.requantization;
   const TensorNames inputs =
-      weighted_inputs(conv.weights, conv.bias, requantization, Rank::kPicture, true);
-  onnx::NodeProto& node = add_layer(is_real() ? "Conv" : "QLinearConv", inputs, Rank::kPicture,
-                                    is_real(), Clamp{requantization.lo, requantization.hi});
+      weighted_inputs(conv.weights, conv.bias, requantization, TensorRank::kPicture, true);
+  onnx::NodeProto& node =
+      add_layer(is_real() ? "Conv" : "QLinearConv", inputs, TensorRank::kPicture, is_real(),
+                Clamp{requantization.lo, requantization.hi});
   add_window(node, conv.window);
   if (conv.groups != 1) set_int(node, "group", conv.groups);
 }
@@ -159,17 +161,17 @@ void LayerWriter::write(const Conv2d& conv) {
 void LayerWriter::write(const FullyConnected& fc) {
   const Requantization& requantization = fc.requantization;
   const TensorNames inputs =
-      weighted_inputs(fc.weights, fc.bias, requantization, Rank::kVector, false);
-  onnx::NodeProto& node = add_layer(is_real() ? "Gemm" : "QGemm", inputs, Rank::kVector, is_real(),
-                                    Clamp{requantization.lo, requantization.hi});
+      weighted_inputs(fc.weights, fc.bias, requantization, TensorRank::kVector, false);
+  onnx::NodeProto& node = add_layer(is_real() ? "Gemm" : "QGemm", inputs, TensorRank::kVector,
+                                    is_real(), Clamp{requantization.lo, requantization.hi});
   if (!is_real()) node.set_domain(kMicrosoft);
   set_int(node, "transB", 1);
 }
 
 void LayerWriter::write(const MaxPool& pool) {
-  const std::string x = is_real() ? tensors_.reals(operand(), Rank::kPicture)
-                                  : tensors_.levels(operand(), Rank::kPicture);
-  onnx::NodeProto& node = add_layer("MaxPool", {x}, Rank::kPicture, is_real());
+  const std::string x = is_real() ? tensors_.reals(operand(), TensorRank::kPicture)
+                                  : tensors_.levels(operand(), TensorRank::kPicture);
+  onnx::NodeProto& node = add_layer("MaxPool", {x}, TensorRank::kPicture, is_real());
   add_window(node, pool.window);
   add_ceil_mode(node, pool.window);
 }
@@ -184,12 +186,13 @@ void LayerWriter::write(const AveragePool& pool) {
   onnx::NodeProto* node = nullptr;
   if (is_real()) {
     node = &add_layer(global ? "GlobalAveragePool" : "AveragePool",
-                      {tensors_.reals(operand(), Rank::kPicture)}, Rank::kPicture, true, clamp);
+                      {tensors_.reals(operand(), TensorRank::kPicture)}, TensorRank::kPicture, true,
+                      clamp);
   } else {
-    TensorNames inputs = tensors_.quantized(operand(), Rank::kPicture);
+    TensorNames inputs = tensors_.quantized(operand(), TensorRank::kPicture);
     for (const std::string& each : tensors_.quantization(layer().output)) inputs.push_back(each);
     node = &add_layer(global ? "QLinearGlobalAveragePool" : "QLinearAveragePool", inputs,
-                      Rank::kPicture, false, clamp);
+                      TensorRank::kPicture, false, clamp);
     node->set_domain(kMicrosoft);
   }
   if (global) return;
@@ -204,8 +207,9 @@ void LayerWriter::write(const Add& add) {
   TensorId a = operand(0);
   TensorId b = operand(1);
   if (element_count(output().shape.nhwc()) == 1) std::swap(a, b);
-  const bool vectors = tensors_.rank(a) == Rank::kVector && tensors_.rank(b) == Rank::kVector;
-  const Rank rank = vectors ? Rank::kVector : Rank::kPicture;
+  const bool vectors =
+      tensors_.rank(a) == TensorRank::kVector && tensors_.rank(b) == TensorRank::kVector;
+  const TensorRank rank = vectors ? TensorRank::kVector : TensorRank::kPicture;
   const Clamp clamp{add.lo, add.hi};
   if (is_real()) {
     add_layer("Add", {tensors_.reals(a, rank), tensors_.reals(b, rank)}, rank, true, clamp);
@@ -220,14 +224,14 @@ void LayerWriter::write(const Add& add) {
 void LayerWriter::write(const Flatten& flatten) {
   const TensorId id = operand();
   const bool hwc = flatten.order == Flatten::Order::kHwc;
-  const Rank rank = hwc ? Rank::kPicture : tensors_.rank(id);
+  const TensorRank rank = hwc ? TensorRank::kPicture : tensors_.rank(id);
   std::string x = is_real() ? tensors_.reals(id, rank) : tensors_.levels(id, rank);
   if (hwc) {
     onnx::NodeProto& transpose = model_.add_node("Transpose", layer().name + "/nhwc", {x});
     set_ints(transpose, "perm", {0, 2, 3, 1});
     x = transpose.output(0);
   }
-  set_int(add_layer("Flatten", {x}, Rank::kVector, is_real()), "axis", 1);
+  set_int(add_layer("Flatten", {x}, TensorRank::kVector, is_real()), "axis", 1);
 }
 
 }  // namespace qsim

@@ -36,8 +36,8 @@ class LayerWriter {
   void write(const Concat& concat);
   void write(const LookupTable& table);
 
-  void write_activation(const RealActivation& activation, Rank rank);
-  bool write_clipped(const LookupTable& table, Rank rank);
+  void write_activation(const RealActivation& activation, TensorRank rank);
+  bool write_clipped(const LookupTable& table, TensorRank rank);
   std::string add_activation(const RealActivation& activation, const std::string& name,
                              const std::string& reals);
   void find_joined_tables();
@@ -59,14 +59,15 @@ class LayerWriter {
 
   // The layer's node, and what follows it: QuantizeLinear where it computes real numbers, and the
   // clamp where it is more than the output's type. Its first output is the layer's tensor.
-  onnx::NodeProto& add_layer(const char* op_type, const TensorNames& inputs, Rank rank,
+  onnx::NodeProto& add_layer(const char* op_type, const TensorNames& inputs, TensorRank rank,
                              bool computes_reals, std::optional<Clamp> clamp = {});
   void add_clamp(const Clamp& clamp, const std::string& levels);
   float real_of(std::int32_t level) const;  // of the layer's output
   std::string add_clip(const std::string& name, const std::string& reals, float lo, float hi);
   // The node of a layer with weights on levels: x, w, y and the bias in that operator's order.
   TensorNames weighted_inputs(const Tensor& weights, const Tensor& bias,
-                              const Requantization& requantization, Rank rank, bool bias_last);
+                              const Requantization& requantization, TensorRank rank,
+                              bool bias_last);
   void add_window(onnx::NodeProto& node, const Window& window) const;
   void add_ceil_mode(onnx::NodeProto& node, const Window& window) const;
 

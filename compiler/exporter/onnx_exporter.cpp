@@ -66,9 +66,9 @@ class GraphWriter {
   const Graph& graph() const { return network_.graph; }
   bool is_nhwc() const { return graph().host.layout == HostInterface::Layout::kNhwc; }
 
-  Shape shape_of(const Value& value, Rank rank) const {
+  Shape shape_of(const Value& value, TensorRank rank) const {
     const ImageShape& s = value.shape;
-    if (rank == Rank::kVector) return {s.batch, s.channels};
+    if (rank == TensorRank::kVector) return {s.batch, s.channels};
     if (is_nhwc()) return s.nhwc();
     return {s.batch, s.channels, s.height, s.width};
   }
@@ -80,22 +80,23 @@ class GraphWriter {
   }
 
   // [N, K] where fully connected layers alone read it.
-  Rank input_rank() const {
+  TensorRank input_rank() const {
     for (const Layer& layer : graph().layers) {
       const bool reads = std::ranges::find(layer.inputs, graph().input) != layer.inputs.end();
-      if (reads && !std::holds_alternative<FullyConnected>(layer.operation)) return Rank::kPicture;
+      if (reads && !std::holds_alternative<FullyConnected>(layer.operation))
+        return TensorRank::kPicture;
     }
-    return Rank::kVector;
+    return TensorRank::kVector;
   }
 
   void write_input() {
-    const Rank rank = input_rank();
+    const TensorRank rank = input_rank();
     const bool is_real = graph().host.float_input;
     const auto dtype = onnx_dtype(graph().input_value().dtype);
     std::string tensor = model_.new_name("input");
     model_.declare_input(tensor, is_real ? onnx::TensorProto::FLOAT : dtype,
                          shape_of(graph().input_value(), rank));
-    if (is_nhwc() && rank == Rank::kPicture) {
+    if (is_nhwc() && rank == TensorRank::kPicture) {
       tensor = transposed("input/nchw", tensor, {0, 3, 1, 2});
     }
     if (is_real) {
@@ -109,8 +110,8 @@ class GraphWriter {
   // The node that writes the output has its name, "output", unless that is a layer's levels.
   void write_output() {
     const HostInterface& host = graph().host;
-    const Rank rank = host.flat_output ? Rank::kVector : Rank::kPicture;
-    const bool turns = is_nhwc() && rank == Rank::kPicture;
+    const TensorRank rank = host.flat_output ? TensorRank::kVector : TensorRank::kPicture;
+    const bool turns = is_nhwc() && rank == TensorRank::kPicture;
     std::string tensor = tensors_.levels(graph().output, rank);
     bool is_real = false;
     if (host.float_output || host.tail.softmax) {

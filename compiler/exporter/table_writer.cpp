@@ -45,7 +45,7 @@ bool LayerWriter::absorbs_clamp(TensorId tensor) const {
 }
 
 void LayerWriter::write(const Relu&) {
-  const Rank rank = tensors_.rank(operand());
+  const TensorRank rank = tensors_.rank(operand());
   if (!absorbs_clamp(operand())) {
     add_layer("Relu", {tensors_.reals(operand(), rank)}, rank, true);
   } else if (input().dtype == DType::kInt8 && input().zero_point == 0) {
@@ -57,7 +57,7 @@ void LayerWriter::write(const Relu&) {
 }
 
 void LayerWriter::write(const LookupTable& table) {
-  const Rank rank = tensors_.rank(operand());
+  const TensorRank rank = tensors_.rank(operand());
   if (table.function == kRequantize && table.bytes == requantizing_table(input(), output())) {
     const TensorNames own = tensors_.quantization(layer().output);
     const std::string x = tensors_.reals(operand(), rank);
@@ -77,7 +77,7 @@ void LayerWriter::write(const LookupTable& table) {
 
 // An activation, or a change of quantization, whose levels are then clipped: levels of fewer bits
 // than the type has. False where the table is none.
-bool LayerWriter::write_clipped(const LookupTable& table, Rank rank) {
+bool LayerWriter::write_clipped(const LookupTable& table, TensorRank rank) {
   const auto& activation = network_.activations[index_];
   if (table.function != kClip) return false;
   const ByteTable whole =
@@ -115,7 +115,7 @@ std::string LayerWriter::add_activation(const RealActivation& activation, const 
   return written;
 }
 
-void LayerWriter::write_activation(const RealActivation& activation, Rank rank) {
+void LayerWriter::write_activation(const RealActivation& activation, TensorRank rank) {
   using Kind = RealActivation::Kind;
   const bool leaky = activation.kind == Kind::kLeakyRelu;
   if (!is_real() && (leaky || activation.kind == Kind::kSigmoid)) {
@@ -168,8 +168,8 @@ void LayerWriter::write(const Concat&) {
   std::vector<TensorId> operands;
   for (std::size_t i = 0; i < layer().inputs.size(); ++i) operands.push_back(joined_operand(i));
   const bool vectors = std::ranges::all_of(
-      operands, [&](TensorId id) { return tensors_.rank(id) == Rank::kVector; });
-  const Rank rank = vectors ? Rank::kVector : Rank::kPicture;
+      operands, [&](TensorId id) { return tensors_.rank(id) == TensorRank::kVector; });
+  const TensorRank rank = vectors ? TensorRank::kVector : TensorRank::kPicture;
   const bool is_mixed = std::ranges::any_of(
       operands, [&](TensorId id) { return network_.graph.tensors[id].dtype != output().dtype; });
   const bool as_reals = is_real() || is_mixed;

@@ -5,7 +5,7 @@
 namespace qsim {
 namespace {
 
-std::size_t index_of(Rank rank) { return static_cast<std::size_t>(rank); }
+std::size_t index_of(TensorRank rank) { return static_cast<std::size_t>(rank); }
 
 }  // namespace
 
@@ -14,7 +14,7 @@ TensorWriter::TensorWriter(const Graph& graph, OnnxForm form, ModelWriter& model
   for (const Layer& layer : graph.layers) names_[layer.output].base = layer.name;
 }
 
-void TensorWriter::define(TensorId id, const std::string& levels, Rank rank) {
+void TensorWriter::define(TensorId id, const std::string& levels, TensorRank rank) {
   names_[id].levels[index_of(rank)] = levels;
   names_[id].rank = rank;
 }
@@ -44,12 +44,12 @@ void TensorWriter::quantize(const std::string& reals, TensorId id, const std::st
 
 // Between real numbers in the QDQ form, so that ONNX Runtime may do with the levels what it does
 // with those of a layer.
-std::string TensorWriter::changed_rank(TensorId id, Rank rank) {
-  const Rank own = names_[id].rank;
+std::string TensorWriter::changed_rank(TensorId id, TensorRank rank) {
+  const TensorRank own = names_[id].rank;
   const std::string base = names_[id].base;
   const std::string axes = model_.add_ints(base + "/axes", {2, 3});
-  const char* const op_type = rank == Rank::kVector ? "Squeeze" : "Unsqueeze";
-  const std::string wanted = base + (rank == Rank::kVector ? "/vector" : "/picture");
+  const char* const op_type = rank == TensorRank::kVector ? "Squeeze" : "Unsqueeze";
+  const std::string wanted = base + (rank == TensorRank::kVector ? "/vector" : "/picture");
   if (form_ == OnnxForm::kQOperator) {
     return model_.add_node(op_type, wanted, {levels(id, own), axes}).output(0);
   }
@@ -59,13 +59,13 @@ std::string TensorWriter::changed_rank(TensorId id, Rank rank) {
   return levels;
 }
 
-std::string TensorWriter::levels(TensorId id, Rank rank) {
+std::string TensorWriter::levels(TensorId id, TensorRank rank) {
   std::string& name = names_[id].levels[index_of(rank)];
   if (name.empty()) name = changed_rank(id, rank);
   return name;
 }
 
-std::string TensorWriter::reals(TensorId id, Rank rank) {
+std::string TensorWriter::reals(TensorId id, TensorRank rank) {
   std::string& name = names_[id].reals[index_of(rank)];
   if (name.empty()) {
     const std::string own = levels(id, rank);
@@ -74,7 +74,7 @@ std::string TensorWriter::reals(TensorId id, Rank rank) {
   return name;
 }
 
-TensorNames TensorWriter::quantized(TensorId id, Rank rank) {
+TensorNames TensorWriter::quantized(TensorId id, TensorRank rank) {
   TensorNames names = {levels(id, rank)};
   for (const std::string& name : quantization(id)) names.push_back(name);
   return names;

@@ -13,24 +13,24 @@
 namespace qsim {
 
 // Of a tensor in the file. A vector is a picture of one pixel in the Graph.
-enum class Rank : std::uint8_t { kPicture, kVector };
+enum class TensorRank : std::uint8_t { kPicture, kVector };
 
 class TensorWriter {
  public:
   TensorWriter(const Graph& graph, OnnxForm form, ModelWriter& model);
 
   // The levels of a tensor of the graph are now in the file.
-  void define(TensorId id, const std::string& levels, Rank rank);
+  void define(TensorId id, const std::string& levels, TensorRank rank);
   // The rank that it was defined with.
-  Rank rank(TensorId id) const { return names_[id].rank; }
+  TensorRank rank(TensorId id) const { return names_[id].rank; }
 
   // Names of the tensor in the file.
-  std::string levels(TensorId id, Rank rank);
-  std::string reals(TensorId id, Rank rank);
+  std::string levels(TensorId id, TensorRank rank);
+  std::string reals(TensorId id, TensorRank rank);
   // Its scale and its zero_point.
   TensorNames quantization(TensorId id);
   // Levels and quantization, as the inputs of an operator on levels.
-  TensorNames quantized(TensorId id, Rank rank);
+  TensorNames quantized(TensorId id, TensorRank rank);
 
   // Nodes between real numbers and levels of that tensor's quantization. The first returns the
   // name of its output.
@@ -40,14 +40,14 @@ class TensorWriter {
  private:
   struct Names {
     std::string base = "input";         // what its constants and nodes are called after
-    std::array<std::string, 2> levels;  // by Rank; "" where there are none yet
+    std::array<std::string, 2> levels;  // by TensorRank; "" where there are none yet
     std::array<std::string, 2> reals;
     std::string scale;
     std::string zero_point;
-    Rank rank = Rank::kPicture;
+    TensorRank rank = TensorRank::kPicture;
   };
 
-  std::string changed_rank(TensorId id, Rank rank);
+  std::string changed_rank(TensorId id, TensorRank rank);
 
   const Graph& graph_;
   OnnxForm form_;

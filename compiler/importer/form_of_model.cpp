@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
+#include "compiler/importer/node_reader.h"
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -14,6 +17,8 @@ constexpr std::array<std::string_view, 6> kIntegerSums = {
     "MatMulInteger",         "MatMulIntegerToFloat",  "ConvInteger"};
 
 constexpr std::string_view kRounding = "qsim";
+
+constexpr const char* kOperators = "those of docs/reference/onnx_import.md";
 
 // Operators of layers, in float32.
 constexpr std::array<std::string_view, 5> kFloat = {"Conv", "ConvTranspose", "Gemm", "MatMul",
@@ -38,6 +43,21 @@ bool finds_ranges(const ModelNode& node) {
 
 bool is_rounding(const ModelNode& node) { return node.proto->domain() == kRounding; }
 
+// Quantizes by an operator of another tool: Quant, RequantShift, FakeQuantize, MatMulNBits have
+// "quant" in their name, and others "NBits".
+bool quantizes_otherwise(const ModelNode& node) {
+  if (is_quantized(node) || sums_integers(node)) return false;
+  std::string name = node.proto->op_type();
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name.find("quant") != std::string::npos || name.find("nbits") != std::string::npos;
+}
+
+bool is_of_another_tool(const ModelNode& node) {
+  const std::string& domain = node.proto->domain();
+  return quantizes_otherwise(node) ||
+         (!domain.empty() && domain != "ai.onnx" && domain != kRounding);
+}
+
 const ModelNode* find(const std::vector<ModelNode>& nodes, bool (*is)(const ModelNode&)) {
   const auto found = std::ranges::find_if(nodes, is);
   return found == nodes.end() ? nullptr : &*found;
@@ -60,7 +80,22 @@ const ModelNode* first_weight(const ModelGraph& model, const std::vector<ModelNo
 }
 
 constexpr const char* kRunByGolden =
-    "; run it by `qsim golden run`, or quantize statically: `qsim quantize`";
+    "; run it by `qsim golden run`, or quantize the float model that it was made of: `qsim "
+    "quantize`";
+
+// No model of such an operator is a float model that qsim could quantize.
+void refuse_other_tools(const ModelGraph& model, const std::vector<ModelNode>& nodes) {
+  const ModelNode* node = find(nodes, is_of_another_tool);
+  if (node == nullptr) return;
+  const std::string& domain = node->proto->domain();
+  const std::string name =
+      echoed(domain) + (domain.empty() ? "" : " ") + echoed(node->proto->op_type());
+  const NodeReader reader(model, *node);
+  if (!quantizes_otherwise(*node)) reader.refuse("operator " + name, kOperators);
+  reader.refuse("operator " + name + " is quantization of another tool",
+                "QuantizeLinear, DequantizeLinear and " + std::string(kOperators) +
+                    "; export the network with these");
+}
 
 }  // namespace
 
@@ -89,6 +124,7 @@ void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode
   const auto layers =
       std::ranges::count_if(nodes, [](const ModelNode& node) { return is_one_of(node, kFloat); });
   if (layers == 0) return;
+  refuse_other_tools(model, nodes);
   throw_unsupported(model.source + ": a float model: none of its " + std::to_string(layers) +
                     " layers with weights is quantized; quantize it first: `qsim quantize MODEL " +
                     "--calibrate DIR -o out.onnx`");
@@ -102,7 +138,7 @@ const ModelNode* first_hybrid(const ModelGraph& model, const std::vector<ModelNo
 
 const ModelNode* first_quantized(const std::vector<ModelNode>& nodes) {
   const auto found = std::ranges::find_if(nodes, [](const ModelNode& node) {
-    return is_quantized(node) || is_one_of(node, kIntegerSums);
+    return is_quantized(node) || sums_integers(node) || quantizes_otherwise(node);
   });
   return found == nodes.end() ? nullptr : &*found;
 }

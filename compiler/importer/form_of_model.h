@@ -7,8 +7,8 @@
 
 namespace qsim {
 
-// Throws Error (exit code 4) for a model of float32 operators alone, and for one that
-// first_hybrid() finds; the message says what to do.
+// Throws Error (exit code 4) for a model of float32 operators alone, for one that first_hybrid()
+// finds, and for one of float32 operators and those of another tool; the message says what to do.
 void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes);
 
 // The first node of a network that golden alone runs: dynamic quantization, a rounding of fake
@@ -16,7 +16,8 @@ void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode
 // other network.
 const ModelNode* first_hybrid(const ModelGraph& model, const std::vector<ModelNode>& nodes);
 
-// The first node of a quantized operator, static or dynamic; null where there is none.
+// The first node of a quantized operator, static or dynamic, of ONNX or of another tool; null where
+// there is none.
 const ModelNode* first_quantized(const std::vector<ModelNode>& nodes);
 
 }  // namespace qsim

@@ -113,7 +113,7 @@ Graph GraphBuilder::finish() && {
   graph_.host.tail = output.tail;
   graph_.host.flat_output = output.axes == Axes::kNk;
   graph_.output = output.id;
-  return cleaned(std::move(graph_));
+  return cleaned(with_tables_before_flattens(std::move(graph_)));
 }
 
 }  // namespace qsim

@@ -1,6 +1,7 @@
 // QuantizeLinear and DequantizeLinear. They compute nothing where they only say what a tensor is;
 // from one scale to another, or after an activation, they are a table.
 #include "compiler/importer/operators.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -32,6 +33,10 @@ ImportedTensor rounded(const NodeReader& node, GraphBuilder& graph, const Import
 }  // namespace
 
 void import_quantize_linear(const NodeReader& node, GraphBuilder& graph) {
+  if (graph.find(node, 0) == nullptr && node.is_constant(0)) {
+    node.refuse("quantizes the constant '" + echoed(node.input(0)) + "'",
+                "weights and biases that are integers in the file, before a DequantizeLinear");
+  }
   const Quantization output = read_quantize_linear(node);
   const ImportedTensor input = graph.tensor(node, 0);
   switch (input.kind) {

@@ -2,6 +2,7 @@
 // Transpose.
 #include "compiler/importer/operators.h"
 #include "compiler/importer/shape_rules.h"
+#include "core/printable.h"
 
 namespace qsim {
 namespace {
@@ -26,8 +27,13 @@ void define_with_axes(const NodeReader& node, GraphBuilder& graph, ImportedTenso
 bool transposes_constant(const NodeReader& node, GraphBuilder& graph) {
   const ImportedTensor* found = graph.find(node, 0);
   if (found == nullptr || found->kind != ImportedTensor::Kind::kConstant) return false;
-  if (read_permutation(node, 2) != Permutation{1, 0}) {
-    node.refuse("keeps the axes of a constant", "perm [1, 0]");
+  const onnx::TensorProto& constant = *node.model().constant(found->node.proto->input(0));
+  const Shape shape(constant.dims().begin(), constant.dims().end());
+  const Permutation perm = read_permutation(node, constant.dims_size());
+  if (perm != Permutation{1, 0}) {
+    node.refuse("perm = " + shape_text(perm) + " of the constant '" +
+                    echoed(found->node.proto->input(0)) + "' " + shape_text(shape),
+                "perm [1, 0] of a matrix");
   }
   ImportedTensor result = *found;
   result.transposed = !result.transposed;

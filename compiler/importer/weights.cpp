@@ -99,11 +99,12 @@ Tensor dequantized_bias(const NodeReader& node, const ModelNode& constant, std::
                         const std::vector<double>& products, bool row) {
   const NodeReader reader(node.model(), constant);
   reader.require_inputs(2, 3);
-  Tensor bias = read_bias(reader, 0, "x", channels, row);
+  const std::string name = "bias x";  // as errors call it
+  Tensor bias = read_bias(reader, 0, name, channels, row);
   const ChannelQuantization given =
-      read_channel_quantization(reader, 1, "x", channels, DType::kInt32);
+      read_channel_quantization(reader, 1, name, channels, DType::kInt32);
   for (const std::int32_t zero : given.zero_points) {
-    if (zero != 0) reader.refuse("x_zero_point of a bias = " + std::to_string(zero), "0");
+    if (zero != 0) reader.refuse(name + "_zero_point = " + std::to_string(zero), "0");
   }
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
     const float scale = given.scales[of_channel(c, given.scales.size())];
@@ -137,12 +138,13 @@ StoredWeights read_dequantized_weights(const NodeReader& node, int index,
   }
   const NodeReader reader(node.model(), tensor->node);
   reader.require_inputs(2, 3);
-  StoredWeights weights{name, reader.stored_constant(0, "x"), {}, tensor->transposed};
+  const std::string own = "weights x";  // as errors call it
+  StoredWeights weights{name, reader.stored_constant(0, own), {}, tensor->transposed};
   const std::int64_t rank = std::ssize(weights.shape());
   const std::size_t axis = tensor->transposed ? 1 - channel_axis : channel_axis;
-  require_8_bit(reader, "x", weights.numbers.dtype);
-  const std::int64_t channels = channels_of(reader, "x", weights.shape(), axis);
-  weights.quantization = read_channel_quantization(reader, 1, "x", channels, weights.numbers.dtype);
+  require_8_bit(reader, own, weights.numbers.dtype);
+  const std::int64_t channels = channels_of(reader, own, weights.shape(), axis);
+  weights.quantization = read_channel_quantization(reader, 1, own, channels, weights.numbers.dtype);
   const std::int64_t given = NodeAttributes(reader, {"axis", "block_size"}).integer("axis", 1);
   const bool by_channel =
       std::max(weights.quantization.scales.size(), weights.quantization.zero_points.size()) > 1;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/lowering/mapper_options.h"
+#include "compiler/passes/refusal.h"
 
 namespace qsim {
 
@@ -53,6 +54,8 @@ struct CompileOptions {
   std::function<double()> clock = nullptr;
   // Called before each search and now and then while it runs. May be empty.
   std::function<void(const MappingProgress&)> on_progress = nullptr;
+  // What errors recommend.
+  Remedies remedies = {};
   // Shared by copies of these options, so that a network's layers are searched once.
   std::shared_ptr<KnownMappings> known = std::make_shared<KnownMappings>();
 };

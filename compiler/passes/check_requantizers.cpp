@@ -7,8 +7,11 @@
 namespace qsim {
 namespace {
 
-constexpr const char* kDyadicRunsIt = "requantizer: dyadic (--config pe16x16_dyadic)";
-constexpr const char* kDyadicOrSnap = "requantizer: dyadic (--config pe16x16_dyadic), or --snap";
+std::string dyadic_words(const ArchConfig& arch, const Remedies& remedies) {
+  const std::string found = remedies.dyadic_config ? remedies.dyadic_config(arch) : "";
+  return "take requantizer: dyadic" +
+         (found.empty() ? ", in a copy of the configuration" : " (--config " + found + ")");
+}
 
 std::string scale_words(const Requantizer& requantizer, std::size_t channel) {
   char text[32];
@@ -36,30 +39,45 @@ std::string without_shift(const FusedLayer& layer) {
   return shifts ? "" : "rounding float32";
 }
 
+// What a layer has that a machine which shifts does not.
+struct Need {
+  const FusedLayer* layer = nullptr;
+  std::string what;
+  std::string has;  // what the machine has of that
+  bool can_snap = false;
+};
+
+void add_needs(const FusedLayer& layer, std::vector<Need>& needs) {
+  if (layer.adder) needs.push_back({&layer, "an addition", "has none", false});
+  for (const std::string& table : layer.tables) {
+    needs.push_back({&layer, "the lookup table '" + table, "has none", false});
+  }
+  const std::string found = layer.adder ? "" : without_shift(layer);
+  if (found.empty()) return;
+  // --snap moves what weights have lost into their scale; an average pool has none.
+  const bool can_snap = layer.kind != FusedLayer::Kind::kIdentity || !found.starts_with("scale");
+  needs.push_back({&layer, found,
+                   "takes the scales 1, 2^-1 to 2^-" + std::to_string(kMaxShift) +
+                       " with floor, half_even or half_up",
+                   can_snap});
+}
+
 }  // namespace
 
 void check_requantizers(const std::vector<FusedLayer>& layers, const ArchConfig& arch,
-                        Refusals& refusals) {
+                        const Remedies& remedies, Refusals& refusals) {
   if (arch.is_dyadic()) return;
-  for (const FusedLayer& layer : layers) {
-    const auto add = [&](const std::string& what, const std::string& has, const char* remedy) {
-      refusals.push_back({layer_place(layer.name, layer.source) + ": " + what + "; '" + arch.name +
-                              "' has requantizer: shift, which " + has + "; take " + remedy,
-                          std::string("take ") + remedy});
-    };
-    if (layer.adder) add("an addition", "has none", kDyadicRunsIt);
-    for (const std::string& table : layer.tables) {
-      add("the lookup table '" + table, "has none", kDyadicRunsIt);
-    }
-    const std::string found = layer.adder ? "" : without_shift(layer);
-    if (found.empty()) continue;
-    // --snap moves what weights have lost into their scale; an average pool has none.
-    const bool cannot_snap =
-        layer.kind == FusedLayer::Kind::kIdentity && found.starts_with("scale");
-    add(found,
-        "takes the scales 1, 2^-1 to 2^-" + std::to_string(kMaxShift) +
-            " with floor, half_even or half_up",
-        cannot_snap ? kDyadicRunsIt : kDyadicOrSnap);
+  std::vector<Need> needs;
+  for (const FusedLayer& layer : layers) add_needs(layer, needs);
+  if (needs.empty()) return;
+  // --snap is no help where one layer needs the other machine all the same.
+  const bool snap_helps = remedies.may_snap && std::ranges::all_of(needs, &Need::can_snap);
+  const std::string remedy = dyadic_words(arch, remedies) + (snap_helps ? ", or --snap" : "");
+  for (const Need& need : needs) {
+    refusals.push_back({layer_place(need.layer->name, need.layer->source) + ": " + need.what +
+                            "; '" + arch.name + "' has requantizer: shift, which " + need.has +
+                            "; " + remedy,
+                        remedy});
   }
 }
 

@@ -26,7 +26,7 @@ void fold_zero_points(std::vector<FusedLayer>& layers, Refusals& refusals);
 // Adds the layers whose scales, rounding, additions or tables need `requantizer: dyadic`, where the
 // configuration has `shift`.
 void check_requantizers(const std::vector<FusedLayer>& layers, const ArchConfig& arch,
-                        Refusals& refusals);
+                        const Remedies& remedies, Refusals& refusals);
 
 // Lets the operands of a concatenation be stored where its channels are, which takes no command:
 // where the batch is 1 and each begins with a channel block of DRAM, is the ofmap of a layer and of

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/arch_config.h"
 #include "core/error.h"
 
 namespace qsim {
@@ -15,6 +16,14 @@ struct Refusal {
   std::string remedy;  // "take requantizer: dyadic"
 
   bool operator==(const Refusal&) const = default;
+};
+
+// What a caller has to offer where a layer is refused.
+struct Remedies {
+  bool may_snap = false;  // --snap can be given, and is not
+  // The name of a configuration that is `arch` but for requantizer: dyadic; "" for none. May be
+  // null.
+  std::string (*dyadic_config)(const ArchConfig& arch) = nullptr;
 };
 
 using Refusals = std::vector<Refusal>;

@@ -5,20 +5,14 @@
 #include <cstdio>
 #include <functional>
 
+#include "core/energy_table.h"
 #include "core/nearest_name.h"
 #include "core/printable.h"
 #include "report/conditions/condition_parser.h"
+#include "report/conditions/condition_units.h"
 
 namespace qsim {
 namespace {
-
-// As few digits as say what it is: counts as they are.
-std::string number_text(double value) {
-  char buffer[64];
-  const bool is_count = std::abs(value) < 0x1p53 && value == std::floor(value);
-  std::snprintf(buffer, sizeof buffer, is_count ? "%.0f" : "%.9g", value);
-  return buffer;
-}
 
 bool compares(const std::string& op, double left, double right) {
   if (op == "<") return left < right;
@@ -69,9 +63,18 @@ class Evaluation {
     return !is_any;
   }
 
+  // A unit of joules says nothing of an energy in another unit.
+  void require_joules() const {
+    if (!names_joules_ || energy_unit_.empty() || energy_unit_ == kPicojoules) return;
+    fail("the energies are in " + echoed(energy_unit_) +
+         "; give numbers in millions of it: 8000 million");
+  }
+
   bool comparison(const ConditionNode& node) {
+    names_joules_ = false;
     const double left = number(*node.parts[0]);
     const double right = number(*node.parts[1]);
+    require_joules();
     sides_ = (of_layer_.empty() ? "" : "in " + echoed(of_layer_) + " ") +
              side(*node.parts[0], left) + ", compared with " + side(*node.parts[1], right);
     return compares(node.op, left, right);
@@ -80,11 +83,16 @@ class Evaluation {
   std::string side(const ConditionNode& node, double value) const {
     std::string words = echoed(std::string_view(text_).substr(node.begin, node.end - node.begin));
     while (words.ends_with(' ')) words.pop_back();
-    return node.kind == ConditionKind::kNumber ? words : words + " = " + number_text(value);
+    return node.kind == ConditionKind::kNumber
+               ? words
+               : words + " = " + with_unit(value, node.dimension, energy_unit_);
   }
 
-  double number(const ConditionNode& node) const {
-    if (node.kind == ConditionKind::kNumber) return node.number;
+  double number(const ConditionNode& node) {
+    if (node.kind == ConditionKind::kNumber) {
+      names_joules_ = names_joules_ || node.is_of_joules;
+      return node.number;
+    }
     if (node.kind == ConditionKind::kValue) return value(node);
     const double left = number(*node.parts[0]);
     if (node.kind == ConditionKind::kNegate) return -left;
@@ -96,7 +104,7 @@ class Evaluation {
     return left / right;
   }
 
-  double value(const ConditionNode& node) const {
+  double value(const ConditionNode& node) {
     const NetworkResult& result = node.file.empty() ? result_ : result_of(node.file);
     const std::string& name = of_layer_.empty() ? node.layer : of_layer_;
     const std::string whose = node.file.empty() ? full_label(result) : node.file;
@@ -104,6 +112,7 @@ class Evaluation {
     const ResultLayer& layer = name.empty() ? result.total : layer_of(result, name, whose);
     const std::optional<double> number = condition_value(result, layer, node.field);
     if (!number) fail_without(node.field, echoed(whose));
+    if (node.dimension.energy != 0) energy_unit_ = result.energy_unit;
     return *number;
   }
 
@@ -166,6 +175,8 @@ class Evaluation {
   mutable std::map<const NetworkResult*, LayerIndex> layers_;  // of results that were asked
   std::string of_layer_;                                       // inside any() and all()
   std::string sides_;
+  std::string energy_unit_;    // of the energies of the comparison
+  bool names_joules_ = false;  // a number of the comparison does
 };
 
 }  // namespace

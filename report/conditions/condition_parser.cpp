@@ -7,6 +7,7 @@
 #include "core/nearest_name.h"
 #include "core/printable.h"
 #include "report/conditions/condition_scanner.h"
+#include "report/conditions/condition_units.h"
 
 namespace qsim {
 namespace {
@@ -120,6 +121,7 @@ class Parser {
     if (op.empty()) scanner_.fail("expected one of < <= > >= == != and another number");
     Node made = join(ConditionKind::kComparison, op, std::move(left), sum());
     give_fields(*made);
+    check_units(*made, [&](std::size_t at, const std::string& why) { scanner_.fail(at, why); });
     return made;
   }
 
@@ -187,6 +189,8 @@ class Parser {
       const double number = scanner_.number();
       Node made = node(ConditionKind::kNumber, begin);
       made->number = number;
+      take_unit(*made);
+      made->end = scanner_.at();
       return made;
     }
     if (c != '"') return value(begin, layer_before_point());
@@ -197,6 +201,36 @@ class Parser {
       scanner_.fail("expected .FIELD after the name of a layer; a file's name ends in .json");
     }
     return of_file(begin, name);
+  }
+
+  // The unit after a number, if there is one. A word that touches the number must be one.
+  void take_unit(ConditionNode& number) {
+    const std::size_t at = scanner_.at();
+    if (scanner_.next() == ',') scanner_.fail(number.begin, "a number has no commas");
+    scanner_.skip_blanks();
+    const bool touches = scanner_.at() == at;
+    const std::size_t begin = scanner_.at();
+    const std::string name = scanner_.take("%") ? "%" : scanner_.word();
+    const ConditionUnit* unit = condition_unit(name);
+    if (unit == nullptr) {
+      if (touches && !name.empty()) {
+        scanner_.fail(begin, "expected a unit after the number: %, pJ, nJ, uJ, mJ, J or million");
+      }
+      return scanner_.back_to(at);
+    }
+    number.number *= unit->factor;
+    number.dimension = unit->dimension;
+    number.is_of_joules = unit->is_of_joules;
+    if (number.dimension.energy == 0) return;
+    const std::size_t after = scanner_.at();
+    scanner_.skip_blanks();
+    if (scanner_.word() != "x") return scanner_.back_to(after);
+    scanner_.skip_blanks();
+    const std::size_t of_cycles = scanner_.at();
+    const double cycles = cycles_of_unit(scanner_.word());
+    if (cycles == 0) scanner_.fail(of_cycles, "expected cycle or Mcycle");
+    number.number *= cycles;
+    number.dimension.delay = 1;
   }
 
   // The name of a layer, if there is one before a field, with or without quotes.

@@ -7,8 +7,9 @@
 //   comparison = sum ("<" | "<=" | ">" | ">=" | "==" | "!=") sum
 //   sum        = product { ("+" | "-") product }
 //   product    = factor { ("*" | "/") factor }
-//   factor     = NUMBER | "-" factor | "(" sum ")" | value | FILE [ ":" value ]
-//   value      = FIELD | LAYER "." FIELD
+//   factor     = NUMBER [ unit ] | "-" factor | "(" sum ")" | value | FILE [ ":" value ]
+//   unit       = "%" | ( "pJ" | "nJ" | "uJ" | "mJ" | "J" | "million" ) [ "x" ( "cycle" | "Mcycle" )
+//   ] value      = FIELD | LAYER "." FIELD
 #pragma once
 
 #include <memory>
@@ -33,10 +34,21 @@ enum class ConditionKind : std::uint8_t {
   kAll,
 };
 
+// The powers of what a number is in: energy, the delay of an energy-delay product, a share of 1.
+struct ConditionDimension {
+  int energy = 0;
+  int delay = 0;
+  int share = 0;
+
+  bool operator==(const ConditionDimension&) const = default;
+};
+
 struct ConditionNode {
   ConditionKind kind = ConditionKind::kNumber;
   std::string op;
-  double number = 0;
+  double number = 0;  // in the unit of a field
+  ConditionDimension dimension;
+  bool is_of_joules = false;  // of kNumber: it has such a unit
   std::string field;
   std::string layer;  // "": the total, or inside any() and all() each layer
   std::string file;

@@ -48,9 +48,10 @@ struct NetworkResult {
   std::string model;
   std::string config;           // its name, or what tells it from others of that name
   std::vector<FieldValue> set;  // in the order of the options; of a run none
-  std::string dataflow;  // that was asked for: "ws", "os", "is", "auto"; of a run "mixed" too
-  std::string error;     // why it cannot run, "" if it can; the rest is then empty
-  std::int64_t pes = 0;  // of the array
+  std::string dataflow;       // that was asked for: "ws", "os", "is", "auto"; of a run "mixed" too
+  std::string error;          // why it cannot run, "" if it can; the rest is then empty
+  bool lacks_memory = false;  // the error says so: it may run where there is more
+  std::int64_t pes = 0;       // of the array
   std::vector<ResultLayer> layers;
   ResultLayer total;
 

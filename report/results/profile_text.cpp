@@ -84,13 +84,22 @@ std::vector<Column> name_columns(const Profile& profile) {
   return columns;
 }
 
+// Beside what it compares. Two columns are the bytes of DRAM, so it says that it is their sum.
+void add_against_best(std::vector<Column>& columns, const Profile& profile, Measure beside) {
+  if (profile.measure != beside) return;
+  add(columns, beside == Measure::kDramBytes ? "sum against best" : "against best",
+      [&profile](const NetworkResult& point) { return against_best(profile, point); });
+}
+
 void add_energy_columns(std::vector<Column>& columns, const Profile& profile) {
   if (profile.energy_table.empty()) return;
   add(columns, energy_heading(profile.energy_unit),
       [](const NetworkResult& point) { return text_if(point.total.energy, energy_number); });
+  add_against_best(columns, profile, Measure::kEnergy);
   add(columns, energy_delay_heading(profile.energy_unit), [](const NetworkResult& point) {
     return text_if(measured(point.total, Measure::kEnergyDelay), energy_delay_number);
   });
+  add_against_best(columns, profile, Measure::kEnergyDelay);
   add(columns, "TOPS/W",
       [](const NetworkResult& point) { return text_if(point.tops_per_watt, four_digits); });
   add(columns, "mm2", [](const NetworkResult& point) {
@@ -120,17 +129,17 @@ std::vector<Column> cost_columns(const Profile& profile) {
   add(columns, "PEs", [](const NetworkResult& point) { return with_thousands(point.pes); });
   add(columns, "cycles",
       [](const NetworkResult& point) { return with_thousands(point.total.cycles); });
+  add_against_best(columns, profile, Measure::kCycles);
   if (clocks_differ(profile)) {
     add(columns, "time",
         [](const NetworkResult& point) { return text_if(point.simulated_seconds, seconds_text); });
   }
-  add(columns, "against best",
-      [&profile](const NetworkResult& point) { return against_best(profile, point); });
   add(columns, "util", [](const NetworkResult& point) { return percent(point.total.utilization); });
   add(columns, "read MB",
       [](const NetworkResult& point) { return megabytes(point.total.dram_read_bytes); });
   add(columns, "write MB",
       [](const NetworkResult& point) { return megabytes(point.total.dram_write_bytes); });
+  add_against_best(columns, profile, Measure::kDramBytes);
   add_energy_columns(columns, profile);
   columns.push_back({{"limited by", false, false}, limit_cell});
   return columns;
@@ -149,7 +158,7 @@ std::string table_text(const Profile& profile) {
       for (const Column& column : costs) cells.push_back(column.cell(point));
     } else {
       cells.insert(cells.end(), costs.size() - 1, "-");
-      cells.push_back("does not run");
+      cells.push_back(point.lacks_memory ? "no memory" : "does not run");
     }
     table.rows.push_back(std::move(cells));
   }
@@ -217,14 +226,15 @@ std::string front_text(const std::string& model, const Profile& profile) {
 
 // Each reason once, with the first point that it keeps from running and how many others. None
 // where one reason is that of all points: the command's error says it.
-std::string refused_text(const Profile& profile) {
+std::string refused_text(const Profile& profile, bool lack_memory) {
   std::vector<const NetworkResult*> first;  // of each reason
   std::map<std::string, std::size_t> points;
   for (const NetworkResult& point : profile.points) {
-    if (!point.ran() && points[point.error]++ == 0) first.push_back(&point);
+    if (point.ran() || point.lacks_memory != lack_memory) continue;
+    if (points[point.error]++ == 0) first.push_back(&point);
   }
   if (first.empty() || points[first[0]->error] == profile.points.size()) return "";
-  std::string text = "\ndoes not run\n";
+  std::string text = lack_memory ? "\nhas no memory\n" : "\ndoes not run\n";
   for (const NetworkResult* point : first) {
     const std::size_t others = points[point->error] - 1;
     const std::string more = others == 0 ? "" : " and " + std::to_string(others) + " more points";
@@ -250,7 +260,7 @@ std::string profile_text(const Profile& profile) {
   for (const Winner& winner : profile.winners) {
     text += winner_text(winner, profile) + front_text(winner.model, profile);
   }
-  return text + refused_text(profile);
+  return text + refused_text(profile, false) + refused_text(profile, true);
 }
 
 }  // namespace qsim

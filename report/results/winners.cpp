@@ -122,6 +122,17 @@ void add_difference(Winner& winner, const NetworkResult& best, const NetworkResu
   winner.reasons.insert(winner.reasons.end(), words.begin(), words.end());
 }
 
+// A winner is one of the points that were timed.
+void add_memory_sentence(Winner& winner, const Profile& profile) {
+  const auto lacking = std::ranges::count_if(profile.points, [&](const NetworkResult& point) {
+    return point.lacks_memory && point.model == winner.model;
+  });
+  if (lacking == 0) return;
+  winner.reasons.push_back("It is the best of those that had memory: " + std::to_string(lacking) +
+                           (lacking == 1 ? " point had none, and might be better."
+                                         : " points had none, and might be better."));
+}
+
 void add_reasons(Winner& winner, const Profile& profile, const std::vector<std::size_t>& order) {
   const NetworkResult& best = profile.points[winner.point];
   if (order.size() > winner.equal.size() + 1) {
@@ -150,6 +161,7 @@ void choose_winners(Profile& profile) {
       winner.equal.push_back(order[i]);
     }
     add_reasons(winner, profile, order);
+    add_memory_sentence(winner, profile);
     profile.winners.push_back(std::move(winner));
   }
 }

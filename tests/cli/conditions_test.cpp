@@ -53,7 +53,9 @@ TEST_F(ConditionsTest, AProfileIsComparedPointByPoint) {
                        "'n.yaml on pe16x16, bus_bytes 8, os', "),
       std::string::npos)
       << missing.err;
-  EXPECT_EQ(with("profile --energy horowitz-45nm", "energy > 0 && energy_delay < 1").exit_code, 0);
+  EXPECT_EQ(
+      with("profile --energy horowitz-45nm", "energy > 0 && energy_delay < 1 pJ x cycle").exit_code,
+      0);
 }
 
 TEST_F(ConditionsTest, EveryPointOverTheLimitIsNamed) {
@@ -95,9 +97,29 @@ TEST_F(ConditionsTest, WrongConditionsAndFilesAreErrorsBeforeTheWork) {
 
 TEST_F(ConditionsTest, AConditionAboutEnergyNeedsATableBeforeTheWork) {
   for (const char* command : {"run", "profile"}) {
-    expect_error(folder_, command + std::string(" --model n.yaml --fail-if 'energy > 1'"), 2,
-                 "--fail-if 'energy > 1' is about energy or area; give --energy TABLE");
+    expect_error(folder_, command + std::string(" --model n.yaml --fail-if 'energy > 1 uJ'"), 2,
+                 "--fail-if 'energy > 1 uJ' is about energy or area; give --energy TABLE");
   }
+}
+
+// The table shows uJ, the field is pJ.
+TEST_F(ConditionsTest, AnEnergyIsComparedInTheUnitOfTheTable) {
+  for (const char* command : {"run", "profile"}) {
+    const std::string by = std::string(command) + " --model n.yaml --energy ";
+    expect_error(folder_, by + "horowitz-45nm --fail-if 'energy > 8000'", 2,
+                 "--fail-if 'energy > 8000': column 10: found '8000'; expected a unit after it");
+  }
+  const std::string profile = "profile --dataflow ws --energy ";
+  const Outcome least = with(profile + "horowitz-45nm", "energy > 1 pJ");
+  EXPECT_EQ(least.exit_code, 6);
+  EXPECT_NE(least.err.find("energy = "), std::string::npos) << least.err;
+  EXPECT_NE(least.err.find(" uJ, compared with 1 pJ"), std::string::npos) << least.err;
+  EXPECT_EQ(with(profile + "horowitz-45nm", "energy > 1 J").exit_code, 0);
+  EXPECT_EQ(with(profile + "eyeriss-65nm", "energy > 1 million").exit_code, 0);
+  const Outcome joules = with(profile + "eyeriss-65nm", "energy > 1 J");
+  EXPECT_EQ(joules.exit_code, 3);
+  EXPECT_NE(joules.err.find("; give numbers in millions of it: 8000 million"), std::string::npos)
+      << joules.err;
 }
 
 TEST_F(ConditionsTest, WhatCannotBeComparedIsRefused) {

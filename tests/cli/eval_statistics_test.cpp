@@ -51,7 +51,7 @@ TEST(EvalScore, CountsEachPictureAtItsLabelAndPrediction) {
     predictions.push_back({best, 0});
   }
   const std::vector<int> labels = {2, 1, 2, 0};
-  const Score score = score_of(predictions, labels, 3);
+  const SeriesScore score = score_of(predictions, labels, 3);
   EXPECT_EQ(score.pictures, 4);
   EXPECT_EQ(score.top1, 2);
   EXPECT_EQ(score.top5, 4);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/session/linear/linear_times.h"
 #include "files/npy.h"
 #include "golden/device/devices.h"
 #include "tests/cli/golden_command.h"
@@ -46,6 +47,25 @@ TEST(GoldenLinear, TimesEachModeAndSaysHowFarItIsFromFloat) {
   EXPECT_EQ(json["tiles"].size(), 6U);
   EXPECT_FALSE(json["best_tile"].get<std::string>().empty());
   EXPECT_EQ(json["y"].size(), 8U);
+}
+
+TEST(GoldenLinear, ReachesAtMostItsLimit) {
+  LinearTime time;
+  time.bytes = 1000;
+  time.least_seconds = 2;
+  time.p50_seconds = 4;
+  time.read_bytes_per_second = 1000;
+  EXPECT_EQ(time.share_of_limit(), 0.25) << "of the reading";
+  time.read_bytes_per_second = 100;
+  EXPECT_EQ(time.limit_bytes_per_second(), 500) << "the fastest run";
+  EXPECT_EQ(time.share_of_limit(), 0.5);
+  const TestFolder folder;
+  for (const std::string threads : {"1", "2"}) {
+    const Json json = json_of(folder, kLayer + "--warmup 2 --threads " + threads);
+    for (const Json& mode : json["modes"]) {
+      EXPECT_LE(mode["share_of_limit"].get<double>(), 1) << mode;
+    }
+  }
 }
 
 TEST(GoldenLinear, WritesTheSameBitsWithAnyInstructionsThreadsAndTypeOfFile) {

@@ -36,6 +36,21 @@ TEST_F(MappingOption, AWrittenFileGivesTheSameProgramAgain) {
   EXPECT_EQ(read_file(folder_ / "chosen.yaml"), read_file(folder_ / "b.yaml"));
 }
 
+TEST_F(MappingOption, AFileOfThousandsOfLayersIsReadBack) {
+  std::string network = "name: long\nseed: 1\ninput: {shape: [1, 2, 2, 4], dtype: int8}\nlayers:\n";
+  for (int i = 0; i < 6000; ++i) {
+    network +=
+        "  - {op: conv2d, name: layer" + std::to_string(i) + ", out_channels: 4, kernel: 1}\n";
+  }
+  folder_.write("long.yaml", network);
+  const std::string compile = "compile --quiet --config pe4x4 --model long.yaml ";
+  ASSERT_EQ(run_qsim(folder_, compile + "--write-mapping long_map.yaml").exit_code, 0);
+  const Outcome again =
+      run_qsim(folder_, compile + "--mapping long_map.yaml --write-mapping b.yaml");
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(read_file(folder_ / "long_map.yaml"), read_file(folder_ / "b.yaml"));
+}
+
 TEST_F(MappingOption, AGivenMappingRunsAndIsReportedFieldByField) {
   folder_.write("m.yaml", file());
   const Outcome outcome = run("run --mapping m.yaml --write-mapping w.yaml --json r.json");

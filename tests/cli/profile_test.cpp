@@ -231,5 +231,67 @@ TEST(Profile, ARequantizerIsSetByItsWord) {
   EXPECT_NE(profile["points"][1]["total"]["cycles"], profile["points"][0]["total"]["cycles"]);
 }
 
+#ifndef __SANITIZE_ADDRESS__  // whose shadow is beyond any limit
+// With an accumulator of 1 KiB the layer takes 100 million commands, some gigabytes.
+class ProfileWithLittleMemory : public ::testing::Test {
+ protected:
+  explicit ProfileWithLittleMemory() {
+    folder_.write("big.yaml",
+                  "name: big\nseed: 1\ninput: {shape: [1, 224, 224, 64], dtype: uint8}\nlayers:\n"
+                  "  - {op: conv2d, name: c, out_channels: 512, kernel: 3, pad: 1}\n");
+  }
+  Outcome profile(const std::string& more) const {
+    return run_qsim(folder_,
+                    "profile --quiet --model big.yaml --config pe4x4 --dataflow ws " + more,
+                    "ulimit -d 100000 &&");
+  }
+
+  TestFolder folder_;
+};
+
+// A point that needs memory is no point that the accelerator cannot run: no winner is one over it.
+TEST_F(ProfileWithLittleMemory, APointWithoutMemoryIsSaidAndNotCompared) {
+  const Outcome outcome =
+      profile("--jobs 2 --set accumulator_kib=1,64 --json p.json --resume kept");
+  EXPECT_EQ(outcome.exit_code, 7);
+  EXPECT_TRUE(outcome.err.starts_with(
+      "qsim: error: 1 of 2 points had too little memory; the first: big.yaml on pe4x4, "
+      "accumulator_kib 1, ws: model 'big.yaml': needs about "))
+      << outcome.err;
+  EXPECT_NE(outcome.out.find("  no memory\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("  It is the best of those that had memory: 1 point had none, and "
+                             "might be better.\n"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("\nhas no memory\n  big.yaml on pe4x4, accumulator_kib 1, ws: "),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_EQ(outcome.out.find("does not run"), std::string::npos) << outcome.out;
+  const Json json = Json::parse(read_file(folder_ / "p.json"));
+  EXPECT_EQ(json["points"].size(), 2u) << "the results are written";
+  const Outcome rest = profile("--set accumulator_kib=64 --resume kept");
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+}
+
+TEST_F(ProfileWithLittleMemory, NoPointWithMemoryIsNoPartialResult) {
+  const Outcome outcome = profile("--set accumulator_kib=1");
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_TRUE(outcome.err.starts_with("qsim: error: 1 of 1 points had too little memory; "))
+      << outcome.err;
+}
+
+// Beside another one there is not enough; alone there is.
+TEST_F(ProfileWithLittleMemory, APointThatFitsAloneRunsAlone) {
+  std::string points;
+  for (int i = 0; i < 12; ++i) points += (i == 0 ? "" : ",") + std::to_string(100 + i);
+  const std::string many = "--set accumulator_kib=32 --set clock_mhz=" + points;
+  const Outcome one = profile(many + " --jobs 1");
+  const Outcome all = profile(many + " --jobs 12");
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_EQ(all.out, one.out);
+}
+#endif
+
 }  // namespace
 }  // namespace qsim

@@ -176,7 +176,8 @@ TEST(QuantizeModes, TheAcceleratorRefusesThemByName) {
   const TestFolder folder;
   write_pictures(folder);
   const std::string run_by =
-      "; run it by `qsim golden run`, or quantize statically: `qsim quantize`";
+      "; run it by `qsim golden run`, or quantize the float model that it was made of: `qsim "
+      "quantize`";
   const std::vector<std::pair<std::string, std::string>> modes = {
       {"dynamic", "dynamic quantization: the accelerator finds no ranges while it runs" + run_by},
       {"weight_only", "weight-only quantization: the accelerator computes no float32" + run_by},

@@ -11,23 +11,6 @@ namespace qsim {
 
 namespace fs = std::filesystem;
 
-TestFolder::TestFolder() {
-  std::string pattern = (fs::temp_directory_path() / "qsim-cli-XXXXXX").string();
-  path_ = mkdtemp(pattern.data());
-}
-
-TestFolder::~TestFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::string TestFolder::write(const std::string& name, const std::string& content) const {
-  const fs::path path = path_ / name;
-  fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary) << content;
-  return path.string();
-}
-
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

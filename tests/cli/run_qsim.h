@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/test_folder.h"
+
 namespace qsim {
 
 struct Outcome {
@@ -14,23 +16,6 @@ struct Outcome {
 
 // What stderr has beside lines of progress, which come only where a command takes over a second.
 std::string without_progress(const std::string& err);
-
-// A folder of its own for one test, removed with everything in it.
-class TestFolder {
- public:
-  TestFolder();
-  ~TestFolder();
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  // Writes a file of the folder and gives its path as text.
-  std::string write(const std::string& name, const std::string& content) const;
-
- private:
-  std::filesystem::path path_;
-};
 
 // `qsim ARGUMENTS` through the shell, in `folder`; `prefix` goes before the executable
 // ("QSIM_GOLDEN=x", "timeout 5").

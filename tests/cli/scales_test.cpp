@@ -96,7 +96,7 @@ TEST(Snap, RunsAnyScaleOnShiftsAndSaysWhatItChanges) {
                             input_of(folder, 48, "(1, 48)") + " --config pe4x4";
   expect_error(folder, "run" + model, 4,
                "' has requantizer: shift, which takes the scales 1, 2^-1 to 2^-31 with floor, "
-               "half_even or half_up; take requantizer: dyadic (--config pe16x16_dyadic), or "
+               "half_even or half_up; take requantizer: dyadic, in a copy of the configuration, or "
                "--snap");
   const Json run = json_of(folder, "run --snap" + model);
   EXPECT_EQ(run["verify"]["mismatches"], 0);
@@ -126,6 +126,34 @@ TEST(Snap, IsTakenByEachCommandThatCompiles) {
   EXPECT_EQ(json_of(folder, "inspect --snap --config pe4x4 " + model)["blocking"], 0);
   EXPECT_EQ(json_of(folder, "profile --dataflow ws" + snapped)["points"].size(), 1u);
   json_of(folder, "export-vectors --out v" + snapped + input);
+}
+
+// What an error recommends is not refused when it is tried, and is of the user's array.
+TEST(Snap, IsRecommendedWhereItHelps) {
+  const TestFolder folder;
+  const std::string shipped = "; take requantizer: dyadic (--config pe16x16_dyadic)";
+  const std::string copy = "; take requantizer: dyadic, in a copy of the configuration";
+  const auto recommended = [&](const std::string& arguments) {
+    const Outcome outcome = run_qsim(folder, arguments);
+    EXPECT_EQ(outcome.exit_code, 4) << arguments;
+    const std::string line = outcome.err.substr(0, outcome.err.find('\n'));
+    return line.substr(line.find("; take "));
+  };
+  EXPECT_EQ(recommended("run --no-data --model resnet18"), shipped) << "a workload";
+  EXPECT_EQ(recommended("run --no-data --model resnet18 --config tpu128x128"), copy);
+  EXPECT_EQ(recommended("run --no-data --model resnet14-cifar10"), shipped) << "it adds";
+  EXPECT_EQ(recommended("explain --model resnet14-cifar10 --config pe8x8"), copy);
+  const std::string mlp = torch_model("mlp.fx_channel");
+  EXPECT_EQ(recommended("compile --model " + mlp), shipped + ", or --snap");
+  EXPECT_EQ(run_qsim(folder, "compile --snap --model " + mlp).exit_code, 0);
+  folder.write("mine.yaml", "array_rows: 16\narray_cols: 16\nact_slots: 4\n");
+  EXPECT_EQ(recommended("compile --config mine.yaml --model " + mlp), copy + ", or --snap");
+  const Json profile =
+      json_of(folder, "profile --dataflow ws --config pe16x16,pe16x16_dyadic --model " + mlp);
+  EXPECT_TRUE(profile["points"][0]["error"].get<std::string>().find(shipped + ", or --snap") !=
+              std::string::npos);
+  const Json inspected = json_of(folder, "inspect --config tpu128x128 resnet18");
+  EXPECT_EQ(inspected["blocking_layers"][0]["remedy"], copy.substr(2));
 }
 
 TEST(Snap, IsRefusedWhereItMakesNoSense) {

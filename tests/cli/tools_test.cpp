@@ -112,6 +112,13 @@ TEST(Verify, RecordsOfACifarBatchAreVerifiedOneByOne) {
 TEST(Compile, ProgramTextIsInspectedWithoutViolations) {
   const TestFolder folder;
   folder.write("small.yaml", kSmall);
+  const std::string file = (source_folder() / "models/vgg8-cifar10/vgg8-int8.onnx").string();
+  for (const auto& [model, name] :
+       {std::pair(std::string("vgg8-cifar10"), "vgg8-cifar10"), std::pair(file, "vgg8-int8")}) {
+    const Outcome named = run_qsim(folder, "compile --model " + model);
+    EXPECT_EQ(named.out.substr(0, named.out.find('\n')),
+              std::string("program                ") + name);
+  }
   const Outcome compiled = run_qsim(folder, "compile --model small.yaml --out small.qprog");
   ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
   EXPECT_NE(compiled.out.find("second"), std::string::npos);

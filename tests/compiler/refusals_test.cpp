@@ -21,6 +21,14 @@ using testing::picture;
 using testing::refusal;
 using testing::window;
 
+// What has --snap and a dyadic configuration of the same array.
+CompileOptions options_with_remedies() {
+  CompileOptions options;
+  options.remedies.may_snap = true;
+  options.remedies.dyadic_config = [](const ArchConfig& arch) { return arch.name + "_dyadic"; };
+  return options;
+}
+
 TEST(FuseLayersRefuses, AFlattenThatHasNoOtherLayerBesideIt) {
   const Graph graph = GraphBuilder(1, picture(1, 3, 3, 2)).flatten().build();
   EXPECT_EQ(refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel),
@@ -57,14 +65,14 @@ TEST(FuseLayersRefuses, ATableAndAnAdditionOnAMachineThatShifts) {
   };
   EXPECT_EQ(message(graph),
             "layer 'table': the lookup table 'table' (sigmoid); 'pe' has requantizer: shift, which "
-            "has none; take requantizer: dyadic (--config pe16x16_dyadic)");
+            "has none; take requantizer: dyadic, in a copy of the configuration");
   graph.layers.clear();
   graph.tensors.resize(1);
   graph.input_value().scale = Scale::power_of_two(0);
   append(graph, "sum", Add{}, {0, 0}, graph.input_value());
   EXPECT_EQ(message(graph),
             "layer 'sum': an addition; 'pe' has requantizer: shift, which has none; take "
-            "requantizer: dyadic (--config pe16x16_dyadic)");
+            "requantizer: dyadic, in a copy of the configuration");
 }
 
 TEST(FuseLayersRefuses, ADilatedKernelThatWithItsPadIsLongerThanAnOriginReaches) {
@@ -92,13 +100,14 @@ std::string requantizer_refusal(const Requantizer& requantizer) {
       is_tflite(requantizer.rounding) ? requantizer : requantizer_of_shift(4, requantizer.rounding),
       requantizer};
   const ArchConfig arch = testing::small_arch(4, 4);
-  return refusal([&] { compile(builder.build(), arch); }, ExitCode::kUnsupportedModel);
+  return refusal([&] { compile(builder.build(), arch, options_with_remedies()); },
+                 ExitCode::kUnsupportedModel);
 }
 
 TEST(CheckRequantizersRefuses, WhatOnlyADyadicMachineHas) {
   const std::string end =
       "; 'small' has requantizer: shift, which takes the scales 1, 2^-1 to 2^-31 with floor, "
-      "half_even or half_up; take requantizer: dyadic (--config pe16x16_dyadic), or --snap";
+      "half_even or half_up; take requantizer: dyadic (--config small_dyadic), or --snap";
   EXPECT_EQ(requantizer_refusal({10066330, 23, RequantizerRounding::kHalfEven}),
             "layer 'conv0': scale 1.20000005 of output channel 1" + end);
   EXPECT_EQ(requantizer_refusal({kLeastMultiplier, 22, RequantizerRounding::kFloor}),
@@ -134,7 +143,33 @@ TEST(CheckRequantizersRefuses, TheScaleOfAnAveragePoolWithoutASnap) {
                     ExitCode::kUnsupportedModel),
             "layer 'pool': scale 0.111111112 of output channel 0; 'pe' has requantizer: shift, "
             "which takes the scales 1, 2^-1 to 2^-31 with floor, half_even or half_up; take "
-            "requantizer: dyadic (--config pe16x16_dyadic)");
+            "requantizer: dyadic, in a copy of the configuration");
+}
+
+// --snap is recommended where it makes the network run: not for a network of a kind that has no
+// --snap, nor beside a layer that it does not change.
+TEST(CheckRequantizersRefuses, WithoutASnapThatDoesNotHelp) {
+  GraphBuilder builder(1, picture(1, 6, 6, 3));
+  builder.conv(2, window(1));
+  requantization_of(builder.last_layer()).shifts.clear();
+  requantization_of(builder.last_layer()).requantizers = {
+      {10066330, 24, RequantizerRounding::kHalfEven}};
+  Graph graph = builder.build();
+  const ArchConfig arch = testing::small_arch(4, 4);
+  const auto remedies = [&](const CompileOptions& options) {
+    std::vector<std::string> found;
+    for (const Refusal& each : refusals_of(graph, arch, options)) found.push_back(each.remedy);
+    return found;
+  };
+  const std::string dyadic = "take requantizer: dyadic (--config small_dyadic)";
+  EXPECT_EQ(remedies(options_with_remedies()), std::vector{dyadic + ", or --snap"});
+  CompileOptions options = options_with_remedies();
+  options.remedies.may_snap = false;
+  EXPECT_EQ(remedies(options), std::vector{dyadic});
+  EXPECT_EQ(remedies({}),
+            std::vector{std::string("take requantizer: dyadic, in a copy of the configuration")});
+  append(graph, "table", LookupTable{"sigmoid"}, graph.output_value());
+  EXPECT_EQ(remedies(options_with_remedies()), (std::vector{dyadic, dyadic}));
 }
 
 TEST(Refusals, NameEveryLayerThatTheAcceleratorCannotRun) {
@@ -145,7 +180,7 @@ TEST(Refusals, NameEveryLayerThatTheAcceleratorCannotRun) {
       {10066330, 24, RequantizerRounding::kHalfEven}};
   const Graph graph = builder.build();
   const ArchConfig arch = testing::small_arch(4, 4);
-  const Refusals refusals = refusals_of(graph, arch);
+  const Refusals refusals = refusals_of(graph, arch, options_with_remedies());
   ASSERT_EQ(refusals.size(), 3u);
   EXPECT_EQ(refusals[0].reason,
             "layer 'conv1': kernel height is 16; the accelerator supports up to 15");
@@ -154,9 +189,9 @@ TEST(Refusals, NameEveryLayerThatTheAcceleratorCannotRun) {
             "layer 'pool2': pooling kernel height is 5; the accelerator supports up to 4");
   EXPECT_TRUE(refusals[2].reason.starts_with("layer 'conv3': scale 0.600000024 of output "))
       << refusals[2].reason;
-  EXPECT_EQ(refusals[2].remedy, "take requantizer: dyadic (--config pe16x16_dyadic), or --snap");
+  EXPECT_EQ(refusals[2].remedy, "take requantizer: dyadic (--config small_dyadic), or --snap");
   try {
-    compile(graph, arch);
+    compile(graph, arch, options_with_remedies());
     FAIL() << "compile() takes it";
   } catch (const Error& error) {
     EXPECT_EQ(error.what(), refusals[0].reason);

@@ -35,6 +35,39 @@ TEST(MappingFile, EveryMappingRoundTrips) {
   }
 }
 
+TEST(MappingFile, OfTheMostLayersIsReadBack) {
+  const TemporaryFolder folder;
+  Random random(6);
+  const ArchConfig arch;
+  std::vector<LayerMapping> layers;
+  for (std::int64_t i = 0; i < kMaxLayers; ++i) {
+    layers.push_back(
+        {"model/stage/block/convolution_" + std::to_string(i), any_mapping(random), {}, {}});
+  }
+  const std::string text = mapping_file_yaml("a model", arch, layers);
+  EXPECT_GT(std::ssize(text), kMaxYamlBytes);
+  const std::vector<LayerMapping> read = load_mapping_file(folder.file("m.yaml", text), arch);
+  ASSERT_EQ(read.size(), layers.size());
+  EXPECT_EQ(read.back().layer, layers.back().layer);
+  EXPECT_EQ(read.back().mapping, layers.back().mapping);
+}
+
+// What load_mapping_file() refuses for its length is not written.
+TEST(MappingFile, ALongerOneIsNotWritten) {
+  const std::string name(static_cast<std::size_t>(kMaxMappingBytes), 'n');
+  try {
+    mapping_file_yaml("a model", ArchConfig{}, std::vector<LayerMapping>{{name, {}, {}, {}}});
+    FAIL() << "it is made";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kBadInput);
+    EXPECT_TRUE(std::string(error.what()).starts_with("the mapping file of 1 layers is 167"))
+        << error.what();
+    EXPECT_TRUE(std::string(error.what())
+                    .ends_with(" bytes long; a mapping file has at most 16777216; give the layers "
+                               "shorter names"));
+  }
+}
+
 std::string file(const std::string& layer, const std::string& head = "qsim_mapping: 1\n") {
   return head + "array_rows: 16\narray_cols: 16\nlayers:\n" + layer;
 }

@@ -13,17 +13,6 @@ using onnx::AttributeProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-TestFolder::TestFolder() {
-  std::string name = (fs::temp_directory_path() / "qsim-test-XXXXXX").string();
-  QSIM_CHECK(::mkdtemp(name.data()) != nullptr, "no temporary folder");
-  path_ = name;
-}
-
-TestFolder::~TestFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 namespace {
 
 // Bytes that no constant could pass for.

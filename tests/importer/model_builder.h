@@ -10,23 +10,9 @@
 
 #include "core/error.h"
 #include "core/graph.h"
+#include "tests/test_folder.h"
 
 namespace qsim {
-
-// A fresh folder that goes away with the object.
-class TestFolder {
- public:
-  TestFolder();
-  ~TestFolder();
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // "image" float32 [N, 2, 4, 4] -> QuantizeLinear "quantize" (uint8, 2^-4, 3) -> QLinearConv "conv"
 // (3x3, pads 1, per channel, shifts 6, 7, 8; uint8, 2^-3, 5) -> MaxPool "pool" 2x2 -> Flatten

@@ -1,9 +1,12 @@
 // QDQ and QOperator graphs that are not supported or malformed: each message, by node.
+#include <array>
 #include <cmath>
 #include <functional>
+#include <memory>
 
 #include <gtest/gtest.h>
 
+#include "compiler/importer/real_importer.h"
 #include "tests/importer/float_island.h"
 #include "tests/importer/model_builder.h"
 
@@ -39,9 +42,57 @@ TEST(QdqRefuses, WholeModelsByWhatTheyAre) {
           m.graph().mutable_node(0)->add_output("scores");
         }},
        {"node 'now' (DynamicQuantizeLinear): dynamic quantization: the accelerator finds no ranges "
-        "while it runs; run it by `qsim golden run`, or quantize statically: `qsim "
-        "quantize`",
+        "while it runs; run it by `qsim golden run`, or quantize the float model that it was made "
+        "of: `qsim quantize`",
         [](TestModel& m) { m.insert_before("quantize", "DynamicQuantizeLinear", "now"); }}});
+}
+
+// A convolution in float32 and another node.
+void float_model_with(TestModel& m, const char* domain, const char* op_type) {
+  m.graph().clear_node();
+  append(m, op_type, "other", {"image"}).set_domain(domain);
+  append(m, "Conv", "conv", {"other.out"}).set_output(0, "scores");
+  if (*domain == 0) return;
+  onnx::OperatorSetIdProto& opset = *m.proto.add_opset_import();
+  opset.set_domain(domain);
+  opset.set_version(1);
+}
+
+// `qsim quantize` refuses them, so the message does not send the user there.
+TEST(QdqRefuses, ModelsOfAnotherToolsOperatorsWithoutCallingThemFloat) {
+  const std::string end =
+      " is quantization of another tool; supported: QuantizeLinear, DequantizeLinear and those of "
+      "docs/reference/onnx_import.md; export the network with these";
+  const std::vector<std::array<const char*, 3>> quantizing = {
+      {"onnx.brevitas", "Quant", "onnx.brevitas Quant"},
+      {"PACTOps", "RequantShift", "PACTOps RequantShift"},
+      {"", "RequantShift", "RequantShift"},
+      {"com.microsoft", "MatMulNBits", "com.microsoft MatMulNBits"},
+      {"org.openvinotoolkit", "FakeQuantize", "org.openvinotoolkit FakeQuantize"},
+      {"com.vai.quantize", "VitisQuantizeLinear", "com.vai.quantize VitisQuantizeLinear"}};
+  for (const auto& [domain, op_type, name] : quantizing) {
+    TestModel model;
+    float_model_with(model, domain, op_type);
+    const std::string node = std::string("node 'other' (") + op_type + "): ";
+    EXPECT_EQ(import_error(model), (ImportError{kUnsupported, node + "operator " + name + end}));
+    const TestFolder folder;
+    model.save(folder / "m.onnx");
+    const auto held = std::make_shared<const HeldFile>(folder / "m.onnx");
+    EXPECT_FALSE(is_float_onnx(held)) << name;
+    try {
+      import_real_onnx(held);
+      ADD_FAILURE() << name << " is imported";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), (folder / "m.onnx").string() + ": " + node +
+                                  "the model is quantized already; supported: a float model");
+    }
+  }
+  TestModel vendor;
+  float_model_with(vendor, "my.vendor", "Foo");
+  EXPECT_EQ(import_error(vendor),
+            (ImportError{kUnsupported,
+                         "node 'other' (Foo): operator my.vendor Foo; supported: those of "
+                         "docs/reference/onnx_import.md"}));
 }
 
 TEST(QdqRefuses, FloatNumbersThatNoQuantizeLinearRounds) {
@@ -206,12 +257,32 @@ TEST(QdqRefuses, AxesAndPerms) {
           island(m, "Cast");
           m.set_int("op", "to", 2);
         }},
-       {"node 'turn' (Transpose): keeps the axes of a constant; supported: perm [1, 0]",
+       {"node 'turn' (Transpose): perm = [0, 1] of the constant 'fc_w' [5, 12]; supported: perm "
+        "[1, 0] of a matrix",
         [](TestModel& m) {
           append(m, "DequantizeLinear", "fixed", {"fc_w", "fc_w_scale", "fc_w_zero_point"});
           append(m, "Transpose", "turn", {"fixed.out"});
           m.set_ints("turn", "perm", {0, 1});
           island(m, "MatMul").add_input("turn.out");
+        }},
+       {"node 'turn' (Transpose): perm = [2, 3, 1, 0] of the constant 'k' [3, 3, 1, 1]; supported: "
+        "perm [1, 0] of a matrix",
+        [](TestModel& m) {
+          m.set_constant("k", TensorProto::INT8, {3, 3, 1, 1}, std::string(9, 'a'));
+          m.set_scale("k_scale", {}, {0.5F});
+          append(m, "DequantizeLinear", "fixed", {"k", "k_scale"});
+          append(m, "Transpose", "turn", {"fixed.out"});
+          m.set_ints("turn", "perm", {2, 3, 1, 0});
+          island(m, "Conv").add_input("turn.out");
+        }},
+       {"node 'own' (QuantizeLinear): quantizes the constant 'k'; supported: weights and biases "
+        "that are integers in the file, before a DequantizeLinear",
+        [](TestModel& m) {
+          m.set_constant("k", TensorProto::FLOAT, {3, 3, 1, 1}, std::string(36, '\0'));
+          m.set_scale("k_scale", {3}, {0.5F, 0.25F, 1.0F});
+          append(m, "QuantizeLinear", "own", {"k", "k_scale"});
+          append(m, "DequantizeLinear", "fixed", {"own.out", "k_scale"});
+          island(m, "Conv").add_input("fixed.out");
         }}});
 }
 

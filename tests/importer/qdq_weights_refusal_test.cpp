@@ -51,6 +51,11 @@ TEST(QdqWeights, MustBeConstantsAfterADequantizeLinear) {
         [](TestModel& m) { convolution(m).set_input(1, "y_scale"); }},
        {"node 'op' (Conv): W is computed" + supported,
         [](TestModel& m) { convolution(m).set_input(1, "early.out"); }},
+       {"node 'k.dq' (DequantizeLinear): weights x_scale has shape [2]; supported: [], [1], [3]",
+        [](TestModel& m) {
+          convolution(m);
+          m.set_scale("k_scale", {2}, {0.5F, 0.25F});
+        }},
        {"node 'k.dq' (DequantizeLinear): axis = 1 of weights; supported: their output "
         "channels, 0",
         [](TestModel& m) {
@@ -66,7 +71,20 @@ TEST(QdqWeights, MustBeConstantsAfterADequantizeLinear) {
 TEST(QdqWeights, BiasesMustFitThem) {
   expect_all(
       kUnsupported,
-      {{"node 'b.dq' (DequantizeLinear): x_zero_point of a bias = 4; supported: 0",
+      {{"node 'b.dq' (DequantizeLinear): bias x is int8; supported: int32",
+        [](TestModel& m) {
+          convolution(m).add_input("b.dq.out");
+          m.set_scale("b_scale", {}, {0.0625F});
+          m.set_constant("bias8", TensorProto::INT8, {3}, "abc");
+          append(m, "DequantizeLinear", "b.dq", {"bias8", "b_scale"});
+        }},
+       {"node 'b.dq' (DequantizeLinear): bias x_scale has shape [2]; supported: [], [1], [3]",
+        [](TestModel& m) {
+          convolution(m).add_input("b.dq.out");
+          m.set_scale("b_scale", {2}, {0.0625F, 1.0F});
+          append(m, "DequantizeLinear", "b.dq", {"bias", "b_scale"});
+        }},
+       {"node 'b.dq' (DequantizeLinear): bias x_zero_point = 4; supported: 0",
         [](TestModel& m) {
           convolution(m).add_input("b.dq.out");
           m.set_scale("b_scale", {}, {0.0625F});

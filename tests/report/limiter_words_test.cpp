@@ -83,6 +83,38 @@ TEST(LimiterWords, NameTheUnitThatIsTheNextLimit) {
             std::string::npos);
 }
 
+// A STORE whose bursts are all in flight occupies its unit and moves nothing: the bus is idle.
+TEST(LimiterWords, SayWhereAUnitIsOccupiedByWaiting) {
+  LayerTiming timing = timing_of("dependence", Limiter::kDependence);
+  timing.cycles = 1000;
+  timing.limited_by.path_cycles = 835;
+  timing.limiter_busy = 0.835;
+  timing.critical_path[static_cast<std::size_t>(PathPart::kDramLatency)] = 830;
+  timing.critical_path[static_cast<std::size_t>(PathPart::kArrayLatency)] = 5;
+  timing.busy.units = {100, 200, 100, 990};
+  timing.busy.waits = {0, 0, 0, 826};
+  const ArchConfig arch;
+  EXPECT_EQ(limiter_words("g", timing, arch),
+            "g takes 1,000 cycles and is limited by no unit: in 83.5% of these cycles it waits for "
+            "the latency of DRAM, mostly in STOREs that move nothing, because as many bursts are "
+            "in flight as may be (outstanding_bursts 16).");
+  timing.busy.units = {990, 700, 100, 100};
+  timing.busy.waits = {826, 0, 0, 0};
+  const std::string loads = limiter_words("g", timing, arch);
+  EXPECT_NE(loads.find("mostly in LOADs that move nothing"), std::string::npos) << loads;
+  EXPECT_NE(loads.find(" Next comes the array, occupied in 70.0% of"), std::string::npos) << loads;
+  timing.critical_path[static_cast<std::size_t>(PathPart::kDramLatency)] = 100;
+  EXPECT_NE(limiter_words("g", timing, arch).find("one after the other"), std::string::npos);
+  timing.limited_by = {Limiter::kReadBus, "read_bus", 500};
+  timing.limiter_busy = 0.99;
+  EXPECT_EQ(
+      limiter_words("g", timing, ArchConfig{.bus_bytes = 8}),
+      "g takes 1,000 cycles and is limited by the read bus: LOADs occupy it in 99.0% of these "
+      "cycles, but move nothing in 82.6% of these cycles, because as many bursts are in "
+      "flight as may be (outstanding_bursts 16). Next comes the array, occupied in 70.0% of "
+      "these cycles.");
+}
+
 TEST(LimiterWords, SayWhatTheBestChangeGainsAndWhetherThatIsMuch) {
   ResourceChange change;
   change.field = "bus_bytes";

@@ -7,6 +7,7 @@
 #include "cli/session/eval/golden_engine.h"
 #include "cli/session/eval/program_engine.h"
 #include "cli/session/eval/real_engine.h"
+#include "cli/session/inputs/remedies.h"
 #include "core/checked_math.h"
 #include "files/memory.h"
 
@@ -60,7 +61,9 @@ void EvalEngines::require_room(EvalNetwork& network) const {
   }
   if (!network.model) return require_memory(more, "model '" + network.name + "'");
   set_batch(network.model->graph, batch_of(context_.options(), network, team_.threads()));
-  require_memory_for(network.name, network.model->graph, config_, context_.options(), {},
+  CompileOptions asked;
+  asked.remedies = remedies_without_snap();
+  require_memory_for(network.name, network.model->graph, config_, context_.options(), asked,
                      checked_add(more, thread_bytes(network, team_.threads())));
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json classes_json(const Score& score, const std::vector<std::string>& names) {
+Json classes_json(const SeriesScore& score, const std::vector<std::string>& names) {
   Json list = Json::array();
   for (std::size_t i = 0; i < score.classes.size(); ++i) {
     Json one = {{"class", i}};
@@ -22,7 +22,7 @@ Json classes_json(const Score& score, const std::vector<std::string>& names) {
   return list;
 }
 
-Json confusion_json(const Score& score) {
+Json confusion_json(const SeriesScore& score) {
   Json rows = Json::array();
   const auto classes = static_cast<std::ptrdiff_t>(score.classes.size());
   for (auto row = score.confusion.begin(); row != score.confusion.end(); row += classes) {
@@ -31,7 +31,7 @@ Json confusion_json(const Score& score) {
   return rows;
 }
 
-void add_score(Json& json, const Score& score, const EvalNetwork& network) {
+void add_score(Json& json, const SeriesScore& score, const EvalNetwork& network) {
   json["top1_correct"] = score.top1;
   json["top1"] = score.top1_share();
   json["top1_standard_error"] = score.standard_error();

@@ -71,7 +71,7 @@ EvalReport make_eval_report(const Options& options, const std::vector<std::strin
     labels.push_back(labels_of(network, run));
     report.scores.push_back(network.pictures.has_labels()
                                 ? score_of(run.table.predictions, labels.back(), network.classes)
-                                : Score{});
+                                : SeriesScore{});
     if (run.engine == "systemc") report.config = options.config;
   }
   for (std::size_t a = 0; a < report.runs.size(); ++a) {

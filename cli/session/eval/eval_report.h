@@ -25,7 +25,7 @@ struct EvalReport {
   bool is_sample = false;
   const std::vector<EvalNetwork>* networks = nullptr;
   std::vector<EngineRun> runs;
-  std::vector<Score> scores;  // one a run; of no pictures where they have no labels
+  std::vector<SeriesScore> scores;  // one a run; of no pictures where they have no labels
   std::vector<EvalPair> pairs;
 
   bool is_complete() const;

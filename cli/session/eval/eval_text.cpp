@@ -48,7 +48,7 @@ std::string runs_table(const EvalReport& report) {
                   {}};
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const EngineRun& run = report.runs[i];
-    const Score& score = report.scores[i];
+    const SeriesScore& score = report.scores[i];
     std::vector<std::string> row = {
         run_name(report, i), with_thousands(run.done()), "", "", "", "", seconds_text(run.seconds),
         rate_of(run)};
@@ -145,7 +145,7 @@ std::string classes_table(const EvalReport& report) {
 
 std::string confusion_table(const EvalReport& report) {
   if (report.runs.empty() || !prints_classes(report, 0)) return "";
-  const Score& score = report.scores[0];
+  const SeriesScore& score = report.scores[0];
   const std::size_t classes = score.classes.size();
   TextTable table{{number("label"), {"name"}}, {}};
   for (std::size_t c = 0; c < classes; ++c) table.columns.push_back(number(std::to_string(c)));

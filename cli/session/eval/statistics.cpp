@@ -23,20 +23,20 @@ double log2_choose(std::int64_t n, std::int64_t k) {
 
 }  // namespace
 
-double Score::top1_share() const { return ratio(top1, pictures); }
-double Score::top5_share() const { return ratio(top5, pictures); }
+double SeriesScore::top1_share() const { return ratio(top1, pictures); }
+double SeriesScore::top5_share() const { return ratio(top5, pictures); }
 
-double Score::standard_error() const {
+double SeriesScore::standard_error() const {
   if (pictures == 0) return 0;
   return std::sqrt(top1_share() * (1 - top1_share()) / static_cast<double>(pictures));
 }
 
 double ClassScore::share() const { return ratio(right, pictures); }
 
-Score score_of(std::span<const Prediction> predictions, std::span<const int> labels,
-               std::int64_t classes) {
+SeriesScore score_of(std::span<const Prediction> predictions, std::span<const int> labels,
+                     std::int64_t classes) {
   QSIM_CHECK(predictions.size() == labels.size(), "a label for each prediction");
-  Score score;
+  SeriesScore score;
   score.pictures = std::ssize(predictions);
   score.classes.resize(static_cast<std::size_t>(classes));
   const bool has_table = classes <= kMostConfusionClasses;

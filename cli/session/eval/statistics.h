@@ -22,7 +22,7 @@ struct ClassScore {
 };
 
 // Of pictures with labels.
-struct Score {
+struct SeriesScore {
   std::int64_t pictures = 0;
   std::int64_t top1 = 0;  // right ones
   std::int64_t top5 = 0;  // the label is among the five best
@@ -37,8 +37,8 @@ struct Score {
 };
 
 // `labels` are below `classes`, as many as predictions.
-Score score_of(std::span<const Prediction> predictions, std::span<const int> labels,
-               std::int64_t classes);
+SeriesScore score_of(std::span<const Prediction> predictions, std::span<const int> labels,
+                     std::int64_t classes);
 
 // How far two series of outputs are apart: real numbers, one a picture and class. Where one of the
 // two is not finite, they differ unless they are equal, and are in no sum.

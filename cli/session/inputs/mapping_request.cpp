@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/session/inputs/model_source.h"
+#include "cli/session/inputs/remedies.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/terminal/mapping_options.h"
 #include "core/printable.h"
@@ -110,11 +111,13 @@ CompileOptions compile_options(Context& context, const ArchConfig& arch, const G
   };
   if (!options.mapping.empty()) result.mappings = given_mappings(options, arch, graph);
   if (topology != nullptr) {
+    result.remedies = remedies_for(ModelKind::kTopology, options);
     limit_to_layer(result, *topology, graph);
     return result;
   }
   const std::filesystem::path model =
       find_model(options.model.empty() ? arch.model : options.model);
+  result.remedies = remedies_for(model_kind(model), options);
   if (is_topology_file(model)) limit_to_layer(result, read_topology(model), graph);
   return result;
 }

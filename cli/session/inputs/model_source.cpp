@@ -121,6 +121,19 @@ void check_unused_config(const Options& options) {
   if (options.config_given) load_config(options);
 }
 
+namespace {
+
+// What the network is called after: the name that the user gave, without folders and ".onnx". What
+// the file calls its graph is a word of the exporter.
+std::string own_name(const std::string& given) {
+  constexpr std::string_view kSuffix = ".onnx";
+  std::string name = fs::path(given).filename().string();
+  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+  return name;
+}
+
+}  // namespace
+
 Model load_model_file(const fs::path& path, const std::string& name,
                       std::optional<std::int64_t> batch, const Options& options) {
   Model model;
@@ -133,6 +146,7 @@ Model load_model_file(const fs::path& path, const std::string& name,
   switch (model.kind) {
     case ModelKind::kOnnx:
       load_onnx(model, batch, options);
+      model.graph.name = own_name(name);
       break;
     case ModelKind::kWorkload:
       load_workload_file(model, batch);

@@ -36,6 +36,7 @@ void set_times(std::vector<double> seconds, LinearTime& time) {
     const auto rank = std::ceil(share * static_cast<double>(seconds.size()));
     return seconds[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
   };
+  time.least_seconds = seconds.front();
   time.p50_seconds = at(0.5);
   time.p95_seconds = at(0.95);
 }

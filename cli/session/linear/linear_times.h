@@ -1,6 +1,7 @@
 // Times of `qsim golden linear`: each mode on the same numbers, and the limit that memory sets.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct LinearTime {
   LinearSize size{0, 0};
   std::int64_t rows = 0;
   double mean_seconds = 0, p50_seconds = 0, p95_seconds = 0;
+  double least_seconds = 0;
   std::int64_t bytes = 0;            // weights, x, y and bias, each once
   double read_bytes_per_second = 0;  // measured in this run
   // Against cpu_fp32, which computes with the weights before they were quantized; absent without
@@ -22,6 +24,12 @@ struct LinearTime {
   std::optional<double> speedup, max_error, mean_error;
 
   double bytes_per_second() const { return static_cast<double>(bytes) / p50_seconds; }
+  // The most that memory gave in this run: to a plain reading, or to the layer itself, whose
+  // weights may be in a nearer cache.
+  double limit_bytes_per_second() const {
+    return std::max(read_bytes_per_second, static_cast<double>(bytes) / least_seconds);
+  }
+  double share_of_limit() const { return bytes_per_second() / limit_bytes_per_second(); }
 };
 
 struct TileTime {

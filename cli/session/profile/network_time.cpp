@@ -64,13 +64,14 @@ ModelShapes load_shapes(const std::string& name, const std::string& kind, const 
   const std::filesystem::path path = find_model(name, kind);
   ModelShapes shapes;
   shapes.name = name;
-  if (model_kind(path) == ModelKind::kWorkload) {
+  shapes.kind = model_kind(path);
+  if (shapes.kind == ModelKind::kWorkload) {
     require_onnx_options(options, name, model_kind_name(ModelKind::kWorkload));
     shapes.hash = file_hash(path);
     shapes.parts.push_back({load_workload_shapes(path, options.batch)});
     return shapes;
   }
-  if (model_kind(path) == ModelKind::kTopology) {
+  if (shapes.kind == ModelKind::kTopology) {
     shapes.hash = file_hash(path);
     shapes.parts = parts_of_topology(name, options, config);
     return shapes;

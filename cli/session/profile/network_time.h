@@ -21,6 +21,7 @@ struct ModelShapes {
   std::string name;  // as the user gave it
   std::string hash;  // of its file or folder; "" for what is none
   std::vector<Part> parts;
+  ModelKind kind = ModelKind::kWorkload;
 };
 
 // Of the model of that name: a path, or a shipped name. `kind` is what errors call it. Weights that

@@ -12,12 +12,14 @@
 
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/inputs/mapping_request.h"
+#include "cli/session/inputs/remedies.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/profile/kept_points.h"
 #include "cli/terminal/mapping_options.h"
 #include "core/area.h"
 #include "core/printable.h"
 #include "files/arch_config_file.h"
+#include "files/memory.h"
 #include "report/text_table.h"
 
 namespace qsim {
@@ -103,6 +105,7 @@ class ProfileRun {
     watch(threads.size());
     for (std::thread& thread : threads) thread.join();
     if (failure_) std::rethrow_exception(failure_);
+    run_later();
     note_ended_searches();
     return {std::move(results_), std::move(mappings_)};
   }
@@ -188,11 +191,23 @@ class ProfileRun {
     changed_.notify_one();
   }
 
+  // The points that there was no memory for beside the others, one at a time.
+  void run_later() {
+    at_once_ = 1;
+    for (const std::size_t index : later_) {
+      CompileOptions asked = asked_;
+      asked.known = std::make_shared<KnownMappings>();
+      run_point(index, asked);
+      count_searches(*asked.known);
+    }
+  }
+
   void run_point(std::size_t index, CompileOptions& asked) {
     const ProfilePoint& point = points_[index];
     std::vector<LayerMapping> mappings;
     NetworkResult result = result_of(point, asked, mappings);
     const std::lock_guard lock(mutex_);
+    if (result.lacks_memory && at_once_ > 1) return later_.push_back(index);
     if (keeps_mappings_) mappings_[index] = std::move(mappings);
     const std::string key = key_of(point);
     if (result.ran() && !key.empty()) kept_->keep(key, result);
@@ -209,12 +224,16 @@ class ProfileRun {
       validate(point.arch);
       add_size(result, point.arch);
       set_dataflow(asked, point.dataflow);
+      asked.remedies = remedies_for(models_[point.model].kind, options_);
       asked.mappings = mappings_of_file(options_, point.arch);
       NetworkTime time =
           time_network(models_[point.model], point.arch, asked, energy_ ? &*energy_ : nullptr,
                        TimingDetail::kCosts, at_once_);
       fill_result(result, time.report, time.accesses);
       mappings = std::move(time.mappings);
+    } catch (const MemoryError& error) {
+      result.error = error.what();
+      result.lacks_memory = true;
     } catch (const Error& error) {
       result.error = reason_text(error);
     }
@@ -279,6 +298,7 @@ class ProfileRun {
   std::condition_variable changed_;
   std::vector<NetworkResult> results_;
   std::vector<std::vector<LayerMapping>> mappings_;
+  std::vector<std::size_t> later_;
   std::size_t done_ = 0;
   std::size_t ended_ = 0;  // threads
   std::size_t searches_ = 0;

@@ -18,9 +18,9 @@ constexpr std::int64_t kLeastTileOutputs = 8;
 
 std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
-std::vector<Tap> taps_of(const WeightedLayer& layer, const ImageShape& in) {
+std::vector<ProductTap> taps_of(const WeightedLayer& layer, const ImageShape& in) {
   const Window& w = layer.window;
-  std::vector<Tap> taps;
+  std::vector<ProductTap> taps;
   for (std::int64_t ky = 0; ky < w.kernel_h; ++ky) {
     for (std::int64_t kx = 0; kx < w.kernel_w; ++kx) {
       const std::int64_t row = ky * w.dilation_h;
@@ -133,7 +133,7 @@ class ProductStep : public RealStep {
     products_.depth = layer_.depth();
     products_.channels = layer_.channels();
     products_.outputs = layer_.outputs() / layer_.groups;
-    products_.taps = taps_.as<Tap>();
+    products_.taps = taps_.as<ProductTap>();
     products_.bias = bias_.as<float>();
     products_.scales = scales_.as<float>();
   }

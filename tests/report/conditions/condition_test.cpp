@@ -174,8 +174,8 @@ const std::string kFields =
     "energy, energy_delay, tops_per_watt, area_mm2, pes, simulated_seconds";
 
 TEST(Condition, KnowsWhetherItIsAboutTheEnergyOfTheResult) {
-  for (const char* text : {"energy > 1", "cycles > 1 || !(all(2 * energy_delay < 3))",
-                           "energy > base.json", "conv1.energy > 1"}) {
+  for (const char* text : {"energy > 1 uJ", "cycles > 1 || !(all(2 * energy_delay < 3 J x cycle))",
+                           "energy > base.json", "conv1.energy > 1 pJ"}) {
     EXPECT_TRUE(Condition(text).uses_energy()) << text;
   }
   EXPECT_TRUE(Condition("tops_per_watt > 1").uses_energy());
@@ -207,6 +207,87 @@ TEST(Condition, NamesWhatTheWholeNetworkHas) {
                      kFields);
 }
 
+// 8,000 uJ, as the tables show it: 8e9 pJ.
+NetworkResult with_energy(const std::string& unit) {
+  NetworkResult result = network(100);
+  result.energy_table = "mine";
+  result.energy_unit = unit;
+  result.total.energy = 8e9;
+  return result;
+}
+
+std::string violation_of(const NetworkResult& result, const std::string& text) {
+  return Condition(text).violation(result, {{"base.json", true, {result}}});
+}
+
+TEST(Condition, ComparesEnergiesInTheUnitThatItNames) {
+  const NetworkResult result = with_energy("pJ");
+  EXPECT_EQ(violation_of(result, "energy > 7999.5 uJ"),
+            "energy = 8000 uJ, compared with 7999.5 uJ");
+  EXPECT_EQ(violation_of(result, "energy_delay >= 2.4 uJ x Mcycle"),
+            "energy_delay = 2.4 uJ x Mcycle, compared with 2.4 uJ x Mcycle");
+  for (const char* text :
+       {"energy == 8000 uJ", "energy == 8e9pJ", "8 mJ == energy", "energy == .008J",
+        "energy == 8e6 nJ", "energy == 8000 million", "energy / cycles > 26 uJ", "energy > 0",
+        "-energy == -8 mJ", "energy == base.json + 0 pJ", "energy - 1 mJ == 7 mJ",
+        "energy_delay == 2400000 uJ x cycle", "energy == 1.0 * base.json", "2 * (4 mJ) == energy",
+        "energy / base.json:energy == 1", "energy / (1 uJ) == 8000"}) {
+    EXPECT_NE(violation_of(result, text), "") << text;
+  }
+  for (const char* text : {"energy > 8000 uJ", "energy < 8 mJ", "energy_delay > 2.5 uJ x Mcycle"}) {
+    EXPECT_EQ(violation_of(result, text), "") << text;
+  }
+}
+
+TEST(Condition, RefusesANumberWithoutTheUnitOfWhatItIsComparedWith) {
+  const std::string energies =
+      "expected a unit after it, because the tables show uJ: 8000 uJ, or pJ, nJ, mJ, J; of an "
+      "energy table in another unit 8000 million";
+  expect_refused("energy > 8000", "10: found '8000'; " + energies);
+  expect_refused("any(energy > 8000 && cycles > 1)", "14: found '8000 && cycl'; " + energies);
+  expect_refused("8000 < energy", "1: found '8000 < energ'; " + energies);
+  expect_refused("energy > 1.01 * base.json + 5", "29: found '5'; " + energies);
+  expect_refused("energy / cycles > 3", "19: found '3'; " + energies);
+  expect_refused("cycles > base.json:energy - 2", "29: found '2'; " + energies);
+  expect_refused("energy_delay > 8000",
+                 "16: found '8000'; expected a unit after it, because the tables show uJ: 8000 uJ "
+                 "x Mcycle, or pJ, nJ, mJ, J; of an energy table in another unit 8000 million x "
+                 "Mcycle");
+  const std::string other = "its unit is not that of what it is added to or compared with";
+  expect_refused("energy_delay > 8000 uJ", "16: found '8000 uJ'; " + other);
+  expect_refused("energy > 8000 uJ x Mcycle", "10: found '8000 uJ x Mc'; " + other);
+  expect_refused("cycles > 8000 uJ", "10: found '8000 uJ'; " + other);
+  expect_refused("cycles > base.json + 1%", "22: found '1%'; " + other);
+  expect_refused("energy > 1 uJ x second", "17: found 'second'; expected cycle or Mcycle");
+}
+
+TEST(Condition, TakesSharesInPercentOrUpTo1) {
+  for (const char* text : {"utilization == 50%", "utilization < 51 %", "utilization > .49",
+                           "utilization * 100 == 50", "cycles > 101% * base.json"}) {
+    EXPECT_NE(violation(text), "") << text;
+  }
+  EXPECT_EQ(violation("utilization < 50%"), "");
+  const std::string end = "a share is at most 1; in percent it needs a %: 80%";
+  expect_refused("utilization < 80", "15: found '80'; " + end);
+  expect_refused("any(limiter_busy > 1.5)", "20: found '1.5)'; " + end);
+}
+
+TEST(Condition, RefusesJoulesForEnergiesInAnotherUnit) {
+  const NetworkResult result = with_energy("MAC of 16 bits");
+  EXPECT_EQ(violation_of(result, "energy == 8000 million"),
+            "energy = 8000 million, compared with 8000 million");
+  EXPECT_EQ(violation_of(result, "energy > base.json"), "");
+  try {
+    violation_of(result, "energy > 8000 uJ");
+    FAIL() << "it is compared";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kBadInput);
+    EXPECT_STREQ(error.what(),
+                 "--fail-if 'energy > 8000 uJ': the energies are in MAC of 16 bits; give numbers "
+                 "in millions of it: 8000 million");
+  }
+}
+
 TEST(Condition, SaysWhatAResultLacksAndHowToGetIt) {
   const auto message = [](const std::string& text) {
     try {
@@ -218,7 +299,7 @@ TEST(Condition, SaysWhatAResultLacksAndHowToGetIt) {
   const auto expected = [](const std::string& text, const std::string& words) {
     return "--fail-if '" + text + "': net on pe4x4, ws has no " + words;
   };
-  EXPECT_EQ(message("energy > 1"), expected("energy > 1", "energy; give --energy"));
+  EXPECT_EQ(message("energy > 1 pJ"), expected("energy > 1 pJ", "energy; give --energy"));
   EXPECT_EQ(message("tops_per_watt > 1"),
             expected("tops_per_watt > 1", "tops_per_watt; give --energy with a table in pJ"));
   EXPECT_EQ(message("area_mm2 > 1"),
@@ -241,12 +322,10 @@ TEST(Condition, RefusesWhatIsNoConditionWithTheColumn) {
   expect_refused("cycels > 1", "1: found 'cycels > 1'; did you mean 'cycles'? Fields: " + kFields);
   expect_refused("cycles > 1 2", "12: found '2'; expected the end, or && or ||");
   expect_refused("(cycles > 1", "12: found the end; expected )");
-  expect_refused("cycles > 3x",
-                 "10: found '3x'; expected a number, which has no unit; 50e6 is 50 million");
+  expect_refused(
+      "cycles > 3x",
+      "11: found 'x'; expected a unit after the number: %, pJ, nJ, uJ, mJ, J or million");
   expect_refused("dram_bytes>..", "12: found '..'; expected a number");
-  expect_refused("cycles > 101% * base.json",
-                 "10: found '101% * base.'; a number has no %; 1.01 * base.json is 1% more than "
-                 "base.json");
   expect_refused("cycles > 67,799", "10: found '67,799'; a number has no commas");
   expect_refused("cycles => 300",
                  "8: found '=> 300'; expected one of < <= > >= == != and another number");
@@ -297,7 +376,7 @@ void expect_no_value(const std::string& text, const std::string& message) {
 TEST(Condition, RefusesValuesThatAreNotThere) {
   expect_no_value("conv9.cycles > 1",
                   "net on pe4x4, ws has no layer 'conv9'; it has 'conv1' and 'odd name'");
-  expect_no_value("energy > 1", "net on pe4x4, ws has no energy; give --energy");
+  expect_no_value("energy > 1 pJ", "net on pe4x4, ws has no energy; give --energy");
   expect_no_value("energy_delay > base.json:cycles",
                   "net on pe4x4, ws has no energy; give --energy");
   expect_no_value("cycles / (macs - 64) > 1", "column 1 divides by 0");

@@ -167,6 +167,41 @@ TEST(Winners, AnAreaThatIsExtrapolatedIsMarkedAndExplained) {
                   ",2.500000,array_cols 32 (counted: 4 to 16),"));
 }
 
+// Beside another column it would be read as that one's.
+TEST(Winners, TheDifferenceIsBesideWhatItCompares) {
+  const NetworkResult first = point("ws", 2'000'000, 9'000'000, 4e6);
+  const NetworkResult second = point("os", 1'000'000, 18'000'000, 6e6);
+  const auto text = [&](Measure measure) {
+    return profile_text(profile_of({first, second}, measure));
+  };
+  EXPECT_TRUE(has(text(Measure::kCycles), "   cycles  against best  util  "));
+  EXPECT_TRUE(has(text(Measure::kCycles), "2,000,000       +100.0%  "));
+  const std::string bytes = text(Measure::kDramBytes);
+  EXPECT_TRUE(has(bytes, "read MB  write MB  sum against best  energy uJ")) << bytes;
+  EXPECT_TRUE(has(bytes, " 18.000     0.000           +100.0%  ")) << bytes;
+  EXPECT_TRUE(has(bytes, "   cycles  util  ")) << bytes;
+  const std::string energy = text(Measure::kEnergy);
+  EXPECT_TRUE(has(energy, "energy uJ  against best  EDP uJ x Mcycle  TOPS/W")) << energy;
+  EXPECT_TRUE(has(energy, "        6        +50.0%  ")) << energy;
+  const std::string product = text(Measure::kEnergyDelay);
+  EXPECT_TRUE(has(product, "EDP uJ x Mcycle  against best  TOPS/W")) << product;
+  EXPECT_TRUE(has(product, "              8        +33.3%  ")) << product;
+}
+
+TEST(Winners, AreOfThePointsThatHadMemoryAndSaySo) {
+  NetworkResult lacking = point("os", 0, 0);
+  lacking.error = "model 'net': needs about 2 GB; 1 GB are available";
+  lacking.lacks_memory = true;
+  const Profile profile = profile_of({point("ws", 100, 9), lacking});
+  EXPECT_EQ(profile.winners[0].reasons.back(),
+            "It is the best of those that had memory: 1 point had none, and might be better.");
+  const std::string text = profile_text(profile);
+  EXPECT_TRUE(has(text, "  no memory\n")) << text;
+  EXPECT_TRUE(has(text, "\nhas no memory\n  net on pe4x4, os: model 'net': needs about 2 GB; "))
+      << text;
+  EXPECT_FALSE(has(text, "does not run")) << text;
+}
+
 TEST(Winners, TimeIsShownWhereClocksDiffer) {
   NetworkResult slow = point("ws", 2'000'000, 9);
   const NetworkResult fast = point("os", 2'500'000, 9);
@@ -174,9 +209,9 @@ TEST(Winners, TimeIsShownWhereClocksDiffer) {
   slow.simulated_seconds = 0.01;
   const Profile profile = profile_of({slow, fast});
   const std::string text = profile_text(profile);
-  EXPECT_TRUE(has(text, "   cycles     time  against best")) << text;
-  EXPECT_TRUE(has(text, "2,000,000  10.0 ms          best")) << text;
-  EXPECT_TRUE(has(text, "2,500,000   2.5 ms        +25.0%")) << text;
+  EXPECT_TRUE(has(text, "   cycles  against best     time")) << text;
+  EXPECT_TRUE(has(text, "2,000,000          best  10.0 ms")) << text;
+  EXPECT_TRUE(has(text, "2,500,000        +25.0%   2.5 ms")) << text;
   EXPECT_TRUE(has(text,
                   "\nthe clocks differ: the winner has the fewest cycles, which need not be "
                   "the least time\n"))

@@ -63,8 +63,8 @@ std::optional<NetworkCase> random_network_case(const ArchConfig& arch, std::uint
   }
 }
 
-NetworkResult run_network_case(const NetworkCase& made, Differential& differential) {
-  NetworkResult result;
+CaseResult run_network_case(const NetworkCase& made, Differential& differential) {
+  CaseResult result;
   result.shares_dram = shares_dram(made.program.program);
   const DifferentialResult compared = differential.check(made.program);
   result.cycles = compared.cycles;

@@ -26,11 +26,11 @@ std::optional<NetworkCase> random_network_case(const ArchConfig& arch, std::uint
 
 // What came of one network. `difference` is "" where every engine agrees in every byte, every
 // engine with time in every command's start, free and done, and every ofmap is golden's.
-struct NetworkResult {
+struct CaseResult {
   std::string difference;
   std::uint64_t cycles = 0;
   bool shares_dram = false;  // some tensors have the same bytes
 };
-NetworkResult run_network_case(const NetworkCase& made, Differential& differential);
+CaseResult run_network_case(const NetworkCase& made, Differential& differential);
 
 }  // namespace qsim

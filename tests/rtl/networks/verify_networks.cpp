@@ -24,7 +24,7 @@ struct Tally {
 };
 
 void run_one(const NetworkCase& made, Differential& differential, Tally& tally) {
-  const NetworkResult result = run_network_case(made, differential);
+  const CaseResult result = run_network_case(made, differential);
   if (!result.difference.empty()) {
     throw Error(ExitCode::kMismatch, made.program.name + ": " + result.difference);
   }

@@ -142,15 +142,15 @@ std::vector<std::byte> draw_bytes(Random& random, ValueStyle style, std::size_t 
   return bytes;
 }
 
-DramPlan::DramPlan(const ProgramPlan& plan, const ProgramLayout& layout, Random& random,
-                   ProgramDraft& program)
+DramDraft::DramDraft(const ProgramPlan& plan, const ProgramLayout& layout, Random& random,
+                     ProgramDraft& program)
     : plan_(plan), arch_(plan.arch), random_(random), program_(program) {
   add_regions(layout);
   add_segments();
 }
 
 // Input and ofmaps in a random order, beats apart.
-void DramPlan::add_regions(const ProgramLayout& layout) {
+void DramDraft::add_regions(const ProgramLayout& layout) {
   const std::int64_t block = arch_.block_channels();
   const std::int64_t align = std::min(arch_.bus_bytes, block);
   std::int64_t largest = 0;
@@ -184,7 +184,7 @@ void DramPlan::add_regions(const ProgramLayout& layout) {
   program_.writable_bytes = address;
 }
 
-void DramPlan::add_segments() {
+void DramDraft::add_segments() {
   const std::int64_t align = std::max(arch_.bus_bytes, arch_.block_channels());
   const std::int64_t weight_bytes = arch_.weight_slot_words() * arch_.weight_word_bytes() * 5 / 4;
   const std::int64_t blocks = random_.uniform(1, 6);
@@ -218,12 +218,12 @@ void DramPlan::add_segments() {
   }
 }
 
-void DramPlan::add_weights(const char* name, std::int64_t address, std::int64_t bytes) {
+void DramDraft::add_weights(const char* name, std::int64_t address, std::int64_t bytes) {
   program_.segments.push_back(
       {name, address, draw_bytes(random_, plan_.weight_style, static_cast<std::size_t>(bytes))});
 }
 
-void DramPlan::add_parameters(std::int64_t address) {
+void DramDraft::add_parameters(std::int64_t address) {
   DramSegment segment{"params", address, {}};
   segment.bytes =
       draw_bytes(random_, ValueStyle::kUniform,
@@ -236,12 +236,12 @@ void DramPlan::add_parameters(std::int64_t address) {
   program_.segments.push_back(std::move(segment));
 }
 
-void DramPlan::place(const PlacedCommand& placed, Store& store) const {
+void DramDraft::place(const PlacedCommand& placed, Store& store) const {
   store.dram_addr =
       u32(program_.layers[placed.layer].ofmap.address + placed.ofmap_word * arch_.array_cols);
 }
 
-void DramPlan::make_readable(const PlacedCommand& placed) {
+void DramDraft::make_readable(const PlacedCommand& placed) {
   const Store& s = std::get<Store>(placed.command.fields);
   for (std::int64_t g = 0; g < s.groups; ++g) {
     for (std::int64_t r = 0; r < s.runs; ++r) {
@@ -254,7 +254,7 @@ void DramPlan::make_readable(const PlacedCommand& placed) {
 }
 
 // A random stretch of an ofmap that has been stored, else the input.
-DramPlan::Region DramPlan::readable_region(std::int64_t least_bytes) {
+DramDraft::Region DramDraft::readable_region(std::int64_t least_bytes) {
   const auto layer =
       static_cast<std::size_t>(random_.uniform(0, static_cast<std::int64_t>(readable_.size()) - 1));
   const std::vector<bool>& words = readable_[layer];
@@ -273,7 +273,7 @@ DramPlan::Region DramPlan::readable_region(std::int64_t least_bytes) {
   return {program_.layers[layer].ofmap.address + first, last - first};
 }
 
-void DramPlan::place_runs(Load& load, const Region& region, std::int64_t align) {
+void DramDraft::place_runs(Load& load, const Region& region, std::int64_t align) {
   const std::int64_t run = load.run_bytes;
   const std::int64_t gap = random_.chance(0.6) ? 0 : random_.uniform(0, 6) * align;
   std::int64_t run_stride = round_up(run, align) + gap;
@@ -298,7 +298,7 @@ void DramPlan::place_runs(Load& load, const Region& region, std::int64_t align) 
       u32(load.groups > 1 ? group_stride : random_.uniform(0, max_of<Load>("group_stride")));
 }
 
-DramPlan::Region DramPlan::segment(const std::string& name) const {
+DramDraft::Region DramDraft::segment(const std::string& name) const {
   for (const DramSegment& s : program_.segments) {
     if (s.name == name) return {s.address, static_cast<std::int64_t>(s.bytes.size())};
   }
@@ -307,7 +307,7 @@ DramPlan::Region DramPlan::segment(const std::string& name) const {
 
 // Where there are two segments of weights, the second of two runs or groups may come from the
 // other.
-void DramPlan::place_weights(Load& load) {
+void DramDraft::place_weights(Load& load) {
   const std::int64_t align = std::min(arch_.bus_bytes, arch_.weight_word_bytes());
   const Region near = segment("weights");
   const Region far = segment("far weights");
@@ -332,7 +332,7 @@ void DramPlan::place_weights(Load& load) {
   }
 }
 
-void DramPlan::place(Load& load, bool reads_ofmaps) {
+void DramDraft::place(Load& load, bool reads_ofmaps) {
   switch (static_cast<LoadMemory>(load.memory)) {
     case LoadMemory::kActivation: {
       const DramTensor& input = program_.input.tensor;
@@ -356,7 +356,7 @@ void DramPlan::place(Load& load, bool reads_ofmaps) {
   }
 }
 
-Tensor DramPlan::input() const {
+Tensor DramDraft::input() const {
   const DramTensor& tensor = program_.input.tensor;
   Random random(plan_.seed + 1);
   Tensor input(DType::kInt8, tensor.value.shape.nhwc());

@@ -8,11 +8,11 @@
 
 namespace qsim {
 
-class DramPlan {
+class DramDraft {
  public:
   // Fills the program's regions and segments.
-  DramPlan(const ProgramPlan& plan, const ProgramLayout& layout, Random& random,
-           ProgramDraft& program);
+  DramDraft(const ProgramPlan& plan, const ProgramLayout& layout, Random& random,
+            ProgramDraft& program);
 
   // A STORE's address; its strides are set.
   void place(const PlacedCommand& placed, Store& store) const;

@@ -266,7 +266,7 @@ class ProgramBuilder {
   ProgramLayout layout_;
   Random random_;
   ProgramDraft program_{Program()};
-  std::optional<DramPlan> dram_;
+  std::optional<DramDraft> dram_;
   std::array<std::size_t, kTurnMemories> ready_{};
   std::array<std::size_t, kTurnMemories> free_{};
   std::size_t stored_ = 0;

@@ -12,6 +12,7 @@
 #include "compiler/compile.h"
 #include "compiler/workload/random_layer.h"
 #include "compiler/workload/workload.h"
+#include "core/dram_channel.h"
 #include "files/arch_config_file.h"
 #include "sim/systemc/systemc_engine.h"
 
@@ -86,6 +87,43 @@ TEST(Limits, PartsAddUpForRandomLayers) {
     arch.burst_beats = random.uniform(1, 64);
     expect_parts_add_up(time_of(*engine, compile(make_random_layer(seed, arch).graph, arch)));
   }
+}
+
+// Cycles in which the commands of a bus move a beat, counted command by command.
+template <typename Fields>
+std::uint64_t beats_of(const Program& program, Unit unit) {
+  std::uint64_t beats = 0;
+  const CommandStream stream = program.stream(unit);
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    const DramTransfer transfer = dram_transfer(stream.fields<Fields>(i), program.arch);
+    beats += transfer.runs * transfer.run_beats;
+  }
+  return beats;
+}
+
+TEST(Limits, AnOccupiedBusMovesABeatOrWaitsForABurst) {
+  const auto engine = make_systemc_engine();
+  const std::vector<ArchConfig> configs = shipped_configs();
+  std::uint64_t waits = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    ArchConfig arch = shrink_memories(configs[seed % configs.size()], random);
+    arch.outstanding_bursts = random.uniform(1, 4);
+    const Program program = compile(make_random_layer(seed, arch).graph, arch);
+    const RunAccount run = time_of(*engine, program);
+    std::array<std::uint64_t, kUnits> work{};
+    for (const LayerAccount& layer : run.layers) {
+      for (std::size_t u = 0; u < kUnits; ++u) {
+        EXPECT_LE(layer.busy.waits[u], layer.busy.units[u]);
+        work[u] += layer.busy.units[u] - layer.busy.waits[u];
+        waits += layer.busy.waits[u];
+      }
+    }
+    EXPECT_EQ(work[static_cast<std::size_t>(Unit::kLoad)], beats_of<Load>(program, Unit::kLoad));
+    EXPECT_EQ(work[static_cast<std::size_t>(Unit::kStore)], beats_of<Store>(program, Unit::kStore));
+  }
+  EXPECT_GT(waits, 10'000u);
 }
 
 // Another witness of the path: with a latency longer by one, every chain of commands with n

@@ -10,7 +10,7 @@ NOT_READ = ("cli/main.cpp",)
 # Functions that end in `throw Error`, and take (part of) the message.
 CALLS = ("throw_bad_input", "throw_unsupported", "usage_error", "fail", "fail_at", "fail_word",
          "fail_write", "fail_count", "refuse", "refuse_shape", "malformed")
-THROW = r"throw\s+(?:::)?(?:qsim::)?Error\s*[({]"
+THROW = r"throw\s+(?:::)?(?:qsim::)?(?:Memory)?Error\s*[({]"
 START = re.compile(r"(?<![\w:])(?:" + THROW + r"|(?:::)?(?:qsim::)?(?:" + "|".join(CALLS) +
                    r")\(|message \+?= |std::string message =\s)")
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|[\w.>-]+|::|[=!<>]=|&&|\s+|.', re.S)

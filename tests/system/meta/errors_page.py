@@ -17,6 +17,7 @@ ATTRIBUTES = ("allowzero", "b_zero_point", "block_size", "group", "saturate", "s
 PLACEHOLDERS = {"{line}": r"\d+", "{column}": r"\d+", "{words}": r"[A-Za-z ,-]+", "{number}": r"-?[\dx]+", "{keyword}": "[a-z_]+",
                 "{window}": "(?:strides|kernel_shape|x)",
                 "{errno}": "(?:" + "|".join(map(re.escape, SYSTEM_REASONS)) + "|x)",
+                "{dyadic}": r"(?: \(--config [\w-]+\)|, in a copy of the configuration|x)", "{snap}": "(?:, or --snap|)",
                 "{hint}": r"(?:|\.|; (?:did you mean|is) .*\?)",
                 "{no_gpu}": r"(?:no driver|driver .*|no device of compute capability 8\.0 or later|"
                             r"built without nvcc|x)",

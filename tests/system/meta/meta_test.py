@@ -13,6 +13,7 @@ import errors_page
 import errors_test
 import options_read_test
 import times
+import type_names_test
 import vector_sources_test
 
 PAGE = """# Errors
@@ -181,6 +182,32 @@ class VectorSources(unittest.TestCase):
                          ["golden/a.cpp: has a precompiled header"])
         self.assertEqual(self.faults("c++ -O3 -ffp-contract=off"), [])
         self.assertEqual(self.faults("c++ -O3", "bench"), [])
+
+
+class TypeNames(unittest.TestCase):
+    """type_names_test.py."""
+
+    def twice(self, *texts):
+        """The names that it says are defined twice."""
+        sources = [(f"{number}.h", text) for number, text in enumerate(texts)]
+        return [fault.split(" is ")[0] for fault in type_names_test.twice(sources)[1]]
+
+    def test_a_name_that_is_there_twice_is_found(self):
+        for text in ("namespace a { struct X { int i; }; }", "namespace a {\nenum class X : int { k };\n}",
+                     "namespace a { template <typename T, int n = (1 > 0)> class X final : public Y<T> {}; }",
+                     "namespace a {\n#define OPEN {\nunion alignas(16) X { char c; };\n}",
+                     "namespace b {} namespace a { struct [[nodiscard]] X { void f() { if (c == '{') return; } }; }",
+                     "extern \"C\" { namespace a { class X { // {\n}; } }"):
+            self.assertEqual(self.twice("namespace a { struct X { struct Y {}; }; }", text), ["a::X"], text)
+        self.assertEqual(self.twice("struct X {};", "struct X {};"), ["X"])
+
+    def test_others_are_not(self):
+        for text in ("namespace b { struct X {}; }", "namespace a { namespace { struct X {}; } }",
+                     "namespace a { struct X; struct X f() {} }", "namespace a { template <> struct X<int> {}; }",
+                     "namespace a { struct Y { struct X {}; }; void f() { struct X {}; } }",
+                     "namespace a { struct Y::X : Z {}; } /* namespace a { struct X {}; } */",
+                     'namespace a { const char* s = "struct X {};"; auto t = R"(struct X {};)"; }'):
+            self.assertEqual(self.twice("namespace a { struct X {}; }", text), [], text)
 
 
 if __name__ == "__main__":

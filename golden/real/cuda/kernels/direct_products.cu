@@ -9,7 +9,7 @@ namespace {
 template <typename Visit>
 __device__ inline void visit_products(const Products& p, const Corner& corner, Visit visit) {
   for (std::int64_t k = 0; k < p.depth; ++k) {
-    const Tap tap = p.taps[k];
+    const ProductTap tap = p.taps[k];
     visit(k, is_inside(p, corner, tap) ? p.input[corner.element + tap.offset] : 0.0F);
   }
 }

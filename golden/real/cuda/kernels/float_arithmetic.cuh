@@ -51,7 +51,7 @@ __device__ inline Corner corner_of(const Products& p, std::int64_t pixel, std::i
           ((n * p.in.height + row) * p.in.width + col) * p.in.channels + group * p.channels};
 }
 
-__device__ inline bool is_inside(const Products& p, const Corner& corner, const Tap& tap) {
+__device__ inline bool is_inside(const Products& p, const Corner& corner, const ProductTap& tap) {
   const std::int64_t row = corner.row + tap.row;
   const std::int64_t col = corner.col + tap.col;
   return row >= 0 && row < p.in.height && col >= 0 && col < p.in.width;

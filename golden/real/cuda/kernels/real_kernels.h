@@ -14,7 +14,7 @@ namespace qsim::golden::cuda {
 
 // Where a product of an output finds its input: from the first position of the window (pads
 // included) so many rows, columns, and elements.
-struct Tap {
+struct ProductTap {
   std::int64_t offset;
   std::int32_t row;
   std::int32_t col;
@@ -27,10 +27,10 @@ struct Products {
   ImageShape in;   // with the batch of this run
   ImageShape out;  // channels: of all groups
   Window window;
-  std::int64_t depth = 0;     // products of an output
-  std::int64_t channels = 0;  // input channels of a group
-  std::int64_t outputs = 0;   // output channels of a group
-  const Tap* taps = nullptr;  // [depth]
+  std::int64_t depth = 0;            // products of an output
+  std::int64_t channels = 0;         // input channels of a group
+  std::int64_t outputs = 0;          // output channels of a group
+  const ProductTap* taps = nullptr;  // [depth]
   // Tile: [groups][depth][outputs, padded to kTileOutputs]. Direct: [depth][all outputs].
   const float* weights = nullptr;
   const float* bias = nullptr;    // [all outputs]

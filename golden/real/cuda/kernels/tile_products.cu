@@ -49,7 +49,7 @@ __device__ inline void fetch_x(const Products& p, const Corner& corner, bool is_
 #pragma unroll
     for (int i = 0; i < kStep; ++i) x[j + i] = 0;
     if (!is_pixel || k + j >= p.depth) continue;
-    const Tap tap = p.taps[k + j];
+    const ProductTap tap = p.taps[k + j];
     if (!is_inside(p, corner, tap)) continue;
     const float* from = p.input + corner.element + tap.offset;
     if constexpr (kFours) {

@@ -45,7 +45,7 @@ void bench_weights(const BenchForwardOptions& options, const ImageShape& shape, 
         });
 }
 
-void bench_real(const BenchForwardOptions& options, const ConvCase& one, RealType type, bool nchw) {
+void bench_real(const BenchForwardOptions& options, const ConvRow& one, RealType type, bool nchw) {
   Work work = one.work();
   const ImageShape y = one.shapes().y_shape;
   const std::int64_t elems = y.batch * y.height * y.width * y.channels;
@@ -66,7 +66,7 @@ void bench_real(const BenchForwardOptions& options, const ConvCase& one, RealTyp
 }
 
 // The calls of a layer's forward pass in training.
-std::vector<EnqueueCall> layer_calls(const ConvCase& one, bool nchw) {
+std::vector<EnqueueCall> layer_calls(const ConvRow& one, bool nchw) {
   constexpr RealType kFloat = RealType::kFloat32;
   Holder holder;
   const auto reals = [&](const ImageShape& s) {
@@ -102,7 +102,7 @@ std::vector<EnqueueCall> layer_calls(const ConvCase& one, bool nchw) {
 }
 
 // One after the other: each finds in the cache what the one before it left there.
-void bench_layer(const BenchForwardOptions& options, const ConvCase& one, bool nchw) {
+void bench_layer(const BenchForwardOptions& options, const ConvRow& one, bool nchw) {
   const LevelConv shapes = one.shapes();
   const std::int64_t xs = one.batch * one.size * one.size * one.channels;
   Work work = one.work();
@@ -117,7 +117,7 @@ void bench_layer(const BenchForwardOptions& options, const ConvCase& one, bool n
 }
 
 // The other calls with a convolution.
-void bench_chain(const BenchForwardOptions& options, const ConvCase& one) {
+void bench_chain(const BenchForwardOptions& options, const ConvRow& one) {
   const ImageShape y = one.shapes().y_shape;
   const std::int64_t elems = y.batch * y.height * y.width * y.channels;
   Work work = one.work();
@@ -190,20 +190,20 @@ ExitCode bench_forward(const BenchForwardOptions& options) {
   bench_weights(options, {64, 3, 3, 64}, true);
   bench_weights(options, {512, 3, 3, 512}, true);
   bench_weights(options, {4096, 1, 1, 25088}, false);
-  const ConvCase conv = {8, 224, 64, 64, 3};
+  const ConvRow conv = {8, 224, 64, 64, 3};
   for (const bool nchw : {true, false}) bench_real(options, conv, kFloat, nchw);
   bench_real(options, conv, kBfloat, true);
   for (const bool nchw : {true, false}) bench_layer(options, conv, nchw);
   bench_chain(options, conv);
-  const ConvCase vgg[] = {{32, 224, 3, 64, 3},   {32, 112, 64, 128, 3},  {32, 56, 128, 256, 3},
-                          {32, 56, 256, 256, 3}, {32, 28, 256, 512, 3},  {32, 28, 512, 512, 3},
-                          {32, 14, 512, 512, 3}, {32, 1, 25088, 4096, 1}};
-  for (const ConvCase& one : vgg) bench_real(options, one, kBfloat, false);
+  const ConvRow vgg[] = {{32, 224, 3, 64, 3},   {32, 112, 64, 128, 3},  {32, 56, 128, 256, 3},
+                         {32, 56, 256, 256, 3}, {32, 28, 256, 512, 3},  {32, 28, 512, 512, 3},
+                         {32, 14, 512, 512, 3}, {32, 1, 25088, 4096, 1}};
+  for (const ConvRow& one : vgg) bench_real(options, one, kBfloat, false);
   // Layers of ResNet-50, ResNeXt-50 and MobileNetV2, and one with a zero point.
-  const ConvCase others[] = {{32, 56, 128, 128, 3, 2},      {32, 56, 256, 512, 1, 2},
-                             {32, 56, 128, 128, 3, 1, 32},  {32, 112, 32, 32, 3, 1, 32},
-                             {32, 56, 144, 144, 3, 2, 144}, {32, 56, 256, 256, 3, 1, 1, true}};
-  for (const ConvCase& one : others) bench_real(options, one, kBfloat, false);
+  const ConvRow others[] = {{32, 56, 128, 128, 3, 2},      {32, 56, 256, 512, 1, 2},
+                            {32, 56, 128, 128, 3, 1, 32},  {32, 112, 32, 32, 3, 1, 32},
+                            {32, 56, 144, 144, 3, 2, 144}, {32, 56, 256, 256, 3, 1, 1, true}};
+  for (const ConvRow& one : others) bench_real(options, one, kBfloat, false);
   bench_chain(options, {32, 56, 256, 256, 3});
   bench_pool(options, {32, 224, 224, 64});
   bench_pool(options, {32, 28, 28, 512});

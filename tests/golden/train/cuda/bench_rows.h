@@ -60,7 +60,7 @@ EnqueueCall enqueued(const Call& call, Holder holder) {
 }
 
 // A convolution of square pictures.
-struct ConvCase {
+struct ConvRow {
   std::int64_t batch, size, channels, outs, kernel;
   std::int64_t stride = 1, groups = 1;
   bool has_zero_point = false;

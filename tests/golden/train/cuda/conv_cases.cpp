@@ -24,15 +24,15 @@ std::string described(const std::string& difference, const LevelConv& conv) {
 }  // namespace
 
 std::string conv_real_case(Random& random, CallBuffers& buffers) {
-  const RandomConv conv = random_conv(random, buffers);
+  const CallConv conv = random_conv(random, buffers);
   const ImageShape& shape = conv.conv.y_shape;
   const std::int64_t outs = shape.channels;
   const std::size_t scale = buffers.add(std::vector<float>{0.0123F});
   const std::size_t w_scales = buffers.add(random_floats(random, outs, 1e-5));
   const std::size_t bias = buffers.add(random_floats(random, outs, 1e-2));
   const bool has_bias = random.chance(0.6);
-  const RandomReal y =
-      random_real(random, buffers, {shape.batch, shape.height, shape.width, outs}, Numbers::kTies);
+  const RandomReal y = random_real(random, buffers, {shape.batch, shape.height, shape.width, outs},
+                                   RealNumbers::kTies);
   const auto passes = maybe_output(random, buffers, 0.6, bit_bytes(y.tensor.elems()));
   ConvReal call;
   call.relu = random.chance(0.6);
@@ -49,7 +49,7 @@ std::string conv_real_case(Random& random, CallBuffers& buffers) {
 }
 
 std::string conv_levels_case(Random& random, CallBuffers& buffers) {
-  const RandomConv conv = random_conv(random, buffers);
+  const CallConv conv = random_conv(random, buffers);
   const std::int64_t outs = conv.conv.y_shape.channels;
   const std::int64_t elems = conv.conv.pixels() * outs;
   std::vector<float> factors = random_floats(random, outs, 2e-6);
@@ -88,7 +88,7 @@ std::string conv_levels_case(Random& random, CallBuffers& buffers) {
 }
 
 std::string conv_statistics_case(Random& random, CallBuffers& buffers) {
-  const RandomConv conv = random_conv(random, buffers);
+  const CallConv conv = random_conv(random, buffers);
   const std::size_t sums = buffers.add_output(conv.conv.y_shape.channels * 24);
   ConvStatistics call;
   run_both(buffers, [&](bool on_device) {
@@ -113,7 +113,7 @@ std::vector<std::uint16_t> random_gradient(Random& random, std::int64_t count) {
 
 // Each sum is within 2^-18 of what the magnitudes add up to.
 std::string conv_gradient_sums_case(Random& random, CallBuffers& buffers) {
-  const RandomConv conv = random_conv(random, buffers);
+  const CallConv conv = random_conv(random, buffers);
   const std::int64_t outs = conv.conv.y_shape.channels;
   const auto gradient = random_gradient(random, conv.conv.pixels() * outs);
   const std::size_t g = buffers.add(gradient, random.chance(0.2) ? 2 : 0);
@@ -144,7 +144,7 @@ std::string conv_gradient_sums_case(Random& random, CallBuffers& buffers) {
 }
 
 std::string conv_normalize_gradient_case(Random& random, CallBuffers& buffers) {
-  const RandomConv conv = random_conv(random, buffers);
+  const CallConv conv = random_conv(random, buffers);
   const std::int64_t outs = conv.conv.y_shape.channels;
   const std::size_t factors = buffers.add(random_floats(random, outs * 3, 1e-4));
   const std::size_t g =

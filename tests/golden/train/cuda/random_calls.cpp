@@ -17,12 +17,12 @@ float unit(Random& random) {
 }
 
 // Ties: a half step, or a unit in the last place beside it.
-float random_number(Random& random, Numbers numbers, float step) {
-  if (numbers == Numbers::kTies) {
+float random_number(Random& random, RealNumbers numbers, float step) {
+  if (numbers == RealNumbers::kTies) {
     const float tie = (static_cast<float>(random.uniform(-160, 160)) + 0.5F) * step;
     return std::nextafter(tie, tie + static_cast<float>(random.uniform(-1, 1)) * step);
   }
-  if (numbers == Numbers::kAnything) {
+  if (numbers == RealNumbers::kAnything) {
     const auto bits = static_cast<std::uint32_t>(random.next());
     float value = 0;
     std::memcpy(&value, &bits, sizeof(value));
@@ -62,7 +62,7 @@ std::array<std::int64_t, 4> strides_of(const std::array<std::int64_t, 4>& shape,
 }  // namespace
 
 RandomReal random_real(Random& random, CallBuffers& buffers,
-                       const std::array<std::int64_t, 4>& shape, Numbers numbers, float step) {
+                       const std::array<std::int64_t, 4>& shape, RealNumbers numbers, float step) {
   RandomReal real;
   RealTensor& tensor = real.tensor;
   tensor.type = static_cast<RealType>(random.uniform(0, 2));
@@ -123,8 +123,8 @@ std::size_t random_shift(Random& random) {
   return random.chance(0.2) ? static_cast<std::size_t>(random.uniform(1, 15)) : 0;
 }
 
-RandomConv random_conv(Random& random, CallBuffers& buffers) {
-  RandomConv made;
+CallConv random_conv(Random& random, CallBuffers& buffers) {
+  CallConv made;
   LevelConv& conv = made.conv;
   // Half of them have what the kernels like.
   const bool is_even = random.chance(0.5);
@@ -176,7 +176,7 @@ RandomConv random_conv(Random& random, CallBuffers& buffers) {
   return made;
 }
 
-LevelConv conv_at(const RandomConv& made, CallBuffers& buffers, bool on_device) {
+LevelConv conv_at(const CallConv& made, CallBuffers& buffers, bool on_device) {
   LevelConv conv = made.conv;
   conv.q = buffers.at<std::int8_t>(made.q, on_device);
   conv.w = buffers.at<std::int8_t>(made.w, on_device);

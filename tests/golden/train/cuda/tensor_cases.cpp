@@ -17,7 +17,9 @@ std::array<std::int64_t, 4> random_shape(Random& random) {
           random.uniform(1, 70)};
 }
 
-Numbers random_numbers(Random& random) { return static_cast<Numbers>(random.uniform(0, 2)); }
+RealNumbers random_numbers(Random& random) {
+  return static_cast<RealNumbers>(random.uniform(0, 2));
+}
 
 }  // namespace
 

@@ -1,0 +1,33 @@
+#include "cli/session/inputs/remedies.h"
+
+#include "cli/session/inputs/shipped_files.h"
+#include "files/arch_config_file.h"
+#include "files/scale_sim_config.h"
+
+namespace qsim {
+namespace {
+
+// The name of the shipped configuration that is `arch` with requantizer: dyadic; "" for none.
+std::string shipped_dyadic(const ArchConfig& arch) {
+  ArchConfig wanted = arch;
+  wanted.requantizer = RequantizerKind::kDyadic;
+  for (const std::string& name : shipped_configs()) {
+    const std::filesystem::path path = find_config(name);
+    if (is_scale_sim_config(path)) continue;
+    wanted.name = load_arch_config(path).name;
+    if (load_arch_config(path) == wanted) return name;
+  }
+  return "";
+}
+
+}  // namespace
+
+Remedies remedies_for(ModelKind kind, const Options& options) {
+  Remedies remedies = remedies_without_snap();
+  remedies.may_snap = kind == ModelKind::kOnnx && !options.snap;
+  return remedies;
+}
+
+Remedies remedies_without_snap() { return {false, shipped_dyadic}; }
+
+}  // namespace qsim

@@ -1,0 +1,14 @@
+// What the user can do where the compiler refuses a layer.
+#pragma once
+
+#include "cli/session/inputs/model_source.h"
+#include "compiler/compile.h"
+
+namespace qsim {
+
+// Of a command with --config, and with --snap, which ONNX models take.
+Remedies remedies_for(ModelKind kind, const Options& options);
+// Of one with --config alone.
+Remedies remedies_without_snap();
+
+}  // namespace qsim
