@@ -11,7 +11,7 @@
 #include "files/cifar.h"
 #include "files/npy.h"
 #include "files/picture_folder.h"
-#include "golden/common/team_parts.h"
+#include "golden/common/thread_team.h"
 
 namespace qsim {
 namespace {
@@ -261,7 +261,7 @@ Tensor PictureSet::read(std::int64_t first, std::int64_t pictures, golden::Threa
     return batch;
   }
   const RealPixels pixels = real_pixels(*form_.sidecar);
-  golden::run_parts(team, static_cast<std::size_t>(pictures), [&](std::size_t i) {
+  team.run(static_cast<std::size_t>(pictures), [&](std::size_t i) {
     map_pixels(fitted(place(first, i)), pixels, batch.as<float>().subspan(i * elems, elems));
   });
   return batch;
@@ -281,7 +281,7 @@ void PictureSet::read_levels(std::int64_t first, const Value& value, std::span<s
   one.shape.batch = 1;
   const std::optional<LevelPixels> pixels =
       kind_ == Kind::kNpy ? std::nullopt : level_pixels(*form_.sidecar, one);
-  golden::run_parts(team, to.size() / elems, [&](std::size_t i) {
+  team.run(to.size() / elems, [&](std::size_t i) {
     const std::span<std::byte> picture = to.subspan(i * elems, elems);
     if (pixels) return map_pixels(fitted(place(first, i)), *pixels, picture);
     const Tensor levels = quantize_input(read(first + static_cast<std::int64_t>(i), 1), one);
