@@ -47,6 +47,12 @@ std::vector<int> labels_beside(const fs::path& npy, std::int64_t pictures) {
   return {values.begin(), values.end()};
 }
 
+void require_count(const fs::path& first, std::int64_t pictures) {
+  if (pictures <= kMaxImages) return;
+  throw_bad_input(first.string() + ": " + std::to_string(pictures) + " pictures; the most are " +
+                  std::to_string(kMaxImages));
+}
+
 // `wanted` numbers below `count`, in their order: the first of a seeded permutation.
 std::vector<std::size_t> drawn(std::size_t count, std::size_t wanted, std::uint64_t seed) {
   std::vector<std::size_t> order(count);
@@ -116,10 +122,7 @@ PictureSet::PictureSet(const std::vector<fs::path>& data, PictureForm form, cons
   } else {
     add_pictures({first});
   }
-  if (count() > kMaxImages) {
-    throw_bad_input(first.string() + ": " + std::to_string(count()) + " pictures; the most are " +
-                    std::to_string(kMaxImages));
-  }
+  require_count(first, count());
   require_form();
   require_labels();
 }
@@ -127,6 +130,9 @@ PictureSet::PictureSet(const std::vector<fs::path>& data, PictureForm form, cons
 void PictureSet::add_batches(const std::vector<fs::path>& batches) {
   kind_ = Kind::kCifar;
   has_labels_ = true;
+  std::int64_t pictures = 0;
+  for (const fs::path& batch : batches) pictures += cifar_count(batch);
+  require_count(batches.front(), pictures);
   for (const fs::path& batch : batches) {
     files_.push_back(batch);
     std::int64_t index = 0;
