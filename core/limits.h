@@ -21,6 +21,7 @@ inline constexpr std::int64_t kMaxDramBytes = std::int64_t{1} << 32;  // what dr
 inline constexpr std::int64_t kMaxFileBytes = std::int64_t{4} << 30;
 inline constexpr std::int64_t kMaxPictureBytes = std::int64_t{256} << 20;
 inline constexpr std::int64_t kMaxImagePixels = std::int64_t{64} << 20;
+inline constexpr std::int64_t kMaxJpegScans = 100;
 inline constexpr std::int64_t kMaxNpyHeaderBytes = 65'535;
 inline constexpr std::int64_t kMaxNpyDims = 32;
 inline constexpr std::int64_t kMaxYamlBytes = std::int64_t{1} << 20;
@@ -67,6 +68,8 @@ inline constexpr std::array kLimits = {
           "more than 8-bit RGB of the most pixels needs; deeper ones must compress"},
     Limit{"kMaxImagePixels", kMaxImagePixels, "pixels of a picture, height x width",
           "judged by the header, so that a small file cannot unpack into gigabytes"},
+    Limit{"kMaxJpegScans", kMaxJpegScans, "scans of a JPEG file",
+          "each visits all blocks, however short it is; progressive pictures have about 10"},
     Limit{"kMaxNpyHeaderBytes", kMaxNpyHeaderBytes, "bytes of a .npy header",
           "what version 1.0 can say; later versions could say 4 GB"},
     Limit{"kMaxNpyDims", kMaxNpyDims, "dimensions of a .npy array", "NumPy's own limit"},

@@ -36,16 +36,47 @@ int open_to_read(const fs::path& path, struct stat& status) {
                                      : "is a device; expected a file");
 }
 
+[[noreturn]] void fail_longer(const fs::path& path, std::int64_t max_bytes) {
+  fail(path, "is longer than the " + std::to_string(max_bytes) + " bytes that are allowed");
+}
+
+// As many bytes at `offset` as fit `to`, or as the file has.
+std::size_t read_at(int file, const fs::path& path, std::int64_t offset, std::span<std::byte> to) {
+  std::size_t size = 0;
+  while (size < to.size()) {
+    const ssize_t got =
+        ::pread(file, to.data() + size, to.size() - size, offset + static_cast<std::int64_t>(size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path, "cannot be read: " + error_reason(errno));
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  return size;
+}
+
+// Before anything is read of a file that says how long it is, or memory is taken for it.
+void judge_length(int file, const fs::path& path, std::int64_t bytes, std::int64_t max_bytes,
+                  const StartJudge& judge) {
+  if (bytes > max_bytes) fail_longer(path, max_bytes);
+  if (!judge || bytes <= kStartBytes) return;
+  std::vector<std::byte> start(kStartBytes);
+  start.resize(read_at(file, path, 0, start));
+  refuse_lfs_pointer(path, {reinterpret_cast<const char*>(start.data()), start.size()});
+  judge(start, bytes);
+}
+
 template <typename Buffer>
-Buffer read_whole(const fs::path& path, std::int64_t max_bytes) {
+Buffer read_whole(const fs::path& path, std::int64_t max_bytes, const StartJudge& judge = {}) {
   struct stat status {};
   const Descriptor file(open_to_read(path, status));
+  const bool is_regular = S_ISREG(status.st_mode);
+  if (is_regular) {
+    judge_length(file.get(), path, status.st_size, max_bytes, judge);
+    require_memory(status.st_size, path.string());
+  }
   constexpr std::size_t kChunk = std::size_t{1} << 16;
-  if (S_ISREG(status.st_mode)) require_memory(std::min(status.st_size, max_bytes), path.string());
   Buffer buffer;
-  buffer.resize(S_ISREG(status.st_mode) && status.st_size <= max_bytes
-                    ? static_cast<std::size_t>(status.st_size) + 1
-                    : kChunk);
+  buffer.resize(is_regular ? static_cast<std::size_t>(status.st_size) + 1 : kChunk);
   std::size_t size = 0;
   while (true) {
     if (size == buffer.size()) buffer.resize(2 * size);
@@ -54,9 +85,7 @@ Buffer read_whole(const fs::path& path, std::int64_t max_bytes) {
     if (count < 0) fail(path, "cannot be read: " + error_reason(errno));
     if (count == 0) break;
     size += static_cast<std::size_t>(count);
-    if (static_cast<std::int64_t>(size) > max_bytes) {
-      fail(path, "is longer than the " + std::to_string(max_bytes) + " bytes that are allowed");
-    }
+    if (static_cast<std::int64_t>(size) > max_bytes) fail_longer(path, max_bytes);
   }
   buffer.resize(size);
   refuse_lfs_pointer(path, {reinterpret_cast<const char*>(buffer.data()), size});
@@ -85,8 +114,9 @@ std::string read_text_file(const fs::path& path, std::int64_t max_bytes) {
   return read_whole<std::string>(path, max_bytes);
 }
 
-std::vector<std::byte> read_binary_file(const fs::path& path, std::int64_t max_bytes) {
-  return read_whole<std::vector<std::byte>>(path, max_bytes);
+std::vector<std::byte> read_binary_file(const fs::path& path, std::int64_t max_bytes,
+                                        const StartJudge& judge) {
+  return read_whole<std::vector<std::byte>>(path, max_bytes, judge);
 }
 
 std::int64_t file_bytes(const fs::path& path) {
@@ -107,19 +137,11 @@ std::vector<std::byte> read_file_range(const fs::path& path, std::int64_t offset
 void read_file_range(const fs::path& path, std::int64_t offset, std::span<std::byte> to) {
   struct stat status {};
   const Descriptor file(open_to_read(path, status));
-  std::size_t size = 0;
-  while (size < to.size()) {
-    const ssize_t got = ::pread(file.get(), to.data() + size, to.size() - size,
-                                offset + static_cast<std::int64_t>(size));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path, "cannot be read: " + error_reason(errno));
-    if (got == 0) {
-      fail(path, "ends at byte " + std::to_string(offset + static_cast<std::int64_t>(size)) +
-                     "; expected bytes up to " +
-                     std::to_string(offset + static_cast<std::int64_t>(to.size())));
-    }
-    size += static_cast<std::size_t>(got);
-  }
+  const std::size_t size = read_at(file.get(), path, offset, to);
+  if (size == to.size()) return;
+  fail(path, "ends at byte " + std::to_string(offset + static_cast<std::int64_t>(size)) +
+                 "; expected bytes up to " +
+                 std::to_string(offset + static_cast<std::int64_t>(to.size())));
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -15,12 +16,19 @@
 
 namespace qsim {
 
+// What a reader says of a file by its first kStartBytes and its length, before the rest is read: it
+// throws Error where the start promises another length, or is of another kind of file.
+using StartJudge = std::function<void(std::span<const std::byte> start, std::int64_t bytes)>;
+inline constexpr std::int64_t kStartBytes = std::int64_t{1} << 17;
+
 // The bytes of a file. Throws Error when it is missing, a directory, a device, unreadable, longer
-// than max_bytes, or a git-LFS pointer in place of the file.
+// than max_bytes, or a git-LFS pointer in place of the file. A regular file that is too long is
+// refused before anything of it is read; `judge` is asked of one that is longer than kStartBytes.
 std::string read_text_file(const std::filesystem::path& path,
                            std::int64_t max_bytes = kMaxFileBytes);
 std::vector<std::byte> read_binary_file(const std::filesystem::path& path,
-                                        std::int64_t max_bytes = kMaxFileBytes);
+                                        std::int64_t max_bytes = kMaxFileBytes,
+                                        const StartJudge& judge = {});
 
 // Throws the Error of the two above when `start` begins like a git-LFS pointer.
 void refuse_lfs_pointer(const std::filesystem::path& path, std::string_view start);

@@ -80,10 +80,13 @@ void check_image_size(std::int64_t height, std::int64_t width, const std::string
 }
 
 Image read_image(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = read_binary_file(path, kMaxPictureBytes);
-  if (is_png(bytes)) return decode_png(bytes, path.string());
-  if (is_jpeg(bytes)) return decode_jpeg(bytes, path.string());
-  throw_bad_input(path.string() + ": neither a PNG nor a JPEG picture");
+  const auto require_picture = [&](std::span<const std::byte> start, std::int64_t) {
+    if (is_png(start) || is_jpeg(start)) return;
+    throw_bad_input(path.string() + ": neither a PNG nor a JPEG picture");
+  };
+  const std::vector<std::byte> bytes = read_binary_file(path, kMaxPictureBytes, require_picture);
+  require_picture(bytes, std::ssize(bytes));
+  return is_png(bytes) ? decode_png(bytes, path.string()) : decode_jpeg(bytes, path.string());
 }
 
 Image resize(const Image& image, std::int64_t height, std::int64_t width) {

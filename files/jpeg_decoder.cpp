@@ -12,6 +12,7 @@
 #include <jpeglib.h>
 
 #include "core/error.h"
+#include "core/limits.h"
 #include "files/image_decoders.h"
 
 namespace qsim {
@@ -41,6 +42,17 @@ void on_message(j_common_ptr info, int level) {
 
 void on_output(j_common_ptr) {}
 
+// Called between the rows of blocks. A scan may be a few bytes long and change nothing, and yet it
+// visits every block of the picture.
+void on_progress(j_common_ptr info) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMaxJpegScans) return;
+  auto* state = reinterpret_cast<ErrorState*>(info->err);
+  std::snprintf(state->message.data(), state->message.size(),
+                "more than %d scans, which are the most; save it again, as a baseline JPEG",
+                static_cast<int>(kMaxJpegScans));
+  std::longjmp(state->jump, 1);
+}
+
 // Owns libjpeg's state; no method lets an error escape as a jump.
 class JpegReader {
  public:
@@ -50,6 +62,8 @@ class JpegReader {
     errors_.manager.emit_message = on_message;
     errors_.manager.output_message = on_output;
     jpeg_create_decompress(&info_);
+    progress_.progress_monitor = on_progress;
+    info_.progress = &progress_;
   }
   ~JpegReader() { jpeg_destroy_decompress(&info_); }
   JpegReader(const JpegReader&) = delete;
@@ -84,6 +98,7 @@ class JpegReader {
   std::span<const std::byte> bytes_;
   jpeg_decompress_struct info_{};
   ErrorState errors_{};
+  jpeg_progress_mgr progress_{};
 };
 
 }  // namespace

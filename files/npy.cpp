@@ -228,37 +228,65 @@ HeaderSpan header_span(std::span<const std::byte> bytes, const std::string& sour
   return span;
 }
 
-}  // namespace
+struct Layout {
+  NpyType type;
+  Shape shape;
+  std::size_t begin;  // of the data
+};
 
-NpyArray parse_npy_array(std::span<const std::byte> bytes, std::span<const NpyType> allowed,
-                         const std::string& source) {
-  const HeaderSpan span = header_span(bytes, source);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + span.begin, span.size);
-  const Header header = HeaderParser(text, allowed, source).parse();
+// Of a file of `bytes` bytes that begins with `start`, which has all of the header.
+Layout layout_of(std::span<const std::byte> start, std::int64_t bytes,
+                 std::span<const NpyType> allowed, const std::string& source) {
+  const HeaderSpan span = header_span(start, source);
+  const std::string_view text(reinterpret_cast<const char*>(start.data()) + span.begin, span.size);
+  Header header = HeaderParser(text, allowed, source).parse();
   const NpyType& type = type_of_descr(*header.descr, allowed, source);
   // One dimension is both C and Fortran order.
   if (*header.fortran_order && header.shape->size() > 1) {
     throw_bad_input(source + ": Fortran order; save numpy.ascontiguousarray(array)");
   }
-  const std::span<const std::byte> data = bytes.subspan(span.begin + span.size);
+  const std::size_t begin = span.begin + span.size;
   const std::int64_t needed = data_bytes(*header.shape, type, source);
-  const auto found = static_cast<std::int64_t>(data.size());
+  const std::int64_t found = bytes - static_cast<std::int64_t>(begin);
   if (found != needed) {
     throw_bad_input(source + ": " + (found < needed ? "truncated: " : "too long: ") +
                     std::to_string(found) + " bytes of data; " + std::string(type.name) + " " +
                     shape_text(*header.shape) + " has " + std::to_string(needed));
   }
-  return {std::string(type.descr), *header.shape, {data.begin(), data.end()}};
+  return {type, std::move(*header.shape), begin};
+}
+
+// The file, whose header and length agree.
+std::vector<std::byte> read_npy_file(const std::filesystem::path& path,
+                                     std::span<const NpyType> allowed) {
+  return read_binary_file(path, kMaxFileBytes,
+                          [&](std::span<const std::byte> start, std::int64_t bytes) {
+                            layout_of(start, bytes, allowed, path.string());
+                          });
+}
+
+constexpr std::array<NpyType, kTensorTypes.size()> types_of_tensors() {
+  std::array<NpyType, kTensorTypes.size()> types;
+  for (std::size_t i = 0; i < types.size(); ++i) types[i] = kTensorTypes[i].type;
+  return types;
+}
+constexpr std::array kNpyTypesOfTensors = types_of_tensors();
+
+}  // namespace
+
+NpyArray parse_npy_array(std::span<const std::byte> bytes, std::span<const NpyType> allowed,
+                         const std::string& source) {
+  Layout layout = layout_of(bytes, std::ssize(bytes), allowed, source);
+  const std::span<const std::byte> data = bytes.subspan(layout.begin);
+  return {std::string(layout.type.descr), std::move(layout.shape), {data.begin(), data.end()}};
 }
 
 NpyArray read_npy_array(const std::filesystem::path& path, std::span<const NpyType> allowed) {
-  return parse_npy_array(read_binary_file(path), allowed, path.string());
+  return parse_npy_array(read_npy_file(path, allowed), allowed, path.string());
 }
 
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
-  std::array<NpyType, kTensorTypes.size()> allowed;
-  for (std::size_t i = 0; i < allowed.size(); ++i) allowed[i] = kTensorTypes[i].type;
-  NpyArray array = parse_npy_array(bytes, allowed, source);
+  NpyArray array = parse_npy_array(bytes, kNpyTypesOfTensors, source);
   Tensor tensor;
   for (const TensorType& known : kTensorTypes) {
     if (known.type.descr == array.descr) tensor.dtype = known.dtype;
@@ -269,7 +297,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
 }
 
 Tensor read_npy(const std::filesystem::path& path) {
-  return parse_npy(read_binary_file(path), path.string());
+  return parse_npy(read_npy_file(path, kNpyTypesOfTensors), path.string());
 }
 
 std::string npy_array_header(std::string_view descr, const Shape& shape) {

@@ -54,6 +54,9 @@ class PngReader {
   bool read_header() noexcept {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_user_limits(png_, 0x7fffffff, 0x7fffffff);  // check_image_size says it by name
+    // A chunk of text or of colour management is not unpacked: a file of a few megabytes could have
+    // gigabytes of it, of which the pixels take nothing.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(png_, info_);
     return true;
   }

@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/golden_convert_files.h"
 #include "cli/session/engines/golden_backend.h"
+#include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/model_source.h"
 #include "core/random.h"
 #include "files/npy.h"
@@ -164,6 +165,7 @@ ExitCode golden_convert_command(Context& context) {
   golden::require_available(path);
   const Source source = source_of(options);
   golden::ThreadTeam team(static_cast<int>(options.convert.threads));
+  note_fewer_threads(context, options.convert.threads, team.threads());
   golden::QuantizedTensor q;
   std::vector<std::uint16_t> back;
   if (on_gpu) {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "cli/commands/golden_convert_files.h"
+#include "cli/session/engines/threads_note.h"
 #include "core/checked_math.h"
 #include "golden/convert/cuda/host_conversion.h"
 #include "report/text_table.h"
@@ -72,21 +73,24 @@ golden::QuantizedTensor read_codes(const Options& options) {
   return q;
 }
 
-void write_halves(const Options& options, const golden::QuantizedTensor& q, ElementFormat target,
+void write_halves(Context& context, const golden::QuantizedTensor& q, ElementFormat target,
                   bool on_gpu) {
+  const Options& options = context.options();
   std::vector<std::uint16_t> halves;
   if (on_gpu) {
     golden::cuda::dequantize_on_gpu(q, target, halves);
   } else {
     golden::ThreadTeam team(static_cast<int>(options.convert.threads));
+    note_fewer_threads(context, options.convert.threads, team.threads());
     golden::dequantize(q, target, team, path_of(options.convert.vector), halves);
   }
   write_array(options.program_out, target == ElementFormat::kHalf ? kNpyFloat16 : kNpyUint16,
               q.shape, halves);
 }
 
-void write_fp8(const Options& options, const golden::QuantizedTensor& q, ElementFormat target,
+void write_fp8(Context& context, const golden::QuantizedTensor& q, ElementFormat target,
                bool on_gpu) {
+  const Options& options = context.options();
   const golden::Int4ToFp8 what =
       options.convert.product ? golden::Int4ToFp8::kProduct : golden::Int4ToFp8::kNumber;
   std::vector<std::uint8_t> codes;
@@ -94,6 +98,7 @@ void write_fp8(const Options& options, const golden::QuantizedTensor& q, Element
     golden::cuda::int4_to_fp8_on_gpu(q, target, what, codes);
   } else {
     golden::ThreadTeam team(static_cast<int>(options.convert.threads));
+    note_fewer_threads(context, options.convert.threads, team.threads());
     golden::int4_to_fp8(q, target, what, team, path_of(options.convert.vector), codes);
   }
   write_array(options.program_out, kNpyUint8, q.shape, codes);
@@ -108,9 +113,9 @@ ExitCode convert_codes(Context& context, bool on_gpu) {
   const golden::QuantizedTensor q = read_codes(options);
   const ElementFormat target = golden::element_format_of(convert.to.empty() ? "fp16" : convert.to);
   if (golden::is_source(target)) {
-    write_halves(options, q, target, on_gpu);
+    write_halves(context, q, target, on_gpu);
   } else {
-    write_fp8(options, q, target, on_gpu);
+    write_fp8(context, q, target, on_gpu);
   }
   Sheet sheet;
   sheet.schema = "qsim.golden-convert/1";

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/commands/commands.h"
+#include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/linear/linear_times.h"
 #include "report/text_table.h"
@@ -154,6 +155,7 @@ ExitCode golden_linear_command(Context& context) {
   check_activations(options.linear);
   const std::vector<LinearSize> sizes = linear_sizes(options.linear);
   golden::ThreadTeam team(static_cast<int>(options.linear.threads));
+  note_fewer_threads(context, options.linear.threads, team.threads());
   std::vector<LinearMeasurement> measured;
   LinearSource source;
   for (const LinearSize& wanted : sizes) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/host_tensors/classes.h"
+#include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/session/inputs/shipped_files.h"
@@ -177,6 +178,7 @@ ExitCode golden_run_hybrid(Context& context, const std::shared_ptr<const HeldFil
   const PictureSet pictures = load_pictures(context, form);
   const Part part = part_of(options, pictures);
   golden::ThreadTeam team(0);
+  note_fewer_threads(context, 0, team.threads());
   double seconds = 0;
   const Tensor outputs = run_all(context, network, pictures, part, team, seconds);
   if (!options.out.empty()) {

@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/quantize_inputs.h"
 #include "cli/commands/quantize_modes.h"
+#include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/session/quantize/bit_search.h"
@@ -31,7 +32,9 @@ class Quantizing {
       : context_(context),
         options_(context.options()),
         own_(options_.quantize),
-        team_(static_cast<int>(own_.threads)) {}
+        team_(static_cast<int>(own_.threads)) {
+    note_fewer_threads(context_, own_.threads, team_.threads());
+  }
 
   QuantizationResult run() {
     phase("import", [&] { import(); });

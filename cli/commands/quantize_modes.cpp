@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/commands/quantize_inputs.h"
+#include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/session/quantize/hybrid_result.h"
 #include "cli/session/quantize/quantize_files.h"
@@ -33,7 +34,9 @@ class ModeQuantizing {
         options_(context.options()),
         own_(options_.quantize),
         mode_(mode_of_word(own_.mode)),
-        team_(static_cast<int>(own_.threads)) {}
+        team_(static_cast<int>(own_.threads)) {
+    note_fewer_threads(context_, own_.threads, team_.threads());
+  }
 
   HybridResult run() {
     phase("import", [&] { import(); });

@@ -7,6 +7,7 @@
 
 #include "cli/build_info.h"
 #include "cli/commands/commands.h"
+#include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/schemes/scheme_results.h"
 #include "compiler/importer/real_importer.h"
@@ -246,6 +247,7 @@ std::int64_t distinct(const std::vector<SchemeResult>& results) {
 ExitCode schemes_command(Context& context) {
   const Question question = load_question(context);
   golden::ThreadTeam team(0);
+  note_fewer_threads(context, 0, team.threads());
   const Judges judges = make_judges(question.graph, question.data, team);
   const SchemeRows rows =
       context.options().schemes.modes ? mode_rows(question.graph) : static_rows(question.graph);

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <optional>
-#include <vector>
 
 #include "golden/common/thread_team.h"
 #include "include/qsim/golden.h"
@@ -30,22 +29,14 @@ class CallThreads {
 };
 
 // Divides 0..items - 1 among the threads: work(begin, end) of each part, of which there is one at
-// least. Rethrows what the first part threw.
+// least.
 template <typename Work>
 void divide(ThreadTeam& team, std::int64_t items, const Work& work) {
   const auto parts = std::clamp<std::int64_t>(items, 1, team.threads());
-  std::vector<std::exception_ptr> faults(static_cast<std::size_t>(parts));
-  team.run(faults.size(), [&](std::size_t part) {
-    try {
-      const auto index = static_cast<std::int64_t>(part);
-      work(items * index / parts, items * (index + 1) / parts);
-    } catch (...) {
-      faults[part] = std::current_exception();
-    }
+  team.run(static_cast<std::size_t>(parts), [&](std::size_t part) {
+    const auto index = static_cast<std::int64_t>(part);
+    work(items * index / parts, items * (index + 1) / parts);
   });
-  for (const std::exception_ptr& fault : faults) {
-    if (fault != nullptr) std::rethrow_exception(fault);
-  }
 }
 
 }  // namespace qsim::golden::c_interface

@@ -13,7 +13,8 @@ namespace qsim::golden {
 
 class ThreadTeam {
  public:
-  // `threads` counts the caller's own; 0 is one for each processor that this process may use.
+  // `threads` counts the caller's own; 0 is one for each processor that this process may use. Where
+  // the system starts no more, there are fewer; threads() says how many.
   explicit ThreadTeam(int threads = 1);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -22,8 +23,9 @@ class ThreadTeam {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls work(part) once for each part of 0..parts - 1, on any thread and in any order, under a
-  // FloatEnvironment, and returns when all are done. `work` must not throw. One thread at a time
-  // may call run().
+  // FloatEnvironment, and returns when all are done. When `work` throws, no further part begins,
+  // those that have begun end, and then the exception of the first part that threw comes out. One
+  // thread at a time may call run().
   void run(std::size_t parts, const std::function<void(std::size_t)>& work);
 
  private:

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "golden/common/team_parts.h"
+#include "golden/common/thread_team.h"
 
 namespace qsim::golden::train {
 
@@ -19,7 +19,7 @@ void for_ranges(ThreadTeam& team, std::int64_t items, std::int64_t unit, const W
   const std::int64_t parts = team.threads() == 1
                                  ? std::min<std::int64_t>(units, 1)
                                  : std::min<std::int64_t>(units, kPartsOfThread * team.threads());
-  run_parts(team, static_cast<std::size_t>(parts), [&](std::size_t part) {
+  team.run(static_cast<std::size_t>(parts), [&](std::size_t part) {
     const auto index = static_cast<std::int64_t>(part);
     work(units * index / parts * unit, std::min(items, units * (index + 1) / parts * unit));
   });
@@ -28,8 +28,8 @@ void for_ranges(ThreadTeam& team, std::int64_t items, std::int64_t unit, const W
 // work(i) for each of 0..items - 1, in any order.
 template <typename Work>
 void for_each_item(ThreadTeam& team, std::int64_t items, const Work& work) {
-  run_parts(team, static_cast<std::size_t>(items),
-            [&](std::size_t item) { work(static_cast<std::int64_t>(item)); });
+  team.run(static_cast<std::size_t>(items),
+           [&](std::size_t item) { work(static_cast<std::int64_t>(item)); });
 }
 
 }  // namespace qsim::golden::train

@@ -10,6 +10,7 @@
 #include "files/image.h"
 #include "files/npy.h"
 #include "tests/cli/picture_files.h"
+#include "tests/files/bytes_read.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
@@ -255,6 +256,20 @@ TEST_F(Pictures, ThatCannotBeReadAreNamedTheFirstOfABatch) {
               PictureSet({"a.png", "b.png"}, form_of(), no_note);
             }).substr(0, 5),
             "a.png");
+}
+
+// What is counted is what this process reads.
+TEST_F(Pictures, OfBatchesAreCountedBeforeTheyAreRead) {
+  const std::int64_t record = std::ssize(cifar_record(1, 1));
+  std::vector<fs::path> batches;
+  for (const char* name : {"a.bin", "b.bin"}) {
+    batches.push_back(folder_.file(name, cifar_record(1, 1)));
+    fs::resize_file(batches.back(), static_cast<std::uintmax_t>(record * (kMaxImages / 2 + 1)));
+  }
+  const std::int64_t before = bytes_read();
+  const std::string found = error_of([&] { PictureSet(batches, form_of(), no_note); });
+  expect_contains(found, "a.bin: 1048578 pictures; the most are 1048576");
+  EXPECT_LT(bytes_read() - before, std::int64_t{1} << 20);
 }
 
 TEST_F(Pictures, OfSeveralPathsAreCifarBatchesAlone) {

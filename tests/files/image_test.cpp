@@ -34,7 +34,9 @@ std::string png_file(png_uint_32 format, png_uint_32 width, png_uint_32 height,
   return file;
 }
 
-std::string jpeg_file(int width, int height, int components, std::vector<std::uint8_t> pixels) {
+// `scans`, of a progressive picture, or the encoder's one.
+std::string jpeg_file(int width, int height, int components, std::vector<std::uint8_t> pixels,
+                      const std::vector<jpeg_scan_info>& scans = {}) {
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};
   info.err = jpeg_std_error(&errors);
@@ -48,6 +50,10 @@ std::string jpeg_file(int width, int height, int components, std::vector<std::ui
   info.in_color_space = components == 1 ? JCS_GRAYSCALE : (components == 3 ? JCS_RGB : JCS_CMYK);
   jpeg_set_defaults(&info);
   jpeg_set_quality(&info, 100, TRUE);
+  if (!scans.empty()) {
+    info.scan_info = scans.data();
+    info.num_scans = static_cast<int>(scans.size());
+  }
   jpeg_start_compress(&info, TRUE);
   for (int y = 0; y < height; ++y) {
     JSAMPROW row = pixels.data() + static_cast<std::ptrdiff_t>(y) * width * components;
@@ -116,6 +122,29 @@ TEST(Image, JpegIsReadNearlyExactlyAtFullQuality) {
   EXPECT_EQ(from_grey.rgb[0], 10);
   EXPECT_EQ(from_grey.rgb[8 * 3], 210);
   EXPECT_EQ(from_grey.rgb.size(), 8u * 24 * 3);
+}
+
+// A grey progressive picture that says its last coefficients again and again.
+std::string jpeg_of_scans(std::size_t scans, const std::vector<std::uint8_t>& grey) {
+  const jpeg_scan_info dc{1, {0}, 0, 0, 0, 0};
+  const jpeg_scan_info ac{1, {0}, 1, 63, 0, 0};
+  const std::string file = jpeg_file(16, 16, 1, grey, {dc, ac});
+  const std::size_t last = file.rfind("\xff\xda");
+  const std::size_t end = file.rfind("\xff\xd9");
+  std::string many = file.substr(0, end);
+  for (std::size_t i = 2; i < scans; ++i) many += file.substr(last, end - last);
+  return many + file.substr(end);
+}
+
+TEST(Image, JpegOfManyScansIsRefusedBeforeTheyAreDecoded) {
+  const std::vector<std::uint8_t> grey = random_pixels(16 * 16, 6);
+  const Image two = read(jpeg_of_scans(2, grey));
+  EXPECT_EQ(read(jpeg_of_scans(kMaxJpegScans, grey)).rgb, two.rgb);
+  // What follows the scans that are allowed is never looked at.
+  for (const std::size_t scans : {kMaxJpegScans + 1, 50 * kMaxJpegScans}) {
+    expect_contains(error_of([&] { read(jpeg_of_scans(scans, grey) + "no JPEG"); }),
+                    "broken or unsupported JPEG picture: more than 100 scans, which are the most");
+  }
 }
 
 TEST(Image, CmykJpegIsRefused) {

@@ -1,8 +1,11 @@
 // Found by the fuzz target `image`: a PNG of 56 bytes took 1.8 GB, the length that a chunk of text
 // claims to have; and the memory for a row of 2^31 pixels was taken before the size was checked.
+// Found by reading: the texts of a small file were unpacked into gigabytes.
 #include <string>
+#include <vector>
 
 #include <sys/resource.h>
+#include <zlib.h>
 
 #include "files/image.h"
 #include "tests/files/files_test_support.h"
@@ -37,6 +40,41 @@ TEST(RegressionPngMemory, ARowOfTwoBillionPixelsIsRefusedBeforeItsMemoryIsTaken)
                          "\x85\x5d\x6c\x01\0\0\0\x09IDAT\x78\x9c\x63\0\0\0\1\0\1\x5e\xff\x7d\xf9"s);
   const std::int64_t before = peak_kib();
   expect_contains(error_of([&] { read_image(path); }), "a picture of 1 x 2147483647 pixels");
+  EXPECT_LT(peak_kib() - before, kMostKib);
+}
+
+void add_chunk(std::string& file, const std::string& type, const std::string& data) {
+  const auto add_number = [&](std::uint64_t number) {
+    for (int shift = 24; shift >= 0; shift -= 8) file += static_cast<char>(number >> shift & 0xff);
+  };
+  const std::string summed = type + data;
+  add_number(data.size());
+  file += summed;
+  add_number(
+      crc32(0, reinterpret_cast<const Bytef*>(summed.data()), static_cast<uInt>(summed.size())));
+}
+
+std::string deflated(const std::string& text) {
+  std::string packed(compressBound(text.size()), '\0');
+  uLongf size = packed.size();
+  compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+           reinterpret_cast<const Bytef*>(text.data()), text.size());
+  packed.resize(size);
+  return packed;
+}
+
+// 40 texts of 7 MB each, in a file of 300 KB.
+TEST(RegressionPngMemory, ChunksOfTextAreNotUnpacked) {
+  std::string file = kSignature;
+  add_chunk(file, "IHDR", "\0\0\0\1\0\0\0\1\x08\0\0\0\0"s);
+  const std::string text = deflated(std::string(7'000'000, 'x'));
+  for (int i = 0; i < 40; ++i) add_chunk(file, "zTXt", "Comment\0\0"s + text);
+  add_chunk(file, "IDAT", deflated("\0\x7b"s));
+  add_chunk(file, "IEND", "");
+  const TemporaryFolder folder;
+  const auto path = folder.file("picture.png", file);
+  const std::int64_t before = peak_kib();
+  EXPECT_EQ(read_image(path).rgb, (std::vector<std::uint8_t>{123, 123, 123}));
   EXPECT_LT(peak_kib() - before, kMostKib);
 }
 

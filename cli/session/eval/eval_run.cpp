@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/session/engines/threads_note.h"
 #include "cli/session/eval/eval_engines.h"
 #include "cli/session/eval/kept_predictions.h"
 #include "cli/session/inputs/file_hash.h"
@@ -28,6 +29,7 @@ class EvalRun {
         team_(static_cast<int>(options_.jobs.value_or(0))),
         engines_(context, config, team_),
         data_hashes_(networks.size()) {
+    note_fewer_threads(context_, options_.jobs.value_or(0), team_.threads());
     if (options_.out.empty()) return;
     const std::filesystem::path path = std::filesystem::path(options_.out) / kKeptPredictionsFile;
     kept_.emplace(path);

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "golden/common/team_parts.h"
+#include "golden/common/thread_team.h"
 
 namespace qsim {
 namespace {
@@ -43,7 +43,7 @@ class GoldenEngine final : public EvalEngine {
                     to.part(at, std::min(size, to.size() - at)), readers);
     };
     if (is_cpu()) {
-      golden::run_parts(team_, parts, [&](std::size_t part) {
+      team_.run(parts, [&](std::size_t part) {
         golden::ThreadTeam alone(1);
         part_of(part, alone);
       });

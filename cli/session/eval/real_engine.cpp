@@ -4,7 +4,7 @@
 
 #include "cli/session/engines/real_backend.h"
 #include "core/checked_math.h"
-#include "golden/common/team_parts.h"
+#include "golden/common/thread_team.h"
 #include "golden/real/fake_graph.h"
 
 namespace qsim {
@@ -43,7 +43,7 @@ class RealEngine : public EvalEngine {
                            to.part(at, std::min(size, to.size() - at)), team);
     };
     if (is_cpu()) {
-      golden::run_parts(team_, parts, [&](std::size_t part) {
+      team_.run(parts, [&](std::size_t part) {
         golden::ThreadTeam alone(1);
         part_of(part, alone);
       });

@@ -13,7 +13,7 @@
 #include "files/held_file.h"
 #include "files/npy.h"
 #include "files/picture_folder.h"
-#include "golden/common/team_parts.h"
+#include "golden/common/thread_team.h"
 
 namespace qsim {
 namespace {
@@ -56,6 +56,12 @@ std::vector<int> labels_beside(const fs::path& npy, std::int64_t pictures) {
   }
   const std::span<const std::int32_t> values = labels.as<std::int32_t>();
   return {values.begin(), values.end()};
+}
+
+void require_count(const fs::path& first, std::int64_t pictures) {
+  if (pictures <= kMaxImages) return;
+  throw_bad_input(first.string() + ": " + std::to_string(pictures) + " pictures; the most are " +
+                  std::to_string(kMaxImages));
 }
 
 // `wanted` numbers below `count`, in their order: the first of a seeded permutation.
@@ -132,10 +138,7 @@ PictureSet::PictureSet(const std::vector<fs::path>& data, PictureForm form, cons
   } else {
     add_pictures({first});
   }
-  if (count() > kMaxImages) {
-    throw_bad_input(first.string() + ": " + std::to_string(count()) + " pictures; the most are " +
-                    std::to_string(kMaxImages));
-  }
+  require_count(first, count());
   require_form();
   require_labels();
 }
@@ -144,6 +147,9 @@ void PictureSet::add_batches(const std::vector<fs::path>& batches) {
   kind_ = Kind::kCifar;
   has_labels_ = true;
   require_different(batches);
+  std::int64_t pictures = 0;
+  for (const fs::path& batch : batches) pictures += cifar_count(batch);
+  require_count(batches.front(), pictures);
   for (const fs::path& batch : batches) {
     files_.push_back(batch);
     std::int64_t index = 0;
@@ -285,7 +291,7 @@ Tensor PictureSet::read(std::int64_t first, std::int64_t pictures, golden::Threa
     return batch;
   }
   const RealPixels pixels = real_pixels(*form_.sidecar);
-  golden::run_parts(team, static_cast<std::size_t>(pictures), [&](std::size_t i) {
+  team.run(static_cast<std::size_t>(pictures), [&](std::size_t i) {
     map_pixels(fitted(place(first, i)), pixels, batch.as<float>().subspan(i * elems, elems));
   });
   return batch;
@@ -305,7 +311,7 @@ void PictureSet::read_levels(std::int64_t first, const Value& value, std::span<s
   one.shape.batch = 1;
   const std::optional<LevelPixels> pixels =
       kind_ == Kind::kNpy ? std::nullopt : level_pixels(*form_.sidecar, one);
-  golden::run_parts(team, to.size() / elems, [&](std::size_t i) {
+  team.run(to.size() / elems, [&](std::size_t i) {
     const std::span<std::byte> picture = to.subspan(i * elems, elems);
     if (pixels) return map_pixels(fitted(place(first, i)), *pixels, picture);
     const Tensor levels = quantize_input(read(first + static_cast<std::int64_t>(i), 1), one);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/inputs/mapping_request.h"
 #include "cli/session/inputs/remedies.h"
@@ -95,15 +96,21 @@ class ProfileRun {
   PointRuns run() {
     take_kept();
     const auto jobs = static_cast<std::size_t>(options_.jobs.value_or(default_jobs()));
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;  // ended before anything leaves this function
     at_once_ = static_cast<std::int64_t>(std::min(jobs, std::max<std::size_t>(1, work_.size())));
     try {
       for (std::int64_t i = 0; i < at_once_; ++i) threads.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {  // no more threads, or no memory for one
       if (threads.empty()) throw_bad_input("no thread can be started here");
     }
-    watch(threads.size());
-    for (std::thread& thread : threads) thread.join();
+    try {
+      note_fewer_threads(context_, at_once_, std::ssize(threads));
+      watch(threads.size());
+    } catch (...) {
+      stops_ = true;
+      throw;
+    }
+    threads.clear();
     if (failure_) std::rethrow_exception(failure_);
     run_later();
     note_ended_searches();

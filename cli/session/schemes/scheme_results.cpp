@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <exception>
-#include <mutex>
 #include <sstream>
 
 #include "cli/host_tensors/preprocess.h"
@@ -57,29 +56,21 @@ Tensor run_all(const Graph& graph, const Tensor& pictures, golden::ThreadTeam& t
   output.shape.batch = count;
   Tensor all(output.dtype, output.shape.nhwc());
   const std::size_t one = all.bytes.size() / static_cast<std::size_t>(count);
-  std::mutex mutex;
-  std::exception_ptr failed;
   std::atomic<std::int64_t> next = 0;
   // A part is a thread, which keeps the memory of its tensors from batch to batch.
   team.run(static_cast<std::size_t>(team.threads()), [&](std::size_t) {
-    try {
-      std::vector<Tensor> outputs;
-      while (true) {
-        const std::int64_t wanted = batch * next.fetch_add(1);
-        if (wanted >= count) return;
-        const std::int64_t first = std::min(wanted, count - batch);  // the last ones fill a batch
-        executor.run(quantize_input(part(pictures, first, batch), of_batch.input_value()), outputs);
-        const Tensor& last = outputs.back();  // an earlier batch has its first pictures then
-        const auto skipped = static_cast<std::ptrdiff_t>(one) * (wanted - first);
-        std::copy(last.bytes.begin() + skipped, last.bytes.end(),
-                  all.bytes.begin() + static_cast<std::ptrdiff_t>(one) * wanted);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      failed = std::current_exception();
+    std::vector<Tensor> outputs;
+    while (true) {
+      const std::int64_t wanted = batch * next.fetch_add(1);
+      if (wanted >= count) return;
+      const std::int64_t first = std::min(wanted, count - batch);  // the last ones fill a batch
+      executor.run(quantize_input(part(pictures, first, batch), of_batch.input_value()), outputs);
+      const Tensor& last = outputs.back();  // an earlier batch has its first pictures then
+      const auto skipped = static_cast<std::ptrdiff_t>(one) * (wanted - first);
+      std::copy(last.bytes.begin() + skipped, last.bytes.end(),
+                all.bytes.begin() + static_cast<std::ptrdiff_t>(one) * wanted);
     }
   });
-  if (failed) std::rethrow_exception(failed);
   return all;
 }
 
