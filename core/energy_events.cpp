@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t kBits = 8;       // of a byte
 constexpr std::uint64_t kPsumBits = 32;  // of a psum that stays in its PE
+constexpr std::uint64_t kPassed = 2;     // registers of a PE that a moving weight passes
 
 // The array's sizes, unsigned.
 struct Array {
@@ -92,7 +93,7 @@ void add_hops(EnergyEvents& events, const Work& work, const Array& array) {
       break;
     case Dataflow::kOutputStationary:
       events.activation_hop_bits = kBits * through;
-      events.weight_hop_bits = kBits * work.groups * work.folds * rows * cols * rows;
+      events.weight_hop_bits = kPassed * kBits * work.groups * work.folds * rows * cols * rows;
       events.psum_hop_bits = kPsumBits * (through + cols * leaving(work, array));
       break;
     case Dataflow::kInputStationary:
@@ -187,8 +188,11 @@ EnergyEvents events_of(const Post& post, const ArchConfig& arch) {
   EnergyEvents events;
   events.accumulator = reads_of(psums, 4 * array.cols);
   events.adds = psums * array.cols;
-  events.parameter = reads_of(words, static_cast<std::uint64_t>(arch.param_block_bytes()));
-  if (post.lookup != 0) events.parameter += reads_of(positions * array.cols, 1);
+  events.parameter = reads_of(1, static_cast<std::uint64_t>(arch.param_block_bytes()));
+  if (post.lookup != 0) {
+    const std::uint64_t levels = words * post.pool_h * post.pool_w * array.cols;
+    events.parameter += reads_of(levels, static_cast<std::uint64_t>(arch.bus_bytes));
+  }
   events.output = writes_of(words, array.cols);
   return events;
 }

@@ -24,8 +24,9 @@ struct MemoryEvents {
 struct EnergyEvents {
   std::uint64_t useful_macs = 0;  // ProgramLayer::macs; 0 for a single command
   std::uint64_t pe_macs = 0;      // of all PEs while pixels stream, edge lanes included
-  // Bits that PEs' registers take over. Not in it: skews, transposers and the realignment of psums,
-  // which are between the memories and the PEs.
+  // Bits of operands and psums that PEs' registers take over. Not in it: skews, transposers and the
+  // realignment of psums, which are between the memories and the PEs, and what a PE without a pixel
+  // makes of zeros.
   std::uint64_t activation_hop_bits = 0;
   std::uint64_t psum_hop_bits = 0;
   std::uint64_t weight_hop_bits = 0;
@@ -62,8 +63,9 @@ EnergyEvents events_of(const Load& load, const ArchConfig& arch);
 // output_stationary: one update a command, accumulator.writes = P;  reads = P, 0 where it
 // overwrites
 //
-// What PEs' registers take over. Operands that stay come in from above: row r's through the shadow
-// registers of rows 0 to r, then into use, in all R (R + 1) / 2 + R registers a column.
+// What PEs' registers take over: tests/rtl/energy compares it with the RTL. Operands that stay come
+// in from above: row r's through the shadow registers of rows 0 to r, then into use, in all
+// R (R + 1) / 2 + R registers a column. Weights of a partial group move through all PEs.
 //   weight_stationary   activation_hop_bits = 8 F P R C: to the right, through C PEs
 //                       weight_hop_bits     = 8 F C (R (R + 1) / 2 + R)
 //                       psum_hop_bits       = S F P R C: down, through R PEs
@@ -72,16 +74,18 @@ EnergyEvents events_of(const Load& load, const ArchConfig& arch);
 //                       weight_hop_bits     = 8 G F B C R C
 //                       psum_hop_bits       = S F B P R C
 //   output_stationary   activation_hop_bits = 8 F P R C
-//                       weight_hop_bits     = 8 G F R C R: down, through R PEs
+//                       weight_hop_bits     = 16 G F R C R: down, through R PEs, in each the shadow
+//                         register and then the one that the multiplier takes
 //                       psum_hop_bits       = 32 C (F P R + sum over pixels (R - r)): each product
 //                         updates the psum; the psums of row r leave through R - r shadow psums
 EnergyEvents events_of(const Execute& execute, const ArchConfig& arch);
 
 // POST. V = psums of all windows inside the tile, twice where it adds; W = out_rows out_cols ofmap
-// words, P = bytes of a parameter slot:
+// words, P = bytes of a parameter slot, which the command reads once:
 //   accumulator.reads = V, 4 C bytes each    adds = C V
-//   parameter.reads   = W, P bytes each      output.writes = W, C bytes each
-// A table is read for each position and channel, a byte each; these are parameter.reads too.
+//   parameter.reads   = 1, P bytes           output.writes = W, C bytes each
+// A table is read for each position of all windows and each channel, a bus word (bus_bytes) each;
+// these are parameter.reads too. Positions outside the tile are looked up like the others.
 EnergyEvents events_of(const Post& post, const ArchConfig& arch);
 
 // STORE of n bytes: output.reads = n / C, dram_write_bits = output.read_bits = 8 n.

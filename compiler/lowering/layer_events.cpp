@@ -43,7 +43,8 @@ Execute execute_over(Dataflow dataflow, std::int64_t folds, std::int64_t blocks,
   return e;
 }
 
-// One POST of a picture's whole ofmap; tiles count each window once, too.
+// One POST of a picture's whole ofmap; tiles count each window once, too. Each tile's POST reads
+// the parameters (post_parameters).
 Post whole_post(const LayerGeometry& g) {
   Post p;
   p.in_rows = command_field(g.conv_rows);
@@ -145,9 +146,22 @@ EnergyEvents LayerEvents::executes(const Mapping& m, const AxisCut& rows, const 
   return events;
 }
 
+// What the POSTs of all tiles but the first of each picture and column block read.
+MemoryEvents LayerEvents::post_parameters(const AxisCut& rows, const AxisCut& cols) const {
+  const auto tiles = [](const AxisCut& axis) {
+    std::int64_t sum = 0;
+    for (const AxisCut::Parts& parts : axis.parts) sum += parts.count;
+    return sum;
+  };
+  const std::int64_t more = tiles(rows) * tiles(cols) - 1;
+  const std::int64_t slot = arch_.param_block_bytes();
+  return words(more * g_.pictures * g_.column_blocks * slot, slot, true);
+}
+
 EnergyEvents LayerEvents::sum(const Mapping& m, const AxisCut& rows, const AxisCut& cols,
                               const LayerBytes& bytes, const WeightChunks& chunks) const {
   EnergyEvents events = posts_and_stores_;
+  events.parameter += post_parameters(rows, cols);
   events += executes(m, rows, cols, chunks);
   events += loads(bytes);
   return events;

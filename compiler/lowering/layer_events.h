@@ -31,11 +31,12 @@ class LayerEvents {
   EnergyEvents executes(const Mapping& mapping, const AxisCut& rows, const AxisCut& cols,
                         const WeightChunks& chunks) const;
   EnergyEvents loads(const LayerBytes& bytes) const;
+  MemoryEvents post_parameters(const AxisCut& rows, const AxisCut& cols) const;
 
   const LayerGeometry& g_;
   const ArchConfig& arch_;
   LayerSums sums_;
-  EnergyEvents posts_and_stores_;  // the same for all mappings
+  EnergyEvents posts_and_stores_;  // the same for all mappings, but for post_parameters
 };
 
 }  // namespace qsim

@@ -36,6 +36,13 @@ TileSize tile_size(const LayerGeometry& g, const Mapping& m) {
   return size;
 }
 
+// Of LayerGeometry::has_own_planes. Two column blocks of one group read the same channels, but a
+// pass knows the planes of one block alone.
+constexpr std::string_view kOwnPlanesOneBlock =
+    "a layer with groups, or without weights, takes one column block at a time";
+constexpr std::string_view kOwnPlanesNothingStays =
+    "false: a layer with groups, or without weights, loads activations for each column block";
+
 class FaultFinder {
  public:
   FaultFinder(const LayerGeometry& geometry, const Mapping& mapping, const ArchConfig& arch)
@@ -67,8 +74,7 @@ class FaultFinder {
     range("tiles_per_half", m_.tiles_per_half, 1, arch_.accumulator_half_words(),
           "the words of an accumulator half");
     range("halves_per_pass", m_.halves_per_pass, 1, kAccumulatorHalves, "the accumulator's halves");
-    range("blocks", m_.blocks, 1, most_blocks(),
-          "more than 1 for input_stationary alone, and at most the layer's column blocks");
+    range("blocks", m_.blocks, 1, most_blocks(), why_most_blocks());
     range("act_planes", m_.act_planes, g_.granule_planes, g_.most_act_planes(arch_),
           "the planes of a channel block of DRAM, up to all of a column block", g_.granule_planes);
     range("act_kernel_rows", m_.act_kernel_rows, 1, g_.window.kernel_h, "the kernel's rows");
@@ -78,14 +84,19 @@ class FaultFinder {
     range("act_slots", m_.act_slots, 0, kMostSlots, "the tokens that a semaphore counts");
     range("weight_slots", m_.weight_slots, 0, kMostSlots, "the tokens that a semaphore counts");
     if (g_.has_own_planes) {
-      range("acts_resident", m_.acts_resident ? 1 : 0, 0, 0,
-            "false, because each column block reads channels of its own");
+      range("acts_resident", m_.acts_resident ? 1 : 0, 0, 0, kOwnPlanesNothingStays);
     }
   }
 
   std::int64_t most_blocks() const {
     if (m_.dataflow != Dataflow::kInputStationary || g_.has_own_planes) return 1;
     return std::min(g_.column_blocks, max_of<Execute>("blocks"));
+  }
+
+  std::string_view why_most_blocks() const {
+    if (g_.has_own_planes) return kOwnPlanesOneBlock;
+    if (m_.dataflow != Dataflow::kInputStationary) return "more than 1 for input_stationary alone";
+    return "the layer's column blocks, and at most what an EXECUTE counts";
   }
 
   void check_memories() {

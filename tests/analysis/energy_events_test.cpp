@@ -1,5 +1,6 @@
 // analysis/energy_events.h against loops that walk every fold, pixel, PE and register of small
-// commands, and against the other counts of whole programs.
+// commands, and against the other counts of whole programs. The registers that a loop walks are
+// those that tests/rtl/energy finds in the RTL.
 #include "analysis/energy_events.h"
 
 #include <algorithm>
@@ -108,7 +109,10 @@ void walk_output_stationary(Walk& walk, const Execute& e) {
       walk.read_fold();
       for (std::int64_t element = 0; element < walk.rows; ++element) {
         for (std::int64_t c = 0; c < walk.cols; ++c) {
-          for (std::int64_t r = 0; r < walk.rows; ++r) walk.events.weight_hop_bits += 8;
+          for (std::int64_t r = 0; r < walk.rows; ++r) {
+            walk.events.weight_hop_bits += 8;  // the shadow register
+            walk.events.weight_hop_bits += 8;  // the multiplier's
+          }
           for (std::int64_t r = 0; r < pixels; ++r) {
             walk.events.activation_hop_bits += 8;
             walk.mac(32);
@@ -181,13 +185,18 @@ EnergyEvents walked(const Execute& e, const ArchConfig& arch) {
 
 EnergyEvents walked(const Post& p, const ArchConfig& arch) {
   EnergyEvents events;
+  read(events.parameter, 5 * arch.array_cols);
   for (std::int64_t oy = 0; oy < p.out_rows; ++oy) {
     for (std::int64_t ox = 0; ox < p.out_cols; ++ox) {
-      read(events.parameter, 5 * arch.array_cols);
       for (std::int64_t ky = 0; ky < p.pool_h; ++ky) {
         for (std::int64_t kx = 0; kx < p.pool_w; ++kx) {
           const std::int64_t iy = oy * p.pool_stride_h + ky + p.origin_row;
           const std::int64_t ix = ox * p.pool_stride_w + kx + p.origin_col;
+          if (p.lookup != 0) {
+            for (std::int64_t c = 0; c < arch.array_cols; ++c) {
+              read(events.parameter, arch.bus_bytes);
+            }
+          }
           if (iy < 0 || iy >= p.in_rows || ix < 0 || ix >= p.in_cols) continue;
           read(events.accumulator, 4 * arch.array_cols);
           events.adds += static_cast<std::uint64_t>(arch.array_cols);
@@ -235,6 +244,7 @@ Post random_post(Random& random) {
   p.pool_stride_w = draw(random, 0, 4);
   p.origin_row = static_cast<std::int32_t>(random.uniform(-4, 4));
   p.origin_col = static_cast<std::int32_t>(random.uniform(-4, 4));
+  p.lookup = draw(random, 0, 1);
   return p;
 }
 

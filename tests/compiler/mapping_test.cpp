@@ -62,14 +62,14 @@ TEST(Mapping, AFaultNamesFieldValueAndWhatIsAllowed) {
   EXPECT_EQ(fault_with([](M& m) { m.halves_per_pass = 3; }),
             "halves_per_pass is 3; 1 to 2 is allowed (the accumulator's halves)");
   EXPECT_EQ(fault_with([](M& m) { m.blocks = 2; }),
-            "blocks is 2; 1 to 1 is allowed (more than 1 for input_stationary alone, and at most "
-            "the layer's column blocks)");
-  EXPECT_EQ(fault_with([](M& m) {
-              m.dataflow = Dataflow::kInputStationary;
-              m.blocks = 4;
-            }),
-            "blocks is 4; 1 to 3 is allowed (more than 1 for input_stationary alone, and at most "
-            "the layer's column blocks)");
+            "blocks is 2; 1 to 1 is allowed (more than 1 for input_stationary alone)");
+  EXPECT_EQ(
+      fault_with([](M& m) {
+        m.dataflow = Dataflow::kInputStationary;
+        m.blocks = 4;
+      }),
+      "blocks is 4; 1 to 3 is allowed (the layer's column blocks, and at most what an EXECUTE "
+      "counts)");
   EXPECT_EQ(fault_with([](M& m) { m.act_planes = 5; }),
             "act_planes is 5; 1 to 4 is allowed (the planes of a channel block of DRAM, up to all "
             "of a column block)");
@@ -89,6 +89,32 @@ TEST(Mapping, AFaultNamesFieldValueAndWhatIsAllowed) {
       "act_slots is 15, which needs 24000 words of the activation scratchpad; 16384 are there");
   EXPECT_EQ(fault_with([](M& m) { m.weight_slots = 8; }),
             "weight_slots is 8, which needs 4608 words of the weight scratchpad; 4096 are there");
+}
+
+// Four column blocks, two of each group: they share channels, and yet each loads its own.
+TEST(Mapping, AFaultOfALayerWithGroupsSaysSo) {
+  Graph graph = GraphBuilder(1, picture(1, 8, 8, 64)).conv(64, window(3, 1, 1), 9, 2).build();
+  const ArchConfig arch;
+  const LayerGeometry geometry = layer_geometry(fuse_layers(graph)[0], arch);
+  Mapping mapping = {.tile_rows = 2,
+                     .tile_cols = 8,
+                     .act_planes = 2,
+                     .act_kernel_rows = 3,
+                     .weight_folds = 18,
+                     .first_weight_folds = 18};
+  EXPECT_FALSE(find_fault(geometry, mapping, arch));
+  mapping.acts_resident = true;
+  EXPECT_EQ(
+      fault_text(find_fault(geometry, mapping, arch).value()),
+      "acts_resident is true; allowed is false: a layer with groups, or without weights, loads "
+      "activations for each column block");
+  mapping.acts_resident = false;
+  mapping.dataflow = Dataflow::kInputStationary;
+  EXPECT_FALSE(find_fault(geometry, mapping, arch));
+  mapping.blocks = 2;
+  EXPECT_EQ(fault_text(find_fault(geometry, mapping, arch).value()),
+            "blocks is 2; 1 to 1 is allowed (a layer with groups, or without weights, takes one "
+            "column block at a time)");
 }
 
 TEST(Mapping, ChunksThatAreInUseAtOnceNeedASlotEach) {
