@@ -90,4 +90,11 @@ std::int32_t even_zero_point(const Quantization& output, float least, float most
   return free_above >= free_below ? z + 1 : z - 1;
 }
 
+Quantization with_even_middle(const Quantization& output) {
+  if (output.zero_point % 2 == 0) return output;
+  const std::int32_t last = output.lo < 0 ? 127 : 255;
+  const std::int32_t moved = output.hi < last ? 1 : 0;
+  return {output.scale, output.zero_point + 1, output.lo + moved, output.hi + moved};
+}
+
 }  // namespace qsim::quantize

@@ -23,4 +23,9 @@ float scale_without_ties(const Quantization& input, const Quantization& output,
 // The zero_point, or the even one beside it at which more of least..most is in the levels.
 std::int32_t even_zero_point(const Quantization& output, float least, float most);
 
+// The same reals, one level higher where symmetric levels have an odd zero_point: reduced unsigned
+// ones are 1..2^b - 1 around 2^(b-1) then. Levels that fill the type stay, with their zero_point
+// one higher.
+Quantization with_even_middle(const Quantization& output);
+
 }  // namespace qsim::quantize

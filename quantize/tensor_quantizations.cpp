@@ -183,7 +183,6 @@ class Chooser {
       const RealLayer& layer = graph_.layers[fused.layer];
       const auto* pool = std::get_if<RealAveragePool>(&layer.operation);
       if (pool == nullptr || is_whole_picture(graph_, layer, pool->window)) continue;
-      if (fusion_.group[layer.output] == fusion_.group[graph_.input]) continue;
       part_from_ties(layer, *pool);
     }
   }
@@ -192,12 +191,15 @@ class Chooser {
     const TensorId read = fusion_.held_in[layer.inputs[0]];
     Group& group = groups_[fusion_.group[layer.output]];
     const LayerScheme& scheme = scheme_of_group(group);
-    if (scheme.clipping.rule == ClippingRule::kFixed) return;
+    const bool is_fixed = scheme.clipping.rule == ClippingRule::kFixed;
     if (scheme.kind == ScaleKind::kFloat) {
-      if (fusion_.group[read] == fusion_.group[layer.output]) return;
+      const TensorId own = fusion_.group[layer.output];
+      if (is_fixed || own == fusion_.group[read] || own == fusion_.group[graph_.input]) return;
       group.quantization.scale = scale_without_ties(
           quantization(read), group.quantization, pool.window, window_varies(graph_, layer, pool));
-    } else if (scheme.symmetry == Symmetry::kAffine) {
+    } else if (scheme.symmetry != Symmetry::kAffine) {
+      group.quantization = with_even_middle(group.quantization);
+    } else if (!is_fixed) {
       const TensorStatistics all = statistics_of(group);
       group.quantization.zero_point = even_zero_point(group.quantization, all.min, all.max);
     }

@@ -113,6 +113,17 @@ TEST(PoolTies, AnOddZeroPointMovesToTheEndThatHasLevelsLeft) {
   EXPECT_EQ(even_zero_point({0.5F, 100}, -50.0F, 10.0F), 100);
 }
 
+TEST(PoolTies, AnOddMiddleMovesUpWithItsLevels) {
+  EXPECT_EQ(with_even_middle({0.5F, 127, 0, 254}), (Quantization{0.5F, 128, 1, 255}));
+  EXPECT_EQ(with_even_middle({0.5F, 7, 0, 14}), (Quantization{0.5F, 8, 1, 15}));
+  // Where the levels fill the type, as those of the network's input do.
+  EXPECT_EQ(with_even_middle({0.5F, 127, 0, 255}), (Quantization{0.5F, 128, 0, 255}));
+  for (const Quantization& even :
+       {Quantization{0.5F, 128, 0, 255}, {0.5F, 0, 0, 254}, {0.5F, 0, -127, 127}}) {
+    EXPECT_EQ(with_even_middle(even), even);
+  }
+}
+
 TEST(PoolTies, AScaleFarFromTiesStays) {
   Pool pool{{0.03F, 3}, {0.03F, 5}, {}};
   pool.window.kernel_h = pool.window.kernel_w = 3;

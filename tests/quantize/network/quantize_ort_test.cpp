@@ -134,6 +134,29 @@ TEST(QuantizeToOnnxRuntime, RandomNetworksGiveGoldensBytes) {
   witness.check(outputs, 200);
 }
 
+// Their middle is odd, 127 of 0..254: half to even rounds another way once it is added.
+TEST(QuantizeToOnnxRuntime, AveragePoolsOfReducedSymmetricLevelsGiveGoldensBytes) {
+  REQUIRE_ORT();
+  Witness witness;
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    SampleNetwork net({1, 8, 8, 3}, seed);
+    const TensorId first = seed % 4 == 0 ? net.graph().input : net.conv(net.graph().input, 4);
+    const TensorId pooled = net.average_pool(first, seed % 8 < 4 ? 2 : 4, seed % 3 == 0);
+    if (seed % 2 == 1) net.concat({net.conv(pooled, 4), pooled});  // two readers
+    Scheme scheme =
+        scheme_of_type(true, seed % 3 == 0 ? ScaleKind::kPowerOfTwo : ScaleKind::kDyadic);
+    for (LayerScheme* one : {&scheme.all, &scheme.input}) {
+      one->symmetry = seed % 5 == 0 ? Symmetry::kSymmetricMax : Symmetry::kSymmetric;
+      one->activations.reduced = true;
+      one->activations.bits = seed % 7 == 0 ? 6 : 8;
+    }
+    witness.add("net" + std::to_string(seed), run_of(net, scheme).network, tensor_of(net.picture()),
+                OnnxForm::kQOperator);
+  }
+  std::int64_t outputs = 0;
+  witness.check(outputs, 60);
+}
+
 TEST(QuantizeToOnnxRuntime, ShippedNetworksGiveGoldensBytes) {
   REQUIRE_ORT();
   Witness witness;
