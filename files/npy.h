@@ -39,6 +39,7 @@ inline constexpr NpyType kNpyInt8{"|i1", "int8", 1};
 inline constexpr NpyType kNpyUint8{"|u1", "uint8", 1};
 inline constexpr NpyType kNpyUint16{"<u2", "uint16", 2};
 inline constexpr NpyType kNpyInt32{"<i4", "int32", 4};
+inline constexpr NpyType kNpyInt64{"<i8", "int64", 8};
 inline constexpr NpyType kNpyFloat16{"<f2", "float16", 2};
 inline constexpr NpyType kNpyFloat32{"<f4", "float32", 4};
 

@@ -5,6 +5,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/golden_run_hybrid.h"
 #include "cli/host_tensors/classes.h"
+#include "cli/host_tensors/host_tail.h"
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/engines/memory_need.h"
 #include "cli/session/inputs/picture_series.h"
@@ -104,7 +105,7 @@ void keep_output(Context& context, const OutputForm& form, const Classification&
   const std::filesystem::path folder = context.options().out;
   const Tensor output = output_to_host(result.outputs, form, true);
   remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
-  context.write_file(folder / "output.npy", npy_bytes(output));
+  context.write_file(folder / "output.npy", output_npy(output, form.host.tail));
 }
 
 // For people the time carries its unit; for JSON it is a number.

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/host_tensors/classes.h"
+#include "cli/host_tensors/host_tail.h"
 #include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
@@ -101,9 +102,10 @@ SheetTable classes_table(const Tensor& outputs, const PictureForm& form, const P
   return table;
 }
 
-// In the model's layout.
+// In the model's layout; after Softmax and ArgMax if it ends with them.
 Tensor host_output(const Tensor& outputs, const HostInterface& host) {
-  if (!host.flat_output && host.layout == HostInterface::Layout::kNhwc) return outputs;
+  if (!host.flat_output && host.tail.is_empty() && host.layout == HostInterface::Layout::kNhwc)
+    return outputs;
   const Shape& s = outputs.shape;
   Tensor result(DType::kFloat32, {s[0], s[3], s[1], s[2]});
   const auto channels = static_cast<std::size_t>(s[3]);
@@ -113,8 +115,8 @@ Tensor host_output(const Tensor& outputs, const HostInterface& host) {
     const std::size_t to = (i / (channels * pixels) * channels + i % channels) * pixels + pixel;
     result.as<float>()[to] = outputs.as<float>()[i];
   }
-  if (host.flat_output) result.shape = {s[0], s[1] * s[2] * s[3]};
-  return result;
+  if (host.flat_output || !host.tail.is_empty()) result.shape = {s[0], s[1] * s[2] * s[3]};
+  return host.tail.is_empty() ? result : tail_of_reals(std::move(result), host.tail);
 }
 
 // What was run.
@@ -184,7 +186,8 @@ ExitCode golden_run_hybrid(Context& context, const std::shared_ptr<const HeldFil
   if (!options.out.empty()) {
     const fs::path folder = options.out;
     remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
-    context.write_file(folder / "output.npy", npy_bytes(host_output(outputs, network.graph.host)));
+    context.write_file(folder / "output.npy", output_npy(host_output(outputs, network.graph.host),
+                                                         network.graph.host.tail));
   }
   const auto sheet = [&](bool json) {
     return sheet_of(options, {held->path().string(), network, pictures, form, part}, outputs,

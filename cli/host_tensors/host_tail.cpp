@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "files/npy.h"
 
 namespace qsim {
 namespace {
@@ -97,6 +98,21 @@ Tensor arg_max(const Tensor& tensor, bool keeps_axis) {
 }
 
 }  // namespace
+
+Tensor tail_of_reals(Tensor reals, const HostTail& tail) {
+  QSIM_CHECK(reals.shape.size() == 2, "a tail of vectors");
+  if (tail.softmax) reals = softmax(std::move(reals));
+  return tail.arg_max ? arg_max(reals, tail.arg_max_keeps_axis) : reals;
+}
+
+std::string output_npy(const Tensor& output, const HostTail& tail) {
+  if (!tail.arg_max) return npy_bytes(output);
+  std::string file = npy_array_header(kNpyInt64.descr, output.shape);
+  for (const std::int64_t index : output.as<std::int32_t>()) {
+    file.append(reinterpret_cast<const char*>(&index), sizeof index);
+  }
+  return file;
+}
 
 Tensor dequantized(const Tensor& levels, const Value& value) {
   Tensor result(DType::kFloat32, levels.shape);

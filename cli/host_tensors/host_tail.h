@@ -1,6 +1,8 @@
 // Softmax and ArgMax at the end of a model, which the host computes.
 #pragma once
 
+#include <string>
+
 #include "core/graph.h"
 
 namespace qsim {
@@ -10,6 +12,12 @@ namespace qsim {
 // Softmax is exp(x - max) / sum in float32, the sum from the left; QLinearSoftmax follows
 // docs/reference/onnx_rounding.md#qlinearsoftmax.
 Tensor tail_of(const Tensor& levels, const Value& value, const HostInterface& host);
+
+// The same of float32 numbers [N, C], which a network of float layers gives.
+Tensor tail_of_reals(Tensor reals, const HostTail& tail);
+
+// The .npy file of a model's output. What ArgMax gives is int64 there, as ONNX has it.
+std::string output_npy(const Tensor& output, const HostTail& tail);
 
 // (level - zero_point) * scale in float32; of scale 1 where there is none.
 Tensor dequantized(const Tensor& levels, const Value& value);

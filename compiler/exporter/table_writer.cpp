@@ -60,7 +60,8 @@ void LayerWriter::write(const LookupTable& table) {
   const TensorRank rank = tensors_.rank(operand());
   if (table.function == kRequantize && table.bytes == requantizing_table(input(), output())) {
     const TensorNames own = tensors_.quantization(layer().output);
-    const std::string x = tensors_.reals(operand(), rank);
+    std::string x = tensors_.reals(operand(), rank);
+    if (readers_[operand()] == 1 && input().dtype == output().dtype) x = add_empty_pad(x, rank);
     model_.add_node("QuantizeLinear", layer().name, {x, own[0], own[1]}, layer().name);
     tensors_.define(layer().output, layer().name, rank);
     return;
@@ -73,6 +74,15 @@ void LayerWriter::write(const LookupTable& table) {
     refuse("a table of '" + table.function + "'",
            "those of requantize and of the activations of a float network");
   }
+}
+
+// A Pad by nothing. Without it ONNX Runtime would drop the two inner ones of QuantizeLinear,
+// DequantizeLinear, QuantizeLinear, DequantizeLinear, and change the scale of the other two.
+std::string LayerWriter::add_empty_pad(const std::string& reals, Rank rank) {
+  const Ints none(rank == Rank::kVector ? 4 : 8, 0);
+  const std::string name = model_.new_name(layer().name + "/apart");
+  const std::string pads = model_.add_ints(name + "/pads", none);
+  return model_.add_node("Pad", name, {reals, pads}, name).output(0);
 }
 
 // An activation, or a change of quantization, whose levels are then clipped: levels of fewer bits

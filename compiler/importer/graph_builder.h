@@ -72,7 +72,14 @@ class GraphBuilder {
   ImportedTensor quantized_levels(const NodeReader& node, const std::string& name,
                                   const std::string& function, const ImportedTensor& reals,
                                   const Quantization& output);
-  // Adds an open layer with its output's quantization.
+  // What a QuantizeLinear before made of the same real numbers of an activation: null if none did.
+  const ImportedTensor* rounded_before(const ImportedTensor& reals,
+                                       const Quantization& output) const;
+  // Whether one made anything of what the activation `node` gives.
+  bool has_rounded(const ModelNode& node) const { return rounded_.contains(node.index); }
+  void keep_rounded(const ImportedTensor& reals, const Quantization& output,
+                    const ImportedTensor& levels);
+  // Adds an open layer with its output's quantization; a layer of its own for each that differs.
   ImportedTensor close(const NodeReader& node, OpenLayer& layer, const Quantization& output);
 
   // The zero_point that a Pad of bytes says before any node gives the input's quantization.
@@ -109,6 +116,12 @@ class GraphBuilder {
   Graph graph_;
   std::map<std::string, ImportedTensor, std::less<>> tensors_;
   std::map<TensorId, Table> tables_;
+  struct Rounded {
+    ImportedTensor reals;
+    Quantization output;
+    ImportedTensor levels;
+  };
+  std::map<int, std::vector<Rounded>> rounded_;  // by the activation's ModelNode::index
   std::vector<std::int32_t> expected_zero_points_;
 };
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 #include <memory>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "compiler/importer/axes.h"
@@ -50,9 +50,8 @@ struct OpenLayer {
   // Relu and Clip after it.
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
-  // Set when a QuantizeLinear has come.
-  std::optional<Quantization> output = {};
-  TensorId id = 0;
+  // Of each QuantizeLinear that has come, and the tensor that it writes.
+  std::vector<std::pair<Quantization, TensorId>> outputs = {};
 };
 
 }  // namespace qsim

@@ -7,6 +7,7 @@
 #include "compiler/importer/model_graph.h"
 #include "compiler/importer/node_import.h"
 #include "compiler/importer/operators.h"
+#include "compiler/importer/session_rewrites.h"
 #include "compiler/importer/weight_bytes.h"
 #include "core/checked_math.h"
 #include "core/error.h"
@@ -47,8 +48,9 @@ Graph graph_of(const ModelFile& file, ModelGraph& model, const ImportOptions& op
     throw Error(error.code(), error.what(),
                 NodeImport(model, rules_of(nullptr)).unknown_operators());
   }
-  const std::vector<ModelNode> nodes = nodes_in_order(model);
+  std::vector<ModelNode> nodes = nodes_in_order(model);
   require_quantized_form(model, nodes);
+  rewrite_as_session(model, nodes);
   require_memory(weight_bytes(model, nodes), model.source);
   GraphBuilder builder(model, options.batch,
                        options.rounding.value_or(RequantizerRounding::kFloat32));

@@ -111,20 +111,39 @@ ImportedTensor GraphBuilder::quantized_levels(const NodeReader& node, const std:
   return levels;
 }
 
+const ImportedTensor* GraphBuilder::rounded_before(const ImportedTensor& reals,
+                                                   const Quantization& output) const {
+  const auto found = rounded_.find(reals.node.index);
+  if (found == rounded_.end()) return nullptr;
+  const auto same = std::ranges::find_if(found->second, [&](const Rounded& known) {
+    return known.reals.id == reals.id && known.reals.axes == reals.axes &&
+           known.reals.pads == reals.pads && known.reals.function == reals.function &&
+           known.output == output;
+  });
+  return same == found->second.end() ? nullptr : &same->levels;
+}
+
+void GraphBuilder::keep_rounded(const ImportedTensor& reals, const Quantization& output,
+                                const ImportedTensor& levels) {
+  rounded_[reals.node.index].push_back({reals, output, levels});
+}
+
 ImportedTensor GraphBuilder::close(const NodeReader& node, OpenLayer& layer,
                                    const Quantization& output) {
   ImportedTensor result;
-  if (layer.output) {
-    if (*layer.output != output) {
-      node.refuse(
-          "rounds '" + echoed(qsim::layer_name(layer.node)) + "' to " + quantization_text(output),
-          "one QuantizeLinear after it, to " + quantization_text(*layer.output));
-    }
-    result.id = layer.id;
+  for (const auto& [known, id] : layer.outputs) {
+    if (known != output) continue;
+    result.id = id;
     result.axes = layer.axes;
     return result;
   }
   const NodeReader own(model_, layer.node);
+  const std::string name =
+      own.layer_name() + (layer.outputs.empty() ? "" : "/" + node.layer_name());
+  // A layer is computed again for each scale that its numbers are rounded to.
+  const bool is_rounded_again =
+      node.op_type() == "QuantizeLinear" && model_.reads_of(node.input(0)) > 1;
+  Operation operation = is_rounded_again ? layer.operation : std::move(layer.operation);
   const std::int32_t lo = lowest(layer, output);
   const std::int32_t hi = highest(layer, output);
   const auto clipped = [&](const ImportedTensor& reals, const OpenLayer& open) {
@@ -132,34 +151,32 @@ ImportedTensor GraphBuilder::close(const NodeReader& node, OpenLayer& layer,
     return apply(reals, [&](float x) { return clip(x, open.low, open.high); });
   };
   std::vector<ImportedTensor> inputs = layer.inputs;
-  if (auto* conv = std::get_if<Conv2d>(&layer.operation)) {
+  if (auto* conv = std::get_if<Conv2d>(&operation)) {
     conv->requantization = requantization(own, layer, output, rounding_);
-  } else if (auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
+  } else if (auto* fc = std::get_if<FullyConnected>(&operation)) {
     fc->requantization = requantization(own, layer, output, rounding_);
-  } else if (auto* pool = std::get_if<AveragePool>(&layer.operation)) {
+  } else if (auto* pool = std::get_if<AveragePool>(&operation)) {
     pool->rounding = rounding_, pool->lo = lo, pool->hi = hi;
-  } else if (auto* add = std::get_if<Add>(&layer.operation)) {
+  } else if (auto* add = std::get_if<Add>(&operation)) {
     require_ratios(own, *this, layer, output);
     add->rounding = rounding_, add->lo = lo, add->hi = hi;
-  } else if (std::holds_alternative<Concat>(layer.operation)) {
+  } else if (std::holds_alternative<Concat>(operation)) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      inputs[i] = quantized_levels(own, own.layer_name() + "/requantize" + std::to_string(i),
-                                   "requantize", clipped(inputs[i], layer), output);
+      inputs[i] = quantized_levels(own, name + "/requantize" + std::to_string(i), "requantize",
+                                   clipped(inputs[i], layer), output);
     }
   }
   std::optional<ByteTable> product;
-  if (auto* table = std::get_if<LookupTable>(&layer.operation)) {
+  if (auto* table = std::get_if<LookupTable>(&operation)) {
     table->bytes = product_bytes(*this, layer, node, output);
     product = table->bytes;
     inputs.pop_back();
     inputs[0].id = product_root(*this, inputs[0]);
   }
   for (ImportedTensor& input : inputs) input = without_pads(own, input);
-  result = add_layer(own, own.layer_name(), std::move(layer.operation), inputs, layer.shape,
-                     layer.axes, output);
+  result = add_layer(own, name, std::move(operation), inputs, layer.shape, layer.axes, output);
   if (product) tables_[result.id] = {inputs[0].id, *product};
-  layer.output = output;
-  layer.id = result.id;
+  layer.outputs.emplace_back(output, result.id);
   return result;
 }
 

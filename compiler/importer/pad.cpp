@@ -10,7 +10,7 @@ using Kind = ImportedTensor::Kind;
 
 // The constant that fills the pads must be the real number 0.
 void check_fill(const NodeReader& node, GraphBuilder& graph, const ImportedTensor& input) {
-  double fill = 0.0;
+  double fill = static_cast<double>(pad_value(node));
   if (node.has_input(2)) {
     const Tensor constant = node.constant(2, "constant_value");
     if (constant.elems() != 1) {
@@ -39,7 +39,7 @@ void check_fill(const NodeReader& node, GraphBuilder& graph, const ImportedTenso
 }  // namespace
 
 void import_pad(const NodeReader& node, GraphBuilder& graph) {
-  node.require_inputs(2, 4);
+  require_pad_inputs(node);
   ImportedTensor input = graph.moved(node, 0);
   const Pads pads = read_pad_amounts(node, input.axes);
   if (pads != Pads{}) check_fill(node, graph, input);

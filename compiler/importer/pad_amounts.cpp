@@ -8,13 +8,18 @@ namespace {
 
 constexpr int kFirstOpsetWithPadInputs = 11;
 
+bool has_pad_inputs(const NodeReader& node) { return node.opset() >= kFirstOpsetWithPadInputs; }
+
+NodeAttributes pad_attributes(const NodeReader& node) {
+  return has_pad_inputs(node) ? NodeAttributes(node, {"mode"})
+                              : NodeAttributes(node, {"mode", "pads", "value"});
+}
+
 std::vector<std::int64_t> read_given(const NodeReader& node) {
-  const bool has_inputs = node.opset() >= kFirstOpsetWithPadInputs;
-  const NodeAttributes attributes =
-      has_inputs ? NodeAttributes(node, {"mode"}) : NodeAttributes(node, {"mode", "pads", "value"});
+  const NodeAttributes attributes = pad_attributes(node);
   const std::string mode = attributes.text("mode", "constant");
   if (mode != "constant") node.refuse("mode = '" + echoed(mode) + "'", "constant");
-  if (has_inputs) return node.int64s(1, "pads");
+  if (has_pad_inputs(node)) return node.int64s(1, "pads");
   return attributes.integers("pads").value_or(std::vector<std::int64_t>{});
 }
 
@@ -59,6 +64,14 @@ Pads pads_of_picture(const NodeReader& node, Axes axes, const std::vector<std::i
 }
 
 }  // namespace
+
+void require_pad_inputs(const NodeReader& node) {
+  has_pad_inputs(node) ? node.require_inputs(2, 4) : node.require_inputs(1, 1);
+}
+
+float pad_value(const NodeReader& node) {
+  return has_pad_inputs(node) ? 0.0F : pad_attributes(node).real("value", 0.0F);
+}
 
 Pads read_pad_amounts(const NodeReader& node, Axes axes) {
   return pads_of_picture(node, axes, read_amounts(node, rank_of(axes)));

@@ -6,6 +6,10 @@
 
 namespace qsim {
 
+// The inputs that a Pad has: from opset 11 on the amounts are one, before that an attribute.
+void require_pad_inputs(const NodeReader& node);
+// The attribute `value` of a Pad before opset 11; else 0.
+float pad_value(const NodeReader& node);
 // Of a Pad in constant mode over a tensor with these axes; any but of height and width is refused.
 Pads read_pad_amounts(const NodeReader& node, Axes axes);
 // The pads of both.

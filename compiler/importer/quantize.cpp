@@ -19,15 +19,21 @@ std::string function_name(const std::string& op_type) {
   return name;
 }
 
-// A table is called after the activation that it computes.
+// A table is called after the activation that it computes; a second one, of another QuantizeLinear
+// that reads it, after both.
 ImportedTensor rounded(const NodeReader& node, GraphBuilder& graph, const ImportedTensor& reals,
                        const Quantization& output) {
   if (!reals.function) {
     return graph.quantized_levels(node, node.layer_name(), "requantize", reals, output);
   }
   const NodeReader activation(node.model(), reals.node);
-  return graph.quantized_levels(activation, activation.layer_name(),
-                                function_name(activation.op_type()), reals, output);
+  if (const ImportedTensor* same = graph.rounded_before(reals, output)) return *same;
+  std::string name = activation.layer_name();
+  if (graph.has_rounded(reals.node)) name += "/" + node.layer_name();
+  ImportedTensor levels =
+      graph.quantized_levels(activation, name, function_name(activation.op_type()), reals, output);
+  graph.keep_rounded(reals, output, levels);
+  return levels;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cli/session/run/run_folder.h"
 
+#include "cli/host_tensors/host_tail.h"
 #include "cli/terminal/output_folders.h"
 #include "files/arch_config_file.h"
 #include "files/files.h"
@@ -28,7 +29,8 @@ void keep_run(Context& context, const RunReport& report, const OutputForm& outpu
   context.write_file(folder / "config.yaml", arch_config_yaml(report.config));
   context.write_file(folder / "layers.csv", layers_csv(report));
   if (last) {
-    context.write_file(folder / "output.npy", npy_bytes(output_to_host(*last, output, true)));
+    context.write_file(folder / "output.npy",
+                       output_npy(output_to_host(*last, output, true), output.host.tail));
     context.write_file(folder / "output_q.npy", npy_bytes(output_to_host(*last, output, false)));
   }
   context.write_file(folder / "run.json", run_json(report));
