@@ -2,6 +2,7 @@
 #include "files/scale_sim_config.h"
 
 #include "files/arch_config_file.h"
+#include "files/files.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
@@ -72,6 +73,27 @@ TEST(ScaleSimConfig, ShippedOneIsTheDefaultAccelerator) {
   const ScaleSimConfig loaded = load_scale_sim_config("configs/scale_sim/pe16x16.cfg");
   EXPECT_EQ(loaded.config, load_arch_config("configs/pe16x16.yaml"));
   EXPECT_EQ(loaded.notes, std::vector<std::string>{});
+}
+
+// `key: value` of the text, as a number.
+std::int64_t number_of(const std::string& text, const std::string& key) {
+  const std::size_t at = text.find("\n" + key);
+  EXPECT_NE(at, std::string::npos) << key;
+  return std::stoll(text.substr(text.find(':', at) + 1));
+}
+
+// SCALE-Sim 3.0.0 ends where the bandwidth is no multiple of the banks, also without a layout.
+TEST(ScaleSimConfig, ShippedOnesHaveBanksThatScaleSimTakes) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("configs/scale_sim")) {
+    SCOPED_TRACE(entry.path());
+    const std::string text = read_text_file(entry.path());
+    const std::int64_t bandwidth = number_of(text, "Bandwidth");
+    EXPECT_EQ(bandwidth % number_of(text, "IfmapSRAMBankNum"), 0);
+    EXPECT_EQ(bandwidth % number_of(text, "FilterSRAMBankNum"), 0);
+    ++files;
+  }
+  EXPECT_GT(files, 0);
 }
 
 TEST(ScaleSimConfig, RoundsSizesDownAndSaysSo) {

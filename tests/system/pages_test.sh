@@ -33,6 +33,16 @@ done < <("$qsim" --help | sed -n '/^Commands/,/^Options/s/^  \([a-z-]*\( [a-z]*\
 [ "$commands" -ge 9 ] || complain "only $commands commands found"
 [ "$options" -ge 60 ] || complain "only $options options found"
 
+# The row of errors.md that says what may follow `qsim golden` has every word that may.
+row=$(grep -F 'qsim golden needs one more word' docs/reference/errors.md)
+words=$("$qsim" golden 2>&1 || true)
+words=${words#*needs one more word: }
+words=${words%%;*}
+[[ $words == *,* ]] || complain "qsim golden lists no words"
+for word in ${words//,/ }; do
+  [[ ${row##*| give} =~ (\ |\`)$word\` ]] || complain "errors.md does not have 'qsim golden $word'"
+done
+
 # without_time: how long the simulation took is the machine's. So is which golden: the CPU's is everywhere.
 without_time() { sed 's/the simulation took .*/the simulation took TIME/'; }
 fence=$(printf '\140\140\140')

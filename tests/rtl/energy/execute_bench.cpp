@@ -8,8 +8,6 @@
 #include <Vexecute4x4_5___024root.h>
 #include <Vexecute4x4_7.h>
 #include <Vexecute4x4_7___024root.h>
-#include <Vexecute4x8_5.h>
-#include <Vexecute4x8_5___024root.h>
 #include <Vexecute4x8_7.h>
 #include <Vexecute4x8_7___024root.h>
 #include <Vexecute8x4_5.h>
@@ -156,14 +154,11 @@ Recorded record(ArrayShape shape, const Execute& execute, const Changed& changed
 }
 
 std::uint64_t psum_register_bits(ArrayShape shape, Dataflow dataflow) {
-  const bool wide = dataflow == Dataflow::kOutputStationary;
-  if (shape.rows > shape.cols) {
-    return wide ? psum_bits<Vexecute8x4_7___024root>() : psum_bits<Vexecute8x4_5___024root>();
+  const bool is_high = shape.rows > 4;  // the columns change no width
+  if (dataflow == Dataflow::kOutputStationary) {
+    return is_high ? psum_bits<Vexecute8x4_7___024root>() : psum_bits<Vexecute4x4_7___024root>();
   }
-  if (shape.rows < shape.cols) {
-    return wide ? psum_bits<Vexecute4x8_7___024root>() : psum_bits<Vexecute4x8_5___024root>();
-  }
-  return wide ? psum_bits<Vexecute4x4_7___024root>() : psum_bits<Vexecute4x4_5___024root>();
+  return is_high ? psum_bits<Vexecute8x4_5___024root>() : psum_bits<Vexecute4x4_5___024root>();
 }
 
 TakenOver taken_over(const Recorded& usual, const Recorded& other) {

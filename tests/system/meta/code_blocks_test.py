@@ -5,7 +5,7 @@ usage: code_blocks_test.py [--write] REPOSITORY_ROOT QSIM
 --write puts what the commands print into the pages where they show other text; review it as code.
 An indented block that begins with a command is run, in order, from a work folder that looks like the
 repository's root; its exit code must be 0. A ``` block next after it is all that it prints, but for
-times. A block after the comment `<!-- not run: REASON -->` is neither run nor compared. These must carry
+times. A page that shows --report links to where the chart library comes from. A block after the comment `<!-- not run: REASON -->` is neither run nor compared. These must carry
 one: what builds, tests or installs (./dev); a fence of sh or python, or one that begins with a command;
 a block that begins with `$ `, which has commands and what they print in one.
 """
@@ -148,6 +148,17 @@ def write(page, found):
     page.write_text("\n".join(lines) + "\n")
 
 
+def missing_library(page, found):
+    """A fault where a page's reader gives --report without knowing what `./dev demo` does not install."""
+    text = page.read_text()
+    # The report of quantize has no charts that need it.
+    shows = any(" --report " in line and "qsim quantize " not in line
+                for block in found for line in block.commands)
+    if not shows or "#the-chart-library" in text or "## The chart library" in text:
+        return ""
+    return f"{page}: shows --report, but no link to report.md#the-chart-library"
+
+
 def main():
     writes = sys.argv[1:2] == ["--write"]
     root, qsim = (pathlib.Path(argument).resolve() for argument in sys.argv[1 + writes:])
@@ -157,6 +168,7 @@ def main():
             folder = pathlib.Path(name)
             work_folder(root, qsim, folder)
             found = blocks(page.read_text(), page.relative_to(root))
+            faults += filter(None, [missing_library(page, found)])
             for block in found:
                 if block.reason:
                     print(f"{block.where}: not run: {block.reason}")

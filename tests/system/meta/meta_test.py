@@ -125,6 +125,19 @@ class Times(unittest.TestCase):
 class Blocks(unittest.TestCase):
     """code_blocks_test.py: what looks like commands is run or says why not."""
 
+    def test_a_page_with_a_report_says_where_the_chart_library_comes_from(self):
+        def fault(command, more=""):
+            text = f"\n    build/release/qsim {command}\n\n{more}\n"
+            with tempfile.TemporaryDirectory() as name:
+                page = pathlib.Path(name, "page.md")
+                page.write_text(text)
+                return code_blocks_test.missing_library(page, code_blocks_test.blocks(text, "page.md"))
+
+        self.assertIn("the-chart-library", fault("profile --report a.html"))
+        self.assertEqual("", fault("profile --report a.html", "[library](report.md#the-chart-library)"))
+        self.assertEqual("", fault("quantize a.onnx -o b.onnx --report a.html"))
+        self.assertEqual("", fault("run --json a.json"))
+
     def blocks(self, text):
         return [(block.reason, block.fenced) for block in code_blocks_test.blocks(text, "page.md")]
 
