@@ -10,6 +10,7 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/run/topology_run.h"
+#include "core/graph_shapes.h"
 #include "core/program_text.h"
 #include "report/program_sheet.h"
 
@@ -20,6 +21,12 @@ std::string text_of(const Program& program) {
   std::ostringstream text;
   print_program(program, text);
   return std::move(text).str();
+}
+
+// Without the bytes of weights, its commands alone.
+Program program_of(Compilation&& compilation) {
+  return has_tensors(compilation.graph()) ? std::move(compilation).program()
+                                          : compilation.commands();
 }
 
 // One program a layer, so no --out. The bytes of DRAM are those of the program that needs most.
@@ -39,12 +46,13 @@ ExitCode compile_topology(Context& context, const TopologySource& source,
     require_memory_for(model.name, model.graph, config, options, asked);
     Compilation compilation(std::move(model.graph), config, asked);
     for (LayerMapping& mapping : compilation.mappings()) mappings.push_back(std::move(mapping));
-    const Program program = std::move(compilation).program();
-    SheetTable layers = program_sheet(program).tables.front();
+    const std::int64_t layer_bytes = compilation.dram_bytes();
+    const Program program = program_of(std::move(compilation));
+    SheetTable layers = program_sheet(program, layer_bytes).tables.front();
     if (sheet.tables.empty()) sheet.tables.push_back({layers.name, layers.columns, {}});
     for (auto& row : layers.rows) sheet.tables.front().rows.push_back(std::move(row));
     commands += static_cast<std::int64_t>(program.command_count());
-    dram_bytes = std::max(dram_bytes, program.dram_bytes());
+    dram_bytes = std::max(dram_bytes, layer_bytes);
   }
   write_mappings(context, source.name, config, mappings);
   sheet.schema = "qsim.compile/1";
@@ -73,14 +81,15 @@ ExitCode compile_command(Context& context) {
   note_ended_searches(context, asked);
   write_mappings(context, model.name, config, compilation.mappings());
   const DramUse dram = compilation.dram_use();
-  const Program program = std::move(compilation).program();
+  const std::int64_t dram_bytes = compilation.dram_bytes();
+  const Program program = program_of(std::move(compilation));
   if (options.program_out == "-") {
     context.print(text_of(program));
     return ExitCode::kOk;
   }
   if (!options.program_out.empty()) context.write_file(options.program_out, text_of(program));
 
-  Sheet sheet = program_sheet(program);
+  Sheet sheet = program_sheet(program, dram_bytes);
   sheet.schema = "qsim.compile/1";
   if (!options.rounding.empty()) sheet.add("rounding", options.rounding);
   if (options.snap) sheet.add("snap", true);

@@ -48,7 +48,7 @@ throw_bad_input(sidecar_path.string() + ": " + std::to_string(labels) + " labels
 
 void load_workload_file(Model& model, std::optional<std::int64_t> batch, const Options& options) {
   require_not_written(options, model.path, "the workload");
-  Workload workload = load_workload(model.path, batch);
+  Workload workload = load_workload(model.path, batch, tensors_for(options));
   model.graph = std::move(workload.graph);
   model.own_input = std::move(workload.input);
 }
@@ -93,6 +93,19 @@ ModelKind model_kind(const fs::path& path) {
                   ": is not the name of a model; expected an ONNX file (.onnx), a workload "
                   "(.yaml), a SCALE-Sim "
                   "topology (.csv) or a layer-trace folder");
+}
+
+Tensors tensors_for(const Options& options) {
+  switch (options.command) {
+    case CommandName::kExplain:
+    case CommandName::kInspect:
+    case CommandName::kProfile:
+      return Tensors::kShapes;
+    case CommandName::kCompile:
+      return options.program_out.empty() ? Tensors::kShapes : Tensors::kDrawn;
+    default:
+      return options.no_data ? Tensors::kShapes : Tensors::kDrawn;
+  }
 }
 
 void require_onnx_options(const Options& options, const std::string& name, std::string_view kind) {

@@ -22,13 +22,11 @@ std::vector<ModelShapes::Part> parts_of_topology(const std::string& name, const 
                                                  const ArchConfig& config) {
   Options one = options;
   one.model = name;
-  one.no_data = true;  // draws nothing
   const std::optional<TopologySource> source = find_topology(one, config);
   QSIM_CHECK(source.has_value(), name + " is a topology");
   std::vector<ModelShapes::Part> parts;
   for (std::size_t i = 0; i < source->topology.layers.size(); ++i) {
-    parts.push_back(
-        {without_tensors(layer_model(*source, i, one).graph), source->topology.layers[i].is_first});
+    parts.push_back({layer_model(*source, i, one).graph, source->topology.layers[i].is_first});
   }
   return parts;
 }
