@@ -186,6 +186,18 @@ TEST(Topology, ALayerWithoutValuesHasTheSameCommands) {
   }
 }
 
+TEST(Topology, LayersOfTheSameSizesAreAlikeWhateverTheirNames) {
+  const Topology topology = conv_rows(
+      "a, 12, 12, 3, 3, 20, 24, 1,\nb, 12, 12, 3, 3, 20, 24, 1,\nc, 12, 12, 3, 3, 20, 24, 2,\n"
+      "a, 12, 12, 3, 3, 20, 24, 1,\nd, 12, 12, 3, 3, 20, 24, 2,\ne, 12, 12, 3, 3, 20, 25, 1,\n");
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < topology.layers.size(); ++i) {
+    first.push_back(first_alike(topology, i));
+  }
+  // The first row reads what the host wrote; the others do not.
+  EXPECT_EQ(first, (std::vector<std::size_t>{0, 1, 2, 1, 2, 5}));
+}
+
 TEST(Topology, RefusesWhatIsNoTopologyWithItsPlace) {
   struct Case {
     const char* header;
