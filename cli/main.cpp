@@ -80,12 +80,17 @@ void hold_standard_streams() {
 }
 
 // Buffers of a megabyte and more leave the process when they are freed. By default glibc keeps
-// those of up to 32 MB once it has seen one, and a run's peak is its many large tensors.
-void give_freed_memory_back() { ::mallopt(M_MMAP_THRESHOLD, 1 << 20); }
+// those of up to 32 MB once it has seen one, and a run's peak is its many large tensors. Smaller
+// ones stay, up to 4 MB: what a loop frees and takes again would else be pages that the kernel
+// clears each time.
+void set_allocator() {
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
+}
 
 ExitCode qsim_main(const std::vector<std::string>& argv) {
   hold_standard_streams();
-  give_freed_memory_back();
+  set_allocator();
   ::signal(SIGXFSZ, SIG_IGN);  // write() then says that the file would be too large
   InterruptWatch& interrupt = *new InterruptWatch;  // its thread outlives main
   const ParsedCommandLine parsed = parse_command_line(argv);

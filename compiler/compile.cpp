@@ -85,6 +85,13 @@ DramUse Compilation::dram_use() const {
   return {plan_.writable_bytes, plan_.separate_bytes, plan_.live_bytes};
 }
 
+std::int64_t Compilation::dram_bytes() const {
+  if (plan_.layers.empty()) return 0;
+  const PlannedLayer& last = plan_.layers.back();
+  return last.layer->table ? last.table_address + kTableBytes
+                           : last.params_address + last.params_bytes();
+}
+
 std::int64_t Compilation::command_count() const {
   std::int64_t count = 0;
   for (const PlannedLayer& planned : plan_.layers) {

@@ -50,6 +50,9 @@ class Compilation {
   // on. Throws Error (exit code 4) for commands that do not fit 256 bits. The verifier does not see
   // it: program() makes the same commands.
   Program commands() const;
+  // Where the last region of DRAM ends, constants included; as Program::dram_bytes() of program().
+  // 0 after `program() &&`.
+  std::int64_t dram_bytes() const;
   // What the memory plan takes; zeros after `program() &&`.
   DramUse dram_use() const;
   // How many commands there are.

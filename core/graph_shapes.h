@@ -6,6 +6,9 @@
 
 namespace qsim {
 
+// What is made of a network: all tensors, drawn where they come from a seed, or their shapes alone.
+enum class Tensors : std::uint8_t { kDrawn, kShapes };
+
 // The same graph without the bytes of its weights and biases. validate() takes it.
 Graph without_tensors(const Graph& graph);
 

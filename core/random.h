@@ -12,12 +12,15 @@ class Random {
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() {
-    state_ += 0x9E3779B97F4A7C15ull;
+    state_ += kStep;
     std::uint64_t z = state_;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
   }
+
+  // As so many calls of next(), at once.
+  void skip(std::uint64_t draws) { state_ += draws * kStep; }
 
   // Uniform in [low, high], both ends included; low <= high. (Bias below 2^-32 for small ranges.)
   std::int64_t uniform(std::int64_t low, std::int64_t high) {
@@ -31,6 +34,8 @@ class Random {
   }
 
  private:
+  static constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ull;
+
   std::uint64_t state_;
 };
 

@@ -36,12 +36,12 @@ std::vector<LayerCounts> count_commands(const Program& program) {
 
 }  // namespace
 
-Sheet program_sheet(const Program& program) {
+Sheet program_sheet(const Program& program, std::int64_t dram_bytes) {
   Sheet sheet;
   sheet.add("program", program.name);
   sheet.add("config", program.arch.name);
   sheet.add("commands", static_cast<std::int64_t>(program.command_count()));
-  sheet.add("dram_bytes", program.dram_bytes());
+  sheet.add("dram_bytes", dram_bytes);
   const std::vector<LayerCounts> counts = count_commands(program);
   SheetTable table{"layers", {"layer", "op", "mapping", "macs"}, {}};
   for (const std::string_view unit : kUnitNames) table.columns.emplace_back(unit);

@@ -7,7 +7,7 @@
 namespace qsim {
 
 // Facts (config, layers, commands, DRAM) and one row a layer: mapping, commands of each unit, DRAM
-// bytes.
-Sheet program_sheet(const Program& program);
+// bytes. `dram_bytes` is where its DRAM ends; commands without constants do not tell.
+Sheet program_sheet(const Program& program, std::int64_t dram_bytes);
 
 }  // namespace qsim

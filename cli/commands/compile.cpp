@@ -2,6 +2,7 @@
 #include "compiler/compile.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "cli/commands/commands.h"
@@ -10,6 +11,7 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/run/topology_run.h"
+#include "core/graph_shapes.h"
 #include "core/program_text.h"
 #include "report/program_sheet.h"
 
@@ -22,30 +24,57 @@ std::string text_of(const Program& program) {
   return std::move(text).str();
 }
 
+// Without the bytes of weights, its commands alone.
+Program program_of(Compilation&& compilation) {
+  return has_tensors(compilation.graph()) ? std::move(compilation).program()
+                                          : compilation.commands();
+}
+
+// A layer of a topology, compiled.
+struct CompiledLayer {
+  LayerMapping mapping;
+  std::int64_t commands = 0;
+  std::int64_t dram_bytes = 0;
+  SheetTable table;  // of one row, which begins with the layer's name
+};
+
 // One program a layer, so no --out. The bytes of DRAM are those of the program that needs most.
+// Layers of the same sizes are compiled once; --mapping may name any of them.
 ExitCode compile_topology(Context& context, const TopologySource& source,
                           const ArchConfig& config) {
   const Options& options = context.options();
   require_options_of_several(source, options);
-  const auto known = std::make_shared<KnownMappings>();
+  CompileOptions searched;
+  std::map<std::size_t, CompiledLayer> done;  // by the first layer of its sizes
   std::vector<LayerMapping> mappings;
   std::int64_t commands = 0;
   std::int64_t dram_bytes = 0;
   Sheet sheet;
-  for (std::size_t i = 0; i < source.topology.layers.size(); ++i) {
+  const auto compile_layer = [&](std::size_t i) -> CompiledLayer {
     Model model = layer_model(source, i, options);
     CompileOptions asked = compile_options(context, config, model.graph, &source.file);
-    asked.known = known;
+    asked.known = searched.known;
     require_memory_for(model.name, model.graph, config, options, asked);
     Compilation compilation(std::move(model.graph), config, asked);
-    for (LayerMapping& mapping : compilation.mappings()) mappings.push_back(std::move(mapping));
-    const Program program = std::move(compilation).program();
-    SheetTable layers = program_sheet(program).tables.front();
-    if (sheet.tables.empty()) sheet.tables.push_back({layers.name, layers.columns, {}});
-    for (auto& row : layers.rows) sheet.tables.front().rows.push_back(std::move(row));
-    commands += static_cast<std::int64_t>(program.command_count());
-    dram_bytes = std::max(dram_bytes, program.dram_bytes());
+    const LayerMapping mapping = compilation.mappings().front();
+    const std::int64_t layer_bytes = compilation.dram_bytes();
+    const Program program = program_of(std::move(compilation));
+    return {mapping, static_cast<std::int64_t>(program.command_count()), layer_bytes,
+            program_sheet(program, layer_bytes).tables.front()};
+  };
+  for (std::size_t i = 0; i < source.topology.layers.size(); ++i) {
+    const std::size_t key = options.mapping.empty() ? first_alike(source.topology, i) : i;
+    if (!done.contains(key)) done.emplace(key, compile_layer(i));
+    CompiledLayer layer = done.at(key);
+    layer.mapping.layer = source.topology.layers[i].name;
+    layer.table.rows.front().front() = layer.mapping.layer;
+    if (sheet.tables.empty()) sheet.tables.push_back({layer.table.name, layer.table.columns, {}});
+    sheet.tables.front().rows.push_back(std::move(layer.table.rows.front()));
+    mappings.push_back(std::move(layer.mapping));
+    commands += layer.commands;
+    dram_bytes = std::max(dram_bytes, layer.dram_bytes);
   }
+  note_ended_searches(context, searched);
   write_mappings(context, source.name, config, mappings);
   sheet.schema = "qsim.compile/1";
   sheet.add("program", source.topology.name);
@@ -73,14 +102,15 @@ ExitCode compile_command(Context& context) {
   note_ended_searches(context, asked);
   write_mappings(context, model.name, config, compilation.mappings());
   const DramUse dram = compilation.dram_use();
-  const Program program = std::move(compilation).program();
+  const std::int64_t dram_bytes = compilation.dram_bytes();
+  const Program program = program_of(std::move(compilation));
   if (options.program_out == "-") {
     context.print(text_of(program));
     return ExitCode::kOk;
   }
   if (!options.program_out.empty()) context.write_file(options.program_out, text_of(program));
 
-  Sheet sheet = program_sheet(program);
+  Sheet sheet = program_sheet(program, dram_bytes);
   sheet.schema = "qsim.compile/1";
   if (!options.rounding.empty()) sheet.add("rounding", options.rounding);
   if (options.snap) sheet.add("snap", true);

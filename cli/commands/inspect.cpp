@@ -117,7 +117,7 @@ void for_each_command(const Program& program, Visit visit) {
 }
 
 Sheet verified_program_sheet(const Program& program, const std::vector<std::string>& violations) {
-  Sheet sheet = program_sheet(program);
+  Sheet sheet = program_sheet(program, program.dram_bytes());
   sheet.facts.insert(sheet.facts.begin(), {"kind", std::string("program")});
   sheet.add("violations", static_cast<std::int64_t>(violations.size()));
   SheetTable table{"broken_rules", {"violation"}, {}};

@@ -42,8 +42,9 @@ std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor&
   return golden.run_once(compilation.graph(), input, kept);
 }
 
-// Only --dump-layers reads the graph's weights again.
+// Only --dump-layers reads the graph's weights again. Times need no weights at all.
 Program program_of(Compilation& compilation, const Options& options) {
+  if (options.no_data) return compilation.commands();
   return options.dump_layers.empty() ? std::move(compilation).program() : compilation.program();
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 
 #include "cli/build_info.h"
 #include "cli/commands/commands.h"
@@ -11,7 +13,9 @@
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/schemes/scheme_results.h"
 #include "compiler/importer/real_importer.h"
+#include "core/printable.h"
 #include "files/growing_file.h"
+#include "golden/common/thread_team.h"
 #include "quantize/calibration.h"
 #include "quantize/mode_catalogue.h"
 #include "quantize/scheme_catalogue.h"
@@ -75,7 +79,12 @@ std::string question_key(const Question& question, const Options& options) {
   add(build_commit());
   add(question.model_hash);
   for (const auto& file : question.calibration.files()) add(file_hash(file));
-  for (const auto& file : question.data.files()) add(file_hash(file));
+  for (const auto& file : question.data.files()) {
+    add(file_hash(file));
+    std::error_code unknown;
+    const std::filesystem::path labels = labels_path(file);
+    if (std::filesystem::exists(labels, unknown)) add(file_hash(labels));
+  }
   add(std::to_string(question.calibration.count()) + " " + std::to_string(options.seed));
   if (options.schemes.modes) add(std::to_string(question.data.count()) + " judges");
   return text_hash(all);
@@ -83,10 +92,15 @@ std::string question_key(const Question& question, const Options& options) {
 
 using Statistics = std::vector<quantize::TensorStatistics>;
 
-// A row of the table: its words, and what its network does.
+// What a row's network does.
+using JudgeNetwork = std::function<SchemeResult(const Judges&, golden::ThreadTeam&)>;
+
+// A row of the table: its number in the catalogue, its words, and its network, which one thread
+// makes.
 struct SchemeRow {
+  std::int64_t number = 0;
   std::vector<std::string> words;
-  std::function<SchemeResult(const Statistics&, const Judges&, golden::ThreadTeam&)> judge;
+  std::function<JudgeNetwork(const Statistics&)> make;
 };
 
 struct SchemeRows {
@@ -97,12 +111,17 @@ struct SchemeRows {
 SchemeRows static_rows(const RealGraph& graph) {
   SchemeRows result{{"observer", "granularity", "range", "scales"}, {}};
   for (const quantize::CatalogueRow& row : quantize::scheme_catalogue()) {
-    const auto run = [&graph, scheme = row.scheme](const Statistics& statistics,
-                                                   const Judges& judges, golden::ThreadTeam& team) {
+    const auto make = [&graph, scheme = row.scheme](const Statistics& statistics) -> JudgeNetwork {
       const auto tensors = quantize::quantize_tensors(graph, statistics, scheme);
-      return judge(quantize::quantize_network(graph, tensors, scheme), judges, team);
+      const auto network = std::make_shared<const QuantizedNetwork>(
+          quantize::quantize_network(graph, tensors, scheme));
+      return [network](const Judges& judges, golden::ThreadTeam& team) {
+        return judge(*network, judges, team);
+      };
     };
-    result.rows.push_back({{row.observer, row.granularity, row.range, row.scales}, run});
+    result.rows.push_back({std::ssize(result.rows) + 1,
+                           {row.observer, row.granularity, row.range, row.scales},
+                           make});
   }
   return result;
 }
@@ -110,25 +129,75 @@ SchemeRows static_rows(const RealGraph& graph) {
 SchemeRows mode_rows(const RealGraph& graph) {
   SchemeRows result{{"mode", "weights", "activations"}, {}};
   for (const quantize::ModeRow& row : quantize::mode_catalogue()) {
-    const auto run = [&graph, make = row.make](const Statistics& statistics, const Judges& judges,
-                                               golden::ThreadTeam& team) {
-      const quantize::ModeNetwork network = make(graph, statistics);
-      return judge(network.graph, network.options, judges, team);
+    const auto make = [&graph, of_row = row.make](const Statistics& statistics) -> JudgeNetwork {
+      const auto network = std::make_shared<const quantize::ModeNetwork>(of_row(graph, statistics));
+      return [network](const Judges& judges, golden::ThreadTeam& team) {
+        return judge(network->graph, network->options, judges, team);
+      };
     };
-    result.rows.push_back({{row.mode, row.weights, row.activations}, run});
+    result.rows.push_back(
+        {std::ssize(result.rows) + 1, {row.mode, row.weights, row.activations}, make});
   }
   return result;
+}
+
+// As --only and the file of --resume have it: without spaces.
+std::string plain_word(std::string word) {
+  std::ranges::replace(word, ' ', '_');
+  return word;
 }
 
 std::string name_of(const SchemeRow& row) {
   std::string name;
   for (const std::string& word : row.words) {
-    name += (name.empty() ? "" : ",") + word;
+    name += (name.empty() ? "" : ",") + plain_word(word);
   }
-  // A row of --resume has no spaces in its name.
-  std::ranges::replace(name, ' ', '_');
   return name;
 }
+
+// Keeps the rows that --only names: of each column, those with one of the words given for it. A
+// word is of the first column that has it.
+class ChosenRows {
+ public:
+  explicit ChosenRows(const SchemeRows& rows) : words_(rows.columns.size()) {
+    for (const SchemeRow& row : rows.rows) {
+      for (std::size_t c = 0; c < words_.size(); ++c) {
+        const std::string word = plain_word(row.words[c]);
+        if (std::ranges::find(words_[c], word) == words_[c].end()) words_[c].push_back(word);
+      }
+    }
+  }
+
+  void keep(const std::vector<std::string>& only, SchemeRows& rows) const {
+    if (only.empty()) return;
+    std::vector<std::set<std::string>> wanted(words_.size());
+    for (const std::string& word : only) wanted[column_of(word)].insert(word);
+    std::erase_if(rows.rows, [&](const SchemeRow& row) {
+      for (std::size_t c = 0; c < wanted.size(); ++c) {
+        if (!wanted[c].empty() && !wanted[c].contains(plain_word(row.words[c]))) return true;
+      }
+      return false;
+    });
+    if (!rows.rows.empty()) return;
+    std::string all;
+    for (const std::string& word : only) all += (all.empty() ? "" : ",") + word;
+    throw Error(ExitCode::kUsage,
+                "--only " + all + ": no scheme has these words together; leave one out");
+  }
+
+ private:
+  std::size_t column_of(const std::string& word) const {
+    std::string allowed;
+    for (std::size_t c = 0; c < words_.size(); ++c) {
+      if (std::ranges::find(words_[c], word) != words_[c].end()) return c;
+      for (const std::string& known : words_[c]) allowed += (allowed.empty() ? "" : ", ") + known;
+    }
+    throw Error(ExitCode::kUsage,
+                "--only: no scheme has '" + echoed(word) + "'; allowed: " + allowed);
+  }
+
+  std::vector<std::vector<std::string>> words_;  // by column
+};
 
 // The rows that an earlier run has finished, and the file that gets the new ones.
 class KeptRows {
@@ -165,37 +234,85 @@ std::string progress_line(std::size_t done, std::size_t all, double seconds) {
   return line;
 }
 
-std::vector<SchemeResult> run_rows(Context& context, const Question& question,
-                                   const std::vector<SchemeRow>& rows, const Judges& judges,
-                                   golden::ThreadTeam& team) {
-  KeptRows kept(context.options().resume, question_key(question, context.options()));
-  const auto read = [&](std::int64_t first, std::int64_t pictures) {
-    return question.calibration.read(first, pictures, team);
-  };
-  const auto statistics =
-      quantize::calibrate(question.graph, {question.calibration.count(), read}, team);
-  std::vector<SchemeResult> results;
-  double seconds = 0;
-  std::size_t measured = 0;
-  for (const SchemeRow& row : rows) {
-    const std::string name = name_of(row);
-    if (const auto found = kept.find(name)) {
-      results.push_back(*found);
-      continue;
-    }
-    double own_seconds = 0;
-    results.push_back(timed(own_seconds, [&] { return row.judge(statistics, judges, team); }));
-    results.back().seconds = own_seconds;
-    kept.keep(name, results.back());
-    seconds += results.back().seconds;
-    ++measured;
-    context.progress(progress_line(measured, rows.size() - (results.size() - measured), seconds));
-  }
-  return results;
-}
+// So many networks are made at a time, one a thread.
+constexpr std::size_t kMostMade = 4;
 
-SheetTable table_of(const SchemeRows& rows, const std::vector<SchemeResult>& results,
-                    std::int64_t pictures) {
+// Runs the rows that are not kept, until an interrupt.
+class RowsRun {
+ public:
+  RowsRun(Context& context, const Question& question, const std::vector<SchemeRow>& rows,
+          const Judges& judges, golden::ThreadTeam& team)
+      : context_(context),
+        rows_(rows),
+        judges_(judges),
+        team_(team),
+        kept_(context.options().resume, question_key(question, context.options())),
+        results_(rows.size()) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      results_[i] = kept_.find(name_of(rows[i]));
+      if (!results_[i]) open_.push_back(i);
+    }
+    const std::string& file = context.options().resume;
+    if (!file.empty()) context.count_as_kept(file);
+    if (open_.size() == rows.size()) return;
+    context.note(file + " has " + std::to_string(rows.size() - open_.size()) + " of " +
+                 std::to_string(rows.size()) + " schemes");
+  }
+
+  // One a row; nothing for those that were not reached.
+  std::vector<std::optional<SchemeResult>> run(const Question& question) {
+    if (open_.empty()) return std::move(results_);
+    const auto read = [&](std::int64_t first, std::int64_t pictures) {
+      return question.calibration.read(first, pictures, team_);
+    };
+    const Statistics statistics =
+        quantize::calibrate(question.graph, {question.calibration.count(), read}, team_);
+    context_.stop_softly();
+    const std::size_t at_once = std::min(static_cast<std::size_t>(team_.threads()), kMostMade);
+    for (std::size_t at = 0; at < open_.size() && !context_.is_stopping(); at += at_once) {
+      run_some(std::span(open_).subspan(at, std::min(at_once, open_.size() - at)), statistics);
+    }
+    return std::move(results_);
+  }
+
+ private:
+  void run_some(std::span<const std::size_t> some, const Statistics& statistics) {
+    std::vector<JudgeNetwork> networks(some.size());
+    std::vector<double> seconds(some.size());
+    double making = 0;
+    timed(making, [&] {
+      team_.run(some.size(), [&](std::size_t i) {
+        timed(seconds[i], [&] { networks[i] = rows_[some[i]].make(statistics); });
+      });
+    });
+    seconds_ += making;
+    for (std::size_t i = 0; i < some.size() && !context_.is_stopping(); ++i) {
+      double judging = 0;
+      SchemeResult result = timed(judging, [&] { return networks[i](judges_, team_); });
+      networks[i] = nullptr;
+      result.seconds = seconds[i] + judging;
+      kept_.keep(name_of(rows_[some[i]]), result);
+      results_[some[i]] = std::move(result);
+      seconds_ += judging;
+      ++done_;
+      context_.progress(progress_line(done_, open_.size(), seconds_));
+    }
+  }
+
+  Context& context_;
+  const std::vector<SchemeRow>& rows_;
+  const Judges& judges_;
+  golden::ThreadTeam& team_;
+  KeptRows kept_;
+  std::vector<std::optional<SchemeResult>> results_;
+  std::vector<std::size_t> open_;  // rows
+  std::size_t done_ = 0;           // of these
+  double seconds_ = 0;
+};
+
+using Results = std::vector<std::optional<SchemeResult>>;  // one a row, of those that are finished
+
+SheetTable table_of(const SchemeRows& rows, const Results& results, std::int64_t pictures) {
   SheetTable table{"schemes", {"row"}, {}};
   for (const std::string& column : rows.columns) table.columns.push_back(column);
   for (const char* column : {"correct", "top1", "sqnr_db", "same_as"}) {
@@ -203,14 +320,16 @@ SheetTable table_of(const SchemeRows& rows, const std::vector<SchemeResult>& res
   }
   std::map<std::string, std::int64_t> first_with;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto number = static_cast<std::int64_t>(i) + 1;
-    const auto [place, is_new] = first_with.emplace(results[i].outputs, number);
-    const double top1 = static_cast<double>(results[i].correct) / static_cast<double>(pictures);
+    if (!results[i]) continue;
+    const SchemeResult& result = *results[i];
+    const std::int64_t number = rows.rows[i].number;
+    const auto [place, is_new] = first_with.emplace(result.outputs, number);
+    const double top1 = static_cast<double>(result.correct) / static_cast<double>(pictures);
     char sqnr[32];
-    std::snprintf(sqnr, sizeof sqnr, "%.2f", results[i].sqnr_db);
+    std::snprintf(sqnr, sizeof sqnr, "%.2f", result.sqnr_db);
     std::vector<Cell> cells = {number};
     for (const std::string& word : rows.rows[i].words) cells.emplace_back(word);
-    cells.insert(cells.end(), {results[i].correct, top1, std::string(sqnr),
+    cells.insert(cells.end(), {result.correct, top1, std::string(sqnr),
                                is_new ? std::string() : std::to_string(place->second)});
     table.rows.push_back(std::move(cells));
   }
@@ -236,36 +355,41 @@ std::string csv_of(const SheetTable& table) {
   return csv;
 }
 
-std::int64_t distinct(const std::vector<SchemeResult>& results) {
+std::int64_t distinct(const Results& results) {
   std::set<std::string> outputs;
-  for (const SchemeResult& result : results) outputs.insert(result.outputs);
+  for (const auto& result : results) {
+    if (result) outputs.insert(result->outputs);
+  }
   return static_cast<std::int64_t>(outputs.size());
 }
 
 }  // namespace
 
 ExitCode schemes_command(Context& context) {
+  const SchemesOptions& options = context.options().schemes;
   const Question question = load_question(context);
+  SchemeRows rows = options.modes ? mode_rows(question.graph) : static_rows(question.graph);
+  ChosenRows(rows).keep(options.only, rows);
   golden::ThreadTeam team(0);
   note_fewer_threads(context, 0, team.threads());
   const Judges judges = make_judges(question.graph, question.data, team);
-  const SchemeRows rows =
-      context.options().schemes.modes ? mode_rows(question.graph) : static_rows(question.graph);
   double seconds = 0;
-  const std::vector<SchemeResult> results =
-      timed(seconds, [&] { return run_rows(context, question, rows.rows, judges, team); });
+  const Results results = timed(
+      seconds, [&] { return RowsRun(context, question, rows.rows, judges, team).run(question); });
+  const auto finished = std::ranges::count_if(results, [](const auto& r) { return bool(r); });
   Sheet sheet;
   sheet.schema = "qsim.schemes/1";
   sheet.add("model", context.options().model);
   sheet.add("calibration_pictures", question.calibration.count());
   sheet.add("pictures", question.data.count());
   sheet.add("float_correct", correct_of(judges));
+  sheet.add("finished", static_cast<std::int64_t>(finished));
   sheet.add("distinct_outputs", distinct(results));
   sheet.add("seconds", seconds_text(seconds));
   sheet.tables.push_back(table_of(rows, results, question.data.count()));
   context.print_csv(csv_of(sheet.tables.front()));
   context.print(sheet);
-  return ExitCode::kOk;
+  return finished == std::ssize(results) ? ExitCode::kOk : ExitCode::kInterrupted;
 }
 
 }  // namespace qsim

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/terminal/list_option.h"
 #include "cli/terminal/number_option.h"
 #include "core/limits.h"
 
@@ -22,6 +23,9 @@ void add_schemes_options(CLI::App& app, SchemesOptions& options) {
   add_number(app, "--pictures", {1, static_cast<std::uint64_t>(kMaxImages)}, set,
              "pictures of --calibrate, drawn with --seed")
       ->default_str(std::to_string(options.calibration_pictures));
+  add_list(app, "--only", options.only,
+           "the rows with these words, such as mse,channel: of a column, one of those given")
+      ->type_name("LIST");
   app.add_flag("--modes", options.modes,
                "the schemes that golden alone runs: weight-only, dynamic, fake quantization, and "
                "small floats");

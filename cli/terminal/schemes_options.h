@@ -19,6 +19,7 @@ struct SchemesOptions {
   std::string calibrate;          // pictures that choose the ranges
   std::vector<std::string> data;  // labelled pictures that judge
   std::int64_t calibration_pictures = 512;
+  std::vector<std::string> only;       // words of the rows to judge; empty: all rows
   bool modes = false;                  // compare the schemes that golden alone runs
   std::optional<std::int64_t> judges;  // with `modes`: of the pictures of --data
 };

@@ -52,7 +52,7 @@ class FastSearch {
     bool is_near = false;  // to what no mapping can beat
     auto next = tiles_.begin();
     while (timings_.is_empty() && next != tiles_.end()) {
-      std::vector<Candidate> candidates;
+      Candidates candidates;
       next = collect_next(next, candidates);
       if (!candidates.empty()) is_near = search_cycles(candidates);
     }
@@ -60,7 +60,7 @@ class FastSearch {
   }
 
   void find_least_rank() {
-    std::vector<Candidate> candidates;
+    Candidates candidates;
     collect_next(tiles_.begin(), candidates);
     time_least_rank(in_order_of_rank(candidates), most_cycles(timings_.fewest_cycles(), options_));
   }
@@ -70,7 +70,7 @@ class FastSearch {
   // first, and then others while there are few chunkings; where none of them has a mapping, the
   // next ones. Returns the next size.
   std::vector<TileSize>::iterator collect_next(std::vector<TileSize>::iterator next,
-                                               std::vector<Candidate>& candidates) {
+                                               Candidates& candidates) {
     const std::int64_t most = most_cycles(next->cycles, options_);
     const auto end =
         std::find_if(next, tiles_.end(), [&](const TileSize& t) { return t.cycles > most; });
@@ -91,7 +91,7 @@ class FastSearch {
   // The least rank within the slack of what none can beat. Where there is none, the fewest cycles
   // of a few, then the least rank within the slack of those. Whether the fewest cycles are near
   // what none can beat.
-  bool search_cycles(std::vector<Candidate>& candidates) {
+  bool search_cycles(Candidates& candidates) {
     const std::vector<Candidate*> by_rank = in_order_of_rank(candidates);
     const std::vector<Candidate*> by_bound = in_order_of_cycles(candidates);
     const std::int64_t least = by_bound.front()->cycles;
@@ -101,7 +101,7 @@ class FastSearch {
       time_fewest_cycles(by_bound, next, kTimedNear);
     } else {
       time_fewest_cycles(by_bound, next, kNoLimit);
-      if (timings_.is_empty()) time_first_valid(by_bound);
+      if (timings_.is_empty()) take_first_valid(by_bound);
       for (std::int64_t fewest = 0; fewest != timings_.fewest_cycles();) {
         fewest = timings_.fewest_cycles();
         time_least_rank(by_rank, most_cycles(fewest, options_));
@@ -117,9 +117,10 @@ class FastSearch {
            timings_.commands() + c.sums.counts.all() <= kCommands;
   }
 
-  void time_first_valid(const std::vector<Candidate*>& ordered) {
+  // All have many commands.
+  void take_first_valid(const std::vector<Candidate*>& ordered) {
     for (const Candidate* c : ordered) {
-      if (timings_.time(c->chunking.mapping, c->sums, kNoLimit)) return;
+      if (timings_.take(c->chunking.mapping, c->sums, c->cycles)) return;
     }
   }
 
@@ -160,7 +161,7 @@ class FastSearch {
     std::stable_sort(tiles_.begin(), tiles_.end(), [](const TileSize& a, const TileSize& b) {
       return a.rows->size * a.cols->size > b.rows->size * b.cols->size;
     });
-    std::vector<Candidate> candidates;
+    Candidates candidates;
     for (std::size_t i = 0; i < std::min(kLargeTiles, tiles_.size()); ++i) {
       source_.collect(
           tiles_[i], [&](const Candidate& c) { return c.cycles < timings_.fewest_cycles(); },

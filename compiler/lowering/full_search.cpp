@@ -22,7 +22,7 @@ class FullSearch {
   void find_fewest_cycles() {
     for (const TileSize& tile : tiles_) {
       if (tile.cycles >= timings_.fewest_cycles() || timings_.is_over()) return;
-      std::vector<Candidate> candidates;
+      Candidates candidates;
       source_.collect(
           tile, [&](const Candidate& c) { return c.cycles < timings_.fewest_cycles(); },
           candidates);
@@ -41,7 +41,7 @@ class FullSearch {
   void find_least_rank() {
     best_ = timings_.best_rank();
     most_cycles_ = most_cycles(timings_.fewest_cycles(), options_);
-    std::vector<Candidate> candidates;
+    Candidates candidates;
     for (const TileSize& tile : tiles_) {
       if (tile.cycles > most_cycles_ || Rank{tile.value, tile.cycles, 0} >= best_) continue;
       if (timings_.is_over()) return;
@@ -57,7 +57,7 @@ class FullSearch {
     time_in_order(candidates);
   }
 
-  void time_in_order(std::vector<Candidate>& candidates) {
+  void time_in_order(Candidates& candidates) {
     for (Candidate* c : in_order_of_rank(candidates)) {
       if (c->rank() >= best_ || timings_.is_over()) return;
       time_all(*c);

@@ -72,10 +72,12 @@ class CostSink : public CommandSink {
 // Compares, after every command, the work that is left to its unit with the cycles that are left.
 class LimitedSink final : public CostSink {
  public:
-  LimitedSink(const ArchConfig& arch, const LayerWork& work, std::int64_t most_cycles)
+  LimitedSink(const ArchConfig& arch, const LayerWork& work, std::int64_t most_cycles,
+              const std::function<bool()>& is_over)
       : CostSink(arch),
         left_(work),
         most_cycles_(most_cycles),
+        is_over_(is_over),
         load_beats_{std::min(arch.bus_bytes, arch.array_rows),
                     std::min(arch.bus_bytes, arch.weight_word_bytes()), arch.bus_bytes,
                     arch.bus_bytes},
@@ -111,10 +113,12 @@ class LimitedSink final : public CostSink {
     left -= cycles;
     is_full_ |= static_cast<std::int64_t>(times.free) + std::max<std::int64_t>(0, left) + after >
                 most_cycles_;
+    if (is_over_ && commands() % kCommandsPerLook == 0) is_full_ |= is_over_();
   }
 
   LayerWork left_;
   std::int64_t most_cycles_;
+  const std::function<bool()>& is_over_;
   std::array<std::int64_t, 4> load_beats_;  // bytes, by LOAD's `memory`
   std::int64_t store_beat_;
   bool is_full_ = false;
@@ -130,8 +134,9 @@ LayerCost cost_of(const PlannedLayer& planned, const Mapping& mapping, const Arc
 
 std::optional<LayerCost> cost_within(const PlannedLayer& planned, const Mapping& mapping,
                                      const ArchConfig& arch, const LayerWork& work,
-                                     std::int64_t most_cycles, std::int64_t& commands) {
-  LimitedSink sink(arch, work, most_cycles);
+                                     std::int64_t most_cycles, std::int64_t& commands,
+                                     const std::function<bool()>& is_over) {
+  LimitedSink sink(arch, work, most_cycles, is_over);
   const bool is_whole = Schedule(planned, mapping, arch, {}, sink).run();
   commands += sink.commands();
   const LayerCost cost = sink.cost();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "compiler/lowering/layer_cost.h"
@@ -31,9 +32,12 @@ struct LayerWork {
 
 // As cost_of, but nothing when the mapping takes more than `most_cycles`: the timing stops when the
 // work that is left shows it. `work` is not more than the mapping's. Adds the commands that were
-// timed to `commands`.
+// timed to `commands`. Nothing either when `is_over`, asked after every kCommandsPerLook commands,
+// says yes.
+inline constexpr std::int64_t kCommandsPerLook = 4096;
 std::optional<LayerCost> cost_within(const PlannedLayer& planned, const Mapping& mapping,
                                      const ArchConfig& arch, const LayerWork& work,
-                                     std::int64_t most_cycles, std::int64_t& commands);
+                                     std::int64_t most_cycles, std::int64_t& commands,
+                                     const std::function<bool()>& is_over = nullptr);
 
 }  // namespace qsim

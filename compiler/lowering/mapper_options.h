@@ -33,8 +33,12 @@ struct MapperOptions {
   // Of kEnergy and kEdp, which need one.
   std::shared_ptr<const EnergyTable> energy = nullptr;
   // Asked before a mapping is timed; the search ends when it says yes. A full search first does all
-  // that a fast one does, and any search times one mapping. Empty: no search ends early.
+  // that a fast one does, and any search times one mapping. Asked while a mapping is timed that has
+  // more commands than a fast search times: that timing ends, and the mapping has its bounds as its
+  // cost. Empty: no search ends early.
   std::function<bool()> is_over = nullptr;
+  // is_over ends such a timing and nothing else: of the fast search that a full one begins with.
+  bool ends_long_timings_alone = false;
   // Called now and then with the number of mappings that were timed. May be empty.
   std::function<void(std::int64_t timed)> on_progress = nullptr;
 };

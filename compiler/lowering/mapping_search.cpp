@@ -12,7 +12,8 @@ MapperOptions common_options(const MapperOptions& options) {
   MapperOptions common;
   common.dataflow = options.dataflow;
   common.on_progress = options.on_progress;
-  if (options.search == MappingSearch::kFast) common.is_over = options.is_over;
+  common.is_over = options.is_over;
+  common.ends_long_timings_alone = options.search == MappingSearch::kFull;
   return common;
 }
 
@@ -35,7 +36,7 @@ class LayerSearch {
     if (first.is_empty()) return std::nullopt;
     MapperOptions fast = options_;
     fast.search = MappingSearch::kFast;
-    fast.is_over = common.is_over;
+    fast.ends_long_timings_alone = common.ends_long_timings_alone;
     MappingTimings timings(planned_, arch_, fast, first.fewest_cycles());
     timings.add(first);
     if (!takes_common(options_) && !first.has_ended()) {

@@ -42,6 +42,23 @@ std::optional<Score> MappingTimings::time(const Mapping& mapping, const MappingS
   return timed_.back().score;
 }
 
+bool MappingTimings::take(const Mapping& mapping, const MappingSums& sums,
+                          std::int64_t least_cycles) {
+  if (find_fault(planned_.geometry, mapping, arch_)) return false;
+  ++timings_;
+  std::optional<LayerCost> cost =
+      cost_within(planned_, mapping, arch_, sums.work, std::numeric_limits<std::int64_t>::max(),
+                  commands_, options_.is_over);
+  if (!cost) {
+    has_ended_ = true;
+    const auto number = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+    cost = {number(least_cycles),      number(sums.bytes.acts),   number(sums.bytes.weights),
+            number(sums.bytes.params), number(sums.bytes.writes), number(sums.counts.all())};
+  }
+  add(mapping, *cost);
+  return true;
+}
+
 void MappingTimings::add(const Mapping& mapping, const LayerCost& cost) {
   const auto cycles = static_cast<std::int64_t>(cost.cycles);
   timed_.push_back(
@@ -52,6 +69,7 @@ void MappingTimings::add(const Mapping& mapping, const LayerCost& cost) {
 }
 
 bool MappingTimings::is_over() {
+  if (options_.ends_long_timings_alone) return false;
   if (!has_ended_ && options_.is_over && !timed_.empty()) has_ended_ = options_.is_over();
   return has_ended_;
 }

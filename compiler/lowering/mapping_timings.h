@@ -24,6 +24,10 @@ class MappingTimings {
   std::optional<Score> time(const Mapping& mapping, const MappingSums& sums,
                             std::int64_t most_cycles);
 
+  // Takes the mapping, unless it is not valid; with its exact cost, or where options.is_over ends
+  // its timing, with what its sums and `least_cycles`, a bound, say. Whether it is taken.
+  bool take(const Mapping& mapping, const MappingSums& sums, std::int64_t least_cycles);
+
   // Whether the search ends here, as options.is_over says. Never before a mapping is taken.
   bool is_over();
   bool has_ended() const { return has_ended_; }  // is_over() said so

@@ -162,9 +162,7 @@ MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& 
     planned.weights_bytes = packed_weight_bytes(planned.geometry, arch);
     planned.weights_address = allocator.take(planned.weights_bytes, what);
     planned.param_stride = round_up(arch.param_block_bytes(), arch.bus_bytes);
-    planned.params_address = allocator.take(
-        planned.param_stride * planned.geometry.param_blocks() * planned.geometry.column_blocks,
-        what);
+    planned.params_address = allocator.take(planned.params_bytes(), what);
     if (planned.layer->table) planned.table_address = allocator.take(kTableBytes, what);
   }
   return plan;

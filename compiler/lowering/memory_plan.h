@@ -24,6 +24,10 @@ struct PlannedLayer {
   std::int64_t table_address = 0;
   // Bytes from one column block's parameters to the next; those of all for each count of windows.
   std::int64_t param_stride = 0;
+
+  std::int64_t params_bytes() const {
+    return param_stride * geometry.param_blocks() * geometry.column_blocks;
+  }
 };
 
 struct MemoryPlan {

@@ -7,7 +7,7 @@ namespace qsim {
 namespace {
 
 template <typename Before>
-std::vector<Candidate*> in_order(std::vector<Candidate>& candidates, Before before) {
+std::vector<Candidate*> in_order(Candidates& candidates, Before before) {
   std::vector<Candidate*> ordered;
   for (Candidate& candidate : candidates) ordered.push_back(&candidate);
   std::stable_sort(ordered.begin(), ordered.end(), before);
@@ -18,7 +18,7 @@ std::vector<Candidate*> in_order(std::vector<Candidate>& candidates, Before befo
 
 void CandidateSource::collect(const TileSize& tile,
                               const std::function<bool(const Candidate&)>& wants,
-                              std::vector<Candidate>& candidates) {
+                              Candidates& candidates) {
   MappingBounds bounds(planned_, arch_, *tile.rows, *tile.cols);
   Candidate candidate;
   for_each_chunking(planned_.geometry, arch_, options_, tile.rows->size, tile.cols->size,
@@ -38,13 +38,13 @@ void CandidateSource::collect(const TileSize& tile,
                     });
 }
 
-std::vector<Candidate*> in_order_of_cycles(std::vector<Candidate>& candidates) {
+std::vector<Candidate*> in_order_of_cycles(Candidates& candidates) {
   return in_order(candidates, [](const Candidate* a, const Candidate* b) {
     return std::tuple(a->cycles, a->value) < std::tuple(b->cycles, b->value);
   });
 }
 
-std::vector<Candidate*> in_order_of_rank(std::vector<Candidate>& candidates) {
+std::vector<Candidate*> in_order_of_rank(Candidates& candidates) {
   return in_order(candidates,
                   [](const Candidate* a, const Candidate* b) { return a->rank() < b->rank(); });
 }

@@ -1,6 +1,7 @@
 // Mappings that a search has not timed yet, with what is known of them before.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct Candidate {
   Rank rank() const { return {value, cycles, sums.counts.all()}; }
 };
 
+// Thousands of hundreds of bytes each: they grow without being moved, in pieces that the next
+// search gets again.
+using Candidates = std::deque<Candidate>;
+
 class CandidateSource {
  public:
   // All must outlive it.
@@ -30,7 +35,7 @@ class CandidateSource {
 
   // Appends those of a size of psum tiles that `wants`, in the order of the space.
   void collect(const TileSize& tile, const std::function<bool(const Candidate&)>& wants,
-               std::vector<Candidate>& candidates);
+               Candidates& candidates);
 
   std::int64_t seen() const { return seen_; }
 
@@ -43,7 +48,7 @@ class CandidateSource {
 };
 
 // Pointers to the candidates: by (cycles, value), or by rank.
-std::vector<Candidate*> in_order_of_cycles(std::vector<Candidate>& candidates);
-std::vector<Candidate*> in_order_of_rank(std::vector<Candidate>& candidates);
+std::vector<Candidate*> in_order_of_cycles(Candidates& candidates);
+std::vector<Candidate*> in_order_of_rank(Candidates& candidates);
 
 }  // namespace qsim

@@ -51,8 +51,9 @@ void append_weighted(RandomLayer& made, const RandomLayerShape& shape, Random& r
   target.per_channel_shift = shape.per_channel_shift;
   target.full_range_weights = true;
   const double inside = conv ? inside_fraction(w, in.shape, output.shape) : 1;
-  LayerParameters parameters = synthetic_parameters(
-      weights, {triangular(made.graph.input_value()), in.zero_point, inside}, target, random);
+  LayerParameters parameters =
+      synthetic_parameters(weights, {triangular(made.graph.input_value()), in.zero_point, inside},
+                           target, random, Tensors::kDrawn);
   if (conv) {
     append(made.graph, "conv",
            Conv2d{w, std::move(parameters.weights), std::move(parameters.bias),

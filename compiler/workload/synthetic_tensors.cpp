@@ -181,6 +181,115 @@ void add_rule(const OfmapTarget& target, const Scaling& scaling, Requantization&
   requantization.requantizers.push_back(requantizer_of(scale.value(), *target.scale_rounding));
 }
 
+// The parameters of one layer.
+class ParameterDraw {
+ public:
+  ParameterDraw(const Shape& shape, const LayerInput& input, const OfmapTarget& target,
+                Random& random)
+      : shape_(shape),
+        input_(input),
+        target_(target),
+        random_(random),
+        channels_(static_cast<std::size_t>(shape[0])),
+        depth_(static_cast<std::size_t>(element_count(shape)) / channels_),
+        input_mean_(mean(input.values) - input.zero_point),
+        balanced_(target.balanced_weights && !target.full_range_weights),
+        unit_sigma_(unit_sigma_of(input, input_mean_, depth_, balanced_)),
+        spread_(wanted_spread(target)) {}
+
+  LayerParameters run(Tensors tensors) {
+    const Random begin = random_;
+    LayerParameters made = with_rule();
+    if (tensors == Tensors::kDrawn) {
+      draw(made);
+      return made;
+    }
+    made.weights = shape_alone(DType::kInt8, shape_);
+    made.bias = shape_alone(DType::kInt32, {shape_[0]});
+    skip_draws(made);
+    if (!bias_may_be_refused_) return made;
+    random_ = begin;  // what only the weights' sums decide
+    LayerParameters drawn = with_rule();
+    draw(drawn);
+    return made;
+  }
+
+ private:
+  LayerParameters with_rule() const {
+    LayerParameters made;
+    made.requantization.rounding = target_.rounding;
+    made.requantization.lo = target_.output.min();
+    made.requantization.hi = target_.output.max();
+    return made;
+  }
+
+  void draw(LayerParameters& made) {
+    made.weights = Tensor(DType::kInt8, shape_);
+    made.bias = Tensor(DType::kInt32, {shape_[0]});
+    fill_bytes(made.weights.bytes, random_);
+    for (std::size_t channel = 0; channel < channels_; ++channel) {
+      const Scaling scaling = next_scaling(channel, made);
+      const auto weights = made.weights.as<std::int8_t>().subspan(channel * depth_, depth_);
+      if (!target_.full_range_weights) {
+        scale_weights(weights, scaling.amplitude);
+        if (balanced_) balance_weights(weights);
+      }
+      const double bias = wanted_psum(scaling) - input_mean_ * static_cast<double>(sum_of(weights));
+      if (target_.bias_mean) require_bias(bias, *target_.bias_mean, scaling.shift);
+      made.bias.as<std::int32_t>()[channel] =
+          static_cast<std::int32_t>(std::clamp(std::round(bias), -kMaxBias, kMaxBias));
+    }
+    finish(made);
+  }
+
+  // The same rule and ofmap. The draws of the weights are left out, those of the channels are not.
+  void skip_draws(LayerParameters& made) {
+    random_.skip(static_cast<std::uint64_t>(ceil_div(element_count(shape_), 8)));
+    const double most_sum = 128.0 * static_cast<double>(depth_);
+    for (std::size_t channel = 0; channel < channels_; ++channel) {
+      const Scaling scaling = next_scaling(channel, made);
+      const double most_bias = std::abs(wanted_psum(scaling)) + std::abs(input_mean_) * most_sum;
+      bias_may_be_refused_ |= target_.bias_mean && !(most_bias <= kMaxBias);
+    }
+    finish(made);
+  }
+
+  Scaling next_scaling(std::size_t channel, LayerParameters& made) {
+    const Scaling scaling = target_.scale_rounding
+                                ? choose_scale(unit_sigma_, spread_.sigma, input_, target_, random_)
+                                : choose_scaling(unit_sigma_, spread_.sigma, target_, random_);
+    sigma_ = unit_sigma_ * kUniformByteRms * scaling.amplitude / kFullAmplitude / scaling.step;
+    if (channel == 0 || target_.per_channel_shift) add_rule(target_, scaling, made.requantization);
+    return scaling;
+  }
+
+  // Biases differ a little between channels, so that none is taken for another's.
+  double wanted_psum(const Scaling& scaling) {
+    const double jitter = static_cast<double>(random_.uniform(-100, 100)) / 800;
+    const double steps = spread_.mean + (spread_.mean_sigmas + jitter) * sigma_;
+    return steps * scaling.step;
+  }
+
+  void finish(LayerParameters& made) const {
+    made.ofmap =
+        normal(target_.output,
+               target_.output.zero_point + spread_.mean + spread_.mean_sigmas * sigma_, sigma_);
+  }
+
+  const Shape& shape_;
+  const LayerInput& input_;
+  const OfmapTarget& target_;
+  Random& random_;
+  std::size_t channels_;
+  std::size_t depth_;
+  double input_mean_;  // less the zero_point
+  bool balanced_;
+  double unit_sigma_;
+  Spread spread_;
+  double sigma_ = 1;  // of the last channel
+  bool bias_may_be_refused_ = false;
+};
+
 }  // namespace
 
 void check_synthetic_elems(std::int64_t count, const char* what) {
@@ -204,46 +313,9 @@ Tensor synthetic_input(const Value& value, Random& random) {
 }
 
 LayerParameters synthetic_parameters(const Shape& shape, const LayerInput& input,
-                                     const OfmapTarget& target, Random& random) {
+                                     const OfmapTarget& target, Random& random, Tensors tensors) {
   check_synthetic_elems(element_count(shape), "weights");
-  const auto channels = static_cast<std::size_t>(shape[0]);
-  const auto depth = static_cast<std::size_t>(element_count(shape)) / channels;
-  const double m = mean(input.values) - input.zero_point;
-  const bool balanced = target.balanced_weights && !target.full_range_weights;
-  const double unit_sigma = unit_sigma_of(input, m, depth, balanced);
-  const Spread spread = wanted_spread(target);
-
-  LayerParameters made;
-  made.weights = Tensor(DType::kInt8, shape);
-  made.bias = Tensor(DType::kInt32, {shape[0]});
-  made.requantization.rounding = target.rounding;
-  made.requantization.lo = target.output.min();
-  made.requantization.hi = target.output.max();
-  fill_bytes(made.weights.bytes, random);
-  double sigma = spread.sigma;
-  for (std::size_t channel = 0; channel < channels; ++channel) {
-    const Scaling scaling = target.scale_rounding
-                                ? choose_scale(unit_sigma, spread.sigma, input, target, random)
-                                : choose_scaling(unit_sigma, spread.sigma, target, random);
-    const auto weights = made.weights.as<std::int8_t>().subspan(channel * depth, depth);
-    if (!target.full_range_weights) {
-      scale_weights(weights, scaling.amplitude);
-      if (balanced) balance_weights(weights);
-    }
-    const double step = scaling.step;
-    sigma = unit_sigma * kUniformByteRms * scaling.amplitude / kFullAmplitude / step;
-    // Biases differ a little between channels, so that none is taken for another's.
-    const double jitter = static_cast<double>(random.uniform(-100, 100)) / 800;
-    const double steps = spread.mean + (spread.mean_sigmas + jitter) * sigma;
-    const double bias = steps * step - m * static_cast<double>(sum_of(weights));
-    if (target.bias_mean) require_bias(bias, *target.bias_mean, scaling.shift);
-    made.bias.as<std::int32_t>()[channel] =
-        static_cast<std::int32_t>(std::clamp(std::round(bias), -kMaxBias, kMaxBias));
-    if (channel == 0 || target.per_channel_shift) add_rule(target, scaling, made.requantization);
-  }
-  made.ofmap = normal(target.output,
-                      target.output.zero_point + spread.mean + spread.mean_sigmas * sigma, sigma);
-  return made;
+  return ParameterDraw(shape, input, target, random).run(tensors);
 }
 
 double inside_fraction(const Window& window, const ImageShape& input, const ImageShape& output) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compiler/workload/distribution.h"
+#include "core/graph_shapes.h"
 #include "core/random.h"
 
 namespace qsim {
@@ -51,9 +52,10 @@ struct LayerParameters {
 };
 
 // Weights of `shape` [Cout, ...]. Throws Error for more than 2^31 of them, and for a bias_mean that
-// no bias up to 2^30 reaches.
+// no bias up to 2^30 reaches. All but the bytes of weights and bias are the same with either
+// Tensors.
 LayerParameters synthetic_parameters(const Shape& shape, const LayerInput& input,
-                                     const OfmapTarget& target, Random& random);
+                                     const OfmapTarget& target, Random& random, Tensors tensors);
 
 // The fraction of the taps of all positions of `window` that lie inside the picture.
 double inside_fraction(const Window& window, const ImageShape& input, const ImageShape& output);

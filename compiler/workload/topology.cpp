@@ -18,29 +18,22 @@ ImageShape output_shape(const TopologyLayer& layer) {
 
 // Judged before a tensor is made.
 void require_sizes(const Value& input, const Value& output, const Shape& weights,
-                   const std::string& place) {
+                   const std::string& place, Tensors tensors) {
   const std::int64_t inputs = element_count(input.shape.nhwc());
   check_synthetic_elems(inputs, "input elements");
   check_synthetic_elems(element_count(weights), "weights");
   check_synthetic_elems(element_count(output.shape.nhwc()), "ofmap elements");
+  if (tensors == Tensors::kShapes) return;
   require_memory(checked_add(checked_mul(kSyntheticInputCopies, inputs), element_count(weights)),
                  place);
 }
 
-LayerParameters zero_parameters(const Shape& weights) {
-  LayerParameters made;
-  made.weights = Tensor(DType::kInt8, weights);
-  made.bias = Tensor(DType::kInt32, {weights[0]});
-  made.requantization = {RoundingMode::kHalfEven, {0}, -128, 127};
-  return made;
-}
-
-LayerParameters drawn_parameters(const TopologyLayer& layer, const Value& input,
-                                 const Value& output, const Shape& weights, Random& random) {
+LayerParameters parameters(const TopologyLayer& layer, const Value& input, const Value& output,
+                           const Shape& weights, Random& random, Tensors tensors) {
   const double inside = inside_fraction(layer.window, input.shape, output.shape);
   OfmapTarget target;
   target.output = output;
-  return synthetic_parameters(weights, {triangular(input), 0, inside}, target, random);
+  return synthetic_parameters(weights, {triangular(input), 0, inside}, target, random, tensors);
 }
 
 Operation operation_of(const TopologyLayer& layer, LayerParameters made) {
@@ -50,7 +43,7 @@ Operation operation_of(const TopologyLayer& layer, LayerParameters made) {
   return Conv2d{layer.window, std::move(made.weights), std::move(made.bias), made.requantization};
 }
 
-Workload make_workload(const Topology& topology, std::size_t index, bool with_values) {
+Workload make_workload(const Topology& topology, std::size_t index, Tensors tensors) {
   const TopologyLayer& layer = topology.layers[index];
   Workload workload;
   workload.graph.name = topology.name;
@@ -62,12 +55,11 @@ Workload make_workload(const Topology& topology, std::size_t index, bool with_va
   const Shape weights =
       is_vector ? Shape{layer.out_channels, layer.input.channels}
                 : Shape{layer.out_channels, w.kernel_h, w.kernel_w, layer.input.channels};
-  require_sizes(input, output, weights, layer.place);
+  require_sizes(input, output, weights, layer.place, tensors);
   Random random(index + 1);
-  workload.input =
-      with_values ? synthetic_input(input, random) : Tensor(input.dtype, input.shape.nhwc());
-  LayerParameters made = with_values ? drawn_parameters(layer, input, output, weights, random)
-                                     : zero_parameters(weights);
+  workload.input = tensors == Tensors::kDrawn ? synthetic_input(input, random)
+                                              : shape_alone(input.dtype, input.shape.nhwc());
+  LayerParameters made = parameters(layer, input, output, weights, random, tensors);
   append(workload.graph, layer.name, operation_of(layer, std::move(made)), output,
          layer.place + ": " + layer_place(layer.name));
   validate(workload.graph);
@@ -76,10 +68,10 @@ Workload make_workload(const Topology& topology, std::size_t index, bool with_va
 
 }  // namespace
 
-Workload layer_workload(const Topology& topology, std::size_t layer, bool with_values) {
+Workload layer_workload(const Topology& topology, std::size_t layer, Tensors tensors) {
   const std::string& place = topology.layers[layer].place;
   try {
-    return make_workload(topology, layer, with_values);
+    return make_workload(topology, layer, tensors);
   } catch (const Error& error) {
     const std::string message = error.what();
     if (message.starts_with(printable(place))) throw;

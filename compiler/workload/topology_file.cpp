@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <tuple>
 
 #include "core/checked_math.h"
 #include "core/limits.h"
@@ -268,6 +269,16 @@ class TopologyReader {
 };
 
 }  // namespace
+
+std::size_t first_alike(const Topology& topology, std::size_t layer) {
+  const auto sizes_of = [](const TopologyLayer& one) {
+    return std::tie(one.input, one.window, one.out_channels, one.is_first);
+  };
+  const auto& layers = topology.layers;
+  std::size_t first = 0;
+  while (!(sizes_of(layers[first]) == sizes_of(layers[layer]))) ++first;
+  return first;
+}
 
 bool is_topology_file(const std::filesystem::path& path) { return path.extension() == ".csv"; }
 

@@ -27,6 +27,10 @@ struct Topology {
   std::vector<TopologyLayer> layers;
 };
 
+// The first layer of the same sizes, whose commands are the same; `layer` itself where it is the
+// first.
+std::size_t first_alike(const Topology& topology, std::size_t layer);
+
 // By the file's name: whether it ends in .csv.
 bool is_topology_file(const std::filesystem::path& path);
 

@@ -13,9 +13,6 @@
 namespace qsim {
 namespace {
 
-// Whether tensors are drawn, or have their shapes alone.
-enum class Tensors : std::uint8_t { kDrawn, kShapes };
-
 // Appends one layer after another to a graph, and follows the distribution of the values.
 class WorkloadBuilder {
  public:
@@ -24,9 +21,10 @@ class WorkloadBuilder {
     workload_.graph.name = spec.name;
     workload_.graph.input_value() = spec.input;
     is_dyadic_ = spec.is_dyadic;
-    if (tensors == Tensors::kShapes) return;
     Random input_random(random_.next());  // so that the batch does not change the weights
-    workload_.input = synthetic_input(spec.input, input_random);
+    workload_.input = tensors == Tensors::kDrawn
+                          ? synthetic_input(spec.input, input_random)
+                          : shape_alone(spec.input.dtype, spec.input.shape.nhwc());
   }
 
   void add(const LayerSpec& spec, LayerShapes shapes) {
@@ -40,12 +38,10 @@ class WorkloadBuilder {
       case LayerKind::kFullyConnected:
         return add_fully_connected(spec, shapes);
       case LayerKind::kMaxPool:
-        return append(spec, MaxPool{spec.window}, shapes, drawn([&] {
-                        return largest(values, spec.window.kernel_h * spec.window.kernel_w);
-                      }));
+        return append(spec, MaxPool{spec.window}, shapes,
+                      largest(values, spec.window.kernel_h * spec.window.kernel_w));
       case LayerKind::kRelu:
-        return append(spec, Relu{}, shapes,
-                      drawn([&] { return rectified(values, shapes.output.zero_point); }));
+        return append(spec, Relu{}, shapes, rectified(values, shapes.output.zero_point));
       case LayerKind::kFlatten:
         return append(spec, Flatten{spec.order}, shapes, values);
       case LayerKind::kAveragePool:
@@ -54,7 +50,7 @@ class WorkloadBuilder {
         return add_addition(spec, shapes);
       case LayerKind::kConcat:
         require_alike(spec, shapes.inputs);
-        return append(spec, Concat{}, shapes, drawn([&] { return mixed(shapes); }));
+        return append(spec, Concat{}, shapes, mixed(shapes));
     }
   }
 
@@ -64,16 +60,10 @@ class WorkloadBuilder {
   }
 
  private:
-  // Whether a layer's ofmap has the scale of what it reads; shapes do not know those of additions.
+  // Whether a layer's ofmap has the scale of what it reads.
   static bool keeps_scale(LayerKind kind) {
     return kind == LayerKind::kMaxPool || kind == LayerKind::kRelu || kind == LayerKind::kFlatten ||
            kind == LayerKind::kConcat;
-  }
-
-  // A distribution, where values are drawn; any else.
-  template <typename Make>
-  Distribution drawn(Make make) const {
-    return tensors_ == Tensors::kDrawn ? make() : Distribution{};
   }
 
   // The layer, and the ReLU after it that the file may ask for.
@@ -83,7 +73,7 @@ class WorkloadBuilder {
     append(spec, spec.name, std::move(operation), shapes.inputs, output, ofmap);
     if (!spec.relu) return;
     append(spec, spec.name + "_relu", Relu{}, {workload_.graph.output}, output,
-           drawn([&] { return rectified(ofmap, output.zero_point); }));
+           rectified(ofmap, output.zero_point));
   }
   void append(const LayerSpec& spec, const std::string& name, Operation operation,
               std::vector<TensorId> inputs, const Value& output, const Distribution& ofmap) {
@@ -105,33 +95,14 @@ class WorkloadBuilder {
     return target;
   }
 
-  // What drawn tensors would decide is as it is by default: times do not depend on it.
-  LayerParameters shapes_alone(const LayerSpec& spec, const LayerShapes& shapes) const {
-    LayerParameters made{shape_alone(DType::kInt8, shapes.weights),
-                         shape_alone(DType::kInt32, {shapes.weights[0]}),
-                         {.rounding = spec.rounding,
-                          .shifts = {},
-                          .lo = shapes.output.min(),
-                          .hi = shapes.output.max()},
-                         {}};
-    if (is_dyadic_) {
-      made.requantization.requantizers = {
-          requantizer_of(Scale::power_of_two(0), spec.scale_rounding)};
-    } else {
-      made.requantization.shifts = {0};
-    }
-    return made;
-  }
-
   LayerParameters parameters(const LayerSpec& spec, const LayerShapes& shapes, double inside) {
-    if (tensors_ == Tensors::kShapes) return shapes_alone(spec, shapes);
     Random random(random_.next());  // a layer's tensors do not depend on the others' sizes
     const TensorId input = shapes.inputs[0];
     const Value& value = workload_.graph.tensors[input];
     try {
       return synthetic_parameters(shapes.weights,
                                   {values_[input], value.zero_point, inside, value.scale},
-                                  target_of(spec, shapes.output), random);
+                                  target_of(spec, shapes.output), random, tensors_);
     } catch (const Error& error) {
       spec.node.fail(layer_place(spec.name) + ": " + error.what());
     }
@@ -183,7 +154,6 @@ class WorkloadBuilder {
   void add_average_pool(const LayerSpec& spec, LayerShapes shapes) {
     AveragePool pool{spec.window, spec.count_include_pad, spec.scale_rounding, shapes.output.min(),
                      shapes.output.max()};
-    if (tensors_ == Tensors::kShapes) return append(spec, pool, shapes, {});
     Moments real = moments_of(shapes.inputs[0]);
     const auto count = static_cast<double>(spec.window.kernel_h * spec.window.kernel_w);
     real.sigma *= std::sqrt(1 / count + 1.0 / 36);
@@ -195,7 +165,6 @@ class WorkloadBuilder {
 
   void add_addition(const LayerSpec& spec, LayerShapes shapes) {
     const Add add{spec.scale_rounding, shapes.output.min(), shapes.output.max()};
-    if (tensors_ == Tensors::kShapes) return append(spec, add, shapes, {});
     const TensorId a = shapes.inputs[0];
     const TensorId b = shapes.inputs[1];
     const Moments first = moments_of(a);
@@ -251,9 +220,11 @@ class WorkloadBuilder {
   std::vector<Distribution> values_;  // of each tensor, as predicted
 };
 
+}  // namespace
+
 // With the file's name in every error.
-Workload load(const std::filesystem::path& path, std::optional<std::int64_t> batch,
-              Tensors tensors) {
+Workload load_workload(const std::filesystem::path& path, std::optional<std::int64_t> batch,
+                       Tensors tensors) {
   WorkloadSpec spec = read_workload_file(path);
   if (batch) spec.input.shape.batch = *batch;
   try {
@@ -267,16 +238,6 @@ Workload load(const std::filesystem::path& path, std::optional<std::int64_t> bat
     if (message.starts_with(printable(path.string()))) throw;
     throw Error(error.code(), path.string() + ": " + message);
   }
-}
-
-}  // namespace
-
-Workload load_workload(const std::filesystem::path& path, std::optional<std::int64_t> batch) {
-  return load(path, batch, Tensors::kDrawn);
-}
-
-Graph load_workload_shapes(const std::filesystem::path& path, std::optional<std::int64_t> batch) {
-  return load(path, batch, Tensors::kShapes).graph;
 }
 
 }  // namespace qsim

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/graph.h"
+#include "core/graph_shapes.h"
 
 namespace qsim {
 
@@ -17,13 +17,15 @@ struct Workload {
   Tensor input;
 };
 
-// `batch` replaces the file's own. The same file and batch give the same bytes everywhere. Throws
-// Error with file:line:column for a malformed file or a shape that does not work out.
-Workload load_workload(const std::filesystem::path& path, std::optional<std::int64_t> batch = {});
-
-// The graph alone, without tensors (core/graph_shapes.h): of any size at once. Throws as
-// load_workload(), but for what only drawn tensors show.
-Graph load_workload_shapes(const std::filesystem::path& path,
-                           std::optional<std::int64_t> batch = {});
+// `batch` replaces the file's own. The same file and batch give the same bytes everywhere. With
+// Tensors::kShapes nothing is drawn, so that it takes no time and no memory, and all but the bytes
+// of the tensors is as if it was. Throws Error with file:line:column for a malformed file or a
+// shape that does not work out.
+Workload load_workload(const std::filesystem::path& path, std::optional<std::int64_t> batch = {},
+                       Tensors tensors = Tensors::kDrawn);
+inline Graph load_workload_shapes(const std::filesystem::path& path,
+                                  std::optional<std::int64_t> batch = {}) {
+  return load_workload(path, batch, Tensors::kShapes).graph;
+}
 
 }  // namespace qsim

@@ -13,11 +13,18 @@ void check_input(const Graph& graph, const Tensor& input) {
                   std::string(dtype_name(graph.input_value().dtype)) + " " + shape_text(expected));
 }
 
-// Gives `tensor` the shape and dtype of `value`; one that has them keeps its memory.
+// Gives `tensor` the shape and dtype of `value`, and memory for it; what it had is used again.
 void fit(Tensor& tensor, const Value& value) {
-  const Shape shape = value.shape.nhwc();
-  if (tensor.dtype == value.dtype && tensor.shape == shape && !tensor.bytes.empty()) return;
-  tensor = Tensor(value.dtype, shape);
+  Shape shape = value.shape.nhwc();
+  const std::size_t bytes =
+      static_cast<std::size_t>(element_count(shape)) * dtype_bytes(value.dtype);
+  if (tensor.bytes.capacity() < bytes) {
+    tensor = Tensor(value.dtype, std::move(shape));
+    return;
+  }
+  tensor.dtype = value.dtype;
+  tensor.shape = std::move(shape);
+  tensor.bytes.resize(bytes);
 }
 
 }  // namespace
@@ -45,7 +52,7 @@ std::vector<Tensor> GraphExecutor::run(const Tensor& input) const {
 
 void GraphExecutor::run(const Tensor& input, std::vector<Tensor>& outputs) const {
   check_input(graph_, input);
-  std::vector<Tensor> buffers(buffers_.count);  // of the tensors that are not kept
+  std::vector<Tensor> buffers = take_buffers();  // of the tensors that are not kept
   if (options_.keep_every_layer) outputs.resize(graph_.layers.size());
   std::vector<const Tensor*> tensors(graph_.tensors.size(), nullptr);
   tensors[graph_.input] = &input;
@@ -66,7 +73,24 @@ void GraphExecutor::run(const Tensor& input, std::vector<Tensor>& outputs) const
     }
     tensors[layer.output] = &output;
   }
-  if (!options_.keep_every_layer) outputs = {*tensors[graph_.output]};
+  if (!options_.keep_every_layer) {
+    outputs.resize(1);
+    outputs[0] = *tensors[graph_.output];
+  }
+  if (options_.pack_ahead) leave_buffers(std::move(buffers));
+}
+
+std::vector<Tensor> GraphExecutor::take_buffers() const {
+  const std::lock_guard lock(mutex_);
+  if (left_.empty()) return std::vector<Tensor>(buffers_.count);
+  std::vector<Tensor> buffers = std::move(left_.back());
+  left_.pop_back();
+  return buffers;
+}
+
+void GraphExecutor::leave_buffers(std::vector<Tensor> buffers) const {
+  const std::lock_guard lock(mutex_);
+  left_.push_back(std::move(buffers));
 }
 
 bool GraphExecutor::keeps(std::size_t index) const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/graph.h"
@@ -52,12 +53,18 @@ class GraphExecutor {
  private:
   std::unique_ptr<LayerExecutor> layer_executor(std::size_t index) const;
   bool keeps(std::size_t index) const;
+  std::vector<Tensor> take_buffers() const;
+  void leave_buffers(std::vector<Tensor> buffers) const;
 
   const Graph& graph_;
   ExecutorOptions options_;
   const VectorKernels& kernels_;
   BufferPlan buffers_;
   std::vector<std::unique_ptr<LayerExecutor>> layers_;  // empty without packing ahead
+  // What runs have left, so that the next ones touch no fresh pages; one list a run at the same
+  // time. Empty without packing ahead.
+  mutable std::mutex mutex_;
+  mutable std::vector<std::vector<Tensor>> left_;
 };
 
 std::vector<Tensor> run_graph(const Graph& graph, const Tensor& input,

@@ -245,5 +245,21 @@ TEST(Run, NpyInputInTheModelsLayoutGivesTheSameOutputAsThePicture) {
   EXPECT_EQ(read_file(folder / "a/output.npy"), read_file(folder / "b/output.npy"));
 }
 
+// VGG-16 has 138 MB of weights. Commands that do not compute with them draw none.
+TEST(Run, CommandsWithoutDataTakeNoMemoryForWeights) {
+  const TestFolder folder;
+  for (const std::string command :
+       {"run --no-data --model vgg16", "run --no-data --engine recurrence --model vgg16",
+        "compile --model vgg16", "explain --model vgg16", "inspect vgg16",
+        "profile --dataflow ws --model vgg16 --jobs 1"}) {
+    const Outcome outcome = run_qsim(folder, command, "ulimit -d 110000 &&");
+    EXPECT_EQ(outcome.exit_code, 0) << command << ": " << outcome.err;
+  }
+  const Outcome outcome = run_qsim(folder, "run --model vgg16", "ulimit -d 110000 &&");
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("are available (docs/reference/limits.md)"), std::string::npos)
+      << outcome.err;
+}
+
 }  // namespace
 }  // namespace qsim

@@ -1,9 +1,14 @@
 // `qsim schemes`: one row a scheme, what --resume keeps, and what it refuses.
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "files/npy.h"
 #include "quantize/scheme_catalogue.h"
@@ -90,6 +95,97 @@ TEST_F(Schemes, TakeFinishedRowsFromTheFileOfResume) {
   EXPECT_NE(other["schemes"][0]["correct"], 29);
 }
 
+// Of each column the words that are given; a row keeps its number in the catalogue.
+TEST_F(Schemes, OnlyJudgesTheRowsThatHaveTheWords) {
+  const Json json = json_of(folder_, arguments_ + " --only mse,min_max,channel --only dyadic");
+  ASSERT_EQ(json["schemes"].size(), 2U * 4U);
+  EXPECT_EQ(json["finished"], 8);
+  for (const Json& row : json["schemes"]) {
+    EXPECT_TRUE(row["observer"] == "mse" || row["observer"] == "min_max");
+    EXPECT_EQ(row["granularity"], "channel");
+    EXPECT_EQ(row["scales"], "dyadic");
+  }
+  EXPECT_EQ(json["schemes"][0]["row"], 14);
+  const Json one = json_of(folder_, arguments_ + " --only mse,channel,affine,dyadic");
+  ASSERT_EQ(one["schemes"].size(), 1U);
+  EXPECT_EQ(one["schemes"][0]["row"], 86);
+  EXPECT_EQ(
+      json_of(folder_, arguments_ + " --modes --judges 5 --only fake,int8_channel,uint8")["schemes"]
+          .size(),
+      1U);
+}
+
+TEST_F(Schemes, OnlyRefusesWordsThatNoSchemeHas) {
+  expect_error(folder_, arguments_ + " --only mse,chanel", 2,
+               "--only: no scheme has 'chanel'; allowed: min_max, moving_average, percentile, mse, "
+               "entropy, tensor, channel, affine, affine_reduced, symmetric, symmetric_reduced, "
+               "float, dyadic, power_of_two");
+  expect_error(folder_, arguments_ + " --modes --only dynamic,e4m3", 2,
+               "--only dynamic,e4m3: no scheme has these words together; leave one out");
+}
+
+std::int64_t lines_of(const TestFolder& folder, const std::string& name) {
+  const std::string text =
+      std::filesystem::exists(folder / name) ? read_file(folder / name) : std::string();
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+// A second command makes the rows that the first did not.
+TEST_F(Schemes, ResumeMakesTheRestAlone) {
+  const Json some = json_of(folder_, arguments_ + " --only min_max --resume rows.txt");
+  EXPECT_EQ(lines_of(folder_, "rows.txt"), 1 + 24);
+  const Outcome outcome = run_qsim(folder_, arguments_ + " --json - --resume rows.txt");
+  EXPECT_NE(outcome.err.find("qsim: note: rows.txt has 24 of 120 schemes"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(lines_of(folder_, "rows.txt"), 1 + 120);
+  const Json all = Json::parse(outcome.out)["schemes"];
+  for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(all[i], some["schemes"][i]);
+  EXPECT_EQ(all, json_of(folder_, arguments_)["schemes"]);
+}
+
+// What is finished is printed and written, and the file of --resume has it.
+TEST_F(Schemes, AnInterruptKeepsTheRowsThatAreFinished) {
+  folder_.write("judges.bin", batch(300, 7));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::chdir(folder_.path().c_str()) != 0) ::_exit(99);
+    const std::string command = "exec '" QSIM_EXECUTABLE "' " + arguments_ +
+                                " --resume rows.txt --csv t.csv --json j.json > out 2> err";
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(99);
+  }
+  while (lines_of(folder_, "rows.txt") < 3 && ::waitpid(child, nullptr, WNOHANG) == 0) {
+    std::this_thread::yield();
+  }
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  ASSERT_EQ(WEXITSTATUS(status), 130) << read_file(folder_ / "err");
+  const Json partial = Json::parse(read_file(folder_ / "j.json"));
+  const std::int64_t finished = partial["finished"];
+  EXPECT_GE(finished, 2);
+  EXPECT_LT(finished, 120);
+  EXPECT_EQ(std::ssize(partial["schemes"]), finished);
+  EXPECT_EQ(lines_of(folder_, "t.csv"), 1 + finished);
+  EXPECT_EQ(lines_of(folder_, "rows.txt"), 1 + finished);
+  const Json whole = json_of(folder_, arguments_ + " --resume rows.txt");
+  EXPECT_EQ(whole["finished"], 120);
+  for (std::int64_t i = 0; i < finished; ++i) EXPECT_EQ(whole["schemes"][i], partial["schemes"][i]);
+}
+
+// A thread touches the memory of its tensors once, and not for each batch of each row: with copies
+// of all pictures a batch, these pictures took 1.5 million pages.
+TEST_F(Schemes, ABatchTakesTheMemoryOfABatch) {
+  folder_.write("judges.bin", batch(1500, 7));
+  rusage before{};
+  ::getrusage(RUSAGE_CHILDREN, &before);
+  json_of(folder_, arguments_ + " --only min_max,channel");
+  rusage after{};
+  ::getrusage(RUSAGE_CHILDREN, &after);
+  EXPECT_LT(after.ru_minflt - before.ru_minflt, 60'000);
+}
+
 // No device is read to its end, which it does not have.
 TEST_F(Schemes, RefuseADevice) {
   expect_error(folder_, "schemes --model net.onnx --calibrate /dev/zero --data judges.bin", 3,
@@ -100,14 +196,13 @@ TEST_F(Schemes, RefuseADevice) {
 
 // What becomes of a picture is in the sidecar.
 TEST_F(Schemes, TakeNoRowOfAnotherSidecar) {
-  json_of(folder_, arguments_ + " --resume rows.txt");
+  const std::string words = arguments_ + " --only min_max,tensor --resume rows.txt";
+  const std::size_t rows = json_of(folder_, words)["schemes"].size();
   folder_.write("net.yaml",
                 "preprocess: {resize: [12, 12], mean: [0.5, 0.5, 0.5], std: [0.5, 0.25, 0.25]}\n");
-  json_of(folder_, arguments_ + " --resume rows.txt");
-  const std::string rows = read_file(folder_ / "rows.txt");
-  const Json table = json_of(folder_, arguments_);
-  EXPECT_EQ(static_cast<std::size_t>(std::count(rows.begin(), rows.end(), '\n')),
-            1 + 2 * table["schemes"].size());
+  json_of(folder_, words);
+  const std::string text = read_file(folder_ / "rows.txt");
+  EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), 1 + 2 * rows);
 }
 
 TEST_F(Schemes, RefuseAFileOfResumeThatHasOtherLines) {
@@ -126,7 +221,7 @@ TEST_F(Schemes, RefusePicturesWithoutLabelsToJudge) {
 
 TEST_F(Schemes, EveryOptionRefusesAnEmptyValue) {
   for (const char* option : {"model", "calibrate", "data", "pictures", "seed", "csv", "resume",
-                             "judges", "json", "config"}) {
+                             "judges", "json", "config", "only"}) {
     expect_error(folder_, arguments_ + " --" + option + "=", 2, ": the value is missing");
   }
   EXPECT_EQ(run_qsim(folder_, "schemes --version").exit_code, 0);

@@ -162,6 +162,38 @@ TEST(TopologyRun, NotesOfRoundedSizesGoToStderr) {
   EXPECT_EQ(run_qsim(files.folder, arguments + " --quiet").err, "");
 }
 
+// Of four rows two have the same sizes, so three layers are searched. Each command says what the
+// layers alone say.
+TEST(TopologyRun, LayersOfTheSameSizesAreSearchedOnce) {
+  const TestFolder folder;
+  std::string rows = "Layer, M, N, K,\n";
+  for (const char* name : {"first", "a", "b", "c"}) {
+    rows += std::string(name) + (name == std::string("b") ? ", 8, 64, 64,\n" : ", 16, 64, 64,\n");
+  }
+  folder.write("net.csv", rows);
+  const std::string arguments = " --model net.csv --mapping-search full --mapping-budget 0.001";
+  for (const std::string command : {"run --no-data", "compile"}) {
+    const Outcome outcome = run_qsim(folder, command + arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find(" of 3 searches: their mappings are the best that was found"),
+              std::string::npos)
+        << command << ": " << outcome.err;
+  }
+  const Json all = json_of(folder, "run --no-data --model net.csv");
+  for (const std::size_t layer : {1, 2, 3}) {
+    Json whole = all["layers"][layer];
+    const std::string name = whole["name"];
+    Json alone = json_of(folder, "run --no-data --model net.csv --layers " + name)["layers"][0];
+    EXPECT_EQ(whole, alone) << name;
+  }
+  const Json profile = json_of(folder, "profile --dataflow ws --model net.csv");
+  const Json& layers = profile["points"][0]["layers"];
+  ASSERT_EQ(layers.size(), 4U);
+  EXPECT_EQ(layers[3]["name"], "c");
+  EXPECT_EQ(layers[3]["cycles"], all["layers"][3]["cycles"]);
+  EXPECT_EQ(layers[1]["cycles"], layers[3]["cycles"]);
+}
+
 TEST(TopologyCompile, CountsTheCommandsOfAllLayers) {
   const Files files;
   const Json sheet = files.json("compile");

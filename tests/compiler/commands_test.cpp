@@ -19,6 +19,7 @@ void expect_same_commands(const Graph& graph, const Graph& shapes, const ArchCon
   const Compilation compilation(shapes, arch, options);
   Program commands = compilation.commands();
   EXPECT_EQ(compilation.command_count(), static_cast<std::int64_t>(whole.command_count()));
+  EXPECT_EQ(compilation.dram_bytes(), whole.dram_bytes());
   EXPECT_TRUE(commands.segments.empty());
   ASSERT_FALSE(whole.segments.empty());
   commands.segments = whole.segments;
@@ -67,6 +68,36 @@ TEST(Commands, AGraphWithoutTensorsKeepsAllElse) {
     EXPECT_TRUE(conv->bias.bytes.empty());
     EXPECT_EQ(conv->requantization.shifts,
               std::get<Conv2d>(graph.layers[i].operation).requantization.shifts);
+  }
+}
+
+template <typename Operation>
+void expect_same_rule(const Layer& shapes, const Layer& drawn) {
+  const auto* found = std::get_if<Operation>(&shapes.operation);
+  if (found == nullptr) return;
+  const Requantization& a = found->requantization;
+  const Requantization& b = std::get<Operation>(drawn.operation).requantization;
+  EXPECT_EQ(a.shifts, b.shifts) << drawn.name;
+  EXPECT_TRUE(a.requantizers == b.requantizers) << drawn.name;
+  EXPECT_EQ(std::pair(a.lo, a.hi), std::pair(b.lo, b.hi)) << drawn.name;
+}
+
+// Scales and shifts follow from the shapes and the seed; no byte is drawn for them.
+TEST(Commands, AWorkloadsShapesAreAllOfItButTheBytes) {
+  for (const char* name :
+       {"workloads/vgg8", "workloads/conv_odd", "networks/squeezenet1_1", "networks/resnet18"}) {
+    SCOPED_TRACE(name);
+    const std::string path = std::string("models/") + name + ".yaml";
+    const Workload drawn = load_workload(path);
+    const Workload shapes = load_workload(path, {}, Tensors::kShapes);
+    EXPECT_TRUE(shapes.graph.tensors == drawn.graph.tensors);
+    EXPECT_EQ(shapes.input.shape, drawn.input.shape);
+    EXPECT_TRUE(shapes.input.bytes.empty());
+    ASSERT_EQ(shapes.graph.layers.size(), drawn.graph.layers.size());
+    for (std::size_t i = 0; i < drawn.graph.layers.size(); ++i) {
+      expect_same_rule<Conv2d>(shapes.graph.layers[i], drawn.graph.layers[i]);
+      expect_same_rule<FullyConnected>(shapes.graph.layers[i], drawn.graph.layers[i]);
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 #include "compiler/workload/workload.h"
 #include "files/arch_config_file.h"
 #include "tests/compiler/graph_builder.h"
+#include "tests/compiler/shape_layer.h"
 
 namespace qsim {
 namespace {
@@ -186,6 +187,38 @@ TEST(Mapper, SumsAreThoseOfTheCommandsAndBoundsHold) {
         });
   }
   EXPECT_GT(checked, 4000);
+}
+
+// However many commands a mapping has: the question comes after so many.
+TEST(Mapper, ATimingEndsWhenItIsOver) {
+  testing::LayerShape shape;
+  shape.cols = 512;
+  shape.channels = 2048;
+  shape.out_channels = 2048;
+  const ArchConfig arch = testing::small_arch(4, 4);
+  const testing::ShapeLayer layer(shape, arch);
+  MapperOptions options;
+  const MappedLayer whole = map_layer(*layer, arch, options);
+  ASSERT_GT(whole.cost.commands, 20 * kCommandsPerLook);
+  std::int64_t commands = 0;
+  std::int64_t asked = 0;
+  const auto over_at_third = [&] { return ++asked == 3; };
+  EXPECT_EQ(cost_within(*layer, whole.mapping, arch, {}, INT64_MAX / 2, commands, over_at_third),
+            std::nullopt);
+  EXPECT_EQ(commands, 3 * kCommandsPerLook);
+  // A search that is over ends its only timing, and takes the bounds for the cost.
+  options.is_over = [] { return true; };
+  for (const MappingSearch search : {MappingSearch::kFast, MappingSearch::kFull}) {
+    options.search = search;
+    const MappedLayer first = map_layer(*layer, arch, options);
+    EXPECT_FALSE(first.is_complete);
+    EXPECT_EQ(first.timed, 1);
+    const LayerCost exact = cost_of(*layer, first.mapping, arch);
+    EXPECT_LT(first.cost.cycles, exact.cycles);
+    EXPECT_EQ(first.cost.commands, exact.commands);
+    EXPECT_EQ(first.cost.read_bytes(), exact.read_bytes());
+    EXPECT_EQ(first.cost.write_bytes, exact.write_bytes);
+  }
 }
 
 // A limit of the exact cycles gives the cost, one less gives nothing.

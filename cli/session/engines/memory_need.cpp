@@ -8,6 +8,7 @@
 #include "core/command_streams.h"
 #include "core/engine.h"
 #include "core/graph_order.h"
+#include "core/graph_shapes.h"
 #include "files/memory.h"
 
 namespace qsim {
@@ -113,15 +114,15 @@ MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options
   const ProgramSizes program = program_sizes(graph, arch, asked);
   const bool dumps = !options.dump_layers.empty();
   MemoryNeed need;
-  need.tensors = 2 * sizes.input;
   need.program = program.commands * (kCommandBytes + kTimesBytes);
+  if (options.no_data) return need;
+  need.tensors = 2 * sizes.input;
   if (dumps) {
     need.program += program.constant_bytes;
     need.files = sizes.largest_weights + sizes.largest_output;  // one file of the trace at a time
   } else {
     add_program_in_place(need, sizes, program);
   }
-  if (options.no_data) return need;
   if (dumps || !options.no_verify) {
     need.tensors += sizes.largest_conv_weights + sizes.in_work() +
                     (dumps ? sizes.outputs : program.ofmap_elems);
@@ -155,6 +156,10 @@ MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Opt
                            const CompileOptions& asked) {
   const ProgramSizes program = program_sizes(graph, arch, asked);
   MemoryNeed need;
+  if (!has_tensors(graph)) {
+    need.program = program.commands * kCommandBytes;
+    return need;
+  }
   need.program = program.commands * (kCommandBytes + kVerifierBytes);
   add_program_in_place(need, sizes_of(graph), program);
   if (!options.program_out.empty()) {
@@ -163,13 +168,11 @@ MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Opt
   return need;
 }
 
-// The graph is kept for the next change while a program is made and run.
+// One program at a time, without constants.
 MemoryNeed need_of_explain(const Graph& graph, const ArchConfig& arch,
                            const CompileOptions& asked) {
-  const ProgramSizes program = program_sizes(graph, arch, asked);
   MemoryNeed need;
-  need.program = program.constant_bytes +
-                 program.commands * (kCommandBytes + std::max(kTimesBytes, kVerifierBytes));
+  need.program = program_sizes(graph, arch, asked).commands * (kCommandBytes + kTimesBytes);
   return need;
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/host_tensors/preprocess.h"
 #include "cli/session/inputs/shipped_files.h"
+#include "core/graph_shapes.h"
 #include "files/cifar.h"
 #include "files/npy.h"
 
@@ -105,7 +106,7 @@ Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) cons
 ModelInput read_input(const Options& options, const ArchConfig& config, const Model& model) {
   if (options.no_data && options.input.empty()) {
     const Value& value = model.graph.input_value();
-    return {"", "", Tensor(value.dtype, value.shape.nhwc())};
+    return {"", "", shape_alone(value.dtype, value.shape.nhwc())};
   }
   const InputSource source(options, config, model);
   return {source.name(), source.path(), source.at(model, 0)};

@@ -34,8 +34,8 @@ throw_bad_input(model.sidecar->file + ": " + std::to_string(labels) + " labels; 
                 std::to_string(outputs) + ", one for each output of the model");
 }  // namespace
 
-void load_workload_file(Model& model, std::optional<std::int64_t> batch) {
-  Workload workload = load_workload(model.path, batch);
+void load_workload_file(Model& model, std::optional<std::int64_t> batch, const Options& options) {
+  Workload workload = load_workload(model.path, batch, tensors_for(options));
   model.graph = std::move(workload.graph);
   model.own_input = std::move(workload.input);
 }
@@ -79,6 +79,19 @@ ModelKind model_kind(const fs::path& path) {
                   ": is not the name of a model; expected an ONNX file (.onnx), a workload "
                   "(.yaml), a SCALE-Sim "
                   "topology (.csv) or a layer-trace folder");
+}
+
+Tensors tensors_for(const Options& options) {
+  switch (options.command) {
+    case CommandName::kExplain:
+    case CommandName::kInspect:
+    case CommandName::kProfile:
+      return Tensors::kShapes;
+    case CommandName::kCompile:
+      return options.program_out.empty() ? Tensors::kShapes : Tensors::kDrawn;
+    default:
+      return options.no_data ? Tensors::kShapes : Tensors::kDrawn;
+  }
 }
 
 void require_onnx_options(const Options& options, const std::string& name, std::string_view kind) {
@@ -149,7 +162,7 @@ Model load_model_file(const fs::path& path, const std::string& name,
       model.graph.name = own_name(name);
       break;
     case ModelKind::kWorkload:
-      load_workload_file(model, batch);
+      load_workload_file(model, batch, options);
       break;
     case ModelKind::kLayerTrace:
       load_trace(model, batch);

@@ -12,7 +12,7 @@
 #include "compiler/importer/onnx_importer.h"
 #include "core/arch_config.h"
 #include "core/energy_table.h"
-#include "core/graph.h"
+#include "core/graph_shapes.h"
 #include "files/held_file.h"
 #include "files/sidecar.h"
 
@@ -41,6 +41,10 @@ struct Model {
 // Throws Error (exit code 2) where --rounding or --snap is given: `name` is a `kind`, which is no
 // ONNX model.
 void require_onnx_options(const Options& options, const std::string& name, std::string_view kind);
+
+// What the command needs of a network that has no file of values: a workload or a topology. Only
+// those that compute with the values, or write them, have them drawn.
+Tensors tensors_for(const Options& options);
 
 // The rounding that --rounding names; nothing without the option.
 std::optional<RequantizerRounding> asked_rounding(const Options& options);

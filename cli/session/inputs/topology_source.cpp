@@ -9,12 +9,6 @@
 namespace qsim {
 namespace {
 
-bool computes_values(const Options& options) {
-  const bool only_looks =
-      options.command == CommandName::kInspect || options.command == CommandName::kExplain;
-  return !options.no_data && !only_looks;
-}
-
 std::string names_of(const Topology& topology) {
   std::string list;
   for (const TopologyLayer& layer : topology.layers) {
@@ -80,7 +74,7 @@ std::optional<TopologySource> find_topology(const Options& options, const ArchCo
 }
 
 Model layer_model(const TopologySource& source, std::size_t layer, const Options& options) {
-  Workload workload = layer_workload(source.topology, layer, computes_values(options));
+  Workload workload = layer_workload(source.topology, layer, tensors_for(options));
   Model model;
   model.kind = ModelKind::kTopology;
   model.name = source.name;

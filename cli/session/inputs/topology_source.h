@@ -23,7 +23,7 @@ struct TopologySource {
 // Absent where the model that the options or the config name is no topology. Throws Error.
 std::optional<TopologySource> find_topology(const Options& options, const ArchConfig& config);
 
-// Layer `layer` as a model, with values only where the command computes with them. Throws Error.
+// Layer `layer` as a model, with values where tensors_for() says so. Throws Error.
 Model layer_model(const TopologySource& source, std::size_t layer, const Options& options);
 
 // Of load_model_file(): fills `model`, which has its kind, name and path. Throws Error unless the

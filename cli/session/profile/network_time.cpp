@@ -1,6 +1,7 @@
 #include "cli/session/profile/network_time.h"
 
 #include <algorithm>
+#include <map>
 
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/inputs/shipped_files.h"
@@ -21,13 +22,12 @@ std::vector<ModelShapes::Part> parts_of_topology(const std::string& name, const 
                                                  const ArchConfig& config) {
   Options one = options;
   one.model = name;
-  one.no_data = true;  // draws nothing
   const std::optional<TopologySource> source = find_topology(one, config);
   QSIM_CHECK(source.has_value(), name + " is a topology");
   std::vector<ModelShapes::Part> parts;
   for (std::size_t i = 0; i < source->topology.layers.size(); ++i) {
-    parts.push_back(
-        {without_tensors(layer_model(*source, i, one).graph), source->topology.layers[i].is_first});
+    parts.push_back({layer_model(*source, i, one).graph, source->topology.layers[i].is_first,
+                     first_alike(source->topology, i)});
   }
   return parts;
 }
@@ -90,42 +90,75 @@ std::int64_t memory_of_timing(std::int64_t commands) {
   return commands * kBytes;
 }
 
+namespace {
+
+NetworkTime time_part(const ModelShapes& model, const ModelShapes::Part& part,
+                      const ArchConfig& arch, const CompileOptions& options,
+                      const EnergyTable* energy, TimingDetail detail, std::int64_t at_once) {
+  const Compilation compilation(part.graph, arch,
+                                options_of(part, options, model.parts.size() == 1));
+  require_memory(at_once * memory_of_timing(compilation.command_count()),
+                 "model '" + model.name + "'");
+  const Program program = compilation.commands();
+  RunResult result;
+  result.times = command_times(program);
+  NetworkTime time;
+  time.mappings = compilation.mappings();
+  time.report.engine = "recurrence";
+  add_layers(time.report, program, result);
+  add_mappings(time.report, time.mappings);
+  if (energy != nullptr) add_energy(time.report, program, *energy);
+  if (detail == TimingDetail::kPage) {
+    add_bounds(time.report, compilation.bounds());
+    time.timeline = timeline_of(program, result.times);
+  }
+  time.accesses = operand_accesses(program, result.times);
+  return time;
+}
+
+// The same for a layer of a topology that has another name.
+void rename(NetworkTime& time, const std::string& layer) {
+  time.report.layers.front().name = layer;
+  time.mappings.front().layer = layer;
+}
+
+void add_part(NetworkTime& sum, const NetworkTime& part) {
+  if (part.timeline) {
+    if (!sum.timeline) sum.timeline.emplace();
+    append(*sum.timeline, *part.timeline, static_cast<std::uint32_t>(sum.report.layers.size()));
+  }
+  add_run(sum.report, part.report);
+  sum.mappings.insert(sum.mappings.end(), part.mappings.begin(), part.mappings.end());
+  sum.accesses.insert(sum.accesses.end(), part.accesses.begin(), part.accesses.end());
+}
+
+}  // namespace
+
 NetworkTime time_network(const ModelShapes& model, const ArchConfig& arch,
                          const CompileOptions& options, const EnergyTable* energy,
                          TimingDetail detail, std::int64_t at_once) {
-  NetworkTime time;
-  if (detail == TimingDetail::kPage) time.timeline.emplace();
-  const bool is_only = model.parts.size() == 1;
-  if (!is_only) require_layers(model, options.mappings);
-  for (const ModelShapes::Part& part : model.parts) {
-    const Compilation compilation(part.graph, arch, options_of(part, options, is_only));
-    require_memory(at_once * memory_of_timing(compilation.command_count()),
-                   "model '" + model.name + "'");
-    const Program program = compilation.commands();
-    RunResult result;
-    result.times = command_times(program);
-    const std::vector<LayerMapping> mappings = compilation.mappings();
-    RunReport report;
-    report.engine = "recurrence";
-    add_layers(report, program, result);
-    add_mappings(report, mappings);
-    if (energy != nullptr) add_energy(report, program, *energy);
-    if (detail == TimingDetail::kPage) {
-      add_bounds(report, compilation.bounds());
-      append(*time.timeline, timeline_of(program, result.times),
-             static_cast<std::uint32_t>(time.report.layers.size()));
-    }
-    if (model.parts.size() == 1) {
-      time.report = std::move(report);
-    } else {
-      add_run(time.report, report);
-    }
-    time.mappings.insert(time.mappings.end(), mappings.begin(), mappings.end());
-    const std::vector<OperandAccesses> accesses = operand_accesses(program, result.times);
-    time.accesses.insert(time.accesses.end(), accesses.begin(), accesses.end());
+  if (model.parts.size() == 1) {
+    return time_part(model, model.parts.front(), arch, options, energy, detail, at_once);
   }
-  if (energy != nullptr && model.parts.size() > 1) sum_energy(time.report, *energy);
-  return time;
+  require_layers(model, options.mappings);
+  NetworkTime sum;
+  std::map<std::size_t, NetworkTime> done;  // by the first part of its sizes
+  for (std::size_t i = 0; i < model.parts.size(); ++i) {
+    const ModelShapes::Part& part = model.parts[i];
+    // A page has each layer's own timeline, and mappings may be of any layer.
+    const bool may_repeat = detail == TimingDetail::kCosts && options.mappings.empty();
+    const auto known = done.find(part.first_alike);
+    if (may_repeat && known != done.end()) {
+      rename(known->second, part.graph.layers.front().name);
+      add_part(sum, known->second);
+      continue;
+    }
+    NetworkTime time = time_part(model, part, arch, options, energy, detail, at_once);
+    add_part(sum, time);
+    if (may_repeat) done.emplace(i, std::move(time));
+  }
+  if (energy != nullptr) sum_energy(sum.report, *energy);
+  return sum;
 }
 
 }  // namespace qsim

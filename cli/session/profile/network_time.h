@@ -17,6 +17,7 @@ struct ModelShapes {
   struct Part {
     Graph graph;  // without tensors
     bool host_packs_taps = true;
+    std::size_t first_alike = 0;  // the first part of the same sizes: the part itself, or before it
   };
   std::string name;  // as the user gave it
   std::string hash;  // of its file or folder; "" for what is none

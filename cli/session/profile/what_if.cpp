@@ -6,6 +6,7 @@
 #include "cli/session/engines/memory_need.h"
 #include "cli/session/inputs/mapping_request.h"
 #include "compiler/compile.h"
+#include "core/graph_shapes.h"
 
 namespace qsim {
 namespace {
@@ -20,8 +21,8 @@ std::int64_t changed(const ArchConfigField& field, std::int64_t value) {
 }
 
 void run_change(ResourceChange& change, Engine& engine, const std::string& model,
-                const Graph& graph, const ArchConfig& config, Context& context) {
-  const TimedRun run = run_in_time(engine, model, graph, config, context);
+                const Graph& shapes, const ArchConfig& config, Context& context) {
+  const TimedRun run = run_in_time(engine, model, shapes, config, context);
   const RunAccount cycles = account(run.program, run.result.times);
   for (const LayerAccount& layer : cycles.layers) change.layer_cycles.push_back(layer.cycles());
   change.total_cycles = cycles.total_cycles;
@@ -29,19 +30,21 @@ void run_change(ResourceChange& change, Engine& engine, const std::string& model
 
 }  // namespace
 
-TimedRun run_in_time(Engine& engine, const std::string& model, const Graph& graph,
+TimedRun run_in_time(Engine& engine, const std::string& model, Graph graph,
                      const ArchConfig& config, Context& context) {
   const CompileOptions asked = compile_options(context, config, graph);
   require_memory_for(model, graph, config, context.options(), asked);
-  TimedRun run;
-  run.program = compile(graph, config, asked);
+  const Compilation compilation(std::move(graph), config, asked);
   note_ended_searches(context, asked);
+  TimedRun run;
+  run.program = compilation.commands();
+  run.shapes = without_tensors(compilation.graph());
   run.result = engine.run(run.program, {}, {.move_data = false});
   return run;
 }
 
 std::vector<ResourceChange> run_with_changes(Engine& engine, const std::string& model,
-                                             const Graph& graph, const ArchConfig& config,
+                                             const Graph& shapes, const ArchConfig& config,
                                              Context& context) {
   std::vector<ResourceChange> changes;
   for (const ArchConfigField& field : arch_config_fields()) {
@@ -54,7 +57,7 @@ std::vector<ResourceChange> run_with_changes(Engine& engine, const std::string& 
     other.*field.number = change.to;
     try {
       validate(other);
-      run_change(change, engine, model, graph, other, context);
+      run_change(change, engine, model, shapes, other, context);
     } catch (const Error& error) {
       change.refusal = error.what();
     }

@@ -11,22 +11,23 @@
 
 namespace qsim {
 
-// A program and the times of its commands.
+// A program without constants, and the times of its commands.
 struct TimedRun {
   Program program;
   RunResult result;
+  Graph shapes;  // the network without its tensors
 };
 
-// `model` names the network in errors. Throws Error as compile() does, and where there is too
+// `model` names the network in errors. Throws Error as Compilation does, and where there is too
 // little memory.
-TimedRun run_in_time(Engine& engine, const std::string& model, const Graph& graph,
+TimedRun run_in_time(Engine& engine, const std::string& model, Graph graph,
                      const ArchConfig& config, Context& context);
 
 // One for each resource of the accelerator, in the order of its config: doubled, the latency of
 // DRAM halved. A change that leaves the config's ranges, or that the network cannot be compiled
-// for, has a refusal. Each change is a line of progress.
+// for, has a refusal. Each change is a line of progress. `shapes` has no tensors.
 std::vector<ResourceChange> run_with_changes(Engine& engine, const std::string& model,
-                                             const Graph& graph, const ArchConfig& config,
+                                             const Graph& shapes, const ArchConfig& config,
                                              Context& context);
 
 }  // namespace qsim

@@ -9,6 +9,7 @@
 
 #include "cli/session/inputs/named_layer.h"
 #include "core/graph_order.h"
+#include "core/graph_shapes.h"
 #include "core/printable.h"
 
 namespace qsim {
@@ -146,7 +147,7 @@ Tensor cut_layers(Model& model, Tensor input, const std::string& pattern, Golden
     const Graph before = take_layers(graph, graph.input, layers_before(graph, cut));
     input = golden != nullptr
                 ? std::move(golden->runner(before, GoldenKeep::kLastLayer)->run(input).back())
-                : Tensor(cut_input.dtype, cut_input.shape.nhwc());
+                : shape_alone(cut_input.dtype, cut_input.shape.nhwc());
     part.host.float_input = false;
   }
   if (ends_early) {

@@ -1,6 +1,7 @@
 #include "cli/session/run/topology_run.h"
 
 #include <algorithm>
+#include <map>
 
 #include "cli/session/engines/memory_need.h"
 #include "cli/session/inputs/mapping_request.h"
@@ -32,23 +33,61 @@ class LayerRunner {
     prepare_engine(options_.engine, run.config, settings_);
   }
 
-  // Adds the layer's run to `sum`, its mapping to `mappings`.
+  // Adds the layer's run to `sum`, its mapping to `mappings`. Without data, one that is like an
+  // earlier one has the same times.
   void run(std::size_t layer, const std::optional<EnergyTable>& energy_table, RunReport& sum,
            std::vector<LayerMapping>& mappings) {
+    const std::size_t first = first_alike(run_.source.topology, layer);
+    const auto known = done_.find(first);
+    if (known != done_.end()) {
+      Done again = known->second;
+      again.report.layers.front().name = run_.source.topology.layers[layer].name;
+      again.report.wall_seconds = 0;
+      again.mapping.layer = again.report.layers.front().name;
+      mappings.push_back(std::move(again.mapping));
+      return add_run(sum, again.report);
+    }
+    const Done done = run_layer(layer, energy_table, sum);
+    mappings.push_back(done.mapping);
+    add_run(sum, done.report);
+    if (may_repeat()) done_.emplace(layer, done);
+  }
+
+  // Of the layers that have run, one after the other; empty without --report.
+  const Timeline& timeline() const { return timeline_; }
+
+  // Of all layers; those of one kind are searched once.
+  const CompileOptions& searched() const { return searched_; }
+
+ private:
+  // A layer's program has one layer.
+  struct Done {
+    RunReport report;
+    LayerMapping mapping;
+  };
+
+  // A page has each layer's own timeline, and --mapping may name any of them.
+  bool may_repeat() const {
+    return options_.no_data && options_.report.empty() && options_.mapping.empty();
+  }
+
+  Done run_layer(std::size_t layer, const std::optional<EnergyTable>& energy_table,
+                 RunReport& sum) {
     PhaseSeconds& phases = sum.phases;
     Model model = timed(phases.import, [&] { return layer_model(run_.source, layer, options_); });
     CompileOptions asked =
         compile_options(run_.context, run_.config, model.graph, &run_.source.file);
-    asked.known = known_;
+    asked.known = searched_.known;
     require_memory_for(model.name, model.graph, run_.config, options_, asked);
     Compilation compilation = timed(
         phases.compile, [&] { return Compilation(std::move(model.graph), run_.config, asked); });
     const std::vector<LayerMapping> chosen = compilation.mappings();
     const std::vector<LayerBounds> bounds = compilation.bounds();
-    mappings.insert(mappings.end(), chosen.begin(), chosen.end());
     std::vector<Tensor> expected =
         timed(phases.golden, [&] { return golden_tensors(compilation, *model.own_input); });
-    const Program program = timed(phases.compile, [&] { return std::move(compilation).program(); });
+    const Program program = timed(phases.compile, [&] {
+      return options_.no_data ? compilation.commands() : std::move(compilation).program();
+    });
     OfmapSink sink(program, expected, options_);
     RunReport part;
     part.engine = options_.engine;
@@ -61,14 +100,10 @@ class LayerRunner {
     add_mappings(part, chosen);
     add_bounds(part, bounds);
     if (energy_table) add_energy(part, program, *energy_table);
-    add_run(sum, part);
     add_comparison(sum, sink);
+    return {std::move(part), chosen.front()};
   }
 
-  // Of the layers that have run, one after the other; empty without --report.
-  const Timeline& timeline() const { return timeline_; }
-
- private:
   std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor& input) {
     if (options_.no_data || options_.no_verify) return {};
     return golden_.run_once(compilation.graph(), input, compilation.ofmap_layers());
@@ -105,7 +140,8 @@ class LayerRunner {
   GoldenSelection& golden_;
   std::unique_ptr<Engine> engine_;
   Timeline timeline_;
-  std::shared_ptr<KnownMappings> known_ = std::make_shared<KnownMappings>();
+  CompileOptions searched_;           // its searches are those of all layers
+  std::map<std::size_t, Done> done_;  // by the first layer of its sizes
 };
 
 }  // namespace
@@ -122,6 +158,7 @@ RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& e
     runner.run(i, energy_table, sum, mappings);
   }
   if (energy_table) sum_energy(sum, *energy_table);
+  note_ended_searches(run.context, runner.searched());
   timeline = runner.timeline();
   return sum;
 }

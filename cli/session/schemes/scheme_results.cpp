@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <exception>
 #include <sstream>
 
 #include "cli/host_tensors/preprocess.h"
 #include "files/sha1.h"
+#include "golden/common/thread_team.h"
 #include "golden/cpu/graph_executor.h"
 
 namespace qsim {
@@ -30,14 +30,14 @@ std::int64_t right_ones(std::span<const Number> scores, const std::vector<int>& 
   return right;
 }
 
-// Pictures [first, first + count) as a tensor of their own.
-Tensor part(const Tensor& pictures, std::int64_t first, std::int64_t count) {
-  Tensor tensor(pictures.dtype, pictures.shape);
-  tensor.shape[0] = count;
+// Pictures [first, first + count) into a tensor of their own, whose memory is used again.
+void copy_part(const Tensor& pictures, std::int64_t first, std::int64_t count, Tensor& part) {
+  part.dtype = pictures.dtype;
+  part.shape = pictures.shape;
+  part.shape[0] = count;
   const std::size_t one = pictures.bytes.size() / static_cast<std::size_t>(pictures.shape[0]);
   const auto begin = pictures.bytes.begin() + static_cast<std::ptrdiff_t>(one) * first;
-  tensor.bytes.assign(begin, begin + static_cast<std::ptrdiff_t>(one) * count);
-  return tensor;
+  part.bytes.assign(begin, begin + static_cast<std::ptrdiff_t>(one) * count);
 }
 
 // The graph for another number of pictures.
@@ -60,11 +60,13 @@ Tensor run_all(const Graph& graph, const Tensor& pictures, golden::ThreadTeam& t
   // A part is a thread, which keeps the memory of its tensors from batch to batch.
   team.run(static_cast<std::size_t>(team.threads()), [&](std::size_t) {
     std::vector<Tensor> outputs;
+    Tensor part;
     while (true) {
       const std::int64_t wanted = batch * next.fetch_add(1);
       if (wanted >= count) return;
       const std::int64_t first = std::min(wanted, count - batch);  // the last ones fill a batch
-      executor.run(quantize_input(part(pictures, first, batch), of_batch.input_value()), outputs);
+      copy_part(pictures, first, batch, part);
+      executor.run(quantize_input(part, of_batch.input_value()), outputs);
       const Tensor& last = outputs.back();  // an earlier batch has its first pictures then
       const auto skipped = static_cast<std::ptrdiff_t>(one) * (wanted - first);
       std::copy(last.bytes.begin() + skipped, last.bytes.end(),
@@ -83,8 +85,10 @@ Tensor run_all(const RealGraph& graph, const golden::RealExecutorOptions& option
   Tensor outputs(DType::kFloat32, output.nhwc());
   const golden::RealExecutor executor(graph, options);
   auto to = outputs.bytes.begin();
+  Tensor part;
   for (std::int64_t first = 0; first < all; first += kBatch) {
-    const Tensor last = executor.run(part(pictures, first, std::min(kBatch, all - first)), team);
+    copy_part(pictures, first, std::min(kBatch, all - first), part);
+    const Tensor last = executor.run(part, team);
     to = std::copy(last.bytes.begin(), last.bytes.end(), to);
   }
   return outputs;
