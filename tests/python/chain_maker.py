@@ -1,4 +1,6 @@
 """Random chains of layers for the tests of QuantizedSequential, and random options for them."""
+import math
+
 import torch
 
 import qsim.torch as qt
@@ -79,6 +81,18 @@ class Maker:
             result += [nn.Dropout(0.25)] if self.dropout else []
             features = self.channels
         return result + [nn.Linear(features, self.random.randint(1, 6), self.chance(0.7))]
+
+
+def distances(expected, found):
+    """How far each of the gradients `found` is off, as a share of it and a thousandth of all. A chain whose last ReLU lets
+    nothing pass has no gradient: then each must be 0.
+    """
+    all_of_them = sum(float(one.norm()) for one in expected)
+    shares = []
+    for one, other in zip(expected, found):
+        error = float((other - one).norm())
+        shares.append(error / (float(one.norm()) + 1e-3 * all_of_them) if all_of_them else (0.0 if error == 0 else math.inf))
+    return [share if share == share else math.inf for share in shares]  # a nan is no distance
 
 
 def options_of(random):

@@ -76,10 +76,12 @@ struct HopperMultiplier {
     const bool is_first = threadIdx.x % 32 == 0;
     for (int slice = 0; slice < plan.slices; ++slice) {
       state.digits_full[buffer.slot].wait(buffer.parity);
+      // Read by the lane that releases the buffer, which racecheck can follow.
       std::uint32_t high = 0;
+      if (is_first) {
 #pragma unroll
-      for (const std::uint32_t one : state.high_digits[buffer.slot]) high |= one;
-      // The same for a whole warp, which the shuffle tells the compiler.
+        for (const std::uint32_t one : state.high_digits[buffer.slot]) high |= one;
+      }
       const bool all = __shfl_sync(0xFFFFFFFFu, high, 0) != 0;
       state.weights_full[stage.slot].wait(stage.parity);
       const std::uint64_t weights = operand<kHopperSlice>(

@@ -14,7 +14,7 @@ struct RowFlags {
   std::uint32_t largest;
   std::uint32_t non_finite;
   std::int32_t digit_sums[kRowDigits];  // of 4 bits without groups: each plane's sum
-  // Of each table of groups' sums: all warps have written it; it has been read.
+  // Of each table of groups' sums: all threads have written it; a warp has read it.
   BlockBarrier table_full[2];
   BlockBarrier table_empty[2];
 
@@ -22,8 +22,8 @@ struct RowFlags {
   __device__ void init(int warps) {
     largest = non_finite = 0;
     for (std::int32_t& one : digit_sums) one = 0;
-    for (BlockBarrier& one : table_full) one.init(warps);
-    for (BlockBarrier& one : table_empty) one.init(1);
+    for (BlockBarrier& one : table_full) one.init(32 * warps);
+    for (BlockBarrier& one : table_empty) one.init(32);
   }
 };
 
