@@ -40,7 +40,7 @@ class LayerWriter {
   bool write_clipped(const LookupTable& table, TensorRank rank);
   std::string add_activation(const RealActivation& activation, const std::string& name,
                              const std::string& reals);
-  std::string add_empty_pad(const std::string& reals, Rank rank);
+  std::string add_empty_pad(const std::string& reals, TensorRank rank);
   void find_joined_tables();
   bool is_joined_table(std::size_t index, const Layer& concat, std::size_t operand) const;
   TensorId joined_operand(std::size_t operand) const;

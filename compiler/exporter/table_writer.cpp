@@ -78,8 +78,8 @@ void LayerWriter::write(const LookupTable& table) {
 
 // A Pad by nothing. Without it ONNX Runtime would drop the two inner ones of QuantizeLinear,
 // DequantizeLinear, QuantizeLinear, DequantizeLinear, and change the scale of the other two.
-std::string LayerWriter::add_empty_pad(const std::string& reals, Rank rank) {
-  const Ints none(rank == Rank::kVector ? 4 : 8, 0);
+std::string LayerWriter::add_empty_pad(const std::string& reals, TensorRank rank) {
+  const Ints none(rank == TensorRank::kVector ? 4 : 8, 0);
   const std::string name = model_.new_name(layer().name + "/apart");
   const std::string pads = model_.add_ints(name + "/pads", none);
   return model_.add_node("Pad", name, {reals, pads}, name).output(0);
