@@ -71,7 +71,7 @@ def outputs_of_session(file, pictures, optimized=True):
     if not optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-    return session.run(None, {"x": pictures})[0]
+    return session.run(None, {session.get_inputs()[0].name: pictures})[0]
 
 
 class Rewrites(unittest.TestCase):
@@ -245,6 +245,24 @@ class Rewrites(unittest.TestCase):
         self.qsim("--config", "pe16x16_dyadic", "run", "--model", file, "--input", self.folder / "one.npy", "--out",
                   self.folder / "ran", "--quiet")
         self.assertEqual(np.load(self.folder / "ran/output.npy").dtype, np.int64)
+
+    def test_arg_max_after_layers_that_are_float(self):
+        m = Model()
+        weights = m.random.normal(0, 0.3, (5, 3, 3, 3)).astype(np.float32)
+        pool = m.add("GlobalAveragePool", m.add("Conv", "x", weights, pads=[1, 1, 1, 1]))
+        m.save(self.folder / "float.onnx", m.add("ArgMax", m.add("Flatten", pool, axis=1), axis=1, keepdims=0), 14,
+               TensorProto.INT64)
+        pictures = np.random.default_rng(SEED).normal(0, 1, (64, 3, 8, 8)).astype(np.float32)
+        np.save(self.folder / "x.npy", pictures)
+        self.qsim("quantize", self.folder / "float.onnx", "--mode", "weight_only", "--calibrate",
+                  self.folder / "x.npy", "-o", self.folder / "m.onnx", "--quiet")
+        self.qsim("golden", "run", "--quiet", "--backend", "cpu", "--model", self.folder / "m.onnx", "--input",
+                  self.folder / "x.npy", "--out", self.folder / "out")
+        found = np.load(self.folder / "out/output.npy")
+        expected = outputs_of_session(self.folder / "m.onnx", pictures)
+        self.assertEqual((found.dtype, found.shape), (expected.dtype, expected.shape))
+        self.assertGreater(len(np.unique(expected)), 1)
+        self.assertEqual(found.tolist(), expected.tolist())
 
 
 if __name__ == "__main__":
