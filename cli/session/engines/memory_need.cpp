@@ -240,6 +240,7 @@ MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options
 void require_memory_for(const std::string& model, const Graph& graph, const ArchConfig& arch,
                         const Options& options, const CompileOptions& asked,
                         std::int64_t more_bytes) {
+  require_for(model, {}, 0);  // what the search for mappings takes, before it does
   require_for(model, memory_need(graph, arch, options, asked), more_bytes);
 }
 
