@@ -1,6 +1,7 @@
 """QuantizedSequential: its bits are those of a second statement, its gradients those of float64 within their bound."""
 import copy
 import fractions
+import math
 import os
 import random
 import unittest
@@ -104,6 +105,20 @@ def nearest(exact):
     middle = np.float32(float(exact))
     around = [np.nextafter(middle, np.float32(-np.inf)), middle, np.nextafter(middle, np.float32(np.inf))]
     return min(around, key=lambda one: (abs(fractions.Fraction(float(one)) - exact), int(one.view(np.int32)) & 1))
+
+
+class Distances(unittest.TestCase):
+    """Of the gradients of a chain on a GPU from those on the CPU."""
+    def test_gradients_that_are_all_zero_are_no_distance_apart(self):
+        zeros = [torch.zeros(3), torch.zeros(2, 2)]
+        self.assertEqual(chain_maker.distances(zeros, copy.deepcopy(zeros)), [0.0, 0.0])
+
+    def test_what_is_not_zero_there_or_no_number_is_infinitely_far(self):
+        zero, one = torch.zeros(2), torch.ones(2)
+        self.assertEqual(chain_maker.distances([zero], [one]), [math.inf])
+        self.assertEqual(chain_maker.distances([one], [one * math.nan]), [math.inf])
+        self.assertEqual(chain_maker.distances([zero], [one * math.nan]), [math.inf])
+        self.assertAlmostEqual(chain_maker.distances([one], [1.5 * one])[0], 0.5, places=2)
 
 
 class Arithmetic(unittest.TestCase):

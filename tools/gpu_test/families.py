@@ -5,6 +5,7 @@ import concurrent.futures
 import dataclasses
 import re
 import sys
+import threading
 
 import session as sessions
 from session import FAILED, OK
@@ -18,7 +19,7 @@ class Family:
     title: str          # of the steps
     cases: int          # of each process
     quick_cases: int
-    small_cases: int    # for a sanitizer
+    covering: tuple     # words for the cases from which a sanitizer's are chosen
     planted_cases: int  # as many as meet every kernel
     kernels: tuple      # that must find the planted fault on compute capability 9.0
     elsewhere: tuple    # the same on other GPUs
@@ -35,21 +36,23 @@ CONVERSIONS = ("flat_groups", "flat_rows", "flat_tensor", "groups", "long_groups
 REAL_KERNELS = ("tile_products", "direct_products", "integer_products", "max_pool", "average_pool", "add", "activation",
                 "float_rule")
 FAMILIES = (
-    Family("binary", "binary convolution", 2500, 400, 12, 2500,
+    Family("binary", "binary convolution", 1500, 400, ("--count", 1500), 2500,
            ("portable", "any_bases", "one_base", "one_by_one", "two_bases", "three_bases", "rows_any", "rows_wide",
             "rows_one_by_one", "rows_two", "rows_three", "signs_any", "signs_two", "signs_three"),
            ("portable",), (0, 5)),
-    Family("int8_linear", "int8 linear layers", 2500, 200, 15, 400, ("int8_rows", "int8_matrix", "int8_plain"),
+    Family("int8_linear", "int8 linear layers", 1000, 200, ("--count", 600), 400, ("int8_rows", "int8_matrix", "int8_plain"),
            ("int8_rows", "int8_plain")),
-    Family("linear", "linear layers", 2500, 250, 20, 400, ("rows", "many_rows", "batch", "hopper", "plain"),
+    Family("linear", "linear layers", 1000, 250, ("--count", 600), 400, ("rows", "many_rows", "batch", "hopper", "plain"),
            ("rows", "many_rows", "batch", "plain"), (5, 9)),
-    Family("real", "float networks", 2500, 200, 12, 400, REAL_KERNELS, REAL_KERNELS),
-    Family("convert", "conversions", 2500, 200, 5, 2500, CONVERSIONS, CONVERSIONS),
+    Family("real", "float networks", 1000, 200, ("--count", 600, "--small"), 400, REAL_KERNELS, REAL_KERNELS),
+    Family("convert", "conversions", 1000, 200, ("--count", 400), 2500, CONVERSIONS, CONVERSIONS),
 )
 
 TRAINING = (("forward pass of training layers", "golden_train_forward_cuda_check"),
             ("gradients of training layers", "golden_train_gradient_cuda_check"))
-SANITIZED_TRAINING_CASES = 12
+# What a sanitizer runs: title, and the words of the cases from which it gets a few.
+SANITIZED = (*((family.title, (family.program(), "random", *family.covering)) for family in FAMILIES),
+             *((title, (program, "random", "--cases", 300)) for title, program in TRAINING))
 
 # Steps that are one run of a program, which ends with 0 where all is right: title and words.
 COMPARISONS = (
@@ -57,6 +60,29 @@ COMPARISONS = (
     ("conversions, large", ("golden_convert_cuda_check", "large")),
     *((title, (program, "random", "--cases", 1000)) for title, program in TRAINING),
 )
+
+
+@dataclasses.dataclass(frozen=True)
+class Cover:
+    cases: str | None  # with commas between them
+    kernels: str       # "30 of 45": launched, and in the program
+    ending: str
+
+
+def covering_cases(session, words):
+    """A few of a program's cases that launch all kernels that all of them launch; found once for the four tools."""
+    with session.covers_lock:
+        lock = session.cover_locks.setdefault(words, threading.Lock())
+    with lock:
+        if words not in session.covers:
+            # Kernels are loaded first, so that a case's time is its own.
+            done = session.run([session.program(words[0]), *words[1:], "--cover"], 150, {"CUDA_MODULE_LOADING": "EAGER"})
+            cases = re.search(r"^covering cases:((?: \S+)+)$", done.output, re.MULTILINE)
+            kernels = re.search(r"^kernels launched: (.*)$", done.output, re.MULTILINE)
+            found = done.exit_code == 0 and cases and kernels
+            session.covers[words] = Cover(",".join(cases.group(1).split()) if found else None,
+                                          kernels.group(1) if found else "", done.ending())
+        return session.covers[words]
 
 
 def random_cases(family):

@@ -22,7 +22,7 @@ MIDDLE_LAYERS = tuple(f"conv{i}" for i in range(2, 14))  # each faster than both
 LAYER_BATCH = 32  # of the comparison layer by layer
 BINARY_SIZES = ("8", "16", "32", "64", "128", "256", "512")
 BINARY_BATCHES = {1: 7, 32: 5}  # how many of the sizes
-MODES = ("max-autotune", "default", "eager")  # the first that works is kept
+MODES = ("default", "eager")  # the first that works is kept
 
 
 def read_json(path):

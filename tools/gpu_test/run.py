@@ -35,7 +35,7 @@ def parse_arguments():
     parser.add_argument("--list", action="store_true", help="print the names of the steps")
     parser.add_argument("--lenient", action="store_true",
                         help="what the machine lacks is skipped, and is no failure")
-    parser.add_argument("--minutes", type=minutes, default=12, help="time for everything (default 12)")
+    parser.add_argument("--minutes", type=minutes, help="time for everything (default 9; 3 with --quick)")
     parser.add_argument("--results", type=pathlib.Path, metavar="DIR",
                         help="where the log and the JSON files go (default: results/ beside run.sh)")
     return parser, parser.parse_args()
@@ -124,7 +124,7 @@ def main():
         return 0
     bundle = pathlib.Path(__file__).resolve().parents[1]
     try:
-        session = Session(bundle, (args.results or bundle / "results").resolve(), args.minutes, args.quick,
+        session = Session(bundle, (args.results or bundle / "results").resolve(), args.minutes or (3 if args.quick else 9), args.quick,
                           args.lenient)
     except OSError as error:
         parser.error(f"--results: {error}")

@@ -23,6 +23,7 @@ CHECK = """#!/bin/sh
 [ "$1" != "${FAKE_SLEEPS:-}" ] || sleep 30
 [ "$1" != "${FAKE_MISMATCH:-}" ] || { echo "7 bytes compared, 1 mismatching runs, 0 constant"; exit 5; }
 [ "$1" != "${FAKE_CRASH:-}" ] || { echo "CUDA: launching: illegal address, no mismatch"; exit 3; }
+case $* in *--cover*) echo "covering cases: 3 tile.7"; echo "kernels launched: ${FAKE_COVERED:-5 of 6}"; exit ${FAKE_COVER_EXIT:-0} ;; esac
 case $1 in
   random) sleep 0.3; echo "end of random" >>"$FAKE_LOG"; echo "1000 bytes compared, 0 mismatching runs, 2 cases with a constant ofmap" ;;
   network) echo "vgg, batch 1: 3000 pictures, 0 mismatching ofmaps, top-1 2744 of 3000" ;;
@@ -39,7 +40,8 @@ exit ${FAKE_PLANTED_EXIT:-5}
 """
 DEVICE = 'echo "device: ${FAKE_DEVICE:-NVIDIA H200}, compute capability ${FAKE_CAPABILITY:-9.0}"\n'
 FAMILY = """#!/bin/sh
-""" + LOG + DEVICE + """case $1 in
+""" + LOG + DEVICE + """case $* in *--cover*) echo "covering cases: 3 fp4.7"; echo "kernels launched: ${FAKE_COVERED:-5 of 6}"; exit ${FAKE_COVER_EXIT:-0} ;; esac
+case $1 in
   random)
     [ -z "${FAKE_FAMILY_WRONG:-}" ] || { echo "1000 words compared, 1 mismatching runs"; exit 5; }
     echo "runs by family: portable 50"; echo "1000 words compared, seeds 1 to 2, 0 mismatching runs" ;;
@@ -131,6 +133,7 @@ SANITIZER = """#!/bin/sh
 echo "compute-sanitizer $* POISON=${QSIM_CUDA_POISON:-}" >>"$FAKE_LOG"
 [ -z "${FAKE_REFUSED:-}" ] || { echo "Error: Device not supported"; exit 1; }
 [ -z "${FAKE_FINDING:-}" ] || { echo "========= ERROR SUMMARY: 3 errors"; exit 9; }
+echo "kernels launched: 5 of 6"
 echo "========= ERROR SUMMARY: 0 errors"
 """
 ORT = """import os, sys
@@ -244,8 +247,9 @@ class FakeBundle(unittest.TestCase):
         self.assertTrue(self.logged("verify", "--golden cuda", "--engines systemc --model vgg16"))
         self.assertTrue(self.logged("ort", "--batch", "--images 256"))
         for tool in ("memcheck", "racecheck", "synccheck"):
-            self.assertTrue(self.logged(f"--tool {tool}", "--every-kernel", "POISON="), tool)
+            self.assertTrue(self.logged(f"--tool {tool}", "--every-kernel", "--chosen 3,tile.7", "POISON="), tool)
         self.assertTrue(self.logged("--tool initcheck", "--every-kernel", "POISON=0"))
+        self.assertEqual(len(self.logged("--cover")), 8)  # once for the four tools
 
     def test_what_is_measured_runs_alone(self):
         self.run_steps()
@@ -255,7 +259,7 @@ class FakeBundle(unittest.TestCase):
                  not line.startswith("peers")]
         sanitized = [at for at, line in enumerate(self.log) if line.startswith("compute-sanitizer")]
         self.assertGreater(min(measured), max(tests))
-        self.assertGreater(min(sanitized), max(measured))
+        self.assertGreater(min(measured), max(sanitized))
 
     def test_quick_does_less(self):
         code, rows, text = self.run_steps("--quick")
@@ -325,10 +329,10 @@ class FakeBundle(unittest.TestCase):
     def test_a_family_of_kernels_must_agree_and_find_its_fault(self):
         code, rows, text = self.run_steps("--only", "binary convolution")
         self.assertEqual(code, 0, text)
-        self.assertIn("10,000 cases, seeds 1 to 10000, 4,000 compared, 0 mismatches", rows["binary convolution, random"])
-        for seed in (1, 2501, 5001, 7501):
-            self.assertTrue(self.logged("golden_binary_cuda_check random", "--count 2500", f"--seed {seed}"))
-        self.assertTrue(self.logged("--tool racecheck", "random --count 12"))
+        self.assertIn("6,000 cases, seeds 1 to 6000, 4,000 compared, 0 mismatches", rows["binary convolution, random"])
+        for seed in (1, 1501, 3001, 4501):
+            self.assertTrue(self.logged("golden_binary_cuda_check random", "--count 1500", f"--seed {seed}"))
+        self.assertTrue(self.logged("--tool racecheck", "random --count 1500 --chosen 3,fp4.7"))
         self.expect_failure("binary convolution, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("int8 linear layers, random", "exit 5", FAKE_FAMILY_WRONG="1")
         self.expect_failure("linear layers, random", "exit 5", FAKE_FAMILY_WRONG="1")
@@ -383,6 +387,11 @@ class FakeBundle(unittest.TestCase):
         self.assertRegex(rows["compute-sanitizer memcheck"], "^not there .*device not supported")
         self.expect_failure("compute-sanitizer memcheck", "device not supported", "--lenient", "--only",
                             "memcheck", FAKE_REFUSED="1", QSIM_REQUIRE="compute-sanitizer")
+
+    def test_a_sanitizer_must_meet_every_kernel_that_the_cases_meet(self):
+        step = "compute-sanitizer racecheck, linear layers"
+        self.expect_failure(step, "launched 5 of 6 kernels, without the sanitizer 6 of 6", FAKE_COVERED="6 of 6")
+        self.expect_failure(step, "no cases that cover the kernels", FAKE_COVER_EXIT="5")
 
     def test_a_step_without_end_is_ended(self):
         self.expect_failure("VGG-16, batch 1", "its time was up", "--only", "VGG-16, batch 1",

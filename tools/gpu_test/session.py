@@ -68,6 +68,9 @@ class Session:
         self._groups = set()  # process groups of the programs that run
         self.peers = []      # rows of peers.py
         self.own_layers = {}  # layer -> seconds, of our own benchmark at batch 32
+        self.covers = {}  # a program's words -> families.Cover
+        self.cover_locks = {}  # while one is found
+        self.covers_lock = threading.Lock()
         self._lock = threading.Lock()
         results.mkdir(parents=True, exist_ok=True)
         self.log_path = results / "gpu_test.log"

@@ -1,7 +1,7 @@
 """The steps of gpu-test. A step is a function of the session that returns (result, detail).
 
 Steps of one lane run one after the other, the lanes of a phase side by side, the phases one after the
-other: first what must hold, then, alone, where time is measured, then what takes whatever time is left.
+other: first what must hold, what has failed most often first in its lane, then, alone, where time is measured.
 """
 import concurrent.futures
 import dataclasses
@@ -23,9 +23,8 @@ QUICK_SHAPES = 100
 IMAGES = 3000  # records of the test batch
 ORT_IMAGES = 256
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
-SANITIZED = ("random", "--every-kernel", "--count", 40, "--most-macs", 1_000_000)
-SANITIZER_LIMIT_S = {"racecheck": 300}  # it follows every access to shared memory
-USUAL_SANITIZER_LIMIT_S = 100
+NETWORK_CASES = ("random", "--every-kernel", "--count", 400, "--most-macs", 1_000_000)
+SANITIZER_LIMIT_S = 300  # racecheck follows every access to shared memory
 # Without it every buffer is written before a kernel runs, and nothing is left to find.
 SANITIZER_ENVIRONMENT = {"initcheck": {"QSIM_CUDA_POISON": "0"}}
 PATHS = "auto,hopper,portable,direct"
@@ -34,7 +33,8 @@ PLANTED_FAMILIES = ("conv_first", "conv_mma", "conv_wgmma", "linear_stream")
 SANITIZER_ERROR = 9  # compute-sanitizer's exit code for a finding; ours are others
 
 
-PHASES = (("shapes", "networks", "engines", "families"), ("alone",), SANITIZERS)
+PHASES = (("package", "racecheck, networks", *SANITIZERS, "shapes", "networks", "engines", "families", "formats"),
+          ("alone",))
 
 
 @dataclasses.dataclass
@@ -105,16 +105,20 @@ def sanitizer_path():
     return shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
 
 
-def sanitizer(tool, words=("golden_cuda_check", *SANITIZED)):
-    """compute-sanitizer's `tool` on a program of ours and its words."""
+def sanitizer(tool, words=("golden_cuda_check", *NETWORK_CASES)):
+    """compute-sanitizer's `tool` on a few of the cases of a program of ours, which launch every kernel that all of them
+    launch.
+    """
     def run(session):
         program = sanitizer_path()
         if program is None:
             result, why = session.skip("compute-sanitizer")
             return (result if result == FAILED else NOT_THERE), why
+        cover = families.covering_cases(session, words)
+        if cover.cases is None:
+            return FAILED, f"no cases that cover the kernels; {cover.ending}"
         done = session.run([program, "--tool", tool, "--error-exitcode", SANITIZER_ERROR,
-                            session.program(words[0]), *words[1:]],
-                           SANITIZER_LIMIT_S.get(tool, USUAL_SANITIZER_LIMIT_S),
+                            session.program(words[0]), *words[1:], "--chosen", cover.cases], SANITIZER_LIMIT_S,
                            SANITIZER_ENVIRONMENT.get(tool))
         if "Device not supported" in done.output:
             result, _ = session.skip("compute-sanitizer")
@@ -122,7 +126,10 @@ def sanitizer(tool, words=("golden_cuda_check", *SANITIZED)):
         summary = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: .*", done.output)
         if not summary:
             return FAILED, "no summary; " + done.ending()
-        return (OK if done.exit_code == 0 else FAILED), summary[-1]
+        launched = re.findall(r"^kernels launched: (.*)", done.output, re.MULTILINE)
+        if done.exit_code == 0 and launched != [cover.kernels]:
+            return FAILED, f"launched {', '.join(launched) or 'nothing'} kernels, without the sanitizer {cover.kernels}"
+        return (OK if done.exit_code == 0 else FAILED), f"{summary[-1]}; {cover.kernels} kernels"
     return run
 
 
@@ -238,6 +245,11 @@ def command_line(session):
 
 
 STEPS = (
+    Step("Python package", "package", families.python_package),
+    *(Step(f"compute-sanitizer {tool}, {title}", tool, sanitizer(tool, words), quick=tool == "memcheck")
+      for title, words in families.SANITIZED for tool in SANITIZERS),
+    *(Step(f"compute-sanitizer {tool}", "racecheck, networks" if tool == "racecheck" else tool, sanitizer(tool),
+           quick=tool == "memcheck") for tool in SANITIZERS),
     Step("requantize on the device", "shapes", requantize),
     Step("random shapes", "shapes", random_shapes),
     Step("VGG-8, 3,000 pictures", "networks", vgg8_images),
@@ -245,8 +257,6 @@ STEPS = (
     Step("VGG-16, batch 32", "networks", vgg16(32)),
     Step("VGG-16, batch 256", "networks", vgg16(256), quick=False),
     *(Step(f"{name}, batch 8", "networks", network(name)) for name in NETWORKS),
-    *(Step(f"compute-sanitizer {tool}", tool, sanitizer(tool), quick=tool == "memcheck")
-      for tool in SANITIZERS),
     Step("RTL and SystemC, VGG-8", "engines", verify(("systemc", "rtl"))),
     Step("SystemC, VGG-16", "engines", verify(("systemc",), "--model", "vgg16")),
     Step("ONNX Runtime", "engines", onnxruntime),
@@ -262,14 +272,7 @@ STEPS = (
     *(Step(f"{family.title}, planted fault", "families", families.planted(family))
       for family in families.FAMILIES),
     Step("binary convolution, trained network", "families", families.trained_binary_network),
-    Step("Python package", "networks", families.python_package),
-    *(Step(title, "families", families.comparison(words)) for title, words in families.COMPARISONS),
-    *(Step(f"compute-sanitizer {tool}, {family.title}", tool,
-           sanitizer(tool, (family.program(), "random", "--count", family.small_cases)), quick=tool == "memcheck")
-      for family in families.FAMILIES for tool in SANITIZERS),
-    *(Step(f"compute-sanitizer {tool}, {title}", tool,
-           sanitizer(tool, (program, "random", "--cases", families.SANITIZED_TRAINING_CASES)), quick=tool == "memcheck")
-      for title, program in families.TRAINING for tool in SANITIZERS),
+    *(Step(title, "formats", families.comparison(words)) for title, words in families.COMPARISONS),
     *(Step(f"{family.title}, times", "alone", families.times(family), quick=False) for family in families.FAMILIES),
     *(Step(f"{title}, times", "alone", families.comparison((program, "bench")), quick=False)
       for title, program in families.TRAINING),

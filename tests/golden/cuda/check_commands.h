@@ -12,6 +12,8 @@
 
 namespace qsim::golden_test {
 
+class ChosenCases;
+
 struct RandomOptions {
   std::int64_t count = 2000;
   std::uint64_t seed = 1;                // of the first case; the next case has the next seed
@@ -23,7 +25,7 @@ struct RandomOptions {
 // kMismatch for a byte that differs, after all cases; kInternal when nothing was compared, when a
 // kernel family that the paths have was never met by 100 or more cases, or when 600 or more, or
 // every_kernel, did not meet every tile of conv_wgmma on path hopper.
-ExitCode check_random(const RandomOptions& options);
+ExitCode check_random(const RandomOptions& options, ChosenCases& chosen);
 
 struct NetworkOptions {
   std::filesystem::path workload;  // one of these two

@@ -9,6 +9,7 @@
 #include "tests/golden/cuda/ofmap_difference.h"
 #include "tests/golden/cuda/random_cases.h"
 #include "tests/golden/cuda/tile_cases.h"
+#include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/random_graph.h"
 
 namespace qsim::golden_test {
@@ -40,12 +41,13 @@ bool has_hopper_path() {
 
 class RandomCheck {
  public:
-  explicit RandomCheck(const RandomOptions& options) : options_(options) {}
+  RandomCheck(const RandomOptions& options, ChosenCases& chosen)
+      : options_(options), chosen_(chosen) {}
 
   ExitCode run() {
     for (std::int64_t i = 0; i < options_.count; ++i) {
       const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(i);
-      check_case(seed, golden_test::random_case(seed, options_.most_macs), options_.paths);
+      check_random_case(seed);
       if ((i + 1) % 200 == 0) std::cerr << i + 1 << " of " << options_.count << " cases\n";
     }
     return end();
@@ -56,12 +58,16 @@ class RandomCheck {
   ExitCode run_every_kernel() {
     for (std::int64_t i = 0; i < options_.count; ++i) {
       const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(i);
-      check_case(seed, golden_test::random_case(seed, options_.most_macs), options_.paths);
+      check_random_case(seed);
     }
     every_tile_ = has_hopper_path();
     if (every_tile_) {
       std::uint64_t seed = options_.seed;
       for (const TileCase& tile : tile_cases()) {
+        if (!chosen_.begin("tile." + std::to_string(seed - options_.seed))) {
+          ++seed;
+          continue;
+        }
         Random random(seed);
         RandomCase made{"conv_tile", tile_graph(random, tile), {}};
         const Value& input = made.graph.input_value();
@@ -74,7 +80,14 @@ class RandomCheck {
   }
 
  private:
-  ExitCode end() {
+  void check_random_case(std::uint64_t seed) {
+    if (!chosen_.begin(std::to_string(seed))) return;
+    check_case(seed, golden_test::random_case(seed, options_.most_macs), options_.paths);
+  }
+
+  ExitCode end() { return chosen_.end(judge()); }
+
+  ExitCode judge() {
     print();
     if (mismatches_ > 0) return ExitCode::kMismatch;
     if (compared_bytes_ == 0) std::cout << "no byte was compared\n";
@@ -197,6 +210,7 @@ class RandomCheck {
 
   // Whether the cases could have shown an error in every family.
   bool complete() const {
+    if (!chosen_.all()) return true;
     bool complete = constant_ * 4 <= options_.count || options_.count < kCasesToMeetAll;
     if (!complete) std::cout << "more than a quarter of the ofmaps are constant\n";
     for (const auto& [path, kernels] : kernels_) {
@@ -216,6 +230,7 @@ class RandomCheck {
   }
 
   const RandomOptions& options_;
+  ChosenCases& chosen_;
   std::map<std::string, std::int64_t> kinds_;
   std::map<CudaPath, std::map<std::string, std::int64_t>> kernels_;
   std::map<std::string, std::int64_t> wrong_;  // mismatching runs by the family that began it
@@ -227,8 +242,8 @@ class RandomCheck {
 
 }  // namespace
 
-ExitCode check_random(const RandomOptions& options) {
-  RandomCheck check(options);
+ExitCode check_random(const RandomOptions& options, ChosenCases& chosen) {
+  RandomCheck check(options, chosen);
   return options.every_kernel ? check.run_every_kernel() : check.run();
 }
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tests/golden/cuda/check_commands.h"
+#include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/device/run_check.h"
 
 using namespace qsim;
@@ -57,6 +58,7 @@ int main(int argc, char** argv) {
   random_command->add_flag("--every-kernel", random.every_kernel,
                            "then one layer for each tile of conv_wgmma, for sanitizers");
   add_paths(random_command, random_paths);
+  golden_test::ChosenCases chosen(*random_command);
 
   golden_test::NetworkOptions network;
   std::vector<std::string> network_paths{"auto"};
@@ -83,7 +85,7 @@ int main(int argc, char** argv) {
     random.paths = paths_of(random_paths);
     network.paths = paths_of(network_paths);
     bench.path = path_of(bench_path);
-    if (*random_command) return golden_test::check_random(random);
+    if (*random_command) return golden_test::check_random(random, chosen);
     if (*network_command) return golden_test::check_network(network);
     return golden_test::bench_network(bench);
   });

@@ -10,6 +10,8 @@
 
 namespace qsim::golden_test {
 
+class ChosenCases;
+
 struct BinaryRandomOptions {
   std::int64_t count = 1000;
   std::uint64_t seed = 1;  // of the first case; the next case has the next seed
@@ -19,7 +21,7 @@ struct BinaryRandomOptions {
 // Random layers on each path: y as floats, the stage's words, packed and unpacked numbers, all
 // bits. kMismatch for a word that differs, after all cases; kInternal when nothing was compared, or
 // when 2,000 or more cases did not meet every kernel that the device has.
-ExitCode check_binary_random(const BinaryRandomOptions& options);
+ExitCode check_binary_random(const BinaryRandomOptions& options, ChosenCases& chosen);
 
 // The trained networks in this folder (models/abc-cifar10) on each path, a layer's words to
 // the next: every word of every layer is that of its emulation in float. kMismatch where one

@@ -10,6 +10,7 @@
 #include "tests/golden/binary/cuda/check_commands.h"
 #include "tests/golden/binary/cuda/device_layer.h"
 #include "tests/golden/binary/random_binary.h"
+#include "tests/golden/device/chosen_cases.h"
 
 namespace qsim::golden_test {
 namespace {
@@ -75,11 +76,13 @@ RandomLayer long_layer(Random& random) {
 
 class RandomCheck {
  public:
-  explicit RandomCheck(const BinaryRandomOptions& options) : options_(options) {}
+  RandomCheck(const BinaryRandomOptions& options, ChosenCases& chosen)
+      : options_(options), chosen_(chosen) {}
 
   ExitCode run() {
     for (std::int64_t i = 0; i < options_.count; ++i) {
       seed_ = options_.seed + static_cast<std::uint64_t>(i);
+      if (!chosen_.begin(std::to_string(seed_))) continue;
       Random random(seed_);
       const bool wide = !options_.small && random.chance(0.3);
       RandomLayer layer = wide ? wide_layer(random) : random_layer(random);
@@ -93,7 +96,7 @@ class RandomCheck {
       check_packing(random);
       if ((i + 1) % 1000 == 0) std::cerr << i + 1 << " of " << options_.count << " cases\n";
     }
-    return end();
+    return chosen_.end(end());
   }
 
  private:
@@ -195,7 +198,7 @@ class RandomCheck {
       throw InternalError("the comparison proves nothing: constant bits");
     for (std::size_t t = 0; t < kTileNames.size(); ++t) {
       const bool there = t == 0 || (golden::has_wgmma() && !options_.small);
-      if (options_.count >= kCasesToMeetAll && there && met_[t] == 0) {
+      if (chosen_.all() && options_.count >= kCasesToMeetAll && there && met_[t] == 0) {
         throw InternalError("no case met the kernel for " + std::string(kTileNames[t]));
       }
     }
@@ -203,6 +206,7 @@ class RandomCheck {
   }
 
   BinaryRandomOptions options_;
+  ChosenCases& chosen_;
   DeviceLayer device_;
   std::uint64_t seed_ = 0;
   std::optional<std::size_t> tile_;  // whose run is compared, if one's is
@@ -216,8 +220,8 @@ class RandomCheck {
 
 }  // namespace
 
-ExitCode check_binary_random(const BinaryRandomOptions& options) {
-  return RandomCheck(options).run();
+ExitCode check_binary_random(const BinaryRandomOptions& options, ChosenCases& chosen) {
+  return RandomCheck(options, chosen).run();
 }
 
 }  // namespace qsim::golden_test

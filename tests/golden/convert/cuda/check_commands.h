@@ -7,11 +7,13 @@
 
 namespace qsim::golden_test {
 
+class ChosenCases;
+
 struct RandomConversions {
   std::uint64_t count = 10000;  // of each format
   std::uint64_t seed = 1;       // of the first case
 };
-bool check_random_conversions(const RandomConversions& options);
+bool check_random_conversions(const RandomConversions& options, ChosenCases& chosen);
 
 // Every FP16 and BF16 code to every format, and every FP8, FP4, INT8 and INT4 code back, by many
 // scales.

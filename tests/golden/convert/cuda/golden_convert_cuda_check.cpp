@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tests/golden/convert/cuda/check_commands.h"
+#include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/device/run_check.h"
 
 using namespace qsim;
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   random_command->add_option("--count", random.count, "cases of each format")
       ->check(CLI::PositiveNumber);
   random_command->add_option("--seed", random.seed, "of the first case");
+  golden_test::ChosenCases chosen(*random_command);
   CLI::App* every_command = app.add_subcommand("every_input", "every code of each format");
   CLI::App* large_command = app.add_subcommand("large", "more than 2^31 elements");
   golden_test::BenchConversions bench;
@@ -23,10 +25,11 @@ int main(int argc, char** argv) {
   bench_command->add_option("--only", bench.only, "conversions whose names have this text");
   return golden_test::run_check(app, argc, argv, [&] {
     bool same = true;
-    if (*random_command) same = golden_test::check_random_conversions(random);
+    if (*random_command) same = golden_test::check_random_conversions(random, chosen);
     if (*every_command) same = golden_test::check_every_input();
     if (*large_command) same = golden_test::check_large();
     if (*bench_command) golden_test::bench_conversions(bench);
-    return same ? ExitCode::kOk : ExitCode::kMismatch;
+    const ExitCode result = same ? ExitCode::kOk : ExitCode::kMismatch;
+    return *random_command ? chosen.end(result) : result;
   });
 }

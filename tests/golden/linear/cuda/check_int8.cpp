@@ -7,6 +7,7 @@
 #include "golden/device/copy_time.h"
 #include "golden/linear/cuda/cuda_int8_linear.h"
 #include "golden/linear/packed_linear.h"
+#include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/linear/cuda/late_linear.h"
 #include "tests/golden/linear/cuda/linear_check_commands.h"
 #include "tests/golden/linear/random_linear.h"
@@ -116,18 +117,19 @@ void time_case(const BenchCase& one, Int8LinearKernel kernel, const BenchLinearO
 
 }  // namespace
 
-ExitCode check_random_int8(const RandomLinearOptions& options) {
+ExitCode check_random_int8(const RandomLinearOptions& options, ChosenCases& chosen) {
   Counts counts;
   ThreadTeam team(1);
   for (int i = 0; i < options.count; ++i) {
-    compare(options.seed + static_cast<std::uint64_t>(i), options, team, counts);
+    const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
+    if (chosen.begin(std::to_string(seed))) compare(seed, options, team, counts);
   }
   print("runs by family:", counts.runs);
   print("mismatching runs by family:", counts.wrong);
   std::cout << options.count << " layers with int8 activations, seeds " << options.seed << " to "
             << options.seed + static_cast<std::uint64_t>(options.count) - 1 << ", " << counts.values
             << " values compared, " << counts.mismatches << " mismatching runs\n";
-  return counts.mismatches == 0 ? ExitCode::kOk : ExitCode::kMismatch;
+  return chosen.end(counts.mismatches == 0 ? ExitCode::kOk : ExitCode::kMismatch);
 }
 
 ExitCode bench_int8(const BenchLinearOptions& options) {

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "golden/linear/cuda/cuda_linear.h"
 #include "golden/linear/packed_linear.h"
+#include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/linear/cuda/late_linear.h"
 #include "tests/golden/linear/cuda/linear_check_commands.h"
 #include "tests/golden/linear/random_linear.h"
@@ -90,7 +91,7 @@ void check_that_all_ran(const std::map<std::string, std::int64_t>& runs) {
 
 }  // namespace
 
-ExitCode check_random_linear(const RandomLinearOptions& options) {
+ExitCode check_random_linear(const RandomLinearOptions& options, ChosenCases& chosen) {
   constexpr int kLayersToMeetAll = 100;
   std::map<std::string, Count> counts;
   std::map<std::string, std::int64_t> runs;
@@ -100,6 +101,7 @@ ExitCode check_random_linear(const RandomLinearOptions& options) {
   std::int64_t mismatches = 0;
   for (int i = 0; i < options.count; ++i) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
+    if (!chosen.begin(std::to_string(seed))) continue;
     const LinearCase one = case_of(seed, options);
     const FloatMatrix expected = PackedLinear(one.weights, one.bias).run(one.x, one.y_type, team);
     const CudaLinear linear(one.weights, one.bias, 0, seed % 2 == 0);
@@ -129,8 +131,8 @@ ExitCode check_random_linear(const RandomLinearOptions& options) {
             << options.seed << " to "
             << options.seed + static_cast<std::uint64_t>(options.count) - 1 << ", " << mismatches
             << " mismatching runs\n";
-  if (options.count >= kLayersToMeetAll) check_that_all_ran(runs);
-  return mismatches == 0 ? ExitCode::kOk : ExitCode::kMismatch;
+  if (chosen.all() && options.count >= kLayersToMeetAll) check_that_all_ran(runs);
+  return chosen.end(mismatches == 0 ? ExitCode::kOk : ExitCode::kMismatch);
 }
 
 }  // namespace qsim::golden_test

@@ -8,6 +8,8 @@
 
 namespace qsim::golden_test {
 
+class ChosenCases;
+
 struct RandomLinearOptions {
   int count = 1000;
   std::uint64_t seed = 1;
@@ -17,10 +19,10 @@ struct RandomLinearOptions {
 
 // Random layers on the GPU, by each kernel, compared with the CPU in every bit. Prints counts by
 // kind of layer. kMismatch if one differs.
-ExitCode check_random_linear(const RandomLinearOptions& options);
+ExitCode check_random_linear(const RandomLinearOptions& options, ChosenCases& chosen);
 
 // The same for layers with int8 activations.
-ExitCode check_random_int8(const RandomLinearOptions& options);
+ExitCode check_random_int8(const RandomLinearOptions& options, ChosenCases& chosen);
 
 struct BenchLinearOptions {
   std::string only;    // cases whose name has it; empty: all

@@ -5,6 +5,7 @@
 
 #include "golden/common/float_formats.h"
 #include "golden/real/cuda/real_cuda_executor.h"
+#include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/real/cuda/check_commands.h"
 #include "tests/golden/real/cuda/random_cases.h"
 
@@ -29,15 +30,17 @@ const char* rule_kernel(const golden::TensorRule& rule) {
 
 class RandomCheck {
  public:
-  explicit RandomCheck(const RealRandomOptions& options) : options_(options) {}
+  RandomCheck(const RealRandomOptions& options, ChosenCases& chosen)
+      : options_(options), chosen_(chosen) {}
 
   ExitCode run() {
     for (std::int64_t i = 0; i < options_.count; ++i) {
       seed_ = options_.seed + static_cast<std::uint64_t>(i);
+      if (!chosen_.begin(std::to_string(seed_))) continue;
       check(random_real_case(seed_, options_.small));
       if ((i + 1) % 500 == 0) std::cerr << i + 1 << " of " << options_.count << " cases\n";
     }
-    return end();
+    return chosen_.end(end());
   }
 
  private:
@@ -130,7 +133,7 @@ class RandomCheck {
       throw InternalError("the comparison proves nothing: nearly all numbers are 0");
     }
     for (const char* kernel : kKernels) {
-      if (options_.count >= kCasesToMeetAll && !met_.contains(kernel)) {
+      if (chosen_.all() && options_.count >= kCasesToMeetAll && !met_.contains(kernel)) {
         throw InternalError("no case met the kernel " + std::string(kernel));
       }
     }
@@ -138,6 +141,7 @@ class RandomCheck {
   }
 
   RealRandomOptions options_;
+  ChosenCases& chosen_;
   golden::ThreadTeam team_{1};
   std::uint64_t seed_ = 0;
   std::map<std::string, std::int64_t> met_;
@@ -149,6 +153,8 @@ class RandomCheck {
 
 }  // namespace
 
-ExitCode check_real_random(const RealRandomOptions& options) { return RandomCheck(options).run(); }
+ExitCode check_real_random(const RealRandomOptions& options, ChosenCases& chosen) {
+  return RandomCheck(options, chosen).run();
+}
 
 }  // namespace qsim::golden_test

@@ -2,6 +2,7 @@
 // bit for bit, and times it. Exits 77 where there is no GPU to run on.
 #include <CLI/CLI.hpp>
 
+#include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/device/run_check.h"
 #include "tests/golden/real/cuda/check_commands.h"
 
@@ -14,11 +15,12 @@ int main(int argc, char** argv) {
   random_command->add_option("--count", random.count)->check(CLI::PositiveNumber);
   random_command->add_option("--seed", random.seed, "of the first case");
   random_command->add_flag("--small", random.small, "small networks alone, for sanitizers");
+  golden_test::ChosenCases chosen(*random_command);
   int runs = 21;
   CLI::App* bench_command = app.add_subcommand("bench", "times of VGG-8");
   bench_command->add_option("--runs", runs)->check(CLI::PositiveNumber);
   return golden_test::run_check(app, argc, argv, [&] {
-    if (*random_command) return golden_test::check_real_random(random);
+    if (*random_command) return golden_test::check_real_random(random, chosen);
     return golden_test::bench_real(runs);
   });
 }

@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/train/cuda/forward_cases.h"
 #include "tests/golden/train/cuda/forward_check_commands.h"
 
@@ -25,7 +26,7 @@ constexpr CheckedCall kCalls[] = {
 
 }  // namespace
 
-ExitCode check_random_forward(const RandomForwardOptions& options) {
+ExitCode check_random_forward(const RandomForwardOptions& options, ChosenCases& chosen) {
   int wrong = 0;
   int compared = 0;
   for (const CheckedCall& call : kCalls) {
@@ -33,6 +34,7 @@ ExitCode check_random_forward(const RandomForwardOptions& options) {
     int wrong_of_call = 0;
     for (int i = 0; i < options.cases; ++i) {
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
+      if (!chosen.begin(call.name + ("." + std::to_string(seed)))) continue;
       Random random(seed);
       CallBuffers buffers;
       const std::string difference = call.check(random, buffers);
@@ -49,7 +51,7 @@ ExitCode check_random_forward(const RandomForwardOptions& options) {
   std::cout << compared << " calls compared, seeds " << options.seed << " to "
             << options.seed + static_cast<std::uint64_t>(options.cases) - 1 << ", " << wrong
             << " mismatching\n";
-  return wrong == 0 ? ExitCode::kOk : ExitCode::kMismatch;
+  return chosen.end(wrong == 0 ? ExitCode::kOk : ExitCode::kMismatch);
 }
 
 }  // namespace qsim::golden_test

@@ -8,6 +8,8 @@
 
 namespace qsim::golden_test {
 
+class ChosenCases;
+
 struct RandomForwardOptions {
   int cases = 400;
   std::uint64_t seed = 1;
@@ -16,7 +18,7 @@ struct RandomForwardOptions {
 
 // Random calls of the forward pass on the GPU, each compared with the CPU in every bit (sums of
 // gradients: within a bound). Prints counts by call. kMismatch if one differs.
-ExitCode check_random_forward(const RandomForwardOptions& options);
+ExitCode check_random_forward(const RandomForwardOptions& options, ChosenCases& chosen);
 
 struct BenchForwardOptions {
   std::string only;  // cases whose name has it; empty: all

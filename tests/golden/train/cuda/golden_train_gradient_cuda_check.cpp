@@ -3,6 +3,7 @@
 // GPU to run on.
 #include <CLI/CLI.hpp>
 
+#include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/device/run_check.h"
 #include "tests/golden/train/cuda/gradient_commands.h"
 
@@ -16,13 +17,15 @@ int main(int argc, char** argv) {
   random_command->add_option("--seed", random.seed, "of the first case");
   random_command->add_option("--plant", random.plant, "what the GPU is given otherwise")
       ->check(CLI::IsMember({"pads", "zero_point", "scale", "passes"}));
+  golden_test::ChosenCases chosen(*random_command);
   golden_test::BenchGradients bench;
   CLI::App* bench_command = app.add_subcommand("bench", "times with cold caches");
   bench_command->add_option("--only", bench.only, "cases whose name has this");
   return golden_test::run_check(app, argc, argv, [&] {
     bool same = true;
-    if (*random_command) same = golden_test::check_random_gradients(random);
+    if (*random_command) same = golden_test::check_random_gradients(random, chosen);
     if (*bench_command) golden_test::bench_gradients(bench);
-    return same ? ExitCode::kOk : ExitCode::kMismatch;
+    const ExitCode result = same ? ExitCode::kOk : ExitCode::kMismatch;
+    return *random_command ? chosen.end(result) : result;
   });
 }
