@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 
-from common import check, work_folder
+from common import SMALL, check, work_folder
 
 MB = 1 << 20
 # A user of whom nothing else runs, so that RLIMIT_NPROC counts the threads of this process alone; root has no limit.
@@ -18,22 +18,29 @@ NOTE = re.compile(r"qsim: note: (\d+) of 8 threads run: the system starts no mor
                   r"the work goes on with these")
 
 
-def npy_of(pictures):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({pictures}, 3, 32, 32), }}\n".encode()
-    values = [0.01 * (i % 97) - 0.4 for i in range(3 * 32 * 32)]
-    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header +
-            struct.pack(f"<{len(values)}f", *values) * pictures)
+PICTURES = 24
+
+
+def npy_of(descr, shape, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
 
 
 def commands(work):
+    values = [0.01 * (i % 97) - 0.4 for i in range(3 * 32 * 32)]
+    pictures = struct.pack(f"<{len(values)}f", *values) * PICTURES
     with open(os.path.join(work, "pictures.npy"), "wb") as file:
-        file.write(npy_of(24))
+        file.write(npy_of("<f4", (PICTURES, 3, 32, 32), pictures))
+    with open(os.path.join(work, "pictures.labels.npy"), "wb") as file:
+        file.write(npy_of("<i4", (PICTURES,), bytes(4 * PICTURES)))
+    with open(os.path.join(work, "small.yaml"), "w", encoding="utf-8") as file:
+        file.write(SMALL % 1)
     return {
         "linear": "golden linear --K 256 --N 128 --threads 8",
-        "convert": "golden convert --shape 64x64 --to int4 --threads 8",
-        "quantize": "quantize --model ./resnet14-float.onnx --calibrate pictures.npy -o q.onnx --threads 8",
+        "convert": "golden convert --rows 64 --cols 1024 --to int4 --threads 8",
+        "quantize": "quantize resnet14-float.onnx --calibrate pictures.npy -o q.onnx --threads 8",
         "eval": "eval --model ./resnet14-int8.onnx --data pictures.npy --jobs 8",
-        "profile": "profile --models lenet5 --configs pe4x4,pe16x16 --dataflows all --jobs 8",
+        "profile": "profile --model ./small.yaml --set dram_latency_cycles=20,40,60 --dataflow ws,os,is --jobs 8",
     }
 
 
@@ -48,10 +55,10 @@ def run(command, work, kind, limit, user=None):
 
 def check_end(outcome, what):
     """A good end, or one error."""
-    lines = [line for line in outcome.stderr.splitlines() if not line.startswith("qsim: note: ")]
+    errors = [line for line in outcome.stderr.splitlines() if line.startswith("qsim: error: ")]
     check(outcome.returncode in (0, 3), f"{what}: exit code {outcome.returncode}: {outcome.stderr}")
-    if outcome.returncode == 3:
-        check(len(lines) == 1 and lines[0].startswith("qsim: error: "), f"{what}: {outcome.stderr}")
+    check(len(errors) == (1 if outcome.returncode == 3 else 0), f"{what}: {outcome.stderr}")
+    check(all(line.startswith("qsim: ") for line in outcome.stderr.splitlines()), f"{what}: {outcome.stderr}")
 
 
 def main():
