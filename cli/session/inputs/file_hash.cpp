@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/importer/external_files.h"
+#include "core/error.h"
 #include "files/descriptor.h"
 
 namespace qsim {
