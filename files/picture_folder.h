@@ -23,8 +23,8 @@ struct PictureFolder {
 // All sorted by name (bytes). A class folder's own folders count as part of it; links to folders
 // inside it are not followed. Names that begin with a point and files of other kinds are left out.
 // Throws Error (exit code 3) for a folder that cannot be read, for a picture's or batch's name that
-// is not a regular file (a link to nothing, a pipe, a folder), for a folder that has nothing of these, or more
-// than one of them, and for a class folder without a picture.
+// is not a regular file (a link to nothing, a pipe, a folder), for a folder that has nothing of
+// these, or more than one of them, and for a class folder without a picture.
 PictureFolder scan_picture_folder(const std::filesystem::path& folder);
 
 }  // namespace qsim

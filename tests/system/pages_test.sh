@@ -35,11 +35,11 @@ done < <("$qsim" --help | sed -n '/^Commands/,/^Options/s/^  \([a-z-]*\( [a-z]*\
 
 # The row of errors.md that says what may follow `qsim golden` has every word that may.
 row=$(grep -F 'qsim golden needs one more word' docs/reference/errors.md)
-words=$("$qsim" golden 2>&1 || true)
-words=${words#*needs one more word: }
-words=${words%%;*}
-[[ $words == *,* ]] || complain "qsim golden lists no words"
-for word in ${words//,/ }; do
+listed=$("$qsim" golden 2>&1 || true)
+listed=${listed#*needs one more word: }
+listed=${listed%%;*}
+[[ $listed == *,* ]] || complain "qsim golden lists no listed"
+for word in ${listed//,/ }; do
   [[ ${row##*| give} =~ (\ |\`)$word\` ]] || complain "errors.md does not have 'qsim golden $word'"
 done
 
