@@ -38,7 +38,7 @@ row=$(grep -F 'qsim golden needs one more word' docs/reference/errors.md)
 listed=$("$qsim" golden 2>&1 || true)
 listed=${listed#*needs one more word: }
 listed=${listed%%;*}
-[[ $listed == *,* ]] || complain "qsim golden lists no listed"
+[[ $listed == *,* ]] || complain "qsim golden lists no words"
 for word in ${listed//,/ }; do
   [[ ${row##*| give} =~ (\ |\`)$word\` ]] || complain "errors.md does not have 'qsim golden $word'"
 done
