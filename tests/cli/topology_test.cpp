@@ -1,14 +1,11 @@
 // SCALE-Sim's files on the command line: a topology is a list of networks whose results add up, and
 // a .cfg is a configuration with its dataflow.
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
-#include "tests/cli/run_qsim.h"
+#include "tests/cli/golden_command.h"
 
 namespace qsim {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kTopology =
     "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, "
