@@ -141,7 +141,7 @@ void account_waits(const Program& program, const CommandTimes& times,
     std::optional<ChannelWaits> waits;  // made when a command has some
     std::size_t cursor = 0;
     for (std::size_t i = 0; i < times[u].size(); ++i) {
-      if (times[u][i].free - times[u][i].start == beats_of(program, unit, i)) continue;
+      if (times[u][i].free - times[u][i].start <= beats_of(program, unit, i)) continue;
       if (!waits) waits.emplace(program, unit, times[u]);
       for (const CycleInterval& wait : waits->of(i)) {
         cut_at_windows(layers, cursor, wait.begin, wait.end,

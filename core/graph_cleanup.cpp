@@ -180,21 +180,19 @@ Graph with_tables_before_flattens(Graph graph) {
     const Value& output = graph.tensors[layer.output];
     std::vector<TensorId> inputs;
     for (const TensorId input : layer.inputs) inputs.push_back(id_of[input]);
-    const Layer* found =
-        is_of_each_number(layer.operation) ? flatten_before(result, inputs[0]) : nullptr;
+    const bool moves = is_of_each_number(layer.operation) && readers[layer.inputs[0]] == 1;
+    const Layer* found = moves ? flatten_before(result, inputs[0]) : nullptr;
     if (found == nullptr) {
       id_of[layer.output] = append(result, std::move(layer.name), std::move(layer.operation),
                                    std::move(inputs), output, std::move(layer.source));
       continue;
     }
     const Layer flatten = *found;
-    const bool stays = readers[layer.inputs[0]] > 1;
-    const std::string name = flatten.name + (stays ? "/" + layer.name : "");
     Value value = output;
     value.shape = result.tensors[flatten.inputs[0]].shape;
     append(result, std::move(layer.name), std::move(layer.operation), flatten.inputs, value,
            std::move(layer.source));
-    id_of[layer.output] = append(result, name, flatten.operation, output, flatten.source);
+    id_of[layer.output] = append(result, flatten.name, flatten.operation, output, flatten.source);
   }
   result.output = id_of[graph.output];
   return pruned(std::move(result));

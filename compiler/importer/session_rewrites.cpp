@@ -208,6 +208,8 @@ class Rewriting {
     const auto real = [&](std::int32_t level) {
       return output->scale.real() * static_cast<float>(level - output->zero_point);
     };
+    // One that cuts no level off is a layer that changes nothing, in the session and here.
+    if (bounds->low <= real(output->min()) && bounds->high >= real(output->max())) return;
     constexpr float kTolerance = std::numeric_limits<float>::epsilon();
     if (bounds->low - real(output->min()) > kTolerance) return;
     if (real(output->max()) - bounds->high > kTolerance) return;
