@@ -180,8 +180,7 @@ TEST(Quantize, LayersMayHaveOtherOptions) {
   folder.write("layers.yaml",
                "layers:\n"
                "  - {name: '*', weight_bits: 7, clipping: min_max, symmetry: affine}\n"
-               "  - {name: input, clipping: fixed, range: [-1, 1], percentile: [1, 99], "
-               "moving_average: 0.5}\n"
+               "  - {name: input, clipping: fixed, range: [-1, 1]}\n"
                "  - {name: '" +
                    first +
                    "', weight_bits: 3, activation_bits: 4, granularity: tensor, "

@@ -58,8 +58,8 @@ TEST(Tables, AnActivationIsATableOfItsBytes) {
 TEST(Tables, AFlattenAfterAnActivationComesAfterItsTable) {
   TestModel model;
   island(model, "HardSigmoid");
-  model.insert_before("again", "Flatten", "flat");
   model.end_after("again", TensorProto::UINT8, 2);
+  model.insert_before("again", "Flatten", "flat");
   const Graph graph = import_model(model);
   ASSERT_GE(graph.layers.size(), 2u);
   const Layer& table = graph.layers[graph.layers.size() - 2];
