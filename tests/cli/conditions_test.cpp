@@ -115,7 +115,7 @@ TEST_F(ConditionsTest, AnEnergyIsComparedInTheUnitOfTheTable) {
   EXPECT_NE(least.err.find("energy = "), std::string::npos) << least.err;
   EXPECT_NE(least.err.find(" uJ, compared with 1 pJ"), std::string::npos) << least.err;
   EXPECT_EQ(with(profile + "horowitz-45nm", "energy > 1 J").exit_code, 0);
-  EXPECT_EQ(with(profile + "eyeriss-65nm", "energy > 1 million").exit_code, 0);
+  EXPECT_EQ(with(profile + "eyeriss-65nm", "energy > 1000000 million").exit_code, 0);
   const Outcome joules = with(profile + "eyeriss-65nm", "energy > 1 J");
   EXPECT_EQ(joules.exit_code, 3);
   EXPECT_NE(joules.err.find("; give numbers in millions of it: 8000 million"), std::string::npos)

@@ -126,7 +126,7 @@ TEST(GoldenLinear, QuantizesActivationsToInt8WithTheSameBitsOnEachPath) {
   const std::string command = layer + "--activations int8 ";
   ASSERT_EQ(run_qsim(folder, command).exit_code, 0);
   const std::string expected = read_file(folder / "y.npy");
-  for (const char* more : {"--vector portable", "--threads 3", "--profile", "--device 0"}) {
+  for (const char* more : {"--vector portable", "--threads 3", "--profile"}) {
     ASSERT_EQ(run_qsim(folder, command + more).exit_code, 0) << more;
     EXPECT_EQ(read_file(folder / "y.npy"), expected) << more;
   }

@@ -104,7 +104,7 @@ const std::vector<NumberOption>& number_options() {
       {{"golden", "linear"}, "--iters", "1 to 100000", iterations},
       {{"golden", "linear"}, "--warmup", "0 to 100000", warmup},
       {{"golden", "linear"}, "--threads", "0 to 1024", linear_threads},
-      {{"golden", "linear"}, "--device", "0 to 1023", device},
+      {{"golden", "linear", "--mode", "gpu_int8"}, "--device", "0 to 1023", device},
       {{"golden", "linear"}, "--seed", "0 to 18446744073709551615", seed}};
   return options;
 }

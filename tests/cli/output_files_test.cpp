@@ -227,7 +227,7 @@ bool is_word(const std::string& option) {
                                                "--layers",   // a file of `quantize` alone
                                                "--layer",   "--trace-window", "--trace-layers",
                                                "--set",     "--percentile",   "--range",
-                                               "--sizes"};
+                                               "--sizes",   "--only"};
   return kWords.contains(option);
 }
 
