@@ -286,7 +286,7 @@ TEST_F(ProfileWithLittleMemory, APointThatFitsAloneRunsAlone) {
   for (int i = 0; i < 12; ++i) points += (i == 0 ? "" : ",") + std::to_string(100 + i);
   const std::string many = "--set accumulator_kib=32 --set clock_mhz=" + points;
   const Outcome one = profile(many + " --jobs 1");
-  const Outcome all = profile(many + " --jobs 12");
+  const Outcome all = profile(many + " --jobs 4");
   EXPECT_EQ(one.exit_code, 0) << one.err;
   EXPECT_EQ(all.exit_code, 0) << all.err;
   EXPECT_EQ(all.out, one.out);

@@ -241,6 +241,9 @@ class ProfileRun {
     } catch (const MemoryError& error) {
       result.error = error.what();
       result.lacks_memory = true;
+    } catch (const std::bad_alloc&) {
+      if (at_once_ == 1) throw;
+      result.lacks_memory = true;
     } catch (const Error& error) {
       result.error = reason_text(error);
     }
