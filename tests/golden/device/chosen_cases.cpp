@@ -115,6 +115,11 @@ ExitCode ChosenCases::end(ExitCode result) {
     for (const std::string& name : covering_cases(cases_)) std::cout << " " << name;
     std::cout << "\n";
   }
+  if (!all()) {  // several processes may share the chosen cases
+    std::cout << "launched kernels by number:";
+    for (const std::size_t kernel : met) std::cout << " " << kernel;
+    std::cout << "\n";
+  }
   std::cout << "kernels launched: " << met.size() << " of " << names.size() << std::endl;
   if (!all() && cases_.size() != chosen_.size()) {
     std::cout << "only " << cases_.size() << " of the " << chosen_.size()
