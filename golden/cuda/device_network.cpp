@@ -36,7 +36,7 @@ DeviceNetwork::DeviceNetwork(const Graph& graph, const CudaOptions& options,
     : graph_(graph), steps_(plan_layers(graph, options.keep)) {
   allocate(options.keep);
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    kernels_.push_back(make_kernel(i, options.path, device));
+    kernels_.push_back(make_kernel(i, options, device));
   }
   // Copies from pageable memory may return before the device has the bytes, and the kernels' stream
   // does not wait for the default one.
@@ -59,18 +59,21 @@ void DeviceNetwork::allocate(CudaKeep keep) {
   for (std::size_t i = 0; i < steps_.size(); ++i) data_of_[steps_[i].output] = output(i);
 }
 
-std::unique_ptr<Kernel> DeviceNetwork::make_conv_kernel(std::size_t index, CudaPath path,
+std::unique_ptr<Kernel> DeviceNetwork::make_conv_kernel(std::size_t index,
+                                                        const CudaOptions& options,
                                                         const CudaDevice& device) const {
   const Step& step = steps_[index];
   ConvTask task = conv_task(graph_, step);
   task.input_data = data_of_[step.inputs[0]];
   if (task.addition) task.other_data = data_of_[step.inputs[1]];
   task.output_data = output(index);
-  task.multiprocessors = device.multiprocessors;
-  return make_conv(task, path, device);
+  task.choices = options.choices;
+  task.multiprocessors =
+      task.choices.multiprocessors > 0 ? task.choices.multiprocessors : device.multiprocessors;
+  return make_conv(task, options.path, device);
 }
 
-std::unique_ptr<Kernel> DeviceNetwork::make_kernel(std::size_t index, CudaPath path,
+std::unique_ptr<Kernel> DeviceNetwork::make_kernel(std::size_t index, const CudaOptions& options,
                                                    const CudaDevice& device) const {
   const Step& step = steps_[index];
   const Value& made = graph_.output_of(step.first());  // a flatten may follow
@@ -78,7 +81,7 @@ std::unique_ptr<Kernel> DeviceNetwork::make_kernel(std::size_t index, CudaPath p
   std::uint8_t* to = output(index);
   switch (step.kind) {
     case StepKind::kConv:
-      return make_conv_kernel(index, path, device);
+      return make_conv_kernel(index, options, device);
     case StepKind::kMaxPool:
       return make_max_pool({step.input, made, step.window, from, to});
     case StepKind::kAveragePool:

@@ -36,9 +36,9 @@ class DeviceNetwork {
 
  private:
   void allocate(CudaKeep keep);
-  std::unique_ptr<Kernel> make_kernel(std::size_t index, CudaPath path,
+  std::unique_ptr<Kernel> make_kernel(std::size_t index, const CudaOptions& options,
                                       const CudaDevice& device) const;
-  std::unique_ptr<Kernel> make_conv_kernel(std::size_t index, CudaPath path,
+  std::unique_ptr<Kernel> make_conv_kernel(std::size_t index, const CudaOptions& options,
                                            const CudaDevice& device) const;
 
   const Graph& graph_;

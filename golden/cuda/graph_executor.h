@@ -29,10 +29,22 @@ enum class CudaKeep : std::uint8_t {
   kLast,    // the last one; the others are tensors of no bytes
 };
 
+// What a caller chooses in place of the executor. Tests do, so that small layers meet every kernel;
+// the bytes are the same.
+struct CudaChoices {
+  int multiprocessors = 0;  // tiles are chosen as for a device with so many; 0: as for this one
+  // The tile of the Hopper convolution, where a layer can have it; else another family takes the
+  // layer. 0: the fastest of its tiles.
+  int tile_rows = 0;
+  int tile_columns = 0;
+  int tile_split = 1;
+};
+
 struct CudaOptions {
   int device = 0;
   CudaPath path = CudaPath::kAuto;
   CudaKeep keep = CudaKeep::kEvery;
+  CudaChoices choices = {};
 };
 
 // One kernel of a network, timed by itself.

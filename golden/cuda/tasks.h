@@ -38,6 +38,7 @@ struct ConvTask {
   const std::uint8_t* other_data = nullptr;  // of `addition`
   std::uint8_t* output_data = nullptr;
   int multiprocessors = 1;  // of the device, to choose tiles by
+  CudaChoices choices;      // what is not to be chosen here
 
   // Products of one output value, those of all parts of wide weights.
   std::int64_t depth() const {

@@ -237,7 +237,8 @@ std::unique_ptr<Kernel> make_conv_wgmma(const ConvTask& task) {
     if (plan) return std::make_unique<ConvWgmma>(grouped->task, *plan);
   }
   const std::optional<ConvPlan> plan = plan_conv_wgmma(task);
-  if (task.pool) {
+  const bool tile_is_chosen = task.choices.tile_rows > 0;
+  if (task.pool && !(plan && tile_is_chosen)) {
     const std::optional<ConvPlan> apart = plan_conv_wgmma(ConvThenPool::unpooled(task, nullptr));
     if (apart && (!plan || apart->cycles + pool_cycles(task) < plan->cycles)) {
       return std::make_unique<ConvThenPool>(task, *apart);

@@ -260,6 +260,12 @@ double estimate(const ConvPlan& plan, int multiprocessors) {
   return kLaunch + static_cast<double>(ceil_div(blocks, usable)) * (tile / g.split + exchange);
 }
 
+bool is_allowed(const CudaChoices& choices, const ConvTile& tile, int split) {
+  return choices.tile_rows == 0 ||
+         (choices.tile_rows == tile.rows() && choices.tile_columns == tile.columns &&
+          choices.tile_split == split);
+}
+
 // `phases`: 4 where `task` is one of four phases.
 std::optional<ConvPlan> plan_tile(const ConvTask& task, int phases, const ConvTile& tile,
                                   int split) {
@@ -307,6 +313,7 @@ std::optional<ConvPlan> plan_conv_wgmma(const ConvTask& task) {
   const ConvTask dense = phases == 1 ? task : phase_of(task);
   std::optional<ConvPlan> best;
   const auto consider = [&](const ConvTile& tile, int split) {
+    if (!is_allowed(task.choices, tile, split)) return;
     const std::optional<ConvPlan> plan = plan_tile(dense, phases, tile, split);
     const double most = best ? best->cycles : std::numeric_limits<double>::infinity();
     if (plan && plan->cycles < most) best = plan;

@@ -19,7 +19,7 @@ struct RandomOptions {
   std::uint64_t seed = 1;                // of the first case; the next case has the next seed
   std::int64_t most_macs = 500'000'000;  // of most layers; other values make other cases
   std::vector<golden::CudaPath> paths;   // hopper is left out where the device does not have it
-  bool every_kernel = false;             // then each tile of conv_wgmma, for sanitizers
+  bool every_kernel = false;             // then each instance of kernels, for sanitizers
 };
 
 // kMismatch for a byte that differs, after all cases; kInternal when nothing was compared, when a

@@ -6,6 +6,7 @@
 #include "golden/cuda/layer_plan.h"
 #include "golden/device/devices.h"
 #include "tests/golden/cuda/check_commands.h"
+#include "tests/golden/cuda/instance_cases.h"
 #include "tests/golden/cuda/ofmap_difference.h"
 #include "tests/golden/cuda/random_cases.h"
 #include "tests/golden/cuda/tile_cases.h"
@@ -34,6 +35,14 @@ std::string family_of(const std::string& kernel) { return kernel.substr(0, kerne
 // Without what runs after it: "conv_wgmma 256x64 + max_pool 2x2".
 std::string first_of(const std::string& kernel) { return kernel.substr(0, kernel.find(" + ")); }
 
+double macs_of(const Graph& graph) {
+  double macs = 0;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    macs += static_cast<double>(layer_macs(graph, i));
+  }
+  return macs;
+}
+
 bool has_hopper_path() {
   const golden::CudaDevice& device = golden::cuda_status().devices[0];
   return device.major == 9 && device.minor == 0;
@@ -53,36 +62,35 @@ class RandomCheck {
     return end();
   }
 
-  // Every tile of conv_wgmma where the device has it, after the random cases: the largest come
-  // last.
+  // Then every instance of the kernels of convolutions that the device has, on small layers.
   ExitCode run_every_kernel() {
     for (std::int64_t i = 0; i < options_.count; ++i) {
       const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(i);
       check_random_case(seed);
     }
+    check_instances(portable_instances());
     every_tile_ = has_hopper_path();
-    if (every_tile_) {
-      std::uint64_t seed = options_.seed;
-      for (const TileCase& tile : tile_cases()) {
-        if (!chosen_.begin("tile." + std::to_string(seed - options_.seed))) {
-          ++seed;
-          continue;
-        }
-        Random random(seed);
-        RandomCase made{"conv_tile", tile_graph(random, tile), {}};
-        const Value& input = made.graph.input_value();
-        made.input = random_tensor(random, input.dtype, input.shape.nhwc());
-        check_case(seed++, made, {CudaPath::kHopper});
-        std::cerr << tile.kernel << "\n";
-      }
-    }
+    if (every_tile_) check_instances(wgmma_instances());
     return end();
   }
 
  private:
   void check_random_case(std::uint64_t seed) {
     if (!chosen_.begin(std::to_string(seed))) return;
-    check_case(seed, golden_test::random_case(seed, options_.most_macs), options_.paths);
+    check_case(seed, golden_test::random_case(seed, options_.most_macs), options_.paths,
+               {CudaKeep::kEvery, CudaKeep::kStored, CudaKeep::kLast}, {});
+  }
+
+  void check_instances(const std::vector<InstanceCase>& instances) {
+    constexpr std::uint64_t kInstanceSeed = 1;
+    for (const InstanceCase& instance : instances) {
+      if (!chosen_.begin(instance.name)) continue;
+      Random random(kInstanceSeed);
+      RandomCase made{instance.name, instance.graph, {}};
+      const Value& input = made.graph.input_value();
+      made.input = random_tensor(random, input.dtype, input.shape.nhwc());
+      check_case(kInstanceSeed, made, {instance.path}, {CudaKeep::kStored}, instance.choices);
+    }
   }
 
   ExitCode end() { return chosen_.end(judge()); }
@@ -95,7 +103,9 @@ class RandomCheck {
   }
 
   void check_case(std::uint64_t seed, const RandomCase& random_case,
-                  const std::vector<CudaPath>& paths) {
+                  const std::vector<CudaPath>& paths, const std::vector<CudaKeep>& keeps,
+                  const golden::CudaChoices& choices) {
+    chosen_.add_work(macs_of(random_case.graph) * static_cast<double>(paths.size() * keeps.size()));
     const golden::GraphExecutor cpu(random_case.graph);
     std::vector<Tensor> inputs{random_case.input};
     if (seed % kSecondInputEvery == 0) {  // a replay must not see the first run's input
@@ -104,14 +114,14 @@ class RandomCheck {
     }
     std::vector<std::vector<Tensor>> expected;
     for (const Tensor& input : inputs) expected.push_back(cpu.run(input));
-    ++kinds_[random_case.kind];
+    ++kinds_[random_case.kind.substr(0, random_case.kind.find('.'))];
     if (is_constant(expected[0].back().bytes)) ++constant_;
     for (const CudaPath path : paths) {
       if (path == CudaPath::kHopper && !has_hopper_path()) continue;
-      for (const CudaKeep keep : {CudaKeep::kEvery, CudaKeep::kStored, CudaKeep::kLast}) {
+      for (const CudaKeep keep : keeps) {
         if (keep == CudaKeep::kLast && random_case.graph.layers.size() == 1) continue;
         try {
-          run_on_device(random_case, seed, path, keep, inputs, expected);
+          run_on_device(random_case, seed, {0, path, keep, choices}, inputs, expected);
         } catch (...) {
           std::cout << header(random_case, seed, path, keep) << ": failed to run\n"
                     << graph_text(random_case.graph);
@@ -127,11 +137,12 @@ class RandomCheck {
            std::string(golden::cuda_path_name(path)) + ", keep " + keep_name(keep) + ")";
   }
 
-  void run_on_device(const RandomCase& random_case, std::uint64_t seed, CudaPath path,
-                     CudaKeep keep, const std::vector<Tensor>& inputs,
+  void run_on_device(const RandomCase& random_case, std::uint64_t seed,
+                     const golden::CudaOptions& options, const std::vector<Tensor>& inputs,
                      const std::vector<std::vector<Tensor>>& expected) {
     const Graph& graph = random_case.graph;
-    CudaGraphExecutor cuda(graph, {.path = path, .keep = keep});
+    const auto [device, path, keep, choices] = options;
+    CudaGraphExecutor cuda(graph, options);
     for (const std::string& kernel : cuda.kernels()) ++kernels_[path][kernel];
     const std::vector<golden::cuda::Step> steps = golden::cuda::plan_layers(graph, keep);
     for (std::size_t run = 0; run < inputs.size(); ++run) {

@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   random_command->add_flag("--every-kernel", random.every_kernel,
-                           "then one layer for each tile of conv_wgmma, for sanitizers");
+                           "then a small layer for each instance of the kernels, for sanitizers");
   add_paths(random_command, random_paths);
   golden_test::ChosenCases chosen(*random_command);
 

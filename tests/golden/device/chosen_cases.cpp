@@ -32,6 +32,12 @@ std::size_t missing_of(const MetByCase& one, const std::set<std::size_t>& covere
       one.met.begin(), one.met.end(), [&](std::size_t item) { return !covered.contains(item); }));
 }
 
+double cost_of(const MetByCase& one) {
+  constexpr double kOverheadSeconds = 1e-3;  // of any case
+  constexpr double kMacsPerSecond = 1e7;     // under racecheck, about
+  return kOverheadSeconds + one.seconds + one.macs / kMacsPerSecond;
+}
+
 // Whether the others of `taken` meet all that `one` meets.
 bool is_needless(const MetByCase& one, const std::vector<const MetByCase*>& taken) {
   return std::all_of(one.met.begin(), one.met.end(), [&](std::size_t item) {
@@ -44,15 +50,13 @@ bool is_needless(const MetByCase& one, const std::vector<const MetByCase*>& take
 }  // namespace
 
 std::vector<std::string> covering_cases(const std::vector<MetByCase>& cases) {
-  constexpr double kOverheadSeconds = 1e-3;  // of any case
   std::set<std::size_t> covered;
   std::vector<const MetByCase*> taken;
   while (true) {
     const MetByCase* best = nullptr;
     double most = 0;
     for (const MetByCase& one : cases) {
-      const double share =
-          static_cast<double>(missing_of(one, covered)) / (one.seconds + kOverheadSeconds);
+      const double share = static_cast<double>(missing_of(one, covered)) / cost_of(one);
       if (share > most) {
         most = share;
         best = &one;
@@ -64,7 +68,7 @@ std::vector<std::string> covering_cases(const std::vector<MetByCase>& cases) {
   }
   std::vector<const MetByCase*> by_time = taken;
   std::stable_sort(by_time.begin(), by_time.end(),
-                   [](const auto* a, const auto* b) { return a->seconds > b->seconds; });
+                   [](const auto* a, const auto* b) { return cost_of(*a) > cost_of(*b); });
   for (const MetByCase* one : by_time) {
     if (is_needless(*one, taken)) std::erase(taken, one);
   }
@@ -92,7 +96,7 @@ void ChosenCases::close_case() {
 bool ChosenCases::begin(const std::string& name) {
   if (!all() && std::find(chosen_.begin(), chosen_.end(), name) == chosen_.end()) return false;
   close_case();
-  cases_.push_back({name, {}, 0});
+  cases_.push_back({name, {}, 0, 0});
   began_ = std::chrono::steady_clock::now();
   return true;
 }
@@ -109,6 +113,11 @@ ExitCode ChosenCases::end(ExitCode result) {
     }
     std::cout << "covering cases:";
     for (const std::string& name : covering_cases(cases_)) std::cout << " " << name;
+    std::cout << "\n";
+  }
+  if (!all()) {  // several processes may share the chosen cases
+    std::cout << "launched kernels by number:";
+    for (const std::size_t kernel : met) std::cout << " " << kernel;
     std::cout << "\n";
   }
   std::cout << "kernels launched: " << met.size() << " of " << names.size() << std::endl;

@@ -20,10 +20,11 @@ struct MetByCase {
   std::string name;
   std::set<std::size_t> met;
   double seconds = 0;
+  double macs = 0;  // which cost a sanitizer more than anything else
 };
 
 // Names of cases that meet all that `cases` meet, in their order: those that meet the most for
-// their time first, none that the others make needless.
+// their cost first, none that the others make needless.
 std::vector<std::string> covering_cases(const std::vector<MetByCase>& cases);
 
 class ChosenCases {
@@ -32,6 +33,8 @@ class ChosenCases {
 
   // Whether the case runs; if so, it ends where the next begins. `name` has no comma or blank.
   bool begin(const std::string& name);
+  // Multiply-accumulates of the case that has begun.
+  void add_work(double macs) { cases_.back().macs += macs; }
   // Whether every case runs, so that each kernel of a family must be met.
   bool all() const { return chosen_.empty(); }
   // Prints how many of the program's kernels were launched, and what --cover asks for. `result`, or
