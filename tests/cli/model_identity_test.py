@@ -22,7 +22,7 @@ def batch(records):
 
 def with_external_data(source, folder, name):
     """A copy of the model, with its weights in NAME.data and its sidecar beside it."""
-    onnx.save(onnx.load(source), folder / f"{name}.onnx", save_as_external_data=True, location=f"{name}.data",
+    onnx.save(onnx.load(str(source)), str(folder / f"{name}.onnx"), save_as_external_data=True, location=f"{name}.data",
               size_threshold=0)
     shutil.copy(source.with_suffix(".yaml"), folder / f"{name}.yaml")
 
@@ -61,8 +61,8 @@ def main():
         check(kept(*words) == [30, 0], "the external data of --float are another network")
         # Some of the largest weights in another order: the model stays one that can be read.
         data = folder / "int8.data"
-        largest = max((len(t.raw_data), t.name) for t in onnx.load(folder / "int8.onnx").graph.initializer)[1]
-        outside = onnx.load(folder / "int8.onnx", load_external_data=False)
+        largest = max((len(t.raw_data), t.name) for t in onnx.load(str(folder / "int8.onnx")).graph.initializer)[1]
+        outside = onnx.load(str(folder / "int8.onnx"), load_external_data=False)
         where = next({e.key: e.value for e in t.external_data} for t in outside.graph.initializer if t.name == largest)
         content = bytearray(data.read_bytes())
         begin = int(where["offset"])
