@@ -53,27 +53,6 @@ TEST(Tables, AnActivationIsATableOfItsBytes) {
   EXPECT_EQ(table.bytes[255], 13);  // 1
 }
 
-// Flatten moves numbers and computes none, so the accelerator, which has no table after it, runs
-// the table before it.
-TEST(Tables, AFlattenAfterAnActivationComesAfterItsTable) {
-  TestModel model;
-  island(model, "HardSigmoid");
-  model.end_after("again", TensorProto::UINT8, 2);
-  model.insert_before("again", "Flatten", "flat");
-  const Graph graph = import_model(model);
-  ASSERT_GE(graph.layers.size(), 2u);
-  const Layer& table = graph.layers[graph.layers.size() - 2];
-  EXPECT_EQ(table.name, "op");
-  EXPECT_TRUE(std::holds_alternative<LookupTable>(table.operation));
-  EXPECT_EQ(graph.tensors[table.output].shape, (ImageShape{1, 4, 4, 3}));
-  EXPECT_EQ(graph.tensors[table.output].zero_point, graph.output_value().zero_point);
-  const Layer& flatten = graph.layers.back();
-  EXPECT_EQ(flatten.name, "flat");
-  EXPECT_TRUE(std::holds_alternative<Flatten>(flatten.operation));
-  EXPECT_EQ(flatten.inputs, std::vector<TensorId>{table.output});
-  EXPECT_EQ(graph.output_value().shape, (ImageShape{1, 1, 1, 48}));
-}
-
 // y's zero_point 5 is no smallest level, so the ReLU is a clamp that must be seen.
 TEST(Tables, AReluAfterALayerIsItsClamp) {
   TestModel model;
