@@ -39,7 +39,7 @@ class LayerSearch {
     fast.ends_long_timings_alone = common.ends_long_timings_alone;
     MappingTimings timings(planned_, arch_, fast, first.fewest_cycles());
     timings.add(first);
-    if (!takes_common(options_) && !first.has_ended()) {
+    if (!takes_common(options_) && (!first.has_ended() || fast.ends_long_timings_alone)) {
       with_tiles(fast, [&](const auto& tiles, CandidateSource& source) {
         find_least_rank_fast(tiles, fast, source, timings);
       });
