@@ -53,10 +53,10 @@ class LayerRunner {
     if (may_repeat()) done_.emplace(layer, done);
   }
 
-  // Of the layers that have run, one after the other; empty without --report.
+  // The layers that have run, in their order; empty without --report.
   const Timeline& timeline() const { return timeline_; }
 
-  // Of all layers; those of one kind are searched once.
+  // The searches of all layers; layers of one kind are searched once.
   const CompileOptions& searched() const { return searched_; }
 
  private:

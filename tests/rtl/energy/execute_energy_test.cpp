@@ -56,7 +56,7 @@ class Counted {
     return 8 * taken;
   }
 
-  // Of what streams past the operands that stay, a whole vector of R at a time: each has a psum a
+  // What streams past the operands that stay, a whole vector of R at a time: each has a psum a
   // column.
   std::uint64_t moving_psums() const {
     const bool weights_stream = dataflow() == Dataflow::kInputStationary;
