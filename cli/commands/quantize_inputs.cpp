@@ -28,6 +28,7 @@ QuantizeInputs read_quantize_inputs(Context& context) {
   const std::vector<fs::path> data(own.calibrate.begin(), own.calibrate.end());
   PictureSet pictures(data, picture_form(graph, options.model),
                       [&](const std::string& line) { context.note(line); });
+  pictures.require_finite();
   require_files(context, options);
   if (pictures.count() > own.pictures) pictures.sample(own.pictures, options.seed);
   return {std::move(graph), float_bytes, std::move(pictures)};

@@ -37,8 +37,10 @@ struct Question {
 
 PictureSet pictures_of(Context& context, const std::vector<std::filesystem::path>& paths,
                        const RealGraph& graph, const std::filesystem::path& model) {
-  return PictureSet(paths, picture_form(graph, model),
-                    [&context](const std::string& line) { context.note(line); });
+  PictureSet pictures(paths, picture_form(graph, model),
+                      [&context](const std::string& line) { context.note(line); });
+  pictures.require_finite();
+  return pictures;
 }
 
 Question load_question(Context& context) {
@@ -272,6 +274,7 @@ class RowsRun {
     for (std::size_t at = 0; at < open_.size() && !context_.is_stopping(); at += at_once) {
       run_some(std::span(open_).subspan(at, std::min(at_once, open_.size() - at)), statistics);
     }
+    context_.stop_at_once();
     return std::move(results_);
   }
 

@@ -53,6 +53,7 @@ class Context {
   // An interrupt does not end the command, which looks at is_stopping() often instead
   // (cli/terminal/interrupt.h).
   void stop_softly() { interrupt_.stop_softly(); }
+  void stop_at_once() { interrupt_.stop_at_once(); }
   bool is_stopping() const { return interrupt_.is_stopping(); }
   // A folder that the options name for output: tried before the work, so that one that cannot be
   // made, or that another process writes into, is an error before a long run and not after it.

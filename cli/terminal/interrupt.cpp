@@ -184,6 +184,8 @@ void* InterruptWatch::wait_for_signal(void* watch) {
 
 void InterruptWatch::stop_softly() { stops_softly_ = true; }
 
+void InterruptWatch::stop_at_once() { stops_softly_ = false; }
+
 bool InterruptWatch::takes_first() {
   if (!stops_softly_.exchange(false)) return false;
   is_stopping_ = true;

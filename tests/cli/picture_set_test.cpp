@@ -332,7 +332,8 @@ TEST_F(Pictures, OfAnNpyAreFiniteOrNamed) {
   Tensor pictures(DType::kFloat32, {2, 3, kSide, kSide});
   pictures.as<float>()[3 * kSide * kSide] = std::numeric_limits<float>::infinity();
   folder_.file("x.npy", npy_bytes(pictures));
-  expect_contains(refusal("x.npy", form_of()),
+  const PictureSet set({folder_.path() / "x.npy"}, form_of(), no_note);
+  expect_contains(error_of([&] { set.require_finite(); }),
                   "x.npy: element 0 of picture 1 is not a finite number (counted in NHWC order)");
 }
 

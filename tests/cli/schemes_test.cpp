@@ -1,5 +1,6 @@
 // `qsim schemes`: one row a scheme, what --resume keeps, and what it refuses.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <map>
 #include <set>
@@ -7,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,7 +49,7 @@ class Schemes : public testing::Test {
 };
 
 TEST_F(Schemes, JudgesEachSchemeOfTheCatalogueOnce) {
-  const Json json = json_of(folder_, arguments_ + " --csv table.csv");
+  const Json json = quiet_json_of(folder_, arguments_ + " --csv table.csv");
   EXPECT_EQ(json["schema"], "qsim.schemes/1");
   EXPECT_EQ(json["pictures"], 30);
   EXPECT_EQ(json["calibration_pictures"], 10);
@@ -68,7 +70,7 @@ TEST_F(Schemes, JudgesEachSchemeOfTheCatalogueOnce) {
 
 // Finer scales lose less: 2^n is the coarsest grid, float32 the finest.
 TEST_F(Schemes, FindLessNoiseWithFinerScalesOnAverage) {
-  const Json json = json_of(folder_, arguments_);
+  const Json json = quiet_json_of(folder_, arguments_);
   double power_of_two = 0;
   double real = 0;
   for (const Json& row : json["schemes"]) {
@@ -81,23 +83,24 @@ TEST_F(Schemes, FindLessNoiseWithFinerScalesOnAverage) {
 
 // The second run takes every row from the file, although its rows say something else by then.
 TEST_F(Schemes, TakeFinishedRowsFromTheFileOfResume) {
-  const Json first = json_of(folder_, arguments_ + " --resume rows.txt");
+  const Json first = quiet_json_of(folder_, arguments_ + " --resume rows.txt");
   std::string rows = read_file(folder_ / "rows.txt");
   const std::size_t space = rows.find(' ');
   const std::size_t next = rows.find(' ', space + 1);
   rows.replace(space + 1, next - space - 1, "29");
   folder_.write("rows.txt", rows);
-  const Json second = json_of(folder_, arguments_ + " --resume rows.txt");
+  const Json second = quiet_json_of(folder_, arguments_ + " --resume rows.txt");
   EXPECT_EQ(second["schemes"][0]["correct"], 29);
   EXPECT_EQ(second["schemes"][1], first["schemes"][1]);
   // Other pictures are another question: nothing is taken.
-  const Json other = json_of(folder_, arguments_ + " --seed 5 --resume rows.txt");
+  const Json other = quiet_json_of(folder_, arguments_ + " --seed 5 --resume rows.txt");
   EXPECT_NE(other["schemes"][0]["correct"], 29);
 }
 
 // Of each column the words that are given; a row keeps its number in the catalogue.
 TEST_F(Schemes, OnlyJudgesTheRowsThatHaveTheWords) {
-  const Json json = json_of(folder_, arguments_ + " --only mse,min_max,channel --only dyadic");
+  const Json json =
+      quiet_json_of(folder_, arguments_ + " --only mse,min_max,channel --only dyadic");
   ASSERT_EQ(json["schemes"].size(), 2U * 4U);
   EXPECT_EQ(json["finished"], 8);
   for (const Json& row : json["schemes"]) {
@@ -106,11 +109,12 @@ TEST_F(Schemes, OnlyJudgesTheRowsThatHaveTheWords) {
     EXPECT_EQ(row["scales"], "dyadic");
   }
   EXPECT_EQ(json["schemes"][0]["row"], 14);
-  const Json one = json_of(folder_, arguments_ + " --only mse,channel,affine,dyadic");
+  const Json one = quiet_json_of(folder_, arguments_ + " --only mse,channel,affine,dyadic");
   ASSERT_EQ(one["schemes"].size(), 1U);
   EXPECT_EQ(one["schemes"][0]["row"], 86);
   EXPECT_EQ(
-      json_of(folder_, arguments_ + " --modes --judges 5 --only fake,int8_channel,uint8")["schemes"]
+      quiet_json_of(folder_,
+                    arguments_ + " --modes --judges 5 --only fake,int8_channel,uint8")["schemes"]
           .size(),
       1U);
 }
@@ -132,7 +136,7 @@ std::int64_t lines_of(const TestFolder& folder, const std::string& name) {
 
 // A second command makes the rows that the first did not.
 TEST_F(Schemes, ResumeMakesTheRestAlone) {
-  const Json some = json_of(folder_, arguments_ + " --only min_max --resume rows.txt");
+  const Json some = quiet_json_of(folder_, arguments_ + " --only min_max --resume rows.txt");
   EXPECT_EQ(lines_of(folder_, "rows.txt"), 1 + 24);
   const Outcome outcome = run_qsim(folder_, arguments_ + " --json - --resume rows.txt");
   EXPECT_NE(outcome.err.find("qsim: note: rows.txt has 24 of 120 schemes"), std::string::npos)
@@ -140,23 +144,42 @@ TEST_F(Schemes, ResumeMakesTheRestAlone) {
   EXPECT_EQ(lines_of(folder_, "rows.txt"), 1 + 120);
   const Json all = Json::parse(outcome.out)["schemes"];
   for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(all[i], some["schemes"][i]);
-  EXPECT_EQ(all, json_of(folder_, arguments_)["schemes"]);
+  EXPECT_EQ(all, quiet_json_of(folder_, arguments_)["schemes"]);
+}
+
+// Begins qsim in the folder; returns when rows.txt has so many lines, or when it ended.
+pid_t begun(const TestFolder& folder, const std::string& words, std::int64_t lines) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::chdir(folder.path().c_str()) != 0) ::_exit(99);
+    const std::string command = "exec '" QSIM_EXECUTABLE "' " + words + " > out 2> err";
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(99);
+  }
+  while (lines_of(folder, "rows.txt") < lines && ::waitpid(child, nullptr, WNOHANG) == 0) {
+    std::this_thread::yield();
+  }
+  return child;
+}
+
+// Once all rows are made nothing ends softly any more: a pipe may never have a reader.
+TEST_F(Schemes, ASignalEndsItWhileItWaitsForTheReaderOfAPipe) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const pid_t child =
+      begun(folder_, arguments_ + " --only min_max,channel --resume rows.txt --csv pipe", 1 + 12);
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // until it waits
+  ::kill(child, SIGTERM);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130) << read_file(folder_ / "err");
 }
 
 // What is finished is printed and written, and the file of --resume has it.
 TEST_F(Schemes, AnInterruptKeepsTheRowsThatAreFinished) {
   folder_.write("judges.bin", batch(300, 7));
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::chdir(folder_.path().c_str()) != 0) ::_exit(99);
-    const std::string command = "exec '" QSIM_EXECUTABLE "' " + arguments_ +
-                                " --resume rows.txt --csv t.csv --json j.json > out 2> err";
-    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-    ::_exit(99);
-  }
-  while (lines_of(folder_, "rows.txt") < 3 && ::waitpid(child, nullptr, WNOHANG) == 0) {
-    std::this_thread::yield();
-  }
+  const pid_t child =
+      begun(folder_, arguments_ + " --resume rows.txt --csv t.csv --json j.json", 3);
   ::kill(child, SIGINT);
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -169,7 +192,7 @@ TEST_F(Schemes, AnInterruptKeepsTheRowsThatAreFinished) {
   EXPECT_EQ(std::ssize(partial["schemes"]), finished);
   EXPECT_EQ(lines_of(folder_, "t.csv"), 1 + finished);
   EXPECT_EQ(lines_of(folder_, "rows.txt"), 1 + finished);
-  const Json whole = json_of(folder_, arguments_ + " --resume rows.txt");
+  const Json whole = quiet_json_of(folder_, arguments_ + " --resume rows.txt");
   EXPECT_EQ(whole["finished"], 120);
   for (std::int64_t i = 0; i < finished; ++i) EXPECT_EQ(whole["schemes"][i], partial["schemes"][i]);
 }
@@ -180,7 +203,7 @@ TEST_F(Schemes, ABatchTakesTheMemoryOfABatch) {
   folder_.write("judges.bin", batch(1500, 7));
   rusage before{};
   ::getrusage(RUSAGE_CHILDREN, &before);
-  json_of(folder_, arguments_ + " --only min_max,channel");
+  quiet_json_of(folder_, arguments_ + " --only min_max,channel");
   rusage after{};
   ::getrusage(RUSAGE_CHILDREN, &after);
   EXPECT_LT(after.ru_minflt - before.ru_minflt, 60'000);
@@ -197,10 +220,10 @@ TEST_F(Schemes, RefuseADevice) {
 // What becomes of a picture is in the sidecar.
 TEST_F(Schemes, TakeNoRowOfAnotherSidecar) {
   const std::string words = arguments_ + " --only min_max,tensor --resume rows.txt";
-  const std::size_t rows = json_of(folder_, words)["schemes"].size();
+  const std::size_t rows = quiet_json_of(folder_, words)["schemes"].size();
   folder_.write("net.yaml",
                 "preprocess: {resize: [12, 12], mean: [0.5, 0.5, 0.5], std: [0.5, 0.25, 0.25]}\n");
-  json_of(folder_, words);
+  quiet_json_of(folder_, words);
   const std::string text = read_file(folder_ / "rows.txt");
   EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), 1 + 2 * rows);
 }
@@ -230,7 +253,7 @@ TEST_F(Schemes, EveryOptionRefusesAnEmptyValue) {
 
 // What golden alone runs, on fewer pictures; the float network is its own measure.
 TEST_F(Schemes, CompareTheModesThatGoldenAloneRuns) {
-  const Json json = json_of(folder_, arguments_ + " --modes --judges 20 --resume modes.txt");
+  const Json json = quiet_json_of(folder_, arguments_ + " --modes --judges 20 --resume modes.txt");
   EXPECT_EQ(json["pictures"], 20);
   const Json& rows = json["schemes"];
   ASSERT_GE(rows.size(), 24U);
@@ -253,7 +276,7 @@ TEST_F(Schemes, CompareTheModesThatGoldenAloneRuns) {
   EXPECT_GT(sqnr["fake,tensorfloat32,tensorfloat32"], sqnr["fake,bfloat16,bfloat16"] + 10);
   EXPECT_GT(sqnr["fake,bfloat16,bfloat16"], sqnr["fake,e4m3,e4m3"] + 10);
   EXPECT_GT(sqnr["fake,e4m3,e4m3"], sqnr["fake,e5m2,e5m2"]);
-  const Json again = json_of(folder_, arguments_ + " --modes --judges 20 --resume modes.txt");
+  const Json again = quiet_json_of(folder_, arguments_ + " --modes --judges 20 --resume modes.txt");
   EXPECT_EQ(again["schemes"], rows);
   expect_error(folder_, arguments_ + " --judges 20", 2, "--judges needs --modes");
 }

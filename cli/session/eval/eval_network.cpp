@@ -40,6 +40,7 @@ PictureSet load_pictures(Context& context, const PictureForm& form) {
   const Options& options = context.options();
   PictureSet pictures(data_paths(options), form,
                       [&context](const std::string& line) { context.note(line); });
+  pictures.require_finite();
   if (options.eval.pictures) pictures.sample(*options.eval.pictures, options.seed);
   return pictures;
 }

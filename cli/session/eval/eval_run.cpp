@@ -55,6 +55,7 @@ class EvalRun {
       run.is_integer = engine->is_integer();
       complete(run, *engine, kept_ ? keys_[i] : "");
     }
+    context_.stop_at_once();
     return runs;
   }
 

@@ -186,13 +186,6 @@ void PictureSet::add_npy(const fs::path& path) {
   kind_ = Kind::kNpy;
   files_ = {path};
   all_ = real_pictures_from_host(read_npy(path), form_.input, path.string());
-  const std::span<const float> values = all_.as<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) continue;
-    throw_bad_input(path.string() + ": element " + std::to_string(i % picture_elems()) +
-                    " of picture " + std::to_string(i / picture_elems()) +
-                    " is not a finite number (counted in NHWC order)");
-  }
   const std::vector<int> labels = labels_beside(path, all_.shape.front());
   has_labels_ = !labels.empty();
   for (std::int64_t i = 0; i < all_.shape.front(); ++i) {
@@ -207,6 +200,17 @@ void PictureSet::require_form() const {
   throw_bad_input(files_.front().string() + ": model '" + form_.model +
                   "' does not say how a picture becomes its input; expected " + expected.string() +
                   " beside it, or a .npy of float32");
+}
+
+void PictureSet::require_finite() const {
+  if (kind_ != Kind::kNpy) return;
+  const std::span<const float> values = all_.as<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    throw_bad_input(files_.front().string() + ": element " + std::to_string(i % picture_elems()) +
+                    " of picture " + std::to_string(i / picture_elems()) +
+                    " is not a finite number (counted in NHWC order)");
+  }
 }
 
 void PictureSet::require_labels() const {

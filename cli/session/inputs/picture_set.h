@@ -63,6 +63,9 @@ class PictureSet {
   // are fewer.
   void sample(std::int64_t wanted, std::uint64_t seed);
 
+  // Throws Error naming the first element of a .npy that is infinite or NaN.
+  void require_finite() const;
+
   // Pictures [first, first + pictures) as float32 [pictures][H][W][C]: resized, (x / 255 - mean) /
   // std. Throws Error naming a picture that cannot be read. Several threads may read at once.
   Tensor read(std::int64_t first, std::int64_t pictures) const;

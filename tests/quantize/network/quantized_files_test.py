@@ -179,8 +179,8 @@ class OddNetworks(Quantized):
         self.assertEqual(done.returncode, 3)
         self.assertIn("of picture 3 is not a finite number (counted in NHWC order)", done.stderr)
         self.pictures[3, 1, 2, 2] = 0
-        done = self.quantize(network(self.folder, self.first * 0 + 3e38, self.first_bias, self.second, self.second_bias),
-                             [], self.pictures * 1e3)
+        done = self.quantize(network(self.folder, np.full_like(self.first, 3e38), self.first_bias, self.second,
+                                     self.second_bias), [], self.pictures * 1e3)
         self.assertEqual(done.returncode, 3)
         self.assertIn("of its numbers are not finite in calibration", done.stderr)
         self.assertFalse((self.folder / "out.onnx").exists())
