@@ -102,6 +102,16 @@ std::string next_limit(const LayerTiming& timing) {
     if (next == kUnits || work(u) > work(next)) next = u;
   }
   if (next == kUnits) return "";
+  // What limits is on the longest chain of commands; another unit may be at work longer beside it.
+  const bool is_busier =
+      limiter != Limiter::kDependence &&
+      static_cast<double>(work(next)) > timing.limiter_busy * static_cast<double>(timing.cycles);
+  if (is_busier) {
+    std::string words = std::string(" ") + kNames[next] + " is occupied in " +
+                        share_text_of(work(next), timing) + ", but fewer of them wait for it.";
+    if (words[1] == 't') words[1] = 'T';
+    return words;
+  }
   return std::string(" Next comes ") + kNames[next] + ", occupied in " +
          share_text_of(work(next), timing) + ".";
 }

@@ -41,8 +41,9 @@ std::vector<Named> named_outputs(const Options& options) {
   std::vector<Named> named = {
       {"--json", options.json},
       {"--out", options.program_out},
-      {"--out", has_sidecar ? fs::path(options.program_out).replace_extension(".yaml").string()
-                            : std::string()},
+      {"--out's sidecar", has_sidecar
+                              ? fs::path(options.program_out).replace_extension(".yaml").string()
+                              : std::string()},
       {"--out-scales", options.convert.out_scales},
       {"--out-zero-points", options.convert.out_zero_points},
       {"--out-back", options.convert.out_back},

@@ -99,7 +99,8 @@ void refuse_other_tools(const ModelGraph& model, const std::vector<ModelNode>& n
 
 }  // namespace
 
-void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes) {
+void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes,
+                            const std::function<void()>& require_float) {
   const ModelNode* integers = find(nodes, sums_integers);
   if (integers != nullptr && find(nodes, finds_ranges) == nullptr) {
     throw_unsupported(node_location(model, *integers) +
@@ -125,6 +126,7 @@ void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode
       std::ranges::count_if(nodes, [](const ModelNode& node) { return is_one_of(node, kFloat); });
   if (layers == 0) return;
   refuse_other_tools(model, nodes);
+  require_float();
   throw_unsupported(model.source + ": a float model: none of its " + std::to_string(layers) +
                     " layers with weights is quantized; quantize it first: `qsim quantize MODEL " +
                     "--calibrate DIR -o out.onnx`");

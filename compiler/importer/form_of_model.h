@@ -1,6 +1,7 @@
 // What kind of file a model is, before any node is read.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "compiler/importer/model_graph.h"
@@ -9,7 +10,10 @@ namespace qsim {
 
 // Throws Error (exit code 4) for a model of float32 operators alone, for one that first_hybrid()
 // finds, and for one of float32 operators and those of another tool; the message says what to do.
-void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes);
+// `require_float` throws the Error of a float model that cannot be quantized either: nobody is sent
+// to a command that refuses the file.
+void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes,
+                            const std::function<void()>& require_float);
 
 // The first node of a network that golden alone runs: dynamic quantization, a rounding of fake
 // quantization, or, where no activation is quantized, a DequantizeLinear of weights. Null for any

@@ -7,6 +7,7 @@
 #include "compiler/importer/model_graph.h"
 #include "compiler/importer/node_import.h"
 #include "compiler/importer/operators.h"
+#include "compiler/importer/real_importer.h"
 #include "compiler/importer/session_rewrites.h"
 #include "compiler/importer/weight_bytes.h"
 #include "core/checked_math.h"
@@ -41,7 +42,8 @@ NodeRules rules_of(GraphBuilder* graph) {
   return rules;
 }
 
-Graph graph_of(const ModelFile& file, ModelGraph& model, const ImportOptions& options) {
+Graph graph_of(const ModelFile& file, ModelGraph& model, const ImportOptions& options,
+               const std::function<void()>& require_float) {
   try {
     find_ends(file, model);
   } catch (const Error& error) {
@@ -49,7 +51,7 @@ Graph graph_of(const ModelFile& file, ModelGraph& model, const ImportOptions& op
                 NodeImport(model, rules_of(nullptr)).unknown_operators());
   }
   std::vector<ModelNode> nodes = nodes_in_order(model);
-  require_quantized_form(model, nodes);
+  require_quantized_form(model, nodes, require_float);
   rewrite_as_session(model, nodes);
   require_memory(weight_bytes(model, nodes), model.source);
   GraphBuilder builder(model, options.batch,
@@ -74,7 +76,9 @@ Graph import_onnx(const std::shared_ptr<const HeldFile>& held, const ImportOptio
   }
   const std::unique_ptr<const ModelFile> file = read_model_file(held, options.on_external);
   ModelGraph model = read_model_graph(*file);
-  Graph graph = with_place(model.source, [&] { return graph_of(*file, model, options); });
+  const auto require_float = [&] { static_cast<void>(import_real_onnx(held, {options.batch})); };
+  Graph graph =
+      with_place(model.source, [&] { return graph_of(*file, model, options, require_float); });
   held->require_unchanged();
   return graph;
 }

@@ -8,38 +8,33 @@
 
 #include "compiler/importer/real_importer.h"
 #include "tests/importer/float_island.h"
-#include "tests/importer/model_builder.h"
+#include "tests/importer/refusal_cases.h"
 
 namespace qsim {
 namespace {
 
 using onnx::TensorProto;
 
-struct Case {
-  std::string expected;
-  std::function<void(TestModel&)> apply;
-};
-
-void expect_all(ExitCode code, const std::vector<Case>& cases) {
-  for (const Case& each : cases) {
-    TestModel model;
-    each.apply(model);
-    EXPECT_EQ(import_error(model), (ImportError{code, each.expected}));
-  }
+// 1x1, 2 to 5 channels.
+void float_convolution(TestModel& m) {
+  m.graph().clear_node();
+  m.set_constant("real_weights", onnx::TensorProto::FLOAT, {5, 2, 1, 1},
+                 std::string(10 * sizeof(float), '\0'));
+  append(m, "Conv", "conv", {"image", "real_weights"}).set_output(0, "scores");
 }
 
-constexpr ExitCode kUnsupported = ExitCode::kUnsupportedModel;
-
 TEST(QdqRefuses, WholeModelsByWhatTheyAre) {
-  expect_all(
+  expect_refusals(
       kUnsupported,
       {{"a float model: none of its 1 layers with weights is quantized; quantize it first: `qsim "
         "quantize MODEL --calibrate DIR -o out.onnx`",
+        [](TestModel& m) { float_convolution(m); }},
+       {"node 'shrink' (Shrink): operator Shrink; supported: those of "
+        "docs/reference/float_import.md",
         [](TestModel& m) {
-          m.graph().clear_node();
-          m.graph().add_node()->set_op_type("Conv");
-          m.graph().mutable_node(0)->add_input("image");
-          m.graph().mutable_node(0)->add_output("scores");
+          float_convolution(m);
+          m.graph().mutable_node(0)->set_output(0, "conv.out");
+          append(m, "Shrink", "shrink", {"conv.out"}).set_output(0, "scores");
         }},
        {"node 'now' (DynamicQuantizeLinear): dynamic quantization: the accelerator finds no ranges "
         "while it runs; run it by `qsim golden run`, or quantize the float model that it was made "
@@ -98,7 +93,7 @@ TEST(QdqRefuses, ModelsOfAnotherToolsOperatorsWithoutCallingThemFloat) {
 TEST(QdqRefuses, FloatNumbersThatNoQuantizeLinearRounds) {
   const std::string between =
       "; supported: a QuantizeLinear and a DequantizeLinear between the two";
-  expect_all(
+  expect_refusals(
       kUnsupported,
       {{"node 'second' (GlobalAveragePool): reads float32 numbers of an activation" + between,
         [](TestModel& m) {
@@ -136,16 +131,16 @@ TEST(QdqRefuses, FloatNumbersThatNoQuantizeLinearRounds) {
 }
 
 TEST(QdqRefuses, DilatedAveragePools) {
-  expect_all(kUnsupported,
-             {{"node 'op' (AveragePool): dilations = [2, 1]; supported: [1, 1]", [](TestModel& m) {
-                 island(m, "AveragePool");
-                 m.set_ints("op", "kernel_shape", {2, 2});
-                 m.set_ints("op", "dilations", {2, 1});
-               }}});
+  expect_refusals(kUnsupported, {{"node 'op' (AveragePool): dilations = [2, 1]; supported: [1, 1]",
+                                  [](TestModel& m) {
+                                    island(m, "AveragePool");
+                                    m.set_ints("op", "kernel_shape", {2, 2});
+                                    m.set_ints("op", "dilations", {2, 1});
+                                  }}});
 }
 
 TEST(QdqRefuses, TwoRoundingsOfTheInput) {
-  expect_all(
+  expect_refusals(
       kUnsupported,
       {{"node 'other' (QuantizeLinear): rounds the input to scale 0.125, zero_point 5; supported: "
         "one QuantizeLinear of the input, to scale 0.0625, zero_point 3",
@@ -159,20 +154,20 @@ TEST(QdqRefuses, TwoRoundingsOfTheInput) {
 
 TEST(QdqRefuses, OutputsInFloat) {
   const std::string supported = "; supported: int8, uint8, or float32 after a DequantizeLinear";
-  expect_all(kUnsupported,
-             {{"output 'op.out': is float32 of 'op' without a QuantizeLinear" + supported,
-               [](TestModel& m) {
-                 island(m, "GlobalAveragePool");
-                 end_with_island(m);
-               }},
-              {"output 'op.out': is float32 of an activation" + supported, [](TestModel& m) {
-                 island(m, "Sigmoid");
-                 end_with_island(m);
-               }}});
+  expect_refusals(kUnsupported,
+                  {{"output 'op.out': is float32 of 'op' without a QuantizeLinear" + supported,
+                    [](TestModel& m) {
+                      island(m, "GlobalAveragePool");
+                      end_with_island(m);
+                    }},
+                   {"output 'op.out': is float32 of an activation" + supported, [](TestModel& m) {
+                      island(m, "Sigmoid");
+                      end_with_island(m);
+                    }}});
 }
 
 TEST(QdqRefuses, OperandsOfAddMulAndConcat) {
-  expect_all(
+  expect_refusals(
       kUnsupported,
       {{"node 'op' (Add): reads tensors [N, C, H, W] = [1, 3, 4, 4] and [N, C, H, W] = [1, 2, 4, "
         "4]; supported: two tensors of equal shape",
@@ -204,7 +199,7 @@ TEST(QdqRefuses, OperandsOfAddMulAndConcat) {
           append(m, "DequantizeLinear", "fixed", {"w", "z_scale", "w_zero_point"});
           m.node("pool").set_input(0, "fixed.out");
         }}});
-  expect_all(
+  expect_refusals(
       ExitCode::kBadInput,
       {{"node 'op' (Concat): reads tensors [N, C, H, W] = [1, 3, 4, 4] and [N, C, H, W] = "
         "[1, 3, 1, 1]; expected tensors that differ in channels alone",
@@ -224,7 +219,7 @@ TEST(QdqRefuses, OperandsOfAddMulAndConcat) {
 }
 
 TEST(QdqRefuses, AxesAndPerms) {
-  expect_all(
+  expect_refusals(
       kUnsupported,
       {{"node 'op' (ReduceMean): axes = [1, 2] of [N, C, H, W]; supported: height and width of "
         "pictures",

@@ -4,27 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/importer/float_island.h"
-#include "tests/importer/model_builder.h"
+#include "tests/importer/refusal_cases.h"
 
 namespace qsim {
 namespace {
 
 using onnx::TensorProto;
-
-struct Case {
-  std::string expected;
-  std::function<void(TestModel&)> apply;
-};
-
-void expect_all(ExitCode code, const std::vector<Case>& cases) {
-  for (const Case& each : cases) {
-    TestModel model;
-    each.apply(model);
-    EXPECT_EQ(import_error(model), (ImportError{code, each.expected}));
-  }
-}
-
-constexpr ExitCode kUnsupported = ExitCode::kUnsupportedModel;
 
 // A 1x1 Conv "op" of weights "k" [3, 3, 1, 1] after the DequantizeLinear "k.dq".
 onnx::NodeProto& convolution(TestModel& m) {
@@ -45,7 +30,7 @@ TEST(QdqWeights, AConvolutionOfTheTestsIsSupported) {
 
 TEST(QdqWeights, MustBeConstantsAfterADequantizeLinear) {
   const std::string supported = "; supported: a constant of int8 or uint8 after a DequantizeLinear";
-  expect_all(
+  expect_refusals(
       kUnsupported,
       {{"node 'op' (Conv): W is not quantized" + supported,
         [](TestModel& m) { convolution(m).set_input(1, "y_scale"); }},
@@ -69,7 +54,7 @@ TEST(QdqWeights, MustBeConstantsAfterADequantizeLinear) {
 }
 
 TEST(QdqWeights, BiasesMustFitThem) {
-  expect_all(
+  expect_refusals(
       kUnsupported,
       {{"node 'b.dq' (DequantizeLinear): bias x is int8; supported: int32",
         [](TestModel& m) {
@@ -116,13 +101,14 @@ TEST(QdqWeights, BiasesMustFitThem) {
           m.node("op").add_input("bias");
           m.set_float("op", "alpha", 2.0F);
         }}});
-  expect_all(ExitCode::kBadInput,
-             {{"node 'op' (Conv): group = 2 with 3 input and 3 output channels; expected a divisor "
-               "of both",
-               [](TestModel& m) {
-                 convolution(m);
-                 m.set_int("op", "group", 2);
-               }}});
+  expect_refusals(
+      ExitCode::kBadInput,
+      {{"node 'op' (Conv): group = 2 with 3 input and 3 output channels; expected a divisor "
+        "of both",
+        [](TestModel& m) {
+          convolution(m);
+          m.set_int("op", "group", 2);
+        }}});
 }
 
 TEST(QdqPads, MustBeZerosAroundPictures) {
@@ -130,31 +116,32 @@ TEST(QdqPads, MustBeZerosAroundPictures) {
     island(m, "Pad").add_input("amounts");
     set_int64s(m, "amounts", amounts);
   };
-  expect_all(kUnsupported,
-             {{"node 'op' (Pad): pads = [0, 1, 0, 0, 0, 0, 0, 0] of [N, C, H, W]; supported: 0 or "
-               "more positions around height and width",
-               [&](TestModel& m) {
-                 pad(m, {0, 1, 0, 0, 0, 0, 0, 0});
-               }},
-              {"node 'op' (Pad): pads with 2.5; supported: its zero_point, 0",
-               [&](TestModel& m) {
-                 pad(m, {0, 0, 1, 1, 0, 0, 1, 1});
-                 m.node("op").add_input("fill");
-                 m.set_scale("fill", {}, {2.5F});
-               }},
-              {"node 'op' (Pad): mode = 'edge'; supported: constant",
-               [&](TestModel& m) {
-                 pad(m, {0, 0, 1, 1, 0, 0, 1, 1});
-                 m.set_text("op", "mode", "edge");
-               }},
-              {"node 'conv' (QLinearConv): zero_point 3 of a tensor that a Pad fills with 0; "
-               "supported: pads of the zero_point",
-               [](TestModel& m) {
-                 m.begin_with(TensorProto::UINT8, {1, 2, 4, 4});
-                 m.insert_before("conv", "Pad", "first").add_input("amounts");
-                 set_int64s(m, "amounts", {0, 0, 1, 1, 0, 0, 1, 1});
-               }}});
-  expect_all(
+  expect_refusals(
+      kUnsupported,
+      {{"node 'op' (Pad): pads = [0, 1, 0, 0, 0, 0, 0, 0] of [N, C, H, W]; supported: 0 or "
+        "more positions around height and width",
+        [&](TestModel& m) {
+          pad(m, {0, 1, 0, 0, 0, 0, 0, 0});
+        }},
+       {"node 'op' (Pad): pads with 2.5; supported: its zero_point, 0",
+        [&](TestModel& m) {
+          pad(m, {0, 0, 1, 1, 0, 0, 1, 1});
+          m.node("op").add_input("fill");
+          m.set_scale("fill", {}, {2.5F});
+        }},
+       {"node 'op' (Pad): mode = 'edge'; supported: constant",
+        [&](TestModel& m) {
+          pad(m, {0, 0, 1, 1, 0, 0, 1, 1});
+          m.set_text("op", "mode", "edge");
+        }},
+       {"node 'conv' (QLinearConv): zero_point 3 of a tensor that a Pad fills with 0; "
+        "supported: pads of the zero_point",
+        [](TestModel& m) {
+          m.begin_with(TensorProto::UINT8, {1, 2, 4, 4});
+          m.insert_before("conv", "Pad", "first").add_input("amounts");
+          set_int64s(m, "amounts", {0, 0, 1, 1, 0, 0, 1, 1});
+        }}});
+  expect_refusals(
       ExitCode::kBadInput,
       {{"node 'op' (Pad): 6 pads; expected 8, two for each axis",
         [&](TestModel& m) {
@@ -185,27 +172,28 @@ onnx::NodeProto& made_bound(TestModel& m, const std::string& op_type,
 }
 
 TEST(QdqConstants, AreComputedOnlyWhereThatIsPossible) {
-  expect_all(ExitCode::kBadInput,
-             {{"node 'made' (Gather): axis = 3; expected an axis of the tensor",
-               [](TestModel& m) {
-                 made_bound(m, "Gather", {"numbers", "minus"});
-                 m.set_int("made", "axis", 3);
-               }},
-              {"node 'made' (Gather): index 9; expected one of 3",
-               [](TestModel& m) {
-                 made_bound(m, "Gather", {"numbers", "nine"});
-               }},
-              {"node 'made' (Reshape): shape [9]; expected a shape of 3 elements",
-               [](TestModel& m) {
-                 made_bound(m, "Reshape", {"numbers", "nine"});
-               }},
-              {"node 'made' (ConstantOfShape): shape [-1]; expected 0 or more", [](TestModel& m) {
-                 made_bound(m, "ConstantOfShape", {"minus"});
-                 onnx::AttributeProto& value = m.attribute("made", "value");
-                 value.set_type(onnx::AttributeProto::TENSOR);
-                 value.mutable_t()->set_data_type(TensorProto::FLOAT);
-                 value.mutable_t()->add_float_data(1.0F);
-               }}});
+  expect_refusals(
+      ExitCode::kBadInput,
+      {{"node 'made' (Gather): axis = 3; expected an axis of the tensor",
+        [](TestModel& m) {
+          made_bound(m, "Gather", {"numbers", "minus"});
+          m.set_int("made", "axis", 3);
+        }},
+       {"node 'made' (Gather): index 9; expected one of 3",
+        [](TestModel& m) {
+          made_bound(m, "Gather", {"numbers", "nine"});
+        }},
+       {"node 'made' (Reshape): shape [9]; expected a shape of 3 elements",
+        [](TestModel& m) {
+          made_bound(m, "Reshape", {"numbers", "nine"});
+        }},
+       {"node 'made' (ConstantOfShape): shape [-1]; expected 0 or more", [](TestModel& m) {
+          made_bound(m, "ConstantOfShape", {"minus"});
+          onnx::AttributeProto& value = m.attribute("made", "value");
+          value.set_type(onnx::AttributeProto::TENSOR);
+          value.mutable_t()->set_data_type(TensorProto::FLOAT);
+          value.mutable_t()->add_float_data(1.0F);
+        }}});
 }
 
 }  // namespace

@@ -75,6 +75,11 @@ TEST(LimiterWords, NameTheUnitThatIsTheNextLimit) {
                 .find(" Next comes the array, occupied in 90.0% of these cycles."),
             std::string::npos);
   timing.limited_by = {Limiter::kArray, "array", 290};
+  EXPECT_NE(limiter_words("x", timing, arch)
+                .find(" The write bus is occupied in 99.7% of these cycles, but fewer of them wait "
+                      "for it."),
+            std::string::npos);
+  timing.limiter_busy = 0.999;
   EXPECT_NE(limiter_words("x", timing, arch).find(" Next comes the write bus, occupied in 99.7%"),
             std::string::npos);
   timing.limited_by = {Limiter::kDependence, "dependence", 100};

@@ -10,6 +10,7 @@
 #include "files/arch_config_file.h"
 #include "files/energy_table_file.h"
 #include "files/graph_words.h"
+#include "files/held_file.h"
 #include "files/layer_trace.h"
 #include "files/scale_sim_config.h"
 
@@ -75,6 +76,9 @@ ModelKind model_kind(const fs::path& path) {
   if (path.extension() == ".onnx") return ModelKind::kOnnx;
   if (path.extension() == ".yaml" || path.extension() == ".yml") return ModelKind::kWorkload;
   if (is_topology_file(path)) return ModelKind::kTopology;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    static_cast<void>(HeldFile(path));  // says what it is instead of a file
+  }
   throw_bad_input(path.string() +
                   ": is not the name of a model; expected an ONNX file (.onnx), a workload "
                   "(.yaml), a SCALE-Sim "
