@@ -18,12 +18,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 # Each says its words in the log, and at its end so again.
 LOG = 'echo "${0##*/} $*" >>"$FAKE_LOG"\n'
+DEVICE = 'echo "device: ${FAKE_DEVICE:-NVIDIA H200}, compute capability ${FAKE_CAPABILITY:-9.0}"\n'
 CHECK = """#!/bin/sh
 """ + LOG + """[ -z "${FAKE_ENDLESS:-}" ] || exec sleep 600
 [ "$1" != "${FAKE_SLEEPS:-}" ] || sleep 30
 [ "$1" != "${FAKE_MISMATCH:-}" ] || { echo "7 bytes compared, 1 mismatching runs, 0 constant"; exit 5; }
 [ "$1" != "${FAKE_CRASH:-}" ] || { echo "CUDA: launching: illegal address, no mismatch"; exit 3; }
-case $* in *--cover*) echo "covering cases: 3 tile.7"; echo "kernels launched: ${FAKE_COVERED:-5 of 6}"; exit ${FAKE_COVER_EXIT:-0} ;; esac
+case $* in *--cover*)
+  """ + DEVICE + """
+  echo "launched: shared<1>"; echo "not launched: mixed_copy"; [ -z "${FAKE_OTHER:-}" ] || echo "not launched: $FAKE_OTHER"
+  echo "covering cases: 3 tile.7"; echo "kernels launched: ${FAKE_COVERED:-5 of 6}"; exit ${FAKE_COVER_EXIT:-0} ;;
+esac
 case $1 in
   random) sleep 0.3; echo "end of random" >>"$FAKE_LOG"; echo "1000 bytes compared, 0 mismatching runs, 2 cases with a constant ofmap" ;;
   network) echo "vgg, batch 1: 3000 pictures, 0 mismatching ofmaps, top-1 2744 of 3000" ;;
@@ -38,9 +43,8 @@ echo "mismatching runs by family: ${FAKE_FAMILIES:-conv_first 9 conv_mma 30 conv
 echo "1000 bytes compared, 90 mismatching runs"
 exit ${FAKE_PLANTED_EXIT:-5}
 """
-DEVICE = 'echo "device: ${FAKE_DEVICE:-NVIDIA H200}, compute capability ${FAKE_CAPABILITY:-9.0}"\n'
 FAMILY = """#!/bin/sh
-""" + LOG + DEVICE + """case $* in *--cover*) echo "covering cases: 3 fp4.7"; echo "kernels launched: ${FAKE_COVERED:-5 of 6}"; exit ${FAKE_COVER_EXIT:-0} ;; esac
+""" + LOG + DEVICE + """case $* in *--cover*) echo "not launched: shared<1>"; echo "covering cases: 3 fp4.7"; echo "kernels launched: ${FAKE_COVERED:-5 of 6}"; exit ${FAKE_COVER_EXIT:-0} ;; esac
 case $1 in
   random)
     [ -z "${FAKE_FAMILY_WRONG:-}" ] || { echo "1000 words compared, 1 mismatching runs"; exit 5; }
@@ -394,6 +398,16 @@ class FakeBundle(unittest.TestCase):
         step = "compute-sanitizer racecheck, linear layers"
         self.expect_failure(step, "launched 5 kernels, without the sanitizer 6 of 6", FAKE_COVERED="6 of 6")
         self.expect_failure(step, "no cases that cover the kernels", FAKE_COVER_EXIT="5")
+
+    def test_a_kernel_that_no_case_launches_fails(self):
+        step = "every kernel has a case"
+        code, rows, text = self.run_steps("--only", step)
+        self.assertEqual(code, 0, text)
+        self.assertRegex(rows[step], "ok .* 1 kernels launched; of 1 the table says why not")
+        self.expect_failure(step, "kernels that no case launches: rows<8>", FAKE_OTHER="rows<8>")
+        self.expect_failure(step, "no cases that cover the kernels", FAKE_COVER_EXIT="5")
+        code, _, text = self.run_steps("--only", step, FAKE_OTHER="rows<8>", FAKE_CAPABILITY="8.0")
+        self.assertEqual(code, 0, text)
 
     def test_a_step_without_end_is_ended(self):
         self.expect_failure("VGG-16, batch 1", "its time was up", "--only", "VGG-16, batch 1",

@@ -261,6 +261,8 @@ STEPS = (
       for title, words in families.SANITIZED for tool in SANITIZERS),
     *(Step(f"compute-sanitizer {tool}", "racecheck, networks" if tool == "racecheck" else tool, sanitizer(tool),
            quick=tool == "memcheck") for tool in SANITIZERS),
+    Step("every kernel has a case", "formats",
+         families.every_kernel((*(words for _, words in families.SANITIZED), ("golden_cuda_check", *NETWORK_CASES)))),
     Step("requantize on the device", "shapes", requantize),
     Step("random shapes", "shapes", random_shapes),
     Step("VGG-8, 3,000 pictures", "networks", vgg8_images),

@@ -75,15 +75,17 @@ LinearWeights random_weights(Random& random, std::int64_t out_features, std::int
   return weights;
 }
 
-LinearCase random_linear_case(Random& random, std::int64_t most_rows, std::int64_t most_features) {
+LinearCase random_linear_case(Random& random, std::int64_t most_rows, std::int64_t most_features,
+                              OutFeatures out_features) {
   LinearCase result;
   const FloatType type = kTypes[random.uniform(0, 2)];
   const auto values = static_cast<Values>(random.uniform(0, 3));
   const std::int64_t in_features = random.uniform(1, most_features);
   const std::int64_t group_sizes[] = {0, 0, 32, 64, 128};
   result.x = random_floats(random, type, random.uniform(1, most_rows), in_features, values);
-  result.weights = random_weights(random, random.uniform(1, 70), in_features,
-                                  group_sizes[random.uniform(0, 4)], random.chance(0.6) ? 8 : 4);
+  result.weights =
+      random_weights(random, random.uniform(out_features.least, out_features.most), in_features,
+                     group_sizes[random.uniform(0, 4)], random.chance(0.6) ? 8 : 4);
   if (random.chance(0.6)) {
     for (std::int64_t i = 0; i < result.weights.out_features; ++i) {
       result.bias.push_back(near_one(random));
@@ -93,9 +95,9 @@ LinearCase random_linear_case(Random& random, std::int64_t most_rows, std::int64
   return result;
 }
 
-Int8LinearCase random_int8_case(Random& random, std::int64_t most_rows,
-                                std::int64_t most_features) {
-  Int8LinearCase result{random_linear_case(random, most_rows, most_features), {}};
+Int8LinearCase random_int8_case(Random& random, std::int64_t most_rows, std::int64_t most_features,
+                                OutFeatures out_features) {
+  Int8LinearCase result{random_linear_case(random, most_rows, most_features, out_features), {}};
   LinearWeights& weights = result.layer.weights;
   weights = random_weights(random, weights.out_features, weights.in_features, 0, 8);
   if (random.chance(0.3)) {

@@ -25,14 +25,21 @@ FloatMatrix random_floats(Random& random, FloatType type, std::int64_t rows, std
                           Values values);
 LinearWeights random_weights(Random& random, std::int64_t out_features, std::int64_t in_features,
                              std::int64_t group_size, int bits);
+struct OutFeatures {
+  std::int64_t least = 1, most = 70;
+};
+// As many as two tiles of channels a block take, on a GPU of at most 140 multiprocessors.
+inline constexpr OutFeatures kWideOutFeatures{17'920, 18'400};
 // Everything random, sizes at most these.
-LinearCase random_linear_case(Random& random, std::int64_t most_rows, std::int64_t most_features);
+LinearCase random_linear_case(Random& random, std::int64_t most_rows, std::int64_t most_features,
+                              OutFeatures out_features = {});
 
 // One of int8 weights with a scale for each channel; sometimes the scale of x is static.
 struct Int8LinearCase {
   LinearCase layer;
   Int8Activations activations;
 };
-Int8LinearCase random_int8_case(Random& random, std::int64_t most_rows, std::int64_t most_features);
+Int8LinearCase random_int8_case(Random& random, std::int64_t most_rows, std::int64_t most_features,
+                                OutFeatures out_features = {});
 
 }  // namespace qsim::golden

@@ -24,9 +24,15 @@ struct Counts {
   std::int64_t values = 0, mismatches = 0;
 };
 
-// A tenth of the cases has up to 8192 input features, and a tenth up to 300 rows.
+constexpr std::int64_t kMostFeaturesOfWide = 60;
+
+// A tenth of the cases has up to 8192 input features, a tenth up to 300 rows, and a few have very
+// many output features.
 Int8LinearCase case_of(std::uint64_t seed, const RandomLinearOptions& options) {
   Random random(seed);
+  if (random.chance(0.03) && options.most_rows >= 40) {
+    return random_int8_case(random, 100, kMostFeaturesOfWide, kWideOutFeatures);
+  }
   const bool is_long = random.chance(0.1) && options.most_features >= 1000;
   const bool is_high = random.chance(0.1) && options.most_rows >= 40;
   return random_int8_case(random, is_high ? 300 : options.most_rows,

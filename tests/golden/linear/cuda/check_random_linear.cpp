@@ -40,12 +40,18 @@ void describe(const LinearCase& one, const FloatMatrix& found, const FloatMatrix
             << std::dec << "\n";
 }
 
-// A tenth of the cases has up to 8192 input features. Some have no zero_points: all are 8.
+constexpr std::int64_t kMostFeaturesOfWide = 60;
+
+// A tenth of the cases has up to 8192 input features, and a few very many output features. Some
+// have no zero_points: all are 8.
 LinearCase case_of(std::uint64_t seed, const RandomLinearOptions& options) {
   Random random(seed);
+  const bool is_wide = random.chance(0.03) && options.most_features >= 1000;
   const bool is_long = random.chance(0.1) && options.most_features >= 1000;
   LinearCase one =
-      random_linear_case(random, options.most_rows, is_long ? 8192 : options.most_features);
+      is_wide
+          ? random_linear_case(random, options.most_rows, kMostFeaturesOfWide, kWideOutFeatures)
+          : random_linear_case(random, options.most_rows, is_long ? 8192 : options.most_features);
   if (random.chance(0.3)) {
     std::fill(one.weights.zero_points.begin(), one.weights.zero_points.end(), std::uint8_t{8});
   }

@@ -152,11 +152,26 @@ CallConv random_conv(Random& random, CallBuffers& buffers) {
     outs = random.chance(0.6) ? channels : kSizes[random.uniform(0, 7)];
     conv.groups = std::max<std::int64_t>(2, std::min(conv.groups, 200 / std::max(channels, outs)));
   }
+  // So many outputs of so few channels that a block computes 128 columns at once, on a GPU of 74 to
+  // 147 multiprocessors (plan_boxes).
+  const bool is_wide = is_even && !is_linear && random.chance(0.2);
   conv.x_shape = {random.uniform(1, is_even ? 4 : 3), random.uniform(1, 20) + 6,
                   random.uniform(1, 30) + 11, channels * conv.groups};
   if (is_linear) {
     conv.x_shape = {random.uniform(1, 150), 1, 1, channels};
+    if (random.chance(0.6)) {  // few pixels of many channels, whose sums are divided among blocks
+      conv.x_shape = {2, random.uniform(1, 8), random.uniform(1, 8), 16 * random.uniform(64, 100)};
+    }
     w = Window{};
+  }
+  if (is_wide) {
+    conv.x_shape = {7, 48, 56, 16};
+    outs = random.chance(0.5) ? random.uniform(3, 4) * 32 : random.uniform(9, 16) * 8;
+    w = Window{};
+    if (random.chance(0.5)) {
+      w.kernel_w = 3;
+      w.pad_left = w.pad_right = 1;
+    }
   }
   const auto out = [](std::int64_t size, std::int64_t pads, std::int64_t extent,
                       std::int64_t stride) { return (size + pads - extent) / stride + 1; };

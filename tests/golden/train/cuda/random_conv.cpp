@@ -40,6 +40,10 @@ LevelConv usual_conv(Random& random) {
   conv.y_shape = conv.x_shape;
   conv.y_shape.channels = 64 * random.uniform(1, 3);
   conv.window.kernel_h = conv.window.kernel_w = 3;
+  if (random.chance(0.25)) {
+    conv.window.kernel_w = random.uniform(1, 2);
+    conv.y_shape.width += 3 - conv.window.kernel_w;
+  }
   conv.window.pad_top = conv.window.pad_left = conv.window.pad_bottom = conv.window.pad_right = 1;
   if (random.chance(0.1)) {  // without pads above and below
     conv.window.pad_top = conv.window.pad_bottom = 0;
@@ -52,12 +56,13 @@ LevelConv usual_conv(Random& random) {
 // depthwise layers have them.
 LevelConv small_group_conv(Random& random) {
   constexpr std::array<std::int64_t, 5> kGroups = {1, 1, 2, 4, 8};
-  constexpr std::array<std::int64_t, 8> kStrides = {1, 1, 1, 1, 2, 2, 2, 3};
+  constexpr std::array<std::int64_t, 8> kStrides = {1, 1, 1, 1, 2, 2, 3, 3};
   LevelConv conv;
   Window& w = conv.window;
   const bool usual = random.chance(0.6);
   w.kernel_h = usual ? 3 : random.uniform(1, 7);
   w.kernel_w = usual ? 3 : random.uniform(1, 7);
+  if (random.chance(0.1)) w.kernel_w = random.uniform(4, 7);
   w.stride_h = one_of(random, kStrides);
   w.stride_w = random.chance(0.8) ? w.stride_h : one_of(random, kStrides);
   w.dilation_h = random.chance(0.85) ? 1 : random.uniform(2, 3);
@@ -189,8 +194,8 @@ RandomConv random_conv(Random& random) {
   RandomConv layer;
   do {
     const std::int64_t kind = random.uniform(0, 99);
-    layer.conv = kind < 35   ? usual_conv(random)
-                 : kind < 65 ? small_group_conv(random)
+    layer.conv = kind < 30   ? usual_conv(random)
+                 : kind < 75 ? small_group_conv(random)
                              : any_conv(random);
   } while (layer.conv.pixels() * layer.conv.y_shape.channels * layer.conv.depth() > kMostProducts);
   const ImageShape& x = layer.conv.x_shape;
