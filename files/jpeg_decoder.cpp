@@ -42,14 +42,24 @@ void on_message(j_common_ptr info, int level) {
 
 void on_output(j_common_ptr) {}
 
+// Progressive pictures have about 10 scans. The more pixels, the fewer beyond that.
+std::int64_t most_scans(const jpeg_decompress_struct& picture) {
+  constexpr std::int64_t kUsual = 16;
+  constexpr std::int64_t kMostVisits = std::int64_t{1} << 30;  // of pixels
+  const std::int64_t pixels = std::int64_t{picture.image_width} * picture.image_height;
+  return std::clamp(kMostVisits / std::max<std::int64_t>(pixels, 1), kUsual, kMaxJpegScans);
+}
+
 // Called between the rows of blocks. A scan may be a few bytes long and change nothing, and yet it
 // visits every block of the picture.
 void on_progress(j_common_ptr info) {
-  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMaxJpegScans) return;
+  const auto& picture = *reinterpret_cast<j_decompress_ptr>(info);
+  const std::int64_t most = most_scans(picture);
+  if (picture.input_scan_number <= most) return;
   auto* state = reinterpret_cast<ErrorState*>(info->err);
   std::snprintf(state->message.data(), state->message.size(),
                 "more than %d scans, which are the most; save it again, as a baseline JPEG",
-                static_cast<int>(kMaxJpegScans));
+                static_cast<int>(most));
   std::longjmp(state->jump, 1);
 }
 

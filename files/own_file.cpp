@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -35,9 +36,12 @@ bool is_callers_group(gid_t gid) {
   return true;
 }
 
-bool others_write(const struct stat& status) {
+// With an access control list the bits of the group are the most that anybody in the list has.
+bool others_write(const fs::path& part, const struct stat& status) {
   if ((status.st_mode & S_IWOTH) != 0) return true;
-  return (status.st_mode & S_IWGRP) != 0 && !is_callers_group(status.st_gid);
+  if ((status.st_mode & S_IWGRP) == 0) return false;
+  const bool has_list = ::lgetxattr(part.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
+  return has_list || !is_callers_group(status.st_gid);
 }
 
 std::string why_not_own_part(const fs::path& part, bool may_be_sticky) {
@@ -50,7 +54,7 @@ std::string why_not_own_part(const fs::path& part, bool may_be_sticky) {
            ")";
   }
   const bool is_sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
-  if (!others_write(status) || (may_be_sticky && is_sticky)) return "";
+  if (!others_write(part, status) || (may_be_sticky && is_sticky)) return "";
   char mode[16];
   std::snprintf(mode, sizeof mode, "%o", static_cast<unsigned>(status.st_mode & 07777));
   return "others may write '" + part.string() + "' (mode " + mode + ")";
@@ -63,12 +67,13 @@ bool holds_executable(const fs::path& folder) {
          folder.end();
 }
 
-}  // namespace
+std::string why_not_read(const fs::path& path, const std::error_code& error) {
+  return "'" + path.string() + "' cannot be judged: " + error_reason(error.value());
+}
 
-std::string why_not_own(const fs::path& path) {
+// Of a path without links.
+std::string why_not_own_place(fs::path part) {
   std::error_code error;
-  fs::path part = fs::canonical(path, error);
-  if (error) return "'" + path.string() + "' cannot be judged: " + error_reason(error.value());
   // The file and the folder that it is in, or the folder itself.
   int strict = fs::is_directory(part, error) ? 1 : 2;
   while (true) {
@@ -80,9 +85,20 @@ std::string why_not_own(const fs::path& path) {
   }
 }
 
+}  // namespace
+
+std::string why_not_own(const fs::path& path) {
+  std::error_code error;
+  const fs::path place = fs::canonical(path, error);
+  return error ? why_not_read(path, error) : why_not_own_place(place);
+}
+
+// Links are followed once: one that is exchanged in between gains nothing.
 fs::path require_own(const fs::path& path) {
-  const std::string why = why_not_own(path);
-  if (why.empty()) return fs::canonical(path);
+  std::error_code error;
+  fs::path place = fs::canonical(path, error);
+  const std::string why = error ? why_not_read(path, error) : why_not_own_place(place);
+  if (why.empty()) return place;
   throw_bad_input(path.string() +
                   ": qsim runs no code from here, as it is not the caller's alone: " + why +
                   "; give it to the user who runs qsim and take it from others (chmod go-w), or "

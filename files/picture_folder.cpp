@@ -36,17 +36,22 @@ bool is_folder(const fs::directory_entry& entry) {
   return entry.is_directory(ignored);
 }
 
-// Throws Error for a name of a picture or a batch whose file is none: to leave it out without a
-// word would give the figures of other pictures.
+// Throws Error for a name of a picture or a batch whose file is none, and for what is neither a
+// file nor a folder: to leave it out without a word would give the figures of other pictures.
 void require_file(const fs::directory_entry& entry) {
-  if (!is_picture_name(entry.path()) && !is_batch_name(entry.path())) return;
   std::error_code ignored;
   const fs::file_type type = entry.status(ignored).type();
   if (type == fs::file_type::regular) return;
+  const bool is_named = is_picture_name(entry.path()) || is_batch_name(entry.path());
+  if (type == fs::file_type::directory && !is_named) return;
   const std::string what = type == fs::file_type::directory   ? "a folder"
                            : type == fs::file_type::not_found ? "a link to nothing"
                            : type == fs::file_type::fifo      ? "a pipe"
                                                               : "not a file that can be read";
+  if (!is_named) {
+    throw_bad_input(entry.path().string() + ": is " + what +
+                    "; expected a class folder, a picture or a batch; remove it");
+  }
   throw_bad_input(entry.path().string() + ": is " + what +
                   "; expected a picture or a batch, as its name says; " +
                   "rename it, or remove it");

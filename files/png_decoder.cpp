@@ -14,6 +14,9 @@ namespace qsim {
 namespace {
 
 constexpr std::size_t kSignatureBytes = 8;
+// Compressed bytes that may be left before the last row, besides its own: libpng inflates all that
+// follow it.
+constexpr std::size_t kMostBytesAfterRows = 65536;
 
 struct PngSource {
   const std::byte* data = nullptr;
@@ -69,15 +72,26 @@ class PngReader {
     png_set_strip_16(png_);
     png_set_strip_alpha(png_);
     png_set_gray_to_rgb(png_);
-    png_set_interlace_handling(png_);
+    passes_ = png_set_interlace_handling(png_);
     png_read_update_info(png_, info_);
     return true;
   }
 
-  // The pixels, and the rest of the file. False after an error.
-  bool read_rows(png_bytep* rows) noexcept {
+  // All rows but the last of the last pass. False after an error.
+  bool read_most_rows(png_bytepp rows, std::size_t count) noexcept {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
-    png_read_image(png_, rows);
+    for (int pass = 1; pass <= passes_; ++pass) {
+      for (std::size_t y = 0; y + (pass == passes_ ? 1 : 0) < count; ++y) {
+        png_read_row(png_, rows[y], nullptr);
+      }
+    }
+    return true;
+  }
+
+  // The last row, and the rest of the file. False after an error.
+  bool read_last_row(png_bytep row) noexcept {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_read_row(png_, row, nullptr);
     png_read_end(png_, nullptr);
     return true;
   }
@@ -89,6 +103,7 @@ class PngReader {
  private:
   png_structp png_;
   png_infop info_;
+  int passes_ = 1;
 };
 
 [[noreturn]] void fail(const std::string& name, const std::string& what) {
@@ -96,21 +111,28 @@ class PngReader {
 }
 
 // libpng takes the memory of a chunk by the length that the chunk claims, before it reads it.
-void check_chunk_lengths(std::span<const std::byte> bytes, const std::string& name) {
+// Returns where the last chunk of pixels ends.
+std::size_t check_chunk_lengths(std::span<const std::byte> bytes, const std::string& name) {
   constexpr std::size_t kHeadBytes = 8;  // length, big-endian, and type
+  const std::size_t all = bytes.size();
+  std::size_t pixels_end = 0;
   bytes = bytes.subspan(kSignatureBytes);
   while (bytes.size() >= kHeadBytes) {
     std::size_t length = 0;
     for (const std::byte byte : bytes.first(4)) {
       length = length << 8 | std::to_integer<std::size_t>(byte);
     }
-    if (std::memcmp(bytes.data() + 4, "IEND", 4) == 0) return;
+    if (std::memcmp(bytes.data() + 4, "IEND", 4) == 0) return pixels_end;
     if (length > bytes.size() - kHeadBytes) {
       fail(name, "the file is truncated: a chunk of " + std::to_string(length) + " bytes where " +
                      std::to_string(bytes.size() - kHeadBytes) + " are left");
     }
+    if (std::memcmp(bytes.data() + 4, "IDAT", 4) == 0) {
+      pixels_end = all - bytes.size() + kHeadBytes + length;
+    }
     bytes = bytes.subspan(std::min(bytes.size(), kHeadBytes + length + 4));  // and a checksum
   }
+  return pixels_end;
 }
 
 }  // namespace
@@ -121,7 +143,7 @@ bool is_png(std::span<const std::byte> bytes) {
 }
 
 Image decode_png(std::span<const std::byte> bytes, const std::string& source) {
-  check_chunk_lengths(bytes, source);
+  const std::size_t pixels_end = check_chunk_lengths(bytes, source);
   PngSource input{bytes.data(), bytes.size(), 0, {}};
   PngReader reader(input);
   if (!reader.read_header()) fail(source, input.message.data());
@@ -135,7 +157,14 @@ Image decode_png(std::span<const std::byte> bytes, const std::string& source) {
   for (std::size_t y = 0; y < static_cast<std::size_t>(image.height); ++y) {
     rows.push_back(image.rgb.data() + y * row_bytes);
   }
-  if (!reader.read_rows(rows.data())) fail(source, input.message.data());
+  if (!reader.read_most_rows(rows.data(), rows.size())) fail(source, input.message.data());
+  constexpr std::size_t kMostPixelBytes = 8;  // four channels of 16 bits
+  const std::size_t row = 2 * kMostPixelBytes * static_cast<std::size_t>(image.width);
+  if (pixels_end > input.at + row + kMostBytesAfterRows) {
+    fail(source, "before its last row " + std::to_string(pixels_end - input.at) +
+                     " bytes of pixels are left");
+  }
+  if (!reader.read_last_row(rows.back())) fail(source, input.message.data());
   return image;
 }
 

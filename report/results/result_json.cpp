@@ -7,6 +7,7 @@
 
 #include "core/printable.h"
 #include "files/files.h"
+#include "files/shallow_json.h"
 
 namespace qsim {
 namespace {
@@ -262,7 +263,7 @@ NetworkResult result_of_json(const ReadJson& json, const std::string& place) {
 
 ResultsFile load_results(const std::filesystem::path& path) {
   const std::string name = path.string();
-  const ReadJson json = ReadJson::parse(read_text_file(path), nullptr, false);
+  const ReadJson json = parse_shallow<ReadJson>(read_text_file(path));
   if (json.is_discarded())
     throw_bad_input(name +
                     ": is not JSON; expected what `qsim run --json` "

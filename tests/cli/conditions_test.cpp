@@ -223,6 +223,10 @@ TEST_F(ConditionsTest, CompareTakesTwoFilesOfResults) {
   expect_error(folder_, "compare base.json", 2, takes + "1: base.json");
   expect_error(folder_, "compare a.json b.json c.json", 2, takes + "3: a.json, b.json, c.json");
   expect_error(folder_, "compare base.json n.yaml", 3, "n.yaml: is not JSON");
+  // Copies of values recurse.
+  folder_.write("deep.json",
+                "{\"x\":" + std::string(200'000, '[') + std::string(200'000, ']') + "}");
+  expect_error(folder_, "compare base.json deep.json", 3, "deep.json: is not JSON");
   expect_error(folder_, "compare base.json no.json", 3, "no.json: cannot be read: no such file");
   expect_error(folder_, "compare base.json base.json --json base.json", 2,
                "--json would overwrite 'base.json', the results of this run");

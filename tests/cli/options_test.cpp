@@ -8,14 +8,14 @@
 namespace qsim {
 namespace {
 
-constexpr const char* kNetwork =
+constexpr const char* kSmallWithFlatten =
     "name: small\nseed: 11\ninput: {shape: [1, 6, 5, 3], dtype: uint8}\nlayers:\n"
     "  - {op: conv2d, name: first, out_channels: 8, kernel: 3, pad: 1, relu: true}\n"
     "  - {op: flatten, name: flat}\n"
     "  - {op: fully_connected, name: last, out_features: 7}\n";
 
 // Two records of CIFAR-10's format, whose pictures differ.
-std::string cifar_batch() {
+std::string two_records() {
   std::string batch;
   for (const std::size_t record : {std::size_t{3}, std::size_t{5}}) {
     batch += static_cast<char>(record);
@@ -27,8 +27,8 @@ std::string cifar_batch() {
 class EveryOption : public ::testing::Test {
  protected:
   EveryOption() {
-    folder_.write("n.yaml", kNetwork);
-    folder_.write("b.bin", cifar_batch());
+    folder_.write("n.yaml", kSmallWithFlatten);
+    folder_.write("b.bin", two_records());
   }
 
   void expect_taken(const std::string& arguments) {
@@ -133,6 +133,7 @@ TEST_F(EveryOption, AModelThatHasNoKnownNameIsRefused) {
   expect_error(folder_, "run --model ./model.txt", 3,
                "./model.txt: is not the name of a model; expected an ONNX file (.onnx), a workload "
                "(.yaml), a SCALE-Sim topology (.csv) or a layer-trace folder");
+  expect_error(folder_, "run --model /dev/zero", 3, "/dev/zero: is a device; expected a file");
 }
 
 TEST_F(EveryOption, AnArrayThatDoesNotFitTheModelSaysWhichDoes) {

@@ -302,6 +302,12 @@ TEST_F(Pictures, OfAFolderAreAllThatAreCalledSo) {
     fs::create_symlink("1.png", path);
     EXPECT_EQ(set(root, form_of({"cat"}, 1)).count(), 2) << "a link to a picture is one";
   }
+  fs::create_symlink("nowhere", folder_.path() / "d/frog");
+  expect_contains(refusal("d", form_of()), "frog: is a link to nothing; expected a class folder");
+  fs::remove(folder_.path() / "d/frog");
+  ASSERT_EQ(::mkfifo((folder_.path() / "d/frog").c_str(), 0600), 0);
+  expect_contains(refusal("d", form_of()),
+                  "frog: is a pipe; expected a class folder, a picture or a batch; remove it");
 }
 
 TEST_F(Pictures, AreNotReadFromPipesAndDevices) {

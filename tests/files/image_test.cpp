@@ -124,11 +124,11 @@ TEST(Image, JpegIsReadNearlyExactlyAtFullQuality) {
   EXPECT_EQ(from_grey.rgb.size(), 8u * 24 * 3);
 }
 
-// A grey progressive picture that says its last coefficients again and again.
-std::string jpeg_of_scans(std::size_t scans, const std::vector<std::uint8_t>& grey) {
+// A square grey progressive picture that says its last coefficients again and again.
+std::string jpeg_of_scans(std::size_t scans, const std::vector<std::uint8_t>& grey, int side = 16) {
   const jpeg_scan_info dc{1, {0}, 0, 0, 0, 0};
   const jpeg_scan_info ac{1, {0}, 1, 63, 0, 0};
-  const std::string file = jpeg_file(16, 16, 1, grey, {dc, ac});
+  const std::string file = jpeg_file(side, side, 1, grey, {dc, ac});
   const std::size_t last = file.rfind("\xff\xda");
   const std::size_t end = file.rfind("\xff\xd9");
   std::string many = file.substr(0, end);
@@ -145,6 +145,13 @@ TEST(Image, JpegOfManyScansIsRefusedBeforeTheyAreDecoded) {
     expect_contains(error_of([&] { read(jpeg_of_scans(scans, grey) + "no JPEG"); }),
                     "broken or unsupported JPEG picture: more than 100 scans, which are the most");
   }
+}
+
+TEST(Image, LargeJpegsMayHaveFewerScans) {
+  constexpr int kSide = 4096;  // 2^24 pixels
+  const std::vector<std::uint8_t> flat(std::size_t{kSide} * kSide, 90);
+  expect_contains(error_of([&] { read(jpeg_of_scans(65, flat, kSide)); }),
+                  "broken or unsupported JPEG picture: more than 64 scans, which are the most");
 }
 
 TEST(Image, CmykJpegIsRefused) {

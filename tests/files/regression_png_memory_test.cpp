@@ -63,6 +63,26 @@ std::string deflated(const std::string& text) {
   return packed;
 }
 
+std::string picture_of(const std::string& compressed) {
+  std::string file = kSignature;
+  add_chunk(file, "IHDR", "\0\0\0\1\0\0\0\1\x08\0\0\0\0"s);
+  add_chunk(file, "IDAT", compressed);
+  add_chunk(file, "IEND", "");
+  return file;
+}
+
+// Of one pixel, and 100 MB of zeros after it.
+TEST(RegressionPngMemory, WhatFollowsTheLastRowIsNotUnpacked) {
+  const TemporaryFolder folder;
+  const std::string rows = deflated("\0\x7b"s + std::string(100'000'000, '\0'));
+  ASSERT_GT(rows.size(), 90'000U);
+  expect_contains(error_of([&] { read_image(folder.file("bomb.png", picture_of(rows))); }),
+                  "broken PNG picture: before its last row ");
+  const std::string few = deflated("\0\x7b"s + std::string(1'000'000, '\0'));
+  EXPECT_EQ(read_image(folder.file("few.png", picture_of(few))).rgb,
+            (std::vector<std::uint8_t>{0x7b, 0x7b, 0x7b}));
+}
+
 // 40 texts of 7 MB each, in a file of 300 KB.
 TEST(RegressionPngMemory, ChunksOfTextAreNotUnpacked) {
   std::string file = kSignature;

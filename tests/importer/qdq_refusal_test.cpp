@@ -20,7 +20,8 @@ void float_convolution(TestModel& m) {
   m.graph().clear_node();
   m.set_constant("real_weights", onnx::TensorProto::FLOAT, {5, 2, 1, 1},
                  std::string(10 * sizeof(float), '\0'));
-  append(m, "Conv", "conv", {"image", "real_weights"}).set_output(0, "scores");
+  append(m, "Conv", "conv", {"image", "real_weights"});
+  m.end_after("conv", TensorProto::FLOAT, 4);
 }
 
 TEST(QdqRefuses, WholeModelsByWhatTheyAre) {
@@ -33,8 +34,8 @@ TEST(QdqRefuses, WholeModelsByWhatTheyAre) {
         "docs/reference/float_import.md",
         [](TestModel& m) {
           float_convolution(m);
-          m.graph().mutable_node(0)->set_output(0, "conv.out");
-          append(m, "Shrink", "shrink", {"conv.out"}).set_output(0, "scores");
+          append(m, "Shrink", "shrink", {"conv.out"});
+          m.end_after("shrink", TensorProto::FLOAT, 4);
         }},
        {"node 'now' (DynamicQuantizeLinear): dynamic quantization: the accelerator finds no ranges "
         "while it runs; run it by `qsim golden run`, or quantize the float model that it was made "

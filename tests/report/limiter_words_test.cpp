@@ -67,6 +67,7 @@ TEST(LimiterWords, SayThatABusIsWiderThanTheWordsItCarries) {
 TEST(LimiterWords, NameTheUnitThatIsTheNextLimit) {
   LayerTiming timing = timing_of("write_bus", Limiter::kWriteBus);
   timing.cycles = 300;
+  timing.limiter_busy = 0.997;
   timing.busy.units = {200, 200, 200, 299};
   const ArchConfig arch;
   EXPECT_EQ(limiter_words("x", timing, arch).find("Next comes"), std::string::npos);
@@ -75,6 +76,7 @@ TEST(LimiterWords, NameTheUnitThatIsTheNextLimit) {
                 .find(" Next comes the array, occupied in 90.0% of these cycles."),
             std::string::npos);
   timing.limited_by = {Limiter::kArray, "array", 290};
+  timing.limiter_busy = 0.9;
   EXPECT_NE(limiter_words("x", timing, arch)
                 .find(" The write bus is occupied in 99.7% of these cycles, but fewer of them wait "
                       "for it."),

@@ -7,11 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "files/shallow_json.h"
 
 namespace qsim {
 namespace {
 
-using Json = nlohmann::json;  // finds a member without a look at all the others
+using SortedJson = nlohmann::json;  // finds a member without a look at all the others
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kHeader = R"({"schema":"qsim.kept-predictions/2"})";
@@ -30,14 +31,14 @@ bool read_hex(std::string_view digits, Number& number) {
   return error == std::errc() && last == end;
 }
 
-bool is_index(const Json& json) {
+bool is_index(const SortedJson& json) {
   constexpr std::int64_t kEnd = std::int64_t{1} << 31;
   if (json.is_number_unsigned()) return json.get<std::uint64_t>() < std::uint64_t{kEnd};
   return json.is_number_integer() && json.get<std::int64_t>() >= -1 &&
          json.get<std::int64_t>() < kEnd;
 }
 
-bool read_best(const Json& json, Prediction& prediction) {
+bool read_best(const SortedJson& json, Prediction& prediction) {
   if (!json.is_array() || json.size() != kBestClasses) return false;
   for (std::size_t i = 0; i < kBestClasses; ++i) {
     if (!is_index(json[i])) return false;
@@ -57,7 +58,7 @@ bool read_outputs(std::string_view digits, std::vector<float>& outputs) {
 }
 
 // Whether [[best, ...], "hash", "outputs"] was read, with as many outputs as the rows before.
-bool read_row(const Json& json, PredictionTable& table) {
+bool read_row(const SortedJson& json, PredictionTable& table) {
   if (!json.is_array() || json.size() != 3 || !json[1].is_string() || !json[2].is_string()) {
     return false;
   }
@@ -71,7 +72,7 @@ bool read_row(const Json& json, PredictionTable& table) {
          (table.outputs.size() - before) * rows_before == before;
 }
 
-bool has_fields(const Json& json) {
+bool has_fields(const SortedJson& json) {
   return json.is_object() && json.contains("key") && json["key"].is_string() &&
          json.contains("first") && is_index(json["first"]) && json.contains("predictions") &&
          json["predictions"].is_array();
@@ -86,11 +87,11 @@ KeptPredictions::KeptPredictions(const std::filesystem::path& path) : file_(path
 }
 
 void KeptPredictions::take(const std::string& line, const std::string& place) {
-  const Json json = Json::parse(line, nullptr, false);
+  const SortedJson json = parse_shallow<SortedJson>(line);
   PredictionTable read;
   bool is_whole = has_fields(json);
   if (is_whole) {
-    for (const Json& row : json["predictions"]) is_whole = is_whole && read_row(row, read);
+    for (const SortedJson& row : json["predictions"]) is_whole = is_whole && read_row(row, read);
   }
   if (!is_whole) {
     throw_bad_input(place + ": is not a prediction that was kept; remove the line, or the file");

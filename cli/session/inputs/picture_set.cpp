@@ -254,9 +254,9 @@ std::vector<fs::path> PictureSet::files() const {
 void PictureSet::sample(std::int64_t wanted, std::uint64_t seed) {
   QSIM_CHECK(wanted >= 1, "a sample has a picture");
   if (wanted > count()) {
-    throw_bad_input(
-        (kind_ == Kind::kPictures || files_.size() > 1 ? root_ : files_.front()).string() + ": " +
-        std::to_string(wanted) + " pictures are wanted; there are " + std::to_string(count()));
+    throw_bad_input((root_.empty() || files_.size() == 1 ? files_.front() : root_).string() + ": " +
+                    std::to_string(wanted) + " pictures are wanted; there are " +
+                    std::to_string(count()));
   }
   std::vector<Place> kept;
   for (const std::size_t i : drawn(places_.size(), static_cast<std::size_t>(wanted), seed)) {

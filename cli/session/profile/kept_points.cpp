@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/session/inputs/file_hash.h"
+#include "files/shallow_json.h"
 #include "report/results/result_json.h"
 
 namespace qsim {
@@ -30,7 +31,7 @@ std::string point_key(const std::vector<std::string>& parts) {
 KeptPoints::KeptPoints(const std::filesystem::path& path) : file_(path, kHeader) {
   for (std::size_t i = 0; i < file_.lines().size(); ++i) {
     const std::string place = path.string() + ":" + std::to_string(i + 2);
-    const ReadJson json = ReadJson::parse(file_.lines()[i], nullptr, false);
+    const ReadJson json = parse_shallow<ReadJson>(file_.lines()[i]);
     const bool has_both = json.is_object() && json.contains("key") && json["key"].is_string() &&
                           json.contains("point");
     if (!has_both) {

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/printable.h"
 #include "files/files.h"
+#include "files/shallow_json.h"
 
 namespace qsim {
 namespace {
@@ -111,8 +112,13 @@ quantize::GivenWeights weights_of(const Field& field) {
 }
 
 json parsed(const std::filesystem::path& path) {
+  const std::string text = read_text_file(path);
+  if (is_nested_too_deep(text)) {
+    throw_bad_input(path.string() + ": has lists in lists beyond " + std::to_string(kMaxJsonDepth) +
+                    " levels; expected a file of scales, " + kSchema);
+  }
   try {
-    return json::parse(read_text_file(path));
+    return json::parse(text);
   } catch (const json::parse_error& error) {
     throw_bad_input(path.string() + ": no JSON at byte " + std::to_string(error.byte) +
                     "; expected a file of scales, " + kSchema);
