@@ -12,9 +12,6 @@
 namespace qsim {
 namespace {
 
-constexpr auto kExecute = static_cast<std::size_t>(Unit::kExecute);
-constexpr auto kStore = static_cast<std::size_t>(Unit::kStore);
-
 // How many cycles up to some cycle an EXECUTE occupies the array; asked for descending cycles.
 class ArrayUse {
  public:
@@ -69,7 +66,7 @@ PathPart latency_of(std::size_t unit) {
 class PathWalk {
  public:
   PathWalk(const Program& program, const CommandTimes& times, const StartCauses& causes)
-      : program_(program), times_(times), causes_(causes), array_use_(times[kExecute]) {
+      : program_(program), times_(times), causes_(causes), array_use_(times[kExecuteUnit]) {
     for (const std::vector<CommandTime>& unit : times) commands_ += unit.size();
   }
 
@@ -104,7 +101,7 @@ LayerPath PathWalk::walk(std::size_t store, std::uint64_t begin, std::uint64_t e
   path_ = {};
   window_begin_ = begin;
   std::size_t left = commands_;
-  Place place{kStore, store, true};
+  Place place{kStoreUnit, store, true};
   std::uint64_t cycle = end;
   while (true) {
     const CommandTime& time = times_[place.unit][place.command];
@@ -192,7 +189,7 @@ const ChannelWaits& PathWalk::waits_of(std::size_t unit) {
 // The last STORE of each layer.
 std::vector<std::size_t> last_stores(const Program& program) {
   std::vector<std::size_t> last(program.layers.size(), 0);
-  const CommandStream stores = program.streams[kStore];
+  const CommandStream stores = program.streams[kStoreUnit];
   for (std::size_t i = 0; i < stores.size(); ++i) {
     last[static_cast<std::size_t>(stores.origin(i).layer)] = i;
   }

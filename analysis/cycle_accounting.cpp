@@ -44,10 +44,9 @@ std::size_t layer_of(const Program& program, std::size_t unit, std::size_t index
 }
 
 std::vector<LayerAccount> layer_windows(const Program& program, const CommandTimes& times) {
-  constexpr auto kStore = static_cast<std::size_t>(Unit::kStore);
   std::vector<LayerAccount> layers(program.layers.size());
-  for (std::size_t i = 0; i < times[kStore].size(); ++i) {
-    layers[layer_of(program, kStore, i)].end_cycle = times[kStore][i].done;
+  for (std::size_t i = 0; i < times[kStoreUnit].size(); ++i) {
+    layers[layer_of(program, kStoreUnit, i)].end_cycle = times[kStoreUnit][i].done;
   }
   std::uint64_t begin = 0;
   for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -76,12 +75,11 @@ void cut_at_windows(std::vector<LayerAccount>& layers, std::size_t& cursor, std:
 void account_execute(const Program& program, const std::vector<CommandTime>& times,
                      const std::vector<StartCause>& causes, std::uint64_t total,
                      std::vector<LayerAccount>& layers) {
-  constexpr auto kExecute = static_cast<std::size_t>(Unit::kExecute);
   const auto pes = static_cast<std::uint64_t>(program.arch.array_rows * program.arch.array_cols);
   std::size_t cursor = 0;
   std::uint64_t unit_free = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    const auto execute = program.streams[kExecute].fields<Execute>(i);
+    const auto execute = program.streams[kExecuteUnit].fields<Execute>(i);
     const ExecuteTerms terms = execute_terms(execute, program.arch);
     const std::uint64_t start = times[i].start;
     cut_at_windows(layers, cursor, unit_free, start,
@@ -94,7 +92,7 @@ void account_execute(const Program& program, const std::vector<CommandTime>& tim
                      layer.fold_bubble_cycles +=
                          terms.bubble_before(end - start) - terms.bubble_before(begin - start);
                    });
-    layers[layer_of(program, kExecute, i)].streamed_macs += terms.useful() * pes;
+    layers[layer_of(program, kExecuteUnit, i)].streamed_macs += terms.useful() * pes;
     unit_free = times[i].free;
   }
   cut_at_windows(layers, cursor, unit_free, total,
@@ -259,7 +257,6 @@ double utilization(std::uint64_t macs, std::uint64_t cycles, const ArchConfig& a
 }
 
 RunAccount account(const Program& program, const CommandTimes& times) {
-  constexpr auto kExecute = static_cast<std::size_t>(Unit::kExecute);
   RunAccount run;
   run.causes = start_causes(program, times);
   run.layers = layer_windows(program, times);
@@ -267,7 +264,8 @@ RunAccount account(const Program& program, const CommandTimes& times) {
   for (std::size_t u = 0; u < kUnits; ++u) {
     run.units[u] = account_unit(u, times[u], run.causes[u], run.total_cycles);
   }
-  account_execute(program, times[kExecute], run.causes[kExecute], run.total_cycles, run.layers);
+  account_execute(program, times[kExecuteUnit], run.causes[kExecuteUnit], run.total_cycles,
+                  run.layers);
   account_busy(program, times, run.layers);
   account_waits(program, times, run.layers);
   account_paths(program, times, run);

@@ -5,8 +5,6 @@
 namespace qsim {
 namespace {
 
-constexpr auto kExecute = static_cast<std::size_t>(Unit::kExecute);
-
 std::uint64_t overlap(const LayerAccount& layer, std::uint64_t begin, std::uint64_t end) {
   const std::uint64_t from = std::max(layer.begin_cycle, begin);
   const std::uint64_t to = std::min(layer.end_cycle, end);
@@ -39,16 +37,16 @@ LayerEdges sum_of_edges(const std::vector<LayerEdges>& edges) {
 
 std::vector<LayerEdges> layer_edges(const Program& program, const CommandTimes& times,
                                     const RunAccount& account) {
-  const CommandStream executes = program.streams[kExecute];
+  const CommandStream executes = program.streams[kExecuteUnit];
   std::vector<LayerEdges> edges(account.layers.size());
   for (std::size_t i = 0; i < executes.size(); ++i) {
     const auto layer = static_cast<std::size_t>(executes.origin(i).layer);
     if (i > 0 && executes.origin(i - 1).layer == executes.origin(i).layer) continue;
-    const std::uint64_t waits_from = i == 0 ? 0 : times[kExecute][i - 1].free;
-    const std::uint64_t start = times[kExecute][i].start;
+    const std::uint64_t waits_from = i == 0 ? 0 : times[kExecuteUnit][i - 1].free;
+    const std::uint64_t start = times[kExecuteUnit][i].start;
     for (std::size_t l = 0; l <= layer; ++l) {
       const std::uint64_t cycles = overlap(account.layers[l], waits_from, start);
-      (l == layer ? edges[l].start : edges[l].drain)[account.causes[kExecute][i].semaphore] +=
+      (l == layer ? edges[l].start : edges[l].drain)[account.causes[kExecuteUnit][i].semaphore] +=
           cycles;
     }
   }

@@ -58,7 +58,7 @@ endfunction()
 # instead, so these sources have none. tests/system/meta/vector_sources_test.py finds those not listed.
 function(qsim_vector_sources)
   foreach(source ${ARGN})
-    set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
     set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
     # GCC 12's own AVX-512 intrinsics start from deliberately undefined registers (GCC bug 105593).
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND source MATCHES "avx512")

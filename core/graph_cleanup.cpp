@@ -53,7 +53,7 @@ std::vector<Layer*> writers_of(Graph& graph) {
 }
 
 // How many operands of layers the output depends on are each tensor; the output itself is one more.
-std::vector<int> readers_of(const Graph& graph) {
+std::vector<int> reader_counts(const Graph& graph) {
   std::vector<int> readers(graph.tensors.size(), 0);
   ++readers[graph.output];
   for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {
@@ -64,7 +64,7 @@ std::vector<int> readers_of(const Graph& graph) {
 }
 
 void replace_clamping_tables(Graph& graph) {
-  std::vector<int> readers = readers_of(graph);
+  std::vector<int> readers = reader_counts(graph);
   const std::vector<Layer*> writers = writers_of(graph);
   std::vector<TensorId> same(graph.tensors.size());
   for (TensorId id = 0; id < same.size(); ++id) same[id] = id;
@@ -87,23 +87,42 @@ void replace_clamping_tables(Graph& graph) {
   graph.output = same[graph.output];
 }
 
+// A graph in the making that takes another's layers one by one, in their order.
+class GraphCopy {
+ public:
+  explicit GraphCopy(Graph& from) : id_of_(from.tensors.size(), 0) {
+    result.name = std::move(from.name);
+    result.host = from.host;
+    result.input_value() = from.input_value();
+  }
+
+  std::vector<TensorId> inputs_of(const Layer& layer) const {
+    std::vector<TensorId> inputs;
+    for (const TensorId input : layer.inputs) inputs.push_back(id_of_[input]);
+    return inputs;
+  }
+  void take(Layer& layer, const Value& output) {
+    std::vector<TensorId> inputs = inputs_of(layer);
+    id_of_[layer.output] = append(result, std::move(layer.name), std::move(layer.operation),
+                                  std::move(inputs), output, std::move(layer.source));
+  }
+  // The tensor here of one there.
+  TensorId& id_of(TensorId there) { return id_of_[there]; }
+
+  Graph result;
+
+ private:
+  std::vector<TensorId> id_of_;
+};
+
 // Leaves out the layers, and tensors, that the output does not depend on.
 Graph pruned(Graph graph) {
-  const std::vector<int> readers = readers_of(graph);
-  std::vector<TensorId> id_of(graph.tensors.size(), 0);
-  Graph result;
-  result.name = std::move(graph.name);
-  result.host = graph.host;
-  result.input_value() = graph.input_value();
+  const std::vector<int> readers = reader_counts(graph);
+  GraphCopy copy(graph);
   for (Layer& layer : graph.layers) {
-    if (readers[layer.output] == 0) continue;
-    std::vector<TensorId> inputs;
-    for (const TensorId input : layer.inputs) inputs.push_back(id_of[input]);
-    id_of[layer.output] =
-        append(result, std::move(layer.name), std::move(layer.operation), std::move(inputs),
-               graph.tensors[layer.output], std::move(layer.source));
+    if (readers[layer.output] > 0) copy.take(layer, graph.tensors[layer.output]);
   }
-  return result;
+  return std::move(copy.result);
 }
 
 bool is_of_each_number(const Operation& operation) {
@@ -170,21 +189,15 @@ Graph cleaned(Graph graph) {
 }
 
 Graph with_tables_before_flattens(Graph graph) {
-  const std::vector<int> readers = readers_of(graph);
-  std::vector<TensorId> id_of(graph.tensors.size(), 0);
-  Graph result;
-  result.name = std::move(graph.name);
-  result.host = graph.host;
-  result.input_value() = graph.input_value();
+  const std::vector<int> readers = reader_counts(graph);
+  GraphCopy copy(graph);
+  Graph& result = copy.result;
   for (Layer& layer : graph.layers) {
     const Value& output = graph.tensors[layer.output];
-    std::vector<TensorId> inputs;
-    for (const TensorId input : layer.inputs) inputs.push_back(id_of[input]);
     const bool moves = is_of_each_number(layer.operation) && readers[layer.inputs[0]] == 1;
-    const Layer* found = moves ? flatten_before(result, inputs[0]) : nullptr;
+    const Layer* found = moves ? flatten_before(result, copy.id_of(layer.inputs[0])) : nullptr;
     if (found == nullptr) {
-      id_of[layer.output] = append(result, std::move(layer.name), std::move(layer.operation),
-                                   std::move(inputs), output, std::move(layer.source));
+      copy.take(layer, output);
       continue;
     }
     const Layer flatten = *found;
@@ -192,9 +205,10 @@ Graph with_tables_before_flattens(Graph graph) {
     value.shape = result.tensors[flatten.inputs[0]].shape;
     append(result, std::move(layer.name), std::move(layer.operation), flatten.inputs, value,
            std::move(layer.source));
-    id_of[layer.output] = append(result, flatten.name, flatten.operation, output, flatten.source);
+    copy.id_of(layer.output) =
+        append(result, flatten.name, flatten.operation, output, flatten.source);
   }
-  result.output = id_of[graph.output];
+  result.output = copy.id_of(graph.output);
   return pruned(std::move(result));
 }
 

@@ -5,8 +5,6 @@
 namespace qsim {
 namespace {
 
-constexpr char kHexDigits[] = "0123456789abcdef";
-
 std::uint32_t byte_at(std::string_view text, std::size_t at) {
   return static_cast<unsigned char>(text[at]);
 }

@@ -36,6 +36,8 @@ bool is_utf8(std::string_view text);
 // it is, so it does no harm to do it twice.
 std::string printable(std::string_view text);
 
+inline constexpr char kHexDigits[] = "0123456789abcdef";
+
 // The same of several lines: their ends stay.
 std::string printable_lines(std::string_view text);
 

@@ -30,14 +30,14 @@ std::string mask_text(const Program& program, std::uint16_t mask) {
   return text;
 }
 
-std::string range_text(const char* key, std::int32_t begin, std::int32_t end) {
+std::string range_fields(const char* key, std::int32_t begin, std::int32_t end) {
   return std::string(" ") + key + "=" + std::to_string(begin) + ".." + std::to_string(end);
 }
 
 std::string origin_fields(const Origin& origin) {
   return " layer=" + std::to_string(origin.layer) + " tile=" + std::to_string(origin.tile) +
-         range_text("n", origin.n0, origin.n1) + range_text("y", origin.y0, origin.y1) +
-         range_text("x", origin.x0, origin.x1) + range_text("c", origin.c0, origin.c1);
+         range_fields("n", origin.n0, origin.n1) + range_fields("y", origin.y0, origin.y1) +
+         range_fields("x", origin.x0, origin.x1) + range_fields("c", origin.c0, origin.c1);
 }
 
 void print_tensor(const DramTensor& tensor, std::ostream& out) {

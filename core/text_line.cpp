@@ -14,8 +14,6 @@ bool is_plain(char c) {
          std::string_view("_-+./:,").find(c) != std::string_view::npos;
 }
 
-constexpr char kHexDigits[] = "0123456789abcdef";
-
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

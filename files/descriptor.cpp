@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/error.h"
+
 namespace qsim {
 
 Descriptor::~Descriptor() {
@@ -23,6 +25,10 @@ bool Descriptor::close() {
 void Descriptor::reset(int fd) {
   if (fd_ >= 0) ::close(fd_);
   fd_ = fd;
+}
+
+void throw_bad_file(const std::filesystem::path& path, const std::string& what) {
+  throw_bad_input(path.string() + ": " + what);
 }
 
 int open_again(const char* path, int flags, unsigned mode) {

@@ -1,6 +1,7 @@
 // An open file as the kernel knows it, and what it says when something fails. For files alone.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ class Descriptor {
  private:
   int fd_;
 };
+
+// Throws Error (exit code 3): "PATH: WHAT".
+[[noreturn]] void throw_bad_file(const std::filesystem::path& path, const std::string& what);
 
 // open(2), again when a signal came in between.
 int open_again(const char* path, int flags, unsigned mode = 0);

@@ -19,25 +19,22 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kLfsPointerStart = "version https://git-lfs.github.com/spec/";
 
-[[noreturn]] void fail(const fs::path& path, const std::string& what) {
-  throw_bad_input(path.string() + ": " + what);
-}
-
 // Opens for reading and refuses what is neither a regular file nor a pipe.
 int open_to_read(const fs::path& path, struct stat& status) {
   const int fd = open_again(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail(path, "cannot be read: " + error_reason(errno));
+  if (fd < 0) throw_bad_file(path, "cannot be read: " + error_reason(errno));
   const bool known = ::fstat(fd, &status) == 0;
   const int error = errno;
   if (known && (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode))) return fd;
   ::close(fd);
-  if (!known) fail(path, "cannot be read: " + error_reason(error));
-  fail(path, S_ISDIR(status.st_mode) ? "is a directory; expected a file"
-                                     : "is a device; expected a file");
+  if (!known) throw_bad_file(path, "cannot be read: " + error_reason(error));
+  throw_bad_file(path, S_ISDIR(status.st_mode) ? "is a directory; expected a file"
+                                               : "is a device; expected a file");
 }
 
 [[noreturn]] void fail_longer(const fs::path& path, std::int64_t max_bytes) {
-  fail(path, "is longer than the " + std::to_string(max_bytes) + " bytes that are allowed");
+  throw_bad_file(path,
+                 "is longer than the " + std::to_string(max_bytes) + " bytes that are allowed");
 }
 
 // As many bytes at `offset` as fit `to`, or as the file has.
@@ -47,7 +44,7 @@ std::size_t read_at(int file, const fs::path& path, std::int64_t offset, std::sp
     const ssize_t got =
         ::pread(file, to.data() + size, to.size() - size, offset + static_cast<std::int64_t>(size));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path, "cannot be read: " + error_reason(errno));
+    if (got < 0) throw_bad_file(path, "cannot be read: " + error_reason(errno));
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
   }
@@ -82,7 +79,7 @@ Buffer read_whole(const fs::path& path, std::int64_t max_bytes, const StartJudge
     if (size == buffer.size()) buffer.resize(2 * size);
     const ssize_t count = ::read(file.get(), buffer.data() + size, buffer.size() - size);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(path, "cannot be read: " + error_reason(errno));
+    if (count < 0) throw_bad_file(path, "cannot be read: " + error_reason(errno));
     if (count == 0) break;
     size += static_cast<std::size_t>(count);
     if (static_cast<std::int64_t>(size) > max_bytes) fail_longer(path, max_bytes);
@@ -93,7 +90,7 @@ Buffer read_whole(const fs::path& path, std::int64_t max_bytes, const StartJudge
 }
 
 [[noreturn]] void fail_write(const fs::path& path, int error) {
-  fail(path, "cannot be written: " + write_error_reason(error));
+  throw_bad_file(path, "cannot be written: " + write_error_reason(error));
 }
 
 void write_in_place(const fs::path& path, std::string_view content) {
@@ -105,9 +102,10 @@ void write_in_place(const fs::path& path, std::string_view content) {
 
 void refuse_lfs_pointer(const fs::path& path, std::string_view start) {
   if (start.substr(0, kLfsPointerStart.size()) != kLfsPointerStart) return;
-  fail(path,
-       "is a git-LFS pointer, not the file itself; fetch it with `git lfs pull`, or download "
-       "the file");
+  throw_bad_file(
+      path,
+      "is a git-LFS pointer, not the file itself; fetch it with `git lfs pull`, or download "
+      "the file");
 }
 
 std::string read_text_file(const fs::path& path, std::int64_t max_bytes) {
@@ -122,7 +120,7 @@ std::vector<std::byte> read_binary_file(const fs::path& path, std::int64_t max_b
 std::int64_t file_bytes(const fs::path& path) {
   struct stat status {};
   const Descriptor file(open_to_read(path, status));
-  if (!S_ISREG(status.st_mode)) fail(path, "is a pipe; expected a file");
+  if (!S_ISREG(status.st_mode)) throw_bad_file(path, "is a pipe; expected a file");
   return status.st_size;
 }
 
@@ -139,9 +137,9 @@ void read_file_range(const fs::path& path, std::int64_t offset, std::span<std::b
   const Descriptor file(open_to_read(path, status));
   const std::size_t size = read_at(file.get(), path, offset, to);
   if (size == to.size()) return;
-  fail(path, "ends at byte " + std::to_string(offset + static_cast<std::int64_t>(size)) +
-                 "; expected bytes up to " +
-                 std::to_string(offset + static_cast<std::int64_t>(to.size())));
+  throw_bad_file(path, "ends at byte " + std::to_string(offset + static_cast<std::int64_t>(size)) +
+                           "; expected bytes up to " +
+                           std::to_string(offset + static_cast<std::int64_t>(to.size())));
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
@@ -172,9 +170,9 @@ void sync_file(const fs::path& path) {
 void remove_file(const fs::path& path) {
   if (::unlink(path.c_str()) != 0) {
     if (errno == ENOENT) return;
-    fail(path, "cannot be removed: " + error_reason(errno));
+    throw_bad_file(path, "cannot be removed: " + error_reason(errno));
   }
-  if (!sync_folder_of(path)) fail(path, "cannot be removed: " + error_reason(errno));
+  if (!sync_folder_of(path)) throw_bad_file(path, "cannot be removed: " + error_reason(errno));
 }
 
 void remove_other_files(const fs::path& folder, bool (*is_member)(const std::string& name),
@@ -196,15 +194,16 @@ void make_folder(const fs::path& path) {
   fs::create_directories(path, error);
   std::error_code ignored;
   if (fs::exists(path, ignored) && !fs::is_directory(path, ignored)) {
-    fail(path, fs::is_regular_file(path, ignored) ? "is a file; expected a folder"
-                                                  : "is a device or a pipe; expected a folder");
+    throw_bad_file(path, fs::is_regular_file(path, ignored)
+                             ? "is a file; expected a folder"
+                             : "is a device or a pipe; expected a folder");
   }
   if (error && path.is_relative() && is_deleted_folder(".")) {
-    fail(path, "cannot be made: the current folder was deleted");
+    throw_bad_file(path, "cannot be made: the current folder was deleted");
   }
-  if (error) fail(path, "cannot be made: " + error_reason(error.value()));
+  if (error) throw_bad_file(path, "cannot be made: " + error_reason(error.value()));
   if (::access(path.c_str(), W_OK | X_OK) != 0)
-    fail(path, "cannot be written: " + error_reason(errno));
+    throw_bad_file(path, "cannot be written: " + error_reason(errno));
 }
 
 }  // namespace qsim

@@ -11,10 +11,6 @@
 namespace qsim {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
-  throw_bad_input(path.string() + ": " + what);
-}
-
 bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
@@ -25,12 +21,12 @@ bool same_time(const timespec& a, const timespec& b) {
 HeldFile::HeldFile(std::filesystem::path path)
     : path_(std::move(path)), file_(open_again(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
   if (!file_.is_open() || ::fstat(file_.get(), &opened_) != 0) {
-    fail(path_, "cannot be read: " + error_reason(errno));
+    throw_bad_file(path_, "cannot be read: " + error_reason(errno));
   }
   if (S_ISREG(opened_.st_mode)) return;
-  if (S_ISDIR(opened_.st_mode)) fail(path_, "is a directory; expected a file");
-  if (S_ISFIFO(opened_.st_mode)) fail(path_, "is a pipe; expected a file");
-  fail(path_, "is a device; expected a file");
+  if (S_ISDIR(opened_.st_mode)) throw_bad_file(path_, "is a directory; expected a file");
+  if (S_ISFIFO(opened_.st_mode)) throw_bad_file(path_, "is a pipe; expected a file");
+  throw_bad_file(path_, "is a device; expected a file");
 }
 
 void HeldFile::read(std::int64_t offset, std::span<std::byte> to) const {
@@ -38,10 +34,10 @@ void HeldFile::read(std::int64_t offset, std::span<std::byte> to) const {
   while (!to.empty()) {
     const ssize_t got = ::pread(file_.get(), to.data(), to.size(), offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path_, "cannot be read: " + error_reason(errno));
+    if (got < 0) throw_bad_file(path_, "cannot be read: " + error_reason(errno));
     if (got == 0) {
-      fail(path_, "ends at byte " + std::to_string(offset) + "; expected bytes up to " +
-                      std::to_string(end));
+      throw_bad_file(path_, "ends at byte " + std::to_string(offset) + "; expected bytes up to " +
+                                std::to_string(end));
     }
     to = to.subspan(static_cast<std::size_t>(got));
     offset += got;
@@ -52,12 +48,14 @@ void HeldFile::read(std::int64_t offset, std::span<std::byte> to) const {
 // file whose name was taken by another or got a second one, that says nothing.
 void HeldFile::require_unchanged() const {
   struct stat now {};
-  if (::fstat(file_.get(), &now) != 0) fail(path_, "cannot be read: " + error_reason(errno));
+  if (::fstat(file_.get(), &now) != 0)
+    throw_bad_file(path_, "cannot be read: " + error_reason(errno));
   const bool written =
       now.st_size != opened_.st_size || !same_time(now.st_mtim, opened_.st_mtim) ||
       (now.st_nlink == opened_.st_nlink && !same_time(now.st_ctim, opened_.st_ctim));
   if (written) {
-    fail(path_, "was changed while it was read; run qsim again when nothing writes to it");
+    throw_bad_file(path_,
+                   "was changed while it was read; run qsim again when nothing writes to it");
   }
 }
 

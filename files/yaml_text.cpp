@@ -9,7 +9,6 @@ namespace qsim {
 namespace {
 
 [[noreturn]] void refuse_byte(std::string_view text, std::size_t at, const std::string& source) {
-  constexpr char kHexDigits[] = "0123456789abcdef";
   const std::string_view before = text.substr(0, at);
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const std::size_t column = at - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNearOne = 1e-3;
 
-Tensor* weights_in(RealOperation& operation) {
+Tensor* weights_or_none(RealOperation& operation) {
   if (auto* conv = std::get_if<RealConv2d>(&operation)) return &conv->weights;
   if (auto* linear = std::get_if<RealLinear>(&operation)) return &linear->weights;
   return nullptr;
@@ -111,7 +111,7 @@ class PairSearch {
 // Weights of a layer by what they read: calls visit(channel of the first layer, weight).
 template <typename Visit>
 void for_weights_by_input(const Pair& pair, RealOperation& second, const Visit& visit) {
-  Tensor& tensor = *weights_in(second);
+  Tensor& tensor = *weights_or_none(second);
   const auto weights = tensor.as<float>();
   const auto* conv = std::get_if<RealConv2d>(&second);
   const std::int64_t depth = tensor.shape.back();  // input channels of a group
@@ -128,7 +128,7 @@ void for_weights_by_input(const Pair& pair, RealOperation& second, const Visit& 
 // Calls visit(channel, weight).
 template <typename Visit>
 void for_weights_by_output(RealOperation& first, const Visit& visit) {
-  Tensor& tensor = *weights_in(first);
+  Tensor& tensor = *weights_or_none(first);
   const auto weights = tensor.as<float>();
   const std::size_t each = weights.size() / static_cast<std::size_t>(tensor.shape[0]);
   for (std::size_t i = 0; i < weights.size(); ++i) visit(i / each, weights[i]);

@@ -8,7 +8,7 @@
 namespace qsim::quantize {
 namespace {
 
-constexpr int kCandidates = 64;
+constexpr int kTriedScales = 64;
 constexpr float kStep = 0x1p-10F;  // moves a mean of 128 levels by an eighth of one
 
 // How many positions a window may have.
@@ -68,7 +68,7 @@ float scale_without_ties(const Quantization& input, const Quantization& output,
   Quantization candidate = output;
   float best = output.scale;
   double farthest = -1;
-  for (int i = 0; i < kCandidates; ++i) {
+  for (int i = 0; i < kTriedScales; ++i) {
     candidate.scale = output.scale * (1 + static_cast<float>(i) * kStep);
     const double distance = distance_from_ties(input, candidate, window, varies);
     if (distance > farthest) {

@@ -17,7 +17,7 @@
 namespace qsim {
 namespace {
 
-constexpr std::size_t kColdBytes = std::size_t{256} << 20;
+constexpr std::size_t kBytesBeyondCaches = std::size_t{256} << 20;
 
 struct Case {
   std::int64_t in_features, out_features, rows;
@@ -57,7 +57,7 @@ void measure(const Case& one, int runs, golden::VectorPath path, bool figures) {
   Random random(1);
   const golden::PackedLinear layer(weights_of(one, random), {}, {path, {}});
   const auto bytes = static_cast<std::size_t>(layer.weight_bytes());
-  const std::vector<golden::PackedLinear> copies(kColdBytes / bytes + 1, layer);
+  const std::vector<golden::PackedLinear> copies(kBytesBeyondCaches / bytes + 1, layer);
   const std::size_t words = bytes / sizeof(std::uint64_t);
   const std::vector<std::uint64_t> buffer(words * copies.size(), 1);
   golden::FloatMatrix x(golden::FloatType::kFloat16, one.rows, one.in_features);

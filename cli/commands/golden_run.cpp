@@ -20,8 +20,6 @@ namespace qsim {
 namespace {
 
 constexpr std::int64_t kCifarClasses = 10;
-constexpr std::int64_t kShownPictures = 20;
-
 struct Classification {
   Tensor outputs;           // the last layer's, of every picture
   std::vector<int> labels;  // one a picture, or none

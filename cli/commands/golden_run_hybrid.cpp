@@ -24,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kBatch = 16;
-constexpr std::int64_t kShownPictures = 20;
 
 PictureSet load_pictures(Context& context, const PictureForm& form) {
   const Options& options = context.options();

@@ -13,12 +13,6 @@ constexpr std::uint64_t kMostAbcBases = 8;  // golden/binary's kMostBases
 constexpr std::uint64_t kMostAbcBatch = 1024;
 constexpr std::uint64_t kMostStep = 1024;  // of --stride and --pad
 
-void add_count(CLI::App& app, const std::string& name, NumberRange range, int& number,
-               const std::string& description) {
-  const auto set = [&number](std::uint64_t value) { number = static_cast<int>(value); };
-  add_number(app, name, range, set, description)->default_str(std::to_string(number));
-}
-
 // --sizes and what goes with it; --stride and --pad serve --input too.
 void add_times_options(CLI::App& app, Options& options) {
   add_count(app, "--stride", {1, kMostStep}, options.stride, "of --input and --sizes");

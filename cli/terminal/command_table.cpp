@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/terminal/usage_error.h"
 #include "core/error.h"
 #include "files/yaml.h"
 
@@ -48,10 +49,6 @@ constexpr auto kCommands = std::to_array<CommandRow>({
 
 constexpr std::string_view kGolden = "golden";
 constexpr std::string_view kGoldenPrefix = "golden ";
-
-[[noreturn]] void usage_error(const std::string& message) {
-  throw Error(ExitCode::kUsage, message);
-}
 
 bool is_golden(const CommandRow& row) {
   return std::string_view(row.name).substr(0, kGoldenPrefix.size()) == kGoldenPrefix;

@@ -10,22 +10,6 @@
 namespace qsim {
 namespace {
 
-void add_count(CLI::App& app, const std::string& name, NumberRange range, std::int64_t& number,
-               const std::string& description) {
-  const auto set = [&number](std::uint64_t value) { number = static_cast<std::int64_t>(value); };
-  add_number(app, name, range, set, description)->default_str(std::to_string(number));
-}
-
-CLI::Option* add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
-                      std::string& value, const std::string& description) {
-  return app.add_option(name, value, description)->check(one_of(words));
-}
-
-void add_file(CLI::App& app, const std::string& name, std::string& file,
-              const std::string& description) {
-  app.add_option(name, file, description)->type_name("FILE");
-}
-
 std::vector<std::string> group_words() {
   std::vector<std::string> words;
   for (int group = 16; group <= 512; group += 16) words.push_back(std::to_string(group));
@@ -36,23 +20,19 @@ std::vector<std::string> group_words() {
 void add_definition(CLI::App& app, ConvertOptions& options) {
   const std::vector<std::string> formats = {"fp16",     "bf16", "int8",    "fp8_e4m3",
                                             "fp8_e5m2", "int4", "fp4_e2m1"};
-  add_word(app, "--from", formats, options.from, "format of the input")->capture_default_str();
+  add_word(app, "--from", formats, options.from, "format of the input");
   add_word(app, "--to", formats, options.to,
            "format of the output (default: fp8_e4m3, or the preset's; of quantized input fp16)");
   add_word(app, "--preset", {"mxfp8", "mxfp8_e5m2", "mxfp4", "nvfp4"}, options.preset,
            "format, groups and scales of a published format");
   add_word(app, "--group", group_words(), options.group,
            "elements of a row that share a scale: a multiple of 16, token (a row) or tensor")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  add_word(app, "--scales", {"fp32", "ue8m0", "e4m3"}, options.scales, "format of the scales")
-      ->capture_default_str();
+      ->type_name("SIZE");
+  add_word(app, "--scales", {"fp32", "ue8m0", "e4m3"}, options.scales, "format of the scales");
   add_word(app, "--scale-rounding", {"floor", "ceil", "half_up"}, options.scale_rounding,
-           "how ue8m0 scales become powers of two")
-      ->capture_default_str();
+           "how ue8m0 scales become powers of two");
   add_word(app, "--scale-order", {"row", "column"}, options.scale_order,
-           "scales as [rows][groups] or [groups][rows]")
-      ->capture_default_str();
+           "scales as [rows][groups] or [groups][rows]");
   app.add_flag("--zero-point", options.zero_point, "int8 and int4 with a zero_point a group");
   add_decimal(app, "--clip", {0.000001, 1000000, 0}, options.clip,
               "magnitudes above this do not count for the scales");
@@ -112,10 +92,10 @@ void add_convert_options(CLI::App& app, ConvertOptions& options) {
            "a .npy of float16, or of uint16 (BF16's bits); without it, seeded Gaussian numbers");
   add_count(app, "--rows", {1, 1 << 20}, options.rows, "rows of the Gaussian numbers");
   add_count(app, "--cols", {1, 1 << 20}, options.cols, "elements of their rows");
-  add_count(app, "--threads", {0, 1024}, options.threads, "threads; 0: one for each processor");
+  add_count(app, "--threads", {0, kMostThreads}, options.threads,
+            "threads; 0: one for each processor");
   add_word(app, "--vector", {"auto", "avx512_vnni", "avx_vnni", "avx2", "portable"}, options.vector,
-           "instructions of the CPU")
-      ->capture_default_str();
+           "instructions of the CPU");
   add_file(app, "--out-scales", options.out_scales, "write the scales as a .npy");
   add_file(app, "--out-zero-points", options.out_zero_points, "write the zero_points as a .npy");
   add_file(app, "--out-back", options.out_back,

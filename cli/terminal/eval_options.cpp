@@ -16,14 +16,6 @@
 namespace qsim {
 namespace {
 
-constexpr std::uint64_t kMostThreads = 1024;  // each has memory of its own
-
-void add_count(CLI::App& app, const std::string& name, std::uint64_t most,
-               std::optional<std::int64_t>& count, const std::string& description) {
-  const auto set = [&count](std::uint64_t value) { count = static_cast<std::int64_t>(value); };
-  add_number(app, name, {1, most}, set, description);
-}
-
 void add_networks(CLI::App& app, Options& options) {
   app.add_option("--model", options.model,
                  "an ONNX file, a workload YAML, or a shipped name (default: the config's)");
@@ -43,7 +35,7 @@ void add_pictures(CLI::App& app, Options& options) {
                "folders, a folder of pictures, or a .npy of float32")
       ->type_name("PATH")
       ->required();
-  add_count(app, "--pictures", static_cast<std::uint64_t>(kMaxImages), options.eval.pictures,
+  add_count(app, "--pictures", {1, static_cast<std::uint64_t>(kMaxImages)}, options.eval.pictures,
             "so many of them, drawn with --seed (default: all)");
   const auto set_seed = [&options](std::uint64_t value) { options.seed = value; };
   add_number(app, "--seed", {0, UINT64_MAX}, set_seed, "seed of --pictures")
@@ -59,9 +51,9 @@ void add_eval_options(CLI::App& app, Options& options) {
            "what judges the pictures, with commas between them",
            {std::begin(kEvalEngineNames), std::end(kEvalEngineNames)})
       ->default_str("golden; of a float network float");
-  add_count(app, "--batch", static_cast<std::uint64_t>(kMaxBatch), options.batch,
+  add_count(app, "--batch", {1, static_cast<std::uint64_t>(kMaxBatch)}, options.batch,
             "number of pictures at a time (default: 32)");
-  add_count(app, "--jobs", kMostThreads, options.jobs,
+  add_count(app, "--jobs", {1, kMostThreads}, options.jobs,
             "threads (default: the number of processors)");
   app.add_option(
          "--backend", options.backend,

@@ -18,23 +18,6 @@ constexpr std::uint64_t kMostChannels = 1 << 20;
 constexpr std::uint64_t kMostDevice = 1023;
 constexpr std::uint64_t kMostRows = 1 << 16;
 constexpr std::uint64_t kMostIterations = 100000;
-constexpr std::uint64_t kMostThreads = 1024;
-
-void add_count(CLI::App& app, const std::string& name, NumberRange range, std::int64_t& number,
-               const std::string& description) {
-  const auto set = [&number](std::uint64_t value) { number = static_cast<std::int64_t>(value); };
-  add_number(app, name, range, set, description)->default_str(std::to_string(number));
-}
-
-void add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
-              std::string& value, const std::string& description) {
-  app.add_option(name, value, description)->check(one_of(words))->capture_default_str();
-}
-
-void add_file(CLI::App& app, const std::string& name, std::string& file,
-              const std::string& description) {
-  app.add_option(name, file, description)->type_name("FILE");
-}
 
 void add_weight_form(CLI::App& app, LinearOptions& options) {
   add_word(app, "--bits", {"8", "4"}, options.bits, "bits of a weight");
@@ -98,6 +81,9 @@ void check_linear_options(const LinearOptions& options, const CLI::App& app) {
     return std::ranges::any_of(options.modes,
                                [&](const std::string& mode) { return mode.starts_with(unit); });
   };
+  const bool runs_integers = std::ranges::any_of(
+      options.modes, [](const std::string& mode) { return mode != "cpu_fp32"; });
+  const char* integers = "a mode of integers: cpu_int8 or gpu_int8";
   const char* no_size = "neither --w nor --bench, which say the sizes";
   const Need needs[] = {
       {"--K", has_size, no_size},
@@ -106,6 +92,9 @@ void check_linear_options(const LinearOptions& options, const CLI::App& app) {
       {"--dtype", options.x.empty(), "no --x, which says it"},
       {"--scales", !options.w.empty(), "int8 weights in --w"},
       {"--bias", options.b.empty(), "no --b, which is added"},
+      {"--bits", runs_integers, integers},
+      {"--group", runs_integers, integers},
+      {"--activations", runs_integers, integers},
       {"--device", runs("gpu"), "--mode gpu_int8"},
       {"--vector", runs("cpu"), "a mode of the CPU"},
   };

@@ -2,6 +2,7 @@
 
 #include "cli/terminal/number_option.h"
 #include "cli/terminal/one_of.h"
+#include "cli/terminal/usage_error.h"
 #include "core/error.h"
 
 namespace qsim {
@@ -9,10 +10,6 @@ namespace {
 
 constexpr const char* kNames[] = {"--mapping",        "--dataflow",       "--objective", "--slack",
                                   "--mapping-search", "--mapping-budget", "--dram-plan"};
-
-[[noreturn]] void usage_error(const std::string& message) {
-  throw Error(ExitCode::kUsage, message);
-}
 
 bool takes_energy(const Options& options) {
   return options.objective == "energy" || options.objective == "energy_delay";

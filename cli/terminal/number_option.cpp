@@ -36,6 +36,24 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, NumberRange rang
   return app.add_option(name, read, description)->type_name(type);
 }
 
+CLI::Option* add_count(CLI::App& app, const std::string& name, NumberRange range,
+                       std::int64_t& number, const std::string& description) {
+  const auto set = [&number](std::uint64_t value) { number = static_cast<std::int64_t>(value); };
+  return add_number(app, name, range, set, description)->default_str(std::to_string(number));
+}
+
+CLI::Option* add_count(CLI::App& app, const std::string& name, NumberRange range, int& number,
+                       const std::string& description) {
+  const auto set = [&number](std::uint64_t value) { number = static_cast<int>(value); };
+  return add_number(app, name, range, set, description)->default_str(std::to_string(number));
+}
+
+CLI::Option* add_count(CLI::App& app, const std::string& name, NumberRange range,
+                       std::optional<std::int64_t>& number, const std::string& description) {
+  const auto set = [&number](std::uint64_t value) { number = static_cast<std::int64_t>(value); };
+  return add_number(app, name, range, set, description);
+}
+
 CLI::Option* add_decimal(CLI::App& app, const std::string& name, const DecimalRange& range,
                          std::optional<double>& value, const std::string& description) {
   const auto read = [name, range, &value](const CLI::results_t& values) {

@@ -15,10 +15,21 @@ struct NumberRange {
   std::uint64_t most = 0;
 };
 
+inline constexpr std::uint64_t kMostThreads = 1024;  // each has memory of its own
+
 // Declares an option that takes one such number of `range`, and gives it to `set`. Parsing throws
 // CLI::ValidationError for any other value.
 CLI::Option* add_number(CLI::App& app, const std::string& name, NumberRange range,
                         std::function<void(std::uint64_t)> set, const std::string& description);
+
+// The same into a variable: what it has is the default.
+CLI::Option* add_count(CLI::App& app, const std::string& name, NumberRange range,
+                       std::int64_t& number, const std::string& description);
+CLI::Option* add_count(CLI::App& app, const std::string& name, NumberRange range, int& number,
+                       const std::string& description);
+// Without a default.
+CLI::Option* add_count(CLI::App& app, const std::string& name, NumberRange range,
+                       std::optional<std::int64_t>& number, const std::string& description);
 
 // From `least` to `most` as written; the value is that times 10^exponent, the nearest double to it.
 struct DecimalRange {

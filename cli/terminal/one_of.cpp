@@ -14,4 +14,14 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
   return {error, "{" + CLI::detail::join(words) + "}"};
 }
 
+CLI::Option* add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
+                      std::string& value, const std::string& description) {
+  return app.add_option(name, value, description)->check(one_of(words))->capture_default_str();
+}
+
+CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& file,
+                      const std::string& description) {
+  return app.add_option(name, file, description)->type_name("FILE");
+}
+
 }  // namespace qsim

@@ -13,14 +13,11 @@
 #include "cli/terminal/profile_options.h"
 #include "cli/terminal/quantize_options.h"
 #include "cli/terminal/trace_options.h"
+#include "cli/terminal/usage_error.h"
 #include "core/error.h"
 
 namespace qsim {
 namespace {
-
-[[noreturn]] void usage_error(const std::string& message) {
-  throw Error(ExitCode::kUsage, message);
-}
 
 void refuse_stdout_as_folder(const std::string& option, const std::string& folder) {
   if (folder != "-") return;

@@ -7,15 +7,12 @@
 #include "cli/terminal/command_options.h"
 #include "cli/terminal/command_table.h"
 #include "cli/terminal/option_groups.h"
+#include "cli/terminal/usage_error.h"
 #include "core/error.h"
 #include "files/yaml.h"
 
 namespace qsim {
 namespace {
-
-[[noreturn]] void usage_error(const std::string& message) {
-  throw Error(ExitCode::kUsage, message);
-}
 
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& command,
                                  const std::string& word) {

@@ -12,14 +12,6 @@
 namespace qsim {
 namespace {
 
-constexpr std::int64_t kMaxJobs = 1024;  // each is a thread with memory of its own
-
-void add_count(CLI::App& app, const std::string& name, std::int64_t most,
-               std::optional<std::int64_t>& count, const std::string& description) {
-  const auto set = [&count](std::uint64_t value) { count = static_cast<std::int64_t>(value); };
-  add_number(app, name, {1, static_cast<std::uint64_t>(most)}, set, description);
-}
-
 void add_output_options(CLI::App& app, Options& options) {
   app.add_option("--csv", options.csv, "also write the layers as a table; - is stdout")
       ->type_name("FILE|-");
@@ -30,7 +22,7 @@ void add_output_options(CLI::App& app, Options& options) {
   app.add_option("--resume", options.resume,
                  "keep finished points in this file, and take from it those that are there")
       ->type_name("FILE");
-  add_count(app, "--jobs", kMaxJobs, options.jobs,
+  add_count(app, "--jobs", {1, kMostThreads}, options.jobs,
             "points at a time (default: the number of processors)");
 }
 
@@ -96,7 +88,8 @@ void add_profile_options(CLI::App& app, Options& options) {
            "ONNX files, workload YAMLs, layer-trace folders, or shipped names (default: the "
            "config's)")
       ->type_name("FILE|DIR|NAME,...");
-  add_count(app, "--batch", kMaxBatch, options.batch, "number of pictures at a time");
+  add_count(app, "--batch", {1, static_cast<std::uint64_t>(kMaxBatch)}, options.batch,
+            "number of pictures at a time");
   add_scale_options(app, options);
   add_list(app, "--dataflow", options.dataflows,
            "the dataflows of the layers: some of them, or all; auto: the best one of each layer",

@@ -7,6 +7,7 @@
 #include "cli/terminal/number_option.h"
 #include "cli/terminal/one_of.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/usage_error.h"
 #include "core/error.h"
 #include "core/limits.h"
 
@@ -15,17 +16,6 @@ namespace {
 
 const std::vector<std::string> kClippings = {"min_max", "moving_average", "percentile",
                                              "mse",     "entropy",        "fixed"};
-
-CLI::Option* add_count(CLI::App& app, const std::string& name, NumberRange range,
-                       std::int64_t& number, const std::string& description) {
-  const auto set = [&number](std::uint64_t value) { number = static_cast<std::int64_t>(value); };
-  return add_number(app, name, range, set, description)->default_str(std::to_string(number));
-}
-
-void add_word(CLI::App& app, const std::string& name, const std::vector<std::string>& words,
-              std::string& value, const std::string& description) {
-  app.add_option(name, value, description)->check(one_of(words))->capture_default_str();
-}
 
 void add_files(CLI::App& app, Options& options) {
   QuantizeOptions& own = options.quantize;
@@ -93,11 +83,7 @@ void add_weights(CLI::App& app, QuantizeOptions& own) {
       ->check(one_of({"mse", "trace"}));
   add_decimal(app, "--drop", {0.001, 100, 0}, own.drop,
               "how many points of accuracy --mixed-precision may lose (default: 0.5)");
-  add_count(app, "--threads", {0, 1024}, own.threads, "threads; 0: one for each processor");
-}
-
-[[noreturn]] void usage_error(const std::string& message) {
-  throw Error(ExitCode::kUsage, message);
+  add_count(app, "--threads", {0, kMostThreads}, own.threads, "threads; 0: one for each processor");
 }
 
 }  // namespace
@@ -129,6 +115,8 @@ void check_quantize_command_options(const Options& options, const CLI::App& app)
   if (is_log2 && own.activation_bits > 5) {
     usage_error("--activation-levels log2 needs --activation-bits 2 to 5");
   }
+  // One bit holds the signs.
+  const bool has_weight_ranges = own.weight_bits > 1 || !own.mixed_precision.empty() || overrides;
   const std::vector<Need> needs = {
       {"--form", is_static, "--mode static"},
       {"--scales", is_static, "--mode static"},
@@ -153,6 +141,8 @@ void check_quantize_command_options(const Options& options, const CLI::App& app)
       {"--weight-levels", own.mixed_precision.empty() || own.weight_levels == "uniform",
        "no --mixed-precision, whose levels are uniform"},
       {"--weight-symmetry", own.weight_levels == "uniform" || overrides, "--weight-levels uniform"},
+      {"--weight-symmetry", has_weight_ranges, "--weight-bits of 2 or more"},
+      {"--weight-clipping", has_weight_ranges, "--weight-bits of 2 or more"},
       {"--reduced-range",
        own.weight_levels == "uniform" || (has_ranges && own.reduced_range != "weights") ||
            overrides,

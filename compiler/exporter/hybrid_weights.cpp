@@ -9,11 +9,6 @@
 namespace qsim {
 namespace {
 
-template <typename T>
-std::string bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
 // The place in [M][C][taps] of element `i` of [M][taps][C].
 std::size_t channels_first(std::size_t i, std::size_t channels, std::size_t taps) {
   const std::size_t tap = i / channels % taps;

@@ -18,11 +18,6 @@ onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const char* name,
   return attribute;
 }
 
-template <typename T>
-std::string bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
 void declare(onnx::ValueInfoProto& info, const std::string& name, onnx::TensorProto::DataType type,
              const Shape& shape) {
   info.set_name(name);

@@ -21,6 +21,12 @@ inline constexpr const char* kMicrosoft = "com.microsoft";
 
 onnx::TensorProto::DataType onnx_dtype(DType dtype);
 
+// As the machine has them, little endian.
+template <typename T>
+std::string bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
 void set_int(onnx::NodeProto& node, const char* name, std::int64_t value);
 void set_ints(onnx::NodeProto& node, const char* name, const Ints& values);
 void set_float(onnx::NodeProto& node, const char* name, float value);

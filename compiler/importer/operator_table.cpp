@@ -14,21 +14,21 @@ struct Operator {
 };
 
 constexpr std::string_view kOnnx;
-constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 
 constexpr std::array kOperators = {
     Operator{kOnnx, "QuantizeLinear", import_quantize_linear},
     Operator{kOnnx, "DequantizeLinear", import_dequantize_linear},
     Operator{kOnnx, "QLinearConv", import_qlinear_conv},
     Operator{kOnnx, "QLinearMatMul", import_qlinear_matmul},
-    Operator{kMicrosoft, "QGemm", import_qgemm},
-    Operator{kMicrosoft, "QLinearAdd", import_qlinear_add},
-    Operator{kMicrosoft, "QLinearMul", import_qlinear_mul},
-    Operator{kMicrosoft, "QLinearAveragePool", import_qlinear_average_pool},
-    Operator{kMicrosoft, "QLinearGlobalAveragePool", import_qlinear_global_average_pool},
-    Operator{kMicrosoft, "QLinearConcat", import_qlinear_concat},
-    Operator{kMicrosoft, "QLinearLeakyRelu", import_qlinear_leaky_relu},
-    Operator{kMicrosoft, "QLinearSigmoid", import_qlinear_sigmoid},
+    Operator{kMicrosoftDomain, "QGemm", import_qgemm},
+    Operator{kMicrosoftDomain, "QLinearAdd", import_qlinear_add},
+    Operator{kMicrosoftDomain, "QLinearMul", import_qlinear_mul},
+    Operator{kMicrosoftDomain, "QLinearAveragePool", import_qlinear_average_pool},
+    Operator{kMicrosoftDomain, "QLinearGlobalAveragePool", import_qlinear_global_average_pool},
+    Operator{kMicrosoftDomain, "QLinearConcat", import_qlinear_concat},
+    Operator{kMicrosoftDomain, "QLinearLeakyRelu", import_qlinear_leaky_relu},
+    Operator{kMicrosoftDomain, "QLinearSigmoid", import_qlinear_sigmoid},
     Operator{kOnnx, "Conv", import_conv},
     Operator{kOnnx, "Gemm", import_gemm},
     Operator{kOnnx, "MatMul", import_matmul},
@@ -46,7 +46,7 @@ constexpr std::array kOperators = {
     Operator{kOnnx, "HardSigmoid", import_hard_sigmoid},
     Operator{kOnnx, "HardSwish", import_hard_swish},
     Operator{kOnnx, "Softmax", import_softmax},
-    Operator{kMicrosoft, "QLinearSoftmax", import_qlinear_softmax},
+    Operator{kMicrosoftDomain, "QLinearSoftmax", import_qlinear_softmax},
     Operator{kOnnx, "ArgMax", import_arg_max},
     Operator{kOnnx, "Pad", import_pad},
     Operator{kOnnx, "Flatten", import_flatten},

@@ -18,15 +18,15 @@ constexpr std::int64_t kMaxGroups = max_of<Load>("groups");
 constexpr std::int64_t kMaxRunBytes = max_of<Load>("run_bytes");
 
 // The largest psum tile and what an activation slot holds for it.
-struct TileSize {
+struct TileShape {
   std::int64_t conv_rows = 0;
   std::int64_t conv_cols = 0;
   std::int64_t in_rows = 0;  // under the kernel rows of an activation chunk
   std::int64_t in_cols = 0;
 };
 
-TileSize tile_size(const LayerGeometry& g, const Mapping& m) {
-  TileSize size;
+TileShape tile_shape(const LayerGeometry& g, const Mapping& m) {
+  TileShape size;
   size.conv_rows = std::min(g.conv_rows, (m.tile_rows - 1) * g.pool.stride_h + g.pool.kernel_h);
   size.conv_cols = std::min(g.conv_cols, (m.tile_cols - 1) * g.pool.stride_w + g.pool.kernel_w);
   size.in_rows = std::min(g.in_rows, (size.conv_rows - 1) * g.window.stride_h +
@@ -100,7 +100,7 @@ class FaultFinder {
   }
 
   void check_memories() {
-    const TileSize size = tile_size(g_, m_);
+    const TileShape size = tile_shape(g_, m_);
     const MemoryParts parts = memory_parts(g_, m_, arch_);
     needs("tile_rows", m_.tile_rows, std::max(size.conv_rows, size.in_rows), kMaxTileSide,
           "rows of a command");
@@ -180,7 +180,7 @@ std::string fault_text(const MappingFault& fault) {
 }
 
 MemoryParts memory_parts(const LayerGeometry& g, const Mapping& m, const ArchConfig& arch) {
-  const TileSize size = tile_size(g, m);
+  const TileShape size = tile_shape(g, m);
   const std::int64_t planes = std::min(m.act_planes, g.planes_of(0, arch).size());
   const std::int64_t act_folds =
       planes *

@@ -11,8 +11,6 @@
 namespace qsim::verifier {
 namespace {
 
-constexpr std::int32_t kNobody = Region::kNobody;
-
 // Calls visit(address) for every run of a LOAD or STORE.
 template <typename Transfer, typename Visit>
 void for_each_run(const Transfer& c, Visit visit) {
@@ -109,7 +107,8 @@ class DramCheck {
 
   void stored_twice(std::size_t index, const Store& store, Region& region, std::size_t cell) {
     std::int32_t by = store_of(region, cell, index);
-    if (by == kNobody) by = static_cast<std::int32_t>(index);  // an earlier run of the same STORE
+    if (by == Region::kNobody)
+      by = static_cast<std::int32_t>(index);  // an earlier run of the same STORE
     fault(Unit::kStore, index,
           "stores " + element_text(region, cell) + " a second time, after " +
               command_label(program_, Unit::kStore, static_cast<std::size_t>(by)));
@@ -180,7 +179,7 @@ class DramCheck {
   // Whether no tensor that shares bytes with this one can begin before the LOAD is done.
   bool keeps_its_bytes(std::size_t load, const Region& region) const {
     return std::ranges::all_of(owners_->successors(region), [&](const Region* next) {
-      return next->first_store() == kNobody || loads_done(next->first_store()) > load;
+      return next->first_store() == Region::kNobody || loads_done(next->first_store()) > load;
     });
   }
 
@@ -196,7 +195,8 @@ class DramCheck {
     if (keeps_its_bytes(load, region)) return;
     for (const Region* next : owners_->successors(region)) {
       if (next->begin() >= address + bytes || address >= next->end()) continue;
-      for (std::int32_t s = next->first_store(); s != kNobody && s <= next->last_store(); ++s) {
+      for (std::int32_t s = next->first_store(); s != Region::kNobody && s <= next->last_store();
+           ++s) {
         if (loads_done(s) > load) break;  // and when all later ones start
         check_store_keeps(load, region, static_cast<std::size_t>(s), address, bytes);
       }

@@ -9,14 +9,14 @@ namespace qsim {
 namespace {
 
 // What the accelerator's commands can say (core/isa/command_table.h).
-constexpr std::int64_t kMaxKernel = 11;
-constexpr std::int64_t kMaxStride = 4;
+constexpr std::int64_t kMostConvKernel = 11;
+constexpr std::int64_t kMostStride = 4;
 constexpr std::int64_t kMostPoolKernel = 4;
-constexpr std::int64_t kMaxBatch = 4;
+constexpr std::int64_t kMostPictures = 4;
 constexpr std::int64_t kTypicalMacs = 3'000'000;
-constexpr std::int64_t kMaxInputElems = 400'000;
+constexpr std::int64_t kMostInputElems = 400'000;
 // |psum| <= depth * 128 * 255 < 2^30, which leaves as much for the bias.
-constexpr std::int64_t kMaxDepth = 32'768;
+constexpr std::int64_t kMostDepth = 32'768;
 
 void choose_quantization(Value& value, ZeroPointKind& kind, Random& random) {
   value.dtype = random.chance(0.5) ? DType::kInt8 : DType::kUint8;
@@ -60,8 +60,8 @@ void choose_pads(Window& window, Random& random) {
 }
 
 void choose_strides(Window& window, Random& random) {
-  window.stride_h = random.chance(0.5) ? 1 : random.uniform(1, kMaxStride);
-  window.stride_w = random.chance(0.7) ? window.stride_h : random.uniform(1, kMaxStride);
+  window.stride_h = random.chance(0.5) ? 1 : random.uniform(1, kMostStride);
+  window.stride_w = random.chance(0.7) ? window.stride_h : random.uniform(1, kMostStride);
 }
 
 Window random_window(std::int64_t min_kernel, std::int64_t max_kernel, Random& random) {
@@ -125,7 +125,7 @@ void fit_kernel(RandomLayerShape& shape, std::int64_t pixels) {
   Window& w = shape.window;
   const auto too_large = [&] {
     const std::int64_t depth = shape.input.shape.channels * w.kernel_h * w.kernel_w;
-    return depth > kMaxDepth || depth * shape.out_channels * pixels > kTypicalMacs;
+    return depth > kMostDepth || depth * shape.out_channels * pixels > kTypicalMacs;
   };
   while (w.kernel_h * w.kernel_w > 1 && too_large()) {
     (w.kernel_h > w.kernel_w ? w.kernel_h : w.kernel_w) /= 2;
@@ -140,9 +140,9 @@ void choose_batch(RandomLayerShape& shape, std::int64_t macs_per_picture, Random
   const std::int64_t picture =
       shape.input.shape.height * shape.input.shape.width * shape.input.shape.channels;
   const std::int64_t most = std::min(2 * kTypicalMacs / std::max<std::int64_t>(1, macs_per_picture),
-                                     kMaxInputElems / std::max<std::int64_t>(1, picture));
+                                     kMostInputElems / std::max<std::int64_t>(1, picture));
   shape.input.shape.batch =
-      random.chance(0.5) ? 1 : random.uniform(1, std::clamp<std::int64_t>(most, 1, kMaxBatch));
+      random.chance(0.5) ? 1 : random.uniform(1, std::clamp<std::int64_t>(most, 1, kMostPictures));
 }
 
 // A pool that fits the picture under it and, with its convolution, the smallest tile.
@@ -167,7 +167,7 @@ void choose_pool(RandomLayerShape& shape, const ImageShape& under, const ArchCon
 
 void choose_conv2d(RandomLayerShape& shape, const ArchConfig& arch, Random& random) {
   const bool deep = random.chance(0.75);
-  const std::int64_t kernel = random.chance(0.4) ? 3 : random.uniform(1, kMaxKernel);
+  const std::int64_t kernel = random.chance(0.4) ? 3 : random.uniform(1, kMostConvKernel);
   shape.window = random_window(1, kernel, random);
   if (random.chance(0.6)) shape.window.kernel_h = shape.window.kernel_w = kernel;
   choose_channels(shape, deep, arch, random);
@@ -186,7 +186,7 @@ void choose_conv2d(RandomLayerShape& shape, const ArchConfig& arch, Random& rand
   const std::int64_t per_pixel =
       shape.input.shape.channels * shape.out_channels * w.kernel_h * w.kernel_w;
   const std::int64_t by_input =
-      kMaxInputElems / shape.input.shape.channels / w.stride_h / w.stride_w;
+      kMostInputElems / shape.input.shape.channels / w.stride_h / w.stride_w;
   const std::int64_t most =
       std::max(needed, std::min({kTypicalMacs / per_pixel, by_input, 4 * needed + 400}));
   choose_picture(shape, random.uniform(needed, most), random);
@@ -205,7 +205,7 @@ void choose_fully_connected(RandomLayerShape& shape, const ArchConfig& arch, Ran
     in.channels = random.uniform(1, 2000);
   }
   shape.order = random.chance(0.5) ? Flatten::Order::kChw : Flatten::Order::kHwc;
-  if (in.height * in.width * in.channels > kMaxDepth) in.height = in.width = 1;
+  if (in.height * in.width * in.channels > kMostDepth) in.height = in.width = 1;
   const std::int64_t depth = in.height * in.width * in.channels;
   shape.out_channels = std::min(ragged(0, 3, arch.array_cols, random),
                                 std::max<std::int64_t>(1, kTypicalMacs / depth));
@@ -217,7 +217,7 @@ void choose_alone(RandomLayerShape& shape, const ArchConfig& arch, Random& rando
   in.height = random.uniform(3, 40);
   in.width = random.uniform(3, 40);
   in.channels = ragged(0, 3, arch.block_channels(), random);
-  if (in.height * in.width * in.channels > kMaxInputElems / 4) {
+  if (in.height * in.width * in.channels > kMostInputElems / 4) {
     in.channels = random.uniform(1, arch.block_channels());
   }
   // It runs as an identity convolution, channel block by channel block.

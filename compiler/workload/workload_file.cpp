@@ -3,6 +3,7 @@
 #include <array>
 #include <span>
 
+#include "core/arch_config.h"
 #include "core/limits.h"
 #include "files/graph_words.h"
 
@@ -12,7 +13,6 @@ namespace {
 constexpr std::int64_t kMaxKernel = 64;
 constexpr std::array<std::string_view, 8> kDefaultNames = {"conv",    "fc",      "pool", "relu",
                                                            "flatten", "avgpool", "add",  "concat"};
-constexpr std::array<std::string_view, 2> kRequantizerWords = {"shift", "dyadic"};
 // A lookup table is no shape.
 constexpr std::span<const std::string_view> kWorkloadOperationWords(kOperationWords.data(),
                                                                     kDefaultNames.size());

@@ -117,6 +117,8 @@ struct Store {
 
 // In the order of the variant below, of `opcode`, and of the way of a byte.
 enum class Unit : std::uint8_t { kLoad, kExecute, kPost, kStore };
+inline constexpr auto kExecuteUnit = static_cast<std::size_t>(Unit::kExecute);  // indices by unit
+inline constexpr auto kStoreUnit = static_cast<std::size_t>(Unit::kStore);
 inline constexpr std::size_t kUnits = 4;
 inline constexpr std::array<std::string_view, kUnits> kUnitNames = {"load", "execute", "post",
                                                                     "store"};

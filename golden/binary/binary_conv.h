@@ -12,6 +12,7 @@
 #include "core/operations.h"
 #include "golden/binary/binary_weights.h"
 #include "golden/binary/bit_tensor.h"
+#include "golden/common/sizes.h"
 
 namespace qsim::golden {
 

@@ -14,8 +14,6 @@ struct Layer {
   ImageShape input;
 };
 
-std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
-
 // [taps][channels][out_channels], so that the innermost loop runs over neighbours.
 std::vector<float> turned(std::span<const float> w, const WeightShape& shape) {
   const std::size_t depth = size(shape.taps() * shape.channels);

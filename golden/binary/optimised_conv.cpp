@@ -11,8 +11,6 @@
 namespace qsim::golden {
 namespace {
 
-std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
-
 // Pieces of work that the threads share: enough that they end at about the same time.
 std::size_t parts_of(const ThreadTeam& team, std::int64_t rows) {
   return team.threads() == 1 ? 1 : std::min(size(rows), size(team.threads()) * 4);

@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
-
 }  // namespace
 
 PackedLayer::PackedLayer(const BinaryConv& conv, PopcountPath path)

@@ -41,8 +41,4 @@ void binary_conv_on_device(const Call& call, const View& bits, const BinaryWeigh
 void abc_conv_on_device(const Call& call, const View& x, const ThresholdsView& v,
                         const BinaryWeightsViews& weights, const View& y);
 
-inline ImageShape image_of(const View& view) {
-  return {view.dim(0), view.dim(1), view.dim(2), view.dim(3)};
-}
-
 }  // namespace qsim::golden::c_interface

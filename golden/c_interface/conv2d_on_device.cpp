@@ -5,12 +5,8 @@
 namespace qsim::golden::c_interface {
 namespace {
 
-cuda::Strides4 strides_of(const View& view) {
+cuda::Strides4 conv_strides(const View& view) {
   return {view.strides[0], view.strides[1], view.strides[2], view.strides[3]};
-}
-
-ImageShape image_of(const View& view) {
-  return {view.dim(0), view.dim(1), view.dim(2), view.dim(3)};
 }
 
 }  // namespace
@@ -21,12 +17,12 @@ void conv2d_on_device(const Call& call, const Conv2dViews& views,
   if (call.answers_query(0) || views.y.elems() == 0) return;
   cuda::TensorConv conv;
   conv.x = reinterpret_cast<const std::uint8_t*>(views.x.data);
-  conv.x_strides = strides_of(views.x);
+  conv.x_strides = conv_strides(views.x);
   conv.x_shape = image_of(views.x);
   conv.x_is_unsigned = views.x.dtype == QSIM_UINT8;
   conv.x_zero_point = requantization.x_zero_point;
   conv.weights = reinterpret_cast<const std::int8_t*>(views.weights.data);
-  conv.weight_strides = strides_of(views.weights);
+  conv.weight_strides = conv_strides(views.weights);
   conv.groups = views.groups;
   conv.window = views.window;
   if (views.bias) {

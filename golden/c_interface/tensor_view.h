@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/tensor.h"
 #include "include/qsim/golden.h"
 
@@ -51,6 +52,11 @@ struct View {
   // Throws Error for another shape.
   const View& require_shape(const Shape& expected) const;
 };
+
+// [N][H][W][C] of a view with four axes.
+inline ImageShape image_of(const View& view) {
+  return {view.dim(0), view.dim(1), view.dim(2), view.dim(3)};
+}
 
 // Throws Error for data at an address that is no multiple of `bytes`.
 void require_alignment(const View& view, std::size_t bytes);

@@ -158,10 +158,6 @@ Window checked_window(const Call& call, const qsim_window* given, std::int64_t k
   return window;
 }
 
-ImageShape image_of(const View& view) {
-  return {view.dim(0), view.dim(1), view.dim(2), view.dim(3)};
-}
-
 ImageShape shape_under(const Call& call, const Window& w, const ImageShape& x,
                        std::int64_t channels) {
   const std::int64_t pads_h = w.pad_top + w.pad_bottom;

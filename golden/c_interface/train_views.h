@@ -58,7 +58,6 @@ train::Observer observer_of(const Call& call, std::int32_t observer, float momen
 // a window that is not allowed or larger than the padded picture.
 Window checked_window(const Call& call, const qsim_window* given, std::int64_t kernel_h,
                       std::int64_t kernel_w);
-ImageShape image_of(const View& view);
 ImageShape shape_under(const Call& call, const Window& window, const ImageShape& x,
                        std::int64_t channels);
 

@@ -11,8 +11,6 @@
 namespace qsim::golden {
 namespace {
 
-constexpr std::uint8_t kSignBit = 0x80;
-
 std::int32_t level_of(std::size_t byte, const Value& value) {
   return value.is_unsigned() ? static_cast<std::int32_t>(byte) : static_cast<std::int8_t>(byte);
 }

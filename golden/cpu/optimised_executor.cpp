@@ -4,8 +4,6 @@
 namespace qsim::golden {
 namespace {
 
-constexpr std::uint8_t kSignBit = 0x80;
-
 struct MakeLayer {
   const Value& input;
   const Value& last_input;

@@ -29,6 +29,8 @@ std::unique_ptr<LayerExecutor> make_add(const Add& add, const Value& a, const Va
 std::unique_ptr<LayerExecutor> make_concat();
 std::unique_ptr<LayerExecutor> make_lookup_table(const LookupTable& table);
 
+inline constexpr std::uint8_t kSignBit = 0x80;  // what int8 and uint8 of one level differ in
+
 // Activations as the vector kernels want them: unsigned bytes u with zero point `zero_point`, so
 // that u - zero_point is the real difference whatever the dtype. Keeps the tensor, or a copy.
 class UnsignedActivations {

@@ -12,13 +12,13 @@ namespace {
 
 // Panels are written in slices of this many quads (8 KiB), which stay in the first-level cache
 // while the rows of 32 channels pass.
-constexpr std::size_t kSliceQuads = 64;
+constexpr std::size_t kReadQuads = 64;
 
 void pack_panel(const std::int8_t* rows, std::size_t row_count, std::size_t depth,
                 std::size_t quads, std::int8_t* panel) {
   const std::size_t whole_quads = depth / kQuad;
-  for (std::size_t slice = 0; slice < quads; slice += kSliceQuads) {
-    const std::size_t end = std::min(slice + kSliceQuads, whole_quads);
+  for (std::size_t slice = 0; slice < quads; slice += kReadQuads) {
+    const std::size_t end = std::min(slice + kReadQuads, whole_quads);
     for (std::size_t c = 0; c < row_count; ++c) {
       for (std::size_t quad = slice; quad < end; ++quad) {
         std::memcpy(panel + (quad * kPanelChannels + c) * kQuad, rows + c * depth + quad * kQuad,

@@ -8,6 +8,7 @@
 #include "core/operations.h"
 #include "core/tensor.h"
 #include "golden/common/float_formats.h"
+#include "golden/common/sizes.h"
 #include "golden/real/real_executor.h"
 
 namespace qsim::golden {
@@ -64,7 +65,5 @@ inline std::int64_t window_col(const Window& window, std::int64_t ox, std::int64
 inline bool is_inside(const ImageShape& shape, std::int64_t y, std::int64_t x) {
   return y >= 0 && y < shape.height && x >= 0 && x < shape.width;
 }
-
-inline std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 }  // namespace qsim::golden

@@ -19,20 +19,20 @@ using Values = std::span<float>;
 
 FiniteRange finite_range(std::span<const float> values) {
   // One range a lane: a compiler keeps the order of floats, so one range would be one chain.
-  constexpr std::size_t kLanes = 16;
+  constexpr std::size_t kRangeLanes = 16;
   constexpr float kMost = std::numeric_limits<float>::max();
-  std::array<float, kLanes> lo{};
-  std::array<float, kLanes> hi{};
-  const std::size_t whole = values.size() / kLanes * kLanes;
-  for (std::size_t i = 0; i < whole; i += kLanes) {
-    for (std::size_t j = 0; j < kLanes; ++j) {
+  std::array<float, kRangeLanes> lo{};
+  std::array<float, kRangeLanes> hi{};
+  const std::size_t whole = values.size() / kRangeLanes * kRangeLanes;
+  for (std::size_t i = 0; i < whole; i += kRangeLanes) {
+    for (std::size_t j = 0; j < kRangeLanes; ++j) {
       const float value = std::fabs(values[i + j]) <= kMost ? values[i + j] : 0.0F;
       lo[j] = value < lo[j] ? value : lo[j];
       hi[j] = value > hi[j] ? value : hi[j];
     }
   }
   FiniteRange range;
-  for (std::size_t j = 0; j < kLanes; ++j) range = widened(range, {lo[j], hi[j]});
+  for (std::size_t j = 0; j < kRangeLanes; ++j) range = widened(range, {lo[j], hi[j]});
   for (std::size_t i = whole; i < values.size(); ++i) {
     if (std::isfinite(values[i])) range = widened(range, {values[i], values[i]});
   }

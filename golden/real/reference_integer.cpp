@@ -27,7 +27,7 @@ void visit_products(const WeightedLayer& layer, const ImageShape& in, std::int64
 
 // y[n][oy][ox][co] = value(n, oy, ox, co), a NaN the canonical one.
 template <typename Function>
-void fill(Tensor& y, Function value) {
+void fill_canonical(Tensor& y, Function value) {
   const ImageShape out = image_shape(y);
   float* to = y.as<float>().data();
   for (std::int64_t n = 0; n < out.batch; ++n) {
@@ -58,7 +58,7 @@ std::int64_t product(const Log2Weights& weights, std::int64_t level, std::int64_
 template <typename Weights>
 void weight_only(const WeightedLayer& layer, const Weights& weights, const Tensor& x, Tensor& y) {
   const std::span<const float> values = x.as<float>();
-  fill(y, [&](std::int64_t n, std::int64_t oy, std::int64_t ox, std::int64_t co) {
+  fill_canonical(y, [&](std::int64_t n, std::int64_t oy, std::int64_t ox, std::int64_t co) {
     ChunkedSum sum(0);
     visit_products(layer, image_shape(x), n, oy, ox, co, [&](std::int64_t at, std::int64_t index) {
       sum.add(at < 0 ? 0.0F : values[size(at)], weight_factor(weights, index, co));
@@ -73,7 +73,7 @@ void integer(const WeightedLayer& layer, const Weights& weights, const InputRule
              const Tensor& x, Tensor& y) {
   const std::vector<UniformRule> rules = reference_uniform_rules(input, x);
   const std::span<const float> values = x.as<float>();
-  fill(y, [&](std::int64_t n, std::int64_t oy, std::int64_t ox, std::int64_t co) {
+  fill_canonical(y, [&](std::int64_t n, std::int64_t oy, std::int64_t ox, std::int64_t co) {
     const UniformRule& rule = rules[size(n)];
     std::int64_t sum = 0;
     visit_products(layer, image_shape(x), n, oy, ox, co, [&](std::int64_t at, std::int64_t index) {

@@ -10,16 +10,16 @@
 namespace qsim::golden::train {
 namespace {
 
-constexpr std::int64_t kSpan = 4096;
+constexpr std::int64_t kObservedSpan = 4096;
 
 // Of the finite elements.
 FiniteRange range_of(const RealTensor& x, ThreadTeam& team) {
-  std::vector<FiniteRange> parts(static_cast<std::size_t>(ceil_div(x.elems(), kSpan)));
+  std::vector<FiniteRange> parts(static_cast<std::size_t>(ceil_div(x.elems(), kObservedSpan)));
   for_ranges(team, std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> values(kSpan);
+    std::vector<float> values(kObservedSpan);
     for (std::int64_t part = begin; part < end; ++part) {
-      const std::int64_t first = part * kSpan;
-      const std::int64_t count = std::min(kSpan, x.elems() - first);
+      const std::int64_t first = part * kObservedSpan;
+      const std::int64_t count = std::min(kObservedSpan, x.elems() - first);
       load_span(x, first, count, values.data());
       parts[static_cast<std::size_t>(part)] = range_of_span(values.data(), count);
     }

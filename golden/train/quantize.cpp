@@ -12,7 +12,7 @@
 namespace qsim::golden::train {
 namespace {
 
-constexpr std::int64_t kSpan = 4096;  // a multiple of 8: spans begin at bytes of bits
+constexpr std::int64_t kQuantizedSpan = 4096;  // a multiple of 8: spans begin at bytes of bits
 
 float greatest_magnitude(const RealTensor& w, std::int64_t first, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -36,11 +36,11 @@ void write_scales(const QuantizeWeights& call, std::int64_t weights_of_channel, 
 template <typename Call, typename ScaleOf>
 void write_levels(const Call& call, const RealTensor& x, ThreadTeam& team,
                   std::int64_t elems_of_scale, const ScaleOf& scale_of) {
-  for_ranges(team, x.elems(), kSpan, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> values(kSpan);
-    std::vector<std::uint8_t> passes(kSpan);
-    for (std::int64_t first = begin; first < end; first += kSpan) {
-      const std::int64_t last = std::min(first + kSpan, end);
+  for_ranges(team, x.elems(), kQuantizedSpan, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> values(kQuantizedSpan);
+    std::vector<std::uint8_t> passes(kQuantizedSpan);
+    for (std::int64_t first = begin; first < end; first += kQuantizedSpan) {
+      const std::int64_t last = std::min(first + kQuantizedSpan, end);
       load_span(x, first, last - first, values.data());
       std::fill(passes.begin(), passes.end(), std::uint8_t{0});
       for (std::int64_t at = first; at < last;) {

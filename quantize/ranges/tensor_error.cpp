@@ -9,7 +9,7 @@
 namespace qsim::quantize {
 namespace {
 
-constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kErrorBlock = 1024;
 constexpr std::size_t kLanes = 8;
 using Lanes = std::array<double, kLanes>;
 
@@ -56,7 +56,7 @@ struct BlockSums {
   }
 };
 
-bool all_finite(std::span<const float> values) {
+bool are_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(),
                      [](float value) { return std::isfinite(value); });
 }
@@ -64,7 +64,7 @@ bool all_finite(std::span<const float> values) {
 void add_block(std::span<const float> real, std::span<const float> quantized, TensorError& error) {
   BlockSums sums;
   std::int64_t count = 0;
-  if (all_finite(real) && all_finite(quantized)) {
+  if (are_finite(real) && are_finite(quantized)) {
     std::size_t at = 0;
     for (; at + kLanes <= real.size(); at += kLanes) {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -102,9 +102,9 @@ void add(std::span<const float> real, std::span<const Level> levels,
          const Quantization& quantization, TensorError& error) {
   QSIM_CHECK(real.size() == levels.size(), "tensors of different lengths");
   error.levels = quantization.hi - quantization.lo + 1;
-  std::array<float, kBlock> quantized;
-  for (std::size_t at = 0; at < real.size(); at += kBlock) {
-    const std::size_t length = std::min(kBlock, real.size() - at);
+  std::array<float, kErrorBlock> quantized;
+  for (std::size_t at = 0; at < real.size(); at += kErrorBlock) {
+    const std::size_t length = std::min(kErrorBlock, real.size() - at);
     for (std::size_t i = 0; i < length; ++i) {
       const std::int32_t level = levels[at + i];
       QSIM_CHECK(level >= quantization.lo && level <= quantization.hi,
@@ -122,8 +122,8 @@ void add(std::span<const float> real, std::span<const Level> levels,
 
 void add_pairs(std::span<const float> real, std::span<const float> quantized, TensorError& error) {
   QSIM_CHECK(real.size() == quantized.size(), "tensors of different lengths");
-  for (std::size_t at = 0; at < real.size(); at += kBlock) {
-    const std::size_t length = std::min(kBlock, real.size() - at);
+  for (std::size_t at = 0; at < real.size(); at += kErrorBlock) {
+    const std::size_t length = std::min(kErrorBlock, real.size() - at);
     add_block(real.subspan(at, length), quantized.subspan(at, length), error);
   }
 }

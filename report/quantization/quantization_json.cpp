@@ -11,20 +11,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // JSON has no infinity.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json errors_json(const QuantizationErrors& errors) {
-  return {{"mse", number(errors.mse)},
-          {"sqnr_db", number(errors.sqnr_db)},
-          {"cosine_distance", number(errors.cosine_distance)},
-          {"pearson", number(errors.pearson)},
-          {"largest_error", number(errors.largest_error)},
-          {"share_clipped", number(errors.share_clipped)},
-          {"share_of_levels", number(errors.share_of_levels)}};
+  return {{"mse", finite_or_null(errors.mse)},
+          {"sqnr_db", finite_or_null(errors.sqnr_db)},
+          {"cosine_distance", finite_or_null(errors.cosine_distance)},
+          {"pearson", finite_or_null(errors.pearson)},
+          {"largest_error", finite_or_null(errors.largest_error)},
+          {"share_clipped", finite_or_null(errors.share_clipped)},
+          {"share_of_levels", finite_or_null(errors.share_of_levels)}};
 }
 
 Json histogram_json(const HistogramOfTensor& histogram) {
-  return {{"min", number(histogram.min)}, {"max", number(histogram.max)}, {"bins", histogram.bins}};
+  return {{"min", finite_or_null(histogram.min)},
+          {"max", finite_or_null(histogram.max)},
+          {"bins", histogram.bins}};
 }
 
 Json range_json(const QuantizedRange& range) {
@@ -69,7 +71,7 @@ Json mixed_precision_json(const MixedPrecisionReport& found) {
   for (const MixedPrecisionLayer& layer : found.layers) {
     Json sensitivities = Json::object();
     for (const auto& [bits, error] : layer.sensitivities) {
-      sensitivities[std::to_string(bits)] = number(error);
+      sensitivities[std::to_string(bits)] = finite_or_null(error);
     }
     layers.push_back({{"name", layer.name},
                       {"elements", layer.elements},

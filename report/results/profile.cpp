@@ -77,6 +77,16 @@ std::string measure_name(Measure measure) {
   return kNames[static_cast<std::size_t>(measure)];
 }
 
+std::vector<std::string> set_fields(const Profile& profile) {
+  std::vector<std::string> fields;
+  for (const NetworkResult& point : profile.points) {
+    for (const auto& [field, value] : point.set) {
+      if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
+    }
+  }
+  return fields;
+}
+
 std::vector<std::string> models_of(const Profile& profile) {
   std::vector<std::string> models;
   for (const NetworkResult& point : profile.points) {

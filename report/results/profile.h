@@ -45,6 +45,8 @@ struct Profile {
 // "cycles", "dram_bytes", "energy", "energy_delay": of JSON.
 std::string measure_name(Measure measure);
 
+// The fields that points set, each once, as they come.
+std::vector<std::string> set_fields(const Profile& profile);
 // The models of the points, each once, in their order.
 std::vector<std::string> models_of(const Profile& profile);
 

@@ -7,16 +7,6 @@
 namespace qsim {
 namespace {
 
-std::vector<std::string> set_fields(const Profile& profile) {
-  std::vector<std::string> fields;
-  for (const NetworkResult& point : profile.points) {
-    for (const auto& [field, value] : point.set) {
-      if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
-    }
-  }
-  return fields;
-}
-
 std::string point_cells(const NetworkResult& point, const std::vector<std::string>& fields) {
   std::string cells = csv_field(point.model) + "," + csv_field(point.config) + ",";
   for (const std::string& field : fields) {

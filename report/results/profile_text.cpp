@@ -21,16 +21,6 @@ struct Column {
   std::function<std::string(const NetworkResult& point)> cell;
 };
 
-std::vector<std::string> set_fields(const Profile& profile) {
-  std::vector<std::string> fields;
-  for (const NetworkResult& point : profile.points) {
-    for (const auto& [field, value] : point.set) {
-      if (std::find(fields.begin(), fields.end(), field) == fields.end()) fields.push_back(field);
-    }
-  }
-  return fields;
-}
-
 std::string set_value(const NetworkResult& point, const std::string& field) {
   for (const auto& [name, value] : point.set) {
     if (name == field) return set_text(value);
@@ -61,16 +51,16 @@ std::string against_best(const Profile& profile, const NetworkResult& point) {
   return "-";
 }
 
-using Cell = std::function<std::string(const NetworkResult& point)>;
+using CellText = std::function<std::string(const NetworkResult& point)>;
 
-void add(std::vector<Column>& columns, const std::string& title, Cell cell) {
+void add(std::vector<Column>& columns, const std::string& title, CellText cell) {
   columns.push_back({{title, true, false}, std::move(cell)});
 }
 
 // What tells a point from the others.
 std::vector<Column> name_columns(const Profile& profile) {
   std::vector<Column> columns;
-  const auto add_text = [&columns](const char* title, bool shrinkable, Cell cell) {
+  const auto add_text = [&columns](const char* title, bool shrinkable, CellText cell) {
     columns.push_back({{title, false, shrinkable}, std::move(cell)});
   };
   if (models_of(profile).size() > 1) {

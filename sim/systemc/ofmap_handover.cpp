@@ -10,7 +10,7 @@
 namespace qsim {
 namespace {
 
-constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kNoCommand = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
@@ -32,7 +32,7 @@ OfmapHandover::Chunks OfmapHandover::chunks_of(const DramTensor& ofmap) const {
 
 void OfmapHandover::plan_hand_over() {
   for (std::size_t layer = 0; layer < program_.layers.size(); ++layer) {
-    finished_.push_back({kNever, layer});
+    finished_.push_back({kNoCommand, layer});
     const DramTensor& ofmap = program_.layers[layer].ofmap;
     QSIM_CHECK(ofmap.address >= 0 && ofmap.address + ofmap.size_bytes() <= program_.writable_bytes,
                "the ofmap of layer " + std::to_string(layer) + " leaves the writable area");

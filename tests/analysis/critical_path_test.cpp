@@ -13,12 +13,12 @@ namespace qsim {
 namespace {
 
 enum Token : std::uint16_t {
-  kActReady = 1 << 0,
-  kWeightReady = 1 << 1,
+  kPathActReady = 1 << 0,
+  kPathWeightReady = 1 << 1,
   kWeightFree = 1 << 2,
-  kAccReady = 1 << 3,
+  kPathAccReady = 1 << 3,
   kAccFree = 1 << 4,
-  kOutReady = 1 << 5,
+  kPathOutReady = 1 << 5,
   kOutFree = 1 << 6,
 };
 
@@ -92,11 +92,11 @@ std::uint64_t sum(const PathCycles& path) {
 // out_free, which STORE raises.
 Program three_tiles(std::uint32_t post_beats, std::uint32_t store_beats) {
   Program program = empty_program();
-  add(program, load(LoadMemory::kActivation, 4), 0, kActReady);
+  add(program, load(LoadMemory::kActivation, 4), 0, kPathActReady);
   for (int tile = 0; tile < 3; ++tile) {
-    add(program, execute(1, 4), kAccFree | (tile == 0 ? kActReady : 0), kAccReady);
-    add(program, post(post_beats), kAccReady | kOutFree, kAccFree | kOutReady);
-    add(program, store(store_beats), kOutReady, kOutFree);
+    add(program, execute(1, 4), kAccFree | (tile == 0 ? kPathActReady : 0), kPathAccReady);
+    add(program, post(post_beats), kPathAccReady | kOutFree, kAccFree | kPathOutReady);
+    add(program, store(store_beats), kPathOutReady, kOutFree);
   }
   return program;
 }
@@ -155,11 +155,12 @@ TEST(CriticalPath, LongPoolingIsLimitedByPost) {
 Program two_weights(std::uint32_t weight_beats, std::uint32_t folds, std::uint32_t pixels) {
   Program program = empty_program();
   for (int i = 0; i < 2; ++i) {
-    add(program, load(LoadMemory::kWeight, weight_beats), kWeightFree, kWeightReady);
-    add(program, execute(folds, pixels), kWeightReady, kWeightFree | (i == 1 ? kAccReady : 0));
+    add(program, load(LoadMemory::kWeight, weight_beats), kWeightFree, kPathWeightReady);
+    add(program, execute(folds, pixels), kPathWeightReady,
+        kWeightFree | (i == 1 ? kPathAccReady : 0));
   }
-  add(program, post(4), kAccReady, kOutReady);
-  add(program, store(4), kOutReady, 0);
+  add(program, post(4), kPathAccReady, kPathOutReady);
+  add(program, store(4), kPathOutReady, 0);
   return program;
 }
 
@@ -236,11 +237,11 @@ TEST(CriticalPath, OfEqualSharesTheFirstLimiterCounts) {
 
 TEST(CriticalPath, UnitThatIsFreeWhenATokenComesExplainsTheStartBeforeTheToken) {
   Program program = empty_program();
-  add(program, load(LoadMemory::kActivation, 22), 0, kActReady);
+  add(program, load(LoadMemory::kActivation, 22), 0, kPathActReady);
   add(program, execute(8, 4), 0, 0);
-  add(program, execute(1, 4), kActReady, kAccReady);
-  add(program, post(4), kAccReady, kOutReady);
-  add(program, store(4), kOutReady, 0);
+  add(program, execute(1, 4), kPathActReady, kPathAccReady);
+  add(program, post(4), kPathAccReady, kPathOutReady);
+  add(program, store(4), kPathOutReady, 0);
   // Both the first EXECUTE and the activations allow the second to start at 32.
   const CommandTimes times = {
       {{{0, 22, 32}}, {{0, 32, 50}, {32, 36, 54}}, {{54, 58, 64}}, {{64, 68, 78}}}};
@@ -272,10 +273,10 @@ TEST(CriticalPath, CommandThatBeganBeforeTheWindowIsCutToTheCycle) {
   program.layers.push_back(program.layers[0]);
   program.layers[1].name = "conv2";
   add(program, store(12), 0, 0);
-  add(program, load(LoadMemory::kWeight, 32), 0, kWeightReady, 1);
-  add(program, execute(1, 4), kWeightReady, kAccReady, 1);
-  add(program, post(4), kAccReady, kOutReady, 1);
-  add(program, store(4), kOutReady, 0, 1);
+  add(program, load(LoadMemory::kWeight, 32), 0, kPathWeightReady, 1);
+  add(program, execute(1, 4), kPathWeightReady, kPathAccReady, 1);
+  add(program, post(4), kPathAccReady, kPathOutReady, 1);
+  add(program, store(4), kPathOutReady, 0, 1);
   // Bursts of the LOAD stream in [0, 8), [18, 26), [36, 44), [54, 62); the window begins at 32.
   const CommandTimes times = {
       {{{0, 62, 72}}, {{72, 76, 94}}, {{94, 98, 104}}, {{0, 22, 32}, {104, 108, 118}}}};

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kSmall =
+constexpr const char* kMeasured =
     "name: small\nseed: 3\ninput: {shape: [1, 12, 10, 5], dtype: uint8}\nlayers:\n"
     "  - {op: conv2d, name: first, out_channels: 20, kernel: 3, pad: 1, relu: true}\n"
     "  - {op: conv2d, name: second, out_channels: 9, kernel: 3}\n";
@@ -26,7 +26,7 @@ Json run_json_of(const TestFolder& folder, const std::string& arguments) {
 TEST(EnergyOption, LayersAddUpToTheTotalAndPartsToEachLayer) {
   const TestFolder folder;
   const Json json =
-      run_json_of(folder, "--energy horowitz-45nm --model " + folder.write("s.yaml", kSmall));
+      run_json_of(folder, "--energy horowitz-45nm --model " + folder.write("s.yaml", kMeasured));
   EXPECT_EQ(json["energy"]["table"], "horowitz-45nm");
   EXPECT_EQ(json["energy"]["unit"], "pJ");
   double layers = 0;
@@ -50,7 +50,7 @@ TEST(EnergyOption, LayersAddUpToTheTotalAndPartsToEachLayer) {
 
 TEST(EnergyOption, ReportsTheAreaOfEachPart) {
   const TestFolder folder;
-  const std::string model = " --model " + folder.write("s.yaml", kSmall);
+  const std::string model = " --model " + folder.write("s.yaml", kMeasured);
   const Json area = run_json_of(folder, "--energy horowitz-45nm" + model)["area"];
   EXPECT_EQ(area["table"], "horowitz-45nm");
   EXPECT_EQ(area["extrapolated"], "");
@@ -77,7 +77,7 @@ TEST(EnergyOption, ReportsTheAreaOfEachPart) {
 TEST(EnergyOption, OfATableOfRatiosHasNoWatts) {
   const TestFolder folder;
   const Json json =
-      run_json_of(folder, "--energy eyeriss-65nm --model " + folder.write("s.yaml", kSmall));
+      run_json_of(folder, "--energy eyeriss-65nm --model " + folder.write("s.yaml", kMeasured));
   EXPECT_TRUE(json["energy"]["tops_per_watt"].is_null());
   EXPECT_TRUE(json["total"]["energy_parts"]["adds"].is_null());
   EXPECT_GT(json["total"]["energy_parts"]["array_registers"].get<double>(), 0);
@@ -85,7 +85,7 @@ TEST(EnergyOption, OfATableOfRatiosHasNoWatts) {
 
 TEST(EnergyOption, IsTheOnlyReasonForEnergyInAReport) {
   const TestFolder folder;
-  const std::string model = " --model " + folder.write("s.yaml", kSmall);
+  const std::string model = " --model " + folder.write("s.yaml", kMeasured);
   const Json without = run_json_of(folder, model);
   Json with = run_json_of(folder, "--energy horowitz-45nm" + model);
   with.erase("energy");
@@ -101,7 +101,7 @@ TEST(EnergyOption, AddsColumnsAndABlock) {
   const TestFolder folder;
   const Outcome outcome =
       run_qsim(folder, "run --no-data --out out --energy horowitz-45nm --model " +
-                           folder.write("s.yaml", kSmall));
+                           folder.write("s.yaml", kMeasured));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("energy by horowitz-45nm: "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("not in the table, so not counted: array registers\n"),
@@ -121,7 +121,7 @@ TEST(EnergyOption, AddsColumnsAndABlock) {
 
 TEST(EnergyOption, RefusesATableThatIsWrongOrAbsentOrWouldBeOverwritten) {
   const TestFolder folder;
-  const std::string model = " --no-data --model " + folder.write("s.yaml", kSmall);
+  const std::string model = " --no-data --model " + folder.write("s.yaml", kMeasured);
   expect_error(folder, "run --energy horowitz-45n" + model, 3,
                "energy table 'horowitz-45n' not found; searched: ./horowitz-45n");
   folder.write("zero.yaml",

@@ -27,7 +27,7 @@ std::int64_t cycles_with(const TestFolder& folder, const Json& change, const std
     text += std::string(field.name) + ": " + std::to_string(value) + "\n";
   }
   folder.write("changed.yaml", text);
-  const Json run = json_of(folder, "run --no-data --model n.yaml --config changed.yaml");
+  const Json run = quiet_json_of(folder, "run --no-data --model n.yaml --config changed.yaml");
   for (const Json& entry : run["layers"]) {
     if (entry["name"] == layer) return entry["cycles"];
   }
@@ -39,7 +39,7 @@ TEST(Explain, EachGainIsThatOfARunOfItsOwn) {
   folder.write("n.yaml", kSmallNetwork);
   for (const std::string layer : {"first", ""}) {
     const std::string option = layer.empty() ? "" : " --layer " + layer;
-    const Json json = json_of(folder, "explain --model n.yaml --config pe8x8" + option);
+    const Json json = quiet_json_of(folder, "explain --model n.yaml --config pe8x8" + option);
     EXPECT_EQ(json["layer"], layer);
     ASSERT_EQ(json["changes"].size() + json["not_possible"].size(), 12u);
     std::int64_t best = INT64_MAX;
@@ -59,8 +59,8 @@ TEST(Explain, EachGainIsThatOfARunOfItsOwn) {
 TEST(Explain, SaysOfTheLayerWhatTheRunSays) {
   const TestFolder folder;
   folder.write("n.yaml", kSmallNetwork);
-  const Json run = json_of(folder, "run --no-data --model n.yaml --config pe8x8");
-  const Json json = json_of(folder, "explain --model n.yaml --config pe8x8 --layer wide");
+  const Json run = quiet_json_of(folder, "run --no-data --model n.yaml --config pe8x8");
+  const Json json = quiet_json_of(folder, "explain --model n.yaml --config pe8x8 --layer wide");
   EXPECT_EQ(json["schema"], "qsim.explain/1");
   EXPECT_EQ(json["model"], "n.yaml");
   EXPECT_EQ(json["config"], "pe8x8");
@@ -81,7 +81,8 @@ TEST(Explain, SaysOfTheLayerWhatTheRunSays) {
 TEST(Explain, ConvolutionOnANarrowBusIsLimitedByItsStores) {
   const TestFolder folder;
   folder.write("narrow.yaml", bus_of_8_bytes());
-  const Json json = json_of(folder, "explain --config narrow.yaml --model vgg16 --layer conv1");
+  const Json json =
+      quiet_json_of(folder, "explain --config narrow.yaml --model vgg16 --layer conv1");
   EXPECT_EQ(json["limited_by"], "write_bus");
   EXPECT_GT(json["limiter_busy"], 0.99);
   const Json& best = json["changes"][0];
@@ -96,12 +97,12 @@ TEST(Explain, ConvolutionOnANarrowBusIsLimitedByItsStores) {
 TEST(Explain, LayerThatRunsInAnotherIsExplainedAsThatOne) {
   const TestFolder folder;
   folder.write("n.yaml", kSmallNetwork);
-  const Json json = json_of(folder, "explain --model n.yaml --layer pool");
+  const Json json = quiet_json_of(folder, "explain --model n.yaml --layer pool");
   EXPECT_EQ(json["layer"], "first");
   const Json& words = json["in_words"];
   EXPECT_EQ(words[0]["sentence"],
             "pool runs in first, as one layer of the program. What follows is about both.");
-  Json first = json_of(folder, "explain --model n.yaml --layer first");
+  Json first = quiet_json_of(folder, "explain --model n.yaml --layer first");
   first["in_words"].insert(first["in_words"].begin(), words[0]);
   EXPECT_EQ(json, first);
 }
@@ -123,7 +124,7 @@ TEST(Explain, ChangeThatLeavesTheRangeIsListedWithTheLimit) {
   const Outcome outcome = run_qsim(folder, "explain --model n.yaml --config edge.yaml");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("\nnot possible\n"), std::string::npos) << outcome.out;
-  const Json json = json_of(folder, "explain --model n.yaml --config edge.yaml");
+  const Json json = quiet_json_of(folder, "explain --model n.yaml --config edge.yaml");
   ASSERT_EQ(json["not_possible"].size(), 3u);
   EXPECT_EQ(json["not_possible"][0]["reason"],
             "config 'edge': act_slots is 16; allowed: a power of two from 2 to 8");
@@ -142,7 +143,7 @@ TEST(Explain, WordsOnNegativeSavingsNeedANegativeSaving) {
   for (const char* layer : {"", " --layer first", " --layer wide"}) {
     for (const char* config : {"pe4x4", "pe8x8", "pe16x16", "pe16x32"}) {
       const Json json =
-          json_of(folder, std::string("explain --model n.yaml --config ") + config + layer);
+          quiet_json_of(folder, std::string("explain --model n.yaml --config ") + config + layer);
       const bool is_negative = json["changes"].back()["saved_cycles"] < 0;
       const std::string last = json["in_words"].back()["sentence"];
       EXPECT_EQ(last.starts_with("A negative saving means"), is_negative) << json;

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr const char* kSmall =
+constexpr const char* kExported =
     "name: small\nseed: 4\ninput: {shape: [1, 7, 6, 5], dtype: uint8, zero_point: 9}\nlayers:\n"
     "  - {op: conv2d, name: first, out_channels: 6, kernel: 3, pad: 1, relu: true}\n"
     "  - {op: conv2d, name: second, out_channels: 3, kernel: 2, stride: 2}\n";
@@ -25,7 +25,7 @@ constexpr const char* kSmall =
 class ExportVectors : public ::testing::Test {
  protected:
   void export_small(const std::string& more = "") {
-    folder_.write("small.yaml", kSmall);
+    folder_.write("small.yaml", kExported);
     const Outcome outcome =
         run_qsim(folder_, "export-vectors --config pe4x4 --model small.yaml --out vectors " + more);
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -227,7 +227,7 @@ TEST_F(ExportVectors, AnExportWithFewerLayersLeavesNoFileOfTheOlderOne) {
 }
 
 TEST_F(ExportVectors, AFolderOfAnotherKindIsRefused) {
-  folder_.write("small.yaml", kSmall);
+  folder_.write("small.yaml", kExported);
   const std::string model = " --config pe4x4 --model small.yaml ";
   ASSERT_EQ(run_qsim(folder_, "run --out run --dump-layers trace" + model).exit_code, 0);
   ASSERT_EQ(run_qsim(folder_, "export-vectors --out vectors" + model).exit_code, 0);
@@ -247,7 +247,7 @@ TEST_F(ExportVectors, AFolderOfAnotherKindIsRefused) {
 }
 
 TEST_F(ExportVectors, BadArgumentsAreRefused) {
-  folder_.write("small.yaml", kSmall);
+  folder_.write("small.yaml", kExported);
   folder_.write("file", "");
   const auto refused = [&](const std::string& arguments, int code, const std::string& message) {
     const Outcome outcome = run_qsim(folder_, "export-vectors " + arguments);

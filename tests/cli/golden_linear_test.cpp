@@ -217,6 +217,10 @@ TEST(GoldenLinear, RefusesWhatDoesNothing) {
   refuse("--scales s.npy", "--scales" + needs + "int8 weights in --w");
   refuse("--w w.npy --scales nothere.npy", "--scales" + needs + "int8 weights in --w; 'w.npy' has");
   refuse("--w i.npy --scales s.npy --bits 4", "--bits 4 does nothing here: 'i.npy' has int8");
+  for (const std::string option : {"--bits 4", "--group 32", "--activations int8"}) {
+    refuse("--w w.npy --mode cpu_fp32 " + option,
+           option.substr(0, option.find(' ')) + needs + "a mode of integers: cpu_int8 or gpu_int8");
+  }
   refuse("--device 900", "--device" + needs + "--mode gpu_int8");
   refuse("--mode gpu_int8 --vector avx2", "--vector" + needs + "a mode of the CPU");
 }

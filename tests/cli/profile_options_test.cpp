@@ -6,13 +6,13 @@
 namespace qsim {
 namespace {
 
-constexpr const char* kSmall =
+constexpr const char* kGivenByPath =
     "name: small\nseed: 11\ninput: {shape: [1, 12, 10, 20], dtype: int8}\nlayers:\n"
     "  - {op: conv2d, name: first, out_channels: 40, kernel: 3, pad: 1}\n";
 
 TEST(ProfileOptions, OptionsThatMakeNoSenseAreRefused) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kGivenByPath);
   const std::string begin = "profile --model n.yaml ";
   const std::string fields =
       "Fields: array_rows, array_cols, act_scratchpad_kib, weight_scratchpad_kib, "
@@ -59,7 +59,7 @@ TEST(ProfileOptions, OptionsThatMakeNoSenseAreRefused) {
 
 TEST(ProfileOptions, ThoseOfTheSearchAreCheckedAsOfARun) {
   const TestFolder folder;
-  folder.write("n.yaml", kSmall);
+  folder.write("n.yaml", kGivenByPath);
   const std::string begin = "profile --model n.yaml ";
   expect_error(folder, begin + "--dataflow auto,both", 2,
                "--dataflow: found 'both'; allowed: all, ws, os, is, auto, weight_stationary");

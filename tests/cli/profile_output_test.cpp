@@ -44,8 +44,8 @@ TEST(ProfileOutput, TheResultDoesNotDependOnTheNumberOfJobs) {
   const TestFolder folder;
   folder.write("n.yaml", kSmallNetwork);
   const std::string arguments = "profile --model n.yaml --set bus_bytes=4,8,16,32 --jobs ";
-  Json one = json_of(folder, arguments + "1");
-  Json many = json_of(folder, arguments + "7");
+  Json one = quiet_json_of(folder, arguments + "1");
+  Json many = quiet_json_of(folder, arguments + "7");
   one["provenance"].erase("argv");
   many["provenance"].erase("argv");
   EXPECT_EQ(one, many);
@@ -78,7 +78,7 @@ TEST(ProfileOutput, CsvInScaleSimsColumnsAddsUpToTheRun) {
   const TestFolder folder;
   folder.write("n.yaml", kSmallNetwork);
   const std::string arguments = "profile --model n.yaml --dataflow is --csv p.csv --csv-columns ";
-  const Json profile = json_of(folder, arguments + "scalesim-access");
+  const Json profile = quiet_json_of(folder, arguments + "scalesim-access");
   const std::string text = read_file(folder / "p.csv");
   EXPECT_EQ(text.rfind("LayerID, SRAM IFMAP Start Cycle, ", 0), 0u) << text;
   std::uint64_t written = 0;
@@ -89,7 +89,7 @@ TEST(ProfileOutput, CsvInScaleSimsColumnsAddsUpToTheRun) {
   }
   EXPECT_EQ(written, profile["points"][0]["total"]["dram_write_bytes"]);
   for (const char* columns : {"scalesim-compute", "scalesim-bandwidth"}) {
-    json_of(folder, arguments + columns);
+    quiet_json_of(folder, arguments + columns);
     EXPECT_EQ(read_file(folder / "p.csv").rfind("LayerID, ", 0), 0u);
   }
 }

@@ -8,14 +8,14 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr const char* kSmall =
+constexpr const char* kProfiled =
     "name: small\nseed: 3\ninput: {shape: [1, 12, 10, 40], dtype: int8}\nlayers:\n"
     "  - {op: conv2d, name: first, out_channels: 70, kernel: 3, pad: 1}\n"
     "  - {op: conv2d, name: second, out_channels: 20, kernel: 1}\n";
 
 class ProfileReport : public OwnInstallation {
  protected:
-  ProfileReport() : OwnInstallation(kSmall) { put_library("bin", "function vegaEmbed() {}"); }
+  ProfileReport() : OwnInstallation(kProfiled) { put_library("bin", "function vegaEmbed() {}"); }
 
   Outcome run(const std::string& arguments) { return run_own("profile", arguments); }
 

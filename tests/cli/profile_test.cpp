@@ -41,19 +41,19 @@ void expect_costs_of_runs(const TestFolder& folder, const Json& profile,
     SCOPED_TRACE(what);
     if (!point["error"].is_null()) continue;
     const Json run =
-        json_of(folder, "run --no-data --model " + point["model"].get<std::string>() +
-                            " --config " + point["config"].get<std::string>() + " --dataflow " +
-                            point["dataflow"].get<std::string>() + options);
+        quiet_json_of(folder, "run --no-data --model " + point["model"].get<std::string>() +
+                                  " --config " + point["config"].get<std::string>() +
+                                  " --dataflow " + point["dataflow"].get<std::string>() + options);
     expect_same_costs(point, run);
   }
 }
 
 TEST(Profile, CostsAreThoseOfARunOfEveryShippedConfig) {
   const TestFolder folder;
-  const Json profile =
-      json_of(folder,
-              "profile --model vgg8-cifar10 --config pe4x4,pe8x8,pe16x16,pe16x32 --config pe32x32 "
-              "--config tpu128x128 --energy eyeriss-65nm");
+  const Json profile = quiet_json_of(
+      folder,
+      "profile --model vgg8-cifar10 --config pe4x4,pe8x8,pe16x16,pe16x32 --config pe32x32 "
+      "--config tpu128x128 --energy eyeriss-65nm");
   EXPECT_EQ(profile["schema"], "qsim.profile/1");
   ASSERT_EQ(profile["points"].size(), 24u);
   expect_costs_of_runs(folder, profile, " --energy eyeriss-65nm");
@@ -62,9 +62,9 @@ TEST(Profile, CostsAreThoseOfARunOfEveryShippedConfig) {
 TEST(Profile, CostsAreThoseOfARunOfEveryShippedWorkload) {
   const TestFolder folder;
   const Json profile =
-      json_of(folder,
-              "profile --model vgg8,vgg16,alexnet,conv1x1,conv3x3,conv_odd,fc,fc_batch16,"
-              "maxpool_alone,relu_alone --dataflow os,weight_stationary");
+      quiet_json_of(folder,
+                    "profile --model vgg8,vgg16,alexnet,conv1x1,conv3x3,conv_odd,fc,fc_batch16,"
+                    "maxpool_alone,relu_alone --dataflow os,weight_stationary");
   ASSERT_EQ(profile["points"].size(), 20u);
   EXPECT_EQ(profile["points"][1]["dataflow"], "ws");
   expect_costs_of_runs(folder, profile);
@@ -106,7 +106,7 @@ TEST(Profile, CostsAreThoseOfARunOfRandomNetworksOnRandomConfigs) {
     const TestFolder folder;
     folder.write("n.yaml", random_network(random));
     folder.write("c.yaml", random_config(random));
-    Json profile = json_of(folder, "profile --model n.yaml --config c.yaml");
+    Json profile = quiet_json_of(folder, "profile --model n.yaml --config c.yaml");
     for (Json& point : profile["points"]) {
       EXPECT_EQ(point["config"], "c");
       point["config"] = "c.yaml";
@@ -125,8 +125,8 @@ TEST(Profile, CostsAreThoseOfARunOfScaleSimsFiles) {
                "[general]\nrun_name = mine\n[architecture_presets]\nArrayHeight: 8\nArrayWidth: "
                "8\nIfmapSramSzkB: 32\nFilterSramSzkB: 8\nOfmapSramSzkB: 4\nDataflow: "
                "is\nBandwidth: 8\n[run_presets]\nInterfaceBandwidth: USER\n");
-  Json profile =
-      json_of(folder, "profile --model net.csv --config mine.cfg --energy eyeriss-65nm --batch 2");
+  Json profile = quiet_json_of(
+      folder, "profile --model net.csv --config mine.cfg --energy eyeriss-65nm --batch 2");
   ASSERT_EQ(profile["points"].size(), 4u);
   for (Json& point : profile["points"]) {
     EXPECT_EQ(point["layers"].size(), 2u);
@@ -144,7 +144,7 @@ TEST(Profile, EveryObjectiveAndSearchIsThatOfARun) {
         " --mapping-search full --slack 0 --mapping-budget 1000"}) {
     SCOPED_TRACE(options);
     const std::string arguments = std::string("profile --model n.yaml --dataflow auto,ws,os,is");
-    const Json profile = json_of(folder, arguments + options);
+    const Json profile = quiet_json_of(folder, arguments + options);
     ASSERT_EQ(profile["points"].size(), 4u);
     EXPECT_EQ(profile["points"][0]["dataflow"], "auto");
     expect_costs_of_runs(folder, profile, options);
@@ -155,12 +155,12 @@ TEST(Profile, JsonSaysHowMappingsWereSearched) {
   const TestFolder folder;
   folder.write("n.yaml", kSmallNetwork);
   const std::string arguments = "profile --model n.yaml --dataflow ws";
-  EXPECT_EQ(json_of(folder, arguments)["search"],
+  EXPECT_EQ(quiet_json_of(folder, arguments)["search"],
             Json::parse(R"({"objective": "cycles", "slack": 0.0005, "mapping_search": "fast",
                             "mapping_budget": null, "mapping": null})"));
-  const Json edp = json_of(folder, arguments +
-                                       " --objective energy_delay --energy horowitz-45nm "
-                                       "--mapping-search full --mapping-budget 60");
+  const Json edp = quiet_json_of(folder, arguments +
+                                             " --objective energy_delay --energy horowitz-45nm "
+                                             "--mapping-search full --mapping-budget 60");
   EXPECT_EQ(edp["search"], Json::parse(R"({"objective": "energy_delay", "slack": null,
                                            "mapping_search": "full", "mapping_budget": 60.0,
                                            "mapping": null})"));
@@ -187,9 +187,10 @@ TEST(Profile, ConfigurationsOfOneNameAreToldApartByWhatTheUserWrote) {
   folder.write("a/pe.yaml", "array_rows: 8\n");
   folder.write("b/pe.yaml", "array_rows: 16\n");
   folder.write("other.yaml", "array_rows: 32\n");
-  const Json profile = json_of(folder,
-                               "profile --model n.yaml --config a/pe.yaml,b/pe.yaml,other.yaml "
-                               "--dataflow ws");
+  const Json profile =
+      quiet_json_of(folder,
+                    "profile --model n.yaml --config a/pe.yaml,b/pe.yaml,other.yaml "
+                    "--dataflow ws");
   EXPECT_EQ(profile["points"][0]["config"], "a/pe.yaml");
   EXPECT_EQ(profile["points"][1]["config"], "b/pe.yaml");
   EXPECT_EQ(profile["points"][2]["config"], "other");
@@ -199,10 +200,10 @@ TEST(Profile, ConfigurationsOfOneNameAreToldApartByWhatTheUserWrote) {
 TEST(Profile, EveryCombinationOfTheListsIsAPoint) {
   const TestFolder folder;
   folder.write("n.yaml", kSmallNetwork);
-  const Json profile =
-      json_of(folder,
-              "profile --model n.yaml --set array_rows=8,16 --set bus_bytes=4,8,16 --dataflow ws "
-              "--batch 2");
+  const Json profile = quiet_json_of(
+      folder,
+      "profile --model n.yaml --set array_rows=8,16 --set bus_bytes=4,8,16 --dataflow ws "
+      "--batch 2");
   ASSERT_EQ(profile["points"].size(), 6u);
   std::size_t at = 0;
   for (const int rows : {8, 16}) {
@@ -211,8 +212,8 @@ TEST(Profile, EveryCombinationOfTheListsIsAPoint) {
       EXPECT_EQ(point["set"], Json({{"array_rows", rows}, {"bus_bytes", bus}}));
       folder.write("c.yaml", "array_rows: " + std::to_string(rows) +
                                  "\nbus_bytes: " + std::to_string(bus) + "\n");
-      expect_same_costs(point,
-                        json_of(folder, "run --no-data --model n.yaml --config c.yaml --batch 2"));
+      expect_same_costs(
+          point, quiet_json_of(folder, "run --no-data --model n.yaml --config c.yaml --batch 2"));
     }
   }
 }
@@ -221,12 +222,12 @@ TEST(Profile, ARequantizerIsSetByItsWord) {
   const TestFolder folder;
   folder.write("n.yaml", kSmallNetwork);
   const Json profile =
-      json_of(folder, "profile --model n.yaml --set requantizer=shift,dyadic --dataflow ws");
+      quiet_json_of(folder, "profile --model n.yaml --set requantizer=shift,dyadic --dataflow ws");
   ASSERT_EQ(profile["points"].size(), 2u);
   for (const Json& point : profile["points"]) {
     const auto word = point["set"]["requantizer"].get<std::string>();
     folder.write("c.yaml", "requantizer: " + word + "\n");
-    expect_same_costs(point, json_of(folder, "run --no-data --model n.yaml --config c.yaml"));
+    expect_same_costs(point, quiet_json_of(folder, "run --no-data --model n.yaml --config c.yaml"));
   }
   EXPECT_NE(profile["points"][1]["total"]["cycles"], profile["points"][0]["total"]["cycles"]);
 }

@@ -274,6 +274,10 @@ TEST(Quantize, RefusesWhatItCannotQuantizeAndWritesNothing) {
   refuse(quantize("--percentile 1,99"), 2, "--percentile does nothing here");
   refuse(quantize("--weight-levels log2 --weight-symmetry affine"), 2,
          "--weight-symmetry does nothing here: it needs --weight-levels uniform; leave it out");
+  for (const std::string option : {"--weight-symmetry affine", "--weight-clipping mse"}) {
+    refuse(quantize("--weight-bits 1 " + option), 2,
+           option.substr(0, option.find(' ')) + " does nothing here: it needs --weight-bits of 2");
+  }
   refuse(quantize("--weight-levels log2 --reduced-range weights"), 2,
          "--reduced-range does nothing here: it needs --weight-levels uniform, or ranges");
   for (const char* option :
@@ -411,6 +415,7 @@ TEST(Quantize, AFileOfScalesSaysWhereItIsWrong) {
   refuse("{", "scales.json: no JSON at byte 2; expected a file of scales, qsim.scales/1");
   refuse("{\"schema\": \"qsim.scales/1\", \"x\": 1e400}",
          "scales.json: has a number beyond float64; expected scales that are float32 numbers");
+  refuse(std::string(65, '['), "scales.json: has lists in lists beyond 64 levels; expected a file");
   refuse("[]", "scales.json: found [] in a file of scales; expected an object");
   refuse(R"({"schema": "x"})",
          "scales.json.schema: found \"x\" in a file of scales; expected \"qsim.scales/1\"");

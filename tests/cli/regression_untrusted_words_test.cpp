@@ -11,12 +11,12 @@
 namespace qsim {
 namespace {
 
-constexpr const char* kNetwork =
+constexpr const char* kUntrusted =
     "input: {shape: [1, 5, 5, 4]}\nlayers:\n  - {op: conv2d, name: \"NAME\", out_channels: 4, "
     "kernel: 3}\n";
 
 std::string network(const std::string& name) {
-  std::string text = kNetwork;
+  std::string text = kUntrusted;
   return text.replace(text.find("NAME"), 4, name);
 }
 

@@ -7,13 +7,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSmall =
+constexpr const char* kReported =
     "name: small\nseed: 3\ninput: {shape: [1, 12, 10, 5], dtype: uint8}\nlayers:\n"
     "  - {op: conv2d, name: first, out_channels: 20, kernel: 3, pad: 1, relu: true}\n";
 
 class ReportPage : public OwnInstallation {
  protected:
-  ReportPage() : OwnInstallation(kSmall) {}
+  ReportPage() : OwnInstallation(kReported) {}
 
   Outcome run(const std::string& arguments) { return run_own("run", arguments); }
 };

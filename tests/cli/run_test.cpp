@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 // Two convolutions and a pool: milliseconds on every engine.
-constexpr const char* kSmall =
+constexpr const char* kRunNetwork =
     "name: small\nseed: 3\ninput: {shape: [1, 12, 10, 5], dtype: uint8}\nlayers:\n"
     "  - {op: conv2d, name: first, out_channels: 20, kernel: 3, pad: 1, relu: true}\n"
     "  - {op: max_pool, name: pool, kernel: 2}\n"
@@ -46,7 +46,7 @@ std::size_t files_in(const std::filesystem::path& folder) {
 
 TEST(Run, JsonHasTheFieldsOfTheSchema) {
   const TestFolder folder;
-  const Json json = run_json_of(folder, "--model " + folder.write("small.yaml", kSmall));
+  const Json json = run_json_of(folder, "--model " + folder.write("small.yaml", kRunNetwork));
   EXPECT_EQ(json["schema"], "qsim.run/3");
   EXPECT_EQ(json["engine"], "systemc");
   EXPECT_EQ(json["provenance"]["config_hash"].get<std::string>().rfind("fnv1a64:", 0), 0u);
@@ -68,7 +68,7 @@ TEST(Run, JsonHasTheFieldsOfTheSchema) {
 
 TEST(Run, TwoRunsDifferInNothingButTimes) {
   const TestFolder folder;
-  const std::string arguments = "--model " + folder.write("small.yaml", kSmall) + " --seed 5";
+  const std::string arguments = "--model " + folder.write("small.yaml", kRunNetwork) + " --seed 5";
   Json first = run_json_of(folder, arguments);
   Json second = run_json_of(folder, arguments);
   drop_times(first);
@@ -78,7 +78,7 @@ TEST(Run, TwoRunsDifferInNothingButTimes) {
 
 TEST(Run, WithoutDataTheCyclesAreTheSameAndNothingIsCompared) {
   const TestFolder folder;
-  const std::string arguments = "--model " + folder.write("small.yaml", kSmall);
+  const std::string arguments = "--model " + folder.write("small.yaml", kRunNetwork);
   const Json with = run_json_of(folder, arguments);
   const Json without = run_json_of(folder, arguments + " --no-data");
   EXPECT_EQ(with["layers"], without["layers"]);
@@ -90,7 +90,7 @@ TEST(Run, WithoutDataTheCyclesAreTheSameAndNothingIsCompared) {
 
 TEST(Run, TheRecurrenceReportsWhatSystemcDoes) {
   const TestFolder folder;
-  const std::string arguments = "--no-data --model " + folder.write("small.yaml", kSmall);
+  const std::string arguments = "--no-data --model " + folder.write("small.yaml", kRunNetwork);
   const Json systemc = run_json_of(folder, arguments);
   const Json recurrence = run_json_of(folder, arguments + " --engine recurrence");
   EXPECT_EQ(recurrence["engine"], "recurrence");
@@ -106,7 +106,7 @@ TEST(Verify, ComparesTheTimesOfTheRecurrenceAndNotItsBytes) {
   const Outcome outcome = run_qsim(folder,
                                    "verify --json - --quiet --engines recurrence,systemc "
                                    "--model " +
-                                       folder.write("small.yaml", kSmall));
+                                       folder.write("small.yaml", kRunNetwork));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json json = Json::parse(outcome.out);
   ASSERT_EQ(json["engines"].size(), 1u);
@@ -121,7 +121,7 @@ TEST(Verify, ComparesTheTimesOfTheRecurrenceAndNotItsBytes) {
 
 TEST(Run, InterpreterHasNoTimeAndTheSameBytes) {
   const TestFolder folder;
-  const std::string arguments = "--model " + folder.write("small.yaml", kSmall);
+  const std::string arguments = "--model " + folder.write("small.yaml", kRunNetwork);
   const Json json = run_json_of(folder, arguments + " --engine interpreter --out interpreter");
   EXPECT_TRUE(json["total"]["cycles"].is_null());
   EXPECT_EQ(json["verify"]["mismatches"], 0);
@@ -132,8 +132,8 @@ TEST(Run, InterpreterHasNoTimeAndTheSameBytes) {
 
 TEST(Run, OutFolderHoldsEverythingAndNothingHalfWritten) {
   const TestFolder folder;
-  const Outcome outcome = run_qsim(
-      folder, "--model " + folder.write("small.yaml", kSmall) + " --config pe8x8 --out new/run");
+  const Outcome outcome = run_qsim(folder, "--model " + folder.write("small.yaml", kRunNetwork) +
+                                               " --config pe8x8 --out new/run");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const std::filesystem::path out = folder / "new/run";
   EXPECT_EQ(files_in(out), 5u);
@@ -166,7 +166,7 @@ TEST(Run, ShippedModelSeesTheCatAndKeepsFloatLogits) {
 
 TEST(Run, LayersGlobCutsTheNetworkAndGivesTheSameRows) {
   const TestFolder folder;
-  const std::string arguments = "--model " + folder.write("small.yaml", kSmall);
+  const std::string arguments = "--model " + folder.write("small.yaml", kRunNetwork);
   const Json all = run_json_of(folder, arguments);
   const Json second = run_json_of(folder, arguments + " --layers 'sec*'");
   ASSERT_EQ(second["layers"].size(), 1u);
@@ -184,7 +184,7 @@ TEST(Run, LayersGlobCutsTheNetworkAndGivesTheSameRows) {
 
 TEST(Run, BatchOfAWorkloadGrowsTheOutput) {
   const TestFolder folder;
-  const std::string arguments = "--model " + folder.write("small.yaml", kSmall);
+  const std::string arguments = "--model " + folder.write("small.yaml", kRunNetwork);
   const Json json = run_json_of(folder, arguments + " --batch 3 --out out");
   EXPECT_EQ(json["verify"]["mismatches"], 0);
   EXPECT_EQ(read_npy(folder / "out/output.npy").shape, (Shape{3, 4, 3, 9}));
@@ -192,7 +192,7 @@ TEST(Run, BatchOfAWorkloadGrowsTheOutput) {
 
 TEST(Run, DumpedLayersAreATraceThatReplays) {
   const TestFolder folder;
-  const std::string model = folder.write("small.yaml", kSmall);
+  const std::string model = folder.write("small.yaml", kRunNetwork);
   ASSERT_EQ(run_qsim(folder, "--model " + model + " --dump-layers trace").exit_code, 0);
   const LayerTrace trace = read_layer_trace(folder / "trace");
   EXPECT_EQ(trace.ofmaps.size(), trace.graph.layers.size());
@@ -203,7 +203,7 @@ TEST(Run, DumpedLayersAreATraceThatReplays) {
 
 TEST(Run, HalfATraceIsRefused) {
   const TestFolder folder;
-  const std::string model = folder.write("small.yaml", kSmall);
+  const std::string model = folder.write("small.yaml", kRunNetwork);
   ASSERT_EQ(run_qsim(folder, "--model " + model + " --dump-layers trace").exit_code, 0);
   std::filesystem::remove(folder / "trace/trace.yaml");  // what an interrupt leaves
   expect_error(
@@ -215,7 +215,7 @@ TEST(Run, HalfATraceIsRefused) {
 // Without data there is no output; one of an earlier run would not belong to this run.json.
 TEST(Run, OutFolderHoldsNothingOfAnEarlierRun) {
   const TestFolder folder;
-  const std::string arguments = "--model " + folder.write("small.yaml", kSmall) + " --out out";
+  const std::string arguments = "--model " + folder.write("small.yaml", kRunNetwork) + " --out out";
   ASSERT_EQ(run_qsim(folder, arguments).exit_code, 0);
   EXPECT_EQ(files_in(folder / "out"), 5u);
   ASSERT_EQ(run_qsim(folder, arguments + " --no-data").exit_code, 0);

@@ -48,12 +48,12 @@ std::size_t lines_of(const std::string& text) {
 TEST(Rounding, IsThatOfEveryLayerOfAnOnnxModel) {
   const TestFolder folder;
   const std::string inspect = "inspect " + torch_model("lenet.fx_channel");
-  EXPECT_EQ(roundings(json_of(folder, inspect)), std::set<std::string>{"float32"});
+  EXPECT_EQ(roundings(quiet_json_of(folder, inspect)), std::set<std::string>{"float32"});
   for (const std::string rounding : {"float32", "half_even", "half_up", "floor"}) {
-    EXPECT_EQ(roundings(json_of(folder, inspect + " --rounding " + rounding)),
+    EXPECT_EQ(roundings(quiet_json_of(folder, inspect + " --rounding " + rounding)),
               std::set<std::string>{rounding});
   }
-  EXPECT_EQ(roundings(json_of(folder, "inspect vgg8-cifar10 --rounding float32")),
+  EXPECT_EQ(roundings(quiet_json_of(folder, "inspect vgg8-cifar10 --rounding float32")),
             std::set<std::string>{"float32"});
 }
 
@@ -62,17 +62,19 @@ TEST(Rounding, IsInTheResultOfEachCommand) {
   const std::string model = " --model " + torch_model("mlp.fx_tensor");
   const std::string given = model + " --rounding half_up --config pe16x16_dyadic";
   const std::string input = " --input " + input_of(folder, 48, "(1, 48)");
-  EXPECT_EQ(json_of(folder, "run" + given + input)["provenance"]["rounding"], "half_up");
-  EXPECT_FALSE(json_of(folder, "run --model vgg8")["provenance"].contains("rounding"));
-  EXPECT_EQ(json_of(folder, "verify" + given + input)["rounding"], "half_up");
-  EXPECT_EQ(json_of(folder, "compile" + given)["rounding"], "half_up");
-  EXPECT_EQ(json_of(folder, "explain" + given)["rounding"], "half_up");
-  EXPECT_EQ(json_of(folder, "export-vectors --out v" + given + input)["rounding"], "half_up");
-  EXPECT_EQ(json_of(folder, "golden run" + given + input)["rounding"], "half_up");
+  EXPECT_EQ(quiet_json_of(folder, "run" + given + input)["provenance"]["rounding"], "half_up");
+  EXPECT_FALSE(quiet_json_of(folder, "run --model vgg8")["provenance"].contains("rounding"));
+  EXPECT_EQ(quiet_json_of(folder, "verify" + given + input)["rounding"], "half_up");
+  EXPECT_EQ(quiet_json_of(folder, "compile" + given)["rounding"], "half_up");
+  EXPECT_EQ(quiet_json_of(folder, "explain" + given)["rounding"], "half_up");
+  EXPECT_EQ(quiet_json_of(folder, "export-vectors --out v" + given + input)["rounding"], "half_up");
+  EXPECT_EQ(quiet_json_of(folder, "golden run" + given + input)["rounding"], "half_up");
   const std::string tflite = "golden run --backend cpu --rounding tflite" + model + input;
-  EXPECT_EQ(json_of(folder, tflite)["rounding"], "tflite");
-  EXPECT_EQ(json_of(folder, "golden bench --runs 9 --batch 1" + given)["rounding"], "half_up");
-  EXPECT_EQ(json_of(folder, "profile --dataflow ws" + given)["provenance"]["rounding"], "half_up");
+  EXPECT_EQ(quiet_json_of(folder, tflite)["rounding"], "tflite");
+  EXPECT_EQ(quiet_json_of(folder, "golden bench --runs 9 --batch 1" + given)["rounding"],
+            "half_up");
+  EXPECT_EQ(quiet_json_of(folder, "profile --dataflow ws" + given)["provenance"]["rounding"],
+            "half_up");
 }
 
 TEST(Rounding, IsRefusedWhereTheModelHasItsOwn) {
@@ -98,7 +100,7 @@ TEST(Snap, RunsAnyScaleOnShiftsAndSaysWhatItChanges) {
                "' has requantizer: shift, which takes the scales 1, 2^-1 to 2^-31 with floor, "
                "half_even or half_up; take requantizer: dyadic, in a copy of the configuration, or "
                "--snap");
-  const Json run = json_of(folder, "run --snap" + model);
+  const Json run = quiet_json_of(folder, "run --snap" + model);
   EXPECT_EQ(run["verify"]["mismatches"], 0);
   const Json& layers = run["snap"]["layers"];
   ASSERT_GE(layers.size(), 3u);
@@ -112,7 +114,7 @@ TEST(Snap, RunsAnyScaleOnShiftsAndSaysWhatItChanges) {
   const Outcome text = run_qsim(folder, "run --snap" + model);
   EXPECT_NE(text.err.find("note: --snap moves the scales of "), std::string::npos) << text.err;
   EXPECT_NE(text.out.find("\nthe output differs by at most "), std::string::npos) << text.out;
-  EXPECT_FALSE(json_of(folder, "run --snap --no-data" + model).contains("snap"));
+  EXPECT_FALSE(quiet_json_of(folder, "run --snap --no-data" + model).contains("snap"));
 }
 
 TEST(Snap, IsTakenByEachCommandThatCompiles) {
@@ -120,12 +122,12 @@ TEST(Snap, IsTakenByEachCommandThatCompiles) {
   const std::string model = torch_model("mlp.fx_channel");
   const std::string snapped = " --snap --config pe4x4 --model " + model;
   const std::string input = " --input " + input_of(folder, 48, "(1, 48)");
-  EXPECT_EQ(json_of(folder, "verify" + snapped + input)["snap"], true);
-  EXPECT_EQ(json_of(folder, "compile" + snapped)["snap"], true);
-  EXPECT_EQ(json_of(folder, "explain" + snapped)["snap"], true);
-  EXPECT_EQ(json_of(folder, "inspect --snap --config pe4x4 " + model)["blocking"], 0);
-  EXPECT_EQ(json_of(folder, "profile --dataflow ws" + snapped)["points"].size(), 1u);
-  json_of(folder, "export-vectors --out v" + snapped + input);
+  EXPECT_EQ(quiet_json_of(folder, "verify" + snapped + input)["snap"], true);
+  EXPECT_EQ(quiet_json_of(folder, "compile" + snapped)["snap"], true);
+  EXPECT_EQ(quiet_json_of(folder, "explain" + snapped)["snap"], true);
+  EXPECT_EQ(quiet_json_of(folder, "inspect --snap --config pe4x4 " + model)["blocking"], 0);
+  EXPECT_EQ(quiet_json_of(folder, "profile --dataflow ws" + snapped)["points"].size(), 1u);
+  quiet_json_of(folder, "export-vectors --out v" + snapped + input);
 }
 
 // What an error recommends is not refused when it is tried, and is of the user's array.
@@ -149,10 +151,10 @@ TEST(Snap, IsRecommendedWhereItHelps) {
   folder.write("mine.yaml", "array_rows: 16\narray_cols: 16\nact_slots: 4\n");
   EXPECT_EQ(recommended("compile --config mine.yaml --model " + mlp), copy + ", or --snap");
   const Json profile =
-      json_of(folder, "profile --dataflow ws --config pe16x16,pe16x16_dyadic --model " + mlp);
+      quiet_json_of(folder, "profile --dataflow ws --config pe16x16,pe16x16_dyadic --model " + mlp);
   EXPECT_TRUE(profile["points"][0]["error"].get<std::string>().find(shipped + ", or --snap") !=
               std::string::npos);
-  const Json inspected = json_of(folder, "inspect --config tpu128x128 resnet18");
+  const Json inspected = quiet_json_of(folder, "inspect --config tpu128x128 resnet18");
   EXPECT_EQ(inspected["blocking_layers"][0]["remedy"], copy.substr(2));
 }
 
@@ -175,7 +177,7 @@ TEST(Snap, IsRefusedWhereItMakesNoSense) {
 TEST(Blocking, InspectListsTheReasonsWithWhichRunRefuses) {
   const TestFolder folder;
   const std::string model = torch_model("residual.fx_tensor");
-  const Json inspected = json_of(folder, "inspect " + model);
+  const Json inspected = quiet_json_of(folder, "inspect " + model);
   EXPECT_EQ(inspected["accelerator"], "pe16x16");
   const Json& blocking = inspected["blocking_layers"];
   EXPECT_EQ(inspected["blocking"], blocking.size());
@@ -191,8 +193,8 @@ TEST(Blocking, InspectListsTheReasonsWithWhichRunRefuses) {
   }
   EXPECT_EQ(without_progress(run.err), expected)
       << "each reason on a line, and no empty one at the end";
-  EXPECT_EQ(json_of(folder, "inspect --config pe16x16_dyadic " + model)["blocking"], 0);
-  EXPECT_EQ(json_of(folder, "inspect vgg8")["blocking"], 0);
+  EXPECT_EQ(quiet_json_of(folder, "inspect --config pe16x16_dyadic " + model)["blocking"], 0);
+  EXPECT_EQ(quiet_json_of(folder, "inspect vgg8")["blocking"], 0);
 }
 
 TEST(Blocking, WhatTheImporterRefusesHasNoEmptyLineAtItsEnd) {

@@ -22,7 +22,7 @@ layers:
 )";
 
 // What a command that succeeds, and says nothing on stderr, prints with --json -.
-inline nlohmann::json json_of(const TestFolder& folder, const std::string& arguments) {
+inline nlohmann::json quiet_json_of(const TestFolder& folder, const std::string& arguments) {
   const Outcome outcome = run_qsim(folder, arguments + " --json - --quiet");
   EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
   EXPECT_EQ(outcome.err, "");

@@ -13,14 +13,14 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr const char* kSmall =
+constexpr const char* kSmallInt8 =
     "name: small\nseed: 4\ninput: {shape: [1, 9, 11, 6], dtype: int8}\nlayers:\n"
     "  - {op: conv2d, name: first, out_channels: 24, kernel: 3, pad: 1, relu: true}\n"
     "  - {op: conv2d, name: second, out_channels: 5, kernel: 2, stride: 2}\n";
 
 TEST(Verify, EveryEngineAgreesWithGoldenOnAWorkload) {
   const TestFolder folder;
-  folder.write("small.yaml", kSmall);
+  folder.write("small.yaml", kSmallInt8);
   const Outcome outcome = run_qsim(folder, "verify --model small.yaml --json - --quiet");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json json = Json::parse(outcome.out);
@@ -71,7 +71,7 @@ TEST(Verify, RandomLayersSayWhichBucketsAreEmptyInTextAndJson) {
 
 TEST(Verify, CorruptedByteOfATraceIsNamedAndExitsWithFive) {
   const TestFolder folder;
-  folder.write("small.yaml", kSmall);
+  folder.write("small.yaml", kSmallInt8);
   ASSERT_EQ(run_qsim(folder, "--model small.yaml --dump-layers trace").exit_code, 0);
   ASSERT_EQ(run_qsim(folder, "verify --model trace/").exit_code, 0);
   // One byte of the last layer's ofmap.
@@ -111,7 +111,7 @@ TEST(Verify, RecordsOfACifarBatchAreVerifiedOneByOne) {
 
 TEST(Compile, ProgramTextIsInspectedWithoutViolations) {
   const TestFolder folder;
-  folder.write("small.yaml", kSmall);
+  folder.write("small.yaml", kSmallInt8);
   const std::string file = (source_folder() / "models/vgg8-cifar10/vgg8-int8.onnx").string();
   for (const auto& [model, name] :
        {std::pair(std::string("vgg8-cifar10"), "vgg8-cifar10"), std::pair(file, "vgg8-int8")}) {
@@ -136,7 +136,7 @@ TEST(Compile, ProgramTextIsInspectedWithoutViolations) {
 
 TEST(Inspect, ProgramThatBreaksARuleExitsWithThree) {
   const TestFolder folder;
-  folder.write("small.yaml", kSmall);
+  folder.write("small.yaml", kSmallInt8);
   ASSERT_EQ(run_qsim(folder, "compile --model small.yaml --out small.qprog").exit_code, 0);
   std::string text = read_file(folder / "small.qprog");
   // The first EXECUTE no longer waits for anything.
@@ -152,7 +152,7 @@ TEST(Inspect, ProgramThatBreaksARuleExitsWithThree) {
 
 TEST(Inspect, SaysWhatEachKindOfFileHolds) {
   const TestFolder folder;
-  folder.write("small.yaml", kSmall);
+  folder.write("small.yaml", kSmallInt8);
   ASSERT_EQ(run_qsim(folder, "--model small.yaml --dump-layers trace").exit_code, 0);
   const std::pair<const char*, const char*> cases[] = {{"small.yaml", "workload"},
                                                        {"trace", "layer trace"},

@@ -7,7 +7,7 @@
 namespace qsim {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string error_in(const std::string& text) {
   return error_of([&] { parse_yaml(text, "f.yaml"); });
 }
 
@@ -16,15 +16,15 @@ TEST(RegressionYamlLines, AQuoteThatIsLeftOpenIsRefusedWhereItOpens) {
       "f.yaml:1:7: name: the quote is not closed on its line; a value is on one line";
   for (const std::string quote : {"\"", "'"}) {
     const std::string keys = "\narray_rows: 8\narray_cols: 8\n";
-    EXPECT_EQ(refusal("name: " + quote + "abc" + keys), error);
-    EXPECT_EQ(refusal("name: " + quote + "abc" + keys + "model: " + quote + "x" + quote + "\n"),
+    EXPECT_EQ(error_in("name: " + quote + "abc" + keys), error);
+    EXPECT_EQ(error_in("name: " + quote + "abc" + keys + "model: " + quote + "x" + quote + "\n"),
               error);
-    EXPECT_EQ(refusal("name: " + quote + "abc\n  def" + quote + "\n"), error);
-    EXPECT_EQ(refusal("name: " + quote + "abc\r\n  def" + quote + "\r\n"), error);
+    EXPECT_EQ(error_in("name: " + quote + "abc\n  def" + quote + "\n"), error);
+    EXPECT_EQ(error_in("name: " + quote + "abc\r\n  def" + quote + "\r\n"), error);
   }
-  EXPECT_EQ(refusal("name: \"abc\\\n  def\"\n"), error);
-  EXPECT_EQ(refusal("name: 'it''s\n  so'\n"), error);
-  EXPECT_EQ(refusal("{name: \"a\",\n b: \"c\n, d: \"}\n"),
+  EXPECT_EQ(error_in("name: \"abc\\\n  def\"\n"), error);
+  EXPECT_EQ(error_in("name: 'it''s\n  so'\n"), error);
+  EXPECT_EQ(error_in("{name: \"a\",\n b: \"c\n, d: \"}\n"),
             "f.yaml:2:5: b: the quote is not closed on its line; a value is on one line");
 }
 
@@ -37,31 +37,31 @@ TEST(RegressionYamlLines, AConfigurationWithAnOpenQuoteIsNotLoadedWithDefaults) 
 
 TEST(RegressionYamlLines, APlainValueThatGoesOnIsRefused) {
   const std::string what = "the value goes on in the next line; a value is on one line";
-  EXPECT_EQ(refusal("name: abc\n  def\nb: 1\n"), "f.yaml:1:7: name: " + what);
-  EXPECT_EQ(refusal("name: abc\n\n  def\n"), "f.yaml:1:7: name: " + what);
-  EXPECT_EQ(refusal("name: abc\r\n  def\r\n"), "f.yaml:1:7: name: " + what);
-  EXPECT_EQ(refusal("a: [1,\n 2\n 3]\n"), "f.yaml:2:2: " + what);
+  EXPECT_EQ(error_in("name: abc\n  def\nb: 1\n"), "f.yaml:1:7: name: " + what);
+  EXPECT_EQ(error_in("name: abc\n\n  def\n"), "f.yaml:1:7: name: " + what);
+  EXPECT_EQ(error_in("name: abc\r\n  def\r\n"), "f.yaml:1:7: name: " + what);
+  EXPECT_EQ(error_in("a: [1,\n 2\n 3]\n"), "f.yaml:2:2: " + what);
 }
 
 TEST(RegressionYamlLines, BlocksOfLinesAndBareTagsAreRefused) {
   const std::string block =
       "f.yaml:1:4: a: found a block of lines ('|' or '>'); a value is on one line";
-  EXPECT_EQ(refusal("a: |\n  x\n  y\nb: 1\n"), block);
-  EXPECT_EQ(refusal("a: >-\n  x\nb: 1\n"), block);
-  EXPECT_EQ(refusal("a: ! \"x\"\n"), "f.yaml:1:4: a: found a tag ('!'); tags are not allowed");
-  EXPECT_NE(refusal("a: !x [1, 2]\n").find("found a tag ('!x'); tags are not allowed"),
+  EXPECT_EQ(error_in("a: |\n  x\n  y\nb: 1\n"), block);
+  EXPECT_EQ(error_in("a: >-\n  x\nb: 1\n"), block);
+  EXPECT_EQ(error_in("a: ! \"x\"\n"), "f.yaml:1:4: a: found a tag ('!'); tags are not allowed");
+  EXPECT_NE(error_in("a: !x [1, 2]\n").find("found a tag ('!x'); tags are not allowed"),
             std::string::npos);
-  EXPECT_NE(refusal("!!binary {a: 1}\n").find("tags are not allowed"), std::string::npos);
-  EXPECT_NE(refusal("a:\n  - !y\n    b: 1\n").find("found a tag ('!y')"), std::string::npos);
+  EXPECT_NE(error_in("!!binary {a: 1}\n").find("tags are not allowed"), std::string::npos);
+  EXPECT_NE(error_in("a:\n  - !y\n    b: 1\n").find("found a tag ('!y')"), std::string::npos);
 }
 
 // yaml-cpp ignored the line wherever it was.
 TEST(RegressionYamlLines, ALineThatBeginsWithAPercentSignIsNotPassedOver) {
   const std::string what =
       ":1: found a directive (a line that begins with '%'); directives are not allowed";
-  EXPECT_EQ(refusal("model: vgg8\n%array_cols: 8\n"), "f.yaml:2" + what);
-  EXPECT_EQ(refusal("%array_cols: 8\nmodel: vgg8\n"), "f.yaml:1" + what);
-  EXPECT_EQ(refusal("model: vgg8\n\n%"), "f.yaml:3" + what);
+  EXPECT_EQ(error_in("model: vgg8\n%array_cols: 8\n"), "f.yaml:2" + what);
+  EXPECT_EQ(error_in("%array_cols: 8\nmodel: vgg8\n"), "f.yaml:1" + what);
+  EXPECT_EQ(error_in("model: vgg8\n\n%"), "f.yaml:3" + what);
   EXPECT_EQ(parse_yaml("a: \"%\"\nb: 5% # %\n", "f").at("b").text(), "5%");
 }
 

@@ -48,15 +48,6 @@ Tensor random_bias(Random& random, std::int64_t channels, std::int64_t depth) {
   return bias;
 }
 
-Graph one_layer(const Value& input, Operation operation, const Value& output) {
-  Graph graph;
-  graph.name = "random";
-  graph.input_value() = input;
-  append(graph, "layer", std::move(operation), output);
-  validate(graph);
-  return graph;
-}
-
 // Kernel, stride and pads along one axis, and the picture's size there.
 struct Axis {
   std::int64_t kernel, stride, pad_begin, pad_end, size;
@@ -102,6 +93,15 @@ FullyConnected make_fully_connected(Random& random, const Value& input, const Va
 }
 
 }  // namespace
+
+Graph one_layer(const Value& input, Operation operation, const Value& output) {
+  Graph graph;
+  graph.name = "random";
+  graph.input_value() = input;
+  append(graph, "layer", std::move(operation), output);
+  validate(graph);
+  return graph;
+}
 
 Tensor random_tensor(Random& random, DType dtype, const Shape& shape) {
   Tensor tensor(dtype, shape);

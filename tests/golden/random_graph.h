@@ -16,6 +16,8 @@ Graph random_max_pool(Random& random);
 Graph random_relu(Random& random);
 Graph random_flatten(Random& random);
 
+Graph one_layer(const Value& input, Operation operation, const Value& output);
+
 // Every kind of layer once, as a small VGG would chain them.
 Graph random_chain(Random& random);
 

@@ -83,13 +83,13 @@ Tensor random_bias(Random& random, std::int64_t channels, double deviation,
 }
 
 // One axis of a window.
-struct Axis {
+struct WindowAxis {
   std::int64_t kernel = 1, stride = 1, pad_begin = 0, pad_end = 0, dilation = 1;
 };
 
-Axis random_axis(Random& random, std::int64_t size, std::int64_t largest_kernel, bool pads_below,
-                 bool may_dilate) {
-  Axis axis;
+WindowAxis random_window_axis(Random& random, std::int64_t size, std::int64_t largest_kernel,
+                              bool pads_below, bool may_dilate) {
+  WindowAxis axis;
   axis.kernel = random.chance(0.3) ? 1 : random.uniform(1, std::min(largest_kernel, size + 2));
   if (may_dilate && random.chance(0.3)) axis.dilation = random.uniform(1, 3);
   axis.stride = random.chance(0.6) ? 1 : random.uniform(1, 3);
@@ -99,15 +99,6 @@ Axis random_axis(Random& random, std::int64_t size, std::int64_t largest_kernel,
   axis.pad_end = random.chance(0.4) ? 0 : random.uniform(0, largest_pad);
   if (size + axis.pad_begin + axis.pad_end < extent) return {};
   return axis;
-}
-
-Graph one_layer(const Value& input, Operation operation, const Value& output) {
-  Graph graph;
-  graph.name = "random";
-  graph.input_value() = input;
-  append(graph, "layer", std::move(operation), output);
-  validate(graph);
-  return graph;
 }
 
 ImageShape random_picture(Random& random, std::int64_t channels) {
@@ -136,8 +127,10 @@ Value random_scaled_value(Random& random, const ImageShape& shape) {
 
 Window random_window(Random& random, const ImageShape& picture, std::int64_t largest_kernel,
                      bool pads_below_kernel, bool may_dilate) {
-  const Axis y = random_axis(random, picture.height, largest_kernel, pads_below_kernel, may_dilate);
-  const Axis x = random_axis(random, picture.width, largest_kernel, pads_below_kernel, may_dilate);
+  const WindowAxis y =
+      random_window_axis(random, picture.height, largest_kernel, pads_below_kernel, may_dilate);
+  const WindowAxis x =
+      random_window_axis(random, picture.width, largest_kernel, pads_below_kernel, may_dilate);
   return {y.kernel,    x.kernel,  y.stride,  x.stride,   y.pad_begin,
           x.pad_begin, y.pad_end, x.pad_end, y.dilation, x.dilation};
 }

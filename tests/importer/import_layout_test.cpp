@@ -9,11 +9,6 @@ namespace {
 
 using onnx::TensorProto;
 
-template <typename T>
-const T& operation(const Graph& graph, std::size_t index) {
-  return std::get<T>(graph.layers.at(index).operation);
-}
-
 TEST(Importer, AutoPadIsResolved) {
   struct Case {
     const char* mode;

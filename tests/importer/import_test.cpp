@@ -13,11 +13,6 @@ namespace {
 using onnx::TensorProto;
 using Shifts = std::vector<std::uint8_t>;
 
-template <typename T>
-const T& operation(const Graph& graph, std::size_t index) {
-  return std::get<T>(graph.layers.at(index).operation);
-}
-
 // The model's own bytes of a constant.
 std::int8_t stored(TestModel& model, const std::string& name, std::size_t index) {
   return static_cast<std::int8_t>(model.constant(name).raw_data()[index]);

@@ -76,4 +76,9 @@ ImportError import_error(const std::filesystem::path& path, std::int64_t batch =
 ImportError import_error(const TestModel& model, std::int64_t batch = 1);
 Graph import_model(const TestModel& model, std::int64_t batch = 1);
 
+template <typename T>
+const T& operation(const Graph& graph, std::size_t index) {
+  return std::get<T>(graph.layers.at(index).operation);
+}
+
 }  // namespace qsim

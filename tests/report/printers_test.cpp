@@ -14,7 +14,7 @@
 namespace qsim {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 template <typename Print>
 std::string printed(Print print, const RunReport& report) {
@@ -204,7 +204,7 @@ TEST(TablePrinter, NothingHasColour) {
 }
 
 TEST(JsonPrinter, HasEveryFieldThatScriptsRelyOn) {
-  const Json json = Json::parse(run_json(sample_report()));
+  const PlainJson json = PlainJson::parse(run_json(sample_report()));
   EXPECT_EQ(json.at("schema"), "qsim.run/3");
   for (const char* key :
        {"version", "commit", "argv", "seed", "config_hash", "model_hash", "input_hash"}) {
@@ -213,7 +213,7 @@ TEST(JsonPrinter, HasEveryFieldThatScriptsRelyOn) {
   EXPECT_EQ(json.at("config").at("array_rows"), 4);
   EXPECT_EQ(json.at("engine"), "systemc");
   ASSERT_EQ(json.at("layers").size(), 2u);
-  const Json& layer = json.at("layers").at(0);
+  const PlainJson& layer = json.at("layers").at(0);
   EXPECT_EQ(layer.at("name"), "conv1");
   EXPECT_EQ(layer.at("op"), "conv2d+relu");
   EXPECT_EQ(layer.at("dataflow"), "weight_stationary");
@@ -227,23 +227,23 @@ TEST(JsonPrinter, HasEveryFieldThatScriptsRelyOn) {
   EXPECT_EQ(layer.at("drain_cycles"), 40);
   EXPECT_EQ(layer.at("limited_by"), "dependence");
   EXPECT_EQ(layer.at("limiter_busy"), 0.47);
-  const Json path = {{"array", 30},       {"fold_bubbles", 0},  {"weights", 0},
+  const PlainJson path = {{"array", 30},       {"fold_bubbles", 0},  {"weights", 0},
                      {"activations", 10}, {"parameters", 0},    {"write_bus", 3},
                      {"post", 10},        {"dram_latency", 23}, {"array_latency", 18},
                      {"post_latency", 6}};
   EXPECT_EQ(layer.at("critical_path_cycles"), path);
-  const Json busy = {{"load", 10}, {"execute", 30}, {"post", 10}, {"store", 3}};
+  const PlainJson busy = {{"load", 10}, {"execute", 30}, {"post", 10}, {"store", 3}};
   EXPECT_EQ(layer.at("busy_cycles"), busy);
-  const Json read_bus = {{"activations", 10}, {"weights", 0}, {"parameters", 0}};
+  const PlainJson read_bus = {{"activations", 10}, {"weights", 0}, {"parameters", 0}};
   EXPECT_EQ(layer.at("read_bus_cycles"), read_bus);
-  const Json& total = json.at("total");
+  const PlainJson& total = json.at("total");
   EXPECT_EQ(total.at("macs"), 520);
   EXPECT_EQ(total.at("cycles"), 190);
   EXPECT_EQ(total.at("dram_read_bytes"), 48);
   EXPECT_EQ(total.at("dram_write_bytes"), 48);
   EXPECT_EQ(total.at("simulated_seconds"), 190e-9);
   EXPECT_EQ(json.at("wall_seconds"), 0.25);
-  const Json phases = {
+  const PlainJson phases = {
       {"import", 0.1}, {"compile", 0.2}, {"simulate", 0.25}, {"golden", 0.05}, {"compare", 0.02}};
   EXPECT_EQ(json.at("phase_seconds"), phases);
   EXPECT_EQ(json.at("output").at("top").at(0).at("label"), "cat");
@@ -253,7 +253,7 @@ TEST(JsonPrinter, HasEveryFieldThatScriptsRelyOn) {
 }
 
 TEST(JsonPrinter, UnitsAccountForEveryCycle) {
-  const Json json = Json::parse(run_json(sample_report()));
+  const PlainJson json = PlainJson::parse(run_json(sample_report()));
   ASSERT_EQ(json.at("total").at("units").size(), kUnits);
   for (const auto& [name, unit] : json.at("total").at("units").items()) {
     std::int64_t sum = 0;
@@ -268,7 +268,7 @@ TEST(JsonPrinter, EngineWithoutTimeHasNullsAndStillCountsBytes) {
   result.times = {};
   RunReport report;
   add_layers(report, sample_program(), result);
-  const Json json = Json::parse(run_json(report));
+  const PlainJson json = PlainJson::parse(run_json(report));
   EXPECT_TRUE(json.at("layers").at(0).at("cycles").is_null());
   EXPECT_TRUE(json.at("total").at("simulated_seconds").is_null());
   EXPECT_TRUE(json.at("verify").is_null());
@@ -278,7 +278,7 @@ TEST(JsonPrinter, EngineWithoutTimeHasNullsAndStillCountsBytes) {
 TEST(JsonPrinter, NamesThatAreNotUtf8DoNotBreakTheDocument) {
   RunReport report = sample_report();
   report.layers[0].name = "bad \xff name";
-  EXPECT_TRUE(Json::accept(run_json(report)));
+  EXPECT_TRUE(PlainJson::accept(run_json(report)));
 }
 
 TEST(LayersCsv, ANameStaysOnItsLineAndSendsNothingToATerminal) {
@@ -348,7 +348,7 @@ TEST(Sheet, TextAndJsonSayTheSame) {
   sheet.tables.push_back({"rows", {"name", "share"}, {{std::string("a"), 0.5}}});
   EXPECT_EQ(sheet_text(sheet),
             "dram bytes  12,345\nfine        yes\n\nrows\nname  share\n----  -----\na     50.0%\n");
-  const Json json = Json::parse(sheet_json(sheet));
+  const PlainJson json = PlainJson::parse(sheet_json(sheet));
   EXPECT_EQ(json.at("schema"), "qsim.test/1");
   EXPECT_EQ(json.at("dram_bytes"), 12345);
   EXPECT_EQ(json.at("fine"), true);

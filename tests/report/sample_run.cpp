@@ -6,10 +6,10 @@ namespace qsim {
 namespace {
 
 // Semaphores of the sample.
-constexpr std::uint16_t kActReady = 1 << 0;
-constexpr std::uint16_t kAccReady = 1 << 1;
-constexpr std::uint16_t kOutReady = 1 << 2;
-constexpr std::uint16_t kOfmapDone = 1 << 3;
+constexpr std::uint16_t kSampleActReady = 1 << 0;
+constexpr std::uint16_t kSampleAccReady = 1 << 1;
+constexpr std::uint16_t kSampleOutReady = 1 << 2;
+constexpr std::uint16_t kSampleOfmapDone = 1 << 3;
 
 template <typename Fields>
 void append(Program& program, const Fields& fields, int layer, std::uint16_t wait,
@@ -37,11 +37,11 @@ void add_layer(Program& program, int layer, std::uint32_t pixels, std::uint32_t 
   store.run_bytes = 4 * pixels;
   store.runs = 1;
   store.groups = 1;
-  const std::uint16_t after_previous = layer == 0 ? 0 : kOfmapDone;
-  append(program, load, layer, after_previous, kActReady);
-  append(program, execute, layer, kActReady, kAccReady);
-  append(program, post, layer, kAccReady, kOutReady);
-  append(program, store, layer, kOutReady, kOfmapDone);
+  const std::uint16_t after_previous = layer == 0 ? 0 : kSampleOfmapDone;
+  append(program, load, layer, after_previous, kSampleActReady);
+  append(program, execute, layer, kSampleActReady, kSampleAccReady);
+  append(program, post, layer, kSampleAccReady, kSampleOutReady);
+  append(program, store, layer, kSampleOutReady, kSampleOfmapDone);
 
   ProgramLayer row;
   row.name = layer == 0 ? "conv1" : "fc, last";

@@ -41,8 +41,8 @@ usage: ./dev COMMAND [options]
   lint        run clang-tidy, cppcheck, shellcheck and mypy; changes no file, so --check is implied
   gen         rewrite the generated reference pages; --check only compares
 
-  --preset NAME   a preset of CMakePresets.json: release (default), dev, asan, nocuda;
-                  fuzz has its own
+  --preset NAME   a preset of CMakePresets.json: release (default), edit, dev, asan,
+                  nocuda; fuzz has its own
   --no-install    install nothing; list the missing packages and end with exit code 3
   --help          print this text, as the command help does
 
@@ -98,7 +98,7 @@ commands() { usage | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' | listed; }
 presets() {
   case $command in
     fuzz) echo fuzz ;;
-    gpu-test) echo "release, dev" ;;
+    gpu-test) echo "release, edit, dev" ;;
     *) sed -n 's/.*"name": "\([a-z]*\)", "configurePreset".*/\1/p' CMakePresets.json | grep -vx fuzz | listed ;;
   esac
 }
@@ -212,7 +212,7 @@ parse_arguments() {
     fail_usage "--bundle, --data, --lenient, --minutes and --quick are for gpu-test, not for $command"
   fi
   if [ "$command" = gpu-test ] && [[ $preset =~ ^(asan|nocuda)$ ]]; then
-    fail_usage "preset $preset has no CUDA; gpu-test takes release or dev"
+    fail_usage "preset $preset has no CUDA; gpu-test takes release, edit or dev"
   fi
   if [ -n "$bundle" ] && [ ${#gpu_run[@]} -gt 0 ]; then
     fail_usage "--lenient, --minutes, --quick and --only are for a run, not for --bundle; the bundle's run.sh takes them"

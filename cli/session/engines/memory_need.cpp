@@ -17,7 +17,7 @@ namespace {
 // For code and tables that are touched only when they are used, stacks, and the rest of pages.
 constexpr std::int64_t kProcessBytes = 16'000'000;
 // A command with an origin of its own; its times, also as tokens and stalls.
-constexpr std::int64_t kCommandBytes = sizeof(EncodedCommand) + sizeof(Origin);
+constexpr std::int64_t kCommandMemory = sizeof(EncodedCommand) + sizeof(Origin);
 constexpr std::int64_t kTimesBytes = 2 * sizeof(CommandTime);
 // What the verifier knows of a command: four numbers of other commands, a unit, its signals. Taken
 // before a run takes the commands' times, which are more.
@@ -114,7 +114,7 @@ MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options
   const ProgramSizes program = program_sizes(graph, arch, asked);
   const bool dumps = !options.dump_layers.empty();
   MemoryNeed need;
-  need.program = program.commands * (kCommandBytes + kTimesBytes);
+  need.program = program.commands * (kCommandMemory + kTimesBytes);
   if (options.no_data) return need;
   need.tensors = 2 * sizes.input;
   if (dumps) {
@@ -147,7 +147,7 @@ MemoryNeed need_of_verify(const Graph& graph, const ArchConfig& arch, const Opti
   need.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work() + goldens * sizes.outputs +
                  program.ofmap_elems;
   need.program = program.constant_bytes +
-                 program.commands * (kCommandBytes + std::ssize(options.engines) * kTimesBytes);
+                 program.commands * (kCommandMemory + std::ssize(options.engines) * kTimesBytes);
   need.dram = scratchpad_bytes(arch) + program.writable_bytes;
   return need;
 }
@@ -157,10 +157,10 @@ MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Opt
   const ProgramSizes program = program_sizes(graph, arch, asked);
   MemoryNeed need;
   if (!has_tensors(graph)) {
-    need.program = program.commands * kCommandBytes;
+    need.program = program.commands * kCommandMemory;
     return need;
   }
-  need.program = program.commands * (kCommandBytes + kVerifierBytes);
+  need.program = program.commands * (kCommandMemory + kVerifierBytes);
   add_program_in_place(need, sizes_of(graph), program);
   if (!options.program_out.empty()) {
     add_text(need, text_bytes(program.constant_bytes, program.commands));
@@ -172,7 +172,7 @@ MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Opt
 MemoryNeed need_of_explain(const Graph& graph, const ArchConfig& arch,
                            const CompileOptions& asked) {
   MemoryNeed need;
-  need.program = program_sizes(graph, arch, asked).commands * (kCommandBytes + kTimesBytes);
+  need.program = program_sizes(graph, arch, asked).commands * (kCommandMemory + kTimesBytes);
   return need;
 }
 
@@ -186,7 +186,7 @@ MemoryNeed need_of_export_vectors(const Graph& graph, const ArchConfig& arch,
   MemoryNeed need;
   need.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work() + sizes.outputs +
                  2 * program.ofmap_elems;
-  need.program = program.constant_bytes + program.commands * (kCommandBytes + kTimesBytes);
+  need.program = program.constant_bytes + program.commands * (kCommandMemory + kTimesBytes);
   need.dram = 2 * (scratchpad_bytes(arch) + program.writable_bytes);
   need.files = 2 * image;
   add_text(need, text_bytes(image, program.commands));
@@ -202,7 +202,7 @@ MemoryNeed need_of_eval(const Graph& graph, const ArchConfig& arch, const Option
   if (std::find(engines.begin(), engines.end(), "systemc") == engines.end()) return need;
   const ProgramSizes program = program_sizes(graph, arch, asked);
   need.tensors = std::max(need.tensors, 2 * sizes.input + sizes.last_output);
-  need.program = program.constant_bytes + program.commands * (kCommandBytes + kTimesBytes);
+  need.program = program.constant_bytes + program.commands * (kCommandMemory + kTimesBytes);
   need.dram = scratchpad_bytes(arch) + program.writable_bytes;
   return need;
 }

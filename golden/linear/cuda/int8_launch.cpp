@@ -10,6 +10,7 @@
 #include "golden/device/cuda_error.h"
 #include "golden/linear/cuda/int8_kernels.h"
 #include "golden/linear/cuda/linear_kernels.h"
+#include "golden/linear/cuda/rows_after.h"
 
 namespace qsim::golden::cuda {
 namespace {
@@ -46,11 +47,6 @@ int rows_of_block(std::int64_t rows, std::int64_t in_features) {
 std::int64_t rows_of_launch() {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   return kMost / attribute(cudaDevAttrMultiProcessorCount);
-}
-
-const void* after(const void* values, std::int64_t count, FloatType type) {
-  return static_cast<const std::byte*>(values) +
-         count * static_cast<std::int64_t>(float_type_bytes(type));
 }
 
 Int8Job job_for(const DeviceWeights& weights, const Int8LinearCall& call) {

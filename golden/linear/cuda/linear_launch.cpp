@@ -9,14 +9,10 @@
 #include "core/error.h"
 #include "golden/device/cuda_error.h"
 #include "golden/linear/cuda/linear_kernels.h"
+#include "golden/linear/cuda/rows_after.h"
 
 namespace qsim::golden::cuda {
 namespace {
-
-const void* after(const void* values, std::int64_t count, FloatType type) {
-  return static_cast<const std::byte*>(values) +
-         count * static_cast<std::int64_t>(float_type_bytes(type));
-}
 
 int shared_limit() {
   int device = 0;

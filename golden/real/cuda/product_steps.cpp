@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "golden/common/sizes.h"
 #include "golden/device/device_buffer.h"
 #include "golden/real/cuda/device_rule.h"
 #include "golden/real/cuda/kernels/real_kernels.h"
@@ -15,8 +16,6 @@ namespace {
 // A tile has kTileOutputs channels of one group; from so many on it is faster than a thread an
 // output.
 constexpr std::int64_t kLeastTileOutputs = 8;
-
-std::size_t size(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 std::vector<ProductTap> taps_of(const WeightedLayer& layer, const ImageShape& in) {
   const Window& w = layer.window;

@@ -20,7 +20,7 @@ using golden::CudaGraphExecutor;
 using golden::CudaKeep;
 using golden::CudaPath;
 
-constexpr int kMostPrinted = 10;                 // mismatches
+constexpr int kMostPrintedGraphs = 10;           // mismatches
 constexpr std::int64_t kCasesToMeetAll = 100;    // fewer need not meet every family
 constexpr std::int64_t kCasesToMeetTiles = 600;  // fewer need not meet every tile of conv_wgmma
 constexpr std::uint64_t kSecondInputEvery = 4;
@@ -171,7 +171,7 @@ class RandomCheck {
   }
 
   void report(const std::string& message, const Graph& graph) {
-    if (mismatches_++ >= kMostPrinted) return;
+    if (mismatches_++ >= kMostPrintedGraphs) return;
     std::cout << "MISMATCH " << message << "\n" << graph_text(graph);
   }
 

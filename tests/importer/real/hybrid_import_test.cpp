@@ -124,7 +124,7 @@ void expect_errors(const std::vector<Fault<Model>>& faults) {
 }
 
 constexpr auto kBad = ExitCode::kBadInput;
-constexpr auto kUnsupported = ExitCode::kUnsupportedModel;
+constexpr auto kRefused = ExitCode::kUnsupportedModel;
 
 TEST(HybridImport, WeightsAreIntegersAndWhatTheyStandFor) {
   const HybridNetwork network = import_hybrid(IntegerModel());
@@ -212,7 +212,7 @@ TEST(HybridImport, IntegerLayersHaveAllLevelsOfTheirType) {
 TEST(HybridImport, TheAcceleratorRefusesIntegerLayersByName) {
   const StaticModel model;
   EXPECT_EQ(import_error(model),
-            (ImportError{kUnsupported,
+            (ImportError{kRefused,
                          "node 'conv' (ConvInteger): sums of integers that become float32 numbers: "
                          "the accelerator computes no float32; run it by `qsim golden run`, or "
                          "export a QuantizedSequential"}));
@@ -224,20 +224,20 @@ TEST(HybridImport, RefusesOtherNodesOfIntegerLayers) {
       "QuantizeLinear before it, and after it Cast to float and Mul by the scales of input and "
       "weights";
   expect_errors<StaticModel>({
-      {kUnsupported, pattern, [](StaticModel& m) { m.node("conv").set_input(2, "lo"); }},
-      {kUnsupported, pattern, [](StaticModel& m) { m.node("conv").mutable_input()->RemoveLast(); }},
-      {kUnsupported, pattern, [](StaticModel& m) { m.node("clip").set_op_type("Relu"); }},
-      {kUnsupported, pattern, [](StaticModel& m) { m.node("clip").set_input(0, "conv.out"); }},
-      {kUnsupported, pattern,
+      {kRefused, pattern, [](StaticModel& m) { m.node("conv").set_input(2, "lo"); }},
+      {kRefused, pattern, [](StaticModel& m) { m.node("conv").mutable_input()->RemoveLast(); }},
+      {kRefused, pattern, [](StaticModel& m) { m.node("clip").set_op_type("Relu"); }},
+      {kRefused, pattern, [](StaticModel& m) { m.node("clip").set_input(0, "conv.out"); }},
+      {kRefused, pattern,
        [](StaticModel& m) {
          m.set_scale("other", {}, {0.125F});
          m.node("scales").set_input(0, "other");
        }},
-      {kUnsupported, "node 'quantize' (QuantizeLinear): y_scale has shape [2]; supported: [], [1]",
+      {kRefused, "node 'quantize' (QuantizeLinear): y_scale has shape [2]; supported: [], [1]",
        [](StaticModel& m) {
          m.set_scale("q_scale", {2}, {1, 1});
        }},
-      {kUnsupported, "node 'clip' (Clip): min is int8 []; supported: one number of uint8",
+      {kRefused, "node 'clip' (Clip): min is int8 []; supported: one number of uint8",
        [](StaticModel& m) { m.set_zero_point("lo", TensorProto::INT8, 3); }},
       {kBad, "node 'clip' (Clip): clip range 136..135; expected lo at most hi",
        [](StaticModel& m) { m.set_zero_point("lo", TensorProto::UINT8, 136); }},
@@ -246,19 +246,19 @@ TEST(HybridImport, RefusesOtherNodesOfIntegerLayers) {
 
 TEST(HybridImport, RefusesIntegersThatNoLayerTakes) {
   expect_errors<IntegerModel>({
-      {kUnsupported,
+      {kRefused,
        "node 'conv' (Conv): its integer weights of channel 2 are multiplied by -0.500000; "
        "supported: numbers above 0",
        [](IntegerModel& m) {
          m.set_reals("factor", {3, 1, 1}, {3, 0.5F, -0.5F});
          m.insert_binary("relu", "Mul", "times", "factor");
        }},
-      {kUnsupported,
+      {kRefused,
        "node 'real' (DequantizeLinear): weights are float32; supported: int8, uint8 or int32",
        [](IntegerModel& m) {
          m.set_numbers("w8", {3, 2, 3, 3});
        }},
-      {kUnsupported,
+      {kRefused,
        "node 'real' (DequantizeLinear): weight 0 is the integer 1000000; supported: integers of 16 "
        "bits",
        [](IntegerModel& m) {
@@ -279,7 +279,7 @@ TEST(HybridImport, RefusesIntegersThatNoLayerTakes) {
        [](IntegerModel& m) {
          m.set_scale("w_scale", {2}, {1, 1});
        }},
-      {kUnsupported,
+      {kRefused,
        "node 'conv' (Conv): weights with 2 scales along axis 1; supported: one scale, or one for "
        "each output channel",
        [](IntegerModel& m) {
@@ -311,7 +311,7 @@ TEST(HybridImport, RefusesIntegersThatNoLayerTakes) {
                         std::string_view(reinterpret_cast<const char*>(&three), 4));
          m.node("real").add_input("zero");
        }},
-      {kUnsupported,
+      {kRefused,
        "node 'late' (DequantizeLinear): dequantizes what the graph computes; supported: integer "
        "constants",
        [](IntegerModel& m) { m.insert_binary("pool", "DequantizeLinear", "late", "w_scale"); }},
@@ -324,15 +324,15 @@ TEST(HybridImport, RefusesOtherNodesOfDynamicQuantization) {
       "QuantizeLinear before it, and after it Cast to float and Mul by the scales of input and "
       "weights";
   expect_errors<DynamicModel>({
-      {kUnsupported, pattern, [](DynamicModel& m) { m.node("conv").set_input(0, "q_scale"); }},
-      {kUnsupported, pattern, [](DynamicModel& m) { m.node("conv").set_input(0, "w8"); }},
-      {kUnsupported, pattern, [](DynamicModel& m) { m.insert_before("conv", "Clip", "clip"); }},
-      {kUnsupported, pattern, [](DynamicModel& m) { m.node("cast").set_op_type("Relu"); }},
-      {kUnsupported, pattern, [](DynamicModel& m) { m.node("scaled").set_op_type("Add"); }},
-      {kUnsupported, pattern, [](DynamicModel& m) { m.node("scales").set_op_type("Add"); }},
-      {kUnsupported, pattern, [](DynamicModel& m) { m.node("conv").set_input(2, "w_zero"); }},
-      {kUnsupported, pattern, [](DynamicModel& m) { m.node("scaled").set_input(1, "cast.out"); }},
-      {kUnsupported,
+      {kRefused, pattern, [](DynamicModel& m) { m.node("conv").set_input(0, "q_scale"); }},
+      {kRefused, pattern, [](DynamicModel& m) { m.node("conv").set_input(0, "w8"); }},
+      {kRefused, pattern, [](DynamicModel& m) { m.insert_before("conv", "Clip", "clip"); }},
+      {kRefused, pattern, [](DynamicModel& m) { m.node("cast").set_op_type("Relu"); }},
+      {kRefused, pattern, [](DynamicModel& m) { m.node("scaled").set_op_type("Add"); }},
+      {kRefused, pattern, [](DynamicModel& m) { m.node("scales").set_op_type("Add"); }},
+      {kRefused, pattern, [](DynamicModel& m) { m.node("conv").set_input(2, "w_zero"); }},
+      {kRefused, pattern, [](DynamicModel& m) { m.node("scaled").set_input(1, "cast.out"); }},
+      {kRefused,
        "node 'conv' (ConvInteger): scales of the weights of shape [3]; supported: one, or one for "
        "each output channel",
        [](DynamicModel& m) {
@@ -365,7 +365,7 @@ TEST(HybridImport, RoundingsAreRulesOfTheirTensors) {
   twice.set_int("both", "axis", 1);
   twice.node("pool").set_input(0, "both.out");
   EXPECT_EQ(hybrid_error(twice),
-            (ImportError{kUnsupported,
+            (ImportError{kRefused,
                          "node 'round' (RoundLog2): rounds a tensor that is also read as it is; "
                          "supported: a tensor that it alone reads"}));
   model.set_int("round", "hi", 5000000);

@@ -39,15 +39,6 @@ Tensor output_of(const RealGraph& graph, const Tensor& input) {
   return golden::RealExecutor(graph).run(input, team);
 }
 
-Tensor seeded_input(const RealGraph& graph) {
-  Tensor input(DType::kFloat32, graph.input_shape().nhwc());
-  Random random(5);
-  for (float& value : input.as<float>()) {
-    value = static_cast<float>(random.uniform(-1000, 1000)) / 512;
-  }
-  return input;
-}
-
 // Largest magnitude of each output channel's weights.
 std::vector<double> output_ranges(const Tensor& weights) {
   std::vector<double> ranges(static_cast<std::size_t>(weights.shape[0]));
@@ -70,7 +61,7 @@ TEST(Equalization, ByPowersOfTwoKeepsTheBitsOfTheOutputInBothOrdersOfFlatten) {
     EXPECT_EQ(equalized.pairs[2].second, 9U);
     EXPECT_TRUE(equalized.left_out.empty());
     EXPECT_LT(equalized.rounds, 100);
-    const Tensor input = seeded_input(sample.graph());
+    const Tensor input = seeded_input(5, sample.graph());
     EXPECT_EQ(output_of(equalized.graph, input), output_of(sample.graph(), input));
     EXPECT_NE(std::get<RealConv2d>(equalized.graph.layers[0].operation).weights,
               std::get<RealConv2d>(sample.graph().layers[0].operation).weights);
@@ -102,7 +93,7 @@ TEST(Equalization, ByAnyFactorKeepsTheOutputToRounding) {
   const SampleNetwork sample = chain(Flatten::Order::kChw);
   const EqualizedGraph equalized =
       equalize(sample.graph(), {.powers_of_two = false, .most_rounds = 100});
-  const Tensor input = seeded_input(sample.graph());
+  const Tensor input = seeded_input(5, sample.graph());
   const Tensor before = output_of(sample.graph(), input);
   const Tensor after = output_of(equalized.graph, input);
   // Each weight and bias is rounded once in a round, twice in a depthwise layer, and each of at

@@ -11,7 +11,6 @@
 namespace qsim::quantize {
 namespace {
 
-constexpr ImageShape kPicture{1, 8, 8, 3};
 constexpr std::int64_t kPictures = 40;  // a batch and a part of one
 
 class Calibration : public testing::Test {

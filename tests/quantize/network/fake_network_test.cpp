@@ -11,8 +11,6 @@
 namespace qsim::quantize {
 namespace {
 
-constexpr ImageShape kPicture{1, 8, 8, 3};
-
 Tensor tensor_of(const PlainTensor& plain) {
   Tensor tensor(DType::kFloat32, plain.shape.nhwc());
   std::ranges::transform(plain.values, tensor.as<float>().begin(),

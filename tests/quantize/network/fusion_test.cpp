@@ -8,7 +8,6 @@
 namespace qsim::quantize {
 namespace {
 
-constexpr ImageShape kPicture{1, 8, 8, 3};
 using Names = std::vector<std::string>;
 
 TEST(Fusion, MakesReluAndClipTheClampOfTheLayerBefore) {

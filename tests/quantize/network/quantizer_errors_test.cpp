@@ -9,8 +9,6 @@
 namespace qsim::quantize {
 namespace {
 
-constexpr ImageShape kPicture{1, 8, 8, 3};
-
 Error error_of(const std::function<void()>& action) {
   try {
     action();
@@ -19,12 +17,6 @@ Error error_of(const std::function<void()>& action) {
   }
   ADD_FAILURE() << "nothing was thrown";
   return {ExitCode::kOk, ""};
-}
-
-SampleNetwork chain() {
-  SampleNetwork net(kPicture);
-  net.conv(net.relu(net.conv(0, 8)), 4);
-  return net;
 }
 
 Error error_of_run(SampleNetwork& net, const Scheme& scheme) {

@@ -9,16 +9,8 @@
 namespace qsim::quantize {
 namespace {
 
-constexpr ImageShape kPicture{1, 8, 8, 3};
-
 const Conv2d& conv_of(const JudgedRun& run, std::size_t layer) {
   return std::get<Conv2d>(run.network.graph.layers[layer].operation);
-}
-
-SampleNetwork chain() {
-  SampleNetwork net(kPicture);
-  net.conv(net.relu(net.conv(0, 8)), 4);
-  return net;
 }
 
 TEST(QuantizerSchemes, PowerOfTwoChainsShiftBy0To16) {

@@ -11,8 +11,6 @@
 namespace qsim::quantize {
 namespace {
 
-constexpr ImageShape kPicture{1, 8, 8, 3};
-
 using Names = std::vector<std::string>;
 
 void build_chain(SampleNetwork& net) {

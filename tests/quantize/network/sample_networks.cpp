@@ -210,4 +210,19 @@ PlainTensor SampleNetwork::picture() {
   return {graph_.input_shape(), {values.as<float>().begin(), values.as<float>().end()}};
 }
 
+SampleNetwork chain() {
+  SampleNetwork net(kPicture);
+  net.conv(net.relu(net.conv(0, 8)), 4);
+  return net;
+}
+
+Tensor seeded_input(std::uint64_t seed, const RealGraph& graph) {
+  Tensor input(DType::kFloat32, graph.input_shape().nhwc());
+  Random random(seed);
+  for (float& value : input.as<float>()) {
+    value = static_cast<float>(random.uniform(-1000, 1000)) / 512;
+  }
+  return input;
+}
+
 }  // namespace qsim::quantize

@@ -44,6 +44,15 @@ class SampleNetwork {
   Random random_;
 };
 
+// The picture that most tests' networks read.
+inline constexpr ImageShape kPicture{1, 8, 8, 3};
+
+// A convolution of kPicture with a ReLU, and a convolution.
+SampleNetwork chain();
+
+// Numbers from -1.95 to 1.95 of the input's shape.
+Tensor seeded_input(std::uint64_t seed, const RealGraph& graph);
+
 // A network of 3 to 12 layers of any kind, with branches, and at times a linear end.
 SampleNetwork random_network(std::uint64_t seed);
 

@@ -16,7 +16,7 @@
 namespace qsim {
 namespace {
 
-struct Case {
+struct TracedRun {
   Program program;
   CommandTimes times;
   RunAccount run;
@@ -30,20 +30,20 @@ struct Case {
   }
 };
 
-Case timed(Program program) {
-  Case c{std::move(program), {}, {}};
+TracedRun timed(Program program) {
+  TracedRun c{std::move(program), {}, {}};
   c.times = command_times(c.program);
   c.run = account(c.program, c.times);
   return c;
 }
 
-Case sample() {
-  Case c{sample_program(), sample_result().times, {}};
+TracedRun sample() {
+  TracedRun c{sample_program(), sample_result().times, {}};
   c.run = account(c.program, c.times);
   return c;
 }
 
-Case random_case(std::uint64_t seed) {
+TracedRun random_case(std::uint64_t seed) {
   Random random(seed);
   const char* configs[] = {"configs/pe4x4.yaml", "configs/pe8x8.yaml", "configs/pe16x32.yaml"};
   const ArchConfig arch = shrink_memories(load_arch_config(configs[seed % 3]), random);
@@ -105,7 +105,7 @@ TEST(RunTrace, OfTheSampleHasTheSlicesThatAreWorkedOutByHand) {
 TEST(RunTrace, SlicesAddUpToTheAccountsOfTheRun) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Case c = random_case(seed);
+    const TracedRun c = random_case(seed);
     const ReadTrace trace = c.trace();
     std::uint64_t commands = 0;
     for (std::size_t u = 0; u < kUnits; ++u) {
@@ -135,7 +135,7 @@ TEST(RunTrace, SlicesAddUpToTheAccountsOfTheRun) {
 }
 
 TEST(RunTrace, EveryCommandHasItsFieldsAndTimes) {
-  const Case c = random_case(5);
+  const TracedRun c = random_case(5);
   const ReadTrace trace = c.trace();
   std::map<std::pair<std::string, std::string>, const ReadSlice*> slices;
   for (const ReadSlice& slice : trace.slices) {
@@ -164,7 +164,7 @@ TEST(RunTrace, EveryCommandHasItsFieldsAndTimes) {
 TEST(RunTrace, WindowsAddUpToTheWhole) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const Case c = random_case(seed);
+    const TracedRun c = random_case(seed);
     const ReadTrace whole = c.trace();
     const std::uint64_t total = c.run.total_cycles;
     std::map<std::string, std::uint64_t> cycles;
@@ -185,7 +185,7 @@ TEST(RunTrace, WindowsAddUpToTheWhole) {
 }
 
 TEST(RunTrace, AWindowInTheMiddleBeginsWithTheLevelsBeforeIt) {
-  const Case c = random_case(4);
+  const TracedRun c = random_case(4);
   const ReadTrace whole = c.trace();
   const std::uint64_t middle = c.run.total_cycles / 2;
   const ReadTrace part = c.trace({middle, c.run.total_cycles});
@@ -199,14 +199,14 @@ TEST(RunTrace, AWindowInTheMiddleBeginsWithTheLevelsBeforeIt) {
 }
 
 TEST(RunTrace, AWindowAfterTheRunHoldsNothing) {
-  const Case c = sample();
+  const TracedRun c = sample();
   const ReadTrace trace = c.trace({c.run.total_cycles, c.run.total_cycles + 10});
   EXPECT_TRUE(trace.slices.empty());
   EXPECT_TRUE(trace.counters.empty());
 }
 
 TEST(RunTrace, TheWindowOfALayerIsFromItsFirstStartToItsLastFree) {
-  const Case c = sample();
+  const TracedRun c = sample();
   const CycleWindow first = window_of_layers(c.program, c.times, 0, 0);
   EXPECT_EQ(first.first, 0u);
   EXPECT_EQ(first.last, 97u);
@@ -219,7 +219,7 @@ TEST(RunTrace, TheWindowOfALayerIsFromItsFirstStartToItsLastFree) {
 }
 
 TEST(RunTrace, NamesThatALineCannotShowAreEscaped) {
-  Case c = sample();
+  TracedRun c = sample();
   c.program.layers[0].name = "bad\xff\x01name";
   const ReadTrace trace = c.trace();
   EXPECT_EQ(slice_at(trace, "execute", 30).name, "bad\\xff\\x01name");

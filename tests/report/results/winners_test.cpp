@@ -12,8 +12,8 @@
 namespace qsim {
 namespace {
 
-NetworkResult point(const std::string& dataflow, std::uint64_t cycles, std::uint64_t bytes,
-                    std::optional<double> energy = {}) {
+NetworkResult ranked_point(const std::string& dataflow, std::uint64_t cycles, std::uint64_t bytes,
+                           std::optional<double> energy = {}) {
   NetworkResult made;
   made.model = "net";
   made.config = "pe4x4";
@@ -31,7 +31,7 @@ NetworkResult point(const std::string& dataflow, std::uint64_t cycles, std::uint
   return made;
 }
 
-Profile profile_of(std::vector<NetworkResult> points, Measure measure = Measure::kCycles) {
+Profile ranked_profile(std::vector<NetworkResult> points, Measure measure = Measure::kCycles) {
   Profile profile;
   profile.measure = measure;
   profile.energy_table = points[0].total.energy ? "mine" : "";
@@ -47,7 +47,8 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 TEST(Winners, AnEqualMeasureIsToldAsSuchWithWhatDecides) {
-  const Profile profile = profile_of({point("ws", 100, 3'000'000), point("os", 100, 2'000'000)});
+  const Profile profile =
+      ranked_profile({ranked_point("ws", 100, 3'000'000), ranked_point("os", 100, 2'000'000)});
   EXPECT_EQ(profile.winners[0].point, 1u);
   EXPECT_TRUE(profile.winners[0].equal.empty());
   EXPECT_EQ(profile.winners[0].reasons[0],
@@ -59,8 +60,8 @@ TEST(Winners, AnEqualMeasureIsToldAsSuchWithWhatDecides) {
 }
 
 TEST(Winners, PointsThatAreEqualInEverythingAreAllBest) {
-  const Profile profile =
-      profile_of({point("is", 120, 9), point("ws", 100, 9), point("auto", 100, 9)});
+  const Profile profile = ranked_profile(
+      {ranked_point("is", 120, 9), ranked_point("ws", 100, 9), ranked_point("auto", 100, 9)});
   const Winner& winner = profile.winners[0];
   EXPECT_EQ(winner.point, 1u);
   EXPECT_EQ(winner.equal, (std::vector<std::size_t>{2}));
@@ -76,39 +77,40 @@ TEST(Winners, PointsThatAreEqualInEverythingAreAllBest) {
 }
 
 TEST(Winners, WhereAllAreEqualNoneWinsOverAnother) {
-  const Profile profile = profile_of({point("ws", 100, 9), point("os", 100, 9)});
+  const Profile profile = ranked_profile({ranked_point("ws", 100, 9), ranked_point("os", 100, 9)});
   EXPECT_EQ(profile.winners[0].reasons[0], "All that ran are equal: 100 cycles.");
   EXPECT_EQ(profile.winners[0].reasons[1],
             "As good in cycles, bytes of DRAM and all else that ranks them: os.");
 }
 
 TEST(Winners, TheSmallerAreaWinsOfTwoThatCostTheSame) {
-  NetworkResult large = point("ws", 100, 9);
-  NetworkResult small = point("ws", 100, 9);
+  NetworkResult large = ranked_point("ws", 100, 9);
+  NetworkResult small = ranked_point("ws", 100, 9);
   large.area_mm2 = 2.5;
   small.area_mm2 = 1.25;
   large.config = "large";
   small.config = "small";
-  const Profile profile = profile_of({large, small});
+  const Profile profile = ranked_profile({large, small});
   EXPECT_EQ(profile.winners[0].point, 1u);
   EXPECT_EQ(profile.winners[0].reasons[0],
             "The same for small and large: 100 cycles. small has less area: 1.25 mm2 against 2.5 "
             "mm2.");
   large.area_mm2 = small.area_mm2 = {};
   large.pes = 64;
-  EXPECT_EQ(profile_of({large, small}).winners[0].point, 1u);
+  EXPECT_EQ(ranked_profile({large, small}).winners[0].point, 1u);
 }
 
 TEST(Winners, ADifferenceIsNeverShownAsNone) {
-  const std::string text =
-      profile_text(profile_of({point("ws", 1'000'000, 9), point("os", 1'000'001, 9)}));
+  const std::string text = profile_text(
+      ranked_profile({ranked_point("ws", 1'000'000, 9), ranked_point("os", 1'000'001, 9)}));
   EXPECT_TRUE(has(text, "1,000,001      +0.0001%")) << text;
   EXPECT_TRUE(has(text, "0.0001% fewer than the next best, os (1,000,001 cycles)")) << text;
 }
 
 TEST(Winners, TheMeasureNamesTheWinnerAndTheUnit) {
-  const std::vector<NetworkResult> points = {point("ws", 100, 9, 4e6), point("os", 300, 5, 2e6)};
-  const auto text = [&](Measure measure) { return profile_text(profile_of(points, measure)); };
+  const std::vector<NetworkResult> points = {ranked_point("ws", 100, 9, 4e6),
+                                             ranked_point("os", 300, 5, 2e6)};
+  const auto text = [&](Measure measure) { return profile_text(ranked_profile(points, measure)); };
   EXPECT_TRUE(has(text(Measure::kCycles), "(fewest cycles): pe4x4, ws\n  100 cycles, 66.7% fewer"));
   EXPECT_TRUE(has(text(Measure::kDramBytes), "(fewest bytes of DRAM): pe4x4, os\n"));
   EXPECT_TRUE(has(text(Measure::kEnergy),
@@ -120,7 +122,7 @@ TEST(Winners, TheMeasureNamesTheWinnerAndTheUnit) {
 }
 
 TEST(Winners, EnergyHasItsColumnsInTheUnitOfTheTable) {
-  Profile profile = profile_of({point("ws", 2'000'000, 9, 3e6)});
+  Profile profile = ranked_profile({ranked_point("ws", 2'000'000, 9, 3e6)});
   profile.points[0].area_mm2 = 1.5;
   const std::string text = profile_text(profile);
   EXPECT_TRUE(has(text, "energy uJ  EDP uJ x Mcycle  TOPS/W  mm2  limited by\n")) << text;
@@ -147,13 +149,13 @@ TEST(Winners, EnergyHasItsColumnsInTheUnitOfTheTable) {
 }
 
 TEST(Winners, AnAreaThatIsExtrapolatedIsMarkedAndExplained) {
-  NetworkResult counted = point("ws", 100, 9, 3e6);
-  NetworkResult wide = point("ws", 110, 9, 3e6);
+  NetworkResult counted = ranked_point("ws", 100, 9, 3e6);
+  NetworkResult wide = ranked_point("ws", 110, 9, 3e6);
   counted.area_mm2 = 1.5;
   wide.area_mm2 = 2.5;
   wide.area_extrapolated = "array_cols 32 (counted: 4 to 16)";
   wide.config = "wide";
-  const Profile profile = profile_of({counted, wide, wide});
+  const Profile profile = ranked_profile({counted, wide, wide});
   const std::string text = profile_text(profile);
   EXPECT_TRUE(has(text, "  1.5  array")) << text;
   EXPECT_TRUE(has(text, " 2.5*  array")) << text;
@@ -169,10 +171,10 @@ TEST(Winners, AnAreaThatIsExtrapolatedIsMarkedAndExplained) {
 
 // Beside another column it would be read as that one's.
 TEST(Winners, TheDifferenceIsBesideWhatItCompares) {
-  const NetworkResult first = point("ws", 2'000'000, 9'000'000, 4e6);
-  const NetworkResult second = point("os", 1'000'000, 18'000'000, 6e6);
+  const NetworkResult first = ranked_point("ws", 2'000'000, 9'000'000, 4e6);
+  const NetworkResult second = ranked_point("os", 1'000'000, 18'000'000, 6e6);
   const auto text = [&](Measure measure) {
-    return profile_text(profile_of({first, second}, measure));
+    return profile_text(ranked_profile({first, second}, measure));
   };
   EXPECT_TRUE(has(text(Measure::kCycles), "   cycles  against best  util  "));
   EXPECT_TRUE(has(text(Measure::kCycles), "2,000,000       +100.0%  "));
@@ -189,10 +191,10 @@ TEST(Winners, TheDifferenceIsBesideWhatItCompares) {
 }
 
 TEST(Winners, AreOfThePointsThatHadMemoryAndSaySo) {
-  NetworkResult lacking = point("os", 0, 0);
+  NetworkResult lacking = ranked_point("os", 0, 0);
   lacking.error = "model 'net': needs about 2 GB; 1 GB are available";
   lacking.lacks_memory = true;
-  const Profile profile = profile_of({point("ws", 100, 9), lacking});
+  const Profile profile = ranked_profile({ranked_point("ws", 100, 9), lacking});
   EXPECT_EQ(profile.winners[0].reasons.back(),
             "It is the best of those that had memory: 1 point had none, and might be better.");
   const std::string text = profile_text(profile);
@@ -203,11 +205,11 @@ TEST(Winners, AreOfThePointsThatHadMemoryAndSaySo) {
 }
 
 TEST(Winners, TimeIsShownWhereClocksDiffer) {
-  NetworkResult slow = point("ws", 2'000'000, 9);
-  const NetworkResult fast = point("os", 2'500'000, 9);
-  EXPECT_FALSE(has(profile_text(profile_of({slow, fast})), "time"));
+  NetworkResult slow = ranked_point("ws", 2'000'000, 9);
+  const NetworkResult fast = ranked_point("os", 2'500'000, 9);
+  EXPECT_FALSE(has(profile_text(ranked_profile({slow, fast})), "time"));
   slow.simulated_seconds = 0.01;
-  const Profile profile = profile_of({slow, fast});
+  const Profile profile = ranked_profile({slow, fast});
   const std::string text = profile_text(profile);
   EXPECT_TRUE(has(text, "   cycles  against best     time")) << text;
   EXPECT_TRUE(has(text, "2,000,000          best  10.0 ms")) << text;
@@ -221,13 +223,13 @@ TEST(Winners, TimeIsShownWhereClocksDiffer) {
 }
 
 TEST(Winners, TheFrontOfEachModelIsNamed) {
-  NetworkResult other = point("ws", 5, 5);
+  NetworkResult other = ranked_point("ws", 5, 5);
   other.model = "other";
-  NetworkResult wide = point("ws", 50, 900);
+  NetworkResult wide = ranked_point("ws", 50, 900);
   wide.pes = 64;
   wide.config = "pe8x8";
-  const Profile profile =
-      profile_of({point("ws", 100, 9), point("os", 110, 8), point("is", 120, 9), wide, other});
+  const Profile profile = ranked_profile({ranked_point("ws", 100, 9), ranked_point("os", 110, 8),
+                                          ranked_point("is", 120, 9), wide, other});
   std::vector<bool> front;
   for (const NetworkResult& each : profile.points) front.push_back(each.is_on_front);
   EXPECT_EQ(front, (std::vector<bool>{true, true, false, true, true}));

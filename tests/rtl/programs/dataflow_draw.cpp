@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "core/isa/command_fields.h"
+#include "tests/rtl/programs/field_numbers.h"
 
 namespace qsim {
 namespace {
 
 constexpr std::int64_t kLast = static_cast<std::int64_t>(kDataflows) - 1;
-
-std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
 }  // namespace
 

@@ -8,11 +8,10 @@
 #include "core/isa/command_fields.h"
 #include "core/limits.h"
 #include "tests/rtl/programs/coverage_bins.h"
+#include "tests/rtl/programs/field_numbers.h"
 
 namespace qsim {
 namespace {
-
-std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
 DramTensor byte_tensor(std::int64_t address, std::int64_t bytes, std::int64_t block) {
   DramTensor tensor;

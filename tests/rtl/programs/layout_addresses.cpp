@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/random.h"
+#include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/program_layout.h"
 #include "tests/rtl/programs/turn_transfers.h"
 
@@ -12,9 +13,6 @@ using verifier::Memory;
 
 constexpr std::array<Memory, 3> kLoaded = {Memory::kActivation, Memory::kWeight,
                                            Memory::kParameter};
-
-std::size_t number(Memory memory) { return static_cast<std::size_t>(memory); }
-std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
 class Addresses {
  public:

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/programs/dram_plan.h"
+#include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/noise.h"
 #include "tests/rtl/programs/program_generator.h"
 #include "tests/rtl/programs/program_layout.h"
@@ -16,7 +17,6 @@ namespace {
 
 using verifier::Memory;
 
-constexpr std::size_t number(Memory memory) { return static_cast<std::size_t>(memory); }
 constexpr std::array<const char*, kTurnMemories> kMemoryNames = {"act", "weight", "param", "acc",
                                                                  "out"};
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/random.h"
+#include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/turn_transfers.h"
 #include "tests/rtl/programs/word_spans.h"
 
@@ -11,9 +12,6 @@ namespace qsim {
 namespace {
 
 using verifier::Memory;
-
-std::size_t number(Memory memory) { return static_cast<std::size_t>(memory); }
-std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
 class Placement {
  public:

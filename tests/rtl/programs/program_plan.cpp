@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "tests/rtl/programs/dataflow_draw.h"
+#include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/shape_draw.h"
 #include "tests/rtl/programs/word_spans.h"
 
 namespace qsim {
 namespace {
-
-std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
 // The bins that a plan steers towards, counted off by its seed.
 struct Focus {

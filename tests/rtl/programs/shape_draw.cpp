@@ -5,12 +5,12 @@
 #include "compiler/verifier/command_ranges.h"
 #include "core/isa/command_fields.h"
 #include "core/isa/parameter_block.h"
+#include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/word_spans.h"
 
 namespace qsim {
 namespace {
 
-std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 std::int32_t s32(std::int64_t value) { return static_cast<std::int32_t>(value); }
 
 // Two numbers of which the larger lies in [low, high].

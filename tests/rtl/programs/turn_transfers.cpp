@@ -4,11 +4,10 @@
 
 #include "core/checked_math.h"
 #include "core/isa/command_fields.h"
+#include "tests/rtl/programs/field_numbers.h"
 
 namespace qsim {
 namespace {
-
-std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
 struct Grid {
   std::int64_t groups = 1, runs = 1, run_words = 1;

@@ -14,8 +14,6 @@
 namespace qsim {
 namespace {
 
-constexpr auto kExecuteUnit = static_cast<std::size_t>(Unit::kExecute);
-
 StallCycles stalls_of_layers(const RunAccount& run) {
   StallCycles sums{};
   for (const LayerAccount& layer : run.layers) {

@@ -14,7 +14,7 @@ namespace qsim {
 namespace {
 
 // The same random bytes in both machines.
-void fill(ReferenceMachine& reference, Scratchpads& scratchpads, Random& random) {
+void fill_both_halves(ReferenceMachine& reference, Scratchpads& scratchpads, Random& random) {
   const ArchConfig& arch = reference.arch;
   reference.fill(random);
   std::ranges::copy(reference.activations,
@@ -57,7 +57,7 @@ TEST_P(LaidActivationsTest, RepeatedExecutesSeeEveryWrite) {
       Random random(seed);
       ReferenceMachine reference(arch);
       Scratchpads scratchpads(arch);
-      fill(reference, scratchpads, random);
+      fill_both_halves(reference, scratchpads, random);
       // More than the cache has entries, so that some come back after they were thrown out.
       std::vector<Execute> commands;
       for (int i = 0; i < 40; ++i) commands.push_back(random_execute(random, arch));
@@ -87,11 +87,12 @@ TEST_P(LaidActivationsTest, RepeatedExecutesSeeEveryWrite) {
   }
 }
 
-std::string test_name(const testing::TestParamInfo<VectorPath>& info) {
+std::string laid_test_name(const testing::TestParamInfo<VectorPath>& info) {
   return std::string(vector_path_name(info.param));
 }
 
-INSTANTIATE_TEST_SUITE_P(Paths, LaidActivationsTest, testing::ValuesIn(kVectorPaths), test_name);
+INSTANTIATE_TEST_SUITE_P(Paths, LaidActivationsTest, testing::ValuesIn(kVectorPaths),
+                         laid_test_name);
 
 LaidActivations& lay(LaidActivationsCache& cache, std::uint32_t act_addr, std::size_t lanes) {
   Execute reading;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kInputBytes = 8 * 1024;
 constexpr std::int64_t kOfmapBytes = 8 * 1024;
 constexpr std::int64_t kSegmentBytes = 16 * 1024;
-constexpr std::int64_t kConstants = kInputBytes + kOfmapBytes;
+constexpr std::int64_t kRandomConstants = kInputBytes + kOfmapBytes;
 
 // Semaphore 2i hands a round from unit i to unit i + 1, semaphore 2i + 1 back.
 constexpr std::uint16_t forward(std::size_t unit) {
@@ -48,7 +48,7 @@ Command random_command(Random& random, const ArchConfig& arch, Unit unit, LoadMe
       command.fields =
           part == LoadMemory::kActivation
               ? random_load(random, arch, part, 0, kInputBytes)
-              : random_load(random, arch, part, kConstants, kConstants + kSegmentBytes);
+              : random_load(random, arch, part, kRandomConstants, kRandomConstants + kSegmentBytes);
       break;
     case Unit::kExecute:
       command.fields = random_execute(random, arch);
@@ -57,7 +57,7 @@ Command random_command(Random& random, const ArchConfig& arch, Unit unit, LoadMe
       command.fields = random_post(random, arch);
       break;
     case Unit::kStore:
-      command.fields = random_store(random, arch, kInputBytes, kConstants);
+      command.fields = random_store(random, arch, kInputBytes, kRandomConstants);
       break;
   }
   return command;
@@ -105,7 +105,7 @@ void append_parameters(Program& program, ReferenceMachine& machine) {
     Load load;
     load.memory = static_cast<std::uint32_t>(LoadMemory::kParameter);
     load.local_addr = slot;
-    load.dram_addr = kConstants + 1000 * slot;
+    load.dram_addr = kRandomConstants + 1000 * slot;
     load.run_bytes = static_cast<std::uint32_t>(program.arch.param_block_bytes());
     load.runs = load.groups = 1;
     const Command command{0, 0, load};
@@ -116,7 +116,7 @@ void append_parameters(Program& program, ReferenceMachine& machine) {
 
 // Parameters come from anywhere in here, and so any byte may be a shift.
 DramSegment random_constants(Random& random) {
-  DramSegment segment{"constants", kConstants, {}};
+  DramSegment segment{"constants", kRandomConstants, {}};
   for (std::int64_t i = 0; i < kSegmentBytes; ++i) {
     segment.bytes.push_back(static_cast<std::byte>(random.uniform(0, 31)));
   }
@@ -134,7 +134,7 @@ RandomProgram make_random_program(std::uint64_t seed) {
   // One round in flight between two units: the next may only begin when it is handed back.
   for (std::size_t u = 0; u + 1 < kUnits; ++u) program.semaphores[2 * u + 1].initial = 1;
   program.semaphores[6].initial = 1;
-  program.writable_bytes = kConstants;
+  program.writable_bytes = kRandomConstants;
   program.input.tensor = {0, byte_vector(kInputBytes), kInputBytes};
   program.segments.push_back(random_constants(random));
   ProgramLayer layer;
@@ -146,7 +146,7 @@ RandomProgram make_random_program(std::uint64_t seed) {
   for (std::byte& byte : result.input.bytes) byte = static_cast<std::byte>(random.next());
   ReferenceMachine machine(program.arch);
   machine.dram = result.input.bytes;
-  machine.dram.resize(kConstants);
+  machine.dram.resize(kRandomConstants);
   const std::vector<std::byte>& constants = program.segments[0].bytes;
   machine.dram.insert(machine.dram.end(), constants.begin(), constants.end());
   append_parameters(program, machine);

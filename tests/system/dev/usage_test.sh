@@ -18,12 +18,12 @@ while read -r command presets; do
   expect_usage "unknown preset of $command" "unknown preset 'nightly'; allowed: $presets" \
     "$dev" "$command" --preset nightly
 done <<'PRESETS'
-build release, dev, asan, nocuda
-test release, dev, asan, nocuda
-gpu-test release, dev
+build release, edit, dev, asan, nocuda
+test release, edit, dev, asan, nocuda
+gpu-test release, edit, dev
 fuzz fuzz
 PRESETS
-expect_usage "a hidden preset" "unknown preset 'base'; allowed: release, dev, asan, nocuda" \
+expect_usage "a hidden preset" "unknown preset 'base'; allowed: release, edit, dev, asan, nocuda" \
   "$dev" build --preset=base
 expect_usage "--preset without a name" '--preset needs a name' "$dev" build --preset
 expect "fuzz with another preset" 2 "fuzz takes only its own preset, not 'asan'" "$dev" fuzz --preset asan

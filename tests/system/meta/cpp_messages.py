@@ -8,7 +8,7 @@ FOLDERS = ("analysis", "cli", "compiler", "core", "files", "golden", "quantize",
 # main.cpp prints what others threw.
 NOT_READ = ("cli/main.cpp",)
 # Functions that end in `throw Error`, and take (part of) the message.
-CALLS = ("throw_bad_input", "throw_unsupported", "usage_error", "fail", "fail_at", "fail_word",
+CALLS = ("throw_bad_input", "throw_bad_file", "throw_unsupported", "usage_error", "fail", "fail_at", "fail_word",
          "fail_write", "fail_count", "refuse", "refuse_shape", "malformed")
 THROW = r"throw\s+(?:::)?(?:qsim::)?(?:Memory)?Error\s*[({]"
 START = re.compile(r"(?<![\w:])(?:" + THROW + r"|(?:::)?(?:qsim::)?(?:" + "|".join(CALLS) +

@@ -11,6 +11,7 @@ import code_blocks_test
 import cpp_messages
 import errors_page
 import errors_test
+import hidden_constants_test
 import options_read_test
 import times
 import type_names_test
@@ -221,6 +222,28 @@ class TypeNames(unittest.TestCase):
                      "namespace a { struct Y::X : Z {}; } /* namespace a { struct X {}; } */",
                      'namespace a { const char* s = "struct X {};"; auto t = R"(struct X {};)"; }'):
             self.assertEqual(self.twice("namespace a { struct X {}; }", text), [], text)
+
+
+class HiddenConstants(unittest.TestCase):
+    """hidden_constants_test.py."""
+
+    def hidden(self, header, source, path="a/b.cpp"):
+        sources = [(pathlib.Path("a/b.h"), header), (pathlib.Path(path), source)]
+        return [fault.split(" ")[1] for fault in hidden_constants_test.hidden(sources)[1]]
+
+    def test_a_constant_of_a_header_is_hidden(self):
+        header = "namespace a { inline constexpr int kMost = 1; enum { kFirst, kLast = 2 }; }"
+        for source in ("constexpr int kMost = 2;", "constexpr X kMost{1};", "const int kMost[] = {1};"):
+            self.assertEqual(self.hidden(header, f"namespace a {{ namespace {{ {source} }} }}"), ["kMost"], source)
+            self.assertEqual(self.hidden(header, f"namespace a::b {{ namespace {{ {source} }} }}"), ["kMost"], source)
+        self.assertEqual(self.hidden(header, "namespace a { namespace { enum { kLast, kOther }; } }"), ["kLast"])
+
+    def test_others_are_not(self):
+        header = "namespace a { inline constexpr int kMost = 1; struct S { static constexpr int kIn = 1; }; }"
+        for source in ("namespace b { namespace { constexpr int kMost = 2; } }", "namespace a { int f() { kMost; } }",
+                       "namespace a { namespace { constexpr int kIn = 2; enum class E { kMost }; } }",
+                       "namespace a { namespace { void f() { constexpr int kMost = 2; } } }"):
+            self.assertEqual(self.hidden(header, source), [], source)
 
 
 if __name__ == "__main__":

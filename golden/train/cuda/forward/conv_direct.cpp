@@ -13,12 +13,12 @@ constexpr int kColumns = 64;
 constexpr int kMostBlocks = 2048;
 constexpr int kMostBlocksOfColumns = 1024;  // slots
 constexpr int kMostQuadWords = 4;  // then tensor cores are faster, though most of a tile is empty
-constexpr int kMostShared = 46 * 1024;    // dynamic: with the frame below what needs no asking
-constexpr int kPieceBytes = 64 * 72 * 4;  // the largest PieceSums
-constexpr int kFewestPixels = 16;         // of a picture
+constexpr int kMostDirectShared = 46 * 1024;  // dynamic: with the frame below what needs no asking
+constexpr int kPieceBytes = 64 * 72 * 4;      // the largest PieceSums
+constexpr int kFewestPixels = 16;             // of a picture
 
 // A block's columns are whole groups, and what they read are whole words.
-bool takes(const ConvSizes& conv) {
+bool takes_direct(const ConvSizes& conv) {
   return conv.groups > 1 && conv.pixels > 0 && conv.columns > 0 && kColumns % conv.columns == 0 &&
          conv.channels > 0 && kColumns / conv.columns * std::int64_t{conv.channels} % 4 == 0 &&
          conv.all_channels % 4 == 0 && reinterpret_cast<std::uintptr_t>(conv.q) % 4 == 0 &&
@@ -45,13 +45,14 @@ bool set_box(const ConvSizes& conv, DirectConv& plan) {
   const std::int64_t width = side(conv.stride_w, conv.kernel_w, conv.dilation_w);
   const std::int64_t height = side(conv.stride_h, conv.kernel_h, conv.dilation_h);
   const std::int64_t taps = std::int64_t{conv.kernel_h} * conv.kernel_w;
-  if (width > kMostShared || height > kMostShared || taps > kMostShared) return false;
+  if (width > kMostDirectShared || height > kMostDirectShared || taps > kMostDirectShared)
+    return false;
   plan.quad_words = quad_words(conv);
   plan.words = kColumns / conv.columns * conv.channels / 4;
   const std::int64_t box_bytes = round_up((width + 1) * height * plan.words * 4, 16);
   const std::int64_t weight_words = taps * plan.quad_words * kColumns;
   const std::int64_t bytes = std::max<std::int64_t>(box_bytes, kPieceBytes) + weight_words * 4;
-  if (plan.quad_words > kMostQuadWords || bytes > kMostShared) return false;
+  if (plan.quad_words > kMostQuadWords || bytes > kMostDirectShared) return false;
   plan.box_width = FastDivisor(static_cast<int>(width));
   plan.box_height = static_cast<int>(height);
   plan.pitch = static_cast<int>(width % 2 == 0 ? width + 1 : width);  // two rows' banks differ
@@ -68,7 +69,7 @@ bool set_box(const ConvSizes& conv, DirectConv& plan) {
 
 std::optional<DirectConv> plan_direct(const ConvSizes& conv) {
   DirectConv plan{};
-  if (!takes(conv) || !set_box(conv, plan)) return std::nullopt;
+  if (!takes_direct(conv) || !set_box(conv, plan)) return std::nullopt;
   const auto across = static_cast<int>(ceil_div(conv.out_width, 8));
   const auto down = static_cast<int>(ceil_div(conv.out_height, 8));
   const std::int64_t pictures = conv.pixels / conv.out_width / conv.out_height;

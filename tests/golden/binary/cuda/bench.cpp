@@ -30,7 +30,7 @@ struct BenchLayer {
   double target_us;
 };
 
-constexpr BenchLayer kLayers[] = {
+constexpr BenchLayer kBenchLayers[] = {
     {256, 28, 1, 6}, {256, 28, 2, 14}, {256, 28, 3, 27}, {64, 56, 3, 16}, {512, 14, 3, 29}};
 constexpr std::int64_t kBatch = 32;
 
@@ -90,7 +90,7 @@ ExitCode bench_binary(int runs) {
   bool right = true;
   int met = 0;
   DeviceLayer device;
-  for (const BenchLayer& bench : kLayers) {
+  for (const BenchLayer& bench : kBenchLayers) {
     const RandomLayer layer = make_layer(bench);
     const BitTensor expected =
         golden::OptimisedBinaryConv(layer.conv, {.threads = 0}).run(layer.input, layer.stage);
@@ -118,7 +118,7 @@ ExitCode bench_binary(int runs) {
                 << (equal ? "" : "  DIFFERS FROM THE CPU") << std::endl;
     }
   }
-  std::cout << met << " of " << std::size(kLayers) << " targets of an H200 met\n";
+  std::cout << met << " of " << std::size(kBenchLayers) << " targets of an H200 met\n";
   return right ? ExitCode::kOk : ExitCode::kMismatch;
 }
 

@@ -69,7 +69,7 @@ std::string decoding_family(const QuantizedTensor& q, int chunk_elems, const std
 }
 
 // Runs and mismatching runs of each family.
-struct Tally {
+struct KernelTally {
   std::map<std::string, std::uint64_t> runs, mismatching;
   std::uint64_t mismatches = 0;
 
@@ -88,7 +88,7 @@ struct Tally {
 
 class RandomCase {
  public:
-  RandomCase(std::uint64_t seed, ElementFormat format, Tally& tally)
+  RandomCase(std::uint64_t seed, ElementFormat format, KernelTally& tally)
       : seed_(seed),
         conversion_(random_conversion(seed, format)),
         path_(seed % 2 == 0 ? CodecPath::kAuto : CodecPath::kSoftware),
@@ -135,7 +135,7 @@ class RandomCase {
   std::uint64_t seed_;
   RandomConversion conversion_;
   CodecPath path_;
-  Tally& tally_;
+  KernelTally& tally_;
 };
 
 // Of one process of gpu-test.
@@ -148,7 +148,7 @@ constexpr std::array kFamilies = {"flat_groups", "flat_rows",        "flat_tenso
 
 bool check_random_conversions(const RandomConversions& options, ChosenCases& chosen) {
   ThreadTeam team(1);
-  Tally tally;
+  KernelTally tally;
   const std::uint64_t last = options.seed + options.count - 1;
   for (const ElementFormat format : kElementFormats) {
     if (is_source(format)) continue;
@@ -162,8 +162,8 @@ bool check_random_conversions(const RandomConversions& options, ChosenCases& cho
               << options.count << " cases, " << tally.mismatches - before << " mismatches"
               << std::endl;
   }
-  Tally::print("runs by family:", tally.runs);
-  if (tally.mismatches > 0) Tally::print("mismatching runs by family:", tally.mismatching);
+  KernelTally::print("runs by family:", tally.runs);
+  if (tally.mismatches > 0) KernelTally::print("mismatching runs by family:", tally.mismatching);
   std::uint64_t runs = 0;
   for (const auto& [family, count] : tally.runs) runs += count;
   std::cout << runs << " conversions compared, seeds " << options.seed << " to " << last << ", "

@@ -1,4 +1,4 @@
-// The forward pass of training layers without their kernels: the calls say so.
+// The calls of training layers without their kernels: they say so.
 #include "core/error.h"
 #include "golden/device/devices.h"
 #include "golden/train/chain_calls.h"
@@ -24,6 +24,11 @@ std::size_t workspace_bytes(const ConvStatistics&) { no_kernel(); }
 std::size_t workspace_bytes(const ConvGradientSums&) { no_kernel(); }
 std::size_t workspace_bytes(const ConvNormalizeGradient&) { no_kernel(); }
 std::size_t workspace_bytes(const MaxPool&) { no_kernel(); }
+std::size_t workspace_bytes(const MaxPoolGradient&) { no_kernel(); }
+std::size_t workspace_bytes(const GradientOperand&) { no_kernel(); }
+std::size_t workspace_bytes(const ConvInputGradient&) { no_kernel(); }
+std::size_t workspace_bytes(const ConvWeightGradient&) { no_kernel(); }
+std::size_t workspace_bytes(const StepGradient&) { no_kernel(); }
 
 void enqueue(const Observe&, void*, void*) { no_kernel(); }
 void enqueue(const CopyScale&, void*, void*) { no_kernel(); }
@@ -42,5 +47,10 @@ void enqueue(const TrialScale&, void*, void*) { no_kernel(); }
 void enqueue(const MeasureScale&, void*, void*) { no_kernel(); }
 void enqueue(const ObserveRows&, void*, void*) { no_kernel(); }
 void enqueue(const NormalizationGradient&, void*, void*) { no_kernel(); }
+void enqueue(const MaxPoolGradient&, void*, void*) { no_kernel(); }
+void enqueue(const GradientOperand&, void*, void*) { no_kernel(); }
+void enqueue(const ConvInputGradient&, void*, void*) { no_kernel(); }
+void enqueue(const ConvWeightGradient&, void*, void*) { no_kernel(); }
+void enqueue(const StepGradient&, void*, void*) { no_kernel(); }
 
 }  // namespace qsim::golden::train::cuda

@@ -1,0 +1,14 @@
+// What is wrong with a command line.
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+
+namespace qsim {
+
+[[noreturn]] inline void usage_error(const std::string& message) {
+  throw Error(ExitCode::kUsage, message);
+}
+
+}  // namespace qsim
