@@ -29,5 +29,5 @@ verilator --binary --timing -Wno-fatal -Wno-lint -Wno-style --top-module tb_vect
 }
 cd "$work/vectors"
 # Verilator says where $finish is; a line about the test bench, not about the design.
-"$work/build/Vtb_vectors" | sed '/^- .*Verilog \$finish$/d' | tee "$work/run.log"
+"$work/build/Vtb_vectors" | sed '/^- .*Verilog [$]finish/d' | tee "$work/run.log"
 grep -qx PASS "$work/run.log"

@@ -228,9 +228,9 @@ TEST(JsonPrinter, HasEveryFieldThatScriptsRelyOn) {
   EXPECT_EQ(layer.at("limited_by"), "dependence");
   EXPECT_EQ(layer.at("limiter_busy"), 0.47);
   const PlainJson path = {{"array", 30},       {"fold_bubbles", 0},  {"weights", 0},
-                     {"activations", 10}, {"parameters", 0},    {"write_bus", 3},
-                     {"post", 10},        {"dram_latency", 23}, {"array_latency", 18},
-                     {"post_latency", 6}};
+                          {"activations", 10}, {"parameters", 0},    {"write_bus", 3},
+                          {"post", 10},        {"dram_latency", 23}, {"array_latency", 18},
+                          {"post_latency", 6}};
   EXPECT_EQ(layer.at("critical_path_cycles"), path);
   const PlainJson busy = {{"load", 10}, {"execute", 30}, {"post", 10}, {"store", 3}};
   EXPECT_EQ(layer.at("busy_cycles"), busy);

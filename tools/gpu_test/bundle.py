@@ -22,7 +22,7 @@ RTL_CONFIG = "pe16x16"
 # Which processors the RTL model runs on: Intel from Haswell, AMD from Zen on.
 MARCH = "x86-64-v3"
 MARKER = "qsim_gpu_test"
-MOST_BYTES = 80_000_000  # without data
+MOST_BYTES = 100_000_000  # without data
 
 
 def clear(out):

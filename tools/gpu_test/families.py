@@ -29,23 +29,23 @@ class Family:
         return f"golden_{self.name}_cuda_check"
 
 
-PYTHON_CASES = 2000  # of each operator of qsim.torch
+PYTHON_CASES = 1000  # of each operator of qsim.torch
 CONVERSIONS = ("flat_groups", "flat_rows", "flat_tensor", "groups", "long_groups", "flat_back", "back",
                "flat_int4_to_fp8", "int4_to_fp8")
 # Concatenations and flattening only move numbers; a uniform, dynamic or log2 rule computes none that the fault is in.
 REAL_KERNELS = ("tile_products", "direct_products", "integer_products", "max_pool", "average_pool", "add", "activation",
                 "float_rule")
 FAMILIES = (
-    Family("binary", "binary convolution", 1500, 400, ("--count", 1500), 2500,
+    Family("binary", "binary convolution", 900, 400, ("--count", 1500), 2500,
            ("portable", "any_bases", "one_base", "one_by_one", "two_bases", "three_bases", "rows_any", "rows_wide",
             "rows_one_by_one", "rows_two", "rows_three", "signs_any", "signs_two", "signs_three"),
            ("portable",), (0, 5)),
-    Family("int8_linear", "int8 linear layers", 1000, 200, ("--count", 600), 400, ("int8_rows", "int8_matrix", "int8_plain"),
+    Family("int8_linear", "int8 linear layers", 600, 200, ("--count", 600), 400, ("int8_rows", "int8_matrix", "int8_plain"),
            ("int8_rows", "int8_plain")),
-    Family("linear", "linear layers", 1000, 250, ("--count", 600), 400, ("rows", "many_rows", "batch", "hopper", "plain"),
+    Family("linear", "linear layers", 600, 250, ("--count", 600), 400, ("rows", "many_rows", "batch", "hopper", "plain"),
            ("rows", "many_rows", "batch", "plain"), (5, 9)),
-    Family("real", "float networks", 1000, 200, ("--count", 600, "--small"), 400, REAL_KERNELS, REAL_KERNELS),
-    Family("convert", "conversions", 1000, 200, ("--count", 600), 2500, CONVERSIONS, CONVERSIONS),
+    Family("real", "float networks", 600, 200, ("--count", 600, "--small"), 400, REAL_KERNELS, REAL_KERNELS),
+    Family("convert", "conversions", 600, 200, ("--count", 600), 2500, CONVERSIONS, CONVERSIONS),
 )
 
 TRAINING = (("forward pass of training layers", "golden_train_forward_cuda_check"),
@@ -87,7 +87,7 @@ def covering_cases(session, words):
     with lock:
         if words not in session.covers:
             # Kernels are loaded first, so that a case's time is its own.
-            done = session.run([session.program(words[0]), *words[1:], "--cover"], 150, {"CUDA_MODULE_LOADING": "EAGER"})
+            done = session.run([session.program(words[0]), *words[1:], "--cover"], 300, {"CUDA_MODULE_LOADING": "EAGER"})
             cases = re.search(r"^covering cases:((?: \S+)+)$", done.output, re.MULTILINE)
             kernels = re.search(r"^kernels launched: (.*)$", done.output, re.MULTILINE)
             found = done.exit_code == 0 and cases and kernels

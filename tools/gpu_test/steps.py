@@ -18,7 +18,7 @@ from session import FAILED, NOT_THERE, OK
 
 CONFIG = "pe16x16"
 RANDOM_PROCESSES = 4
-RANDOM_SHAPES = 625  # of each process
+RANDOM_SHAPES = 350  # of each process
 QUICK_SHAPES = 100
 IMAGES = 3000  # records of the test batch
 ORT_IMAGES = 256

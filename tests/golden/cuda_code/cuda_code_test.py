@@ -83,9 +83,11 @@ def compile_kept(command, folder, cwd=None):
 
 
 def one_file(folder, name, target, kind):
-    """nvcc names NAME.compute_80.ptx where it compiles for several targets, and NAME.ptx for one."""
-    of_target = folder / f"{name}.compute_{target}.{kind}"
-    return of_target if of_target.exists() else folder / f"{name}.{kind}"
+    """nvcc names NAME.compute_80.ptx where it compiles for several targets, NAME.compute_80.sm_80.cubin where it keeps
+    the PTX of one too, and NAME.ptx for one target.
+    """
+    names = (f"{name}.compute_{target}.sm_{target}.{kind}", f"{name}.compute_{target}.{kind}", f"{name}.{kind}")
+    return next((folder / each for each in names if (folder / each).exists()), folder / names[-1])
 
 
 def counts_of(machine_code):

@@ -120,7 +120,9 @@ ExitCode ChosenCases::end(ExitCode result) {
     for (const std::size_t kernel : met) std::cout << " " << kernel;
     std::cout << "\n";
   }
-  std::cout << "kernels launched: " << met.size() << " of " << names.size() << std::endl;
+  if (covers_ || !all()) {
+    std::cout << "kernels launched: " << met.size() << " of " << names.size() << std::endl;
+  }
   if (!all() && cases_.size() != chosen_.size()) {
     std::cout << "only " << cases_.size() << " of the " << chosen_.size()
               << " chosen cases are there\n";

@@ -37,8 +37,8 @@ class ChosenCases {
   void add_work(double macs) { cases_.back().macs += macs; }
   // Whether every case runs, so that each kernel of a family must be met.
   bool all() const { return chosen_.empty(); }
-  // Prints how many of the program's kernels were launched, and what --cover asks for. `result`, or
-  // kInternal where a chosen case was not there.
+  // With --cover or --chosen prints how many of the program's kernels were launched, and what the
+  // option asks for. `result`, or kInternal where a chosen case was not there.
   ExitCode end(ExitCode result);
 
  private:
