@@ -71,7 +71,7 @@ std::string why_not_read(const fs::path& path, const std::error_code& error) {
   return "'" + path.string() + "' cannot be judged: " + error_reason(error.value());
 }
 
-// Of a path without links.
+// `part` has no links.
 std::string why_not_own_place(fs::path part) {
   std::error_code error;
   // The file and the folder that it is in, or the folder itself.

@@ -50,7 +50,7 @@ void require_file(const fs::directory_entry& entry) {
                                                               : "not a file that can be read";
   if (!is_named) {
     throw_bad_input(entry.path().string() + ": is " + what +
-                    "; expected a class folder, a picture or a batch; remove it");
+                    "; expected a folder, a picture or a batch; remove it");
   }
   throw_bad_input(entry.path().string() + ": is " + what +
                   "; expected a picture or a batch, as its name says; " +
@@ -62,6 +62,11 @@ std::vector<fs::path> pictures_beneath(const fs::path& folder) {
   std::vector<std::pair<std::string, fs::path>> found;
   walk(folder, [&](const fs::directory_entry& entry) {
     require_file(entry);
+    if (is_folder(entry) && entry.is_symlink()) {  // which the walk does not follow
+      throw_bad_input(
+          entry.path().string() +
+          ": is a link to a folder; expected a folder, a picture or a batch; remove it");
+    }
     if (is_picture_name(entry.path())) {
       found.emplace_back(entry.path().parent_path().string(), entry.path());
     }

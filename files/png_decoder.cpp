@@ -159,10 +159,12 @@ Image decode_png(std::span<const std::byte> bytes, const std::string& source) {
   }
   if (!reader.read_most_rows(rows.data(), rows.size())) fail(source, input.message.data());
   constexpr std::size_t kMostPixelBytes = 8;  // four channels of 16 bits
-  const std::size_t row = 2 * kMostPixelBytes * static_cast<std::size_t>(image.width);
-  if (pixels_end > input.at + row + kMostBytesAfterRows) {
-    fail(source, "before its last row " + std::to_string(pixels_end - input.at) +
-                     " bytes of pixels are left");
+  const std::size_t most =
+      2 * kMostPixelBytes * static_cast<std::size_t>(image.width) + kMostBytesAfterRows;
+  if (pixels_end > input.at + most) {
+    fail(source, std::to_string(pixels_end - input.at) +
+                     " compressed bytes are left at its last row; at most " + std::to_string(most) +
+                     " are allowed");
   }
   if (!reader.read_last_row(rows.back())) fail(source, input.message.data());
   return image;

@@ -107,10 +107,8 @@ std::string next_limit(const LayerTiming& timing) {
       limiter != Limiter::kDependence &&
       static_cast<double>(work(next)) > timing.limiter_busy * static_cast<double>(timing.cycles);
   if (is_busier) {
-    std::string words = std::string(" ") + kNames[next] + " is occupied in " +
-                        share_text_of(work(next), timing) + ", but fewer of them wait for it.";
-    if (words[1] == 't') words[1] = 'T';
-    return words;
+    return std::string(" At work in ") + share_text_of(work(next), timing) + ": " + kNames[next] +
+           ", which is less of the longest chain of commands.";
   }
   return std::string(" Next comes ") + kNames[next] + ", occupied in " +
          share_text_of(work(next), timing) + ".";

@@ -147,6 +147,8 @@ void check_quantize_command_options(const Options& options, const CLI::App& app)
        own.weight_levels == "uniform" || (has_ranges && own.reduced_range != "weights") ||
            overrides,
        "--weight-levels uniform, or ranges of activations to reduce"},
+      {"--reduced-range", has_weight_ranges || (has_ranges && own.reduced_range != "weights"),
+       "--weight-bits of 2 or more, or ranges of activations to reduce"},
       {"--equalize", own.scales.empty(), "no --scales, which fit the network as it is"},
   };
   require_needs(needs, [&app](const char* option) { return app.count(option) > 0; });

@@ -303,11 +303,14 @@ TEST_F(Pictures, OfAFolderAreAllThatAreCalledSo) {
     EXPECT_EQ(set(root, form_of({"cat"}, 1)).count(), 2) << "a link to a picture is one";
   }
   fs::create_symlink("nowhere", folder_.path() / "d/frog");
-  expect_contains(refusal("d", form_of()), "frog: is a link to nothing; expected a class folder");
+  expect_contains(refusal("d", form_of()), "frog: is a link to nothing; expected a folder");
   fs::remove(folder_.path() / "d/frog");
   ASSERT_EQ(::mkfifo((folder_.path() / "d/frog").c_str(), 0600), 0);
   expect_contains(refusal("d", form_of()),
-                  "frog: is a pipe; expected a class folder, a picture or a batch; remove it");
+                  "frog: is a pipe; expected a folder, a picture or a batch; remove it");
+  fs::remove(folder_.path() / "d/frog");
+  fs::create_directory_symlink(folder_.path() / "e", folder_.path() / "d/cat/more");
+  expect_contains(refusal("d", form_of()), "more: is a link to a folder; expected a folder");
 }
 
 TEST_F(Pictures, AreNotReadFromPipesAndDevices) {

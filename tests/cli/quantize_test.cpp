@@ -274,7 +274,8 @@ TEST(Quantize, RefusesWhatItCannotQuantizeAndWritesNothing) {
   refuse(quantize("--percentile 1,99"), 2, "--percentile does nothing here");
   refuse(quantize("--weight-levels log2 --weight-symmetry affine"), 2,
          "--weight-symmetry does nothing here: it needs --weight-levels uniform; leave it out");
-  for (const std::string option : {"--weight-symmetry affine", "--weight-clipping mse"}) {
+  for (const std::string option :
+       {"--weight-symmetry affine", "--weight-clipping mse", "--reduced-range weights"}) {
     refuse(quantize("--weight-bits 1 " + option), 2,
            option.substr(0, option.find(' ')) + " does nothing here: it needs --weight-bits of 2");
   }

@@ -78,8 +78,8 @@ TEST(LimiterWords, NameTheUnitThatIsTheNextLimit) {
   timing.limited_by = {Limiter::kArray, "array", 290};
   timing.limiter_busy = 0.9;
   EXPECT_NE(limiter_words("x", timing, arch)
-                .find(" The write bus is occupied in 99.7% of these cycles, but fewer of them wait "
-                      "for it."),
+                .find(" At work in 99.7% of these cycles: the write bus, which is less of the "
+                      "longest chain of commands."),
             std::string::npos);
   timing.limiter_busy = 0.999;
   EXPECT_NE(limiter_words("x", timing, arch).find(" Next comes the write bus, occupied in 99.7%"),

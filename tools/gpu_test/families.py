@@ -113,6 +113,8 @@ def every_kernel(programs):
         others = frozenset().union(*(cover.others for cover in covers)) - launched
         excused = {name for name in others if any(re.fullmatch(pattern, name) for pattern, _ in WITHOUT_CASE)}
         missed = sorted(others - excused)
+        if covers[0].capability is None:
+            return FAILED, f"names no device; {covers[0].ending}"
         if covers[0].capability != "9.0":  # other GPUs do not have all kernels
             return OK, f"{len(launched)} kernels launched, {len(others)} not on compute capability {covers[0].capability}"
         if missed:

@@ -16,7 +16,7 @@ namespace qsim {
 namespace {
 
 // Half-open range of graph layers.
-struct LayerRange {
+struct PartLayers {
   std::size_t first = 0;
   std::size_t end = 0;
 };
@@ -31,8 +31,8 @@ bool runs_with_its_producer(const Graph& graph, std::size_t layer) {
          reads_alone(graph.layers[layer], graph.layers[layer - 1]);
 }
 
-LayerRange matching(const Graph& graph, const std::string& pattern) {
-  LayerRange range{graph.layers.size(), 0};
+PartLayers matching(const Graph& graph, const std::string& pattern) {
+  PartLayers range{graph.layers.size(), 0};
   std::string names;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const std::string& name = graph.layers[i].name;
@@ -57,7 +57,7 @@ LayerRange matching(const Graph& graph, const std::string& pattern) {
 }
 
 // The one tensor that the layers of `range` read and do not write.
-TensorId input_of_part(const Graph& graph, LayerRange range, const std::string& pattern) {
+TensorId input_of_part(const Graph& graph, PartLayers range, const std::string& pattern) {
   std::set<TensorId> written;
   std::vector<TensorId> outside;
   for (std::size_t i = range.first; i < range.end; ++i) {
@@ -79,7 +79,7 @@ TensorId input_of_part(const Graph& graph, LayerRange range, const std::string& 
 }
 
 // What one layer of `range` writes and none of them reads would be a second output.
-void require_one_output(const Graph& graph, LayerRange range, const std::string& pattern) {
+void require_one_output(const Graph& graph, PartLayers range, const std::string& pattern) {
   const auto readers = readers_of_tensors(graph);
   for (std::size_t i = range.first; i + 1 < range.end; ++i) {
     const auto& all = readers[graph.layers[i].output];
@@ -121,13 +121,13 @@ std::vector<std::size_t> layers_before(const Graph& graph, TensorId tensor) {
   return {layers.rbegin(), layers.rend()};
 }
 
-std::vector<std::size_t> layers_of(LayerRange range) {
+std::vector<std::size_t> layers_of(PartLayers range) {
   std::vector<std::size_t> layers(range.end - range.first);
   std::iota(layers.begin(), layers.end(), range.first);
   return layers;
 }
 
-void cut_recorded(Model& model, LayerRange range) {
+void cut_recorded(Model& model, PartLayers range) {
   if (model.recorded.empty()) return;
   model.recorded.resize(range.end);
   model.recorded.erase(model.recorded.begin(), model.recorded.begin() + at(range.first));
@@ -137,7 +137,7 @@ void cut_recorded(Model& model, LayerRange range) {
 
 Tensor cut_layers(Model& model, Tensor input, const std::string& pattern, GoldenSelection* golden) {
   Graph& graph = model.graph;
-  const LayerRange range = matching(graph, pattern);
+  const PartLayers range = matching(graph, pattern);
   const bool ends_early = range.end < graph.layers.size();
   const TensorId cut = input_of_part(graph, range, pattern);
   require_one_output(graph, range, pattern);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """No constant of an unnamed namespace has the name of one in a header.
 
-Sources of a folder are compiled as one (CMake's unity build): in the sources after it, the constant of the unnamed
-namespace would silently take the place of the header's.
+Sources of a library are compiled as one (CMake's unity build): in the sources after it, the constant of the unnamed
+namespace would silently take the place of the header's where that is in an enclosing namespace.
 
 usage: hidden_constants_test.py REPOSITORY_ROOT
 """
