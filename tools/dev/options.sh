@@ -80,7 +80,7 @@ usage: ./dev COMMAND [options]
   --data DIR      copy DIR/cifar10/test_batch.bin into the folder
   --quick         fewer shapes, no benchmarks
   --lenient       skip what the machine lacks (data, PyTorch, ...) without a failure
-  --minutes N     time for all steps (default 12)
+  --minutes N     time for all steps (default 9; 3 with --quick)
   --only NAME     only steps whose name has NAME in it; may be repeated
 
 Set-up installs Debian packages listed in tools/packages.txt, with sudo where not root.

@@ -1,7 +1,6 @@
 """The steps of gpu-test of the kernels beside int8 networks: each family has a program golden_NAME_cuda_check that
 compares random cases with the CPU bit for bit, and times its kernels.
 """
-import concurrent.futures
 import dataclasses
 import re
 import sys
@@ -10,14 +9,12 @@ import threading
 import session as sessions
 from session import FAILED, OK
 
-PROCESSES = 4
-
 
 @dataclasses.dataclass(frozen=True)
 class Family:
     name: str           # of the program
     title: str          # of the steps
-    cases: int          # of each process
+    cases: int
     quick_cases: int
     covering: tuple     # words for the cases from which a sanitizer's are chosen
     planted_cases: int  # as many as meet every kernel
@@ -28,38 +25,34 @@ class Family:
     def program(self):
         return f"golden_{self.name}_cuda_check"
 
+    def covering_words(self):
+        return (self.program(), "random", *self.covering)
 
-PYTHON_CASES = 1000  # of each operator of qsim.torch
+
+PYTHON_CASES = 300  # of each operator of qsim.torch
 CONVERSIONS = ("flat_groups", "flat_rows", "flat_tensor", "groups", "long_groups", "flat_back", "back",
                "flat_int4_to_fp8", "int4_to_fp8")
 # Concatenations and flattening only move numbers; a uniform, dynamic or log2 rule computes none that the fault is in.
 REAL_KERNELS = ("tile_products", "direct_products", "integer_products", "max_pool", "average_pool", "add", "activation",
                 "float_rule")
 FAMILIES = (
-    Family("binary", "binary convolution", 900, 400, ("--count", 1500), 2500,
+    Family("binary", "binary convolution", 2400, 1200, ("--count", 1500), 2500,
            ("portable", "any_bases", "one_base", "one_by_one", "two_bases", "three_bases", "rows_any", "rows_wide",
             "rows_one_by_one", "rows_two", "rows_three", "signs_any", "signs_two", "signs_three"),
            ("portable",), (0, 5)),
-    Family("int8_linear", "int8 linear layers", 600, 200, ("--count", 600), 400, ("int8_rows", "int8_matrix", "int8_plain"),
+    Family("int8_linear", "int8 linear layers", 1800, 800, ("--count", 600), 400, ("int8_rows", "int8_matrix", "int8_plain"),
            ("int8_rows", "int8_plain")),
-    Family("linear", "linear layers", 600, 250, ("--count", 600), 400, ("rows", "many_rows", "batch", "hopper", "plain"),
+    Family("linear", "linear layers", 1800, 800, ("--count", 600), 400, ("rows", "many_rows", "batch", "hopper", "plain"),
            ("rows", "many_rows", "batch", "plain"), (5, 9)),
-    Family("real", "float networks", 600, 200, ("--count", 600, "--small"), 400, REAL_KERNELS, REAL_KERNELS),
-    Family("convert", "conversions", 600, 200, ("--count", 600), 2500, CONVERSIONS, CONVERSIONS),
+    Family("real", "float networks", 1800, 800, ("--count", 600, "--small"), 400, REAL_KERNELS, REAL_KERNELS),
+    Family("convert", "conversions", 1800, 800, ("--count", 600), 2500, CONVERSIONS, CONVERSIONS),
 )
 
-TRAINING = (("forward pass of training layers", "golden_train_forward_cuda_check"),
-            ("gradients of training layers", "golden_train_gradient_cuda_check"))
-# What a sanitizer runs: title, and the words of the cases from which it gets a few.
-SANITIZED = (*((family.title, (family.program(), "random", *family.covering)) for family in FAMILIES),
-             *((title, (program, "random", "--cases", 600)) for title, program in TRAINING))
-
-# Steps that are one run of a program, which ends with 0 where all is right: title and words.
-COMPARISONS = (
-    ("conversions, every input", ("golden_convert_cuda_check", "every_input")),
-    ("conversions, large", ("golden_convert_cuda_check", "large")),
-    *((title, (program, "random", "--cases", 1000)) for title, program in TRAINING),
-)
+# Title, and the words of its random cases.
+TRAINING = (("forward pass of training layers", ("golden_train_forward_cuda_check", "random", "--cases", 1000)),
+            ("gradients of training layers", ("golden_train_gradient_cuda_check", "random", "--cases", 1000)))
+# Random cases from which a sanitizer gets a few.
+COVERING = (*(family.covering_words() for family in FAMILIES), *(words for _, words in TRAINING))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +62,7 @@ class Cover:
     launched: frozenset  # their names
     others: frozenset    # of those that no case launches
     capability: str | None
-    ending: str
+    done: sessions.Done
 
 
 # The kernels that no program's cases launch, and why; names as --cover prints them. tests/golden/device has the counting.
@@ -96,7 +89,7 @@ def covering_cases(session, words):
             device = device_of(done.output)
             session.covers[words] = Cover(",".join(cases.group(1).split()) if found else None,
                                           kernels.group(1) if found else "", launched, others,
-                                          device and device[1], done.ending())
+                                          device and device[1], done)
         return session.covers[words]
 
 
@@ -108,13 +101,13 @@ def every_kernel(programs):
         covers = [covering_cases(session, words) for words in programs]
         failed = next((cover for cover in covers if cover.cases is None), None)
         if failed is not None:
-            return FAILED, f"no cases that cover the kernels; {failed.ending}"
+            return FAILED, f"no cases that cover the kernels; {failed.done.ending()}"
         launched = frozenset().union(*(cover.launched for cover in covers))
         others = frozenset().union(*(cover.others for cover in covers)) - launched
         excused = {name for name in others if any(re.fullmatch(pattern, name) for pattern, _ in WITHOUT_CASE)}
         missed = sorted(others - excused)
         if covers[0].capability is None:
-            return FAILED, f"names no device; {covers[0].ending}"
+            return FAILED, f"names no device; {covers[0].done.ending()}"
         if covers[0].capability != "9.0":  # other GPUs do not have all kernels
             return OK, f"{len(launched)} kernels launched, {len(others)} not on compute capability {covers[0].capability}"
         if missed:
@@ -124,24 +117,24 @@ def every_kernel(programs):
 
 
 def random_cases(family):
-    """Several processes, each with seeds of its own."""
     def run(session):
         count = family.quick_cases if session.quick else family.cases
+        done = session.run([session.program(family.program()), "random", "--count", count], 240)
+        compared = re.match(r"(\d+) .* compared.* 0 mismatching runs", done.last_line())
+        if done.exit_code != 0 or not compared:
+            return FAILED, done.ending()
+        return OK, f"{count:,} cases, seeds 1 to {count}, {int(compared.group(1)):,} compared, 0 mismatches"
+    return run
 
-        def one(process):
-            return session.run([session.program(family.program()), "random", "--count", count, "--seed",
-                                1 + process * count], 240)
 
-        with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
-            ends = list(pool.map(one, range(PROCESSES)))
-        for done in ends:
-            if done.exit_code != 0:
-                return FAILED, done.ending()
-        compared = [re.match(r"(\d+) .* compared.* 0 mismatching runs", done.last_line()) for done in ends]
-        if not all(compared):
-            return FAILED, ends[0].ending()
-        return OK, (f"{PROCESSES * count:,} cases, seeds 1 to {PROCESSES * count}, "
-                    f"{sum(int(match.group(1)) for match in compared):,} compared, 0 mismatches")
+def training(words):
+    """The random cases that also choose those of the sanitizers: most of their time is the processor's."""
+    def run(session):
+        cover = covering_cases(session, words)
+        if cover.cases is None:
+            return FAILED, cover.done.ending()
+        result = re.split(r"^(?:not )?launched: ", cover.done.output, maxsplit=1, flags=re.MULTILINE)[0]
+        return OK, result.strip().splitlines()[-1]
     return run
 
 
@@ -215,7 +208,7 @@ def trained_binary_network(session):
 def python_package(session):
     """The wheel's package and its tests, by the machine's python3, which has PyTorch."""
     done = session.run([sys.executable, "-B", session.bundle / "scripts/python_package.py", session.bundle / "python",
-                        PYTHON_CASES // 10 if session.quick else PYTHON_CASES], 240)
+                        PYTHON_CASES // 3 if session.quick else PYTHON_CASES], 240)
     if "No module named 'torch'" in done.output:
         return session.skip("torch")
     return (OK, done.last_line()) if done.exit_code == 0 else (FAILED, done.ending())

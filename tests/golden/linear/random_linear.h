@@ -13,6 +13,10 @@ struct LinearCase {
   FloatType y_type = FloatType::kFloat32;
 };
 
+inline double macs_of(const LinearCase& one) {
+  return static_cast<double>(one.x.rows * one.x.columns * one.weights.out_features);
+}
+
 // The kinds of numbers in x.
 enum class Values : std::uint8_t {
   kNear,       // magnitudes within 2^-8..2^3, as activations have

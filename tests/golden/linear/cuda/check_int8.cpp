@@ -68,8 +68,9 @@ FloatMatrix first_wrong(const CudaInt8Linear& linear, const LateLinear& late,
 }
 
 void compare(std::uint64_t seed, const RandomLinearOptions& options, ThreadTeam& team,
-             Counts& counts) {
+             ChosenCases& chosen, Counts& counts) {
   const auto [one, activations] = case_of(seed, options);
+  chosen.add_work(macs_of(one));
   const FloatMatrix expected =
       PackedLinear(one.weights, one.bias).run_int8(one.x, activations, one.y_type, team);
   const CudaInt8Linear linear(one.weights, one.bias, 0);
@@ -128,7 +129,7 @@ ExitCode check_random_int8(const RandomLinearOptions& options, ChosenCases& chos
   ThreadTeam team(1);
   for (int i = 0; i < options.count; ++i) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
-    if (chosen.begin(std::to_string(seed))) compare(seed, options, team, counts);
+    if (chosen.begin(std::to_string(seed))) compare(seed, options, team, chosen, counts);
   }
   print("runs by family:", counts.runs);
   print("mismatching runs by family:", counts.wrong);

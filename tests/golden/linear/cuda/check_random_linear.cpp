@@ -109,6 +109,7 @@ ExitCode check_random_linear(const RandomLinearOptions& options, ChosenCases& ch
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
     if (!chosen.begin(std::to_string(seed))) continue;
     const LinearCase one = case_of(seed, options);
+    chosen.add_work(macs_of(one));
     const FloatMatrix expected = PackedLinear(one.weights, one.bias).run(one.x, one.y_type, team);
     const CudaLinear linear(one.weights, one.bias, 0, seed % 2 == 0);
     const LateLinear late(one.weights, one.bias, seed % 2 == 0);
