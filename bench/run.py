@@ -6,7 +6,6 @@ written; 6 a figure is missing or worse than the base's by more than 10%, or non
 finished is kept. bench/README.md says more.
 """
 import argparse
-import importlib.util
 import json
 import os
 import pathlib
@@ -45,7 +44,7 @@ def parse_arguments():
     parser.add_argument("--against", metavar="BASE", help="compare the figures with a file of --json, or a "
                         "name of bench/baselines")
     parser.add_argument("--page", action="store_true",
-                        help="rewrite docs/reference/cost_growth.md and its pictures")
+                        help="rewrite the tables of docs/measurements/performance.md")
     parser.add_argument("--dry-run", action="store_true", help="check the options, and run nothing")
     args = parser.parse_args()
     check_arguments(parser, args)
@@ -215,9 +214,6 @@ def main():
         return BAD_FILE
     if args.dry_run:
         return 0
-    if args.page and importlib.util.find_spec("matplotlib") is None:
-        say("bench: --page needs matplotlib (python3-matplotlib)")
-        return BAD_FILE
     if args.json and args.json != "-" and pathlib.Path(args.json).resolve().parent == BASELINES:
         BASELINES.mkdir(exist_ok=True)
     run = Run(args)

@@ -1,6 +1,6 @@
 // A float network parts of which are integers: weights alone, weights and what a layer reads
 // (dynamic quantization, integer layers), or every tensor rounded (fake quantization). Golden runs
-// it; the accelerator, which has integers alone, does not. docs/reference/hybrid_files.md is the
+// it; the accelerator, which has integers alone, does not. docs/reference/onnx.md is the
 // file.
 #pragma once
 

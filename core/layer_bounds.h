@@ -1,5 +1,5 @@
 // What no program of a layer does better on an accelerator, whatever its mapping:
-// docs/reference/mapper.md#bounds-of-a-layer.
+// docs/reference/mapping.md#bounds-of-a-layer.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // How a layer is cut and ordered: one value for each layer, which the compiler chooses or takes
-// from a file. docs/adr/0010-mappings.md says why; docs/reference/mapping.md says what each field
-// does. compiler/lowering/mapping.h says which mappings fit a layer on an accelerator.
+// from a file. ADR 0010 says why, docs/reference/mapping.md what each field does.
+// compiler/lowering/mapping.h says which mappings fit a layer on an accelerator.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The run as JSON, schema "qsim.run/2" (docs/reference/stats.md). Scripts rely on the names: fields
-// are added, never renamed. Two runs of the same command differ in nothing but times.
+// The run as JSON, schema "qsim.run/3" (docs/reference/output.md). Scripts rely on the names:
+// fields are added, never renamed. Two runs of the same command differ in nothing but times.
 #pragma once
 
 #include <string>

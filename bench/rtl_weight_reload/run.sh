@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The measurement of docs/adr/0004: how fast 16 x 16 arrays simulate that reload their weights in
+# The measurement of ADR 0004: how fast 16 x 16 arrays simulate that reload their weights in
 # different ways. Takes about a minute; needs verilator and clang++ (CXX=g++ for the other compiler).
 set -euo pipefail
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes the page of training's times, memory and accuracy from what layer.py, network.py and accuracy.py kept.
 
-usage: results_page.py PAGE.md FILE [FILE ...]; FILE is of --json of the first two, or of --results of accuracy.py
+usage: results_page.py [--cases] PAGE.md FILE [FILE ...]; FILE is of --json of the first two, or of --results of
+accuracy.py. PAGE.md is docs/measurements/training.md, or another. What a page has from the line BY_HAND on stays.
+--cases also writes a row a case, which that page leaves out.
 """
 import argparse
 import json
@@ -13,6 +15,7 @@ import accuracy_rows
 LAYER, NETWORK = "qsim.bench.train.layer/1", "qsim.bench.train.network/1"
 PEER, OURS = "PyTorch", "qsim"
 OPTIMIZERS = ("plain SGD", "momentum")
+BY_HAND = "<!-- results_page.py leaves what follows as it is -->"
 
 
 def megabytes(value):
@@ -107,30 +110,34 @@ def ms_of(name):
     return lambda row: row[name]["median_ms"]
 
 
-LAYER_TEXT = """float32 in and out. Microseconds, medians of {rounds} rounds in which all cases take turns, and quartiles; 'step' is
-forward and backward. Ratios: how many times as fast as the fastest of PyTorch's float layers (TF32). Memory is the most that
-PyTorch's tensors take at once, x, y and all gradients included, in MB of 10^6 bytes: in the steady state, and in the first
-steps with what cuDNN's search takes. 'Kept' is what forward keeps for backward, without parameters, in bytes a value of x.
-'Twin' is `TorchConv2d`: the same levels as fake quantization in PyTorch's operations. 'PyTorch, fake quantization' has PyTorch's
-fused operators. 'Graph' is a CUDA graph, 'compiled' `torch.compile`."""
+LAYER_TEXT = """float32 in and out. Medians of {rounds} rounds in which all cases take turns; 'step' is forward and backward. Memory is the
+most that PyTorch's tensors take at once, x, y and all gradients included, in MB of 10^6 bytes, in the steady state. 'PyTorch' is
+the float layer (TF32). 'Twin' is `TorchConv2d`: the same levels as fake quantization in PyTorch's operations. 'PyTorch, fake
+quantization' has PyTorch's fused operators. 'Graph' is a CUDA graph, 'search' that of cuDNN for its kernels."""
+LAYER_CASES = """
+Microseconds with quartiles. Ratios: how many times as fast as the fastest float layer. 'At first': the first steps, with what
+cuDNN's search takes. 'Kept' is what forward keeps for backward, without parameters, in bytes a value of x."""
 
 
-def layer_section(result):
+def layer_section(result, cases):
     batch, channels, size = result["shape"]
     rows = [row for row in result["rows"] if "step" in row and "error" not in row]
     lines = ["", f"## A convolution, {channels} to {channels} channels, 3x3, {size} x {size}, batch {batch}", "",
              LAYER_TEXT.format(rounds=result["rounds"]), "", f"Measured by `bench/train/layer.py` on {where(result)}."]
-    lines += table(("who", "layout", "launched", "cuDNN's search", "forward us", "ratio", "step us", "ratio", "MB",
-                    "MB at first", "kept"), layer_rows(rows))
     lines += bests(rows, [(f"{name}, us", ms_of(name), lambda ms: f"{1e3 * ms:,.1f}") for name in ("forward", "step")]
                    + [("MB", lambda row: row.get("peak_bytes"), megabytes)])
-    return lines + against_float(rows, result["iterations"]) + left_out(result["rows"])
+    lines += against_float(rows, result["iterations"])
+    if cases:
+        lines += [LAYER_CASES]
+        lines += table(("who", "layout", "launched", "cuDNN's search", "forward us", "ratio", "step us", "ratio", "MB",
+                        "MB at first", "kept"), layer_rows(rows))
+        lines += left_out(result["rows"])
+    return lines
 
 
-NETWORK_TEXT = """Forward, loss, backward and SGD; milliseconds, medians of {rounds} rounds in which all cases take turns, and
-quartiles. AMP is autocast to bfloat16; weights are float32 for all. Memory in MB of 10^6 bytes, with plain SGD and with
-momentum, weights, gradients and optimizer included: in the steady state, and in the first steps. cuDNN {searches} its
-kernels. 'qsim' is `QuantizedSequential`."""
+NETWORK_TEXT = """Forward, loss, backward and SGD; medians of {rounds} rounds in which all cases take turns. AMP is autocast to bfloat16;
+weights are float32 for all. Memory in MB of 10^6 bytes, with plain SGD and with momentum, weights, gradients and optimizer
+included. cuDNN {searches} its kernels. 'qsim' is `QuantizedSequential`, 'compiled' `torch.compile`."""
 
 
 def network_row(row):
@@ -139,24 +146,25 @@ def network_row(row):
     return [row["subject"], row["layout"], row["how"], spread(row["step"], 1), *memory]
 
 
-def network_section(result):
+def network_section(result, cases):
     rows = [row for row in result["rows"] if "step" in row and "error" not in row]
     text = NETWORK_TEXT.format(rounds=result["rounds"], searches="searches" if result["search"] else "does not search")
     lines = ["", f"## A training step of VGG-16, {result['size']} x {result['size']}, batch {result['batch']}", "", text, "",
              f"Measured by `bench/train/network.py` on {where(result)}."]
-    lines += table(("who", "layout", "launched", "ms", "MB, plain SGD (at first)", "MB, momentum (at first)"),
-                   [network_row(row) for row in rows])
     lines += bests(rows, [("ms", ms_of("step"), lambda ms: f"{ms:,.2f}")] + [
         (f"MB, {name}", lambda row, name=name: row.get(f"{name}: peak_bytes"), megabytes) for name in OPTIMIZERS])
-    return lines + left_out(result["rows"])
+    if cases:
+        lines += table(("who", "layout", "launched", "ms", "MB, plain SGD (at first)", "MB, momentum (at first)"),
+                       [network_row(row) for row in rows])
+        lines += left_out(result["rows"])
+    return lines
 
 
 ACCURACY_TEXT = """`{network}` from random weights, trained in float and on integers with the same recipe, rates and pictures: `{recipe}` of
 `models/train/augment.py`, {epochs} epochs of {size:,} pictures in batches of {batch_size}, a peak rate of {rate}, dropout {dropout}, averaged
-weights ({average}). The seed draws weights and pictures; the test pictures choose nothing. 'Right' is how many of {counted:,} test
-pictures each seed's run gets. 'Below float' is the mean over seeds of the distance from the float run of the same seed, and the
-standard error is of that mean. 'bfloat16' is float with autocast; all have float32 weights. Seconds are of a run beside at most
-{others} others on the same GPU."""
+weights ({average}). The seed draws weights and pictures; the test pictures choose nothing. 'Right' is of {counted:,} test pictures.
+'Below float' is the mean distance from the float run of the same seed, and the standard error is of that mean. 'bfloat16' is float
+with autocast. Seconds are of a run beside at most {others} others on the same GPU."""
 
 
 def accuracy_section(lines):
@@ -171,7 +179,7 @@ def accuracy_section(lines):
     return found
 
 
-def section_of(text):
+def section_of(text, cases):
     """Its lines of the page. ValueError where the file is of another program."""
     sections = {LAYER: layer_section, NETWORK: network_section}
     try:
@@ -189,24 +197,32 @@ def section_of(text):
     if section is None:
         allowed = ", ".join([*sections, accuracy_rows.SCHEMA])
         raise ValueError(f"it has the schema {result.get('schema')!r}; allowed: {allowed}")
-    return section(result)
+    return section(result, cases)
+
+
+def by_hand(page):
+    """The lines of a page that are not the program's."""
+    text = page.read_text() if page.exists() else ""
+    return ["", *text[text.index(BY_HAND):].splitlines()] if BY_HAND in text else []
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("files", type=pathlib.Path, nargs="+")
+    parser.add_argument("--cases", action="store_true", help="also a row a case")
     arguments = parser.parse_args()
     lines = ["# Times, memory and accuracy of training", "",
-             "What training with [qsim's layers](training.md) takes beside PyTorch's float layers and its fake quantization, and what networks",
-             "get right that are trained so. `bench/train/results_page.py` wrote this page from what `bench/train/layer.py --json FILE`,",
-             "`bench/train/network.py --json FILE` and `bench/train/accuracy.py --results FILE` kept."]
+             "What training with [qsim's layers](../reference/training.md) takes beside PyTorch's float layers and its fake quantization, and",
+             "what networks get right that are trained so. `bench/train/results_page.py` writes the first sections from what",
+             "`bench/train/layer.py --json FILE`, `bench/train/network.py --json FILE` and `bench/train/accuracy.py --results FILE` kept;",
+             "with `--cases` they have every layout and launch with quartiles."]
     for file in arguments.files:
         try:
-            lines += section_of(file.read_text())
+            lines += section_of(file.read_text(), arguments.cases)
         except (ValueError, OSError) as error:
             sys.exit(f"results_page.py: {file}: {error}")
-    arguments.page.write_text("\n".join(lines) + "\n")
+    arguments.page.write_text("\n".join(lines + by_hand(arguments.page)) + "\n")
 
 
 if __name__ == "__main__":

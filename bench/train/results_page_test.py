@@ -22,6 +22,7 @@ except ModuleNotFoundError as missing:
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 os.environ["QSIM_GOLDEN_LIBRARY"] = sys.argv[1]
 import accuracy_rows  # noqa: E402  pylint: disable=wrong-import-position
+import results_page  # noqa: E402  pylint: disable=wrong-import-position
 import rounding  # noqa: E402  pylint: disable=wrong-import-position
 from layer_cases import SUBJECTS as LAYERS  # noqa: E402  pylint: disable=wrong-import-position
 from network_cases import SUBJECTS as NETWORKS  # noqa: E402  pylint: disable=wrong-import-position
@@ -75,6 +76,17 @@ def check_accuracy(lines):
     assert "Measured by `bench/train/accuracy.py` on one device, PyTorch 2.0, 2026-11-24." in lines, lines
 
 
+def check_short(command, page, whole):
+    """Without --cases the page is shorter, and what was written below by hand stays."""
+    below = f"\n{results_page.BY_HAND}\n\nA sentence.\n"
+    page.write_text(page.read_text() + below)
+    for _ in range(2):
+        subprocess.run(command, check=True)
+        text = page.read_text()
+        assert text.endswith(f"\n{below}") and text.count("A sentence.") == 1, text
+        assert "The least of each:" in text and len(text.splitlines()) < whole, text
+
+
 def check_rounding():
     """The levels of rounding.py are the library's."""
     from qsim._training import calls
@@ -101,8 +113,10 @@ def main():
         files = [measured(script, folder, environment) for script in ("layer", "network")]
         rows = check_rows(files[0], LAYERS) + check_rows(files[1], NETWORKS)
         page = folder / "page.md"
-        subprocess.run([*PYTHON, HERE / "results_page.py", page, *files, accuracy_lines(folder)], check=True)
+        command = [*PYTHON, HERE / "results_page.py", page, *files, accuracy_lines(folder)]
+        subprocess.run([*command, "--cases"], check=True)
         lines = page.read_text().splitlines()
+        check_short(command, page, len(lines))
         wrong = folder / "wrong.json"
         wrong.write_text('{"schema": "other"}')
         bad = subprocess.run([*PYTHON, HERE / "results_page.py", page, wrong], capture_output=True, text=True, check=False)

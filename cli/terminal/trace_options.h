@@ -11,7 +11,7 @@ namespace qsim {
 
 enum class TraceKind : std::uint8_t {
   kCommands,  // *.perfetto-trace, *.pftrace: when each command ran
-              // (docs/reference/command_trace.md)
+              // (docs/reference/output.md)
   kSignals,   // any other name: the RTL's signals, as FST
 };
 

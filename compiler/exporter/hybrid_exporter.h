@@ -1,5 +1,5 @@
 // From a network that golden alone runs to an ONNX file that ONNX Runtime runs too:
-// docs/reference/hybrid_files.md.
+// docs/reference/onnx.md.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 6> kIntegerSums = {
 
 constexpr std::string_view kRounding = "qsim";
 
-constexpr const char* kOperators = "those of docs/reference/onnx_import.md";
+constexpr const char* kOperators = "those of docs/reference/onnx.md";
 
 // Operators of layers, in float32.
 constexpr std::array<std::string_view, 5> kFloat = {"Conv", "ConvTranspose", "Gemm", "MatMul",

@@ -38,7 +38,7 @@ NodeRules rules_of(GraphBuilder* graph) {
     return [import, graph](const NodeReader& reader) { import(reader, *graph); };
   };
   rules.shape_of = [graph](const NodeReader& node) { return shape_of_input(node, *graph); };
-  rules.page = "docs/reference/onnx_import.md";
+  rules.page = "docs/reference/onnx.md";
   return rules;
 }
 

@@ -1,4 +1,4 @@
-// From a quantized ONNX file to a Graph. Strict: what is not in docs/reference/onnx_import.md is
+// From a quantized ONNX file to a Graph. Strict: what is not in docs/reference/onnx.md is
 // refused by the node's name, never approximated. It quantizes nothing.
 #pragma once
 

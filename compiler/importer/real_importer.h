@@ -1,5 +1,5 @@
 // From a float ONNX file to a RealGraph: batch normalization folded, dropout and identities gone.
-// docs/reference/float_import.md lists the operators and derives the folding.
+// docs/reference/onnx.md lists the operators and derives the folding.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ RealGraph import_real_onnx(const std::shared_ptr<const HeldFile>& held,
                            const RealImportOptions& options = {});
 
 // From a file whose weights alone are integers, or whose layers find the ranges of what they read,
-// or whose tensors are rounded by nodes of the domain "qsim". docs/reference/hybrid_files.md is the
+// or whose tensors are rounded by nodes of the domain "qsim". docs/reference/onnx.md is the
 // format. Throws Error as import_real_onnx() does.
 HybridNetwork import_hybrid_onnx(const std::shared_ptr<const HeldFile>& held,
                                  const RealImportOptions& options = {});

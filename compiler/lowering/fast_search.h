@@ -1,5 +1,5 @@
 // The fast search: a bounded number of timings, of the mappings that the bounds rank first.
-// docs/reference/mapper.md#the-searches describes it.
+// docs/reference/mapping.md#the-searches describes it.
 #pragma once
 
 #include "compiler/lowering/mapping_timings.h"

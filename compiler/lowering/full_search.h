@@ -1,4 +1,4 @@
-// The full search: the best mapping of the whole space. docs/reference/mapper.md#the-searches says
+// The full search: the best mapping of the whole space. docs/reference/mapping.md#the-searches says
 // why it is.
 #pragma once
 

@@ -1,5 +1,15 @@
 // The events that take energy (core/energy_events.h) of a layer under a mapping, summed over its
-// tiles in closed form: no command is made. docs/reference/mapper.md derives the sums.
+// tiles in closed form: no command is made.
+// - LOADs: from the bytes, since each byte is written to its memory once.
+// - POSTs and STOREs: the same for all mappings, but for a read of the parameters by each psum tile
+//   and column block. Each window's psums are read once, in whatever tile they are.
+// - EXECUTEs: linear in the folds, the pixels of the tile and the number of tiles, but for two: the
+//   first update of a psum overwrites and does not read; and an output_stationary EXECUTE moves
+//   each psum to the accumulator once, so that count grows with the weight chunks.
+// - Activation reads: of the pixels inside the ifmap, a product of sums along rows and columns.
+// One weight chunk for each activation chunk gives a lower bound: more only add updates and reads,
+// and each event's energy is above 0. An energy is a count times a number, rounded to nearest, and
+// summed in a fixed order, so a bound is not above the energy in floating point either.
 #pragma once
 
 #include "compiler/lowering/layer_sums.h"

@@ -1,6 +1,6 @@
 // Chooses each layer's mapping. A mapping's cycles are those of its commands (cost_of), not an
-// estimate; bounds decide which mappings are worth timing. docs/reference/mapper.md has the space,
-// the bounds and their proofs.
+// estimate; bounds decide which mappings are worth timing. docs/reference/mapping.md has the space
+// and the searches; mapping_bounds.h proves the bounds.
 #pragma once
 
 #include <cstdint>

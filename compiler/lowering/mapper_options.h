@@ -11,7 +11,7 @@
 
 namespace qsim {
 
-// docs/reference/mapper.md#what-is-best defines each.
+// docs/reference/mapping.md#what-is-best defines each.
 enum class Objective : std::uint8_t {
   // Of the mappings within the slack of the fewest cycles: the least bytes, with 32 for a command.
   kCycles,

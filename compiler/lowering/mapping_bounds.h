@@ -1,5 +1,31 @@
 // Sums and lower bounds of a mapping, in closed form: its bytes and commands exactly, its cycles
-// from below. docs/reference/mapper.md proves each bound.
+// from below: at least each of these. L is the latency of DRAM, "around" an EXECUTE's fill and
+// drain, a turn the use of one accumulator half.
+// - Array. EXECUTEs occupy it one after another. Before the first one, the first activation chunk
+//   and the first weight chunk are loaded through one bus, and L passes. After the last one come
+//   around, the POSTs of its turn one after the other, the last STORE and L; or the turn's first
+//   POST, its STOREs one after the other and L. None of these overlap. (Where a psum tile has
+//   several POSTs, the first and the last are of one value at least.)
+// - Read bus. Each operand's bytes / bytes of a beat, L, the last POST, the last STORE and L: some
+//   POST waits for the last LOAD, and the last POST does not start before it.
+// - Last EXECUTE. It comes after all LOADs of activations and weights: their beats, L, its stream
+//   over the last weight chunk of the last psum tile, and what follows the array.
+// - POST and write bus. No POST starts before the first psum tile is complete: first loads, its
+//   stream, around. Then all POSTs, the last STORE and L; or the first POST, all STOREs and L.
+// - Accumulator halves. A half takes every second turn. A turn keeps it from its first EXECUTE to
+//   the end of its POSTs, and the half's next turn begins after that; so the longer of both sums
+//   takes at least the mean. A turn that has its pass alone uses all the pass's stream. Of two
+//   turns in one pass, the first does not use the second's steps of the last weight chunk, nor the
+//   second the first's of the first weight chunk, together at most one chunk. So two turns use the
+//   pass's stream twice, less the share of the largest weight chunk in a column block's folds.
+// - Slots. With S activation slots, chunk n is loaded to the slot of chunk n - S after its last use
+//   is done. From the start of a LOAD to the end of its chunk's last use pass its beats, L, the
+//   streams from its first use to its last, and around. So the slot with the longest sum takes at
+//   least the sum over all chunks / S. The streams of all uses are at least those of all EXECUTEs.
+//   Where an activation chunk has several weight chunks and a set has T psum tiles, the steps of
+//   the other T - 1 tiles lie between its uses: over all chunks (T - 1) times the folds outside of
+//   the largest weight chunk. Where activations stay for all block groups, a chunk is in use for
+//   all of the set's passes less one. Weight slots alike: a chunk's uses are T EXECUTEs in a row.
 #pragma once
 
 #include <algorithm>

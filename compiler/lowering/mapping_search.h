@@ -1,4 +1,4 @@
-// The searches of the mapper, fast and full; docs/reference/mapper.md describes both.
+// The searches of the mapper, fast and full; docs/reference/mapping.md describes both.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // The mappings that the mapper chooses from, in three steps: psum tiles, chunks and their order,
-// slots. docs/reference/mapper.md writes the space down.
+// slots. docs/reference/mapping.md writes the space down.
 #pragma once
 
 #include <functional>

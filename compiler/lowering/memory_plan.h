@@ -1,6 +1,6 @@
 // Where everything is in DRAM: the input and the layers' ofmaps, then weights and parameters. The
 // ofmaps that a concatenation joins are next to each other, in a region that is its own. Tensors
-// that are not needed at the same time may share bytes (docs/adr/0015-dram-by-lifetime.md).
+// that are not needed at the same time may share bytes (ADR 0015, docs/adr/machine.md).
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // What an objective makes least, of a layer under a mapping: exact where it was timed, a lower
-// bound where it was not. docs/reference/mapper.md#what-is-best defines the objectives.
+// bound where it was not. docs/reference/mapping.md#what-is-best defines the objectives.
 #pragma once
 
 #include <compare>

@@ -12,7 +12,7 @@ namespace qsim {
 
 // A tensor of `bytes`, or the tensors that a concatenation has side by side. Layer `first` is the
 // first one that writes it (0 for the network's input), `last` the last one that reads or writes
-// it. Layers run one after the other (docs/adr/0015-dram-by-lifetime.md), so outside first..last
+// it. Layers run one after the other (ADR 0015, docs/adr/machine.md), so outside first..last
 // its bytes are free.
 struct TensorLifetime {
   std::int64_t bytes = 0;

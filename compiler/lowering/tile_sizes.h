@@ -1,5 +1,10 @@
 // The sizes of psum tiles that fit a machine, each with what no mapping of that size does better.
-// docs/reference/mapper.md proves the bounds.
+// Cycles: the sum of streams (of input_stationary the least one of the numbers of blocks whose
+// psums fit an accumulator half), or the fewest bytes over the bus. Bytes: the least over tile sets
+// and over what stays, where what stays must fit its scratchpad whole. Commands: a POST and a STORE
+// for each psum tile and column block. Events: of one weight chunk for each column block, and of
+// input_stationary of all blocks in one EXECUTE; more groups read more activations and change
+// nothing else.
 #pragma once
 
 #include <cstdint>

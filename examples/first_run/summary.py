@@ -8,7 +8,7 @@ assert run["schema"] == "qsim.run/3", run["schema"]
 total = run["total"]
 print(f"{run['config']['name']}: {total['cycles']:,} cycles, {total['utilization']:.1%} of the array's work useful")
 for layer in sorted(run["layers"], key=lambda layer: -layer["cycles"]):
-    # The unit with the largest share of the layer's critical path (docs/reference/stats.md).
+    # The unit with the largest share of the layer's critical path (docs/reference/output.md).
     limit = f"limited by {layer['limited_by'].replace('_', ' ')} ({layer['limiter_busy']:.1%})"
     print(f"  {layer['name']:8} {layer['cycles'] / total['cycles']:6.1%} of the time, "
           f"utilization {layer['utilization']:6.1%}, {limit}")

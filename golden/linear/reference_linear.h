@@ -1,5 +1,5 @@
 // The weight-only linear layer as plain loops over wide integers, which read like the definition in
-// docs/adr/0016-weight-only-linear.md.
+// docs/reference/linear.md.
 #pragma once
 
 #include "golden/linear/linear.h"

@@ -1,5 +1,5 @@
 /* The C interface of libqsim_golden: quantized kernels whose every result bit is defined, on plain
- * pointers. docs/reference/c_interface.md is its page, docs/adr/0019-c-interface.md its reasons.
+ * pointers. docs/reference/c_interface.md is its page, ADR 0019 (docs/adr/golden.md) its reasons.
  *
  * Every function that returns a qsim_status checks shapes, types, strides and devices before it
  * computes, and may be called from several threads at once. Where it fails it has written nothing

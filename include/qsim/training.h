@@ -1,6 +1,6 @@
 /* The C interface of libqsim_golden for training: layers whose forward pass is the int8 convolution
  * of qsim/golden.h, and their gradients. docs/reference/training.md is its page and derives every
- * formula; docs/adr/0022-training.md has the reasons.
+ * formula; ADR 0022 has the reasons.
  *
  * Every number that a layer needs between its steps (scales, zero points, statistics) is a tensor
  * on the device, so that no call waits for a GPU, and a CUDA graph can hold all of them. Pictures

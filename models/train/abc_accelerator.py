@@ -1,4 +1,4 @@
-"""A trained binary network as int8 layers of the accelerator, and the layer trace that shows them (docs/adr/0018).
+"""A trained binary network as int8 layers of the accelerator, and the layer trace that shows them (ADR 0018).
 
 One base on each side: +1 and -1, and the sign is a clamp; the ofmaps are the bits of the network in float. More bases: sums
 of bases as int8 codes; the ofmaps are those of these integers. Prints how many codes differ from the network in float.

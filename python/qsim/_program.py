@@ -61,7 +61,7 @@ def run(*, program: Optional[str] = None, **options: Any) -> Dict[str, Any]:
     """`qsim run`: simulates a model on a configuration, and compares it with golden.
 
     Each option of `qsim run` is a keyword, with underscores: run(config="pe8x8", model="net.onnx", no_verify=True).
-    A list gives an option several times. Returns the JSON of `--json` (docs/reference/stats.md) as Python objects, and
+    A list gives an option several times. Returns the JSON of `--json` (docs/reference/output.md) as Python objects, and
     `exit_code`: 0, 5 for a mismatch, or 6 where a condition of fail_if is true. Raises ProgramError for every other
     exit code, and FileNotFoundError without the program: `program`, else the variable QSIM, else qsim on the PATH.
     """

@@ -1,5 +1,5 @@
 // What the report's page draws, as JSON: the runs as `--json` gives them, and beside each the words
-// and the timeline that only the page has; of a profile also every point. docs/reference/report.md
+// and the timeline that only the page has; of a profile also every point. docs/reference/output.md
 // lists the fields.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The report's page: one HTML file with its style, scripts, charts and numbers inside, which opens
-// without a network. docs/reference/report.md says what it shows.
+// without a network. docs/reference/output.md says what it shows.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // A run as tracks of a trace: the layers' windows, what each unit is occupied with and what it
 // waits for, and counters. A cycle of the accelerator is a nanosecond of the trace.
-// docs/reference/command_trace.md says what each track and argument means.
+// docs/reference/output.md says what each track and argument means.
 #pragma once
 
 #include <cstdint>

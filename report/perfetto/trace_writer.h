@@ -1,6 +1,6 @@
 // Writes a trace that https://ui.perfetto.dev opens: groups of tracks, slices with arguments, flow
 // arrows and counters, as TrackEvents of Perfetto's protobuf format. It knows nothing of
-// accelerators. docs/reference/command_trace.md says what a trace of commands holds.
+// accelerators. docs/reference/output.md says what a trace of commands holds.
 #pragma once
 
 #include <array>

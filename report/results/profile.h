@@ -67,7 +67,7 @@ std::string winners_summary(const Profile& profile);
 
 // The table, the winners with their reasons, the Pareto front, and why points could not run.
 std::string profile_text(const Profile& profile);
-// Schema "qsim.profile/1" (docs/reference/profile.md).
+// Schema "qsim.profile/1" (docs/reference/output.md).
 std::string profile_json(const Profile& profile);
 
 }  // namespace qsim

@@ -17,7 +17,7 @@ enum class ProfileColumns : std::uint8_t {
 // RFC 4180, one header line. kQsim has a line for each layer and one for the total of each point,
 // and one with the reason for a point that cannot run. SCALE-Sim's have a line for each layer of
 // the points that ran, in its own form (a blank after each comma, a comma at the end); where there
-// are several points a column `Run` comes first. docs/reference/stats.md says what they hold.
+// are several points a column `Run` comes first. docs/reference/output.md says what they hold.
 std::string profile_csv(const Profile& profile, ProfileColumns columns);
 
 }  // namespace qsim

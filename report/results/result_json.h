@@ -1,5 +1,5 @@
 // Results as JSON, and back: the points of a profile (schema "qsim.profile/1") and the runs that
-// `qsim run --json` wrote (docs/reference/stats.md).
+// `qsim run --json` wrote (docs/reference/output.md).
 #pragma once
 
 #include <filesystem>

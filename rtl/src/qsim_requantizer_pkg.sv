@@ -48,7 +48,7 @@ package qsim_requantizer_pkg;
   endfunction
 
   // 2^32 times 24 bits is below 2^56. A row for each two bits of the multiplier, then one addition: Yosys
-  // makes almost twice the gates of `*` (docs/adr/0013-the-requantizer.md).
+  // makes almost twice the gates of `*` (ADR 0013).
   function automatic logic [55:0] requantizer_product(
     input logic [32:0]               magnitude,
     input logic [MultiplierBits-1:0] multiplier

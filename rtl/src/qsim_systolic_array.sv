@@ -11,12 +11,12 @@
 //     activation arrives one cycle later. Flags flow right with the activations;
 //   - its psums are in `psum_o` in cycle t+R+C+1.
 // So the next fold's weights may follow at once, behind the swap on the same diagonal: one shadow
-// register a PE, no gap between folds of R activations and more (docs/adr/0004).
+// register a PE, no gap between folds of R activations and more (ADR 0004).
 //
 // input_stationary: the two operands change places. `act_i` has the R weights of a channel; the shadow
 // registers take activations, column c those of pixel c. The word of pixel c, R bytes, comes c cycles
 // after that of pixel 0, which is what column c is late, so it goes to a lane as it is and leaves it
-// byte by byte: the lanes transpose without a cycle of their own (docs/adr/0009). `lane_load_i` with
+// byte by byte: the lanes transpose without a cycle of their own (ADR 0009). `lane_load_i` with
 // pixel 0 is where weight_stationary has `weight_i` less one cycle. Column c has C psums, one a channel,
 // C cycles long, and is c cycles late: so the registers that realign the psums have all psums of
 // pixel `column_i` in one cycle, and `psum_o` has them in the next.
@@ -31,7 +31,7 @@
 // lanes, are under way. Nothing needs a reset: stale flags run ahead of the first wave and act on nothing.
 //
 // Every register here is read in this process alone, before its update; so the updates are blocking
-// and in place, which simulates ten times faster than copies of whole arrays (docs/adr/0004).
+// and in place, which simulates ten times faster than copies of whole arrays (ADR 0004).
 module qsim_systolic_array #(
   parameter int unsigned Rows = 16,
   parameter int unsigned Cols = 16,

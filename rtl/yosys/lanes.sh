@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # One lane of each requantizer with Yosys, mapped to gates as synthesize.sh maps the core.
 #   lanes.sh check   elaborates qsim_requantizer and checks for undriven wires and loops
-#   lanes.sh area    prints the gates and flip-flops of docs/adr/0013-the-requantizer.md
+#   lanes.sh area    prints the gates and flip-flops of ADR 0013
 set -euo pipefail
 src=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../src" && pwd)
 mode=${1:-}

@@ -84,10 +84,10 @@ class Fits(unittest.TestCase):
 
 
 class Page(unittest.TestCase):
-    def test_it_says_what_grows_faster_and_what_is_over_the_limit(self):
+    def test_it_says_how_fast_each_grows_and_that_memory_is_within_the_limit(self):
         text = page.generated(load(sample(*measured(plausible))))
-        self.assertRegex(text, r"simulate, with data \| MACs \| 1\.50 \| 1\.50 \| more than linear \|")
-        self.assertRegex(text, r"import \| model bytes \| 0\.\d+ \| 0\.\d+ \|  \|")
+        self.assertRegex(text, r"simulate \| MACs \| 1\.50 \| 1\.50 \|")
+        self.assertRegex(text, r"compile \| model \| 0\.\d+ \| 0\.\d+ \|")
         self.assertIn("golden included, is met at all 18 points; the most there is vgg8 on pe16x16 (+30 MB).", text)
 
     def test_it_tells_no_exponent_against_what_hardly_grows(self):
@@ -97,8 +97,8 @@ class Page(unittest.TestCase):
             return plausible(network, array, what)
 
         text = page.generated(load(sample(*measured(alike))))
-        self.assertRegex(text, r"simulate, time only \| commands \| \d+\.\d\d \| - \|")
-        self.assertRegex(text, r"commands \| MACs \| \d+\.\d\d \| \d+\.\d\d \|")
+        self.assertRegex(text, r"time only \| commands \| \d+\.\d\d \| - \|")
+        self.assertRegex(text, r"process \| MACs \| \d+\.\d\d \| \d+\.\d\d \|")
 
     def test_it_names_every_point_that_misses_the_bound_on_memory_golden_included(self):
         def large_on_pe4x4(network, array, what):
@@ -109,7 +109,7 @@ class Page(unittest.TestCase):
         self.assertIn("golden included, is missed by vgg8 on pe4x4 (+150 MB), vgg16-224 on pe4x4 (+150 MB), "
                       "vgg16-448 on pe4x4 (+150 MB). It is met at the other 15 points; the most there is vgg8 on "
                       "pe16x16 (+30 MB).", text)
-        self.assertIn("| vgg16-448 | pe4x4 | 447 MB | 0.0 MB | 467 MB | 597 MB | +150 MB |", text)
+        self.assertRegex(text, r"\| vgg16-448 \| pe4x4 \| 447 \|.*\| 0\.0 \| 597 \|\n")
 
     def test_only_what_is_between_the_marks_changes(self):
         text = f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n"
@@ -117,31 +117,20 @@ class Page(unittest.TestCase):
         with self.assertRaises(ValueError):
             page.page_with("no marks", "new")
 
-    def test_the_same_figures_give_the_same_page_and_pictures(self):
-        def written():
-            with tempfile.TemporaryDirectory() as folder:
-                file = pathlib.Path(folder) / "page.md"
-                file.write_text(f"{page.BEGIN}\n{page.END}\n", encoding="utf8")
-                page.write(load(sample(*measured(plausible))), file, pathlib.Path(folder) / "pictures")
-                return {path.name: path.read_bytes() for path in pathlib.Path(folder).rglob("*.*")}
-
-        first = written()
-        self.assertEqual(set(first), {"page.md", "cost_macs.svg", "cost_commands.svg", "cost_memory.svg",
-                                      "cost_array.svg"})
-        self.assertIn(b"| vgg16-448 |", first["page.md"])
-        self.assertEqual(written(), first)
+    def test_the_page_is_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "page.md"
+            file.write_text(f"before\n{page.BEGIN}\n{page.END}\n", encoding="utf8")
+            page.write(load(sample(*measured(plausible))), file)
+            text = file.read_text(encoding="utf8")
+        self.assertIn("| vgg16-448 |", text)
+        self.assertTrue(text.startswith("before\n"))
 
     def test_the_page_is_of_a_committed_baseline(self):
         files = [file for file in BASELINES.glob("*.json") if '"cost_growth/' in file.read_text(encoding="utf8")]
         self.assertTrue(files, "bench/baselines has no measurement of cost_growth")
         text = page.PAGE.read_text(encoding="utf8")
         self.assertIn(text, [page.page_with(text, page.generated(results.load(file))) for file in files])
-
-    def test_the_pictures_are_there_and_are_the_pages(self):
-        text = page.PAGE.read_text(encoding="utf8")
-        shown = set(re.findall(r"\.\./pictures/(cost_\w+)\.svg", text))
-        self.assertEqual(shown, {file.stem for file in page.PICTURES.glob("cost_*.svg")})
-        self.assertEqual(len(shown), 4)
 
 
 if __name__ == "__main__":

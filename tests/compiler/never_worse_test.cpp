@@ -1,5 +1,20 @@
 // More of a resource never makes a layer slower: not a mapping, and not the mapper's choice beyond
-// its slack. docs/reference/mapper.md#never-worse-with-more has the proof.
+// its slack (docs/reference/mapping.md#never-worse-with-more). Let F be the fewest cycles of the
+// space on a machine, and F' those on a machine that has twice as much of something. Then F' <= F,
+// and the full search's choice takes at most F' (1 + slack) cycles; layers start at a boundary, so
+// the same holds for a network. Why F' <= F:
+// 1. Every mapping is valid on the larger machine, and has the same commands. The limits are
+//    memories, which are larger, and fields of commands. Slots, tiles and chunks have sizes that
+//    follow from the layer, the mapping and the array alone.
+// 2. It takes no more cycles there. A larger memory alone changes no time. With a wider bus every
+//    run has no more beats, so a transfer has fewer bursts, and shorter ones. Leaving out a burst
+//    or shortening it delays no other burst: by induction each one issues no later, because those
+//    before it are done no later, and the one that it waits for (`outstanding_bursts` before it) is
+//    the same or an earlier one. Every start is the largest of earlier ends.
+// 3. The larger machine's space has it, or one that is no worse. No other field's values depend on
+//    the size of a memory, except that more of them fit. With `release`, n slots of the smaller
+//    scratchpad are among the larger one's: what a half, a quarter, ... of it holds. With `need`
+//    the larger one has at least as many slots, and more are never slower.
 #include <set>
 
 #include <gtest/gtest.h>

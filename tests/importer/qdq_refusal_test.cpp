@@ -31,7 +31,7 @@ TEST(QdqRefuses, WholeModelsByWhatTheyAre) {
         "quantize MODEL --calibrate DIR -o out.onnx`",
         [](TestModel& m) { float_convolution(m); }},
        {"node 'shrink' (Shrink): operator Shrink; supported: those of "
-        "docs/reference/float_import.md",
+        "docs/reference/onnx.md",
         [](TestModel& m) {
           float_convolution(m);
           append(m, "Shrink", "shrink", {"conv.out"});
@@ -58,7 +58,7 @@ void float_model_with(TestModel& m, const char* domain, const char* op_type) {
 TEST(QdqRefuses, ModelsOfAnotherToolsOperatorsWithoutCallingThemFloat) {
   const std::string end =
       " is quantization of another tool; supported: QuantizeLinear, DequantizeLinear and those of "
-      "docs/reference/onnx_import.md; export the network with these";
+      "docs/reference/onnx.md; export the network with these";
   const std::vector<std::array<const char*, 3>> quantizing = {
       {"onnx.brevitas", "Quant", "onnx.brevitas Quant"},
       {"PACTOps", "RequantShift", "PACTOps RequantShift"},
@@ -88,7 +88,7 @@ TEST(QdqRefuses, ModelsOfAnotherToolsOperatorsWithoutCallingThemFloat) {
   EXPECT_EQ(import_error(vendor),
             (ImportError{kUnsupported,
                          "node 'other' (Foo): operator my.vendor Foo; supported: those of "
-                         "docs/reference/onnx_import.md"}));
+                         "docs/reference/onnx.md"}));
 }
 
 TEST(QdqRefuses, FloatNumbersThatNoQuantizeLinearRounds) {
@@ -127,7 +127,7 @@ TEST(QdqRefuses, FloatNumbersThatNoQuantizeLinearRounds) {
           append(m, "Sigmoid", "second", {"early.out"});
         }},
        {"node 'once' (Requantize): operator Requantize; supported: those of "
-        "docs/reference/onnx_import.md",
+        "docs/reference/onnx.md",
         [](TestModel& m) { m.insert_before("pool", "Requantize", "once"); }}});
 }
 

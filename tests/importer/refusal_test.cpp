@@ -41,7 +41,7 @@ TEST(ImporterRefuses, OpsetsOutsideTenToTwentyOne) {
 }
 
 TEST(ImporterRefuses, OperatorsThatItDoesNotKnow) {
-  const std::string supported = "; supported: those of docs/reference/onnx_import.md";
+  const std::string supported = "; supported: those of docs/reference/onnx.md";
   expect_refusals({
       {"node 'soft' (Erf): operator Erf" + supported,
        [](TestModel& m) { m.insert_before("dequantize", "Erf", "soft"); }},

@@ -1,4 +1,4 @@
-"""The definitions of the kernels in numpy, for tests: docs/adr/0016 to 0018, docs/reference/convert.md."""
+"""The definitions of the kernels in numpy, for tests: linear.md, binary_convolution.md and convert.md of docs/reference."""
 from fractions import Fraction
 
 import numpy as np

@@ -52,7 +52,7 @@ def resized(picture, height, width):
 
 
 def quantized(pixels, sidecar, scale, zero_point, dtype):
-    """What docs/reference/sidecar.md says, in float32."""
+    """What docs/reference/eval.md says, in float32."""
     mean, std = (numpy.float32(sidecar["preprocess"][key]) for key in ("mean", "std"))
     values = (numpy.float32(pixels) / numpy.float32(255) - mean) / std
     limits = numpy.iinfo(dtype)

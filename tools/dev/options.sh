@@ -73,7 +73,7 @@ usage: ./dev COMMAND [options]
   --json FILE     keep the figures as JSON; - is stdout
   --against BASE  compare with a file of --json, or with a name of bench/baselines;
                   exit code 6 where a figure is more than 10% worse
-  --page          rewrite docs/reference/cost_growth.md and its pictures
+  --page          rewrite the tables of docs/measurements/performance.md
 
   gpu-test takes (docs/guide/gpu_test.md):
   --bundle DIR    only make the folder; its run.sh does the work on a machine with a GPU

@@ -4,7 +4,7 @@ for any scale to those in rtl/yosys/area_dyadic.csv.
 
 usage: area_law.py --write | --check | residuals
 --write: puts the numbers into core/area_law.cpp.  --check: says whether they are there, and ends with 1 if not.
-residuals: the table of docs/reference/energy.md, the law beside the count at each counted configuration.
+residuals: prints the law beside the count at each counted configuration.
 """
 import csv
 import pathlib

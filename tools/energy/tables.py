@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/reference/energy.md from the numbers of configs/energy/.
+"""Prints what docs/reference/energy.md says from the numbers of configs/energy/.
 
 usage: tables.py formats | sram
 formats: int8 against fp32.  sram: the rule of core/energy.cpp against its points.

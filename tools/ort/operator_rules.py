@@ -2,7 +2,7 @@
 
 Every function takes and returns arrays of uint8 or int8 in ONNX's layouts (NCHW) with a Quantization for
 each. Paths in docstrings are those of ONNX Runtime's repository. docs/reference/onnx_rounding.md has the
-table: rule, counts, source. Operators that ONNX Runtime runs by tables are in table_rules.py. `fma` says whether the processor has FMA3 (Haswell, Zen and later): two operators differ.
+rules. Operators that ONNX Runtime runs by tables are in table_rules.py. `fma` says whether the processor has FMA3 (Haswell, Zen and later): two operators differ.
 """
 import collections
 import functools

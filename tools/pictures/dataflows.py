@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Writes the pictures of docs/guide/choosing_a_dataflow.md from what qsim prints: the energy by component of VGG-16 on
-three arrays, and cycles and energy on nine, in each dataflow. Needs python3-matplotlib.
+three arrays, and cycles and energy on nine, in each dataflow.
 
-usage: dataflows.py QSIM [--png FOLDER]     --png draws them as PNG in FOLDER instead, to look at
+usage: dataflows.py QSIM
 """
-import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 
-from first_hour_draw import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, STYLE, as_svg, pyplot
+from svg import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Chart, linear, logarithmic
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs/pictures"
@@ -55,24 +55,22 @@ def measure(qsim):
 
 
 def draw_energy(bars):
-    with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(figsize=(8.2, 4.4))
-        places = [i + i // len(DATAFLOWS) * 0.6 for i in range(len(bars))]
-        lefts = [0.0] * len(bars)
-        for keys, label, colour in PARTS:
-            widths = [sum(total["energy_parts"][key] for key in keys) / 1e9 for _, _, total in bars]
-            axes.barh(places, widths, left=lefts, color=colour, label=label, height=0.82)
-            lefts = [left + width for left, width in zip(lefts, widths)]
-        for place, left, (_, _, total) in zip(places, lefts, bars):
-            axes.text(left + 0.6, place, f"{total['cycles'] / 1e6:.1f} M cycles", va="center")
-        axes.set_yticks(places, [f"{array}  {dataflow}" for array, dataflow, _ in bars])
-        axes.invert_yaxis()
-        axes.tick_params(axis="y", length=0)
-        axes.set_xlim(0, max(lefts) * 1.17)
-        axes.set_xlabel("energy of VGG-16 [mJ], by the table horowitz-45nm")
-        axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.42, 1.0), frameon=False, fontsize=9)
-        figure.tight_layout()
-        return figure
+    chart = Chart((760, 304), (84, 44, 740, 260), linear(0, 100), linear(9.7, -0.5))
+    chart.axes([(n, str(n)) for n in range(0, 101, 20)], [], "energy of VGG-16 [mJ], by the table horowitz-45nm")
+    for index, (array, dataflow, total) in enumerate(bars):
+        row = index + index // len(DATAFLOWS) * 0.6
+        chart.note(0, row, f"{array}  {dataflow}", (-8, 0), anchor="end")
+        left = 0.0
+        for keys, _, colour in PARTS:
+            right = left + sum(total["energy_parts"][key] for key in keys) / 1e9
+            chart.bar(left, right, row, colour)
+            left = right
+        chart.note(left, row, f"{total['cycles'] / 1e6:.1f} M cycles", (6, 0))
+    for index, (_, words, colour) in enumerate(PARTS):
+        at = (100 + index % 4 * 165, 12 + index // 4 * 18)
+        chart.mark(at, "s", colour, radius=6)
+        chart.text((at[0] + 12, at[1]), words)
+    return chart.as_svg(ABOUT)
 
 
 def profile(qsim):
@@ -84,47 +82,28 @@ def profile(qsim):
 
 
 def draw_arrays(points):
-    with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(figsize=(8.2, 4.8))
-        for point in points:
-            total, marker = point["total"], MARKERS[point["pes"]]
-            place = (total["cycles"] / 1e6, total["energy"] / 1e9)
-            if point["dataflow"] == "auto":
-                axes.scatter(*place, color="none", marker=marker, s=110, edgecolors=RED, linewidths=1.2)
-            else:
-                axes.scatter(*place, color=COLOURS[point["dataflow"]], marker=marker, s=34)
-        axes.set_xscale("log")
-        ticks = (20, 40, 80, 160, 320)
-        axes.set_xticks(ticks, [str(tick) for tick in ticks])
-        axes.set_xticks([], minor=True)
-        axes.set_xlim(19, 330)
-        axes.set_ylim(0, 94)
-        axes.set_xlabel("cycles of VGG-16 [millions]")
-        axes.set_ylabel("energy [mJ], by horowitz-45nm")
-        for name, colour in COLOURS.items():
-            axes.scatter([], [], color=colour, marker="o", s=34, label=name)
-        axes.scatter([], [], color="none", marker="o", s=110, edgecolors=RED, label="auto")
-        for pes, marker in MARKERS.items():
-            axes.scatter([], [], color=GREY, marker=marker, s=34, label=f"{pes} PEs")
-        axes.legend(ncols=9, loc="lower center", bbox_to_anchor=(0.48, 1.0), frameon=False, fontsize=9,
-                    columnspacing=1.0, handletextpad=0.2)
-        figure.tight_layout()
-        return figure
+    chart = Chart((760, 430), (56, 40, 740, 380), logarithmic(19, 330), linear(0, 94))
+    chart.axes([(n, str(n)) for n in (20, 40, 80, 160, 320)], [(n, str(n)) for n in range(0, 91, 10)],
+               "cycles of VGG-16 [millions]", "energy [mJ], by horowitz-45nm")
+    for point in points:
+        at = chart.place(point["total"]["cycles"] / 1e6, point["total"]["energy"] / 1e9)
+        is_auto = point["dataflow"] == "auto"
+        chart.mark(at, MARKERS[point["pes"]], RED if is_auto else COLOURS[point["dataflow"]], filled=not is_auto,
+                   radius=7 if is_auto else 3.5)
+    legend = [("o", colour, dataflow, True) for dataflow, colour in COLOURS.items()] + [("o", RED, "auto", False)]
+    legend += [(shape, GREY, f"{pes} PEs", True) for pes, shape in MARKERS.items()]
+    for index, (shape, colour, words, filled) in enumerate(legend):
+        at = (70 + index * 72, 18)
+        chart.mark(at, shape, colour, filled=filled, radius=5)
+        chart.text((at[0] + 10, at[1]), words)
+    return chart.as_svg(ABOUT_ARRAYS)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("qsim", metavar="QSIM", type=pathlib.Path)
-    parser.add_argument("--png", metavar="FOLDER", type=pathlib.Path)
-    arguments = parser.parse_args()
-    qsim = arguments.qsim.resolve()
-    pictures = {"dataflow_energy": (draw_energy(measure(qsim)), ABOUT),
-                "dataflow_arrays": (draw_arrays(profile(qsim)), ABOUT_ARRAYS)}
-    for name, (figure, about) in pictures.items():
-        if arguments.png:
-            figure.savefig(arguments.png / f"{name}.png", dpi=110, facecolor="white")
-        else:
-            (PICTURES / f"{name}.svg").write_text(as_svg(figure, about), encoding="utf8")
+    qsim = pathlib.Path(sys.argv[1]).resolve()
+    for name, text in (("dataflow_energy", draw_energy(measure(qsim))), ("dataflow_arrays", draw_arrays(profile(qsim)))):
+        (PICTURES / f"{name}.svg").write_text(text, encoding="utf8")
+        print(f"wrote {PICTURES / name}.svg")
 
 
 if __name__ == "__main__":

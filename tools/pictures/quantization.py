@@ -14,8 +14,7 @@ FOLDER = ROOT / "docs/pictures"
 MODEL = ROOT / "models/vgg8-cifar10/vgg8-float.onnx"
 # The title of the drawing in the report, the file, its width in pixels.
 PICTURES = (("Signal to quantization noise of each layer", "quantize_sqnr.svg", 660),
-            ("conv2: ofmap", "quantize_conv2.svg", 460),
-            ("conv2: weights", "quantize_conv2_weights.svg", 460))
+            ("conv2: ofmap", "quantize_conv2.svg", 460))
 # The page's classes have the colours of its theme; a picture alone has none.
 STYLE = ("<style>.bar { fill: #3b6ea5; } .covered { fill: #e6edf5; } .end { fill: #c0392b; } "
          "text { fill: #444; font: 12px sans-serif; }</style>")

@@ -1,6 +1,6 @@
 // Many pictures with their classes, where they have any, as a network takes them: CIFAR-10 binary
 // batches, a folder of class folders, a folder of pictures, one picture, or a .npy of float32. For
-// `eval` and `quantize`; docs/reference/pictures.md is the format.
+// `eval` and `quantize`; docs/reference/eval.md is the format.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // --resume: the points of a profile that are finished, in a file, so that an interrupted profile
-// goes on where it was. docs/reference/stats.md has the format.
+// goes on where it was. docs/reference/output.md has the format.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // y = scale * x + shift for each channel: batch normalization, and constants that are added or
 // multiplied. Each is a layer of its own first; those right after a layer with weights become part
-// of it. docs/reference/float_import.md derives it.
+// of it. docs/reference/onnx.md derives it.
 #pragma once
 
 #include <optional>

@@ -33,7 +33,7 @@ NodeRules rules_of(ModelGraph& model, RealBuilder* graph) {
     };
   };
   rules.shape_of = [graph](const NodeReader& node) { return shape_of_input(node, *graph); };
-  rules.page = "docs/reference/float_import.md";
+  rules.page = "docs/reference/onnx.md";
   rules.ignores_unread_outputs = true;
   return rules;
 }

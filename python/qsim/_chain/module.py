@@ -80,7 +80,7 @@ class QuantizedSequential(nn.Sequential):
 
     layers: Conv2d, BatchNorm2d, Linear, BatchNorm1d, ReLU, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d(1), Flatten, Dropout,
     Identity, Sequential and Residual, or one Sequential of them; they keep their names in state_dict. What a layer computes is in
-    docs/reference/training_chain.md. y is float32, the levels of the last layer times their scale.
+    docs/reference/training.md. y is float32, the levels of the last layer times their scale.
 
     weight_bits: 2 to 8. rounding: half_even or toward_zero, of weights and of x. scale: float or power_of_two. observer:
     moving_average (with momentum), min_max or last: what scales remember of earlier steps; in eval mode they are fixed.

@@ -21,7 +21,7 @@ def export_onnx(model: torch.nn.Module, path: Union[str, os.PathLike[str]], inpu
     `qsim golden run` and ONNX Runtime run, and the accelerator does not; QuantizedSequential.of() makes a chain of them.
 
     input_shape: (C, H, W) or (K,), without the batch. sidecar: resize, mean, std and labels, for the YAML file of the same name
-    (docs/reference/sidecar.md). Needs the package onnx. Raises Unsupported for what no file gives the same bits.
+    (docs/reference/eval.md). Needs the package onnx. Raises Unsupported for what no file gives the same bits.
     """
     onnx = onnx_package()
     shape = [int(size) for size in input_shape]

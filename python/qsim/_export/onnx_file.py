@@ -61,7 +61,7 @@ def window_attributes(window: Sequence[int]) -> Dict[str, List[int]]:
 
 
 def sidecar_text(fields: Mapping[str, Any]) -> str:
-    """The YAML file beside a model (docs/reference/sidecar.md)."""
+    """The YAML file beside a model (docs/reference/eval.md)."""
     unknown = [name for name in fields if name not in SIDECAR_FIELDS]
     if unknown:
         raise lib.BadInput(f"export_onnx: the sidecar has a field '{unknown[0]}'; allowed: {', '.join(SIDECAR_FIELDS)}")

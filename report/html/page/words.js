@@ -1,5 +1,5 @@
 // What each number is, in words, and which colour stands for what. The terms are those of
-// docs/reference/stats.md.
+// docs/reference/output.md.
 "use strict";
 
 // Okabe and Ito's colours, which colour-blind people can tell apart (Color Universal Design, 2008),

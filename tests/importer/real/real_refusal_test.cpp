@@ -53,7 +53,7 @@ TEST(FloatImportRefuses, EveryNodeThatBlocksInOneError) {
     import_real_onnx(std::make_shared<const HeldFile>(path));
     ADD_FAILURE() << "imported";
   } catch (const Error& error) {
-    const std::string page = "; supported: those of docs/reference/float_import.md";
+    const std::string page = "; supported: those of docs/reference/onnx.md";
     EXPECT_EQ(error.what(), path + ": node 'first' (Erf): operator Erf" + page);
     EXPECT_EQ(error.details(),
               path + ": node 'second' (Softplus): operator Softplus" + page + "\n");

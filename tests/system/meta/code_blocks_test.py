@@ -156,7 +156,7 @@ def missing_library(page, found):
                 for block in found for line in block.commands)
     if not shows or "#the-chart-library" in text or "## The chart library" in text:
         return ""
-    return f"{page}: shows --report, but no link to report.md#the-chart-library"
+    return f"{page}: shows --report, but no link to output.md#the-chart-library"
 
 
 def main():

@@ -8,103 +8,11 @@ import tempfile
 import unittest
 
 import code_blocks_test
-import cpp_messages
-import errors_page
-import errors_test
 import hidden_constants_test
 import options_read_test
 import times
 import type_names_test
 import vector_sources_test
-
-PAGE = """# Errors
-
-| message | exit code | what to do |
-|---|---|---|
-| `the first message {name} of the page` | 3 | nothing |
-| `the value {value} is too low here` | 3 | nothing |
-| `the value {value} is too high here` | 3 | nothing |
-| `{n} bytes that are not a model` | 3 | nothing |
-| `cannot be opened: {errno}` | 3 | nothing |
-| `{attribute} = {number}; supported: {number}` | 4 | nothing |
-| `{reason}` | 3 | the words of a library |
-"""
-
-
-def faults(source, parts=None):
-    """What errors_test says of one C++ source."""
-    with tempfile.TemporaryDirectory() as name:
-        root = pathlib.Path(name)
-        (root / "core").mkdir()
-        (root / "docs/reference").mkdir(parents=True)
-        (root / errors_page.PAGE).write_text(PAGE)
-        (root / "core/a.cpp").write_text(source)
-        sites = list(cpp_messages.sites(root, ("core",)))
-        return errors_test.undocumented(sites, errors_page.rows(root), parts or {})
-
-
-def matching(message):
-    """The rows of PAGE that a thrown message fits."""
-    with tempfile.TemporaryDirectory() as name:
-        root = pathlib.Path(name)
-        (root / "docs/reference").mkdir(parents=True)
-        (root / errors_page.PAGE).write_text(PAGE)
-        return [row.text for row in errors_page.rows(root) if row.matches(message) and not row.is_catch_all]
-
-
-class Messages(unittest.TestCase):
-    """errors_test.py and cpp_messages.py."""
-
-    def test_documented_messages_pass(self):
-        self.assertEqual(faults('throw_bad_input("the first message " + name + " of the page");'), [])
-        self.assertEqual(faults('throw qsim::Error(c, std::string("the value ") + a + " is too " + '
-                                '(b == "x" ? "low" : "high") + " here");'), [])
-        self.assertEqual(faults('throw_bad_input(std::to_string(n) + " bytes that are not a model");'), [])
-
-    def test_every_way_to_throw_is_seen(self):
-        for call in ("throw_bad_input(TEXT);", "throw_unsupported(TEXT);", "throw Error(kUsage, TEXT);",
-                     "throw qsim::Error(kUsage, TEXT);", "throw Error{kUsage, TEXT};", "throw  ::qsim::Error(k, TEXT);",
-                     "qsim::throw_bad_input(TEXT);", "reader.refuse(TEXT);", "std::string message = TEXT;"):
-            self.assertEqual(len(faults(call.replace("TEXT", '"an unheard-of thing happened"'))), 1, call)
-
-    def test_a_text_in_a_variable_is_a_fault(self):
-        self.assertEqual(len(faults('const std::string text = "an unheard-of thing"; throw_bad_input(text);')), 1)
-
-    def test_a_function_of_ones_own_that_throws_is_a_fault(self):
-        self.assertEqual(len(faults("void reject(const std::string& why) { throw Error(k, why); }")), 1)
-        self.assertEqual(len(faults('void reject(const std::string& why) { throw_bad_input("a " + why); }')), 1)
-
-    def test_both_halves_of_a_choice_count(self):
-        one = 'throw_bad_input(b ? "the value x is too low here" : "an unheard-of thing happened");'
-        other = 'throw_bad_input(b ? "an unheard-of thing happened" : "the value x is too low here");'
-        self.assertEqual([len(faults(one)), len(faults(other))], [1, 1])
-        self.assertEqual(len(faults('throw_bad_input(a ? b ? "an unheard-of thing" : "the value 1 is too low here" '
-                                    ': "the value 1 is too high here");')), 1)
-
-    def test_a_few_words_that_stand_in_many_rows_are_a_fault(self):
-        self.assertEqual(len(faults('throw_bad_input(std::to_string(n) + " bytes");')), 1)
-        self.assertEqual(len(faults('throw_bad_input(n + " value");')), 1)
-
-    def test_a_listed_call_passes_as_often_as_it_is_listed(self):
-        source = "void reject(const std::string& why) { throw Error(k, why); }"
-        parts = {"a reason": {("core/a.cpp", "{k} | {why}"): 1}}
-        self.assertEqual(faults(source, parts), [])
-        self.assertEqual(len(faults(source + source, parts)), 1)
-        self.assertEqual(len(faults("", parts)), 1)
-
-
-class Rows(unittest.TestCase):
-    """errors_page.py: rows whose end is open take what they say, and no invented words."""
-
-    def test_reasons_of_the_system(self):
-        self.assertEqual(len(matching("a.txt: cannot be opened: no permission")), 1)
-        self.assertEqual(len(matching("a.txt: cannot be opened: Resource temporarily unavailable")), 1)
-        self.assertEqual(matching("a.txt: cannot be opened: the moon is full"), [])
-
-    def test_attributes_and_numbers(self):
-        self.assertEqual(len(matching("m.onnx: node 'a' (B): group = 2; supported: 1")), 1)
-        self.assertEqual(matching("m.onnx: node 'a' (B): colour = 2; supported: 1"), [])
-        self.assertEqual(matching("m.onnx: node 'a' (B): group = red; supported: blue"), [])
 
 
 class Times(unittest.TestCase):
@@ -135,7 +43,7 @@ class Blocks(unittest.TestCase):
                 return code_blocks_test.missing_library(page, code_blocks_test.blocks(text, "page.md"))
 
         self.assertIn("the-chart-library", fault("profile --report a.html"))
-        self.assertEqual("", fault("profile --report a.html", "[library](report.md#the-chart-library)"))
+        self.assertEqual("", fault("profile --report a.html", "[library](output.md#the-chart-library)"))
         self.assertEqual("", fault("quantize a.onnx -o b.onnx --report a.html"))
         self.assertEqual("", fault("run --json a.json"))
 

@@ -2,7 +2,7 @@
 """Every key that a report has is documented, and every number is other than zero in some run.
 
 usage: statistics_test.py REPOSITORY_ROOT QSIM
-run's JSON and layers.csv are in docs/reference/stats.md, the other commands' in cli.md.
+run's JSON and layers.csv are in docs/reference/output.md, the other commands' in cli.md.
 """
 import collections
 import csv
@@ -183,7 +183,7 @@ def check_csv(folder, words, faults):
     for column in rows[0]:
         name = re.sub(PREFIXES, "", column)
         if name not in words:
-            faults.append(f"docs/reference/stats.md lacks the column {column} of layers.csv")
+            faults.append(f"docs/reference/output.md lacks the column {column} of layers.csv")
         if not any(row[column] not in ("", "0") for row in rows) and not column.startswith("stall_"):
             faults.append(f"layers.csv: {column} is 0 in every row")
     return len(rows[0])
@@ -205,11 +205,11 @@ def main():
             report = reports.add(arguments, (5,) if arguments == ["verify", "--model", "trace"] else (0, 3))
             if arguments == ["verify", "--model", "trace"] and not report["mismatches"]:
                 faults.append("a byte of the trace that was changed is no mismatch")
-        stats = words_of(root / "docs/reference/stats.md")
+        stats = words_of(root / "docs/reference/output.md")
         cli = stats.union(*(words_of(root / f"docs/reference/{page}.md") for page in ("cli", "eval", "config")))
         columns = check_csv(folder, stats, faults)
     for key in sorted(reports.keys["run"] - stats):
-        faults.append(f"docs/reference/stats.md lacks the key {key} of qsim run")
+        faults.append(f"docs/reference/output.md lacks the key {key} of qsim run")
     # A column of verify's layers is named after its engine, as `engines[].engine` is.
     engines = {"interpreter, in order", "interpreter, random order", "golden against the trace"}
     for key in sorted(reports.keys["other"] - cli - engines):

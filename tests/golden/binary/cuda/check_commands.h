@@ -28,7 +28,7 @@ ExitCode check_binary_random(const BinaryRandomOptions& options, ChosenCases& ch
 // differs.
 ExitCode check_binary_network(const std::filesystem::path& folder);
 
-// Times of the layers of docs/reference/binary_convolution.md, words to words, with cold caches;
+// Times of the layers of docs/measurements/gpu.md, words to words, with cold caches;
 // each is compared with the CPU first.
 ExitCode bench_binary(int runs);
 
