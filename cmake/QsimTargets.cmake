@@ -38,12 +38,19 @@ include(QsimPrecompiled)
 qsim_precompile(qsim_precompiled HEADERS ${QSIM_STANDARD_HEADERS})
 qsim_precompile(qsim_precompiled_pic PIC HEADERS ${QSIM_STANDARD_HEADERS})
 
-# qsim_add_library(NAME [PIC] SOURCES a.cpp ... LINK lib ...)
+# -O1 takes two thirds of the time of -O3: for tests' own sources, since what they test is optimized whole, and for
+# libraries that read, write and print, where a run spends no time.
+set(QSIM_COLD_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+
+# qsim_add_library(NAME [PIC] [COLD] SOURCES a.cpp ... LINK lib ...)
 # PIC: libqsim_golden has it too. Hidden names let the compiler inline as it does in an executable.
 function(qsim_add_library name)
-  cmake_parse_arguments(arg "PIC" "" "SOURCES;LINK;LINK_PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "PIC;COLD" "" "SOURCES;LINK;LINK_PRIVATE" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC qsim_options ${arg_LINK} PRIVATE ${arg_LINK_PRIVATE})
+  if(arg_COLD)
+    target_compile_options(${name} PRIVATE ${QSIM_COLD_OPTIONS})
+  endif()
   if(arg_PIC)
     qsim_make_pic(${name})
     qsim_use_precompiled(${name} qsim_precompiled_pic)
@@ -75,9 +82,6 @@ function(qsim_add_executable name)
   qsim_use_precompiled(${name} qsim_precompiled)
 endfunction()
 
-# Tests' own sources: what they test is optimized whole. -O1 takes two thirds of the time of -O3.
-set(QSIM_TEST_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
-
 # qsim_add_test(NAME SOURCES a_test.cpp ... LINK lib ... [TIMEOUT seconds] [ENVIRONMENT NAME=VALUE]
 #               [LABEL ctest's label])
 # One GoogleTest executable with the project's own main (tests/test_main.cpp); each TEST runs as a
@@ -90,7 +94,7 @@ function(qsim_add_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE qsim_options qsim_test_main ${arg_LINK})
   qsim_use_precompiled(${name} qsim_precompiled_for_tests)
-  target_compile_options(${name} PRIVATE ${QSIM_TEST_OPTIONS})
+  target_compile_options(${name} PRIVATE ${QSIM_COLD_OPTIONS})
   set(properties TIMEOUT ${arg_TIMEOUT})
   if(arg_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT ${arg_ENVIRONMENT})
