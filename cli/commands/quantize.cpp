@@ -28,11 +28,8 @@ namespace fs = std::filesystem;
 
 class Quantizing {
  public:
-  explicit Quantizing(Context& context)
-      : context_(context),
-        options_(context.options()),
-        own_(options_.quantize),
-        team_(static_cast<int>(own_.threads)) {
+  Quantizing(Context& context, const QuantizeOptions& options)
+      : context_(context), own_(options), team_(static_cast<int>(own_.threads)) {
     note_fewer_threads(context_, own_.threads, team_.threads());
   }
 
@@ -58,7 +55,7 @@ class Quantizing {
   OnnxForm form() const { return own_.form == "qdq" ? OnnxForm::kQdq : OnnxForm::kQOperator; }
 
   void import() {
-    QuantizeInputs inputs = read_quantize_inputs(context_);
+    QuantizeInputs inputs = read_quantize_inputs(context_, own_);
     result_.graph = std::move(inputs.graph);
     result_.float_bytes = inputs.float_bytes;
     pictures_.emplace(std::move(inputs.pictures));
@@ -130,7 +127,7 @@ class Quantizing {
       }
     }
     corrections.bias = own_.bias_correction;
-    corrections.seed = options_.seed;
+    corrections.seed = own_.seed;
     return corrections;
   }
 
@@ -162,7 +159,6 @@ class Quantizing {
   }
 
   Context& context_;
-  const Options& options_;
   const QuantizeOptions& own_;
   golden::ThreadTeam team_;
   std::optional<PictureSet> pictures_;
@@ -186,24 +182,34 @@ void note_what_is_dead(Context& context, const QuantizationReport& report) {
   }
 }
 
-}  // namespace
-
-ExitCode quantize_command(Context& context) {
-  const Options& options = context.options();
+ExitCode quantize_command(Context& context, const QuantizeOptions& options) {
   check_unused_config(options);
-  if (options.quantize.mode != "static") return quantize_in_mode(context);
-  const QuantizationResult result = Quantizing(context).run();
+  if (options.mode != "static") return quantize_in_mode(context, options);
+  const QuantizationResult result = Quantizing(context, options).run();
   const QuantizationReport report = report_of(result, options);
   note_what_is_dead(context, report);
-  context.write_file(options.program_out, result.bytes);
+  context.write_file(options.out, result.bytes);
   write_sidecar(context, options);
   if (!options.report.empty()) context.write_file(options.report, quantization_page(report));
   context.print_json(quantization_json(report));
   context.print(quantization_table(report));
   if (result.mixed_precision) context.print(mixed_precision_text(*result.mixed_precision));
-  context.print("\n" + options.program_out + ": " + with_thousands(report.quantized_bytes) +
-                " bytes, of " + with_thousands(report.float_bytes) + "\n");
+  context.print("\n" + options.out + ": " + with_thousands(report.quantized_bytes) + " bytes, of " +
+                with_thousands(report.float_bytes) + "\n");
   return ExitCode::kOk;
 }
+
+constexpr const char* kQuantizeText = R"(
+[Quantize](quantize.md) says why one would give each option, and has the JSON (`qsim.quantize/1`). The other modes write
+[files that golden alone runs](onnx.md); their JSON (`qsim.quantize-mode/1`) has `model`, `output`, `mode`, `pictures`,
+`output_sqnr_db`, `float_bytes`, `quantized_bytes`, `seconds`, and `layers[]`: `layer`, `operation`, `weights_sqnr_db`,
+`sqnr_db`, `cosine_distance`.
+)";
+
+}  // namespace
+
+const CommandRow kQuantizeCommand = {
+    "quantize", "quantize a float network by pictures, and say what each layer loses",
+    command_of<QuantizeOptions, declare_quantize, quantize_command>, kQuantizeText};
 
 }  // namespace qsim

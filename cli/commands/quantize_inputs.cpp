@@ -12,9 +12,7 @@ namespace qsim {
 
 namespace fs = std::filesystem;
 
-QuantizeInputs read_quantize_inputs(Context& context) {
-  const Options& options = context.options();
-  const auto& own = options.quantize;
+QuantizeInputs read_quantize_inputs(Context& context, const QuantizeOptions& options) {
   const auto held = std::make_shared<const HeldFile>(options.model);
   std::int64_t float_bytes = held->bytes();
   RealImportOptions importing;
@@ -24,13 +22,13 @@ QuantizeInputs read_quantize_inputs(Context& context) {
     float_bytes += file_bytes(file);
   };
   RealGraph graph = import_real_onnx(held, importing);
-  if (own.equalize) graph = quantize::equalize(graph).graph;
-  const std::vector<fs::path> data(own.calibrate.begin(), own.calibrate.end());
+  if (options.equalize) graph = quantize::equalize(graph).graph;
+  const std::vector<fs::path> data(options.calibrate.begin(), options.calibrate.end());
   PictureSet pictures(data, picture_form(graph, options.model),
                       [&](const std::string& line) { context.note(line); });
   pictures.require_finite();
   require_files(context, options);
-  if (pictures.count() > own.pictures) pictures.sample(own.pictures, options.seed);
+  if (pictures.count() > options.pictures) pictures.sample(options.pictures, options.seed);
   return {std::move(graph), float_bytes, std::move(pictures)};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/session/inputs/picture_set.h"
+#include "cli/session/quantize/quantize_options.h"
 #include "cli/terminal/context.h"
 #include "core/real_graph.h"
 
@@ -14,6 +15,6 @@ struct QuantizeInputs {
 };
 
 // Throws Error for what cannot be read, and for an output that is one of these files.
-QuantizeInputs read_quantize_inputs(Context& context);
+QuantizeInputs read_quantize_inputs(Context& context, const QuantizeOptions& options);
 
 }  // namespace qsim

@@ -29,10 +29,9 @@ HybridMode mode_of_word(const std::string& word) {
 
 class ModeQuantizing {
  public:
-  explicit ModeQuantizing(Context& context)
+  ModeQuantizing(Context& context, const QuantizeOptions& options)
       : context_(context),
-        options_(context.options()),
-        own_(options_.quantize),
+        own_(options),
         mode_(mode_of_word(own_.mode)),
         team_(static_cast<int>(own_.threads)) {
     note_fewer_threads(context_, own_.threads, team_.threads());
@@ -58,7 +57,7 @@ class ModeQuantizing {
   }
 
   void import() {
-    QuantizeInputs inputs = read_quantize_inputs(context_);
+    QuantizeInputs inputs = read_quantize_inputs(context_, own_);
     result_.graph = std::move(inputs.graph);
     result_.float_bytes = inputs.float_bytes;
     pictures_.emplace(std::move(inputs.pictures));
@@ -111,7 +110,7 @@ class ModeQuantizing {
     quantize::Corrections corrections;
     corrections.rounding = rounding();
     corrections.bias = own_.bias_correction;
-    corrections.seed = options_.seed;
+    corrections.seed = own_.seed;
     const auto on_layer = [&](const quantize::CorrectedLayer& layer) {
       context_.progress("corrected layer '" + result_.graph.layers[layer.layer].name + "'");
     };
@@ -121,7 +120,6 @@ class ModeQuantizing {
   }
 
   Context& context_;
-  const Options& options_;
   const QuantizeOptions& own_;
   HybridMode mode_;
   golden::ThreadTeam team_;
@@ -134,10 +132,9 @@ class ModeQuantizing {
 
 }  // namespace
 
-ExitCode quantize_in_mode(Context& context) {
-  const Options& options = context.options();
-  const HybridResult result = ModeQuantizing(context).run();
-  context.write_file(options.program_out, result.bytes);
+ExitCode quantize_in_mode(Context& context, const QuantizeOptions& options) {
+  const HybridResult result = ModeQuantizing(context, options).run();
+  context.write_file(options.out, result.bytes);
   write_sidecar(context, options);
   context.print_json(sheet_json(hybrid_sheet(result, options, true)));
   context.print(sheet_text(hybrid_sheet(result, options, false)));
