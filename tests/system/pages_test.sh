@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every command and option is on cli.md, and README shows what './dev demo' prints. (Links, keys of
-# reports, messages and code blocks: meta/.)
+# errors.md has every word that may follow `qsim golden`, and README shows what './dev demo' prints.
+# (cli.md is generated; links, keys of reports, messages and code blocks: meta/.)
 # usage: pages_test.sh REPOSITORY_ROOT QSIM
 set -euo pipefail
 cd "$1"
@@ -11,27 +11,6 @@ complain() {
   echo "FAILED: $1"
   failures=$((failures + 1))
 }
-
-# help_of COMMAND, which may be two words
-help_of() {
-  local words
-  read -ra words <<<"$1"
-  "$qsim" "${words[@]}" --help
-}
-
-options=0
-commands=0
-while read -r command; do
-  commands=$((commands + 1))
-  grep -q "qsim $command" docs/reference/cli.md || complain "cli.md does not have 'qsim $command'"
-  while read -r option; do
-    grep -qE -- "\`$option( [^\`]*)?\`" docs/reference/cli.md ||
-      complain "cli.md does not have $option of qsim $command"
-    options=$((options + 1))
-  done < <(help_of "$command" | grep -oE '^ +(-h,)?--[a-z-]+' | grep -oE -- '--[a-z-]+')
-done < <("$qsim" --help | sed -n '/^Commands/,/^Options/s/^  \([a-z-]*\( [a-z]*\)\{0,1\}\)   *[a-z].*/\1/p')
-[ "$commands" -ge 9 ] || complain "only $commands commands found"
-[ "$options" -ge 60 ] || complain "only $options options found"
 
 # The row of errors.md that says what may follow `qsim golden` has every word that may.
 row=$(grep -F 'qsim golden needs one more word' docs/reference/errors.md)
@@ -52,4 +31,4 @@ if [ "$shown" != "$(QSIM_GOLDEN=cpu "$qsim" --config configs/pe16x16.yaml | with
 fi
 
 [ "$failures" -eq 0 ] || exit 1
-echo "$commands commands, $options options checked"
+echo "the words after golden and README checked"
