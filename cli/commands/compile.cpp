@@ -31,9 +31,7 @@ void declare_compile(Declarations& declared, ProgramOptions& options) {
   declare_dram_plan(declared, options);
   declare_energy(declared, options);
   declare_write_mapping(declared, options.write_mapping);
-  declared.text("--out", options.out, "write the program's text; - is stdout")
-      .called("FILE|-")
-      .write(Writes::kFileOrStdout);
+  declared.output_place("--out", options.out, "write the program's text; - is stdout");
 }
 
 NetworkRequest network_of(const ProgramOptions& options) {

@@ -17,10 +17,7 @@ void write_folder(Context& context, const std::filesystem::path& folder, const E
 }
 
 ExitCode eval_command(Context& context, const EvalOptions& options) {
-  if (!options.out.empty()) {
-    context.make_folder(options.out);
-    require_no_vectors(options.out);
-  }
+  make_output_folder(context, options.out);
   const ArchConfig config = load_config(context, options);
   std::vector<EvalNetwork> networks = load_eval_networks(context, options, config);
   const EvalReport report = make_eval_report(options, context.argv(), networks,

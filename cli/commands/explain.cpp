@@ -26,8 +26,8 @@ void declare_explain(Declarations& declared, ExplainOptions& options) {
   declare_network(declared, options);
   declare_mapping(declared, options);
   declare_energy(declared, options);
-  declared.text("--layer", options.layer, "explain this layer (default: the whole network)")
-      .called("NAME");
+  declared.text("--layer", options.layer, "explain this layer (default: the whole network)",
+                "NAME");
 }
 
 // What is explained: a program layer, or the whole run.

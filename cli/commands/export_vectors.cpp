@@ -31,8 +31,7 @@ void declare_export_vectors(Declarations& declared, VectorOptions& options) {
   declare_mapping(declared, options);
   declare_dram_plan(declared, options);
   declare_energy(declared, options);
-  declared.text("--out", options.out, "write the files to this folder")
-      .write_folder(is_vector_file)
+  declared.output_folder("--out", options.out, is_vector_file, "write the files to this folder")
       .required();
 }
 
@@ -92,7 +91,7 @@ Sheet summary(const VectorOptions& options, const Program& program, const Vector
 ExitCode export_vectors_command(Context& context, const VectorOptions& options) {
   context.make_folder(options.out);
   require_only_vectors(options.out);
-  GoldenSelection golden("", "auto", [&](const std::string& line) { context.note(line); });
+  GoldenSelection golden("", "auto", context.notes());
   const ArchConfig config = load_config(context, options);
   const Network network = import_network(
       context, {network_of(options), options, options, need_of_export_vectors(), false, true},

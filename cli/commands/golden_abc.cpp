@@ -69,19 +69,18 @@ void declare_abc_files(Declarations& declared, AbcOptions& options) {
       .text("--weights", options.weights,
             "instead of a quantized network, float weights: of an ONNX file that is not "
             "quantized, or of one layer as a .npy of float32 [out_channels, channels, kernel_h, "
-            "kernel_w]")
-      .called("FILE")
+            "kernel_w]",
+            "FILE")
       .read(Reads::kNetworkInstead, "the weights");
-  declared.text("--layer", options.layer, "of --weights, this layer alone").called("NAME");
+  declared.text("--layer", options.layer, "of --weights, this layer alone", "NAME");
   declared
       .text("--input", options.input,
-            "convolve this with --weights: a .npy of float32 [batch, channels, height, width]")
-      .called("FILE")
+            "convolve this with --weights: a .npy of float32 [batch, channels, height, width]",
+            "FILE")
       .read(Reads::kInput, "the input");
-  declared
-      .text("--out", options.out,
-            "write output.npy, float32 [batch, out_channels, height, width], to this folder")
-      .write_folder(is_golden_file);
+  declared.output_folder(
+      "--out", options.out, is_golden_file,
+      "write output.npy, float32 [batch, out_channels, height, width], to this folder");
 }
 
 // --sizes and what goes with it; --stride and --pad serve --input too.
@@ -295,8 +294,7 @@ bool add_times(Context& context, const AbcOptions& options, const std::vector<Ab
                Sheet& sheet, Sheet& json) {
   if (options.sizes.empty()) return true;
   const AbcTiming timing = timing_of(options, layers);
-  const GoldenSelection golden("--backend", options.backend,
-                               [&](const std::string& note) { context.note(note); });
+  const GoldenSelection golden("--backend", options.backend, context.notes());
   if (golden.backends().front() == GoldenBackend::kCuda) {
     return add_gpu_times(context, options.sizes, timing, sheet, json);
   }
@@ -305,10 +303,7 @@ bool add_times(Context& context, const AbcOptions& options, const std::vector<Ab
 }
 
 ExitCode golden_abc_command(Context& context, const AbcOptions& options) {
-  if (!options.out.empty()) {
-    context.make_folder(options.out);
-    require_no_vectors(options.out);
-  }
+  make_output_folder(context, options.out);
   std::string name;
   const std::vector<AbcLayer> layers = layers_of(options, name);
   const auto path = golden::resolve(golden::PopcountPath::kAuto);

@@ -206,8 +206,7 @@ Sheet sheet_of(const Model& model, const Measurement& measured, const BenchOptio
 }
 
 ExitCode golden_bench_command(Context& context, const BenchOptions& options) {
-  GoldenSelection golden("--backend", options.backend,
-                         [&context](const std::string& line) { context.note(line); });
+  GoldenSelection golden("--backend", options.backend, context.notes());
   const ArchConfig config = load_config(options);
   NetworkRequest request{options, options};
   request.batch.reset();

@@ -89,12 +89,10 @@ void declare_definition(Declarations& declared, ConvertOptions& options) {
 }
 
 void declare_quantized_input(Declarations& declared, ConvertOptions& options) {
-  declared.text("--in-scales", options.in_scales, "the scales of quantized input, a .npy")
-      .called("FILE")
-      .read(Reads::kFile, "the scales");
-  declared.text("--in-zero-points", options.in_zero_points, "its zero_points, a .npy of int8")
-      .called("FILE")
-      .read(Reads::kFile, "the zero points");
+  declared.input_file("--in-scales", options.in_scales, "the scales",
+                      "the scales of quantized input, a .npy");
+  declared.input_file("--in-zero-points", options.in_zero_points, "the zero points",
+                      "its zero_points, a .npy of int8");
   declared.real("--in-global-scale", options.in_global_scale, "its global scale, with e4m3 scales");
   declared.flag("--odd-cols", options.odd_cols,
                 "the last high nibble of its rows is no element (4-bit formats)");
@@ -103,25 +101,19 @@ void declare_quantized_input(Declarations& declared, ConvertOptions& options) {
 }
 
 void declare_conversion(Declarations& declared, ConvertOptions& options) {
-  declared
-      .text("--input", options.input,
-            "a .npy of float16, or of uint16 (BF16's bits); without it, seeded Gaussian numbers")
-      .called("FILE")
-      .read(Reads::kFile, "the input");
+  declared.input_file(
+      "--input", options.input, "the input",
+      "a .npy of float16, or of uint16 (BF16's bits); without it, seeded Gaussian numbers");
   declared.number("--rows", {1, 1 << 20}, options.rows, "rows of the Gaussian numbers");
   declared.number("--cols", {1, 1 << 20}, options.cols, "elements of their rows");
   declared.number("--threads", {0, kMostThreads}, options.threads,
                   "threads; 0: one for each processor");
   declare_vector(declared, options.vector);
-  declared.text("--out-scales", options.out_scales, "write the scales as a .npy")
-      .called("FILE")
-      .write(Writes::kFile);
-  declared.text("--out-zero-points", options.out_zero_points, "write the zero_points as a .npy")
-      .called("FILE")
-      .write(Writes::kFile);
-  declared.text("--out-back", options.out_back, "write the tensor that the codes give back, a .npy")
-      .called("FILE")
-      .write(Writes::kFile);
+  declared.output_file("--out-scales", options.out_scales, "write the scales as a .npy");
+  declared.output_file("--out-zero-points", options.out_zero_points,
+                       "write the zero_points as a .npy");
+  declared.output_file("--out-back", options.out_back,
+                       "write the tensor that the codes give back, a .npy");
   declared.flag("--bench", options.bench, "time the conversion and back beside a copy");
   declared.number("--runs", {9, 100000}, options.runs, "repetitions of --bench");
 }
@@ -133,9 +125,7 @@ void declare_convert(Declarations& declared, ConvertOptions& options) {
   declare_conversion(declared, options);
   declare_backend(declared, options.backend, "golden backend");
   declared.seed(options.seed, "seed of the random numbers");
-  declared.text("--out", options.out, "write the codes as a .npy")
-      .called("FILE")
-      .write(Writes::kFile);
+  declared.output_file("--out", options.out, "write the codes as a .npy");
   declared.check([&] { declared.require_needs(needs_of(options)); });
 }
 
@@ -264,8 +254,7 @@ Sheet sheet_of(const golden::QuantizedTensor& q, const golden::ErrorReport& repo
 
 ExitCode golden_convert_command(Context& context, const ConvertOptions& options) {
   check_unused_config(options);
-  GoldenSelection golden("--backend", options.backend,
-                         [&context](const std::string& line) { context.note(line); });
+  GoldenSelection golden("--backend", options.backend, context.notes());
   const bool on_gpu = golden.backends().front() == GoldenBackend::kCuda;
   if (on_gpu) golden::use_device(golden_device().index);
   if (!golden::is_source(golden::element_format_of(options.from))) {

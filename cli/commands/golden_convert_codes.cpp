@@ -119,8 +119,7 @@ ExitCode convert_codes(Context& context, const ConvertOptions& convert, bool on_
   sheet.add("shape", shape_text(q.shape));
   sheet.add("scale_count", golden::group_layout(q.shape, q.how).scale_count);
   sheet.add("backend", std::string(on_gpu ? "cuda" : "cpu"));
-  context.print_json(sheet_json(sheet));
-  context.print(sheet_text(sheet));
+  context.print(sheet);
   return ExitCode::kOk;
 }
 

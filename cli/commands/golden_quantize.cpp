@@ -30,17 +30,10 @@ void declare_golden_quantize(Declarations& declared, IntegerOptions& options) {
   declare_weights(declared, options, "float32 or float16").required();
   declare_weight_form(declared, options);
   declared.flag("--symmetric", options.symmetric, "4 bits with each zero_point 8");
-  declared.text("--out-scales", options.out_scales, "write the scales as a .npy of float32")
-      .called("FILE")
-      .write(Writes::kFile);
-  declared
-      .text("--out-zero-points", options.out_zero_points,
-            "write the zero_points of 4 bits as a .npy of uint8")
-      .called("FILE")
-      .write(Writes::kFile);
-  declared.text("--out", options.out, "write the codes [N, K] as a .npy of int8")
-      .called("FILE")
-      .write(Writes::kFile);
+  declared.output_file("--out-scales", options.out_scales, "write the scales as a .npy of float32");
+  declared.output_file("--out-zero-points", options.out_zero_points,
+                       "write the zero_points of 4 bits as a .npy of uint8");
+  declared.output_file("--out", options.out, "write the codes [N, K] as a .npy of int8");
 }
 
 // The largest magnitude of weight minus scale times (value minus zero_point), and the root of the
@@ -98,8 +91,7 @@ ExitCode golden_quantize_command(Context& context, const IntegerOptions& options
   write_array(context, options.out_scales, kNpyFloat32, scales, weights.scales);
   write_array(context, options.out_zero_points, kNpyUint8, weights.bits == 4 ? scales : Shape{0},
               weights.zero_points);
-  context.print_json(sheet_json(sheet_of(source, true)));
-  context.print(sheet_text(sheet_of(source, false)));
+  context.print_both([&](bool json) { return sheet_of(source, json); });
   return ExitCode::kOk;
 }
 

@@ -35,9 +35,8 @@ void declare_golden_run(Declarations& declared, GoldenRunOptions& options) {
                   "which picture is the first, from 0 (default: 0)");
   declared.number("--images", {1, kMaxImages}, options.images,
                   "number of pictures (default: all; for a workload, the batch of its file)");
-  declared
-      .text("--out", options.out, "write output.npy, the output for every picture, to this folder")
-      .write_folder(is_golden_file);
+  declared.output_folder("--out", options.out, is_golden_file,
+                         "write output.npy, the output for every picture, to this folder");
 }
 
 struct Classification {
@@ -154,13 +153,9 @@ Sheet sheet_of(const Model& model, const std::string& rounding, const PictureSer
 }
 
 ExitCode golden_run_command(Context& context, const GoldenRunOptions& options) {
-  if (!options.out.empty()) {
-    context.make_folder(options.out);
-    require_no_vectors(options.out);
-  }
+  make_output_folder(context, options.out);
   if (const auto hybrid = hybrid_file(options)) return golden_run_hybrid(context, options, hybrid);
-  GoldenSelection golden("--backend", options.backend,
-                         [&context](const std::string& line) { context.note(line); });
+  GoldenSelection golden("--backend", options.backend, context.notes());
   const ArchConfig config = load_config(options);
   const NetworkRequest request{options, options};
   Model model = load_model_for_series(request, options, config);
@@ -174,8 +169,7 @@ ExitCode golden_run_command(Context& context, const GoldenRunOptions& options) {
   const auto sheet = [&](bool json) {
     return sheet_of(model, options.rounding, series, result, golden.name(), batch, json);
   };
-  context.print_json(sheet_json(sheet(true)));
-  context.print(sheet_text(sheet(false)));
+  context.print_both(sheet);
   return ExitCode::kOk;
 }
 

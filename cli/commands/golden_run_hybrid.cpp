@@ -31,7 +31,7 @@ PictureSet load_pictures(Context& context, const GoldenRunOptions& options,
   const fs::path path = options.input.empty()
                             ? find_input(config.input, "config '" + config.name + "': input")
                             : find_input(options.input);
-  return PictureSet({path}, form, [&context](const std::string& line) { context.note(line); });
+  return PictureSet({path}, form, context.notes());
 }
 
 // Which of them are classified.
@@ -193,8 +193,7 @@ ExitCode golden_run_hybrid(Context& context, const GoldenRunOptions& options,
     return sheet_of(options, {held->path().string(), network, pictures, form, part}, outputs,
                     seconds, json);
   };
-  context.print_json(sheet_json(sheet(true)));
-  context.print(sheet_text(sheet(false)));
+  context.print_both(sheet);
   return ExitCode::kOk;
 }
 

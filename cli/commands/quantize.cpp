@@ -34,24 +34,17 @@ class Quantizing {
   }
 
   QuantizationResult run() {
-    phase("import", [&] { import(); });
-    phase("calibrate", [&] { calibrate(); });
-    if (!own_.mixed_precision.empty()) phase("search", [&] { search(); });
-    phase("quantize", [&] { quantize_network(); });
-    phase("correct", [&] { correct(); });
-    phase("measure", [&] { measure(); });
-    phase("write", [&] { result_.bytes = onnx_bytes(result_.network, form()); });
+    phase(result_.seconds, "import", [&] { import(); });
+    phase(result_.seconds, "calibrate", [&] { calibrate(); });
+    if (!own_.mixed_precision.empty()) phase(result_.seconds, "search", [&] { search(); });
+    phase(result_.seconds, "quantize", [&] { quantize_network(); });
+    phase(result_.seconds, "correct", [&] { correct(); });
+    phase(result_.seconds, "measure", [&] { measure(); });
+    phase(result_.seconds, "write", [&] { result_.bytes = onnx_bytes(result_.network, form()); });
     return std::move(result_);
   }
 
  private:
-  template <typename Work>
-  void phase(const char* name, Work work) {
-    double seconds = 0;
-    timed(seconds, work);
-    result_.seconds.emplace_back(name, seconds);
-  }
-
   OnnxForm form() const { return own_.form == "qdq" ? OnnxForm::kQdq : OnnxForm::kQOperator; }
 
   void import() {
@@ -76,11 +69,7 @@ class Quantizing {
     for (auto& [name, scheme] : result_.scheme.layers) scheme.activations.is_unsigned = is_unsigned;
   }
 
-  quantize::CalibrationPictures pictures() {
-    return {pictures_->count(), [&](std::int64_t first, std::int64_t count) {
-              return pictures_->read(first, count, team_);
-            }};
-  }
+  quantize::CalibrationPictures pictures() { return calibration_of(*pictures_, team_); }
 
   std::function<void(std::int64_t)> progress(const char* what, std::int64_t all) {
     return [this, what, all](std::int64_t done) {
@@ -118,38 +107,21 @@ class Quantizing {
     result_.mixed_precision = std::move(found.report);
   }
 
-  quantize::Corrections corrections() const {
-    quantize::Corrections corrections;
-    for (const auto rounding :
-         {quantize::WeightRounding::kLearned, quantize::WeightRounding::kGptq}) {
-      if (quantize::weight_rounding_name(rounding) == own_.weight_rounding) {
-        corrections.rounding = rounding;
-      }
-    }
-    corrections.bias = own_.bias_correction;
-    corrections.seed = own_.seed;
-    return corrections;
-  }
-
-  bool has_corrections() const {
-    return own_.bias_correction || corrections().rounding != quantize::WeightRounding::kNearest;
-  }
-
   // By a scheme of the same activations, corrected as the options say.
   QuantizedNetwork corrected_network(const quantize::Scheme& scheme) {
-    if (!has_corrections()) {
+    if (!has_corrections(own_)) {
       return quantize::quantize_network(result_.graph, result_.tensors, scheme, decided_);
     }
     const auto on_layer = [&](const quantize::CorrectedLayer& layer) {
       context_.progress("corrected layer '" + result_.graph.layers[layer.layer].name + "'");
     };
     const quantize::CorrectedWeights corrected = quantize::correct_layers(
-        result_.graph, result_.tensors, scheme, pictures(), corrections(), team_, on_layer);
+        result_.graph, result_.tensors, scheme, pictures(), corrections_of(own_), team_, on_layer);
     return quantize::quantize_network(result_.graph, result_.tensors, scheme, corrected.weights);
   }
 
   void correct() {
-    if (has_corrections()) result_.network = corrected_network(result_.scheme);
+    if (has_corrections(own_)) result_.network = corrected_network(result_.scheme);
   }
 
   void measure() {

@@ -38,24 +38,17 @@ class ModeQuantizing {
   }
 
   HybridResult run() {
-    phase("import", [&] { import(); });
-    phase("calibrate", [&] { calibrate(); });
-    phase("quantize", [&] { quantize(); });
-    phase("measure", [&] {
+    phase(result_.seconds, "import", [&] { import(); });
+    phase(result_.seconds, "calibrate", [&] { calibrate(); });
+    phase(result_.seconds, "quantize", [&] { quantize(); });
+    phase(result_.seconds, "measure", [&] {
       result_.errors = measure_hybrid(result_.graph, result_.network, pictures(), team_);
     });
-    phase("write", [&] { result_.bytes = onnx_bytes(result_.network); });
+    phase(result_.seconds, "write", [&] { result_.bytes = onnx_bytes(result_.network); });
     return std::move(result_);
   }
 
  private:
-  template <typename Work>
-  void phase(const char* name, Work work) {
-    double seconds = 0;
-    timed(seconds, work);
-    result_.seconds.emplace_back(name, seconds);
-  }
-
   void import() {
     QuantizeInputs inputs = read_quantize_inputs(context_, own_);
     result_.graph = std::move(inputs.graph);
@@ -66,11 +59,7 @@ class ModeQuantizing {
     tensors_.resize(result_.graph.tensors.size());
   }
 
-  quantize::CalibrationPictures pictures() {
-    return {pictures_->count(), [&](std::int64_t first, std::int64_t count) {
-              return pictures_->read(first, count, team_);
-            }};
-  }
+  quantize::CalibrationPictures pictures() { return calibration_of(*pictures_, team_); }
 
   // Of fake quantization alone: the other modes have no ranges that pictures choose.
   void calibrate() {
@@ -88,34 +77,18 @@ class ModeQuantizing {
   }
 
   void quantize() {
-    const auto weights = is_corrected()
+    const auto weights = has_corrections(own_)
                              ? corrected()
                              : quantize::weights_of_layers(result_.graph, tensors_, scheme_);
     result_.network = quantize::hybrid_network(result_.graph, mode_, weights, rules_);
   }
 
-  quantize::WeightRounding rounding() const {
-    using quantize::WeightRounding;
-    for (const auto each : {WeightRounding::kLearned, WeightRounding::kGptq}) {
-      if (quantize::weight_rounding_name(each) == own_.weight_rounding) return each;
-    }
-    return WeightRounding::kNearest;
-  }
-
-  bool is_corrected() const {
-    return own_.bias_correction || rounding() != quantize::WeightRounding::kNearest;
-  }
-
   std::map<std::size_t, quantize::LayerWeights> corrected() {
-    quantize::Corrections corrections;
-    corrections.rounding = rounding();
-    corrections.bias = own_.bias_correction;
-    corrections.seed = own_.seed;
     const auto on_layer = [&](const quantize::CorrectedLayer& layer) {
       context_.progress("corrected layer '" + result_.graph.layers[layer.layer].name + "'");
     };
-    return quantize::correct_layers(result_.graph, tensors_, scheme_, pictures(), corrections,
-                                    team_, on_layer)
+    return quantize::correct_layers(result_.graph, tensors_, scheme_, pictures(),
+                                    corrections_of(own_), team_, on_layer)
         .weights;
   }
 
@@ -136,8 +109,7 @@ ExitCode quantize_in_mode(Context& context, const QuantizeOptions& options) {
   const HybridResult result = ModeQuantizing(context, options).run();
   context.write_file(options.out, result.bytes);
   write_sidecar(context, options);
-  context.print_json(sheet_json(hybrid_sheet(result, options, true)));
-  context.print(sheet_text(hybrid_sheet(result, options, false)));
+  context.print_both([&](bool json) { return hybrid_sheet(result, options, json); });
   return ExitCode::kOk;
 }
 

@@ -23,7 +23,7 @@ namespace {
 GoldenSelection golden_of(Context& context, const RunCommandOptions& options) {
   const bool used =
       options.wants_golden() || (!options.no_data && (!options.layers.empty() || options.snap));
-  return {"", used ? "auto" : "cpu", [&context](const std::string& line) { context.note(line); }};
+  return {"", used ? "auto" : "cpu", context.notes()};
 }
 
 // Of the layers whose tensors are compared; of all that --dump-layers will write.

@@ -46,14 +46,12 @@ struct SchemesOptions : ConfigOption {
 
 void declare_schemes(Declarations& declared, SchemesOptions& options) {
   declare_config(declared, options);
-  declared.text("--model", options.model, "a float ONNX file")
-      .called("FILE")
+  declared.text("--model", options.model, "a float ONNX file", "FILE")
       .required()
       .read(Reads::kNetwork, "the model");
   declared
       .text("--calibrate", options.calibrate,
-            "pictures that choose the ranges: a folder, a CIFAR-10 batch, or a .npy")
-      .called("DIR|FILE")
+            "pictures that choose the ranges: a folder, a CIFAR-10 batch, or a .npy", "DIR|FILE")
       .required()
       .read(Reads::kPictures, "a picture");
   OptionRow& data =
@@ -78,14 +76,9 @@ void declare_schemes(Declarations& declared, SchemesOptions& options) {
               "with --modes: pictures of --data, drawn with --seed, at most")
       .shows(std::to_string(kModeJudges));
   declared.seed(options.seed, "which pictures of --calibrate");
-  declared.text("--csv", options.csv, "also write the table as CSV; - is stdout")
-      .called("FILE|-")
-      .write(Writes::kFileOrStdout);
-  declared
-      .text("--resume", options.resume,
-            "keep each finished scheme in this file, and take those that it has")
-      .called("FILE")
-      .write(Writes::kFile);
+  declared.output_place("--csv", options.csv, "also write the table as CSV; - is stdout");
+  declared.output_file("--resume", options.resume,
+                       "keep each finished scheme in this file, and take those that it has");
 }
 
 // The network and both sets of pictures.
@@ -98,8 +91,7 @@ struct Question {
 
 PictureSet pictures_of(Context& context, const std::vector<std::filesystem::path>& paths,
                        const RealGraph& graph, const std::filesystem::path& model) {
-  PictureSet pictures(paths, picture_form(graph, model),
-                      [&context](const std::string& line) { context.note(line); });
+  PictureSet pictures(paths, picture_form(graph, model), context.notes());
   pictures.require_finite();
   return pictures;
 }

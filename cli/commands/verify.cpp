@@ -330,8 +330,7 @@ Sheet verify_random_layers(Context& context, const VerifyOptions& options,
 }
 
 ExitCode verify_command(Context& context, const VerifyOptions& options) {
-  GoldenSelection golden("--golden", options.golden,
-                         [&context](const std::string& line) { context.note(line); });
+  GoldenSelection golden("--golden", options.golden, context.notes());
   Verification verification(options.engines, options.seed, settings_of(context));
   Sheet sheet = options.seeds > 0 ? verify_random_layers(context, options, verification, golden)
                                   : verify_model(context, options, verification, golden);

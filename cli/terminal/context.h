@@ -36,8 +36,18 @@ class Context {
   // A line on stderr, unless --quiet; nothing in the first second, so that short runs stay silent,
   // and at most one every two seconds. An interrupt's line repeats the last one.
   void progress(const std::string& line);
+  // Both, of a sheet whose numbers carry their units for people: `make(json)` makes it.
+  template <typename Make>
+  void print_both(Make make) {
+    print_json(sheet_json(make(true)));
+    print(sheet_text(make(false)));
+  }
   // A line on stderr that the user should see: "qsim: note: ...".
   void note(const std::string& line);
+  // For what is told to say such lines; this object must outlive it.
+  auto notes() {
+    return [this](const std::string& line) { note(line); };
+  }
   void write_file(const std::filesystem::path& path, std::string_view content);
   // A file that comes in parts: `writer` writes it under its temporary() name, before keep_file
   // gives it its own.

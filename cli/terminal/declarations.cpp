@@ -12,8 +12,6 @@
 namespace qsim {
 namespace {
 
-constexpr const char* kAnyText = "TEXT";
-
 [[noreturn]] void refuse_value(const std::string& name, const std::string& found,
                                const std::string& allowed) {
   usage_error(name + ": found '" + found + "'; allowed: " + allowed);
@@ -80,12 +78,6 @@ OptionRow& OptionRow::write(Writes how) {
   return *this;
 }
 
-OptionRow& OptionRow::write_folder(bool (*has)(const std::string& name)) {
-  writes = Writes::kFolder;
-  holds = has;
-  return called("DIR");
-}
-
 std::string choice_text(const Words& words) { return "{" + joined(words, ",") + "}"; }
 
 std::string refusal_of(const std::string& word, const Words& words) {
@@ -104,9 +96,30 @@ OptionRow& Declarations::add(std::string name, std::string type, std::string mea
   return row;
 }
 
-OptionRow& Declarations::text(std::string name, std::string& value, std::string meaning) {
+OptionRow& Declarations::text(std::string name, std::string& value, std::string meaning,
+                              std::string called) {
   const auto take = [&value](const Words& values) { value = values.back(); };
-  return add(std::move(name), kAnyText, std::move(meaning), take).shows(value);
+  return add(std::move(name), std::move(called), std::move(meaning), take).shows(value);
+}
+
+OptionRow& Declarations::input_file(std::string name, std::string& file, std::string as,
+                                    std::string meaning) {
+  return text(std::move(name), file, std::move(meaning), "FILE").read(Reads::kFile, std::move(as));
+}
+
+OptionRow& Declarations::output_file(std::string name, std::string& file, std::string meaning) {
+  return text(std::move(name), file, std::move(meaning), "FILE").write(Writes::kFile);
+}
+
+OptionRow& Declarations::output_place(std::string name, std::string& file, std::string meaning) {
+  return text(std::move(name), file, std::move(meaning), "FILE|-").write(Writes::kFileOrStdout);
+}
+
+OptionRow& Declarations::output_folder(std::string name, std::string& folder,
+                                       bool (*holds)(const std::string&), std::string meaning) {
+  OptionRow& row = text(std::move(name), folder, std::move(meaning), "DIR").write(Writes::kFolder);
+  row.holds = holds;
+  return row;
 }
 
 OptionRow& Declarations::word(std::string name, std::string& value, const Words& words,
@@ -201,7 +214,7 @@ OptionRow& Declarations::list(std::string name, Words& values, std::string meani
 
 OptionRow& Declarations::repeated(std::string name, Words& values, std::string meaning) {
   const auto take = [&values](const Words& texts) { values = texts; };
-  OptionRow& row = add(std::move(name), kAnyText, std::move(meaning), take);
+  OptionRow& row = add(std::move(name), "TEXT", std::move(meaning), take);
   row.is_repeated = true;
   return row;
 }
@@ -224,9 +237,7 @@ void Declarations::require_needs(std::span<const Need> needs) const {
 }
 
 void Declarations::declare_outputs() {
-  text("--json", outputs_.json, "also write the result as JSON; - is stdout")
-      .called("FILE|-")
-      .write(Writes::kFileOrStdout);
+  output_place("--json", outputs_.json, "also write the result as JSON; - is stdout");
   flag("--quiet", outputs_.quiet, "write no progress and no notes to stderr");
 }
 

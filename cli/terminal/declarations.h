@@ -71,7 +71,6 @@ struct OptionRow {
   OptionRow& required();
   OptionRow& read(Reads how, std::string as);
   OptionRow& write(Writes how);
-  OptionRow& write_folder(bool (*has)(const std::string& name));
 };
 
 struct NumberRange {
@@ -113,7 +112,15 @@ class Declarations {
 
   // Each declares an option and returns its row. `value` must outlive this object; what it has is
   // the default, and is shown. Parsing throws Error (exit code 2) for a value that is not allowed.
-  OptionRow& text(std::string name, std::string& value, std::string meaning);
+  OptionRow& text(std::string name, std::string& value, std::string meaning,
+                  std::string called = "TEXT");
+  // A file without companions, that a message calls `as`.
+  OptionRow& input_file(std::string name, std::string& file, std::string as, std::string meaning);
+  OptionRow& output_file(std::string name, std::string& file, std::string meaning);
+  OptionRow& output_place(std::string name, std::string& file, std::string meaning);  // - is stdout
+  // `holds` says whether it gets a file of that name.
+  OptionRow& output_folder(std::string name, std::string& folder, bool (*holds)(const std::string&),
+                           std::string meaning);
   OptionRow& word(std::string name, std::string& value, const Words& words, std::string meaning);
   OptionRow& flag(std::string name, bool& value, std::string meaning);
   // Decimal digits alone.

@@ -23,8 +23,7 @@ void require_table(const SearchOptions& options) {
 }
 
 void declare_energy_table(Declarations& declared, SearchOptions& options, std::string meaning) {
-  declared.text("--energy", options.energy, std::move(meaning))
-      .called("FILE|NAME")
+  declared.text("--energy", options.energy, std::move(meaning), "FILE|NAME")
       .read(Reads::kEnergyTable, "the energy table");
 }
 
@@ -32,8 +31,8 @@ void declare_energy_table(Declarations& declared, SearchOptions& options, std::s
 
 void declare_config(Declarations& declared, ConfigOption& options) {
   declared.begin_group(kEveryCommand);
-  declared.text("--config", options.config, "accelerator: a YAML file, or a shipped name")
-      .called("FILE|NAME")
+  declared
+      .text("--config", options.config, "accelerator: a YAML file, or a shipped name", "FILE|NAME")
       .read(Reads::kConfig, "the configuration");
   declared.declare_outputs();
   declared.end_group();
@@ -81,10 +80,12 @@ void declare_network(Declarations& declared, NetworkOptions& options) {
 }
 
 void declare_golden(Declarations& declared, GoldenOptions& options) {
+  declared.begin_group(kGoldenGroup);
   declare_golden_rounding(declared, options);
   declare_model(declared, options.model, kNetworkKinds);
   declare_batch(declared, options.batch, "number of pictures at a time (default: 32)");
   declare_backend(declared, options.backend, "golden backend");
+  declared.end_group();
 }
 
 void declare_backend(Declarations& declared, std::string& backend, std::string what) {
@@ -103,22 +104,18 @@ void declare_input(Declarations& declared, InputOptions& options) {
       .read(Reads::kInput, "the input");
   declared.number("--index", {0, kMaxIndex}, options.index,
                   "which picture of the CIFAR-10 batch, from 0");
-  declared
-      .text("--layers", options.layers,
-            "only the chain from the first to the last layer whose name matches")
-      .called("GLOB");
+  declared.text("--layers", options.layers,
+                "only the chain from the first to the last layer whose name matches", "GLOB");
   declared.seed(options.seed, "seed of the random numbers");
   declared.end_group();
 }
 
 void declare_mapping_file(Declarations& declared, SearchOptions& options) {
   declared.begin_group(kMappingGroup);
-  declared
-      .text("--mapping", options.mapping,
-            "a mapping file: how the layers that it names are cut and ordered; the compiler "
-            "chooses for the others")
-      .called("FILE")
-      .read(Reads::kFile, "the mapping file");
+  declared.input_file(
+      "--mapping", options.mapping, "the mapping file",
+      "a mapping file: how the layers that it names are cut and ordered; the compiler "
+      "chooses for the others");
   declared.end_group();
 }
 
@@ -188,16 +185,13 @@ void declare_reported_energy(Declarations& declared, SearchOptions& options) {
 }
 
 void declare_write_mapping(Declarations& declared, std::string& file) {
-  declared
-      .text("--write-mapping", file,
-            "write the mapping of every layer to a file that --mapping reads; - is stdout")
-      .called("FILE|-")
-      .write(Writes::kFileOrStdout);
+  declared.output_place(
+      "--write-mapping", file,
+      "write the mapping of every layer to a file that --mapping reads; - is stdout");
 }
 
 OptionRow& declare_report(Declarations& declared, std::string& file, std::string meaning) {
-  return declared.text("--report", file, std::move(meaning))
-      .called("FILE")
+  return declared.text("--report", file, std::move(meaning), "FILE")
       .read(Reads::kChartLibrary, "the chart library")
       .write(Writes::kFile);
 }

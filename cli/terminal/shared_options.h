@@ -16,6 +16,7 @@ inline constexpr const char* kDefaultConfig = "pe16x16";
 inline constexpr const char* kEveryCommand = "Options of every command";
 inline constexpr const char* kNetworkGroup = "The network and its input";
 inline constexpr const char* kMappingGroup = "How layers are mapped";
+inline constexpr const char* kGoldenGroup = "The network of golden";
 
 // Of every command but `profile`, which takes several.
 struct ConfigOption {

@@ -27,17 +27,15 @@ configurations, models and pictures by name from any directory. `qsim COMMAND --
 constexpr std::string_view kRules = R"(
 - The options of a command come after its name. Only `--config`, `--json` and `--quiet` can also come before it.
 - An option takes its value after a space or a `=`, and is given once, unless it takes several values.
-- A number has decimal digits only: `016` is 16, and `0x10`, `+16`, `1e1` and `16.0` are refused. So is an empty value,
-  which an unset variable of a script gives.
-- A command that needs no configuration still refuses a wrong one. A path in its `model` or `input` is relative to the
-  current folder.
+- A number has decimal digits only: `016` is 16, and `0x10`, `+16`, `1e1` and `16.0` are refused. So is an empty value.
+- A command that needs no configuration still refuses a wrong one.
 - With `-`, an option has stdout for itself: nothing else goes there. One option can have it, and a folder never is `-`.
 - qsim tries every output before the work. A folder that it makes, and that gets no file because of an error or an
   interrupt, is removed again. A file is written whole or not at all ([limits](limits.md)).
-- Each output is a file of its own. Two options that name one file are refused, and so is an output that would replace
-  what the command reads, or what belongs to it: a model's sidecar and external data, the arrays of a layer trace, the
-  labels beside an array, the pictures of a folder, what the configuration names. Links and other spellings of a path do
-  not matter. Standard output counts as the file or pipe that it leads to; `/dev/null` takes any number of outputs.
+- Each output is a file of its own: two options that name one file are refused, and so is an output that would replace
+  what the command reads, or what belongs to it (a model's sidecar and external data, the arrays of a layer trace, labels
+  beside an array, pictures of a folder, what the configuration names), by any link or spelling. Standard output counts
+  as what it leads to; `/dev/null` takes any number of outputs.
 - JSON has the facts and tables that a command prints: each fact a key, each table a list of objects. The first key is
   `schema` (`"qsim.verify/1"`). Times are in `seconds`, shares from 0 to 1; `rounding` and `snap` are there where given.
 )";
@@ -45,17 +43,15 @@ constexpr std::string_view kRules = R"(
 constexpr std::string_view kNetworkText = R"(
 A picture file is taken `--batch` times; of a CIFAR-10 batch as many records. The model's [sidecar](eval.md) says how a
 picture is prepared. A workload, a topology and a layer trace say themselves how they [round](onnx.md), and are refused
-with `--rounding` and `--snap`; `run` says how far the result is from that without `--snap`. With `--layers`, ReLU and
-max-pool go with their layer, and golden computes the part's input; of a network with branches, the part must read one
-tensor, and only its last output may leave it. In the pattern, `*`, `?` and `[` are special; `\[` is a bracket.
-`--seed` is of all random choices.
+with `--rounding` and `--snap`. The part of `--layers` has the ReLU and max-pool that run with it, and golden computes its
+input; it must read one tensor, and only its last output may leave it. In the pattern, `*`, `?` and `[` are special;
+`\[` is a bracket.
 )";
 
 constexpr std::string_view kMappingText = R"(
 [Mapping](mapping.md) defines the files, the objectives and the searches. A search that the budget ends keeps the best
-mapping that it has found, and a note says how many ended: the result then depends on the machine. `--slack 0` is the
-strict optimum. The long names of dataflows are taken too. The plan of DRAM changes neither cycles nor bytes moved
-([how](../adr/0015-dram-by-lifetime.md)).
+mapping so far, with a note: the result then depends on the machine. The plan of DRAM changes neither cycles nor bytes
+moved ([how](../adr/0015-dram-by-lifetime.md)).
 )";
 
 constexpr std::string_view kEnd = R"(
@@ -71,21 +67,20 @@ JSON, say which ran.
 | `QSIM_GOLDEN=cuda`, which `auto` and commands without such an option read | the CPU, and a note |
 | nothing (`auto` without the variable) | the CPU, without a note |
 
-`auto` takes the first usable GPU that `qsim golden info` lists. CUDA takes some tenths of a second to start: set
-`QSIM_GOLDEN=cpu` where that matters. No GPU is looked for where golden has nothing to do. If a network does not fit the
-GPU's memory, `auto` and the variable go on with the CPU, with a note; an option that names `cuda` ends with the error.
+`auto` takes the first usable GPU that `qsim golden info` lists. CUDA takes some tenths of a second to start:
+`QSIM_GOLDEN=cpu` saves them. If a network does not fit the GPU's memory, `auto` and the variable go on with the CPU, with
+a note; an option that names `cuda` ends with the error.
 
 ## The rtl engine
 
 `--engine rtl` runs the SystemVerilog of `rtl/`, translated by Verilator into a library for each set of
-[parameters](rtl.md). With Verilator, the models of pe4x4, pe8x8, pe16x16 and pe16x32 are built with qsim; any other is
-built on first use, with a note of how long that takes. qsim keeps it in `$QSIM_CACHE/rtl`, else in
-`$XDG_CACHE_HOME/qsim/rtl`, else in `~/.cache/qsim/rtl`, by parameters, compiler, processor and sources; the folder can be
-deleted at any time. A model is code that runs with your rights, so qsim takes one only where nobody else can have
-written it: the file, its folder and those above belong to you or root, and neither group (unless it is yours alone) nor
-others may write them; one further up may be sticky, as `/tmp`. Folders that hold qsim itself are not judged. A build
-needs `verilator` and `clang++` (or `g++`, whose models are slower), with `--trace` also zlib's headers (`zlib1g-dev`).
-If something is missing, the command ends with exit code 3 and says what to install, or where the log is.
+[parameters](rtl.md). Those of pe4x4, pe8x8, pe16x16 and pe16x32 are built with qsim, any other on first use, and kept in
+`$QSIM_CACHE/rtl`, else in `$XDG_CACHE_HOME/qsim/rtl`, else in `~/.cache/qsim/rtl`; the folder can be deleted at any time.
+A model is code that runs with your rights, so qsim takes one only where nobody else can have written it: the file, its
+folder and those above belong to you or root, and neither group (unless it is yours alone) nor others may write them. A
+folder further up may be sticky, as `/tmp`; folders that hold qsim itself are not judged. A build needs `verilator` and
+`clang++` (or `g++`, whose models are slower), with `--trace` also zlib's headers (`zlib1g-dev`); without them the command
+ends with exit code 3 and says what to install.
 
 ## Exit codes
 
@@ -122,32 +117,35 @@ std::string cell(std::string text) {
   return text;
 }
 
-// "1 to 8" of "N in 1..8"; "cpu, cuda, auto" of "{cpu,cuda,auto}".
+// "1..8" of "N in 1..8"; "cpu|cuda|auto" of "{cpu,cuda,auto}".
 std::string value_of(const OptionRow& row) {
-  std::string value = row.value == "TEXT" ? row.allowed : row.value;
-  if (value.starts_with("N in ")) return value.substr(5).replace(value.find("..") - 5, 2, " to ");
-  if (value.starts_with("{")) {
-    const bool is_list = value.ends_with(",...");
-    value = value.substr(1, value.find('}') - 1);
-    for (std::size_t at = 0; (at = value.find(',', at)) != std::string::npos; at += 2) {
-      value.insert(at + 1, " ");
-    }
-    return (is_list ? "some of " : "") + value;
+  std::string value = row.value == "TEXT" && !row.allowed.empty() ? row.allowed : row.value;
+  if (value.starts_with("N in ")) return value.substr(5);
+  if (value == "TEXT" && row.reads == Reads::kInput) return "FILE|NAME";
+  if (value == "TEXT" && row.reads != Reads::kNothing) return "FILE|DIR|NAME";
+  if (value.empty() && !row.is_flag) return row.reads == Reads::kNothing ? "NUMBER" : "PATH,...";
+  if (!value.starts_with("{")) return value;
+  value.erase(value.find('}'), 1).erase(0, 1);
+  if (value.ends_with(",...")) return value;
+  std::ranges::replace(value, ',', '|');
+  return value;
+}
+
+void append_row(std::ostringstream& out, const OptionRow& row) {
+  std::string name = row.name;
+  const std::string value = value_of(row);
+  if (const std::size_t comma = name.find(','); comma != std::string::npos) {
+    name.replace(comma, 1, " " + value + "`, `");
   }
-  return value.empty() ? "" : "`" + value + "`";
+  out << "| `" << name << cell((value.empty() ? "" : " ") + value) << "` | " << cell(row.meaning);
+  if (row.is_required) out << ". Needed";
+  if (!row.shown_default.empty()) out << ". Default `" << cell(row.shown_default) << "`";
+  out << " |\n";
 }
 
 void append_table(std::ostringstream& out, const Rows& rows) {
-  out << "| option | value | default | meaning |\n|---|---|---|---|\n";
-  for (const OptionRow* row : rows) {
-    std::string name = row->name;
-    if (const std::size_t comma = name.find(','); comma != std::string::npos) {
-      name.replace(comma, 1, "`, `");
-    }
-    out << "| `" << name << "` | " << cell(value_of(*row)) << " | "
-        << (row->is_required ? "needed" : cell(row->shown_default)) << " | " << cell(row->meaning)
-        << " |\n";
-  }
+  out << "| option | meaning |\n|---|---|\n";
+  for (const OptionRow* row : rows) append_row(out, *row);
 }
 
 // What one of the groups has, over all commands.
@@ -207,14 +205,15 @@ std::string cli_page() {
   std::ostringstream out;
   out << kIntroduction << "## " << kEveryCommand << "\n\n";
   append_table(out, rows_of_group(declared, kEveryCommand));
-  out << "| `--help`, `--version` | | | print the options, or version and commit, to stdout, even "
+  out << "| `--help`, `--version` | print the options, or version and commit, to stdout, even "
          "with `--json -` |\n"
       << kRules;
   out << "\n## " << kNetworkGroup << "\n\n";
   append_table(out, rows_of_group(declared, kNetworkGroup));
   out << kNetworkText << "\n## " << kMappingGroup << "\n\n";
   append_table(out, rows_of_group(declared, kMappingGroup));
-  out << kMappingText;
+  out << kMappingText << "\n## " << kGoldenGroup << "\n\n";
+  append_table(out, rows_of_group(declared, kGoldenGroup));
   for (std::size_t i = 0; i < declared.size(); ++i) {
     append_command(out, *commands()[i], declared[i]);
   }

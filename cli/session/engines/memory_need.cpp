@@ -108,8 +108,8 @@ void add_program_in_place(MemoryNeed& need, const Sizes& sizes, const ProgramSiz
   need.unbacked = std::min(sizes.weights, program.constant_bytes);
 }
 
-MemoryNeed need_of(const RunWork& work, const Graph& graph, const ArchConfig& arch,
-                   const CompileOptions& asked) {
+MemoryNeed run_need(const RunWork& work, const Graph& graph, const ArchConfig& arch,
+                    const CompileOptions& asked) {
   const Sizes sizes = sizes_of(graph);
   const ProgramSizes program = program_sizes(graph, arch, asked);
   MemoryNeed need;
@@ -212,33 +212,19 @@ std::int64_t MemoryNeed::bytes() const {
   return kProcessBytes + checked_add(checked_add(tensors, program), checked_add(dram, files));
 }
 
-NeedOf need_of_run(const RunWork& work) {
-  return [work](const auto& graph, const auto& arch, const auto& asked) {
-    return need_of(work, graph, arch, asked);
-  };
-}
+NeedOf need_of_run(const RunWork& work) { return std::bind_front(run_need, work); }
 
 NeedOf need_of_verify(std::int64_t goldens, std::int64_t engines) {
-  return [=](const auto& graph, const auto& arch, const auto& asked) {
-    return verify_need(goldens, engines, graph, arch, asked);
-  };
+  return std::bind_front(verify_need, goldens, engines);
 }
 
-NeedOf need_of_compile(bool writes_text) {
-  return [=](const auto& graph, const auto& arch, const auto& asked) {
-    return compile_need(writes_text, graph, arch, asked);
-  };
-}
+NeedOf need_of_compile(bool writes_text) { return std::bind_front(compile_need, writes_text); }
 
 NeedOf need_of_explain() { return explain_need; }
 
 NeedOf need_of_export_vectors() { return export_need; }
 
-NeedOf need_of_eval(bool has_program) {
-  return [=](const auto& graph, const auto& arch, const auto& asked) {
-    return eval_need(has_program, graph, arch, asked);
-  };
-}
+NeedOf need_of_eval(bool has_program) { return std::bind_front(eval_need, has_program); }
 
 NeedOf need_of_golden() {
   return [](const auto& graph, const auto&, const auto&) { return golden_need(sizes_of(graph)); };

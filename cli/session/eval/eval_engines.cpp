@@ -72,8 +72,7 @@ void EvalEngines::require_room(EvalNetwork& network) const {
 
 GoldenSelection& EvalEngines::selection() {
   if (!selection_) {
-    selection_.emplace("--backend", options_.backend,
-                       [this](const std::string& line) { context_.note(line); });
+    selection_.emplace("--backend", options_.backend, context_.notes());
   }
   return *selection_;
 }

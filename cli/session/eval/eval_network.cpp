@@ -33,8 +33,7 @@ Held float_file(const NetworkRequest& options, const ArchConfig& config) {
 }
 
 PictureSet load_pictures(Context& context, const EvalOptions& options, const PictureForm& form) {
-  PictureSet pictures({options.data.begin(), options.data.end()}, form,
-                      [&context](const std::string& line) { context.note(line); });
+  PictureSet pictures({options.data.begin(), options.data.end()}, form, context.notes());
   pictures.require_finite();
   if (options.pictures) pictures.sample(*options.pictures, options.seed);
   return pictures;

@@ -29,14 +29,14 @@ inline void declare_eval(Declarations& declared, EvalOptions& options) {
   declare_config(declared, options);
   declare_model(declared, options.model, "an ONNX file, a workload YAML, or a shipped name");
   declare_golden_rounding(declared, options);
-  declared.text("--float", options.float_model, "the float network (ONNX) of the engine float")
-      .called("FILE")
+  declared
+      .text("--float", options.float_model, "the float network (ONNX) of the engine float", "FILE")
       .read(Reads::kNetwork, "the model");
   declared
       .text("--against", options.against,
             "a second network, which judges the same pictures: who is right alone, and McNemar's "
-            "test")
-      .called("FILE|NAME")
+            "test",
+            "FILE|NAME")
       .read(Reads::kNetwork, "the model");
   declared
       .repeated("--data", options.data,
@@ -56,11 +56,10 @@ inline void declare_eval(Declarations& declared, EvalOptions& options) {
   declared.number("--jobs", {1, kMostThreads}, options.jobs,
                   "threads (default: the number of processors)");
   declare_backend(declared, options.backend, "where golden, float and fake run");
-  declared
-      .text("--out", options.out,
-            "write eval.json, predictions.npy and outputs.npy to this folder, and keep there what "
-            "is finished, so that the same command goes on after an interrupt")
-      .write_folder(is_eval_file);
+  declared.output_folder(
+      "--out", options.out, is_eval_file,
+      "write eval.json, predictions.npy and outputs.npy to this folder, and keep there what "
+      "is finished, so that the same command goes on after an interrupt");
   declared.check([&] { require_engines_once(options.engines); });
 }
 

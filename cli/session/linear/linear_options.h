@@ -71,16 +71,12 @@ inline void declare_layer(Declarations& declared, LinearOptions& options) {
 }
 
 inline void declare_layer_files(Declarations& declared, LinearOptions& options) {
-  declared.text("--x", options.x, "x [M, K], a .npy of float32, float16, or uint16 (BF16's bits)")
-      .called("FILE")
-      .read(Reads::kFile, "x");
+  declared.input_file("--x", options.x, "x",
+                      "x [M, K], a .npy of float32, float16, or uint16 (BF16's bits)");
   declare_weights(declared, options, "float32, float16, or int8");
-  declared.text("--scales", options.scales, "scales of int8 weights, a .npy of float32 [N, groups]")
-      .called("FILE")
-      .read(Reads::kFile, "the scales");
-  declared.text("--b", options.b, "bias [N], a .npy of float32")
-      .called("FILE")
-      .read(Reads::kFile, "the bias");
+  declared.input_file("--scales", options.scales, "the scales",
+                      "scales of int8 weights, a .npy of float32 [N, groups]");
+  declared.input_file("--b", options.b, "the bias", "bias [N], a .npy of float32");
 }
 
 inline void declare_measuring(Declarations& declared, LinearOptions& options) {
@@ -139,9 +135,7 @@ inline void declare_linear(Declarations& declared, LinearOptions& options) {
   declare_measuring(declared, options);
   declare_layer_files(declared, options);
   declared.seed(options.seed, "seed of the random numbers");
-  declared.text("--out", options.out, "write y [M, N] of the last mode as a .npy")
-      .called("FILE")
-      .write(Writes::kFile);
+  declared.output_file("--out", options.out, "write y [M, N] of the last mode as a .npy");
   declared.check([&] { check_linear(options, declared); });
 }
 

@@ -33,18 +33,13 @@ inline void require_each_once(const std::string& option, const Words& names) {
 
 inline void declare_profile_outputs(Declarations& declared, ProfileOptions& options) {
   declare_page(declared, options.report);
-  declared.text("--csv", options.csv, "also write the layers as a table; - is stdout")
-      .called("FILE|-")
-      .write(Writes::kFileOrStdout);
+  declared.output_place("--csv", options.csv, "also write the layers as a table; - is stdout");
   declared.word("--csv-columns", options.csv_columns,
                 {"qsim", "scalesim-compute", "scalesim-bandwidth", "scalesim-access"},
                 "the columns of --csv");
   declare_fail_if(declared, options.fail_if);
-  declared
-      .text("--resume", options.resume,
-            "keep finished points in this file, and take from it those that are there")
-      .called("FILE")
-      .write(Writes::kFile);
+  declared.output_file("--resume", options.resume,
+                       "keep finished points in this file, and take from it those that are there");
   declared.number("--jobs", {1, kMostThreads}, options.jobs,
                   "points at a time (default: the number of processors)");
 }

@@ -56,18 +56,13 @@ inline void declare_quantize_files(Declarations& declared, QuantizeOptions& opti
             "pictures: a folder, a folder of class folders, CIFAR-10 batches (.bin) with commas "
             "between them, or a .npy")
       .read(Reads::kPictures, "a picture");
-  declared.text("-o,--out", options.out, "write the quantized network to this ONNX file")
-      .called("FILE")
+  declared.text("-o,--out", options.out, "write the quantized network to this ONNX file", "FILE")
       .write(Writes::kFileAndSidecar);
   declare_report(declared, options.report, "write what each layer lost as one HTML page");
-  declared.text("--layers", options.layers, "a YAML file: layers whose options are others")
-      .called("FILE")
-      .read(Reads::kFile, "the file of --layers");
-  declared
-      .text("--scales", options.scales,
-            "a JSON file of scales that a training has learned (qsim.scales/1)")
-      .called("FILE")
-      .read(Reads::kFile, "the file of --scales");
+  declared.input_file("--layers", options.layers, "the file of --layers",
+                      "a YAML file: layers whose options are others");
+  declared.input_file("--scales", options.scales, "the file of --scales",
+                      "a JSON file of scales that a training has learned (qsim.scales/1)");
   declared.number("--pictures", {1, kMaxImages}, options.pictures,
                   "how many of the pictures, at most; which ones follows from --seed");
   declared.seed(options.seed, "seed of the choice of pictures");
@@ -90,11 +85,10 @@ inline void declare_quantize_activations(Declarations& declared, QuantizeOptions
                 "which range the activations cover");
   declared.decimal("--moving-average", {0.0001, 1, 0}, options.moving_average,
                    "constant of --clipping moving_average (default: 0.01)");
-  declared
-      .text("--percentile", options.percentile,
-            "percentiles of --clipping and --weight-clipping percentile (default: 0.01,99.99)")
-      .called("LO,HI");
-  declared.text("--range", options.range, "the range of --clipping fixed").called("LO,HI");
+  declared.text("--percentile", options.percentile,
+                "percentiles of --clipping and --weight-clipping percentile (default: 0.01,99.99)",
+                "LO,HI");
+  declared.text("--range", options.range, "the range of --clipping fixed", "LO,HI");
   declared.word("--reduced-range", options.reduced_range,
                 {"none", "weights", "activations", "both"}, "which leave out one level at the end");
 }

@@ -11,11 +11,7 @@
 namespace qsim {
 
 void make_output_folders(Context& context, const RunCommandOptions& options) {
-  for (const std::string& folder : {options.out, options.dump_layers}) {
-    if (folder.empty()) continue;
-    context.make_folder(folder);
-    require_no_vectors(folder);
-  }
+  for (const auto& folder : {options.out, options.dump_layers}) make_output_folder(context, folder);
 }
 
 void keep_run(Context& context, const RunCommandOptions& options, const RunReport& report,

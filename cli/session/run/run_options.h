@@ -64,15 +64,13 @@ inline void declare_run(Declarations& declared, RunCommandOptions& options) {
   declared.flag("--no-data", options.no_data,
                 "compute the cycles only: move no data, compare nothing");
   declared.flag("--no-verify", options.no_verify, "do not compare with golden");
-  declared
-      .text("--out", options.out,
-            "write config.yaml, run.json, layers.csv, output.npy and output_q.npy to this folder")
-      .write_folder(is_run_file);
-  declared
-      .text("--dump-layers", options.dump_layers,
-            "write a layer trace to this folder: the engine's ofmaps, and golden's for graph "
-            "layers that run fused inside another")
-      .write_folder(is_layer_trace_file);
+  declared.output_folder(
+      "--out", options.out, is_run_file,
+      "write config.yaml, run.json, layers.csv, output.npy and output_q.npy to this folder");
+  declared.output_folder(
+      "--dump-layers", options.dump_layers, is_layer_trace_file,
+      "write a layer trace to this folder: the engine's ofmaps, and golden's for graph "
+      "layers that run fused inside another");
   declare_reported_energy(declared, options);
   declare_page(declared, options.report);
   declare_fail_if(declared, options.fail_if);

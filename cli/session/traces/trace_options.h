@@ -17,21 +17,17 @@ struct TraceOptions {
 };
 
 inline void declare_trace(Declarations& declared, TraceOptions& options) {
-  declared
-      .text("--trace", options.trace,
-            "write when each command ran to FILE.perfetto-trace, for ui.perfetto.dev; with "
-            "--engine rtl and any other FILE, the core's signals as FST")
-      .called("FILE")
-      .write(Writes::kFile);
-  declared
-      .text("--trace-window", options.trace_window,
-            "record cycles A to B - 1 only (default: the whole run)")
-      .called("A:B");
-  declared
-      .text("--trace-layers", options.trace_layers,
-            "record only the cycles in which commands of these layers run: one layer, or from the "
-            "first to the last")
-      .called("FIRST..LAST");
+  declared.output_file(
+      "--trace", options.trace,
+      "write when each command ran to FILE.perfetto-trace, for ui.perfetto.dev; with "
+      "--engine rtl and any other FILE, the core's signals as FST");
+  declared.text("--trace-window", options.trace_window,
+                "record cycles A to B - 1 only (default: the whole run)", "A:B");
+  declared.text(
+      "--trace-layers", options.trace_layers,
+      "record only the cycles in which commands of these layers run: one layer, or from the "
+      "first to the last",
+      "FIRST..LAST");
 }
 
 enum class TraceKind : std::uint8_t {
