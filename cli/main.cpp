@@ -15,7 +15,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/files_read.h"
-#include "cli/terminal/options.h"
+#include "cli/terminal/command_line.h"
 #include "cli/terminal/output_files.h"
 #include "core/error.h"
 #include "core/printable.h"
@@ -24,50 +24,6 @@
 
 namespace qsim {
 namespace {
-
-ExitCode run(Context& context) {
-  switch (context.options().command) {
-    case CommandName::kRun:
-      return run_command(context);
-    case CommandName::kVerify:
-      return verify_command(context);
-    case CommandName::kExplain:
-      return explain_command(context);
-    case CommandName::kProfile:
-      return profile_command(context);
-    case CommandName::kCompare:
-      return compare_command(context);
-    case CommandName::kEval:
-      return eval_command(context);
-    case CommandName::kCompile:
-      return compile_command(context);
-    case CommandName::kInspect:
-      return inspect_command(context);
-    case CommandName::kExportVectors:
-      return export_vectors_command(context);
-    case CommandName::kSchemes:
-      return schemes_command(context);
-    case CommandName::kQuantize:
-      return quantize_command(context);
-    case CommandName::kGoldenInfo:
-      return golden_info_command(context);
-    case CommandName::kGoldenRun:
-      return golden_run_command(context);
-    case CommandName::kGoldenBench:
-      return golden_bench_command(context);
-    case CommandName::kGoldenAbc:
-      return golden_abc_command(context);
-    case CommandName::kGoldenConvert:
-      return golden_convert_command(context);
-    case CommandName::kGoldenLinear:
-      return golden_linear_command(context);
-    case CommandName::kGoldenQuantize:
-      return golden_quantize_command(context);
-    case CommandName::kDoctor:
-      return doctor_command(context);
-  }
-  return ExitCode::kInternal;
-}
 
 // A file opened later must not become stdin, stdout or stderr where one of these is closed: what is
 // printed would end up in it. Each stays as unusable as it was.
@@ -93,16 +49,17 @@ ExitCode qsim_main(const std::vector<std::string>& argv) {
   set_allocator();
   ::signal(SIGXFSZ, SIG_IGN);  // write() then says that the file would be too large
   InterruptWatch& interrupt = *new InterruptWatch;  // its thread outlives main
-  const ParsedCommandLine parsed = parse_command_line(argv);
-  Context context(parsed.options, argv, interrupt);
+  const ParsedCommandLine parsed = parse_command_line(commands(), argv);
+  const std::vector<NamedOutput> outputs = named_outputs(*parsed.declared);
+  Context context(parsed.declared->outputs(), outputs, argv, interrupt);
   if (parsed.text) {
     context.print(*parsed.text);
     return ExitCode::kOk;
   }
-  require_outputs_apart(parsed.options);
-  if (has_outputs(parsed.options)) require_kept(parsed.options, files_read(parsed.options));
+  require_outputs_apart(outputs);
+  if (!outputs.empty()) require_kept(outputs, files_read(*parsed.declared));
   context.require_outputs();
-  return run(context);
+  return parsed.steps(context);
 }
 
 int fail(ExitCode code, const std::string& message) {

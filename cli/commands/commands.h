@@ -1,30 +1,32 @@
-// The commands, one file each. Each returns the exit code and throws Error for what the user can
-// mend.
+// The commands, one file each: its options, its steps, its text. A run returns the exit code and
+// throws Error for what the user can mend.
 #pragma once
 
-#include "cli/terminal/context.h"
-#include "core/error.h"
+#include "cli/terminal/command.h"
 
 namespace qsim {
 
-ExitCode run_command(Context& context);
-ExitCode verify_command(Context& context);
-ExitCode explain_command(Context& context);
-ExitCode profile_command(Context& context);
-ExitCode compare_command(Context& context);
-ExitCode eval_command(Context& context);
-ExitCode compile_command(Context& context);
-ExitCode inspect_command(Context& context);
-ExitCode quantize_command(Context& context);
-ExitCode doctor_command(Context& context);
-ExitCode golden_info_command(Context& context);
-ExitCode golden_run_command(Context& context);
-ExitCode golden_bench_command(Context& context);
-ExitCode golden_abc_command(Context& context);
-ExitCode golden_convert_command(Context& context);
-ExitCode golden_linear_command(Context& context);
-ExitCode golden_quantize_command(Context& context);
-ExitCode export_vectors_command(Context& context);
-ExitCode schemes_command(Context& context);
+// The table: in the order of `qsim --help`; the first is what runs when none is named.
+CommandTable commands();
+
+extern const CommandRow kRunCommand;
+extern const CommandRow kVerifyCommand;
+extern const CommandRow kExplainCommand;
+extern const CommandRow kProfileCommand;
+extern const CommandRow kCompareCommand;
+extern const CommandRow kEvalCommand;
+extern const CommandRow kCompileCommand;
+extern const CommandRow kInspectCommand;
+extern const CommandRow kExportVectorsCommand;
+extern const CommandRow kSchemesCommand;
+extern const CommandRow kQuantizeCommand;
+extern const CommandRow kGoldenInfoCommand;
+extern const CommandRow kGoldenRunCommand;
+extern const CommandRow kGoldenBenchCommand;
+extern const CommandRow kGoldenAbcCommand;
+extern const CommandRow kGoldenConvertCommand;
+extern const CommandRow kGoldenLinearCommand;
+extern const CommandRow kGoldenQuantizeCommand;
+extern const CommandRow kDoctorCommand;
 
 }  // namespace qsim

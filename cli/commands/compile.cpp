@@ -12,11 +12,31 @@
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/run/topology_run.h"
 #include "core/graph_shapes.h"
+#include "core/printable.h"
 #include "core/program_text.h"
 #include "report/program_sheet.h"
 
 namespace qsim {
 namespace {
+
+struct ProgramOptions : ConfigOption, NetworkOptions, MappingOptions {
+  std::string write_mapping;  // a file, "-" for stdout, "" for none
+  std::string out;            // the same
+};
+
+void declare_compile(Declarations& declared, ProgramOptions& options) {
+  declare_config(declared, options);
+  declare_network(declared, options);
+  declare_mapping(declared, options);
+  declare_dram_plan(declared, options);
+  declare_energy(declared, options);
+  declare_write_mapping(declared, options.write_mapping);
+  declared.output_place("--out", options.out, "write the program's text; - is stdout");
+}
+
+NetworkRequest network_of(const ProgramOptions& options) {
+  return {options, options, options.out.empty() ? Tensors::kShapes : Tensors::kDrawn};
+}
 
 std::string text_of(const Program& program) {
   std::ostringstream text;
@@ -40,10 +60,10 @@ struct CompiledLayer {
 
 // One program a layer, so no --out. The bytes of DRAM are those of the program that needs most.
 // Layers of the same sizes are compiled once; --mapping may name any of them.
-ExitCode compile_topology(Context& context, const TopologySource& source,
-                          const ArchConfig& config) {
-  const Options& options = context.options();
-  require_options_of_several(source, options);
+ExitCode compile_topology(Context& context, const ProgramOptions& options,
+                          const TopologySource& source, const ArchConfig& config) {
+  const NetworkRequest request = network_of(options);
+  require_options_of_several(source, request, {{!options.out.empty(), "--out"}});
   CompileOptions searched;
   std::map<std::size_t, CompiledLayer> done;  // by the first layer of its sizes
   std::vector<LayerMapping> mappings;
@@ -51,10 +71,11 @@ ExitCode compile_topology(Context& context, const TopologySource& source,
   std::int64_t dram_bytes = 0;
   Sheet sheet;
   const auto compile_layer = [&](std::size_t i) -> CompiledLayer {
-    Model model = layer_model(source, i, options);
-    CompileOptions asked = compile_options(context, config, model.graph, &source.file);
+    Model model = layer_model(source, i, request.tensors);
+    CompileOptions asked =
+        compile_options(context, request, options, config, model.graph, &source.file);
     asked.known = searched.known;
-    require_memory_for(model.name, model.graph, config, options, asked);
+    require_memory_for(model.name, model.graph, config, need_of_compile(false), asked);
     Compilation compilation(std::move(model.graph), config, asked);
     const LayerMapping mapping = compilation.mappings().front();
     const std::int64_t layer_bytes = compilation.dram_bytes();
@@ -75,7 +96,7 @@ ExitCode compile_topology(Context& context, const TopologySource& source,
     dram_bytes = std::max(dram_bytes, layer.dram_bytes);
   }
   note_ended_searches(context, searched);
-  write_mappings(context, source.name, config, mappings);
+  write_mappings(context, options.write_mapping, source.name, config, mappings);
   sheet.schema = "qsim.compile/1";
   sheet.add("program", source.topology.name);
   sheet.add("config", config.name);
@@ -85,30 +106,25 @@ ExitCode compile_topology(Context& context, const TopologySource& source,
   return ExitCode::kOk;
 }
 
-}  // namespace
-
-ExitCode compile_command(Context& context) {
-  const Options& options = context.options();
-  const ArchConfig config = load_config(context);
-  const std::optional<TopologySource> topology = find_topology(options, config);
+ExitCode compile_command(Context& context, const ProgramOptions& options) {
+  const NetworkRequest request = network_of(options);
+  const ArchConfig config = load_config(context, options);
+  const std::optional<TopologySource> topology = find_topology(request, config);
   if (topology && topology->topology.layers.size() > 1) {
-    return compile_topology(context, *topology, config);
+    return compile_topology(context, options, *topology, config);
   }
-  Model model = load_model(options, config);
-  snap_model(context, model, config);
-  const CompileOptions asked = compile_options(context, config, model.graph);
-  require_memory_for(model.name, model.graph, config, options, asked);
+  Model model = load_model(request, config);
+  snap_model(context, model, options, config);
+  const CompileOptions asked = compile_options(context, request, options, config, model.graph);
+  require_memory_for(model.name, model.graph, config, need_of_compile(!options.out.empty()), asked);
   Compilation compilation(std::move(model.graph), config, asked);
   note_ended_searches(context, asked);
-  write_mappings(context, model.name, config, compilation.mappings());
+  write_mappings(context, options.write_mapping, model.name, config, compilation.mappings());
   const DramUse dram = compilation.dram_use();
   const std::int64_t dram_bytes = compilation.dram_bytes();
   const Program program = program_of(std::move(compilation));
-  if (options.program_out == "-") {
-    context.print(text_of(program));
-    return ExitCode::kOk;
-  }
-  if (!options.program_out.empty()) context.write_file(options.program_out, text_of(program));
+  if (!options.out.empty()) context.print_to(options.out, text_of(program));
+  if (options.out == "-") return ExitCode::kOk;
 
   Sheet sheet = program_sheet(program, dram_bytes);
   sheet.schema = "qsim.compile/1";
@@ -120,5 +136,21 @@ ExitCode compile_command(Context& context) {
   context.print(sheet);
   return ExitCode::kOk;
 }
+
+constexpr const char* kCompileText = R"(
+`--out` writes the program as [text](program_text.md); [isa](isa.md) describes the commands.
+
+| key | meaning |
+|---|---|
+| `program`, `config`, `commands`, `dram_bytes` | names, how many commands, bytes of the DRAM image |
+| `activation_dram_bytes`, `separate_dram_bytes`, `live_dram_bytes` | DRAM for the input and all ofmaps: of this program, with `--dram-plan separate`, and the least, what one layer needs |
+| `layers[]` | `layer`, `op`, `mapping`, `macs`, commands of each unit (`load`, `execute`, `post`, `store`), `dram_traffic_bytes` |
+)";
+
+}  // namespace
+
+const CommandRow kCompileCommand = {
+    "compile", "translate a model to a program and write it as text",
+    command_of<ProgramOptions, declare_compile, compile_command>, kCompileText};
 
 }  // namespace qsim

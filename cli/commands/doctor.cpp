@@ -124,10 +124,8 @@ void add_versions(Sheet& sheet) {
             cuda.usable() ? device_text(golden_device()) : "not used: " + cuda.reason);
 }
 
-}  // namespace
-
-ExitCode doctor_command(Context& context) {
-  check_unused_config(context.options());
+ExitCode doctor_command(Context& context, const ConfigOption& options) {
+  check_unused_config(options);
   Sheet sheet;
   sheet.schema = "qsim.doctor/1";
   add_versions(sheet);
@@ -142,5 +140,17 @@ ExitCode doctor_command(Context& context) {
   context.print(sheet);
   return all_fine ? ExitCode::kOk : ExitCode::kBadInput;
 }
+
+constexpr const char* kDoctorText = R"(
+It ends with exit code 3 if a check fails. Its keys: `version`, `commit`, `build_type`, `compiler`, `systemc`, `protobuf`,
+`golden_vector_path`, `systemc_vector_path`, `engines`, `golden`, `rtl_sources`, `rtl_models`, `verilator`, `clang++`,
+`chart_library`, `cuda_device`, `fine`, and `checks[]`: `check`, `fine`, `found`.
+)";
+
+}  // namespace
+
+const CommandRow kDoctorCommand = {
+    "doctor", "show what this qsim is and whether it finds what it needs",
+    command_of<ConfigOption, declare_config, doctor_command>, kDoctorText};
 
 }  // namespace qsim

@@ -17,6 +17,19 @@ namespace {
 
 constexpr const char* kTimeEngine = "recurrence";
 
+struct ExplainOptions : ConfigOption, NetworkOptions, MappingOptions {
+  std::string layer;  // "": the whole network
+};
+
+void declare_explain(Declarations& declared, ExplainOptions& options) {
+  declare_config(declared, options);
+  declare_network(declared, options);
+  declare_mapping(declared, options);
+  declare_energy(declared, options);
+  declared.text("--layer", options.layer, "explain this layer (default: the whole network)",
+                "NAME");
+}
+
 // What is explained: a program layer, or the whole run.
 struct Subject {
   std::optional<std::size_t> layer;
@@ -114,30 +127,32 @@ struct Now {
 };
 
 // Leaves the graph without its tensors.
-Now run_now(Engine& engine, Model& model, const ArchConfig& config, Context& context) {
-  TimedRun run = run_in_time(engine, model.name, std::move(model.graph), config, context);
+Now run_now(Engine& engine, Model& model, const ArchConfig& config, const std::string& layer_name,
+            const TimeRequest& request) {
+  TimedRun run = run_in_time(engine, model.name, std::move(model.graph), config, request);
   model.graph = std::move(run.shapes);
   RunReport report;
   add_layers(report, run.program, run.result);
   Now now;
-  now.subject = subject_of(context.options().layer, model.name, model.graph, run.program);
+  now.subject = subject_of(layer_name, model.name, model.graph, run.program);
   const std::optional<std::size_t> layer = now.subject.layer;
   now.timing = *(layer ? report.layers[*layer] : report.total).timing;
   now.total_cycles = report.total.timing->cycles;
   return now;
 }
 
-}  // namespace
-
-ExitCode explain_command(Context& context) {
-  const Options& options = context.options();
-  const ArchConfig config = load_config(context);
-  Model model = load_model(options, config);
-  snap_model(context, model, config);
+ExitCode explain_command(Context& context, const ExplainOptions& options) {
+  const NetworkRequest network{options, options,       Tensors::kShapes,
+                               "",      options.layer, "name one with --layer"};
+  const TimeRequest request{context, network, options};
+  const ArchConfig config = load_config(context, options);
+  Model model = load_model(network, config);
+  snap_model(context, model, options, config);
   const std::unique_ptr<Engine> engine = make_engine(kTimeEngine);
-  const auto [subject, timing, total_cycles] = run_now(*engine, model, config, context);
+  const auto [subject, timing, total_cycles] =
+      run_now(*engine, model, config, options.layer, request);
   const std::vector<ResourceChange> all =
-      run_with_changes(*engine, model.name, model.graph, config, context);
+      run_with_changes(*engine, model.name, model.graph, config, request);
   const std::vector<ResourceChange> changes = best_first(all, subject);
 
   Sheet sheet;
@@ -156,5 +171,27 @@ ExitCode explain_command(Context& context) {
   context.print(sheet);
   return ExitCode::kOk;
 }
+
+constexpr const char* kExplainText = R"(
+It counts cycles only: it moves no data and compares nothing. It compiles and runs the network again with each resource
+of the configuration doubled (`dram_latency_cycles` halved), one at a time. Other layers change too, and the compiler may
+choose other tiles, so a saving can be below 0. A ReLU or max-pool that runs with another layer is explained as that one.
+
+    build/release/qsim explain --layer fc1
+
+| key | meaning |
+|---|---|
+| `model`, `config`, `layer`, `cycles`, `share`, `limited_by`, `limiter_busy` | what is explained (`layer` is empty for the network), and its share of the run; [output](output.md) has the last two |
+| `in_words[].sentence` | what limits it, and which change saves most |
+| `critical_path[]` | `part`, `cycles`, `share` |
+| `changes[]` | `resource`, `from`, `to`, `cycles`, `saved_cycles`, `saved_share`, best first |
+| `not_possible[]` | `resource`, `from`, `to`, `reason`: changes that cannot run |
+)";
+
+}  // namespace
+
+const CommandRow kExplainCommand = {
+    "explain", "say what limits a layer, and what doubling each resource gains",
+    command_of<ExplainOptions, declare_explain, explain_command>, kExplainText};
 
 }  // namespace qsim

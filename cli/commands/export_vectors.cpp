@@ -20,6 +20,25 @@
 namespace qsim {
 namespace {
 
+struct VectorOptions : ConfigOption, NetworkOptions, InputOptions, MappingOptions {
+  std::string out;  // a folder
+};
+
+void declare_export_vectors(Declarations& declared, VectorOptions& options) {
+  declare_config(declared, options);
+  declare_network(declared, options);
+  declare_input(declared, options);
+  declare_mapping(declared, options);
+  declare_dram_plan(declared, options);
+  declare_energy(declared, options);
+  declared.output_folder("--out", options.out, is_vector_file, "write the files to this folder")
+      .required();
+}
+
+NetworkRequest network_of(const VectorOptions& options) {
+  return {options, options, Tensors::kDrawn, options.layers, "", "name one with --layers"};
+}
+
 std::string program_text(const Program& program) {
   std::ostringstream text;
   print_program(program, text);
@@ -35,9 +54,8 @@ std::int64_t mismatches(const Network& network, const Program& program, const Ve
   return compare_ofmaps(program, expected, result).mismatches();
 }
 
-void write_files(Context& context, const Network& network, const Program& program,
-                 const Vectors& vectors) {
-  const std::filesystem::path path = context.options().out;
+void write_files(Context& context, const std::filesystem::path& path, const Network& network,
+                 const Program& program, const Vectors& vectors) {
   remove_file(path / kVectorFile);  // the last file to be written says that the others are whole
   VectorFolder folder(context, path);
   add_commands(folder, program);
@@ -56,7 +74,7 @@ void write_files(Context& context, const Network& network, const Program& progra
                      manifest_json(network.provenance, program, vectors, folder.files()));
 }
 
-Sheet summary(const Options& options, const Program& program, const Vectors& vectors) {
+Sheet summary(const VectorOptions& options, const Program& program, const Vectors& vectors) {
   Sheet sheet;
   sheet.schema = "qsim.export-vectors/1";
   sheet.add("folder", options.out);
@@ -70,15 +88,14 @@ Sheet summary(const Options& options, const Program& program, const Vectors& vec
   return sheet;
 }
 
-}  // namespace
-
-ExitCode export_vectors_command(Context& context) {
-  const Options& options = context.options();
+ExitCode export_vectors_command(Context& context, const VectorOptions& options) {
   context.make_folder(options.out);
   require_only_vectors(options.out);
-  GoldenSelection golden("", "auto", [&](const std::string& line) { context.note(line); });
-  const ArchConfig config = load_config(context);
-  const Network network = import_network(context, config, golden);
+  GoldenSelection golden("", "auto", context.notes());
+  const ArchConfig config = load_config(context, options);
+  const Network network = import_network(
+      context, {network_of(options), options, options, need_of_export_vectors(), false, true},
+      config, golden);
   const Program program = compile(network.graph, config, network.asked);
   note_ended_searches(context, network.asked);
   context.progress("running " + with_thousands(program.command_count()) + " commands");
@@ -90,9 +107,24 @@ ExitCode export_vectors_command(Context& context) {
     return ExitCode::kMismatch;
   }
   context.progress("writing the files");
-  write_files(context, network, program, vectors);
+  write_files(context, options.out, network, program, vectors);
   context.print(summary(options, program, vectors));
   return ExitCode::kOk;
 }
+
+constexpr const char* kVectorsText = R"(
+It writes commands, DRAM before and after, semaphores, start, free and done cycle of every command, and every layer's
+ofmap ([verify your own RTL](../guide/verify_your_rtl.md)). The bytes come from the interpreter, the cycles from the
+SystemC model. `manifest.json` is written last; files of an older export are replaced or removed, and a folder that `run`
+wrote is refused. If golden does not confirm a value, it ends with exit code 5 and writes nothing. Its keys are `folder`,
+`config`, `commands`, `cycles`, `dram_bytes` and `layers`.
+)";
+
+}  // namespace
+
+const CommandRow kExportVectorsCommand = {
+    "export-vectors",
+    "write a program, its memory images and its cycles, to verify RTL of your own",
+    command_of<VectorOptions, declare_export_vectors, export_vectors_command>, kVectorsText};
 
 }  // namespace qsim

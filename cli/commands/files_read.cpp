@@ -1,5 +1,6 @@
 #include "cli/commands/files_read.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -7,6 +8,7 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/results/condition_option.h"
 #include "cli/session/results/report_page_option.h"
+#include "cli/terminal/shared_options.h"
 #include "compiler/importer/external_files.h"
 #include "core/error.h"
 #include "files/arch_config_file.h"
@@ -81,122 +83,88 @@ void add_pictures(const fs::path& path, const std::string& what, Files& files) {
   });
 }
 
-// Nothing of a pipe, whose bytes can be read once.
-void add_networks_of(const fs::path& config_file, const Options& options, Files& files) {
+bool gives(const Declarations& declared, Reads how) {
+  return std::ranges::any_of(
+      declared.rows(), [&](const OptionRow& row) { return row.reads == how && row.count > 0; });
+}
+
+// What a configuration names where the options do not. Nothing of a pipe, whose bytes can be read
+// once.
+void add_networks_of(const fs::path& config_file, const Declarations& declared, Files& files) {
   std::error_code unknown;
   if (!fs::is_regular_file(config_file, unknown)) return;
   if_possible([&] {
     const ArchConfig config = load_arch_config(config_file);
-    if (options.model.empty() && options.models.empty()) {
+    if (!gives(declared, Reads::kNetworkOrConfig)) {
       if_possible([&] { add_network(find_model(config.model), "the model", files); });
     }
-    if (options.input.empty()) {
+    if (!gives(declared, Reads::kInput)) {
       if_possible([&] { add_pictures(find_input(config.input), "the input", files); });
     }
   });
 }
 
-// Whether the command runs what its configuration names.
-bool reads_networks_of_config(const Options& options) {
-  switch (options.command) {
-    case CommandName::kRun:
-    case CommandName::kVerify:
-    case CommandName::kExplain:
-    case CommandName::kProfile:
-    case CommandName::kEval:
-    case CommandName::kCompile:
-    case CommandName::kExportVectors:
-    case CommandName::kGoldenRun:
-    case CommandName::kGoldenBench:
-    case CommandName::kGoldenAbc:
-      return options.seeds == 0 && options.weights.empty();
-    default:
-      return false;
-  }
-}
-
-void add_configs(const Options& options, Files& files) {
-  std::vector<std::string> names = {options.config};
-  if (options.command == CommandName::kProfile) names = options.configs;
-  if (options.all_configs) names = shipped_configs();
+void add_configs(const OptionRow& row, const Declarations& declared, Files& files) {
+  const bool runs_its_network =
+      std::ranges::any_of(
+          declared.rows(),
+          [](const OptionRow& other) { return other.reads == Reads::kNetworkOrConfig; }) &&
+      !gives(declared, Reads::kNoNetwork) && !gives(declared, Reads::kNetworkInstead);
+  Words names = row.count > 0 ? row.values : Words{kDefaultConfig};
+  if (gives(declared, Reads::kEveryConfig)) names = shipped_configs();
   for (const std::string& name : names) {
     if_possible([&] {
       const fs::path path = find_config(name);
-      files.push_back({path, "the configuration"});
-      if (reads_networks_of_config(options)) add_networks_of(path, options, files);
+      files.push_back({path, row.read_as});
+      if (runs_its_network) add_networks_of(path, declared, files);
     });
   }
 }
 
-void add_networks(const Options& options, Files& files) {
-  std::vector<std::string> names = options.models;
-  for (const std::string& name :
-       {options.model, options.eval.float_model, options.eval.against, options.weights}) {
-    names.push_back(name);
+void add_value(const OptionRow& row, const std::string& value, Files& files) {
+  switch (row.reads) {
+    case Reads::kFile:
+      files.push_back({value, row.read_as});
+      break;
+    case Reads::kNetwork:
+    case Reads::kNetworkOrConfig:
+    case Reads::kNetworkInstead:
+      if_possible([&] { add_network(find_model(value), row.read_as, files); });
+      break;
+    case Reads::kInspected:
+      if_possible([&] { add_network(find_config_or_model(value), row.read_as, files); });
+      break;
+    case Reads::kPictures:
+      add_pictures(value, row.read_as, files);
+      break;
+    case Reads::kInput:
+      if_possible([&] { add_pictures(find_input(value), row.read_as, files); });
+      break;
+    case Reads::kEnergyTable:
+      if_possible([&] { files.push_back({find_energy_table(value), row.read_as}); });
+      break;
+    case Reads::kConditions:
+      for (const std::string& file : condition_files({value})) files.push_back({file, row.read_as});
+      break;
+    case Reads::kChartLibrary:
+      files.push_back({chart_library_path(), row.read_as});
+      break;
+    case Reads::kNothing:
+    case Reads::kNoNetwork:
+    case Reads::kConfig:
+    case Reads::kEveryConfig:
+      break;
   }
-  for (const std::string& name : names) {
-    if (name.empty()) continue;
-    const std::string what = name == options.weights ? "the weights" : "the model";
-    if_possible([&] { add_network(find_model(name), what, files); });
-  }
-  if (options.file.empty()) return;
-  if_possible(
-      [&] { add_network(find_config_or_model(options.file), "the inspected file", files); });
-}
-
-void add_all_pictures(const Options& options, Files& files) {
-  std::vector<std::string> data = options.eval.data;
-  data.insert(data.end(), options.schemes.data.begin(), options.schemes.data.end());
-  for (const std::string& path : data) add_pictures(path, "the pictures", files);
-  data = options.quantize.calibrate;
-  data.push_back(options.schemes.calibrate);
-  for (const std::string& path : data) {
-    if (!path.empty()) add_pictures(path, "a picture", files);
-  }
-  if (options.input.empty()) return;
-  if_possible([&] { add_pictures(find_input(options.input), "the input", files); });
-}
-
-struct PlainFile {
-  std::string path;
-  const char* what;
-};
-
-// Files that are what they are called, without companions.
-void add_plain(const Options& options, Files& files) {
-  const PlainFile rows[] = {
-      {options.mapping, "the mapping file"},
-      {options.quantize.layers, "the file of --layers"},
-      {options.quantize.scales, "the file of --scales"},
-      {options.linear.x, "x"},
-      {options.linear.w, "the weights"},
-      {options.linear.scales, "the scales"},
-      {options.linear.b, "the bias"},
-      {options.convert.input, "the input"},
-      {options.convert.in_scales, "the scales"},
-      {options.convert.in_zero_points, "the zero points"},
-  };
-  for (const PlainFile& row : rows) {
-    if (!row.path.empty()) files.push_back({row.path, row.what});
-  }
-  for (const std::string& file : options.results) files.push_back({file, "the results"});
-  for (const std::string& file : condition_files(options)) {
-    files.push_back({file, "the results of --fail-if"});
-  }
-  if (!options.energy.empty()) {
-    if_possible([&] { files.push_back({find_energy_table(options.energy), "the energy table"}); });
-  }
-  if (!options.report.empty()) files.push_back({chart_library_path(), "the chart library"});
 }
 
 }  // namespace
 
-std::vector<ReadFile> files_read(const Options& options) {
+std::vector<ReadFile> files_read(const Declarations& declared) {
   Files files;
-  add_configs(options, files);
-  add_networks(options, files);
-  add_all_pictures(options, files);
-  add_plain(options, files);
+  for (const OptionRow& row : declared.rows()) {
+    if (row.reads == Reads::kConfig) add_configs(row, declared, files);
+    for (const std::string& value : row.values) add_value(row, value, files);
+  }
   return files;
 }
 

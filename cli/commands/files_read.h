@@ -1,5 +1,5 @@
 // Every file that a command will read, so that no output takes its place (the one check of it is
-// require_kept() in cli/terminal/output_files.h). An option that names a file has a row here.
+// require_kept() in cli/terminal/output_files.h): what the declarations say, with its companions.
 #pragma once
 
 #include <vector>
@@ -13,6 +13,6 @@ namespace qsim {
 // configuration names where the options do not. Files that are absent or not what they should be
 // are in the list without companions: the command says what is wrong with them. A pipe is not
 // opened.
-std::vector<ReadFile> files_read(const Options& options);
+std::vector<ReadFile> files_read(const Declarations& declared);
 
 }  // namespace qsim

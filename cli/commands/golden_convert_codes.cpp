@@ -44,14 +44,13 @@ std::vector<T> read_of_groups(const std::string& file, const NpyType& type,
   return elements_of<T>(array);
 }
 
-golden::QuantizedTensor read_codes(const Options& options) {
-  const ConvertOptions& convert = options.convert;
+golden::QuantizedTensor read_codes(const ConvertOptions& convert) {
   if (convert.input.empty() || convert.in_scales.empty()) {
     throw_bad_input("convert: --from " + convert.from +
                     " reads quantized files; give --input and --in-scales");
   }
   golden::QuantizedTensor q;
-  q.how = quantization_of(options);
+  q.how = quantization_of(convert);
   if (q.how.scales == golden::ScaleFormat::kE4m3 && !convert.in_global_scale) {
     throw_bad_input("convert: e4m3 scales are times a global scale; give --in-global-scale");
   }
@@ -73,49 +72,45 @@ golden::QuantizedTensor read_codes(const Options& options) {
   return q;
 }
 
-void write_halves(Context& context, const golden::QuantizedTensor& q, ElementFormat target,
-                  bool on_gpu) {
-  const Options& options = context.options();
+void write_halves(Context& context, const ConvertOptions& options, const golden::QuantizedTensor& q,
+                  ElementFormat target, bool on_gpu) {
   std::vector<std::uint16_t> halves;
   if (on_gpu) {
     golden::cuda::dequantize_on_gpu(q, target, halves);
   } else {
-    golden::ThreadTeam team(static_cast<int>(options.convert.threads));
-    note_fewer_threads(context, options.convert.threads, team.threads());
-    golden::dequantize(q, target, team, path_of(options.convert.vector), halves);
+    golden::ThreadTeam team(static_cast<int>(options.threads));
+    note_fewer_threads(context, options.threads, team.threads());
+    golden::dequantize(q, target, team, path_of(options.vector), halves);
   }
-  write_array(options.program_out, target == ElementFormat::kHalf ? kNpyFloat16 : kNpyUint16,
-              q.shape, halves);
+  write_array(options.out, target == ElementFormat::kHalf ? kNpyFloat16 : kNpyUint16, q.shape,
+              halves);
 }
 
-void write_fp8(Context& context, const golden::QuantizedTensor& q, ElementFormat target,
-               bool on_gpu) {
-  const Options& options = context.options();
+void write_fp8(Context& context, const ConvertOptions& options, const golden::QuantizedTensor& q,
+               ElementFormat target, bool on_gpu) {
   const golden::Int4ToFp8 what =
-      options.convert.product ? golden::Int4ToFp8::kProduct : golden::Int4ToFp8::kNumber;
+      options.product ? golden::Int4ToFp8::kProduct : golden::Int4ToFp8::kNumber;
   std::vector<std::uint8_t> codes;
   if (on_gpu) {
     golden::cuda::int4_to_fp8_on_gpu(q, target, what, codes);
   } else {
-    golden::ThreadTeam team(static_cast<int>(options.convert.threads));
-    note_fewer_threads(context, options.convert.threads, team.threads());
-    golden::int4_to_fp8(q, target, what, team, path_of(options.convert.vector), codes);
+    golden::ThreadTeam team(static_cast<int>(options.threads));
+    note_fewer_threads(context, options.threads, team.threads());
+    golden::int4_to_fp8(q, target, what, team, path_of(options.vector), codes);
   }
-  write_array(options.program_out, kNpyUint8, q.shape, codes);
-  write_scales(options.convert, q);
+  write_array(options.out, kNpyUint8, q.shape, codes);
+  write_scales(options, q);
 }
 
 }  // namespace
 
-ExitCode convert_codes(Context& context, bool on_gpu) {
-  const Options& options = context.options();
-  const ConvertOptions& convert = options.convert;
-  const golden::QuantizedTensor q = read_codes(options);
+ExitCode convert_codes(Context& context, const ConvertOptions& convert, bool on_gpu) {
+  const golden::QuantizedTensor q = read_codes(convert);
   const ElementFormat target = golden::element_format_of(convert.to.empty() ? "fp16" : convert.to);
   if (golden::is_source(target)) {
-    write_halves(context, q, target, on_gpu);
+    write_halves(context, convert, q, target, on_gpu);
   } else {
-    write_fp8(context, q, target, on_gpu);
+    write_fp8(context, convert, q, target, on_gpu);
   }
   Sheet sheet;
   sheet.schema = "qsim.golden-convert/1";
@@ -124,8 +119,7 @@ ExitCode convert_codes(Context& context, bool on_gpu) {
   sheet.add("shape", shape_text(q.shape));
   sheet.add("scale_count", golden::group_layout(q.shape, q.how).scale_count);
   sheet.add("backend", std::string(on_gpu ? "cuda" : "cpu"));
-  context.print_json(sheet_json(sheet));
-  context.print(sheet_text(sheet));
+  context.print(sheet);
   return ExitCode::kOk;
 }
 

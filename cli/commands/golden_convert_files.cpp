@@ -4,8 +4,7 @@
 
 namespace qsim {
 
-golden::Quantization quantization_of(const Options& all) {
-  const ConvertOptions& options = all.convert;
+golden::Quantization quantization_of(const ConvertOptions& options) {
   golden::Quantization how;
   if (!options.preset.empty()) {
     how = golden::preset(options.preset);
@@ -31,7 +30,7 @@ golden::Quantization quantization_of(const Options& all) {
   if (options.clip) how.clip_value = static_cast<float>(*options.clip);
   if (options.clip_percentile) how.clip_percentile = std::llround(*options.clip_percentile * 1e4);
   how.stochastic = options.stochastic;
-  how.seed = all.seed;
+  how.seed = options.seed;
   golden::check(how);
   return how;
 }

@@ -33,10 +33,8 @@ SheetTable devices_table(const std::vector<golden::CudaDevice>& devices) {
   return table;
 }
 
-}  // namespace
-
-ExitCode golden_info_command(Context& context) {
-  check_unused_config(context.options());
+ExitCode golden_info_command(Context& context, const ConfigOption& options) {
+  check_unused_config(options);
   const golden::CudaStatus& cuda = golden::cuda_status();
   const golden::VectorPath vectors = golden::resolve(golden::VectorPath::kAuto);
   Sheet sheet;
@@ -52,5 +50,17 @@ ExitCode golden_info_command(Context& context) {
   context.print(sheet);
   return ExitCode::kOk;
 }
+
+constexpr const char* kGoldenInfoText = R"(
+Its keys: `version`, `cpu_vectors`, `cuda_built`, `cuda_runtime`, `cuda_driver`, `cuda_usable`, `cuda_reason` (why no
+device is used; the exit code is 0 all the same), and `devices[]`: `name`, `index`, `capability`, `multiprocessors`,
+`memory_mib`, `l2_mib`, `kernels` (`hopper`: compute capability 9.0, `portable`: from 8.0 on).
+)";
+
+}  // namespace
+
+const CommandRow kGoldenInfoCommand = {
+    "golden info", "show what golden can run on: GPUs, vector instructions",
+    command_of<ConfigOption, declare_config, golden_info_command>, kGoldenInfoText};
 
 }  // namespace qsim

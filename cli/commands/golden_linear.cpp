@@ -146,16 +146,13 @@ void check_profile(const LinearOptions& options) {
   throw Error(ExitCode::kUsage, "--profile runs one mode; give --mode with one");
 }
 
-}  // namespace
-
-ExitCode golden_linear_command(Context& context) {
-  const Options& options = context.options();
+ExitCode golden_linear_command(Context& context, const LinearOptions& options) {
   check_unused_config(options);
-  check_profile(options.linear);
-  check_activations(options.linear);
-  const std::vector<LinearSize> sizes = linear_sizes(options.linear);
-  golden::ThreadTeam team(static_cast<int>(options.linear.threads));
-  note_fewer_threads(context, options.linear.threads, team.threads());
+  check_profile(options);
+  check_activations(options);
+  const std::vector<LinearSize> sizes = linear_sizes(options);
+  golden::ThreadTeam team(static_cast<int>(options.threads));
+  note_fewer_threads(context, options.threads, team.threads());
   std::vector<LinearMeasurement> measured;
   LinearSource source;
   for (const LinearSize& wanted : sizes) {
@@ -163,14 +160,34 @@ ExitCode golden_linear_command(Context& context) {
                      std::to_string(wanted.out_features));
     source = load_linear(options, wanted);
     const LinearSize size{source.weights.in_features, source.weights.out_features};
-    measured.push_back(measure_linear(options.linear, source, size, team));
+    measured.push_back(measure_linear(options, source, size, team));
   }
-  if (!options.program_out.empty()) {
-    write_matrix(context, options.program_out, measured.back().y);
+  if (!options.out.empty()) {
+    write_matrix(context, options.out, measured.back().y);
   }
-  context.print_json(sheet_json(sheet_of(options.linear, source, measured, team.threads(), true)));
-  context.print(sheet_text(sheet_of(options.linear, source, measured, team.threads(), false)));
+  context.print_json(sheet_json(sheet_of(options, source, measured, team.threads(), true)));
+  context.print(sheet_text(sheet_of(options, source, measured, team.threads(), false)));
   return ExitCode::kOk;
 }
+
+constexpr const char* kGoldenLinearText = R"(
+It computes y = x W^T + b: the [layer that adds exactly](linear.md). `cpu_fp32` has the weights before they were quantized;
+`cpu_int8` and `gpu_int8` give the same bits. The limit of `share_of_limit` is the fastest reading of as many bytes in the
+same run. A GPU is timed by a CUDA graph with cold caches.
+
+| key | meaning |
+|---|---|
+| `dtype`, `y_dtype`, `activations`, `bits`, `group`, `bias`, `threads`, `vector`, `cold` | what was asked; `cold`: of `--bench` |
+| `read_gigabytes_per_second`, `quantize_seconds`, `transpose_seconds`, `pack_seconds` | the limit; preparing the weights, once |
+| `modes[]` | `mode`, `K`, `N`, `M`, `mean`, `p50`, `p95`, `gigabytes_per_second`, `share_of_limit`, `speedup`, `max_error`, `mean_error`; the last three against `cpu_fp32` |
+| `best_tile`, `tiles[]`, `best_stages`, `pipelines[]` | of `--sweep`: `panels`, `rows`, `p50`; `stages`, `p50` |
+| `y[]` | of `--print`: `row`, `channel`, `value` |
+)";
+
+}  // namespace
+
+const CommandRow kGoldenLinearCommand = {
+    "golden linear", "compute and time a linear layer with integer weights",
+    command_of<LinearOptions, declare_linear, golden_linear_command>, kGoldenLinearText};
 
 }  // namespace qsim

@@ -21,6 +21,21 @@ void write_array(Context& context, const std::string& file, const NpyType& type,
   context.write_file(file, content);
 }
 
+struct IntegerOptions : ConfigOption, WeightOptions {
+  std::string out, out_scales, out_zero_points;  // files; "": none
+};
+
+void declare_golden_quantize(Declarations& declared, IntegerOptions& options) {
+  declare_config(declared, options);
+  declare_weights(declared, options, "float32 or float16").required();
+  declare_weight_form(declared, options);
+  declared.flag("--symmetric", options.symmetric, "4 bits with each zero_point 8");
+  declared.output_file("--out-scales", options.out_scales, "write the scales as a .npy of float32");
+  declared.output_file("--out-zero-points", options.out_zero_points,
+                       "write the zero_points of 4 bits as a .npy of uint8");
+  declared.output_file("--out", options.out, "write the codes [N, K] as a .npy of int8");
+}
+
 // The largest magnitude of weight minus scale times (value minus zero_point), and the root of the
 // sum of its squares over the sum of the weights' squares.
 struct QuantizationError {
@@ -66,22 +81,30 @@ Sheet sheet_of(const LinearSource& source, bool json) {
   return sheet;
 }
 
-}  // namespace
-
-ExitCode golden_quantize_command(Context& context) {
-  const Options& options = context.options();
+ExitCode golden_quantize_command(Context& context, const IntegerOptions& options) {
   check_unused_config(options);
   const LinearSource source = load_quantized(options);
   const golden::LinearWeights& weights = source.weights;
   const Shape scales = {weights.out_features, weights.groups()};
-  write_array(context, options.program_out, kNpyInt8, {weights.out_features, weights.in_features},
+  write_array(context, options.out, kNpyInt8, {weights.out_features, weights.in_features},
               weights.values);
-  write_array(context, options.linear.out_scales, kNpyFloat32, scales, weights.scales);
-  write_array(context, options.linear.out_zero_points, kNpyUint8,
-              weights.bits == 4 ? scales : Shape{0}, weights.zero_points);
-  context.print_json(sheet_json(sheet_of(source, true)));
-  context.print(sheet_text(sheet_of(source, false)));
+  write_array(context, options.out_scales, kNpyFloat32, scales, weights.scales);
+  write_array(context, options.out_zero_points, kNpyUint8, weights.bits == 4 ? scales : Shape{0},
+              weights.zero_points);
+  context.print_both([&](bool json) { return sheet_of(source, json); });
   return ExitCode::kOk;
 }
+
+constexpr const char* kGoldenQuantizeText = R"(
+It writes what `--w` and `--scales` of `golden linear` read: 8 bits are -127 to 127, 4 bits 0 to 15 with zero_points. Its
+keys are `N`, `K`, `bits`, `group`, `max_error`, `nrmse` and `quantize_seconds`.
+)";
+
+}  // namespace
+
+const CommandRow kGoldenQuantizeCommand = {
+    "golden quantize", "quantize the weights of a linear layer to 8 or 4 bits",
+    command_of<IntegerOptions, declare_golden_quantize, golden_quantize_command>,
+    kGoldenQuantizeText};
 
 }  // namespace qsim

@@ -11,6 +11,7 @@
 #include "cli/session/inputs/picture_series.h"
 #include "cli/terminal/output_folders.h"
 #include "core/checked_math.h"
+#include "core/limits.h"
 #include "files/files.h"
 #include "files/npy.h"
 #include "report/run_report.h"
@@ -20,6 +21,24 @@ namespace qsim {
 namespace {
 
 constexpr std::int64_t kCifarClasses = 10;
+
+void declare_golden_run(Declarations& declared, GoldenRunOptions& options) {
+  declare_config(declared, options);
+  declare_golden(declared, options);
+  declared
+      .text("--input", options.input,
+            "a CIFAR-10 binary batch (.bin), a .npy of one or more pictures in the model's own "
+            "layout, an image, or a shipped name (default: the config's, or the workload's or "
+            "trace's own)")
+      .read(Reads::kInput, "the input");
+  declared.number("--index", {0, kMaxIndex}, options.index,
+                  "which picture is the first, from 0 (default: 0)");
+  declared.number("--images", {1, kMaxImages}, options.images,
+                  "number of pictures (default: all; for a workload, the batch of its file)");
+  declared.output_folder("--out", options.out, is_golden_file,
+                         "write output.npy, the output for every picture, to this folder");
+}
+
 struct Classification {
   Tensor outputs;           // the last layer's, of every picture
   std::vector<int> labels;  // one a picture, or none
@@ -34,10 +53,10 @@ void append(const Tensor& from, std::int64_t pictures, std::int64_t done, Tensor
 }
 
 // The outputs of all pictures; with --out again in the model's layout and as the bytes of a file.
-std::int64_t series_bytes(const Graph& graph, const PictureSeries& series, const Options& options) {
+std::int64_t series_bytes(const Graph& graph, const PictureSeries& series, bool keeps_output) {
   const std::int64_t output =
       element_count(graph.output_value().shape.nhwc()) / graph.input_value().shape.batch;
-  const std::int64_t out_bytes = options.out.empty() ? 0 : graph.host.float_output ? 8 : 2;
+  const std::int64_t out_bytes = !keeps_output ? 0 : graph.host.float_output ? 8 : 2;
   return checked_mul(series.count(), checked_mul(output, 1 + out_bytes));
 }
 
@@ -98,9 +117,9 @@ SheetTable classes_table(const Classification& result, const OutputForm& form, c
   return table;
 }
 
-void keep_output(Context& context, const OutputForm& form, const Classification& result) {
-  if (context.options().out.empty()) return;
-  const std::filesystem::path folder = context.options().out;
+void keep_output(Context& context, const std::filesystem::path& folder, const OutputForm& form,
+                 const Classification& result) {
+  if (folder.empty()) return;
   const Tensor output = output_to_host(result.outputs, form, true);
   remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
   context.write_file(folder / "output.npy", output_npy(output, form.host.tail));
@@ -133,32 +152,42 @@ Sheet sheet_of(const Model& model, const std::string& rounding, const PictureSer
   return sheet;
 }
 
-}  // namespace
-
-ExitCode golden_run_command(Context& context) {
-  const Options& options = context.options();
-  if (!options.out.empty()) {
-    context.make_folder(options.out);
-    require_no_vectors(options.out);
-  }
-  if (const auto hybrid = hybrid_file(options)) return golden_run_hybrid(context, hybrid);
-  GoldenSelection golden("--backend", options.backend,
-                         [&context](const std::string& line) { context.note(line); });
+ExitCode golden_run_command(Context& context, const GoldenRunOptions& options) {
+  make_output_folder(context, options.out);
+  if (const auto hybrid = hybrid_file(options)) return golden_run_hybrid(context, options, hybrid);
+  GoldenSelection golden("--backend", options.backend, context.notes());
   const ArchConfig config = load_config(options);
-  Model model = load_model_for_series(options, config);
-  const PictureSeries series(options, config, model);
+  const NetworkRequest request{options, options};
+  Model model = load_model_for_series(request, options, config);
+  const PictureSeries series(request, options, config, model);
   const std::int64_t batch = std::min(options.batch.value_or(kGoldenBatch), series.count());
   set_batch(model.graph, batch);
-  require_memory_for(model.name, model.graph, config, options, {},
-                     series_bytes(model.graph, series, options));
+  require_memory_for(model.name, model.graph, config, need_of_golden(), {},
+                     series_bytes(model.graph, series, !options.out.empty()));
   const Classification result = classify(context, model.graph, series, golden);
-  keep_output(context, output_form(model.graph), result);
+  keep_output(context, options.out, output_form(model.graph), result);
   const auto sheet = [&](bool json) {
     return sheet_of(model, options.rounding, series, result, golden.name(), batch, json);
   };
-  context.print_json(sheet_json(sheet(true)));
-  context.print(sheet_text(sheet(false)));
+  context.print_both(sheet);
   return ExitCode::kOk;
 }
+
+constexpr const char* kGoldenRunText = R"(
+It computes with the accelerator's exact arithmetic. `seconds` and `pictures_per_second` count the network, and on a GPU
+the copies to it and back, without reading and preparing pictures. The best class is the first with the largest value.
+
+| key | meaning |
+|---|---|
+| `model`, `input`, `backend`, `pictures`, `batch`, `seconds`, `pictures_per_second` | `input` is a file, `workload` or `layer trace` |
+| `top1_correct`, `top1` | of pictures with labels and a network of ten classes |
+| `classes[]` | up to 20 pictures: `picture`, `class`, `name`, `probability`, or `value` where the output has no scale |
+)";
+
+}  // namespace
+
+const CommandRow kGoldenRunCommand = {
+    "golden run", "classify many pictures with golden and count the correct ones",
+    command_of<GoldenRunOptions, declare_golden_run, golden_run_command>, kGoldenRunText};
 
 }  // namespace qsim

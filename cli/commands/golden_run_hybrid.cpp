@@ -25,13 +25,13 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kBatch = 16;
 
-PictureSet load_pictures(Context& context, const PictureForm& form) {
-  const Options& options = context.options();
+PictureSet load_pictures(Context& context, const GoldenRunOptions& options,
+                         const PictureForm& form) {
   const ArchConfig config = load_config(options);
   const fs::path path = options.input.empty()
                             ? find_input(config.input, "config '" + config.name + "': input")
                             : find_input(options.input);
-  return PictureSet({path}, form, [&context](const std::string& line) { context.note(line); });
+  return PictureSet({path}, form, context.notes());
 }
 
 // Which of them are classified.
@@ -40,7 +40,7 @@ struct Part {
   std::int64_t count = 0;
 };
 
-Part part_of(const Options& options, const PictureSet& pictures) {
+Part part_of(const GoldenRunOptions& options, const PictureSet& pictures) {
   const std::int64_t there = pictures.count();
   Part part{options.index.value_or(0), 0};
   part.count = options.images.value_or(std::max<std::int64_t>(there - part.first, 1));
@@ -52,9 +52,8 @@ Part part_of(const Options& options, const PictureSet& pictures) {
 
 // Float32 NHWC of all of them. The batch changes no bit: a dynamic range is a picture's own.
 Tensor run_all(Context& context, const HybridNetwork& network, const PictureSet& pictures,
-               const Part& part, golden::ThreadTeam& team, double& seconds) {
+               const Part& part, std::int64_t batch, golden::ThreadTeam& team, double& seconds) {
   const golden::RealExecutor executor(network.graph, golden::executor_options(network));
-  const std::int64_t batch = std::min(context.options().batch.value_or(kBatch), part.count);
   ImageShape output = network.graph.output_shape();
   output.batch = part.count;
   Tensor all(DType::kFloat32, output.nhwc());
@@ -128,8 +127,8 @@ struct Run {
 };
 
 // For JSON, or to be printed.
-Sheet sheet_of(const Options& options, const Run& run, const Tensor& outputs, double seconds,
-               bool json) {
+Sheet sheet_of(const GoldenRunOptions& options, const Run& run, const Tensor& outputs,
+               double seconds, bool json) {
   const Part& part = run.part;
   Sheet sheet;
   sheet.schema = "qsim.golden-run/1";
@@ -155,7 +154,7 @@ Sheet sheet_of(const Options& options, const Run& run, const Tensor& outputs, do
 
 }  // namespace
 
-std::shared_ptr<const HeldFile> hybrid_file(const Options& options) {
+std::shared_ptr<const HeldFile> hybrid_file(const GoldenRunOptions& options) {
   const ArchConfig config = load_config(options);
   if (options.model.empty() && config.model.empty()) return nullptr;  // load_model() says so
   const fs::path path = options.model.empty()
@@ -166,8 +165,8 @@ std::shared_ptr<const HeldFile> hybrid_file(const Options& options) {
   return is_hybrid_onnx(held) ? held : nullptr;
 }
 
-ExitCode golden_run_hybrid(Context& context, const std::shared_ptr<const HeldFile>& held) {
-  const Options& options = context.options();
+ExitCode golden_run_hybrid(Context& context, const GoldenRunOptions& options,
+                           const std::shared_ptr<const HeldFile>& held) {
   require_onnx_options(options, held->path().string(), "network that golden runs in float32");
   if (options.backend == "cuda") {
     throw Error(ExitCode::kUsage, "--backend cuda: '" + held->path().string() +
@@ -176,12 +175,14 @@ ExitCode golden_run_hybrid(Context& context, const std::shared_ptr<const HeldFil
   }
   const HybridNetwork network = import_hybrid_onnx(held);
   const PictureForm form = picture_form(network.graph, held->path());
-  const PictureSet pictures = load_pictures(context, form);
+  const PictureSet pictures = load_pictures(context, options, form);
   const Part part = part_of(options, pictures);
   golden::ThreadTeam team(0);
   note_fewer_threads(context, 0, team.threads());
   double seconds = 0;
-  const Tensor outputs = run_all(context, network, pictures, part, team, seconds);
+  const Tensor outputs =
+      run_all(context, network, pictures, part,
+              std::min(options.batch.value_or(kBatch), part.count), team, seconds);
   if (!options.out.empty()) {
     const fs::path folder = options.out;
     remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
@@ -192,8 +193,7 @@ ExitCode golden_run_hybrid(Context& context, const std::shared_ptr<const HeldFil
     return sheet_of(options, {held->path().string(), network, pictures, form, part}, outputs,
                     seconds, json);
   };
-  context.print_json(sheet_json(sheet(true)));
-  context.print(sheet_text(sheet(false)));
+  context.print_both(sheet);
   return ExitCode::kOk;
 }
 

@@ -1,21 +1,28 @@
-// `qsim golden run` of a network parts of which are integers.
+// The options of `qsim golden run`; its steps where parts of the network are not integers.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "cli/session/inputs/picture_series.h"
 #include "cli/terminal/context.h"
+#include "cli/terminal/shared_options.h"
 #include "core/error.h"
 #include "files/held_file.h"
 
 namespace qsim {
 
+struct GoldenRunOptions : ConfigOption, GoldenOptions, SeriesChoice {
+  std::string out;  // a folder; "" for none
+};
+
 // So many pictures, or fewer, are printed with their classes.
 inline constexpr std::int64_t kShownPictures = 20;
 
 // The network that --model or the configuration names, where it is such a one; else null.
-std::shared_ptr<const HeldFile> hybrid_file(const Options& options);
+std::shared_ptr<const HeldFile> hybrid_file(const GoldenRunOptions& options);
 
-ExitCode golden_run_hybrid(Context& context, const std::shared_ptr<const HeldFile>& held);
+ExitCode golden_run_hybrid(Context& context, const GoldenRunOptions& options,
+                           const std::shared_ptr<const HeldFile>& held);
 
 }  // namespace qsim

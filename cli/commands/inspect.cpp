@@ -23,6 +23,22 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSchema = "qsim.inspect/1";
 
+struct InspectOptions : ConfigOption, ScaleOptions {
+  std::string file;
+  bool commands = false;
+};
+
+void declare_inspect(Declarations& declared, InspectOptions& options) {
+  declare_config(declared, options);
+  declared
+      .text("file", options.file,
+            "program text (.qprog), ONNX model, workload, trace, config, or a shipped name")
+      .required()
+      .read(Reads::kInspected, "the inspected file");
+  declare_scales(declared, options);
+  declared.flag("--commands", options.commands, "print the command streams of a program");
+}
+
 bool is_config_file(const fs::path& path) {
   if (is_scale_sim_config(path)) return true;
   if (path.extension() != ".yaml" && path.extension() != ".yml") return false;
@@ -52,7 +68,7 @@ Sheet config_sheet(const ArchConfig& config) {
 }
 
 // What keeps the network from running on the accelerator, each reason with what to do.
-void add_refusals(Sheet& sheet, const Model& model, const Options& options,
+void add_refusals(Sheet& sheet, const Model& model, const ScaleOptions& options,
                   const ArchConfig& config) {
   // The remedy first: a first column may be cut, and a reason begins with its file.
   SheetTable table{"blocking_layers", {"remedy", "reason"}, {}};
@@ -73,10 +89,11 @@ void add_float_nodes(Sheet& sheet, const std::vector<FloatNode>& nodes) {
   sheet.tables.push_back(std::move(table));
 }
 
-Sheet model_sheet(Context& context, const fs::path& path, const ArchConfig& config) {
-  const Options& options = context.options();
-  Model model = load_model_file(path, options.file, std::nullopt, options);
-  snap_model(context, model, config);
+Sheet model_sheet(Context& context, const InspectOptions& options, const fs::path& path,
+                  const ArchConfig& config) {
+  const NetworkRequest request{options, {options, "", {}}, Tensors::kShapes};
+  Model model = load_model_file(path, options.file, request);
+  snap_model(context, model, options, config);
   Sheet sheet = graph_sheet(model.graph);
   sheet.facts.insert(sheet.facts.begin(), {"kind", std::string(model_kind_name(model.kind))});
   if (model.sidecar) {
@@ -126,19 +143,19 @@ Sheet verified_program_sheet(const Program& program, const std::vector<std::stri
   return sheet;
 }
 
-ExitCode inspect_program(Context& context, const fs::path& path) {
+ExitCode inspect_program(Context& context, const fs::path& path, bool prints_commands) {
   const Program program = parse_program(read_text_file(path), path.string());
   const std::vector<std::string> violations = verify(program, program.arch);
   Sheet sheet = verified_program_sheet(program, violations);
   sheet.schema = kSchema;
   std::string lines;
-  if (context.options().commands) {
+  if (prints_commands) {
     SheetTable table{"command_streams", {"unit", "command", "origin"}, {}};
     for_each_command(program, [&](std::string unit, std::string text, std::string origin) {
       lines += text + "  # " + origin + "\n";
       table.rows.push_back({std::move(unit), std::move(text), std::move(origin)});
     });
-    if (context.options().json.empty()) {
+    if (!context.has_json()) {
       context.print(sheet_text(sheet) + "\n" + lines);
       return violations.empty() ? ExitCode::kOk : ExitCode::kBadInput;
     }
@@ -148,11 +165,8 @@ ExitCode inspect_program(Context& context, const fs::path& path) {
   return violations.empty() ? ExitCode::kOk : ExitCode::kBadInput;
 }
 
-}  // namespace
-
-ExitCode inspect_command(Context& context) {
-  const Options& options = context.options();
-  const ArchConfig config = load_config(context);
+ExitCode inspect_command(Context& context, const InspectOptions& options) {
+  const ArchConfig config = load_config(context, options);
   const std::string& name = options.file;
   const fs::path path = find_config_or_model(name);
   const bool is_program = is_program_file(path);
@@ -160,13 +174,37 @@ ExitCode inspect_command(Context& context) {
   if (is_program) require_onnx_options(options, name, "program");
   if (is_config) require_onnx_options(options, name, "config");
   if (is_topology_file(path)) require_onnx_options(options, name, "topology");
-  if (is_program) return inspect_program(context, path);
+  if (is_program) return inspect_program(context, path, options.commands);
   Sheet sheet = is_topology_file(path) ? topology_sheet(path)
                 : is_config            ? config_sheet(load_arch_config(path))
-                                       : model_sheet(context, path, config);
+                                       : model_sheet(context, options, path, config);
   sheet.schema = kSchema;
   context.print(sheet);
   return ExitCode::kOk;
 }
+
+constexpr const char* kInspectText = R"(
+It checks a program by the rules of `compiler/verifier`, and ends with exit code 3 if it breaks one. Of a network it says
+whether the accelerator of `--config` runs it, and if not why and what to do. Of an ONNX model it lists the nodes that
+[ONNX Runtime computes in float32](onnx.md): there its bytes may differ from qsim's.
+
+| key | meaning |
+|---|---|
+| `kind` | `"program"`, `"ONNX model"`, `"workload"`, `"layer trace"`, `"topology"` or `"config"` |
+| `violations`, `broken_rules[].violation` | of a program, besides the keys of `compile` |
+| `command_streams[]` | of `--commands`: `unit`, `command`, `origin` |
+| `graph`, `input`, `output`, `layout`, `float_input`, `float_output`, `weights`, `macs`, `labels` | of a network: as the host sees it (`float_`: real numbers, quantized inside), and how many |
+| `layers[]` | `layer`, `op`, `inputs` (with branches), `ofmap`, `dtype`, `zero_point`, `window`, `shift`, `rounding`, `weights`, `macs` |
+| `float_in_onnxruntime`, `float_nodes[]` | of an ONNX model: `node`, `op`, `reason` |
+| `accelerator`, `blocking`, `blocking_layers[]` | what keeps the network from running: `remedy`, `reason` |
+
+A configuration has its [fields](config.md) as keys.
+)";
+
+}  // namespace
+
+const CommandRow kInspectCommand = {
+    "inspect", "show what a program, model, workload, trace or config contains",
+    command_of<InspectOptions, declare_inspect, inspect_command>, kInspectText};
 
 }  // namespace qsim

@@ -15,7 +15,7 @@
 namespace qsim {
 namespace {
 
-ProfileColumns columns_of(const Options& options) {
+ProfileColumns columns_of(const ProfileOptions& options) {
   if (options.csv_columns == "scalesim-compute") return ProfileColumns::kScaleSimCompute;
   if (options.csv_columns == "scalesim-bandwidth") return ProfileColumns::kScaleSimBandwidth;
   if (options.csv_columns == "scalesim-access") return ProfileColumns::kScaleSimAccess;
@@ -31,7 +31,7 @@ Measure measure_of(const std::string& objective) {
 }
 
 // What is asked, in words of the profile.
-void describe_search(Profile& profile, const Options& options) {
+void describe_search(Profile& profile, const ProfileOptions& options) {
   profile.measure = measure_of(options.objective);
   const CompileOptions asked = search_options(options);
   profile.search = {options.objective, std::nullopt, options.mapping_search, options.mapping_budget,
@@ -43,20 +43,18 @@ void describe_search(Profile& profile, const Options& options) {
 }
 
 // With a hash of each file in the profile's provenance.
-std::vector<NamedConfig> load_configs(Context& context, Profile& profile) {
-  const Options& options = context.options();
+std::vector<NamedConfig> load_configs(Context& context, const ProfileOptions& options,
+                                      Profile& profile) {
   std::vector<ArchConfig> configs;
   for (const std::string& name : options.configs) {
-    Options one = options;
-    one.config = name;
-    configs.push_back(load_config(context, one));
-    require_shifts_for_snap(one, configs.back());
+    configs.push_back(load_config(context, ConfigOption{name, true}));
+    require_shifts_for_snap(options, configs.back());
     profile.configs.emplace_back(name, file_hash(find_config(name)));
   }
   return named_configs(configs, options.configs);
 }
 
-std::vector<ModelShapes> load_models(const Options& options, const ArchConfig& config,
+std::vector<ModelShapes> load_models(const ProfileOptions& options, const ArchConfig& config,
                                      Profile& profile) {
   std::vector<ModelShapes> models;
   const bool is_given = !options.models.empty();
@@ -64,7 +62,7 @@ std::vector<ModelShapes> load_models(const Options& options, const ArchConfig& c
       is_given ? options.models : std::vector<std::string>{config.model};
   const std::string kind = is_given ? "model" : "config '" + config.name + "': model";
   for (const std::string& name : names) {
-    models.push_back(load_shapes(name, kind, options, config));
+    models.push_back(load_shapes(network_of(options, name), kind, config));
     profile.models.emplace_back(name, models.back().hash);
   }
   return models;
@@ -93,11 +91,8 @@ void require_memory_of_points(const Profile& profile) {
                   first->error + "; give more memory, or smaller networks");
 }
 
-}  // namespace
-
-ExitCode profile_command(Context& context) {
-  const Options& options = context.options();
-  require_report_can_be_made(options);
+ExitCode profile_command(Context& context, const ProfileOptions& options) {
+  require_report_can_be_made(options.report, "recurrence");
   Profile profile;
   profile.version = build_version();
   profile.commit = build_commit();
@@ -105,18 +100,18 @@ ExitCode profile_command(Context& context) {
   profile.rounding = options.rounding;
   describe_search(profile, options);
   const std::vector<FieldValues> fields = field_values(options.set);
-  const std::vector<std::string> dataflows = asked_dataflows(options);
-  const Conditions conditions = load_conditions(options);
-  const std::vector<NamedConfig> configs = load_configs(context, profile);
+  const std::vector<std::string> dataflows = asked_dataflows(options.dataflows);
+  const Conditions conditions = load_conditions(options.fail_if, !options.energy.empty());
+  const std::vector<NamedConfig> configs = load_configs(context, options, profile);
   const std::vector<ModelShapes> models = load_models(options, configs.front().arch, profile);
   const std::vector<ProfilePoint> points =
       profile_points(models.size(), configs, fields, dataflows);
-  PointRuns runs = run_points(context, models, points);
+  PointRuns runs = run_points(context, options, models, points);
   profile.points = std::move(runs.results);
   complete_points(profile);
   choose_winners(profile);
-  write_profile_report(context, profile, models, points, runs);
-  context.print_csv(profile_csv(profile, columns_of(options)));
+  write_profile_report(context, options, profile, models, points, runs);
+  context.print_to(options.csv, profile_csv(profile, columns_of(options)));
   context.print_json(profile_json(profile));
   context.print(profile_text(profile));
   require_memory_of_points(profile);
@@ -124,5 +119,18 @@ ExitCode profile_command(Context& context) {
   require_conditions(conditions.list, profile.points, conditions.base);
   return ExitCode::kOk;
 }
+
+constexpr const char* kProfileText = R"(
+Models run on configurations with dataflows, in time alone. Every combination of `--model`, `--config`, `--set` and
+`--dataflow` is a point; the objective says which wins. [Output](output.md) has the columns of `--csv`, the conditions of
+`--fail-if`, and the JSON (`qsim.profile/1`).
+)";
+
+}  // namespace
+
+const CommandRow kProfileCommand = {
+    "profile",
+    "compare dataflows, configurations and models in time, and say which is best and why",
+    command_of<ProfileOptions, declare_profile, profile_command>, kProfileText};
 
 }  // namespace qsim

@@ -28,37 +28,27 @@ namespace fs = std::filesystem;
 
 class Quantizing {
  public:
-  explicit Quantizing(Context& context)
-      : context_(context),
-        options_(context.options()),
-        own_(options_.quantize),
-        team_(static_cast<int>(own_.threads)) {
+  Quantizing(Context& context, const QuantizeOptions& options)
+      : context_(context), own_(options), team_(static_cast<int>(own_.threads)) {
     note_fewer_threads(context_, own_.threads, team_.threads());
   }
 
   QuantizationResult run() {
-    phase("import", [&] { import(); });
-    phase("calibrate", [&] { calibrate(); });
-    if (!own_.mixed_precision.empty()) phase("search", [&] { search(); });
-    phase("quantize", [&] { quantize_network(); });
-    phase("correct", [&] { correct(); });
-    phase("measure", [&] { measure(); });
-    phase("write", [&] { result_.bytes = onnx_bytes(result_.network, form()); });
+    phase(result_.seconds, "import", [&] { import(); });
+    phase(result_.seconds, "calibrate", [&] { calibrate(); });
+    if (!own_.mixed_precision.empty()) phase(result_.seconds, "search", [&] { search(); });
+    phase(result_.seconds, "quantize", [&] { quantize_network(); });
+    phase(result_.seconds, "correct", [&] { correct(); });
+    phase(result_.seconds, "measure", [&] { measure(); });
+    phase(result_.seconds, "write", [&] { result_.bytes = onnx_bytes(result_.network, form()); });
     return std::move(result_);
   }
 
  private:
-  template <typename Work>
-  void phase(const char* name, Work work) {
-    double seconds = 0;
-    timed(seconds, work);
-    result_.seconds.emplace_back(name, seconds);
-  }
-
   OnnxForm form() const { return own_.form == "qdq" ? OnnxForm::kQdq : OnnxForm::kQOperator; }
 
   void import() {
-    QuantizeInputs inputs = read_quantize_inputs(context_);
+    QuantizeInputs inputs = read_quantize_inputs(context_, own_);
     result_.graph = std::move(inputs.graph);
     result_.float_bytes = inputs.float_bytes;
     pictures_.emplace(std::move(inputs.pictures));
@@ -79,11 +69,7 @@ class Quantizing {
     for (auto& [name, scheme] : result_.scheme.layers) scheme.activations.is_unsigned = is_unsigned;
   }
 
-  quantize::CalibrationPictures pictures() {
-    return {pictures_->count(), [&](std::int64_t first, std::int64_t count) {
-              return pictures_->read(first, count, team_);
-            }};
-  }
+  quantize::CalibrationPictures pictures() { return calibration_of(*pictures_, team_); }
 
   std::function<void(std::int64_t)> progress(const char* what, std::int64_t all) {
     return [this, what, all](std::int64_t done) {
@@ -121,38 +107,21 @@ class Quantizing {
     result_.mixed_precision = std::move(found.report);
   }
 
-  quantize::Corrections corrections() const {
-    quantize::Corrections corrections;
-    for (const auto rounding :
-         {quantize::WeightRounding::kLearned, quantize::WeightRounding::kGptq}) {
-      if (quantize::weight_rounding_name(rounding) == own_.weight_rounding) {
-        corrections.rounding = rounding;
-      }
-    }
-    corrections.bias = own_.bias_correction;
-    corrections.seed = options_.seed;
-    return corrections;
-  }
-
-  bool has_corrections() const {
-    return own_.bias_correction || corrections().rounding != quantize::WeightRounding::kNearest;
-  }
-
   // By a scheme of the same activations, corrected as the options say.
   QuantizedNetwork corrected_network(const quantize::Scheme& scheme) {
-    if (!has_corrections()) {
+    if (!has_corrections(own_)) {
       return quantize::quantize_network(result_.graph, result_.tensors, scheme, decided_);
     }
     const auto on_layer = [&](const quantize::CorrectedLayer& layer) {
       context_.progress("corrected layer '" + result_.graph.layers[layer.layer].name + "'");
     };
     const quantize::CorrectedWeights corrected = quantize::correct_layers(
-        result_.graph, result_.tensors, scheme, pictures(), corrections(), team_, on_layer);
+        result_.graph, result_.tensors, scheme, pictures(), corrections_of(own_), team_, on_layer);
     return quantize::quantize_network(result_.graph, result_.tensors, scheme, corrected.weights);
   }
 
   void correct() {
-    if (has_corrections()) result_.network = corrected_network(result_.scheme);
+    if (has_corrections(own_)) result_.network = corrected_network(result_.scheme);
   }
 
   void measure() {
@@ -162,7 +131,6 @@ class Quantizing {
   }
 
   Context& context_;
-  const Options& options_;
   const QuantizeOptions& own_;
   golden::ThreadTeam team_;
   std::optional<PictureSet> pictures_;
@@ -186,24 +154,34 @@ void note_what_is_dead(Context& context, const QuantizationReport& report) {
   }
 }
 
-}  // namespace
-
-ExitCode quantize_command(Context& context) {
-  const Options& options = context.options();
+ExitCode quantize_command(Context& context, const QuantizeOptions& options) {
   check_unused_config(options);
-  if (options.quantize.mode != "static") return quantize_in_mode(context);
-  const QuantizationResult result = Quantizing(context).run();
+  if (options.mode != "static") return quantize_in_mode(context, options);
+  const QuantizationResult result = Quantizing(context, options).run();
   const QuantizationReport report = report_of(result, options);
   note_what_is_dead(context, report);
-  context.write_file(options.program_out, result.bytes);
+  context.write_file(options.out, result.bytes);
   write_sidecar(context, options);
   if (!options.report.empty()) context.write_file(options.report, quantization_page(report));
   context.print_json(quantization_json(report));
   context.print(quantization_table(report));
   if (result.mixed_precision) context.print(mixed_precision_text(*result.mixed_precision));
-  context.print("\n" + options.program_out + ": " + with_thousands(report.quantized_bytes) +
-                " bytes, of " + with_thousands(report.float_bytes) + "\n");
+  context.print("\n" + options.out + ": " + with_thousands(report.quantized_bytes) + " bytes, of " +
+                with_thousands(report.float_bytes) + "\n");
   return ExitCode::kOk;
 }
+
+constexpr const char* kQuantizeText = R"(
+[Quantize](quantize.md) says why one would give each option, and has the JSON (`qsim.quantize/1`). The other modes write
+[files that golden alone runs](onnx.md); their JSON (`qsim.quantize-mode/1`) has `model`, `output`, `mode`, `pictures`,
+`output_sqnr_db`, `float_bytes`, `quantized_bytes`, `seconds`, and `layers[]`: `layer`, `operation`, `weights_sqnr_db`,
+`sqnr_db`, `cosine_distance`.
+)";
+
+}  // namespace
+
+const CommandRow kQuantizeCommand = {
+    "quantize", "quantize a float network by pictures, and say what each layer loses",
+    command_of<QuantizeOptions, declare_quantize, quantize_command>, kQuantizeText};
 
 }  // namespace qsim

@@ -12,9 +12,30 @@ namespace qsim {
 
 namespace fs = std::filesystem;
 
-QuantizeInputs read_quantize_inputs(Context& context) {
-  const Options& options = context.options();
-  const auto& own = options.quantize;
+quantize::Corrections corrections_of(const QuantizeOptions& options) {
+  using quantize::WeightRounding;
+  quantize::Corrections corrections;
+  for (const auto rounding : {WeightRounding::kLearned, WeightRounding::kGptq}) {
+    const bool is_asked = quantize::weight_rounding_name(rounding) == options.weight_rounding;
+    if (is_asked) corrections.rounding = rounding;
+  }
+  corrections.bias = options.bias_correction;
+  corrections.seed = options.seed;
+  return corrections;
+}
+
+bool has_corrections(const QuantizeOptions& options) {
+  const quantize::Corrections corrections = corrections_of(options);
+  return corrections.bias || corrections.rounding != quantize::WeightRounding::kNearest;
+}
+
+quantize::CalibrationPictures calibration_of(PictureSet& pictures, golden::ThreadTeam& team) {
+  return {pictures.count(), [&](std::int64_t first, std::int64_t count) {
+            return pictures.read(first, count, team);
+          }};
+}
+
+QuantizeInputs read_quantize_inputs(Context& context, const QuantizeOptions& options) {
   const auto held = std::make_shared<const HeldFile>(options.model);
   std::int64_t float_bytes = held->bytes();
   RealImportOptions importing;
@@ -24,13 +45,12 @@ QuantizeInputs read_quantize_inputs(Context& context) {
     float_bytes += file_bytes(file);
   };
   RealGraph graph = import_real_onnx(held, importing);
-  if (own.equalize) graph = quantize::equalize(graph).graph;
-  const std::vector<fs::path> data(own.calibrate.begin(), own.calibrate.end());
-  PictureSet pictures(data, picture_form(graph, options.model),
-                      [&](const std::string& line) { context.note(line); });
+  if (options.equalize) graph = quantize::equalize(graph).graph;
+  const std::vector<fs::path> data(options.calibrate.begin(), options.calibrate.end());
+  PictureSet pictures(data, picture_form(graph, options.model), context.notes());
   pictures.require_finite();
   require_files(context, options);
-  if (pictures.count() > own.pictures) pictures.sample(own.pictures, options.seed);
+  if (pictures.count() > options.pictures) pictures.sample(options.pictures, options.seed);
   return {std::move(graph), float_bytes, std::move(pictures)};
 }
 

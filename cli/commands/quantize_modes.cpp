@@ -29,36 +29,28 @@ HybridMode mode_of_word(const std::string& word) {
 
 class ModeQuantizing {
  public:
-  explicit ModeQuantizing(Context& context)
+  ModeQuantizing(Context& context, const QuantizeOptions& options)
       : context_(context),
-        options_(context.options()),
-        own_(options_.quantize),
+        own_(options),
         mode_(mode_of_word(own_.mode)),
         team_(static_cast<int>(own_.threads)) {
     note_fewer_threads(context_, own_.threads, team_.threads());
   }
 
   HybridResult run() {
-    phase("import", [&] { import(); });
-    phase("calibrate", [&] { calibrate(); });
-    phase("quantize", [&] { quantize(); });
-    phase("measure", [&] {
+    phase(result_.seconds, "import", [&] { import(); });
+    phase(result_.seconds, "calibrate", [&] { calibrate(); });
+    phase(result_.seconds, "quantize", [&] { quantize(); });
+    phase(result_.seconds, "measure", [&] {
       result_.errors = measure_hybrid(result_.graph, result_.network, pictures(), team_);
     });
-    phase("write", [&] { result_.bytes = onnx_bytes(result_.network); });
+    phase(result_.seconds, "write", [&] { result_.bytes = onnx_bytes(result_.network); });
     return std::move(result_);
   }
 
  private:
-  template <typename Work>
-  void phase(const char* name, Work work) {
-    double seconds = 0;
-    timed(seconds, work);
-    result_.seconds.emplace_back(name, seconds);
-  }
-
   void import() {
-    QuantizeInputs inputs = read_quantize_inputs(context_);
+    QuantizeInputs inputs = read_quantize_inputs(context_, own_);
     result_.graph = std::move(inputs.graph);
     result_.float_bytes = inputs.float_bytes;
     pictures_.emplace(std::move(inputs.pictures));
@@ -67,11 +59,7 @@ class ModeQuantizing {
     tensors_.resize(result_.graph.tensors.size());
   }
 
-  quantize::CalibrationPictures pictures() {
-    return {pictures_->count(), [&](std::int64_t first, std::int64_t count) {
-              return pictures_->read(first, count, team_);
-            }};
-  }
+  quantize::CalibrationPictures pictures() { return calibration_of(*pictures_, team_); }
 
   // Of fake quantization alone: the other modes have no ranges that pictures choose.
   void calibrate() {
@@ -89,39 +77,22 @@ class ModeQuantizing {
   }
 
   void quantize() {
-    const auto weights = is_corrected()
+    const auto weights = has_corrections(own_)
                              ? corrected()
                              : quantize::weights_of_layers(result_.graph, tensors_, scheme_);
     result_.network = quantize::hybrid_network(result_.graph, mode_, weights, rules_);
   }
 
-  quantize::WeightRounding rounding() const {
-    using quantize::WeightRounding;
-    for (const auto each : {WeightRounding::kLearned, WeightRounding::kGptq}) {
-      if (quantize::weight_rounding_name(each) == own_.weight_rounding) return each;
-    }
-    return WeightRounding::kNearest;
-  }
-
-  bool is_corrected() const {
-    return own_.bias_correction || rounding() != quantize::WeightRounding::kNearest;
-  }
-
   std::map<std::size_t, quantize::LayerWeights> corrected() {
-    quantize::Corrections corrections;
-    corrections.rounding = rounding();
-    corrections.bias = own_.bias_correction;
-    corrections.seed = options_.seed;
     const auto on_layer = [&](const quantize::CorrectedLayer& layer) {
       context_.progress("corrected layer '" + result_.graph.layers[layer.layer].name + "'");
     };
-    return quantize::correct_layers(result_.graph, tensors_, scheme_, pictures(), corrections,
-                                    team_, on_layer)
+    return quantize::correct_layers(result_.graph, tensors_, scheme_, pictures(),
+                                    corrections_of(own_), team_, on_layer)
         .weights;
   }
 
   Context& context_;
-  const Options& options_;
   const QuantizeOptions& own_;
   HybridMode mode_;
   golden::ThreadTeam team_;
@@ -134,13 +105,11 @@ class ModeQuantizing {
 
 }  // namespace
 
-ExitCode quantize_in_mode(Context& context) {
-  const Options& options = context.options();
-  const HybridResult result = ModeQuantizing(context).run();
-  context.write_file(options.program_out, result.bytes);
+ExitCode quantize_in_mode(Context& context, const QuantizeOptions& options) {
+  const HybridResult result = ModeQuantizing(context, options).run();
+  context.write_file(options.out, result.bytes);
   write_sidecar(context, options);
-  context.print_json(sheet_json(hybrid_sheet(result, options, true)));
-  context.print(sheet_text(hybrid_sheet(result, options, false)));
+  context.print_both([&](bool json) { return hybrid_sheet(result, options, json); });
   return ExitCode::kOk;
 }
 

@@ -1,11 +1,12 @@
 // `qsim quantize --mode weight_only|dynamic|fake`.
 #pragma once
 
+#include "cli/session/quantize/quantize_options.h"
 #include "cli/terminal/context.h"
 #include "core/error.h"
 
 namespace qsim {
 
-ExitCode quantize_in_mode(Context& context);
+ExitCode quantize_in_mode(Context& context, const QuantizeOptions& options);
 
 }  // namespace qsim

@@ -19,23 +19,18 @@
 namespace qsim {
 namespace {
 
-bool wants_golden(const Options& options) {
-  return !options.no_data && (!options.no_verify || !options.dump_layers.empty());
-}
-
 // Without anything to compute no GPU is looked for.
-GoldenSelection golden_of(Context& context) {
-  const Options& options = context.options();
+GoldenSelection golden_of(Context& context, const RunCommandOptions& options) {
   const bool used =
-      wants_golden(options) || (!options.no_data && (!options.layers.empty() || options.snap));
-  return {"", used ? "auto" : "cpu", [&context](const std::string& line) { context.note(line); }};
+      options.wants_golden() || (!options.no_data && (!options.layers.empty() || options.snap));
+  return {"", used ? "auto" : "cpu", context.notes()};
 }
 
 // Of the layers whose tensors are compared; of all that --dump-layers will write.
 std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor& input,
-                                   GoldenSelection& golden, Context& context) {
-  const Options& options = context.options();
-  if (!wants_golden(options)) return {};
+                                   GoldenSelection& golden, Context& context,
+                                   const RunCommandOptions& options) {
+  if (!options.wants_golden()) return {};
   context.progress("running golden");
   std::vector<bool> kept = compilation.ofmap_layers();
   if (!options.dump_layers.empty()) kept.assign(kept.size(), true);
@@ -43,51 +38,58 @@ std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor&
 }
 
 // Only --dump-layers reads the graph's weights again. Times need no weights at all.
-Program program_of(Compilation& compilation, const Options& options) {
+Program program_of(Compilation& compilation, const RunCommandOptions& options) {
   if (options.no_data) return compilation.commands();
   return options.dump_layers.empty() ? std::move(compilation).program() : compilation.program();
 }
 
-}  // namespace
-
-ExitCode run_command(Context& context) {
-  const Options& options = context.options();
+ExitCode run_command(Context& context, const RunCommandOptions& options) {
+  const NetworkRequest request = network_of(options);
   RunReport report;
   report.engine = options.engine;
   PhaseSeconds& phases = report.phases;
-  make_output_folders(context);
-  require_report_can_be_made(options);
+  make_output_folders(context, options);
+  require_report_can_be_made(options.report, options.engine);
 
-  const Conditions conditions = load_conditions(options);
-  GoldenSelection golden = golden_of(context);
-  const ArchConfig config = load_config(context);
-  const std::optional<TopologySource> topology = find_topology(options, config);
+  const Conditions conditions =
+      load_conditions(options.fail_if, !options.energy.empty(), options.dataflow == kAutoDataflow);
+  GoldenSelection golden = golden_of(context, options);
+  const ArchConfig config = load_config(context, options);
+  const std::optional<TopologySource> topology = find_topology(request, config);
   if (topology && topology->topology.layers.size() > 1) {
-    return run_topology(context, *topology, config, golden, conditions);
+    return run_topology({context, options, *topology, config}, golden, conditions);
   }
   const std::optional<EnergyTable> energy_table = load_energy_table(options);
-  Network network = timed(phases.import, [&] { return import_network(context, config, golden); });
-  require_dump_fits(context, network.graph);
+  Network network = timed(phases.import, [&] {
+    return import_network(context,
+                          {request, options, options, need_of(options), options.no_data,
+                           options.wants_hashes(context.has_json())},
+                          config, golden);
+  });
+  require_dump_fits(options, network.graph);
   Compilation compilation = timed(
       phases.compile, [&] { return Compilation(std::move(network.graph), config, network.asked); });
   note_ended_searches(context, network.asked);
   const std::vector<LayerMapping> mappings = compilation.mappings();
   const std::vector<LayerBounds> bounds = compilation.bounds();
-  write_mappings(context, network.model, config, mappings);
+  write_mappings(context, options.write_mapping, network.model, config, mappings);
   const std::optional<LayerRange> traced =
       trace_layers(options, network.model, compilation.graph());
   // What cannot run is an error before golden works for it.
-  timed(phases.simulate, [&] { prepare_engine(options.engine, config, engine_settings(context)); });
-  std::vector<Tensor> expected = timed(
-      phases.golden, [&] { return golden_tensors(compilation, network.input, golden, context); });
+  timed(phases.simulate,
+        [&] { prepare_engine(options.engine, config, engine_settings(context, options)); });
+  std::vector<Tensor> expected = timed(phases.golden, [&] {
+    return golden_tensors(compilation, network.input, golden, context, options);
+  });
   if (network.unsnapped && !options.no_data) {
     report.snap = timed(phases.golden, [&] {
       return snap_error(compilation.graph(), *network.unsnapped, network.input, golden);
     });
   }
   const Program program = timed(phases.compile, [&] { return program_of(compilation, options); });
-  OfmapSink sink(program, expected, options);
-  const RunResult result = simulate(program, network.input, sink, phases, context);
+  OfmapSink sink(program, expected, !options.no_data && !options.no_verify,
+                 !options.dump_layers.empty());
+  const RunResult result = simulate(program, network.input, sink, phases, context, options);
 
   add_layers(report, program, result);
   add_mappings(report, mappings);
@@ -95,13 +97,27 @@ ExitCode run_command(Context& context) {
   report.prints_bounds = options.bounds;
   if (energy_table) add_energy(report, program, *energy_table);
   report.provenance = network.provenance;
-  report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
-  write_command_trace(context, program.name, program, result, traced);
+  report.provenance.rtl_model =
+      rtl_model_of(options.engine, config, engine_settings(context, options));
+  write_command_trace(context, options, options.engine, program.name, program, result, traced);
   const ExitCode code = finish_run(
-      context, report,
+      context, options, report,
       {network, compilation.graph(), sink, golden.name(), expected, program, result.times});
   if (code == ExitCode::kOk) require_conditions(conditions, report);
   return code;
 }
+
+constexpr const char* kRunText = R"(
+It prints the layers, what each costs and what limits it, where the cycles went, and the best classes. `run.json` in the
+folder of `--out` is written last: if it is there, the other files are complete. In a trace, cycle c is at c ns. A
+`--trace-window` that begins after the last cycle ends with exit code 3, after the results are written. The page of
+`--report` and the JSON are in [output](output.md), and so are the conditions of `--fail-if`; `--bounds` prints the lower
+bounds. The engine `recurrence` computes the cycles without a simulation ([timing model](timing_model.md)).
+)";
+
+}  // namespace
+
+const CommandRow kRunCommand = {"run", "simulate a model on an input and compare it with golden",
+                                command_of<RunCommandOptions, declare_run, run_command>, kRunText};
 
 }  // namespace qsim

@@ -13,6 +13,7 @@
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/schemes/scheme_results.h"
 #include "compiler/importer/real_importer.h"
+#include "core/limits.h"
 #include "core/printable.h"
 #include "files/growing_file.h"
 #include "golden/common/thread_team.h"
@@ -27,6 +28,59 @@ namespace {
 
 constexpr const char* kResumeHeader = "qsim.schemes/1";
 
+// Pictures that judge --modes, without --judges.
+constexpr std::int64_t kModeJudges = 500;
+
+struct SchemesOptions : ConfigOption {
+  std::string model;      // a float ONNX file
+  std::string calibrate;  // pictures that choose the ranges
+  Words data;             // labelled pictures that judge
+  std::int64_t calibration_pictures = 512;
+  Words only;                          // words of the rows to judge; empty: all rows
+  bool modes = false;                  // compare the schemes that golden alone runs
+  std::optional<std::int64_t> judges;  // with `modes`: of the pictures of --data
+  std::uint64_t seed = 0;
+  std::string csv;     // a file, "-" for stdout, "" for none
+  std::string resume;  // a file; "" for none
+};
+
+void declare_schemes(Declarations& declared, SchemesOptions& options) {
+  declare_config(declared, options);
+  declared.text("--model", options.model, "a float ONNX file", "FILE")
+      .required()
+      .read(Reads::kNetwork, "the model");
+  declared
+      .text("--calibrate", options.calibrate,
+            "pictures that choose the ranges: a folder, a CIFAR-10 batch, or a .npy", "DIR|FILE")
+      .required()
+      .read(Reads::kPictures, "a picture");
+  OptionRow& data =
+      declared
+          .repeated("--data", options.data,
+                    "labelled pictures that judge: CIFAR-10 batches, or a folder of class folders")
+          .called("DIR|FILE")
+          .required()
+          .read(Reads::kPictures, "the pictures");
+  data.takes_more_words = true;
+  declared.number("--pictures", {1, kMaxImages}, options.calibration_pictures,
+                  "pictures of --calibrate, drawn with --seed");
+  declared
+      .list("--only", options.only,
+            "the rows with these words, such as mse,channel: of a column, one of those given")
+      .called("LIST");
+  declared.flag("--modes", options.modes,
+                "the schemes that golden alone runs: weight-only, dynamic, fake quantization, and "
+                "small floats");
+  declared
+      .number("--judges", {1, kMaxImages}, options.judges,
+              "with --modes: pictures of --data, drawn with --seed, at most")
+      .shows(std::to_string(kModeJudges));
+  declared.seed(options.seed, "which pictures of --calibrate");
+  declared.output_place("--csv", options.csv, "also write the table as CSV; - is stdout");
+  declared.output_file("--resume", options.resume,
+                       "keep each finished scheme in this file, and take those that it has");
+}
+
 // The network and both sets of pictures.
 struct Question {
   std::string model_hash;  // of its file, its external data and its sidecar
@@ -37,34 +91,29 @@ struct Question {
 
 PictureSet pictures_of(Context& context, const std::vector<std::filesystem::path>& paths,
                        const RealGraph& graph, const std::filesystem::path& model) {
-  PictureSet pictures(paths, picture_form(graph, model),
-                      [&context](const std::string& line) { context.note(line); });
+  PictureSet pictures(paths, picture_form(graph, model), context.notes());
   pictures.require_finite();
   return pictures;
 }
 
-Question load_question(Context& context) {
-  const Options& options = context.options();
-  if (options.schemes.judges && !options.schemes.modes) {
+Question load_question(Context& context, const SchemesOptions& options) {
+  if (options.judges && !options.modes) {
     throw Error(ExitCode::kUsage, "--judges needs --modes; leave it out, or give both");
   }
   const std::filesystem::path path = options.model;
   const auto held = std::make_shared<const HeldFile>(path);
   RealGraph graph = import_real_onnx(held);
-  PictureSet calibration = pictures_of(context, {options.schemes.calibrate}, graph, path);
-  calibration.sample(std::min(options.schemes.calibration_pictures, calibration.count()),
-                     options.seed);
-  const std::vector<std::filesystem::path> data(options.schemes.data.begin(),
-                                                options.schemes.data.end());
+  PictureSet calibration = pictures_of(context, {options.calibrate}, graph, path);
+  calibration.sample(std::min(options.calibration_pictures, calibration.count()), options.seed);
+  const std::vector<std::filesystem::path> data(options.data.begin(), options.data.end());
   PictureSet judges = pictures_of(context, data, graph, path);
   if (!judges.has_labels()) {
     throw_bad_input(data.front().string() +
                     ": the pictures have no labels; --data takes CIFAR-10 batches and folders of "
                     "class folders");
   }
-  if (options.schemes.modes) {
-    judges.sample(std::min(options.schemes.judges.value_or(kModeJudges), judges.count()),
-                  options.seed);
+  if (options.modes) {
+    judges.sample(std::min(options.judges.value_or(kModeJudges), judges.count()), options.seed);
   }
   const std::optional<Sidecar> sidecar = picture_form(graph, path).sidecar;
   return {model_hash(held, sidecar ? sidecar->file : ""), std::move(graph), std::move(calibration),
@@ -72,7 +121,7 @@ Question load_question(Context& context) {
 }
 
 // Of all that a row depends on, so that --resume takes no row of another question.
-std::string question_key(const Question& question, const Options& options) {
+std::string question_key(const Question& question, const SchemesOptions& options) {
   std::string all;
   const auto add = [&all](std::string_view text) {
     all += text;
@@ -88,7 +137,7 @@ std::string question_key(const Question& question, const Options& options) {
     if (std::filesystem::exists(labels, unknown)) add(file_hash(labels));
   }
   add(std::to_string(question.calibration.count()) + " " + std::to_string(options.seed));
-  if (options.schemes.modes) add(std::to_string(question.data.count()) + " judges");
+  if (options.modes) add(std::to_string(question.data.count()) + " judges");
   return text_hash(all);
 }
 
@@ -242,19 +291,19 @@ constexpr std::size_t kMostMade = 4;
 // Runs the rows that are not kept, until an interrupt.
 class RowsRun {
  public:
-  RowsRun(Context& context, const Question& question, const std::vector<SchemeRow>& rows,
-          const Judges& judges, golden::ThreadTeam& team)
+  RowsRun(Context& context, const SchemesOptions& options, const Question& question,
+          const std::vector<SchemeRow>& rows, const Judges& judges, golden::ThreadTeam& team)
       : context_(context),
         rows_(rows),
         judges_(judges),
         team_(team),
-        kept_(context.options().resume, question_key(question, context.options())),
+        kept_(options.resume, question_key(question, options)),
         results_(rows.size()) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       results_[i] = kept_.find(name_of(rows[i]));
       if (!results_[i]) open_.push_back(i);
     }
-    const std::string& file = context.options().resume;
+    const std::string& file = options.resume;
     if (!file.empty()) context.count_as_kept(file);
     if (open_.size() == rows.size()) return;
     context.note(file + " has " + std::to_string(rows.size() - open_.size()) + " of " +
@@ -366,23 +415,21 @@ std::int64_t distinct(const Results& results) {
   return static_cast<std::int64_t>(outputs.size());
 }
 
-}  // namespace
-
-ExitCode schemes_command(Context& context) {
-  const SchemesOptions& options = context.options().schemes;
-  const Question question = load_question(context);
+ExitCode schemes_command(Context& context, const SchemesOptions& options) {
+  const Question question = load_question(context, options);
   SchemeRows rows = options.modes ? mode_rows(question.graph) : static_rows(question.graph);
   ChosenRows(rows).keep(options.only, rows);
   golden::ThreadTeam team(0);
   note_fewer_threads(context, 0, team.threads());
   const Judges judges = make_judges(question.graph, question.data, team);
   double seconds = 0;
-  const Results results = timed(
-      seconds, [&] { return RowsRun(context, question, rows.rows, judges, team).run(question); });
+  const Results results = timed(seconds, [&] {
+    return RowsRun(context, options, question, rows.rows, judges, team).run(question);
+  });
   const auto finished = std::ranges::count_if(results, [](const auto& r) { return bool(r); });
   Sheet sheet;
   sheet.schema = "qsim.schemes/1";
-  sheet.add("model", context.options().model);
+  sheet.add("model", options.model);
   sheet.add("calibration_pictures", question.calibration.count());
   sheet.add("pictures", question.data.count());
   sheet.add("float_correct", correct_of(judges));
@@ -390,9 +437,28 @@ ExitCode schemes_command(Context& context) {
   sheet.add("distinct_outputs", distinct(results));
   sheet.add("seconds", seconds_text(seconds));
   sheet.tables.push_back(table_of(rows, results, question.data.count()));
-  context.print_csv(csv_of(sheet.tables.front()));
+  context.print_to(options.csv, csv_of(sheet.tables.front()));
   context.print(sheet);
   return finished == std::ssize(results) ? ExitCode::kOk : ExitCode::kInterrupted;
 }
+
+constexpr const char* kSchemesText = R"(
+It quantizes the network in every way of a catalogue (5 observers, 2 granularities, 4 ranges, 3 scales) and counts the
+right answers of each ([which scheme](../guide/which_scheme.md)). After an interrupt it prints and writes the rows that
+are finished; with `--resume` the same command makes the rest. A row of that file counts only for the same build, model,
+pictures and `--seed`. In a word of `--only`, a blank is written `_`.
+
+| key | meaning |
+|---|---|
+| `model`, `calibration_pictures`, `pictures`, `float_correct`, `finished`, `distinct_outputs`, `seconds` | what was judged; what the float network gets right; how many rows there are, and how many differ in their bytes |
+| rows | `row`, `observer`, `granularity`, `range`, `scales`, `correct`, `top1`, `sqnr_db` (against the float network), `same_as`: the first row with the same bytes |
+| rows of `--modes` | `mode`, `weights`, `activations` in place of `observer` to `scales` |
+)";
+
+}  // namespace
+
+const CommandRow kSchemesCommand = {
+    "schemes", "compare ways to quantize a float network: accuracy and noise of each",
+    command_of<SchemesOptions, declare_schemes, schemes_command>, kSchemesText};
 
 }  // namespace qsim

@@ -1,6 +1,7 @@
 // `qsim verify`: several engines against golden, and the cycles of those that have time against
 // each other, on a model or on random layers. Exit code 5 when anything differs.
 #include <algorithm>
+#include <set>
 
 #include "cli/commands/commands.h"
 #include "cli/session/engines/engines.h"
@@ -14,11 +15,91 @@
 #include "cli/session/run/topology_run.h"
 #include "cli/session/verification/random_layers.h"
 #include "cli/session/verification/verification.h"
+#include "cli/terminal/usage_error.h"
 #include "compiler/compile.h"
+#include "core/limits.h"
 #include "report/text_table.h"
 
 namespace qsim {
 namespace {
+
+struct VerifyOptions : ConfigOption, NetworkOptions, InputOptions, MappingOptions {
+  Words engines = {"interpreter", "systemc"};
+  std::string golden = "auto";  // "cpu", "cuda", both with a comma, or "auto"
+  std::optional<std::int64_t> images;
+  std::int64_t seeds = 0;
+  bool all_configs = false;
+};
+
+void check_verify(const VerifyOptions& options, const Declarations& declared) {
+  if (options.seeds > 0) {
+    for (const char* name :
+         {"--model", "--input", "--index", "--batch", "--layers", "--images", "--energy",
+          "--rounding", "--snap", "--mapping", "--dataflow", "--objective", "--slack",
+          "--mapping-search", "--mapping-budget", "--dram-plan"}) {
+      if (!declared.given(name)) continue;
+      usage_error("--seeds makes its own layers; leave out " + std::string(name));
+    }
+  }
+  require_engines_once(options.engines);
+  const std::set<std::string> engines(options.engines.begin(), options.engines.end());
+  if (engines.contains("recurrence") && !engines.contains("systemc") && !engines.contains("rtl")) {
+    usage_error(
+        "--engines names recurrence, which computes times alone, and no engine whose times they "
+        "are compared with; add systemc or rtl");
+  }
+  if (options.all_configs && options.seeds == 0) {
+    usage_error("--all-configs needs --seeds; give --seeds N");
+  }
+  if (options.all_configs && options.config_given) {
+    usage_error("--all-configs takes every shipped configuration; leave out --config");
+  }
+}
+
+std::string golden_error(const std::string& text) {
+  const Words allowed = {"auto", "cpu", "cuda", "cpu,cuda", "cuda,cpu"};
+  if (std::ranges::count(allowed, text) > 0) return "";
+  return "found '" + text + "'; allowed: auto, cpu, cuda, or cpu,cuda";
+}
+
+void declare_verify(Declarations& declared, VerifyOptions& options) {
+  declare_config(declared, options);
+  declared.check([&] { check_verify(options, declared); });
+  declare_network(declared, options);
+  declare_input(declared, options);
+  declare_mapping(declared, options);
+  declare_dram_plan(declared, options);
+  declare_energy(declared, options);
+  declared
+      .list("--engines", options.engines, "engines to compare, with commas between them",
+            {"interpreter", "systemc", "rtl", "recurrence"})
+      .shows("interpreter,systemc");
+  OptionRow& golden = declared.text(
+      "--golden", options.golden,
+      "golden backend: cpu, cuda, cpu,cuda, or auto, which takes QSIM_GOLDEN if it is set, "
+      "otherwise a GPU if there is one, otherwise the CPU");
+  golden.allowed = "cpu|cuda|cpu,cuda|auto";
+  golden.refusal = golden_error;
+  declared.number("--images", {1, kMaxImages}, options.images,
+                  "pictures of the CIFAR-10 batch, from --index on (default: one --batch)");
+  declared
+      .number("--seeds", {1, kMaxSeeds}, options.seeds,
+              "verify N random layers, seeds --seed and up, instead of a model")
+      .shows("")
+      .read(Reads::kNoNetwork, "");
+  declared
+      .flag("--all-configs", options.all_configs,
+            "spread the layers of --seeds over all shipped configs")
+      .read(Reads::kEveryConfig, "the configuration");
+}
+
+NetworkRequest network_of(const VerifyOptions& options) {
+  return {options, options, Tensors::kDrawn, options.layers, "", "name one with --layers"};
+}
+
+NeedOf need_of(const VerifyOptions& options) {
+  return need_of_verify(1 + std::ranges::count(options.golden, ','), std::ssize(options.engines));
+}
 
 std::string so_far(std::int64_t done, std::int64_t all, const char* what,
                    const Verification& verification) {
@@ -98,12 +179,11 @@ std::string numbers_text(std::int64_t first, std::int64_t count) {
 // Compares pictures `first` to `end` - 1 of the series, a whole number of the graph's batches.
 void verify_pictures(Context& context, Verification& verification, GoldenSelection& golden,
                      const ArchConfig& config, const Model& model, const CompileOptions& asked,
-                     const InputSource& source, std::int64_t first, std::int64_t end) {
+                     const InputSource& source, std::int64_t first, std::int64_t end, bool cut) {
   const std::int64_t batch = model.graph.input_value().shape.batch;
   const Program program = compile(model.graph, config, asked);
   std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
   for (std::int64_t at = first; at < end; at += batch) {
-    const bool cut = !context.options().layers.empty();
     const Tensor input = cut ? *model.own_input : source.at(model, at);
     const std::string what =
         source.pictures() > batch ? numbers_text(source.first() + at, batch) : "";
@@ -118,15 +198,16 @@ void verify_pictures(Context& context, Verification& verification, GoldenSelecti
 }
 
 // The model for as many pictures at a time as there are, at most.
-Model load_for_series(const Options& options, const ArchConfig& config) {
-  Model model = load_model(options, config);
+Model load_for_series(const VerifyOptions& options, const ArchConfig& config) {
+  Model model = load_model(network_of(options), config);
   const std::int64_t batch = model.graph.input_value().shape.batch;
   set_batch(model.graph, std::min(batch, options.images.value_or(batch)));
   return model;
 }
 
 // Leaves the layers of --layers in `model`, and their input as its own.
-void cut(Model& model, const InputSource& source, const Options& options, GoldenSelection& golden) {
+void cut(Model& model, const InputSource& source, const VerifyOptions& options,
+         GoldenSelection& golden) {
   const std::int64_t batch = model.graph.input_value().shape.batch;
   if (source.pictures() > batch) {
     throw Error(ExitCode::kUsage, "--layers compares one batch; --images " +
@@ -137,10 +218,14 @@ void cut(Model& model, const InputSource& source, const Options& options, Golden
 }
 
 // The layers of a topology, each a network of its own.
-Sheet verify_topology(Context& context, Verification& verification, GoldenSelection& golden,
-                      const TopologySource& source, const ArchConfig& config) {
-  const Options& options = context.options();
-  require_options_of_several(source, options);
+Sheet verify_topology(Context& context, const VerifyOptions& options, Verification& verification,
+                      GoldenSelection& golden, const TopologySource& source,
+                      const ArchConfig& config) {
+  const NetworkRequest request = network_of(options);
+  require_options_of_several(source, request,
+                             {{!options.input.empty(), "--input"},
+                              {options.index.has_value(), "--index"},
+                              {options.images.has_value(), "--images"}});
   for (const std::string& name : options.engines) {
     prepare_engine(name, config, settings_of(context));
   }
@@ -148,10 +233,11 @@ Sheet verify_topology(Context& context, Verification& verification, GoldenSelect
   const auto layers = static_cast<std::int64_t>(source.topology.layers.size());
   for (std::int64_t i = 0; i < layers; ++i) {
     const auto index = static_cast<std::size_t>(i);
-    const Model model = layer_model(source, index, options);
-    CompileOptions asked = compile_options(context, config, model.graph, &source.file);
+    const Model model = layer_model(source, index, request.tensors);
+    CompileOptions asked =
+        compile_options(context, request, options, config, model.graph, &source.file);
     asked.known = known;
-    require_memory_for(model.name, model.graph, config, options, asked);
+    require_memory_for(model.name, model.graph, config, need_of(options), asked);
     const Program program = compile(model.graph, config, asked);
     std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
     const std::string& what = source.topology.layers[index].name;
@@ -168,26 +254,27 @@ Sheet verify_topology(Context& context, Verification& verification, GoldenSelect
   return sheet;
 }
 
-Sheet verify_model(Context& context, Verification& verification, GoldenSelection& golden) {
-  const Options& options = context.options();
-  const ArchConfig config = load_config(context);
-  const std::optional<TopologySource> topology = find_topology(options, config);
+Sheet verify_model(Context& context, const VerifyOptions& options, Verification& verification,
+                   GoldenSelection& golden) {
+  const NetworkRequest request = network_of(options);
+  const ArchConfig config = load_config(context, options);
+  const std::optional<TopologySource> topology = find_topology(request, config);
   if (topology && topology->topology.layers.size() > 1) {
-    return verify_topology(context, verification, golden, *topology, config);
+    return verify_topology(context, options, verification, golden, *topology, config);
   }
   Model model = load_for_series(options, config);
-  snap_model(context, model, config);
+  snap_model(context, model, options, config);
   CompileOptions asked;
   const auto judge = [&] {
-    asked = compile_options(context, config, model.graph);
-    require_memory_for(model.name, model.graph, config, options, asked);
+    asked = compile_options(context, request, options, config, model.graph);
+    require_memory_for(model.name, model.graph, config, need_of(options), asked);
   };
   if (options.layers.empty()) {
     judge();
   } else {
-    require_memory_for_golden(model.name, model.graph, options);  // up to the cut
+    require_memory_for_golden(model.name, model.graph);  // up to the cut
   }
-  const InputSource source(options, config, model);
+  const InputSource source(request, options, config, model, options.images);
   if (!options.layers.empty()) {
     cut(model, source, options, golden);
     judge();
@@ -198,11 +285,12 @@ Sheet verify_model(Context& context, Verification& verification, GoldenSelection
   const std::int64_t images = source.pictures();
   const std::int64_t rest = images % model.graph.input_value().shape.batch;
   context.progress(so_far(0, images, "images", verification));
-  verify_pictures(context, verification, golden, config, model, asked, source, 0, images - rest);
+  verify_pictures(context, verification, golden, config, model, asked, source, 0, images - rest,
+                  !options.layers.empty());
   if (rest > 0) {
     set_batch(model.graph, rest);
     verify_pictures(context, verification, golden, config, model, asked, source, images - rest,
-                    images);
+                    images, !options.layers.empty());
   }
   note_ended_searches(context, asked);
   Sheet sheet;
@@ -217,9 +305,12 @@ Sheet verify_model(Context& context, Verification& verification, GoldenSelection
   return sheet;
 }
 
-Sheet verify_random_layers(Context& context, Verification& verification, GoldenSelection& golden) {
-  const Options& options = context.options();
-  RandomLayers layers(options);
+Sheet verify_random_layers(Context& context, const VerifyOptions& options,
+                           Verification& verification, GoldenSelection& golden) {
+  const bool has_rtl = std::ranges::count(options.engines, "rtl") > 0;
+  RandomLayers layers(options.all_configs ? RandomLayers::every_config()
+                                          : std::vector<ArchConfig>{load_config(options)},
+                      options.seed, !has_rtl);
   for (std::int64_t i = 0; i < options.seeds; ++i) {
     layers.check(i, verification, golden);
     context.progress(so_far(i + 1, options.seeds, "random layers", verification));
@@ -238,15 +329,11 @@ Sheet verify_random_layers(Context& context, Verification& verification, GoldenS
   return sheet;
 }
 
-}  // namespace
-
-ExitCode verify_command(Context& context) {
-  const Options& options = context.options();
-  GoldenSelection golden("--golden", options.golden,
-                         [&context](const std::string& line) { context.note(line); });
+ExitCode verify_command(Context& context, const VerifyOptions& options) {
+  GoldenSelection golden("--golden", options.golden, context.notes());
   Verification verification(options.engines, options.seed, settings_of(context));
-  Sheet sheet = options.seeds > 0 ? verify_random_layers(context, verification, golden)
-                                  : verify_model(context, verification, golden);
+  Sheet sheet = options.seeds > 0 ? verify_random_layers(context, options, verification, golden)
+                                  : verify_model(context, options, verification, golden);
   sheet.schema = "qsim.verify/1";
   sheet.facts.insert(sheet.facts.begin(), {"golden", golden.name()});
   context.print(sheet);
@@ -256,5 +343,32 @@ ExitCode verify_command(Context& context) {
                 times_text(options.engines, verification) + "\n");
   return differs ? ExitCode::kMismatch : ExitCode::kOk;
 }
+
+constexpr const char* kVerifyText = R"(
+It names layer, tile and coordinate of the first divergence, and with a layer trace compares the trace's own tensors
+too. The interpreter runs twice: in program order, and in a random legal order of the four units, which reveals a missing
+token. Of engines that have time, the start, free and done cycle of every command is compared with those of `systemc`, or
+else of `recurrence`; a difference is a mismatch (exit code 5). With `--golden cpu,cuda` the engines are compared with
+the first, and `cuda` with `cpu`. With `rtl`, the layers of `--seeds` keep the configuration's memories, since each size
+is hardware of its own.
+
+| key | meaning |
+|---|---|
+| `golden` | `"cpu"`, `"cuda"`, or both as the option names them |
+| `values`, `mismatches`, `first_divergence` | over all engines; the last in words, absent if there is none |
+| `engines[]` | `engine`, `programs`, `values`, `mismatches`; also rows `golden against the trace` and `golden cuda against cpu` |
+| `timed_commands`, `time_mismatches`, `first_time_divergence` | with two engines that have time |
+| `cycles[]` | `engines` (`"rtl against systemc"`), `commands`, `mismatches` |
+| `layers[]` | of a model: `layer`, `values`, and mismatches by engine; besides it `images` |
+| `random_layers`, `first_seed`, `configs` | with `--seeds` |
+| `histogram[]` | what they were: `feature`, `value`, `layers`, `share` |
+| `empty_buckets`, `buckets_without_layers[].bucket` | rows of the histogram without a layer |
+)";
+
+}  // namespace
+
+const CommandRow kVerifyCommand = {
+    "verify", "compare engines with golden, layer by layer and byte by byte",
+    command_of<VerifyOptions, declare_verify, verify_command>, kVerifyText};
 
 }  // namespace qsim

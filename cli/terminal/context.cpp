@@ -1,10 +1,10 @@
 #include "cli/terminal/context.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
 
-#include "cli/terminal/output_files.h"
 #include "core/error.h"
 #include "core/printable.h"
 
@@ -23,36 +23,34 @@ void write_stdout(const std::string& text) {
 
 }  // namespace
 
+Context::Context(OutputOptions options, std::vector<NamedOutput> outputs,
+                 std::vector<std::string> argv, InterruptWatch& interrupt)
+    : options_(std::move(options)),
+      outputs_(std::move(outputs)),
+      has_stdout_(std::ranges::none_of(outputs_, &NamedOutput::is_stdout)),
+      argv_(std::move(argv)),
+      interrupt_(interrupt) {}
+
 Context::~Context() { interrupt_.remove_empty_folders(); }
 
 void Context::print(const std::string& text) {
-  if (options_.json == "-" || options_.csv == "-" || options_.write_mapping == "-") return;
+  if (!has_stdout_) return;
   // A program's text has hundreds of megabytes; it is not copied where nothing is to be escaped.
   const bool is_printable = unprintable_at(text, "\n") == std::string::npos;
   if (is_printable) return write_stdout(text);
   write_stdout(printable_lines(text));
 }
 
-void Context::print_json(const std::string& json) {
-  if (options_.json == "-") {
-    write_stdout(json);
-  } else if (!options_.json.empty()) {
-    write_file(options_.json, json);
+void Context::print_to(const std::string& place, const std::string& text) {
+  if (place == "-") {
+    write_stdout(text);
+  } else if (!place.empty()) {
+    write_file(place, text);
   }
 }
-
-void Context::print_csv(const std::string& csv) {
-  if (options_.csv == "-") {
-    write_stdout(csv);
-  } else if (!options_.csv.empty()) {
-    write_file(options_.csv, csv);
-  }
-}
-
-void Context::print_alone(const std::string& text) { write_stdout(text); }
 
 void Context::print(const Sheet& sheet) {
-  if (!options_.json.empty()) print_json(sheet_json(sheet));
+  if (has_json()) print_json(sheet_json(sheet));
   print(sheet_text(sheet));
 }
 
@@ -84,7 +82,10 @@ void Context::make_folder(const std::filesystem::path& path) {
 }
 
 void Context::require_outputs() const {
-  for (const std::string& file : output_files(options_)) interrupt_.require_writable(file);
+  for (const NamedOutput& output : outputs_) {
+    const bool is_own = output.holds == nullptr && !output.is_stdout();
+    if (is_own) interrupt_.require_writable(output.path);
+  }
 }
 
 void Context::require_output(const std::filesystem::path& file) const {

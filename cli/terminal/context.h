@@ -7,41 +7,47 @@
 #include <vector>
 
 #include "cli/terminal/interrupt.h"
-#include "cli/terminal/options.h"
+#include "cli/terminal/output_files.h"
 #include "report/sheet.h"
 
 namespace qsim {
 
 class Context {
  public:
-  Context(const Options& options, std::vector<std::string> argv, InterruptWatch& interrupt)
-      : options_(options), argv_(std::move(argv)), interrupt_(interrupt) {}
+  Context(OutputOptions options, std::vector<NamedOutput> outputs, std::vector<std::string> argv,
+          InterruptWatch& interrupt);
 
   // Removes a folder that was made for output and is still empty.
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  const Options& options() const { return options_; }
   const std::vector<std::string>& argv() const { return argv_; }
+  bool has_json() const { return !options_.json.empty(); }
 
-  // Text for people on stdout; dropped when `--json -`, `--csv -` or `--write-mapping -` has
-  // stdout. What a line cannot show is escaped (core/printable.h); the words of a name are the
-  // caller's to keep on one line.
+  // Text for people on stdout; dropped when an option has stdout (`--json -`). What a line cannot
+  // show is escaped (core/printable.h); the words of a name are the caller's to keep on one line.
   void print(const std::string& text);
-  // The `--json` document to its file or to stdout; does nothing without --json.
-  void print_json(const std::string& json);
-  // The table of --csv to its file or to stdout; does nothing without --csv.
-  void print_csv(const std::string& csv);
-  // What --write-mapping - has stdout for.
-  void print_alone(const std::string& text);
+  // To the file that an option names, or to stdout where it is "-"; nothing where it is "".
+  void print_to(const std::string& place, const std::string& text);
+  void print_json(const std::string& json) { print_to(options_.json, json); }
   // Both, of a sheet; the file first, so that it is there when nobody reads stdout to its end.
   void print(const Sheet& sheet);
   // A line on stderr, unless --quiet; nothing in the first second, so that short runs stay silent,
   // and at most one every two seconds. An interrupt's line repeats the last one.
   void progress(const std::string& line);
+  // Both, of a sheet whose numbers carry their units for people: `make(json)` makes it.
+  template <typename Make>
+  void print_both(Make make) {
+    print_json(sheet_json(make(true)));
+    print(sheet_text(make(false)));
+  }
   // A line on stderr that the user should see: "qsim: note: ...".
   void note(const std::string& line);
+  // For what is told to say such lines; this object must outlive it.
+  auto notes() {
+    return [this](const std::string& line) { note(line); };
+  }
   void write_file(const std::filesystem::path& path, std::string_view content);
   // A file that comes in parts: `writer` writes it under its temporary() name, before keep_file
   // gives it its own.
@@ -58,16 +64,17 @@ class Context {
   // A folder that the options name for output: tried before the work, so that one that cannot be
   // made, or that another process writes into, is an error before a long run and not after it.
   void make_folder(const std::filesystem::path& path);
-  // Throws Error when a file that the options name (--json, --out of compile, --trace,
-  // --write-mapping) cannot be
-  // written: before the work, not after it.
+  // Throws Error when a file that an option names for output cannot be written: before the work,
+  // not after it.
   void require_outputs() const;
   void require_output(const std::filesystem::path& file) const;  // the same, of one file
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  const Options& options_;
+  OutputOptions options_;
+  std::vector<NamedOutput> outputs_;
+  bool has_stdout_ = true;  // for text
   std::vector<std::string> argv_;
   InterruptWatch& interrupt_;
   Clock::time_point quiet_until_ = Clock::now() + std::chrono::seconds(1);

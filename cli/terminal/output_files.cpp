@@ -7,9 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/terminal/file_place.h"
-#include "cli/terminal/output_folders.h"
-#include "core/error.h"
-#include "files/layer_trace.h"
+#include "cli/terminal/usage_error.h"
 
 namespace qsim {
 namespace {
@@ -28,51 +26,13 @@ struct Output {
   bool is_file() const { return !is_folder() && !path.empty(); }
 };
 
-struct Named {
-  const char* option;
-  std::string path;
-  bool (*holds)(const std::string& name) = nullptr;
-};
-
-// Every option of output that is given, as it is given.
-std::vector<Named> named_outputs(const Options& options) {
-  const CommandName command = options.command;
-  const bool has_sidecar = command == CommandName::kQuantize && !options.program_out.empty();
-  std::vector<Named> named = {
-      {"--json", options.json},
-      {"--out", options.program_out},
-      {"--out's sidecar", has_sidecar
-                              ? fs::path(options.program_out).replace_extension(".yaml").string()
-                              : std::string()},
-      {"--out-scales", options.convert.out_scales},
-      {"--out-zero-points", options.convert.out_zero_points},
-      {"--out-back", options.convert.out_back},
-      {"--out-scales", options.linear.out_scales},
-      {"--out-zero-points", options.linear.out_zero_points},
-      {"--trace", options.trace},
-      {"--write-mapping", options.write_mapping},
-      {"--report", options.report},
-      {"--csv", options.csv},
-      {"--resume", options.resume},
-      {"--out", options.out,
-       command == CommandName::kRun             ? is_run_file
-       : command == CommandName::kExportVectors ? is_vector_file
-       : command == CommandName::kEval          ? is_eval_file
-                                                : is_golden_file},
-      {"--dump-layers", options.dump_layers, is_layer_trace_file}};
-  std::erase_if(named, [](const Named& row) { return row.path.empty(); });
-  return named;
-}
-
-bool is_stdout(const Named& row) { return row.path == "-" && row.holds == nullptr; }
-
 // Standard output comes last, under the name of the option that has it or of its own: text for
 // people goes there unless an option has it.
-std::vector<Output> outputs_of(const Options& options) {
+std::vector<Output> outputs_of(NamedOutputs named) {
   std::vector<Output> outputs;
   std::string stdout_name = kStandardOutput;
-  for (const Named& row : named_outputs(options)) {
-    if (is_stdout(row)) {
+  for (const NamedOutput& row : named) {
+    if (row.is_stdout()) {
       stdout_name = row.option;
     } else {
       outputs.push_back({row.option, row.path, row.holds, place_of(row.path)});
@@ -178,20 +138,39 @@ class Existing {
 
 }  // namespace
 
-void require_stdout_once(const Options& options) {
+std::vector<NamedOutput> named_outputs(const Declarations& declared) {
+  std::vector<NamedOutput> named;
+  std::size_t files = 0;  // --json and --out
+  for (const OptionRow& row : declared.rows()) {
+    if (row.writes == Writes::kNothing || row.values.empty()) continue;
+    const std::string& path = row.values.back();
+    std::vector<NamedOutput> own = {{row.long_name(), path, row.holds}};
+    if (row.writes == Writes::kFileAndSidecar) {
+      own.push_back(
+          {row.long_name() + "'s sidecar", fs::path(path).replace_extension(".yaml").string()});
+    }
+    const bool is_first = row.long_name() == "--json" || row.long_name() == "--out";
+    const std::size_t place = is_first ? files : named.size();
+    named.insert(named.begin() + std::ptrdiff_t(place), own.begin(), own.end());
+    if (is_first) files += own.size();
+  }
+  return named;
+}
+
+void require_stdout_once(NamedOutputs named) {
   std::string first;
-  for (const Named& row : named_outputs(options)) {
-    if (!is_stdout(row)) continue;
+  for (const NamedOutput& row : named) {
+    if (!row.is_stdout()) continue;
     if (!first.empty()) {
-      throw Error(ExitCode::kUsage, first + " - and " + row.option +
-                                        " - cannot both write to stdout; give one of them a file");
+      usage_error(first + " - and " + row.option +
+                  " - cannot both write to stdout; give one of them a file");
     }
     first = row.option;
   }
 }
 
-void require_outputs_apart(const Options& options) {
-  const std::vector<Output> outputs = outputs_of(options);
+void require_outputs_apart(NamedOutputs named) {
+  const std::vector<Output> outputs = outputs_of(named);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].is_folder()) {
       require_links_apart(outputs[i], outputs);
@@ -207,8 +186,8 @@ void require_outputs_apart(const Options& options) {
   }
 }
 
-void require_kept(const Options& options, std::span<const ReadFile> files) {
-  const std::vector<Output> outputs = outputs_of(options);
+void require_kept(NamedOutputs named, std::span<const ReadFile> files) {
+  const std::vector<Output> outputs = outputs_of(named);
   const Existing existing(outputs);
   for (const ReadFile& file : files) {
     struct stat status {};
@@ -222,16 +201,6 @@ void require_kept(const Options& options, std::span<const ReadFile> files) {
       if (writes(output, place)) refuse_overwriting(output.option, file);
     }
   }
-}
-
-bool has_outputs(const Options& options) { return !named_outputs(options).empty(); }
-
-std::vector<std::string> output_files(const Options& options) {
-  std::vector<std::string> files;
-  for (const Named& row : named_outputs(options)) {
-    if (row.holds == nullptr && !is_stdout(row)) files.push_back(row.path);
-  }
-  return files;
 }
 
 }  // namespace qsim

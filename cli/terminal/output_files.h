@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/declarations.h"
 
 namespace qsim {
 
@@ -17,25 +17,33 @@ namespace qsim {
 // outputs must not be mixed in one pipe, but /dev/null takes any number of them. All of these throw
 // an Error of exit code 2.
 
-// At most one of --json, --out, --write-mapping and --csv is "-".
-void require_stdout_once(const Options& options);
+// An option of output that was given.
+struct NamedOutput {
+  std::string option;
+  std::string path;                                  // "-" is stdout, but for a folder
+  bool (*holds)(const std::string& name) = nullptr;  // of a folder: whether it gets such a file
+
+  bool is_stdout() const { return path == "-" && holds == nullptr; }
+};
+
+// --json, then --out, then the others as they are declared.
+std::vector<NamedOutput> named_outputs(const Declarations& declared);
+
+using NamedOutputs = std::span<const NamedOutput>;
+
+// At most one of them is "-".
+void require_stdout_once(NamedOutputs named);
 
 // Two outputs must not be one file. Of two folders, one may be inside the other, but not in the
 // place of a file.
-void require_outputs_apart(const Options& options);
+void require_outputs_apart(NamedOutputs named);
 
 struct ReadFile {
   std::filesystem::path path;  // may be a folder, or absent
   std::string what;            // as a message says it: "the model"
 };
 
-// No output may replace one of `files`, which the command reads (cli/session/inputs/files_read.h).
-void require_kept(const Options& options, std::span<const ReadFile> files);
-
-// Whether the options name anything for output besides standard output.
-bool has_outputs(const Options& options);
-
-// The files that the options name for output; no folders and no "-".
-std::vector<std::string> output_files(const Options& options);
+// No output may replace one of `files`, which the command reads (cli/commands/files_read.h).
+void require_kept(NamedOutputs named, std::span<const ReadFile> files);
 
 }  // namespace qsim

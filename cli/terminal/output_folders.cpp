@@ -49,7 +49,9 @@ bool is_vector_file(const std::string& name) {
   return is_layer || std::find(kBoth.begin(), kBoth.end(), stem) != kBoth.end();
 }
 
-void require_no_vectors(const fs::path& folder) {
+void make_output_folder(Context& context, const fs::path& folder) {
+  if (folder.empty()) return;
+  context.make_folder(folder);
   require_without(folder, kVectorFile, "the vectors of export-vectors");
 }
 

@@ -83,14 +83,14 @@ TEST_F(Images, AreOfACifarBatchAlone) {
 
 // Each batch begins where the one before it ended.
 TEST_F(Images, AreReadInTheOrderOfTheFileWhateverTheBatch) {
-  Options options;
-  options.model = "vgg8-cifar10";
+  NetworkRequest request;
+  request.model = "vgg8-cifar10";
+  InputOptions options;
   options.input = (folder_ / "b.bin").string();
   options.index = 1;
-  options.images = 5;
-  const ArchConfig config = load_config(options);
-  Model model = load_model(options, config);
-  const InputSource source(options, config, model);
+  const ArchConfig config = load_config(request);
+  Model model = load_model(request, config);
+  const InputSource source(request, options, config, model, 5);
   std::vector<std::byte> one_by_one;
   for (std::int64_t i = 0; i < 5; ++i) {
     const Tensor picture = source.at(model, i);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/shared_options.h"
 #include "core/error.h"
 #include "tests/cli/small_network.h"
 
@@ -98,10 +98,15 @@ TEST_F(MappingOptions, WhatExcludesEachOtherIsRefused) {
 }
 
 TEST_F(MappingOptions, APercentOfSlackIsAHundredth) {
-  const Options options = parse_command_line({"qsim", "compile", "--slack", "0.05"}).options;
+  SearchOptions options;
+  Declarations declared;
+  declare_search(declared, options);
+  const auto slack = std::ranges::find(declared.rows(), "--slack", &OptionRow::name);
+  EXPECT_EQ(options.slack, std::nullopt);
+  slack->take({"0.05"});
   EXPECT_EQ(options.slack, 0.0005);  // the mapper's own: not a bit beside it
-  EXPECT_EQ(parse_command_line({"qsim", "compile", "--slack", "007"}).options.slack, 0.07);
-  EXPECT_EQ(parse_command_line({"qsim", "compile"}).options.slack, std::nullopt);
+  slack->take({"007"});
+  EXPECT_EQ(options.slack, 0.07);
 }
 
 TEST_F(MappingOptions, EachObjectiveIsBestAtItsOwnAimOverTheNetwork) {

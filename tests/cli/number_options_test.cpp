@@ -4,162 +4,105 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/terminal/options.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/command_line.h"
 #include "core/error.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
 namespace {
 
-struct NumberOption {
-  std::vector<std::string> command;
-  std::string option;
-  std::string allowed;
-  std::int64_t (*value)(const Options&);
-  int taken = 12;  // of the range
-};
-
-std::int64_t batch(const Options& options) { return options.batch.value(); }
-std::int64_t index_of(const Options& options) { return options.index.value(); }
-std::int64_t images(const Options& options) { return options.images.value(); }
-std::int64_t pictures(const Options& options) { return options.eval.pictures.value(); }
-std::int64_t jobs(const Options& options) { return options.jobs.value(); }
-std::int64_t seeds(const Options& options) { return options.seeds; }
-std::int64_t runs(const Options& options) { return options.runs; }
-std::int64_t bases(const Options& options) { return options.bases; }
-std::int64_t activation_bases(const Options& options) { return options.activation_bases; }
-std::int64_t stride(const Options& options) { return options.stride; }
-std::int64_t pad(const Options& options) { return options.pad; }
-std::int64_t in_features(const Options& options) { return options.linear.in_features; }
-std::int64_t out_features(const Options& options) { return options.linear.out_features; }
-std::int64_t rows(const Options& options) { return options.linear.rows; }
-std::int64_t iterations(const Options& options) { return options.linear.iterations; }
-std::int64_t warmup(const Options& options) { return options.linear.warmup; }
-std::int64_t device(const Options& options) { return options.linear.device; }
-std::int64_t linear_threads(const Options& options) { return options.linear.threads; }
-std::int64_t scheme_pictures(const Options& options) {
-  return options.schemes.calibration_pictures;
-}
-std::int64_t scheme_judges(const Options& options) { return *options.schemes.judges; }
-std::int64_t quantize_pictures(const Options& options) { return options.quantize.pictures; }
-std::int64_t activation_bits(const Options& options) { return options.quantize.activation_bits; }
-std::int64_t weight_bits(const Options& options) { return options.quantize.weight_bits; }
-std::int64_t quantize_threads(const Options& options) { return options.quantize.threads; }
-std::int64_t seed(const Options& options) { return static_cast<std::int64_t>(options.seed); }
-
-const std::vector<std::string> kQuantize = {"quantize", "m", "--calibrate", "c", "--out", "o"};
-
-const std::vector<NumberOption>& number_options() {
-  static const std::vector<NumberOption> options = {
-      {{"run"}, "--batch", "1 to 1048576", batch},
-      {{"run"}, "--index", "0 to 1073741824", index_of},
-      {{"run"}, "--seed", "0 to 18446744073709551615", seed},
-      {{"verify"}, "--batch", "1 to 1048576", batch},
-      {{"verify"}, "--index", "0 to 1073741824", index_of},
-      {{"verify"}, "--images", "1 to 1048576", images},
-      {{"verify"}, "--seed", "0 to 18446744073709551615", seed},
-      {{"verify"}, "--seeds", "1 to 1073741824", seeds},
-      {{"explain"}, "--batch", "1 to 1048576", batch},
-      {{"compile"}, "--batch", "1 to 1048576", batch},
-      {{"export-vectors", "--out", "v"}, "--batch", "1 to 1048576", batch},
-      {{"export-vectors", "--out", "v"}, "--index", "0 to 1073741824", index_of},
-      {{"export-vectors", "--out", "v"}, "--seed", "0 to 18446744073709551615", seed},
-      {{"eval", "--data", "d"}, "--batch", "1 to 1048576", batch},
-      {{"eval", "--data", "d"}, "--pictures", "1 to 1048576", pictures},
-      {{"eval", "--data", "d"}, "--jobs", "1 to 1024", jobs},
-      {{"eval", "--data", "d"}, "--seed", "0 to 18446744073709551615", seed},
-      {{"schemes", "--model", "m", "--calibrate", "c", "--data", "d"},
-       "--pictures",
-       "1 to 1048576",
-       scheme_pictures},
-      {{"schemes", "--model", "m", "--calibrate", "c", "--data", "d", "--modes"},
-       "--judges",
-       "1 to 1048576",
-       scheme_judges},
-      {{"schemes", "--model", "m", "--calibrate", "c", "--data", "d"},
-       "--seed",
-       "0 to 18446744073709551615",
-       seed},
-      {kQuantize, "--pictures", "1 to 1048576", quantize_pictures},
-      {kQuantize, "--seed", "0 to 18446744073709551615", seed},
-      {kQuantize, "--activation-bits", "2 to 8", activation_bits, 7},
-      {kQuantize, "--weight-bits", "1 to 8", weight_bits, 7},
-      {kQuantize, "--threads", "0 to 1024", quantize_threads},
-      {{"golden", "run"}, "--batch", "1 to 1048576", batch},
-      {{"golden", "run"}, "--index", "0 to 1073741824", index_of},
-      {{"golden", "run"}, "--images", "1 to 1048576", images},
-      {{"golden", "bench"}, "--batch", "1 to 1048576", batch},
-      {{"golden", "bench"}, "--runs", "9 to 100000", runs},
-      {{"golden", "bench"}, "--seed", "0 to 18446744073709551615", seed},
-      {{"golden", "abc"}, "--bases", "1 to 8", bases, 7},
-      {{"golden", "abc"}, "--activation-bases", "1 to 8", activation_bases, 7},
-      {{"golden", "abc"}, "--stride", "1 to 1024", stride},
-      {{"golden", "abc"}, "--pad", "0 to 1024", pad},
-      {{"golden", "abc"}, "--runs", "9 to 100000", runs},
-      {{"golden", "abc"}, "--batch", "1 to 1024", batch},
-      {{"golden", "abc"}, "--seed", "0 to 18446744073709551615", seed},
-      {{"golden", "linear"}, "--K", "1 to 132104", in_features},
-      {{"golden", "linear"}, "--N", "1 to 1048576", out_features},
-      {{"golden", "linear"}, "--M", "1 to 65536", rows},
-      {{"golden", "linear"}, "--iters", "1 to 100000", iterations},
-      {{"golden", "linear"}, "--warmup", "0 to 100000", warmup},
-      {{"golden", "linear"}, "--threads", "0 to 1024", linear_threads},
-      {{"golden", "linear", "--mode", "gpu_int8"}, "--device", "0 to 1023", device},
-      {{"golden", "linear"}, "--seed", "0 to 18446744073709551615", seed}};
-  return options;
-}
-
-Options parsed(const NumberOption& row, const std::string& value) {
-  std::vector<std::string> argv = {"qsim"};
-  argv.insert(argv.end(), row.command.begin(), row.command.end());
-  argv.push_back(row.option + "=" + value);
-  return parse_command_line(argv).options;
-}
-
-TEST(NumberOptions, OfEveryCommandTakeDecimalDigits) {
-  for (const NumberOption& row : number_options()) {
-    EXPECT_EQ(row.value(parsed(row, std::to_string(row.taken))), row.taken)
-        << row.command[0] << " " << row.option;
-    EXPECT_EQ(row.value(parsed(row, "00" + std::to_string(row.taken))), row.taken)
-        << row.command[0] << " " << row.option;
+std::string error_of(const OptionRow& row, const std::string& value) {
+  try {
+    row.take({value});
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return error.what();
   }
+}
+
+// "N in 1..8": the least and the most; empty for another option.
+std::vector<std::string> range_of(const OptionRow& row) {
+  if (!row.value.starts_with("N in ")) return {};
+  const std::string range = row.value.substr(5);
+  const std::size_t dots = range.find("..");
+  return {range.substr(0, dots), range.substr(dots + 2)};
+}
+
+template <typename Check>
+int for_each_number(Check check) {
+  int numbers = 0;
+  for (const CommandRow* command : commands()) {
+    Declarations declared;
+    command->declare(declared);
+    for (const OptionRow& row : declared.rows()) {
+      if (range_of(row).empty()) continue;
+      SCOPED_TRACE(std::string(command->name) + " " + row.name);
+      check(row);
+      ++numbers;
+    }
+  }
+  return numbers;
+}
+
+TEST(NumberOptions, OfEveryCommandTakeDecimalDigitsOfTheirRange) {
+  const int numbers = for_each_number([](const OptionRow& row) {
+    for (const std::string& limit : range_of(row)) {
+      EXPECT_EQ(error_of(row, limit), "");
+      EXPECT_EQ(error_of(row, "00" + limit), "");
+    }
+  });
+  EXPECT_GT(numbers, 40);
 }
 
 TEST(NumberOptions, OfEveryCommandRefuseAllElseAndSayWhatIsAllowed) {
-  for (const NumberOption& row : number_options()) {
-    for (const char* text : {"0x10", "0X10", "0b11", "0o17", "1e1", "12.0", "+12", "-12", " 12",
-                             "12 ", "1_2", "1'2", "twelve", "99999999999999999999"}) {
-      try {
-        parsed(row, text);
-        ADD_FAILURE() << row.command[0] << " " << row.option << " takes '" << text << "'";
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::kUsage);
-        EXPECT_EQ(error.what(), row.option + ": found '" + text + "'; allowed: " + row.allowed +
-                                    ", in decimal digits");
-      }
+  for_each_number([](const OptionRow& row) {
+    const std::vector<std::string> range = range_of(row);
+    std::vector<std::string> wrong = {
+        "0x10", "0X10", "0b11", "0o17", "1e1", "12.0",   "+12",
+        "-12",  " 12",  "12 ",  "1_2",  "1'2", "twelve", "99999999999999999999"};
+    if (range[0] != "0") wrong.emplace_back("0");
+    for (const std::string& text : wrong) {
+      EXPECT_EQ(error_of(row, text), row.name + ": found '" + text + "'; allowed: " + range[0] +
+                                         " to " + range[1] + ", in decimal digits");
     }
-  }
+  });
+}
+
+TEST(NumberOptions, BecomeTheNumberThatTheDigitsSay) {
+  Declarations declared;
+  std::int64_t whole = 5;
+  int small = 7;
+  std::optional<std::int64_t> maybe;
+  std::uint64_t seed = 3;
+  EXPECT_EQ(declared.number("--whole", {1, 100}, whole, "").shown_default, "5");
+  EXPECT_EQ(declared.number("--small", {1, 100}, small, "").shown_default, "7");
+  EXPECT_EQ(declared.number("--maybe", {1, 100}, maybe, "").shown_default, "");
+  declared.seed(seed, "");
+  for (const OptionRow& row : declared.rows()) row.take({"0012"});
+  EXPECT_EQ(whole, 12);
+  EXPECT_EQ(small, 12);
+  EXPECT_EQ(maybe, 12);
+  EXPECT_EQ(seed, 12u);
+  declared.rows().back().take({"18446744073709551615"});
+  EXPECT_EQ(seed, UINT64_MAX);
 }
 
 // An option that CLI11 would read by its own rules: its help says another type than ours.
 TEST(NumberOptions, AreAllThatHelpListsAsNumbers) {
   const TestFolder folder;
-  std::size_t listed = 0;
-  for (const char* command :
-       {"run", "verify", "explain", "compile", "inspect", "export-vectors", "eval", "schemes",
-        "quantize", "golden info", "golden run", "golden bench", "golden abc", "golden linear",
-        "golden quantize", "doctor"}) {
-    const std::string help = run_qsim(folder, std::string(command) + " --help").out;
+  for (const CommandRow* command : commands()) {
+    const std::string help = run_qsim(folder, std::string(command->name) + " --help").out;
     EXPECT_EQ(help.find("INT"), std::string::npos) << help;
     EXPECT_EQ(help.find("FLOAT"), std::string::npos) << help;
-    for (std::size_t at = 0; (at = help.find(" N in ", at)) != std::string::npos; ++at) ++listed;
   }
-  EXPECT_EQ(listed, number_options().size());
 }
 
 TEST(NumberOptions, OfATraceWindowFollowTheSameRule) {
   const auto window = [](const std::string& text) {
-    parse_command_line({"qsim", "run", "--engine", "rtl", "--trace", "t", "--trace-window", text});
+    parse_command_line(commands(),
+                       {"qsim", "run", "--engine", "rtl", "--trace", "t", "--trace-window", text});
   };
   EXPECT_NO_THROW(window("0010:20"));
   for (const char* text : {"0x0:0x10", "+1:2", "1: 2", "1e1:20", "-1:2"}) {
@@ -167,19 +110,26 @@ TEST(NumberOptions, OfATraceWindowFollowTheSameRule) {
   }
 }
 
-TEST(NumberOptions, OfOneRunAreGivenOnce) {
-  for (const NumberOption& row : number_options()) {
-    try {
+TEST(NumberOptions, AreGivenOnce) {
+  for (const CommandRow* command : commands()) {
+    Declarations declared;
+    command->declare(declared);
+    for (const OptionRow& row : declared.rows()) {
+      if (range_of(row).empty()) continue;
       std::vector<std::string> argv = {"qsim"};
-      argv.insert(argv.end(), row.command.begin(), row.command.end());
-      for (const char* value : {"12", "12"}) {
-        argv.push_back(row.option);
-        argv.push_back(value);
+      std::istringstream words(command->name);
+      for (std::string word; words >> word;) argv.push_back(word);
+      argv.insert(argv.end(), {row.name, "9", row.name, "9"});
+      // One of what a command needs may be told to be missing first.
+      try {
+        parse_command_line(commands(), argv);
+        ADD_FAILURE() << command->name << " " << row.name << " is taken twice";
+      } catch (const Error& error) {
+        const std::string what = error.what();
+        EXPECT_TRUE(what == row.name + ": given 2 times; expected once" ||
+                    what.find("allowed: ") != std::string::npos)
+            << what;
       }
-      parse_command_line(argv);
-      ADD_FAILURE() << row.option << " is taken twice";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.what(), row.option + ": given 2 times; expected once");
     }
   }
 }

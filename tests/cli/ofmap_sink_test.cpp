@@ -31,8 +31,8 @@ Tensor tensor_of(int value) {
 
 class Sink {
  public:
-  explicit Sink(const Options& options, std::vector<Tensor> of_golden)
-      : golden(std::move(of_golden)), sink(program_, golden, options) {}
+  explicit Sink(std::vector<Tensor> of_golden, bool compares = true, bool dumps = false)
+      : golden(std::move(of_golden)), sink(program_, golden, compares, dumps) {}
 
   void take_both() {
     sink.take(0, filled(1));
@@ -50,7 +50,7 @@ class Sink {
 };
 
 TEST(OfmapSink, GoldensTensorGoesWhenItHasBeenCompared) {
-  Sink made({}, {tensor_of(1), tensor_of(9), tensor_of(7)});
+  Sink made({tensor_of(1), tensor_of(9), tensor_of(7)});
   made.take_both();
   EXPECT_EQ(made.golden, (std::vector<Tensor>{Tensor{}, tensor_of(9), Tensor{}}));
   const std::optional<Comparison> comparison = made.sink.comparison();
@@ -62,19 +62,14 @@ TEST(OfmapSink, GoldensTensorGoesWhenItHasBeenCompared) {
 }
 
 TEST(OfmapSink, WithoutVerifyOnlyTheLastOfmapIsKept) {
-  Options options;
-  options.no_verify = true;
-  Sink made(options, {});
+  Sink made({}, false);
   made.take_both();
   EXPECT_FALSE(made.sink.comparison().has_value());
 }
 
 TEST(OfmapSink, ForADumpTheEnginesOfmapsTakeTheirPlaces) {
   for (const bool no_verify : {false, true}) {
-    Options options;
-    options.dump_layers = "folder";
-    options.no_verify = no_verify;
-    Sink made(options, {tensor_of(3), tensor_of(9), tensor_of(2)});
+    Sink made({tensor_of(3), tensor_of(9), tensor_of(2)}, !no_verify, true);
     made.take_both();
     EXPECT_EQ(made.golden, (std::vector<Tensor>{tensor_of(1), tensor_of(9), tensor_of(2)}));
     const std::optional<Comparison> comparison = made.sink.comparison();
@@ -84,9 +79,9 @@ TEST(OfmapSink, ForADumpTheEnginesOfmapsTakeTheirPlaces) {
 }
 
 TEST(OfmapSink, ALayerWithoutGoldenOrThatNeverComesIsABug) {
-  Sink short_golden({}, {tensor_of(1)});
+  Sink short_golden({tensor_of(1)});
   EXPECT_THROW(short_golden.sink.take(1, filled(2)), InternalError);
-  Sink made({}, {tensor_of(1), Tensor{}, tensor_of(2)});
+  Sink made({tensor_of(1), Tensor{}, tensor_of(2)});
   made.sink.take(1, filled(2));
   EXPECT_THROW(made.sink.comparison(), InternalError);
 }

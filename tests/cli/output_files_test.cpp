@@ -4,11 +4,10 @@
 #include <cstdlib>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
+#include "cli/commands/commands.h"
 #include "cli/commands/files_read.h"
-#include "cli/terminal/command_options.h"
 #include "cli/terminal/output_folders.h"
 #include "core/error.h"
 #include "files/layer_trace.h"
@@ -221,36 +220,32 @@ TEST_F(OutputFiles, AreTakenBesideEachOther) {
   }
 }
 
-// Of every command: the options whose value is not a file's name.
+// Of every command: the options whose value is no file's name, though any text is one.
 bool is_word(const std::string& option) {
   static const std::set<std::string> kWords = {"--fail-if",  // conditions_test.cpp
-                                               "--layers",   // a file of `quantize` alone
+                                               "--layers",   // a pattern, but a file of `quantize`
                                                "--layer",   "--trace-window", "--trace-layers",
                                                "--set",     "--percentile",   "--range",
                                                "--sizes",   "--only"};
   return kWords.contains(option);
 }
 
-// The options of `command` where `option`, and `other` unless it is empty, have the value `file`.
-// Nothing where one takes no such value.
-std::optional<Options> given(CommandName command, const std::string& option,
-                             const std::string& other, const std::string& file) {
-  Options options;
-  options.command = command;
-  CLI::App app;
-  add_options(app, options);
-  for (const std::string& name : {option, other}) {
-    if (name.empty()) continue;
-    CLI::Option* found = app.get_option(name);
-    if (found->get_expected_max() == 0) return std::nullopt;
-    try {
-      found->add_result(file);
-      found->run_callback();
-    } catch (const CLI::Error&) {
-      return std::nullopt;
-    }
+// Gives the option a value; false where it takes no such one.
+bool give(OptionRow& row, const std::string& value) {
+  if (row.is_flag || (row.refusal && !row.refusal(value).empty())) return false;
+  try {
+    row.take({value});
+  } catch (const Error&) {
+    return false;
   }
-  return options;
+  row.count = 1;
+  row.values = {value};
+  return true;
+}
+
+void take_back(OptionRow& row) {
+  row.count = 0;
+  row.values.clear();
 }
 
 bool has_file(const std::vector<ReadFile>& files, const std::string& file) {
@@ -258,9 +253,9 @@ bool has_file(const std::vector<ReadFile>& files, const std::string& file) {
                      [&](const ReadFile& read) { return read.path == file; });
 }
 
-bool is_refused(const Options& options, const std::vector<ReadFile>& files) {
+bool is_refused(const Declarations& declared, const std::vector<ReadFile>& files) {
   try {
-    require_kept(options, files);
+    require_kept(named_outputs(declared), files);
     return false;
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kUsage);
@@ -268,42 +263,34 @@ bool is_refused(const Options& options, const std::vector<ReadFile>& files) {
   }
 }
 
-std::vector<std::string> option_names(CommandName command) {
-  Options options;
-  options.command = command;
-  CLI::App app;
-  add_options(app, options);
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    names.push_back(option->get_positional() ? option->get_name()
-                                             : "--" + option->get_lnames().front());
-  }
-  return names;
-}
-
-// A new option that names a file is in neither list until files_read() or output_files.cpp has it.
+// An option that names a file, and whose declaration does not say what it does with it, is neither.
 TEST_F(OutputFiles, OfEveryOptionOfEveryCommandAreRefusedInThePlaceOfEveryInput) {
   const std::string file = folder_.write("f.npy", "what is read");
   int pairs = 0;
-  for (int c = 0; c <= static_cast<int>(CommandName::kDoctor); ++c) {
-    const auto command = static_cast<CommandName>(c);
-    std::vector<std::string> inputs;
-    std::vector<std::string> outputs;
-    for (const std::string& name : option_names(command)) {
-      if (is_word(name) && !(name == "--layers" && command == CommandName::kQuantize)) continue;
-      const std::optional<Options> options = given(command, name, "", file);
-      if (!options) continue;
-      const bool is_input = has_file(files_read(*options), file);
-      const bool is_output = is_refused(*options, {{file, "it"}});
-      EXPECT_NE(is_input, is_output) << "command " << c << ", " << name;
-      if (is_input) inputs.push_back(name);
-      if (is_output) outputs.push_back(name);
+  for (const CommandRow* command : commands()) {
+    Declarations declared;
+    const Steps steps = command->declare(declared);  // has the options
+    std::vector<OptionRow*> inputs;
+    std::vector<OptionRow*> outputs;
+    for (OptionRow& row : declared.rows()) {
+      const bool is_file_of_layers = std::string(command->name) == "quantize";
+      if (is_word(row.name) && !(row.name == "--layers" && is_file_of_layers)) continue;
+      if (!give(row, file)) continue;
+      const bool is_input = has_file(files_read(declared), file);
+      const bool is_output = is_refused(declared, {{file, "it"}});
+      EXPECT_NE(is_input, is_output) << command->name << ", " << row.name;
+      if (is_input) inputs.push_back(&row);
+      if (is_output) outputs.push_back(&row);
+      take_back(row);
     }
-    for (const std::string& input : inputs) {
-      for (const std::string& output : outputs) {
-        const std::optional<Options> options = given(command, input, output, file);
-        ASSERT_TRUE(options.has_value());
-        EXPECT_TRUE(is_refused(*options, files_read(*options))) << input << ", " << output;
+    for (OptionRow* input : inputs) {
+      for (OptionRow* output : outputs) {
+        give(*input, file);
+        give(*output, file);
+        EXPECT_TRUE(is_refused(declared, files_read(declared)))
+            << input->name << ", " << output->name;
+        take_back(*input);
+        take_back(*output);
         ++pairs;
       }
     }

@@ -4,6 +4,7 @@
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/run/network.h"
+#include "cli/session/run/run_options.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
@@ -14,7 +15,8 @@ namespace fs = std::filesystem;
 // Files of a run that are the test's own.
 struct Files {
   TestFolder folder;
-  Options options;
+  RunCommandOptions options;
+  OutputOptions outputs{"-", false};
 
   Files() {
     for (const char* name :
@@ -25,7 +27,6 @@ struct Files {
       fs::copy_file(file, folder / file.filename().string());
     }
     options.config = path("pe4x4.yaml");
-    options.json = "-";
   }
 
   std::string path(const std::string& name) const { return (folder / name).string(); }
@@ -33,8 +34,11 @@ struct Files {
   Provenance read() const {
     GoldenSelection golden("", "cpu", [](const std::string&) {});
     static InterruptWatch& watch = *new InterruptWatch;  // its thread outlives every test
-    Context context(options, {"qsim"}, watch);
-    return import_network(context, load_config(options), golden).provenance;
+    Context context(outputs, {}, {"qsim"}, watch);
+    const ImportRequest request{
+        network_of(options), options,         options,
+        need_of(options),    options.no_data, options.wants_hashes(context.has_json())};
+    return import_network(context, request, load_config(options), golden).provenance;
   }
 };
 
@@ -57,7 +61,7 @@ TEST(Provenance, HasTheHashOfEachFileThatWasRead) {
 TEST(Provenance, HasNoHashesWhereNothingSaysThem) {
   Files files;
   files.options.model = files.path("conv3x3.yaml");
-  files.options.json = "";
+  files.outputs.json = "";
   EXPECT_EQ(files.read().model_hash, "");
   EXPECT_EQ(files.read().config_hash, "");
   files.options.out = files.path("out");

@@ -41,8 +41,9 @@ class OneRun {
     options_.engine = "interpreter";
     const ArchConfig config = load_config(options_);
     GoldenSelection golden("", "cpu", [](const std::string&) {});
-    Context context(options_, {"qsim"}, watch());
-    network_ = import_network(context, config, golden);
+    Context context({}, {}, {"qsim"}, watch());
+    const ImportRequest request{network_of(options_), options_, options_, need_of(options_)};
+    network_ = import_network(context, request, config, golden);
     Compilation compilation(std::move(network_.graph), config);
     expected_ = golden.run_once(compilation.graph(), network_.input, compilation.ofmap_layers());
     program_ = std::move(compilation).program();
@@ -51,17 +52,17 @@ class OneRun {
   std::vector<std::byte>& golden_of_last() { return expected_.back().bytes; }
 
   ExitCode run() {
-    Context context(options_, {"qsim"}, watch());
-    make_output_folders(context);
-    OfmapSink sink(program_, expected_, options_);
+    Context context({}, {}, {"qsim"}, watch());
+    make_output_folders(context, options_);
+    OfmapSink sink(program_, expected_, true, false);
     const auto simulated = [&] {
-      return simulate(program_, network_.input, sink, report_.phases, context);
+      return simulate(program_, network_.input, sink, report_.phases, context, options_);
     };
     const RunResult result = timed(simulate_seconds_, simulated);
     add_layers(report_, program_, result);
     testing::internal::CaptureStdout();
     const ExitCode code =
-        finish_run(context, report_,
+        finish_run(context, options_, report_,
                    {network_, network_.graph, sink, "cpu", expected_, program_, result.times});
     printed_ = testing::internal::GetCapturedStdout();
     return code;
@@ -74,7 +75,7 @@ class OneRun {
 
  private:
   TestFolder folder_;
-  Options options_;
+  RunCommandOptions options_;
   Network network_;
   std::vector<Tensor> expected_;
   Program program_;

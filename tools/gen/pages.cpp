@@ -26,6 +26,7 @@ int first_different_line(const std::string& a, const std::string& b) {
 std::vector<Page> make_pages(const std::filesystem::path& root) {
   return {{"docs/reference/isa.md", isa_page(read_text_file(root / "core/isa/commands.h"))},
           {"docs/reference/config.md", config_page()},
+          {"docs/reference/cli.md", cli_page()},
           {"rtl/src/qsim_pkg.sv", rtl_package()}};
 }
 

@@ -20,6 +20,9 @@ std::string isa_page(const std::string& commands_header);
 // docs/reference/config.md, from the field table of core/arch_config.h.
 std::string config_page();
 
+// docs/reference/cli.md, from the declarations of the commands (cli/commands/commands.h).
+std::string cli_page();
+
 // rtl/src/qsim_pkg.sv, from the command table and the constants that hardware and C++ share.
 std::string rtl_package();
 

@@ -85,7 +85,7 @@ Sizes sizes_of(const Graph& graph) {
   return sizes;
 }
 
-MemoryNeed need_of_golden(const Sizes& sizes) {
+MemoryNeed golden_need(const Sizes& sizes) {
   return {.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work()};
 }
 
@@ -108,52 +108,50 @@ void add_program_in_place(MemoryNeed& need, const Sizes& sizes, const ProgramSiz
   need.unbacked = std::min(sizes.weights, program.constant_bytes);
 }
 
-MemoryNeed need_of_run(const Graph& graph, const ArchConfig& arch, const Options& options,
-                       const CompileOptions& asked) {
+MemoryNeed run_need(const RunWork& work, const Graph& graph, const ArchConfig& arch,
+                    const CompileOptions& asked) {
   const Sizes sizes = sizes_of(graph);
   const ProgramSizes program = program_sizes(graph, arch, asked);
-  const bool dumps = !options.dump_layers.empty();
   MemoryNeed need;
   need.program = program.commands * (kCommandMemory + kTimesBytes);
-  if (options.no_data) return need;
+  if (!work.moves_data) return need;
   need.tensors = 2 * sizes.input;
-  if (dumps) {
+  if (work.dumps_layers) {
     need.program += program.constant_bytes;
     need.files = sizes.largest_weights + sizes.largest_output;  // one file of the trace at a time
   } else {
     add_program_in_place(need, sizes, program);
   }
-  if (dumps || !options.no_verify) {
+  if (work.dumps_layers || work.compares) {
     need.tensors += sizes.largest_conv_weights + sizes.in_work() +
-                    (dumps ? sizes.outputs : program.ofmap_elems);
+                    (work.dumps_layers ? sizes.outputs : program.ofmap_elems);
   }
   need.tensors += sizes.last_output + sizes.scores;
-  // The SystemC engine hands each ofmap over as soon as it is complete; then its pages are freed.
-  const bool frees = options.engine == "systemc";
-  need.dram = scratchpad_bytes(arch) + (frees ? program.resident_bytes : program.writable_bytes);
-  if (frees)
+  // The pages of an ofmap that was handed over are freed.
+  need.dram = scratchpad_bytes(arch) +
+              (work.frees_ofmaps ? program.resident_bytes : program.writable_bytes);
+  if (work.frees_ofmaps)
     need.unbacked = std::max(need.unbacked, program.writable_bytes - program.resident_bytes);
   // Once as 8-bit values or float32, and once as the bytes of the file.
-  if (!options.out.empty()) need.files += (graph.host.float_output ? 8 : 2) * sizes.last_output;
+  if (work.keeps_output) need.files += (graph.host.float_output ? 8 : 2) * sizes.last_output;
   return need;
 }
 
-MemoryNeed need_of_verify(const Graph& graph, const ArchConfig& arch, const Options& options,
-                          const CompileOptions& asked) {
+MemoryNeed verify_need(std::int64_t goldens, std::int64_t engines, const Graph& graph,
+                       const ArchConfig& arch, const CompileOptions& asked) {
   const Sizes sizes = sizes_of(graph);
   const ProgramSizes program = program_sizes(graph, arch, asked);
-  const std::int64_t goldens = 1 + std::count(options.golden.begin(), options.golden.end(), ',');
   MemoryNeed need;
   need.tensors = 2 * sizes.input + sizes.conv_weights + sizes.in_work() + goldens * sizes.outputs +
                  program.ofmap_elems;
-  need.program = program.constant_bytes +
-                 program.commands * (kCommandMemory + std::ssize(options.engines) * kTimesBytes);
+  need.program =
+      program.constant_bytes + program.commands * (kCommandMemory + engines * kTimesBytes);
   need.dram = scratchpad_bytes(arch) + program.writable_bytes;
   return need;
 }
 
-MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Options& options,
-                           const CompileOptions& asked) {
+MemoryNeed compile_need(bool writes_text, const Graph& graph, const ArchConfig& arch,
+                        const CompileOptions& asked) {
   const ProgramSizes program = program_sizes(graph, arch, asked);
   MemoryNeed need;
   if (!has_tensors(graph)) {
@@ -162,15 +160,14 @@ MemoryNeed need_of_compile(const Graph& graph, const ArchConfig& arch, const Opt
   }
   need.program = program.commands * (kCommandMemory + kVerifierBytes);
   add_program_in_place(need, sizes_of(graph), program);
-  if (!options.program_out.empty()) {
+  if (writes_text) {
     add_text(need, text_bytes(program.constant_bytes, program.commands));
   }
   return need;
 }
 
 // One program at a time, without constants.
-MemoryNeed need_of_explain(const Graph& graph, const ArchConfig& arch,
-                           const CompileOptions& asked) {
+MemoryNeed explain_need(const Graph& graph, const ArchConfig& arch, const CompileOptions& asked) {
   MemoryNeed need;
   need.program = program_sizes(graph, arch, asked).commands * (kCommandMemory + kTimesBytes);
   return need;
@@ -178,8 +175,7 @@ MemoryNeed need_of_explain(const Graph& graph, const ArchConfig& arch,
 
 // The interpreter and the SystemC engine have a DRAM each; the whole image is kept from before and
 // after the run.
-MemoryNeed need_of_export_vectors(const Graph& graph, const ArchConfig& arch,
-                                  const CompileOptions& asked) {
+MemoryNeed export_need(const Graph& graph, const ArchConfig& arch, const CompileOptions& asked) {
   const Sizes sizes = sizes_of(graph);
   const ProgramSizes program = program_sizes(graph, arch, asked);
   const std::int64_t image = program.writable_bytes + program.constant_bytes;
@@ -194,12 +190,11 @@ MemoryNeed need_of_export_vectors(const Graph& graph, const ArchConfig& arch,
 }
 
 // One engine after the other; the graph stays for the next.
-MemoryNeed need_of_eval(const Graph& graph, const ArchConfig& arch, const Options& options,
-                        const CompileOptions& asked) {
+MemoryNeed eval_need(bool has_program, const Graph& graph, const ArchConfig& arch,
+                     const CompileOptions& asked) {
   const Sizes sizes = sizes_of(graph);
-  MemoryNeed need = need_of_golden(sizes);
-  const std::vector<std::string>& engines = options.eval.engines;
-  if (std::find(engines.begin(), engines.end(), "systemc") == engines.end()) return need;
+  MemoryNeed need = golden_need(sizes);
+  if (!has_program) return need;
   const ProgramSizes program = program_sizes(graph, arch, asked);
   need.tensors = std::max(need.tensors, 2 * sizes.input + sizes.last_output);
   need.program = program.constant_bytes + program.commands * (kCommandMemory + kTimesBytes);
@@ -217,36 +212,32 @@ std::int64_t MemoryNeed::bytes() const {
   return kProcessBytes + checked_add(checked_add(tensors, program), checked_add(dram, files));
 }
 
-MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options& options,
-                       const CompileOptions& asked) {
-  switch (options.command) {
-    case CommandName::kRun:
-      return need_of_run(graph, arch, options, asked);
-    case CommandName::kVerify:
-      return need_of_verify(graph, arch, options, asked);
-    case CommandName::kExplain:
-      return need_of_explain(graph, arch, asked);
-    case CommandName::kCompile:
-      return need_of_compile(graph, arch, options, asked);
-    case CommandName::kExportVectors:
-      return need_of_export_vectors(graph, arch, asked);
-    case CommandName::kEval:
-      return need_of_eval(graph, arch, options, asked);
-    default:
-      return need_of_golden(sizes_of(graph));
-  }
+NeedOf need_of_run(const RunWork& work) { return std::bind_front(run_need, work); }
+
+NeedOf need_of_verify(std::int64_t goldens, std::int64_t engines) {
+  return std::bind_front(verify_need, goldens, engines);
+}
+
+NeedOf need_of_compile(bool writes_text) { return std::bind_front(compile_need, writes_text); }
+
+NeedOf need_of_explain() { return explain_need; }
+
+NeedOf need_of_export_vectors() { return export_need; }
+
+NeedOf need_of_eval(bool has_program) { return std::bind_front(eval_need, has_program); }
+
+NeedOf need_of_golden() {
+  return [](const auto& graph, const auto&, const auto&) { return golden_need(sizes_of(graph)); };
 }
 
 void require_memory_for(const std::string& model, const Graph& graph, const ArchConfig& arch,
-                        const Options& options, const CompileOptions& asked,
-                        std::int64_t more_bytes) {
+                        const NeedOf& need, const CompileOptions& asked, std::int64_t more_bytes) {
   require_for(model, {}, 0);  // what the search for mappings takes, before it does
-  require_for(model, memory_need(graph, arch, options, asked), more_bytes);
+  require_for(model, need(graph, arch, asked), more_bytes);
 }
 
-void require_memory_for_golden(const std::string& model, const Graph& graph,
-                               const Options& options) {
-  if (!options.no_data) require_for(model, need_of_golden(sizes_of(graph)), 0);
+void require_memory_for_golden(const std::string& model, const Graph& graph) {
+  require_for(model, golden_need(sizes_of(graph)), 0);
 }
 
 }  // namespace qsim

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
-#include "cli/terminal/options.h"
 #include "compiler/compile.h"
 #include "core/arch_config.h"
 #include "core/graph.h"
@@ -25,20 +25,36 @@ struct MemoryNeed {
   std::int64_t bytes() const;  // all but `unbacked`, and a little for the process itself
 };
 
-// `graph` is what will be compiled, and `asked` how; mappings that are chosen here are known to
-// that compilation. Throws Error (exit code 4) where the command has a program and
-// the accelerator cannot run it.
-MemoryNeed memory_need(const Graph& graph, const ArchConfig& arch, const Options& options,
-                       const CompileOptions& asked);
+// What a command needs for a graph that will be compiled as asked; mappings that are chosen here
+// are known to that compilation. Throws Error (exit code 4) where the command has a program and the
+// accelerator cannot run it.
+using NeedOf = std::function<MemoryNeed(const Graph& graph, const ArchConfig& arch,
+                                        const CompileOptions& asked)>;
+
+// What `run` does with a network.
+struct RunWork {
+  bool moves_data = true;
+  bool compares = true;
+  bool dumps_layers = false;
+  bool keeps_output = false;
+  bool frees_ofmaps = false;  // the engine hands each over as soon as it is complete
+};
+NeedOf need_of_run(const RunWork& work);
+NeedOf need_of_verify(std::int64_t goldens, std::int64_t engines);
+NeedOf need_of_compile(bool writes_text);
+NeedOf need_of_explain();
+NeedOf need_of_export_vectors();
+NeedOf need_of_eval(bool has_program);
+// Of golden alone, which keeps the last layer.
+NeedOf need_of_golden();
 
 // Throws Error (exit code 3) naming the model when that is more than there is. `more_bytes` are
 // those of a series of pictures.
 void require_memory_for(const std::string& model, const Graph& graph, const ArchConfig& arch,
-                        const Options& options, const CompileOptions& asked,
+                        const NeedOf& need, const CompileOptions& asked,
                         std::int64_t more_bytes = 0);
 
-// The same for golden alone, which keeps the last layer: what runs before a cut by --layers.
-void require_memory_for_golden(const std::string& model, const Graph& graph,
-                               const Options& options);
+// The same for golden alone: what runs before a cut by --layers.
+void require_memory_for_golden(const std::string& model, const Graph& graph);
 
 }  // namespace qsim

@@ -21,7 +21,8 @@ constexpr std::int64_t kGpuBytes = std::int64_t{4} << 30;
 constexpr std::int64_t kGpuTensors = 4;  // of one size at a time, at most
 
 // So many pictures at a time that every thread has work, at most kBatch without --batch.
-std::int64_t batch_of(const Options& options, const EvalNetwork& network, std::int64_t threads) {
+std::int64_t batch_of(const EvalOptions& options, const EvalNetwork& network,
+                      std::int64_t threads) {
   const std::int64_t pictures = network.pictures.count();
   if (options.batch) return std::min(*options.batch, pictures);
   return std::clamp<std::int64_t>((pictures + threads - 1) / threads, 1, kBatch);
@@ -47,8 +48,9 @@ std::int64_t thread_bytes(const EvalNetwork& network, std::int64_t threads) {
 
 }  // namespace
 
-EvalEngines::EvalEngines(Context& context, const ArchConfig& config, golden::ThreadTeam& team)
-    : context_(context), config_(config), team_(team) {}
+EvalEngines::EvalEngines(Context& context, const EvalOptions& options, const ArchConfig& config,
+                         golden::ThreadTeam& team)
+    : context_(context), options_(options), config_(config), team_(team) {}
 
 EvalEngines::~EvalEngines() = default;
 
@@ -56,21 +58,21 @@ void EvalEngines::require_room(EvalNetwork& network) const {
   std::int64_t more = prediction_bytes(network);
   if (std::any_of(network.engines.begin(), network.engines.end(), is_real)) {
     more = checked_add(
-        more, real_engine_bytes(network, batch_of(context_.options(), network, team_.threads()),
-                                team_.threads()));
+        more,
+        real_engine_bytes(network, batch_of(options_, network, team_.threads()), team_.threads()));
   }
   if (!network.model) return require_memory(more, "model '" + network.name + "'");
-  set_batch(network.model->graph, batch_of(context_.options(), network, team_.threads()));
+  set_batch(network.model->graph, batch_of(options_, network, team_.threads()));
   CompileOptions asked;
   asked.remedies = remedies_without_snap();
-  require_memory_for(network.name, network.model->graph, config_, context_.options(), asked,
+  const bool has_program = std::ranges::count(options_.engines, "systemc") > 0;
+  require_memory_for(network.name, network.model->graph, config_, need_of_eval(has_program), asked,
                      checked_add(more, thread_bytes(network, team_.threads())));
 }
 
 GoldenSelection& EvalEngines::selection() {
   if (!selection_) {
-    selection_.emplace("--backend", context_.options().backend,
-                       [this](const std::string& line) { context_.note(line); });
+    selection_.emplace("--backend", options_.backend, context_.notes());
   }
   return *selection_;
 }
@@ -80,9 +82,8 @@ bool EvalEngines::is_on_gpu(const std::string& name) {
 }
 
 std::int64_t EvalEngines::batch_for(const std::string& name, const EvalNetwork& network) {
-  const Options& options = context_.options();
-  if (!is_on_gpu(name) || options.batch) {
-    return batch_of(options, network, name == "systemc" ? 1 : team_.threads());
+  if (!is_on_gpu(name) || options_.batch) {
+    return batch_of(options_, network, name == "systemc" ? 1 : team_.threads());
   }
   const std::int64_t elem_bytes = is_real(name) ? sizeof(float) : 1;
   const std::int64_t tensor = checked_mul(largest_tensor_elems(network), elem_bytes);

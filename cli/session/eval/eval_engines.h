@@ -10,6 +10,7 @@
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/eval/eval_engine.h"
 #include "cli/session/eval/eval_network.h"
+#include "cli/session/eval/eval_options.h"
 #include "cli/terminal/context.h"
 #include "core/engine.h"
 #include "golden/common/thread_team.h"
@@ -21,7 +22,8 @@ namespace qsim {
 class EvalEngines {
  public:
   // All of them must outlive this object.
-  EvalEngines(Context& context, const ArchConfig& config, golden::ThreadTeam& team);
+  EvalEngines(Context& context, const EvalOptions& options, const ArchConfig& config,
+              golden::ThreadTeam& team);
   ~EvalEngines();
 
   // Throws Error where the network's engines take more memory than there is, and where the
@@ -36,6 +38,7 @@ class EvalEngines {
   std::int64_t batch_for(const std::string& name, const EvalNetwork& network);
 
   Context& context_;
+  const EvalOptions& options_;
   const ArchConfig& config_;
   golden::ThreadTeam& team_;
   std::optional<GoldenSelection> selection_;

@@ -15,10 +15,6 @@ namespace fs = std::filesystem;
 
 using Held = std::shared_ptr<const HeldFile>;
 
-std::vector<fs::path> data_paths(const Options& options) {
-  return {options.eval.data.begin(), options.eval.data.end()};
-}
-
 std::int64_t classes_of(const std::string& name, const ImageShape& output) {
   if (output.height == 1 && output.width == 1 && output.channels > 1) return output.channels;
   throw_bad_input("model '" + name + "': its output is " + shape_text(output.nhwc()) +
@@ -26,7 +22,7 @@ std::int64_t classes_of(const std::string& name, const ImageShape& output) {
 }
 
 // The ONNX file that the options name, where it is a float network; else nothing.
-Held float_file(const Options& options, const ArchConfig& config) {
+Held float_file(const NetworkRequest& options, const ArchConfig& config) {
   if (options.model.empty() && config.model.empty()) return nullptr;  // load_model() says so
   const fs::path path = options.model.empty()
                             ? find_model(config.model, "config '" + config.name + "': model")
@@ -36,12 +32,10 @@ Held float_file(const Options& options, const ArchConfig& config) {
   return is_float_onnx(held) ? held : nullptr;
 }
 
-PictureSet load_pictures(Context& context, const PictureForm& form) {
-  const Options& options = context.options();
-  PictureSet pictures(data_paths(options), form,
-                      [&context](const std::string& line) { context.note(line); });
+PictureSet load_pictures(Context& context, const EvalOptions& options, const PictureForm& form) {
+  PictureSet pictures({options.data.begin(), options.data.end()}, form, context.notes());
   pictures.require_finite();
-  if (options.eval.pictures) pictures.sample(*options.eval.pictures, options.seed);
+  if (options.pictures) pictures.sample(*options.pictures, options.seed);
   return pictures;
 }
 
@@ -49,43 +43,44 @@ std::string sidecar_file(const PictureForm& form) {
   return form.sidecar ? form.sidecar->file : std::string();
 }
 
-EvalNetwork load_float_network(Context& context, const Options& options, const Held& held) {
+EvalNetwork load_float_network(Context& context, const EvalOptions& options,
+                               const NetworkRequest& request, const Held& held) {
   if (!options.rounding.empty()) {
     throw Error(ExitCode::kUsage, "--rounding is of quantized networks; '" + held->path().string() +
                                       "' is a float network; leave --rounding out");
   }
   RealGraph real = import_real_onnx(held);
   const PictureForm form = picture_form(real, held->path());
-  const std::string name = options.model.empty() ? held->path().string() : options.model;
+  const std::string name = request.model.empty() ? held->path().string() : request.model;
   const std::string hash = model_hash(held);
   const std::int64_t classes = classes_of(name, real.output_shape());
   return {name,         hash,
           std::nullopt, std::move(real),
           "",           hash,
           classes,      sidecar_file(form),
-          {},           load_pictures(context, form)};
+          {},           load_pictures(context, options, form)};
 }
 
-EvalNetwork load_network(Context& context, const Options& options, const ArchConfig& config) {
-  if (const Held held = float_file(options, config)) {
-    return load_float_network(context, options, held);
+EvalNetwork load_network(Context& context, const EvalOptions& options, const std::string& given,
+                         const ArchConfig& config) {
+  const NetworkRequest request = network_of(options, given);
+  if (const Held held = float_file(request, config)) {
+    return load_float_network(context, options, request, held);
   }
-  Options one = options;
-  one.batch.reset();  // the engines choose it
-  Model model = load_model(one, config);
+  Model model = load_model(request, config);
   const PictureForm form = picture_form(model);
   const std::string name = model.name;
   const std::string hash = model.file ? model_hash(model.file) : file_hash(model.path);
   const std::int64_t classes = classes_of(name, model.graph.output_value().shape);
   return {name, hash,    std::move(model),   std::nullopt, "",
-          "",   classes, sidecar_file(form), {},           load_pictures(context, form)};
+          "",   classes, sidecar_file(form), {},           load_pictures(context, options, form)};
 }
 
 // The float network of --float, which takes the pictures as the quantized one does.
-void add_float(const Options& options, EvalNetwork& network) {
-  const std::string& name = options.eval.float_model;
+void add_float(const EvalOptions& options, EvalNetwork& network) {
+  const std::string& name = options.float_model;
   if (name.empty()) return;
-  const std::vector<std::string>& engines = options.eval.engines;
+  const std::vector<std::string>& engines = options.engines;
   if (!engines.empty() && std::count(engines.begin(), engines.end(), "float") == 0) {
     throw Error(
         ExitCode::kUsage,
@@ -115,20 +110,20 @@ bool can_have(const EvalNetwork& network, const std::string& engine) {
 }
 
 // Those of --engines that it can have; without any, those that it can have without more.
-std::vector<std::string> engines_of(const EvalNetwork& network, const Options& options) {
+std::vector<std::string> engines_of(const EvalNetwork& network, const EvalOptions& options) {
   std::vector<std::string> engines;
-  for (const std::string& engine : options.eval.engines) {
+  for (const std::string& engine : options.engines) {
     if (can_have(network, engine)) engines.push_back(engine);
   }
   if (engines.empty() && network.model) engines.push_back("golden");
-  if (engines.empty() || (options.eval.engines.empty() && network.model && network.real)) {
+  if (engines.empty() || (options.engines.empty() && network.model && network.real)) {
     engines.push_back("float");
   }
   return engines;
 }
 
-void require_engines(const EvalNetwork& network, const Options& options) {
-  for (const std::string& engine : options.eval.engines) {
+void require_engines(const EvalNetwork& network, const EvalOptions& options) {
+  for (const std::string& engine : options.engines) {
     if (can_have(network, engine)) continue;
     throw Error(ExitCode::kUsage,
                 network.model ? "--engines float: '" + network.name +
@@ -138,12 +133,11 @@ void require_engines(const EvalNetwork& network, const Options& options) {
   }
 }
 
-void add_against(Context& context, const ArchConfig& config, std::vector<EvalNetwork>& networks) {
-  Options against = context.options();
-  against.model = against.eval.against;
-  networks.push_back(load_network(context, against, config));
+void add_against(Context& context, const EvalOptions& options, const ArchConfig& config,
+                 std::vector<EvalNetwork>& networks) {
+  networks.push_back(load_network(context, options, options.against, config));
   EvalNetwork& second = networks.back();
-  second.engines = engines_of(second, against);
+  second.engines = engines_of(second, options);
   if (second.classes == networks.front().classes) return;
   throw_bad_input("--against " + second.name + ": the network has " +
                   std::to_string(second.classes) + " classes; " + networks.front().name + " has " +
@@ -152,16 +146,16 @@ void add_against(Context& context, const ArchConfig& config, std::vector<EvalNet
 
 }  // namespace
 
-std::vector<EvalNetwork> load_eval_networks(Context& context, const ArchConfig& config) {
-  const Options& options = context.options();
+std::vector<EvalNetwork> load_eval_networks(Context& context, const EvalOptions& options,
+                                            const ArchConfig& config) {
   std::vector<EvalNetwork> networks;
-  networks.push_back(load_network(context, options, config));
+  networks.push_back(load_network(context, options, options.model, config));
   EvalNetwork& first = networks.front();
   add_float(options, first);
   require_engines(first, options);
   first.engines = engines_of(first, options);
-  if (!options.eval.against.empty()) {
-    add_against(context, config, networks);
+  if (!options.against.empty()) {
+    add_against(context, options, config, networks);
   } else if (!first.pictures.has_labels() && first.engines.size() == 1) {
     throw Error(ExitCode::kUsage,
                 "the pictures of --data have no labels, so one engine alone has nothing to be "

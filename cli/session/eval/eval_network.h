@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/session/eval/eval_options.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/terminal/context.h"
@@ -30,6 +31,7 @@ struct EvalNetwork {
 // cannot be read, has no classes, or another number of them than the first; for an engine that the
 // first cannot have; and where there is nothing to count (pictures without labels, and one engine
 // of one network).
-std::vector<EvalNetwork> load_eval_networks(Context& context, const ArchConfig& config);
+std::vector<EvalNetwork> load_eval_networks(Context& context, const EvalOptions& options,
+                                            const ArchConfig& config);
 
 }  // namespace qsim

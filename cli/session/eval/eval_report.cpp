@@ -56,13 +56,13 @@ bool EvalReport::is_complete() const {
   });
 }
 
-EvalReport make_eval_report(const Options& options, const std::vector<std::string>& argv,
+EvalReport make_eval_report(const EvalOptions& options, const std::vector<std::string>& argv,
                             const std::vector<EvalNetwork>& networks, std::vector<EngineRun> runs) {
   EvalReport report;
   report.argv = argv;
-  report.data = options.eval.data;
+  report.data = options.data;
   report.seed = options.seed;
-  report.is_sample = options.eval.pictures.has_value();
+  report.is_sample = options.pictures.has_value();
   report.networks = &networks;
   report.runs = std::move(runs);
   std::vector<std::vector<int>> labels;

@@ -32,7 +32,7 @@ struct EvalReport {
 };
 
 // Counts; `networks` must outlive the report.
-EvalReport make_eval_report(const Options& options, const std::vector<std::string>& argv,
+EvalReport make_eval_report(const EvalOptions& options, const std::vector<std::string>& argv,
                             const std::vector<EvalNetwork>& networks, std::vector<EngineRun> runs);
 
 std::string eval_text(const EvalReport& report);

@@ -21,13 +21,14 @@ constexpr double kStretchSeconds = 0.25;
 
 class EvalRun {
  public:
-  EvalRun(Context& context, const ArchConfig& config, std::vector<EvalNetwork>& networks)
+  EvalRun(Context& context, const EvalOptions& options, const ArchConfig& config,
+          std::vector<EvalNetwork>& networks)
       : context_(context),
-        options_(context.options()),
+        options_(options),
         config_(config),
         networks_(networks),
         team_(static_cast<int>(options_.jobs.value_or(0))),
-        engines_(context, config, team_),
+        engines_(context, options, config, team_),
         data_hashes_(networks.size()) {
     note_fewer_threads(context_, options_.jobs.value_or(0), team_.threads());
     if (options_.out.empty()) return;
@@ -70,8 +71,8 @@ class EvalRun {
     std::string text;
     for (const std::string& part :
          {executable_, run.engine, run.engine == "float" ? network.real_hash : network.hash,
-          data_hash(run.network), options_.rounding,
-          std::to_string(options_.eval.pictures.value_or(0)), std::to_string(options_.seed),
+          data_hash(run.network), options_.rounding, std::to_string(options_.pictures.value_or(0)),
+          std::to_string(options_.seed),
           run.engine == "systemc" ? arch_config_yaml(config_) : std::string()}) {
       text += std::to_string(part.size()) + ":" + part + "\n";
     }
@@ -155,7 +156,7 @@ class EvalRun {
   }
 
   Context& context_;
-  const Options& options_;
+  const EvalOptions& options_;
   const ArchConfig& config_;
   std::vector<EvalNetwork>& networks_;
   golden::ThreadTeam team_;
@@ -168,9 +169,9 @@ class EvalRun {
 
 }  // namespace
 
-std::vector<EngineRun> run_engines(Context& context, const ArchConfig& config,
-                                   std::vector<EvalNetwork>& networks) {
-  return EvalRun(context, config, networks).run();
+std::vector<EngineRun> run_engines(Context& context, const EvalOptions& options,
+                                   const ArchConfig& config, std::vector<EvalNetwork>& networks) {
+  return EvalRun(context, options, config, networks).run();
 }
 
 }  // namespace qsim

@@ -8,6 +8,7 @@
 
 #include "cli/session/eval/eval_engine.h"
 #include "cli/session/eval/eval_network.h"
+#include "cli/session/eval/eval_options.h"
 #include "cli/session/eval/prediction.h"
 #include "cli/terminal/context.h"
 #include "core/arch_config.h"
@@ -30,7 +31,7 @@ struct EngineRun {
 
 // In the order of networks and --engines. An interrupt ends the runs soon: the last one then has
 // fewer predictions than there are pictures, or a run has none. Throws Error.
-std::vector<EngineRun> run_engines(Context& context, const ArchConfig& config,
-                                   std::vector<EvalNetwork>& networks);
+std::vector<EngineRun> run_engines(Context& context, const EvalOptions& options,
+                                   const ArchConfig& config, std::vector<EvalNetwork>& networks);
 
 }  // namespace qsim

@@ -12,10 +12,11 @@
 namespace qsim {
 namespace {
 
-std::string given_name(const Options& options, const ArchConfig& config, const Model& model) {
-  if (!options.input.empty()) return options.input;
+std::string given_name(const NetworkRequest& request, const std::string& input,
+                       const ArchConfig& config, const Model& model) {
+  if (!input.empty()) return input;
   if (model.own_input) return "";
-  if (options.model.empty() || options.model == config.model) return config.input;
+  if (request.model.empty() || request.model == config.model) return config.input;
   throw Error(ExitCode::kUsage,
               "model '" + model.name + "' needs an --input: an image, a .npy or a CIFAR-10 batch");
 }
@@ -30,12 +31,13 @@ InputKind kind_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-InputFile find_input_file(const Options& options, const ArchConfig& config, const Model& model) {
+InputFile find_input_file(const NetworkRequest& request, const std::string& input,
+                          const ArchConfig& config, const Model& model) {
   InputFile file;
-  file.name = given_name(options, config, model);
+  file.name = given_name(request, input, config, model);
   if (file.name.empty()) return file;
-  file.path = options.input.empty() ? find_input(file.name, "config '" + config.name + "': input")
-                                    : find_input(file.name);
+  file.path = input.empty() ? find_input(file.name, "config '" + config.name + "': input")
+                            : find_input(file.name);
   file.kind = kind_of(file.path);
   return file;
 }
@@ -53,10 +55,12 @@ void require_preprocessing(const InputFile& file, const Model& model) {
                   "a .npy as --input");
 }
 
-InputSource::InputSource(const Options& options, const ArchConfig& config, const Model& model)
-    : file_(find_input_file(options, config, model)),
+InputSource::InputSource(const NetworkRequest& request, const InputOptions& options,
+                         const ArchConfig& config, const Model& model,
+                         std::optional<std::int64_t> images)
+    : file_(find_input_file(request, options.input, config, model)),
       first_(options.index.value_or(0)),
-      pictures_(options.images.value_or(model.graph.input_value().shape.batch)) {
+      pictures_(images.value_or(model.graph.input_value().shape.batch)) {
   if (file_.kind == InputKind::kCifar) {
     require_records();
     file_.name += "[" + std::to_string(first_) + "]";
@@ -65,7 +69,7 @@ InputSource::InputSource(const Options& options, const ArchConfig& config, const
   if (options.index) {
     throw Error(ExitCode::kUsage, "--index needs a CIFAR-10 batch (.bin) as --input");
   }
-  if (options.images) {
+  if (images) {
     throw Error(ExitCode::kUsage, "--images needs a CIFAR-10 batch (.bin) as --input");
   }
 }
@@ -103,12 +107,13 @@ Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) cons
   return input;
 }
 
-ModelInput read_input(const Options& options, const ArchConfig& config, const Model& model) {
-  if (options.no_data && options.input.empty()) {
+ModelInput read_input(const NetworkRequest& request, const InputOptions& options,
+                      const ArchConfig& config, const Model& model, bool no_data) {
+  if (no_data && options.input.empty()) {
     const Value& value = model.graph.input_value();
     return {"", "", shape_alone(value.dtype, value.shape.nhwc())};
   }
-  const InputSource source(options, config, model);
+  const InputSource source(request, options, config, model);
   return {source.name(), source.path(), source.at(model, 0)};
 }
 

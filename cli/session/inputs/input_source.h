@@ -19,7 +19,8 @@ struct InputFile {
 
 // --input, else the model's own tensor, else the config's default input. Throws Error when there is
 // none of them for this model.
-InputFile find_input_file(const Options& options, const ArchConfig& config, const Model& model);
+InputFile find_input_file(const NetworkRequest& request, const std::string& input,
+                          const ArchConfig& config, const Model& model);
 
 // Throws Error unless the model says how a picture becomes its input. `file` holds pictures.
 void require_preprocessing(const InputFile& file, const Model& model);
@@ -30,7 +31,8 @@ class InputSource {
  public:
   // find_input_file's. Throws Error when it does not fit the model or the options, or has fewer
   // than --images pictures.
-  InputSource(const Options& options, const ArchConfig& config, const Model& model);
+  InputSource(const NetworkRequest& request, const InputOptions& options, const ArchConfig& config,
+              const Model& model, std::optional<std::int64_t> images = std::nullopt);
 
   const std::string& name() const { return file_.name; }  // with the first record's number
   const std::filesystem::path& path() const { return file_.path; }
@@ -58,6 +60,7 @@ struct ModelInput {
   Tensor tensor;               // NHWC in the graph's input dtype; zeros when no data is wanted
 };
 
-ModelInput read_input(const Options& options, const ArchConfig& config, const Model& model);
+ModelInput read_input(const NetworkRequest& request, const InputOptions& options,
+                      const ArchConfig& config, const Model& model, bool no_data);
 
 }  // namespace qsim

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/remedies.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "cli/terminal/mapping_options.h"
 #include "core/printable.h"
 #include "files/mapping_file.h"
 #include "files/scale_sim_config.h"
@@ -15,9 +13,9 @@ namespace qsim {
 namespace {
 
 // --dataflow, else the dataflow of a configuration of SCALE-Sim.
-std::optional<Dataflow> dataflow_of(const Options& options) {
+std::optional<Dataflow> dataflow_of(const MappingOptions& options, const std::string& config_name) {
   if (!options.dataflow.empty()) return dataflow_named(options.dataflow);
-  const std::filesystem::path config = find_config(options.config);
+  const std::filesystem::path config = find_config(config_name);
   if (!is_scale_sim_config(config)) return std::nullopt;
   return load_scale_sim_config(config).dataflow;
 }
@@ -49,7 +47,7 @@ Objective objective_of(const std::string& word) {
   return Objective::kCycles;
 }
 
-DramPlan dram_plan_of(const Options& options) {
+DramPlan dram_plan_of(const MappingOptions& options) {
   if (options.dram_plan == "lifetime") return DramPlan::kLifetime;
   return options.dram_plan == "separate" ? DramPlan::kSeparate : DramPlan::kAuto;
 }
@@ -65,10 +63,10 @@ std::string progress_text(const MappingProgress& progress) {
 }
 
 // The mappings of the file, but those of layers that are cut off.
-std::vector<LayerMapping> given_mappings(const Options& options, const ArchConfig& arch,
-                                         const Graph& graph) {
+std::vector<LayerMapping> given_mappings(const MappingOptions& options, bool is_cut,
+                                         const ArchConfig& arch, const Graph& graph) {
   std::vector<LayerMapping> mappings = mappings_of_file(options, arch);
-  if (options.layers.empty()) return mappings;
+  if (!is_cut) return mappings;
   std::erase_if(mappings,
                 [&](const LayerMapping& given) { return !has_layer(graph, given.layer); });
   return mappings;
@@ -76,7 +74,7 @@ std::vector<LayerMapping> given_mappings(const Options& options, const ArchConfi
 
 }  // namespace
 
-CompileOptions search_options(const Options& options) {
+CompileOptions search_options(const SearchOptions& options) {
   CompileOptions result;
   result.mapper.objective = objective_of(options.objective);
   result.mapper.slack = options.slack.value_or(result.mapper.slack);
@@ -88,7 +86,7 @@ CompileOptions search_options(const Options& options) {
   return result;
 }
 
-std::vector<LayerMapping> mappings_of_file(const Options& options, const ArchConfig& arch) {
+std::vector<LayerMapping> mappings_of_file(const SearchOptions& options, const ArchConfig& arch) {
   if (options.mapping.empty()) return {};
   return load_mapping_file(options.mapping, arch);
 }
@@ -99,25 +97,27 @@ void set_dataflow(CompileOptions& options, const std::string& name) {
   if (!options.mixes_dataflows) options.dataflow = dataflow_named(name);
 }
 
-CompileOptions compile_options(Context& context, const ArchConfig& arch, const Graph& graph,
-                               const Topology* topology) {
-  const Options& options = context.options();
+CompileOptions compile_options(Context& context, const NetworkRequest& request,
+                               const MappingOptions& options, const ArchConfig& arch,
+                               const Graph& graph, const Topology* topology) {
   CompileOptions result = search_options(options);
   result.mixes_dataflows = options.dataflow == kAutoDataflow;
-  result.dataflow = dataflow_of(options);
+  result.dataflow = dataflow_of(options, request.config);
   result.dram_plan = dram_plan_of(options);
   result.on_progress = [&context](const MappingProgress& progress) {
     context.progress(progress_text(progress));
   };
-  if (!options.mapping.empty()) result.mappings = given_mappings(options, arch, graph);
+  if (!options.mapping.empty()) {
+    result.mappings = given_mappings(options, !request.layers.empty(), arch, graph);
+  }
   if (topology != nullptr) {
-    result.remedies = remedies_for(ModelKind::kTopology, options);
+    result.remedies = remedies_for(ModelKind::kTopology, request);
     limit_to_layer(result, *topology, graph);
     return result;
   }
   const std::filesystem::path model =
-      find_model(options.model.empty() ? arch.model : options.model);
-  result.remedies = remedies_for(model_kind(model), options);
+      find_model(request.model.empty() ? arch.model : request.model);
+  result.remedies = remedies_for(model_kind(model), request);
   if (is_topology_file(model)) limit_to_layer(result, read_topology(model), graph);
   return result;
 }
@@ -131,13 +131,9 @@ void note_ended_searches(Context& context, const CompileOptions& compiled) {
                " searches: their mappings are the best that was found");
 }
 
-void write_mappings(Context& context, const std::string& model, const ArchConfig& arch,
-                    std::span<const LayerMapping> mappings) {
-  const std::string& path = context.options().write_mapping;
-  if (path.empty()) return;
-  const std::string yaml = mapping_file_yaml(model, arch, mappings);
-  if (path == "-") return context.print_alone(yaml);
-  context.write_file(path, yaml);
+void write_mappings(Context& context, const std::string& file, const std::string& model,
+                    const ArchConfig& arch, std::span<const LayerMapping> mappings) {
+  if (!file.empty()) context.print_to(file, mapping_file_yaml(model, arch, mappings));
 }
 
 }  // namespace qsim

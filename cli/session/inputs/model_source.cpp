@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void load_onnx(Model& model, std::optional<std::int64_t> batch, const Options& options) {
+void load_onnx(Model& model, const NetworkRequest& request) {
   model.file = std::make_shared<const HeldFile>(model.path);
-  ImportOptions import{batch.value_or(1)};
-  import.rounding = asked_rounding(options);
+  ImportOptions import{request.batch.value_or(1)};
+  import.rounding = asked_rounding(request);
   import.on_float_node = [&model](const FloatNode& node) { model.float_nodes.push_back(node);
 };
 model.graph = import_onnx(model.file, import);
@@ -35,8 +35,8 @@ throw_bad_input(model.sidecar->file + ": " + std::to_string(labels) + " labels; 
                 std::to_string(outputs) + ", one for each output of the model");
 }  // namespace
 
-void load_workload_file(Model& model, std::optional<std::int64_t> batch, const Options& options) {
-  Workload workload = load_workload(model.path, batch, tensors_for(options));
+void load_workload_file(Model& model, const NetworkRequest& request) {
+  Workload workload = load_workload(model.path, request.batch, request.tensors);
   model.graph = std::move(workload.graph);
   model.own_input = std::move(workload.input);
 }
@@ -85,27 +85,15 @@ ModelKind model_kind(const fs::path& path) {
                   "topology (.csv) or a layer-trace folder");
 }
 
-Tensors tensors_for(const Options& options) {
-  switch (options.command) {
-    case CommandName::kExplain:
-    case CommandName::kInspect:
-    case CommandName::kProfile:
-      return Tensors::kShapes;
-    case CommandName::kCompile:
-      return options.program_out.empty() ? Tensors::kShapes : Tensors::kDrawn;
-    default:
-      return options.no_data ? Tensors::kShapes : Tensors::kDrawn;
-  }
-}
-
-void require_onnx_options(const Options& options, const std::string& name, std::string_view kind) {
+void require_onnx_options(const ScaleOptions& options, const std::string& name,
+                          std::string_view kind) {
   const std::string option = options.snap ? "--snap" : "--rounding";
   if (!options.snap && options.rounding.empty()) return;
   throw Error(ExitCode::kUsage, option + " is for ONNX models; '" + echoed(name) + "' is a " +
                                     std::string(kind) + "; leave " + option + " out");
 }
 
-std::optional<RequantizerRounding> asked_rounding(const Options& options) {
+std::optional<RequantizerRounding> asked_rounding(const ScaleOptions& options) {
   if (options.rounding.empty()) return std::nullopt;
   const auto found = std::ranges::find(kRequantizerRoundingWords, options.rounding);
   return static_cast<RequantizerRounding>(found - kRequantizerRoundingWords.begin());
@@ -115,13 +103,11 @@ void set_batch(Graph& graph, std::int64_t batch) {
   for (Value& tensor : graph.tensors) tensor.shape.batch = batch;
 }
 
-ArchConfig load_config(const Options& options) {
+ArchConfig load_config(const ConfigOption& options) {
   return load_arch_config(find_config(options.config));
 }
 
-ArchConfig load_config(Context& context) { return load_config(context, context.options()); }
-
-ArchConfig load_config(Context& context, const Options& options) {
+ArchConfig load_config(Context& context, const ConfigOption& options) {
   const fs::path path = find_config(options.config);
   if (!is_scale_sim_config(path)) return load_config(options);
   ScaleSimConfig loaded = load_scale_sim_config(path);
@@ -129,12 +115,12 @@ ArchConfig load_config(Context& context, const Options& options) {
   return std::move(loaded.config);
 }
 
-std::optional<EnergyTable> load_energy_table(const Options& options) {
+std::optional<EnergyTable> load_energy_table(const SearchOptions& options) {
   if (options.energy.empty()) return std::nullopt;
   return load_energy_table(find_energy_table(options.energy));
 }
 
-void check_unused_config(const Options& options) {
+void check_unused_config(const ConfigOption& options) {
   if (options.config_given) load_config(options);
 }
 
@@ -152,38 +138,38 @@ std::string own_name(const std::string& given) {
 }  // namespace
 
 Model load_model_file(const fs::path& path, const std::string& name,
-                      std::optional<std::int64_t> batch, const Options& options) {
+                      const NetworkRequest& request) {
   Model model;
   model.kind = model_kind(path);
   model.name = name;
   model.path = path;
   if (model.kind != ModelKind::kOnnx) {
-    require_onnx_options(options, name, model_kind_name(model.kind));
+    require_onnx_options(request, name, model_kind_name(model.kind));
   }
   switch (model.kind) {
     case ModelKind::kOnnx:
-      load_onnx(model, batch, options);
+      load_onnx(model, request);
       model.graph.name = own_name(name);
       break;
     case ModelKind::kWorkload:
-      load_workload_file(model, batch, options);
+      load_workload_file(model, request);
       break;
     case ModelKind::kLayerTrace:
-      load_trace(model, batch);
+      load_trace(model, request.batch);
       break;
     case ModelKind::kTopology:
-      load_only_layer(model, batch, options);
+      load_only_layer(model, request);
       break;
   }
   return model;
 }
 
-Model load_model(const Options& options, const ArchConfig& config) {
-  if (!options.model.empty()) {
-    return load_model_file(find_model(options.model), options.model, options.batch, options);
+Model load_model(const NetworkRequest& request, const ArchConfig& config) {
+  if (!request.model.empty()) {
+    return load_model_file(find_model(request.model), request.model, request);
   }
   const std::string kind = "config '" + config.name + "': model";
-  return load_model_file(find_model(config.model, kind), config.model, options.batch, options);
+  return load_model_file(find_model(config.model, kind), config.model, request);
 }
 
 }  // namespace qsim

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/terminal/context.h"
-#include "cli/terminal/options.h"
+#include "cli/terminal/shared_options.h"
 #include "compiler/importer/onnx_importer.h"
 #include "core/arch_config.h"
 #include "core/energy_table.h"
@@ -38,37 +38,43 @@ struct Model {
   std::vector<FloatNode> float_nodes;  // of an ONNX model
 };
 
+// What a command asks of the network that its options name.
+struct NetworkRequest : ConfigOption, NetworkOptions {
+  // Of a workload or a topology, which have no file of values. Only commands that compute with the
+  // values, or write them, have them drawn.
+  Tensors tensors = Tensors::kDrawn;
+  std::string layers = {};  // --layers, a pattern; "" for all
+  std::string layer = {};   // --layer, a name; "" for all
+  // How the user of this command takes one layer of a topology.
+  const char* way_to_one = "take a topology of one layer";
+};
+
 // Throws Error (exit code 2) where --rounding or --snap is given: `name` is a `kind`, which is no
 // ONNX model.
-void require_onnx_options(const Options& options, const std::string& name, std::string_view kind);
-
-// What the command needs of a network that has no file of values: a workload or a topology. Only
-// those that compute with the values, or write them, have them drawn.
-Tensors tensors_for(const Options& options);
+void require_onnx_options(const ScaleOptions& options, const std::string& name,
+                          std::string_view kind);
 
 // The rounding that --rounding names; nothing without the option.
-std::optional<RequantizerRounding> asked_rounding(const Options& options);
+std::optional<RequantizerRounding> asked_rounding(const ScaleOptions& options);
 
 // The same network for another number of pictures at a time.
 void set_batch(Graph& graph, std::int64_t batch);
 
 // The config that --config names. Throws Error.
-ArchConfig load_config(const Options& options);
+ArchConfig load_config(const ConfigOption& options);
 // The same, with a note of each size that is not as the file says (files/scale_sim_config.h).
-ArchConfig load_config(Context& context);
-// The same of other options than those of the command.
-ArchConfig load_config(Context& context, const Options& options);
+ArchConfig load_config(Context& context, const ConfigOption& options);
 
 // The energy table that --energy names; absent without the option. Throws Error.
-std::optional<EnergyTable> load_energy_table(const Options& options);
+std::optional<EnergyTable> load_energy_table(const SearchOptions& options);
 
 // For a command that needs no config: one that --config names must be right all the same.
-void check_unused_config(const Options& options);
+void check_unused_config(const ConfigOption& options);
 
 // The model that --model or else the config names, or that of a file. Throws Error, also for a
 // topology of several layers (topology_source.h).
-Model load_model(const Options& options, const ArchConfig& config);
+Model load_model(const NetworkRequest& request, const ArchConfig& config);
 Model load_model_file(const std::filesystem::path& path, const std::string& name,
-                      std::optional<std::int64_t> batch, const Options& options);
+                      const NetworkRequest& request);
 
 }  // namespace qsim

@@ -9,13 +9,14 @@
 
 namespace qsim {
 
-PictureSeries::PictureSeries(const Options& options, const ArchConfig& config, const Model& model)
-    : file_(find_input_file(options, config, model)),
+PictureSeries::PictureSeries(const NetworkRequest& request, const SeriesChoice& choice,
+                             const ArchConfig& config, const Model& model)
+    : file_(find_input_file(request, choice.input, config, model)),
       model_(model),
       one_(one_picture(input_form(model.graph))),
-      first_(options.index.value_or(0)) {
+      first_(choice.index.value_or(0)) {
   const std::int64_t there = available();
-  const std::int64_t wanted = options.images.value_or(std::max<std::int64_t>(there - first_, 1));
+  const std::int64_t wanted = choice.images.value_or(std::max<std::int64_t>(there - first_, 1));
   if (first_ > there - wanted) {
     const std::string what =
         file_.name.empty() ? "model '" + model.name + "'" : file_.path.string();
@@ -71,16 +72,16 @@ std::optional<int> PictureSeries::read(std::int64_t i, std::span<std::byte> to) 
   return record.label;
 }
 
-Model load_model_for_series(const Options& options, const ArchConfig& config) {
-  const std::string& name = options.model.empty() ? config.model : options.model;
+Model load_model_for_series(NetworkRequest request, const SeriesChoice& choice,
+                            const ArchConfig& config) {
+  const std::string& name = request.model.empty() ? config.model : request.model;
   const std::string kind =
-      options.model.empty() ? "config '" + config.name + "': model" : std::string("model");
-  Options load = options;
-  load.batch.reset();
+      request.model.empty() ? "config '" + config.name + "': model" : std::string("model");
+  request.batch.reset();
   const bool own_input =
-      options.input.empty() && model_kind(find_model(name, kind)) == ModelKind::kWorkload;
-  if (own_input) load.batch = options.images;
-  return load_model(load, config);
+      choice.input.empty() && model_kind(find_model(name, kind)) == ModelKind::kWorkload;
+  if (own_input) request.batch = choice.images;
+  return load_model(request, config);
 }
 
 }  // namespace qsim

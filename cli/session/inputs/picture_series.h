@@ -11,11 +11,19 @@
 
 namespace qsim {
 
+// --input, --index and --images of `golden run`.
+struct SeriesChoice {
+  std::string input;  // "": the config's, or the workload's or trace's own
+  std::optional<std::int64_t> index;
+  std::optional<std::int64_t> images;  // absent: all
+};
+
 class PictureSeries {
  public:
   // --input (or its default) from --index on, --images of them or all. Throws Error when it does
   // not fit the model or has fewer. `model` must outlive the series.
-  PictureSeries(const Options& options, const ArchConfig& config, const Model& model);
+  PictureSeries(const NetworkRequest& request, const SeriesChoice& choice, const ArchConfig& config,
+                const Model& model);
 
   // As the user or the config gave it; for the model's own tensor "workload" or "layer trace".
   std::string name() const;
@@ -39,6 +47,7 @@ class PictureSeries {
 };
 
 // The model of `golden run`: a workload that is its own input gets as many pictures as are wanted.
-Model load_model_for_series(const Options& options, const ArchConfig& config);
+Model load_model_for_series(NetworkRequest request, const SeriesChoice& choice,
+                            const ArchConfig& config);
 
 }  // namespace qsim

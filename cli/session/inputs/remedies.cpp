@@ -22,7 +22,7 @@ std::string shipped_dyadic(const ArchConfig& arch) {
 
 }  // namespace
 
-Remedies remedies_for(ModelKind kind, const Options& options) {
+Remedies remedies_for(ModelKind kind, const ScaleOptions& options) {
   Remedies remedies = remedies_without_snap();
   remedies.may_snap = kind == ModelKind::kOnnx && !options.snap;
   return remedies;

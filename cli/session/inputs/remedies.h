@@ -7,7 +7,7 @@
 namespace qsim {
 
 // Of a command with --config, and with --snap, which ONNX models take.
-Remedies remedies_for(ModelKind kind, const Options& options);
+Remedies remedies_for(ModelKind kind, const ScaleOptions& options);
 // Of one with --config alone.
 Remedies remedies_without_snap();
 

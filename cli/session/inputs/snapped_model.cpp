@@ -6,7 +6,7 @@
 namespace qsim {
 namespace {
 
-Snapped snapped(const Model& model, const Options& options) {
+Snapped snapped(const Model& model, const ScaleOptions& options) {
   return snap_scales(model.graph, asked_rounding(options).value_or(RequantizerRounding::kHalfEven));
 }
 
@@ -19,7 +19,7 @@ std::string note_text(const Snapped& snapped) {
 
 }  // namespace
 
-void require_shifts_for_snap(const Options& options, const ArchConfig& config) {
+void require_shifts_for_snap(const ScaleOptions& options, const ArchConfig& config) {
   if (!options.snap || !config.is_dyadic()) return;
   throw Error(ExitCode::kUsage, "--snap is for configurations with requantizer: shift; '" +
                                     echoed(config.name) +
@@ -27,8 +27,8 @@ void require_shifts_for_snap(const Options& options, const ArchConfig& config) {
                                     "--snap out");
 }
 
-std::optional<Graph> snap_model(Context& context, Model& model, const ArchConfig& config) {
-  const Options& options = context.options();
+std::optional<Graph> snap_model(Context& context, Model& model, const ScaleOptions& options,
+                                const ArchConfig& config) {
   require_shifts_for_snap(options, config);
   if (!options.snap) return std::nullopt;
   Snapped result = snapped(model, options);
@@ -37,7 +37,8 @@ std::optional<Graph> snap_model(Context& context, Model& model, const ArchConfig
   return std::move(result.graph);
 }
 
-std::optional<Graph> snap_model(Model& model, const Options& options, const ArchConfig& config) {
+std::optional<Graph> snap_model(Model& model, const ScaleOptions& options,
+                                const ArchConfig& config) {
   require_shifts_for_snap(options, config);
   if (!options.snap) return std::nullopt;
   Snapped result = snapped(model, options);

@@ -17,27 +17,13 @@ std::string names_of(const Topology& topology) {
   return list;
 }
 
-bool is_chosen(const std::string& name, const Options& options) {
+bool is_chosen(const std::string& name, const NetworkRequest& options) {
   if (!options.layer.empty()) return name == options.layer;
   return options.layers.empty() || fnmatch(options.layers.c_str(), name.c_str(), 0) == 0;
 }
 
-// How the user of this command takes one layer.
-std::string choice_of_layer(CommandName command) {
-  switch (command) {
-    case CommandName::kExplain:
-      return "name one with --layer";
-    case CommandName::kRun:
-    case CommandName::kVerify:
-    case CommandName::kExportVectors:
-      return "name one with --layers";
-    default:
-      return "take a topology of one layer";
-  }
-}
-
 // Throws Error: the options name no layer of the file.
-void refuse_choice(const TopologySource& source, const Options& options) {
+void refuse_choice(const TopologySource& source, const NetworkRequest& options) {
   if (options.layer.empty()) {
     throw_bad_input("--layers '" + options.layers + "' matches no layer of '" +
                     echoed(source.name) + "'" + hint_on_brackets(options.layers) +
@@ -49,7 +35,7 @@ void refuse_choice(const TopologySource& source, const Options& options) {
 }
 
 TopologySource open_topology(const std::filesystem::path& path, const std::string& name,
-                             const Options& options) {
+                             const NetworkRequest& options) {
   require_onnx_options(options, name, model_kind_name(ModelKind::kTopology));
   TopologySource source{name, path, read_topology(path), {}};
   source.file = source.topology;
@@ -64,7 +50,8 @@ TopologySource open_topology(const std::filesystem::path& path, const std::strin
 
 }  // namespace
 
-std::optional<TopologySource> find_topology(const Options& options, const ArchConfig& config) {
+std::optional<TopologySource> find_topology(const NetworkRequest& options,
+                                            const ArchConfig& config) {
   const std::string& name = options.model.empty() ? config.model : options.model;
   const std::filesystem::path path = options.model.empty()
                                          ? find_model(name, "config '" + config.name + "': model")
@@ -73,8 +60,8 @@ std::optional<TopologySource> find_topology(const Options& options, const ArchCo
   return open_topology(path, name, options);
 }
 
-Model layer_model(const TopologySource& source, std::size_t layer, const Options& options) {
-  Workload workload = layer_workload(source.topology, layer, tensors_for(options));
+Model layer_model(const TopologySource& source, std::size_t layer, Tensors tensors) {
+  Workload workload = layer_workload(source.topology, layer, tensors);
   Model model;
   model.kind = ModelKind::kTopology;
   model.name = source.name;
@@ -84,35 +71,28 @@ Model layer_model(const TopologySource& source, std::size_t layer, const Options
   return model;
 }
 
-void load_only_layer(Model& model, std::optional<std::int64_t> batch, const Options& options) {
-  Options one = options;
-  one.batch = batch;
-  const TopologySource source = open_topology(model.path, model.name, one);
+void load_only_layer(Model& model, const NetworkRequest& request) {
+  const TopologySource source = open_topology(model.path, model.name, request);
   const std::size_t layers = source.topology.layers.size();
   if (layers > 1) {
     throw Error(ExitCode::kUsage,
                 "'" + echoed(model.name) + "' is a topology of " + std::to_string(layers) +
                     " layers, each a network of its own, and qsim takes one of them here: " +
-                    choice_of_layer(options.command) + ". Its layers: " + names_of(source.file));
+                    request.way_to_one + ". Its layers: " + names_of(source.file));
   }
-  model = layer_model(source, 0, one);
+  model = layer_model(source, 0, request.tensors);
 }
 
-void require_options_of_several(const TopologySource& source, const Options& options) {
+void require_options_of_several(const TopologySource& source, const NetworkRequest& request,
+                                std::initializer_list<OptionOfOne> options) {
   if (source.topology.layers.size() == 1) return;
-  const auto needs_one = [&](bool given, const std::string& option) {
-    if (!given) return;
-    throw Error(ExitCode::kUsage,
-                option + " works on one network; '" + echoed(source.name) + "' is a topology of " +
-                    std::to_string(source.topology.layers.size()) +
-                    " layers, each a network of its own: " + choice_of_layer(options.command));
-  };
-  needs_one(!options.input.empty(), "--input");
-  needs_one(options.index.has_value(), "--index");
-  needs_one(options.images.has_value(), "--images");
-  needs_one(!options.trace.empty(), "--trace");
-  needs_one(!options.dump_layers.empty(), "--dump-layers");
-  needs_one(!options.program_out.empty(), "--out");
+  for (const OptionOfOne& one : options) {
+    if (!one.is_given) continue;
+    throw Error(ExitCode::kUsage, std::string(one.option) + " works on one network; '" +
+                                      echoed(source.name) + "' is a topology of " +
+                                      std::to_string(source.topology.layers.size()) +
+                                      " layers, each a network of its own: " + request.way_to_one);
+  }
 }
 
 }  // namespace qsim

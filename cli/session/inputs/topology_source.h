@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 
 #include "cli/session/inputs/model_source.h"
@@ -21,17 +22,24 @@ struct TopologySource {
 };
 
 // Absent where the model that the options or the config name is no topology. Throws Error.
-std::optional<TopologySource> find_topology(const Options& options, const ArchConfig& config);
+std::optional<TopologySource> find_topology(const NetworkRequest& request,
+                                            const ArchConfig& config);
 
-// Layer `layer` as a model, with values where tensors_for() says so. Throws Error.
-Model layer_model(const TopologySource& source, std::size_t layer, const Options& options);
+// Layer `layer` as a model. Throws Error.
+Model layer_model(const TopologySource& source, std::size_t layer, Tensors tensors);
 
 // Of load_model_file(): fills `model`, which has its kind, name and path. Throws Error unless the
 // options leave one layer.
-void load_only_layer(Model& model, std::optional<std::int64_t> batch, const Options& options);
+void load_only_layer(Model& model, const NetworkRequest& request);
 
-// Throws Error (exit code 2) for options that work on one network alone, where `source` has
-// several.
-void require_options_of_several(const TopologySource& source, const Options& options);
+// An option that works on one network alone.
+struct OptionOfOne {
+  bool is_given;
+  const char* option;
+};
+// Throws Error (exit code 2) for the first of them that is given, where `source` has several
+// networks.
+void require_options_of_several(const TopologySource& source, const NetworkRequest& request,
+                                std::initializer_list<OptionOfOne> options);
 
 }  // namespace qsim

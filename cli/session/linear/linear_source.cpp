@@ -99,7 +99,7 @@ FloatMatrix random_matrix(Random& random, FloatType type, std::int64_t rows, std
   return matrix;
 }
 
-void quantize(const LinearOptions& options, std::int64_t out_features, std::int64_t in_features,
+void quantize(const WeightOptions& options, std::int64_t out_features, std::int64_t in_features,
               LinearSource& source) {
   const std::int64_t group = std::stoll(options.group);
   timed(source.quantize_seconds, [&] {
@@ -189,9 +189,8 @@ std::vector<LinearSize> linear_sizes(const LinearOptions& options) {
   return sizes.empty() ? std::vector<LinearSize>{{512, 2048}, {1024, 4096}, {2048, 8192}} : sizes;
 }
 
-LinearSource load_linear(const Options& options, const LinearSize& size) {
-  const LinearOptions& linear = options.linear;
-  Random random(options.seed);
+LinearSource load_linear(const LinearOptions& linear, const LinearSize& size) {
+  Random random(linear.seed);
   LinearSource source;
   if (linear.w.empty()) {
     // As floats, as integers and packed.
@@ -222,8 +221,7 @@ LinearSource load_linear(const Options& options, const LinearSize& size) {
   return source;
 }
 
-LinearSource load_quantized(const Options& options) {
-  const LinearOptions& linear = options.linear;
+LinearSource load_quantized(const WeightOptions& linear) {
   constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16};
   NpyArray array = read_npy_array(linear.w, kTypes);
   require_shape(linear.w, array.shape, 2, "[N, K]");

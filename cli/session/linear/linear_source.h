@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/session/linear/linear_options.h"
 #include "cli/terminal/context.h"
-#include "cli/terminal/options.h"
 #include "golden/linear/linear.h"
 
 namespace qsim {
@@ -27,10 +27,10 @@ struct LinearSource {
 std::vector<LinearSize> linear_sizes(const LinearOptions& options);
 
 // Throws Error naming the file that does not fit. Files give their own sizes.
-LinearSource load_linear(const Options& options, const LinearSize& size);
+LinearSource load_linear(const LinearOptions& options, const LinearSize& size);
 
 // The weights of `golden quantize`: --w, float32 or float16, and what the quantizer makes of them.
-LinearSource load_quantized(const Options& options);
+LinearSource load_quantized(const WeightOptions& options);
 
 golden::FloatType linear_y_type(const LinearOptions& options, golden::FloatType x_type);
 

@@ -18,16 +18,14 @@
 namespace qsim {
 namespace {
 
-std::vector<ModelShapes::Part> parts_of_topology(const std::string& name, const Options& options,
+std::vector<ModelShapes::Part> parts_of_topology(const NetworkRequest& request,
                                                  const ArchConfig& config) {
-  Options one = options;
-  one.model = name;
-  const std::optional<TopologySource> source = find_topology(one, config);
-  QSIM_CHECK(source.has_value(), name + " is a topology");
+  const std::optional<TopologySource> source = find_topology(request, config);
+  QSIM_CHECK(source.has_value(), request.model + " is a topology");
   std::vector<ModelShapes::Part> parts;
   for (std::size_t i = 0; i < source->topology.layers.size(); ++i) {
-    parts.push_back({layer_model(*source, i, one).graph, source->topology.layers[i].is_first,
-                     first_alike(source->topology, i)});
+    parts.push_back({layer_model(*source, i, request.tensors).graph,
+                     source->topology.layers[i].is_first, first_alike(source->topology, i)});
   }
   return parts;
 }
@@ -59,25 +57,26 @@ CompileOptions options_of(const ModelShapes::Part& part, const CompileOptions& o
 
 }  // namespace
 
-ModelShapes load_shapes(const std::string& name, const std::string& kind, const Options& options,
+ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
                         const ArchConfig& config) {
+  const std::string& name = request.model;
   const std::filesystem::path path = find_model(name, kind);
   ModelShapes shapes;
   shapes.name = name;
   shapes.kind = model_kind(path);
   if (shapes.kind == ModelKind::kWorkload) {
-    require_onnx_options(options, name, model_kind_name(ModelKind::kWorkload));
+    require_onnx_options(request, name, model_kind_name(ModelKind::kWorkload));
     shapes.hash = file_hash(path);
-    shapes.parts.push_back({load_workload_shapes(path, options.batch)});
+    shapes.parts.push_back({load_workload_shapes(path, request.batch)});
     return shapes;
   }
   if (shapes.kind == ModelKind::kTopology) {
     shapes.hash = file_hash(path);
-    shapes.parts = parts_of_topology(name, options, config);
+    shapes.parts = parts_of_topology(request, config);
     return shapes;
   }
-  Model model = load_model_file(path, name, options.batch, options);
-  snap_model(model, options, config);
+  Model model = load_model_file(path, name, request);
+  snap_model(model, request, config);
   check_tensors(model.graph);
   shapes.hash = model.file ? model_hash(model.file) : file_hash(path);
   shapes.parts.push_back({without_tensors(model.graph)});

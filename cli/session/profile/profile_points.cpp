@@ -92,9 +92,9 @@ std::vector<FieldValues> field_values(const std::vector<std::string>& texts) {
   return fields;
 }
 
-std::vector<std::string> asked_dataflows(const Options& options) {
+std::vector<std::string> asked_dataflows(const Words& words) {
   std::vector<std::string> dataflows;
-  for (const std::string& word : options.dataflows) {
+  for (const std::string& word : words) {
     const std::vector<std::string> named = word == "all"
                                                ? std::vector<std::string>{"ws", "os", "is", "auto"}
                                                : std::vector<std::string>{short_dataflow(word)};

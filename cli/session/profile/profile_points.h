@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/declarations.h"
 #include "core/arch_config.h"
 #include "core/mapping.h"
 #include "report/results/network_result.h"
@@ -28,7 +28,7 @@ std::vector<FieldValues> field_values(const std::vector<std::string>& texts);
 
 // The dataflows in the order of --dataflow, "all" meaning the three and then "auto": short names.
 // Throws Error (exit code 2) for one that is named twice.
-std::vector<std::string> asked_dataflows(const Options& options);
+std::vector<std::string> asked_dataflows(const Words& words);
 
 // What --config names, and what points call it.
 struct NamedConfig {

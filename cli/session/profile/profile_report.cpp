@@ -49,14 +49,15 @@ bool costs_the_same(const NetworkResult& a, const NetworkResult& b) {
 
 class PageRuns {
  public:
-  PageRuns(Context& context, const Profile& profile, const std::vector<ModelShapes>& models,
-           const std::vector<ProfilePoint>& points, const PointRuns& runs)
+  PageRuns(const ProfileOptions& options, const Profile& profile,
+           const std::vector<ModelShapes>& models, const std::vector<ProfilePoint>& points,
+           const PointRuns& runs)
       : profile_(profile),
         models_(models),
         points_(points),
         runs_(runs),
-        options_(context.options()),
-        asked_(search_options(context.options())) {}
+        options_(options),
+        asked_(search_options(options)) {}
 
   // The page's runs, in their order; they point into this object.
   std::vector<PageRun> make() {
@@ -109,21 +110,21 @@ class PageRuns {
   const std::vector<ModelShapes>& models_;
   const std::vector<ProfilePoint>& points_;
   const PointRuns& runs_;
-  const Options& options_;
+  const ProfileOptions& options_;
   CompileOptions asked_;
   std::deque<NetworkTime> times_;  // of the page's runs; they stay where they are
 };
 
 }  // namespace
 
-void write_profile_report(Context& context, const Profile& profile,
+void write_profile_report(Context& context, const ProfileOptions& options, const Profile& profile,
                           const std::vector<ModelShapes>& models,
                           const std::vector<ProfilePoint>& points, const PointRuns& runs) {
-  if (context.options().report.empty() || profile.winners.empty()) return;
+  if (options.report.empty() || profile.winners.empty()) return;
   context.progress("writing the report");
-  PageRuns page(context, profile, models, points, runs);
+  PageRuns page(options, profile, models, points, runs);
   const std::vector<PageRun> shown = page.make();
-  context.write_file(context.options().report,
+  context.write_file(options.report,
                      report_page({.runs = shown, .profile = &profile}, chart_library()));
 }
 

@@ -12,7 +12,7 @@ namespace qsim {
 // again, with the mappings of `runs` where it has them; a point whose costs are then others (a
 // search that --mapping-budget ended, of a profile that was resumed) is not shown in detail. Does
 // nothing without --report, and where no point ran.
-void write_profile_report(Context& context, const Profile& profile,
+void write_profile_report(Context& context, const ProfileOptions& options, const Profile& profile,
                           const std::vector<ModelShapes>& models,
                           const std::vector<ProfilePoint>& points, const PointRuns& runs);
 

@@ -16,7 +16,6 @@
 #include "cli/session/inputs/remedies.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/profile/kept_points.h"
-#include "cli/terminal/mapping_options.h"
 #include "core/area.h"
 #include "core/printable.h"
 #include "files/arch_config_file.h"
@@ -50,7 +49,8 @@ std::string reason_text(const Error& error) {
 }
 
 // A file that fits the array of no point is an error of the command, before the work.
-void require_mappings_for_a_point(const Options& options, const std::vector<ProfilePoint>& points) {
+void require_mappings_for_a_point(const ProfileOptions& options,
+                                  const std::vector<ProfilePoint>& points) {
   const auto fits = [&](const ProfilePoint& point) {
     try {
       mappings_of_file(options, point.arch);
@@ -65,10 +65,10 @@ void require_mappings_for_a_point(const Options& options, const std::vector<Prof
 
 class ProfileRun {
  public:
-  ProfileRun(Context& context, const std::vector<ModelShapes>& models,
-             const std::vector<ProfilePoint>& points)
+  ProfileRun(Context& context, const ProfileOptions& options,
+             const std::vector<ModelShapes>& models, const std::vector<ProfilePoint>& points)
       : context_(context),
-        options_(context.options()),
+        options_(options),
         models_(models),
         points_(points),
         energy_(load_energy_table(options_)),
@@ -288,7 +288,7 @@ class ProfileRun {
   }
 
   Context& context_;
-  const Options& options_;
+  const ProfileOptions& options_;
   const std::vector<ModelShapes>& models_;
   const std::vector<ProfilePoint>& points_;
   std::optional<EnergyTable> energy_;
@@ -318,10 +318,11 @@ class ProfileRun {
 
 }  // namespace
 
-PointRuns run_points(Context& context, const std::vector<ModelShapes>& models,
+PointRuns run_points(Context& context, const ProfileOptions& options,
+                     const std::vector<ModelShapes>& models,
                      const std::vector<ProfilePoint>& points) {
-  require_mappings_for_a_point(context.options(), points);
-  return ProfileRun(context, models, points).run();
+  require_mappings_for_a_point(options, points);
+  return ProfileRun(context, options, models, points).run();
 }
 
 }  // namespace qsim

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/session/profile/network_time.h"
+#include "cli/session/profile/profile_options.h"
 #include "cli/session/profile/profile_points.h"
 #include "cli/terminal/context.h"
 
@@ -20,7 +21,8 @@ struct PointRuns {
 // it is tried again. An error of the file of --resume, or a bug, ends the profile. Threads and not
 // processes: nothing in the timing has state, the models are in memory once, and a point takes
 // milliseconds.
-PointRuns run_points(Context& context, const std::vector<ModelShapes>& models,
+PointRuns run_points(Context& context, const ProfileOptions& options,
+                     const std::vector<ModelShapes>& models,
                      const std::vector<ProfilePoint>& points);
 
 }  // namespace qsim

@@ -21,8 +21,8 @@ std::int64_t changed(const ArchConfigField& field, std::int64_t value) {
 }
 
 void run_change(ResourceChange& change, Engine& engine, const std::string& model,
-                const Graph& shapes, const ArchConfig& config, Context& context) {
-  const TimedRun run = run_in_time(engine, model, shapes, config, context);
+                const Graph& shapes, const ArchConfig& config, const TimeRequest& request) {
+  const TimedRun run = run_in_time(engine, model, shapes, config, request);
   const RunAccount cycles = account(run.program, run.result.times);
   for (const LayerAccount& layer : cycles.layers) change.layer_cycles.push_back(layer.cycles());
   change.total_cycles = cycles.total_cycles;
@@ -31,11 +31,12 @@ void run_change(ResourceChange& change, Engine& engine, const std::string& model
 }  // namespace
 
 TimedRun run_in_time(Engine& engine, const std::string& model, Graph graph,
-                     const ArchConfig& config, Context& context) {
-  const CompileOptions asked = compile_options(context, config, graph);
-  require_memory_for(model, graph, config, context.options(), asked);
+                     const ArchConfig& config, const TimeRequest& request) {
+  const CompileOptions asked =
+      compile_options(request.context, request.network, request.mapping, config, graph);
+  require_memory_for(model, graph, config, need_of_explain(), asked);
   const Compilation compilation(std::move(graph), config, asked);
-  note_ended_searches(context, asked);
+  note_ended_searches(request.context, asked);
   TimedRun run;
   run.program = compilation.commands();
   run.shapes = without_tensors(compilation.graph());
@@ -45,19 +46,19 @@ TimedRun run_in_time(Engine& engine, const std::string& model, Graph graph,
 
 std::vector<ResourceChange> run_with_changes(Engine& engine, const std::string& model,
                                              const Graph& shapes, const ArchConfig& config,
-                                             Context& context) {
+                                             const TimeRequest& request) {
   std::vector<ResourceChange> changes;
   for (const ArchConfigField& field : arch_config_fields()) {
     if (!is_resource(field)) continue;
     const std::int64_t value = config.*field.number;
     ResourceChange change{std::string(field.name), value, changed(field, value), "", {}, 0};
-    context.progress("change " + std::to_string(changes.size() + 1) + ": running with " +
-                     change.field + " " + std::to_string(change.to));
+    request.context.progress("change " + std::to_string(changes.size() + 1) + ": running with " +
+                             change.field + " " + std::to_string(change.to));
     ArchConfig other = config;
     other.*field.number = change.to;
     try {
       validate(other);
-      run_change(change, engine, model, shapes, other, context);
+      run_change(change, engine, model, shapes, other, request);
     } catch (const Error& error) {
       change.refusal = error.what();
     }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/session/inputs/picture_set.h"
-#include "cli/terminal/quantize_options.h"
+#include "cli/session/quantize/quantize_options.h"
 #include "core/quantized_network.h"
 #include "golden/common/thread_team.h"
 #include "quantize/quantizer.h"

@@ -65,12 +65,12 @@ HybridErrors measure_hybrid(const RealGraph& graph, const HybridNetwork& network
   return errors;
 }
 
-Sheet hybrid_sheet(const HybridResult& result, const Options& options, bool json) {
+Sheet hybrid_sheet(const HybridResult& result, const QuantizeOptions& options, bool json) {
   Sheet sheet;
   sheet.schema = "qsim.quantize-mode/1";
   sheet.add("model", options.model);
-  sheet.add("output", options.program_out);
-  sheet.add("mode", options.quantize.mode);
+  sheet.add("output", options.out);
+  sheet.add("mode", options.mode);
   sheet.add("pictures", result.pictures);
   sheet.add("output_sqnr_db", number_text(quantize::sqnr_db(result.errors.output), "%.1f"));
   sheet.add("float_bytes", result.float_bytes);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/terminal/options.h"
+#include "cli/session/quantize/quantize_options.h"
 #include "core/hybrid_network.h"
 #include "golden/common/thread_team.h"
 #include "quantize/calibration.h"
@@ -35,6 +35,6 @@ struct HybridResult {
 };
 
 // Schema qsim.quantize-mode/1: docs/reference/quantize.md. For JSON, or to be printed.
-Sheet hybrid_sheet(const HybridResult& result, const Options& options, bool json);
+Sheet hybrid_sheet(const HybridResult& result, const QuantizeOptions& options, bool json);
 
 }  // namespace qsim

@@ -122,43 +122,43 @@ std::string fixed(double value, const char* format) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> settings_of(const Options& options) {
-  const QuantizeOptions& own = options.quantize;
+std::vector<std::pair<std::string, std::string>> settings_of(const QuantizeOptions& options) {
   std::vector<std::pair<std::string, std::string>> settings = {
-      {"form", own.form},
-      {"scale_kind", own.scale_kind},
-      {"activations", own.activations},
-      {"activation_bits", std::to_string(own.activation_bits)},
-      {"symmetry", own.symmetry},
-      {"clipping", own.clipping},
-      {"reduced_range", own.reduced_range},
-      {"weight_bits", std::to_string(own.weight_bits)},
-      {"weight_symmetry", own.weight_symmetry},
-      {"weight_levels", own.weight_levels},
-      {"weight_clipping", own.weight_clipping},
-      {"granularity", own.granularity},
-      {"weight_rounding", own.weight_rounding},
-      {"bias_correction", own.bias_correction ? "true" : "false"},
-      {"equalize", own.equalize ? "true" : "false"},
-      {"mixed_precision", own.mixed_precision.empty() ? "none" : own.mixed_precision},
+      {"form", options.form},
+      {"scale_kind", options.scale_kind},
+      {"activations", options.activations},
+      {"activation_bits", std::to_string(options.activation_bits)},
+      {"symmetry", options.symmetry},
+      {"clipping", options.clipping},
+      {"reduced_range", options.reduced_range},
+      {"weight_bits", std::to_string(options.weight_bits)},
+      {"weight_symmetry", options.weight_symmetry},
+      {"weight_levels", options.weight_levels},
+      {"weight_clipping", options.weight_clipping},
+      {"granularity", options.granularity},
+      {"weight_rounding", options.weight_rounding},
+      {"bias_correction", options.bias_correction ? "true" : "false"},
+      {"equalize", options.equalize ? "true" : "false"},
+      {"mixed_precision", options.mixed_precision.empty() ? "none" : options.mixed_precision},
       {"seed", std::to_string(options.seed)}};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) settings.emplace_back(name, value);
   };
-  if (own.moving_average) add("moving_average", fixed(*own.moving_average, "%g"));
-  if (!own.mixed_precision.empty()) add("drop", fixed(own.drop.value_or(kDefaultDrop), "%g"));
-  add("percentile", own.percentile);
-  add("range", own.range);
-  add("layers", own.layers);
-  add("scales", own.scales);
+  if (options.moving_average) add("moving_average", fixed(*options.moving_average, "%g"));
+  if (!options.mixed_precision.empty())
+    add("drop", fixed(options.drop.value_or(kDefaultDrop), "%g"));
+  add("percentile", options.percentile);
+  add("range", options.range);
+  add("layers", options.layers);
+  add("scales", options.scales);
   return settings;
 }
 
-QuantizationReport report_of(const QuantizationResult& result, const Options& options) {
+QuantizationReport report_of(const QuantizationResult& result, const QuantizeOptions& options) {
   QuantizationReport report;
   report.model = options.model;
-  report.output = options.program_out;
-  report.calibration = joined(options.quantize.calibrate);
+  report.output = options.out;
+  report.calibration = joined(options.calibrate);
   report.pictures = result.pictures;
   report.settings = settings_of(options);
   report.float_bytes = result.float_bytes;

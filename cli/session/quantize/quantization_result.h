@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/terminal/options.h"
+#include "cli/session/quantize/quantize_options.h"
 #include "quantize/layer_errors.h"
 #include "report/quantization/quantization_report.h"
 
@@ -26,10 +26,10 @@ struct QuantizationResult {
   std::optional<MixedPrecisionReport> mixed_precision;
 };
 
-QuantizationReport report_of(const QuantizationResult& result, const Options& options);
+QuantizationReport report_of(const QuantizationResult& result, const QuantizeOptions& options);
 
 // The options that the network follows from, with their values.
-std::vector<std::pair<std::string, std::string>> settings_of(const Options& options);
+std::vector<std::pair<std::string, std::string>> settings_of(const QuantizeOptions& options);
 
 // A line a layer, for people.
 std::string quantization_table(const QuantizationReport& report);

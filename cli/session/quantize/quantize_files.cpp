@@ -18,17 +18,17 @@ bool is_there(const fs::path& file) {
 
 }  // namespace
 
-void require_files(const Context& context, const Options& options) {
+void require_files(const Context& context, const QuantizeOptions& options) {
   context.require_outputs();
   if (is_there(sidecar_path(options.model))) {
-    context.require_output(sidecar_path(options.program_out));
+    context.require_output(sidecar_path(options.out));
   }
 }
 
-void write_sidecar(Context& context, const Options& options) {
+void write_sidecar(Context& context, const QuantizeOptions& options) {
   const fs::path from = sidecar_path(options.model);
   if (!is_there(from)) return;
-  context.write_file(sidecar_path(options.program_out), read_text_file(from));
+  context.write_file(sidecar_path(options.out), read_text_file(from));
 }
 
 }  // namespace qsim

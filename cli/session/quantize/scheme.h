@@ -1,7 +1,7 @@
 // The scheme that the options of `qsim quantize` and the file of --layers name.
 #pragma once
 
-#include "cli/terminal/quantize_options.h"
+#include "cli/session/quantize/quantize_options.h"
 #include "core/real_graph.h"
 #include "quantize/quantizer.h"
 

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "cli/terminal/mapping_options.h"
+#include "cli/terminal/shared_options.h"
 #include "core/printable.h"
 
 namespace qsim {
 
-Conditions load_conditions(const Options& options) {
+Conditions load_conditions(const Words& texts, bool has_energy, bool is_auto) {
   Conditions conditions;
-  conditions.is_auto = options.dataflow == kAutoDataflow;
-  for (const std::string& text : options.fail_if) conditions.list.emplace_back(text);
+  conditions.is_auto = is_auto;
+  for (const std::string& text : texts) conditions.list.emplace_back(text);
   for (const Condition& condition : conditions.list) {
-    if (condition.uses_energy() && options.energy.empty()) {
+    if (condition.uses_energy() && !has_energy) {
       throw Error(ExitCode::kUsage, "--fail-if '" + echoed(condition.text()) +
                                         "' is about energy or area; give --energy TABLE");
     }
@@ -27,9 +27,9 @@ Conditions load_conditions(const Options& options) {
   return conditions;
 }
 
-std::vector<std::string> condition_files(const Options& options) {
+std::vector<std::string> condition_files(const Words& texts) {
   std::vector<std::string> files;
-  for (const std::string& text : options.fail_if) {
+  for (const std::string& text : texts) {
     try {
       for (std::string& file : Condition(text).files()) files.push_back(std::move(file));
     } catch (const Error&) {

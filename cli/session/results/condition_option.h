@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/terminal/options.h"
+#include "cli/terminal/declarations.h"
 #include "report/conditions/condition.h"
 
 namespace qsim {
@@ -18,10 +18,10 @@ struct Conditions {
 
 // Throws Error: exit code 2 for a text that is no condition and for one about energy without
 // --energy, 3 for a file that cannot be read.
-Conditions load_conditions(const Options& options);
+Conditions load_conditions(const Words& texts, bool has_energy, bool is_auto = false);
 
 // The files that the conditions name; of a text that is no condition none.
-std::vector<std::string> condition_files(const Options& options);
+std::vector<std::string> condition_files(const Words& texts);
 
 // Of a run that has times: its point is that of a profile with the same options. Throws Error (exit
 // code 6) where a condition is true.

@@ -44,30 +44,29 @@ std::string chart_library() {
   return library;
 }
 
-void require_report_can_be_made(const Options& options) {
-  if (options.report.empty()) return;
-  if (options.engine == "interpreter") {
+void require_report_can_be_made(const std::string& file, const std::string& engine) {
+  if (file.empty()) return;
+  if (engine == "interpreter") {
     throw Error(ExitCode::kUsage,
                 "--report needs an engine with times; allowed: systemc, rtl, recurrence");
   }
   chart_library();
 }
 
-void write_report(Context& context, const RunReport& report, const Program& program,
-                  const CommandTimes& times) {
-  if (context.options().report.empty()) return;
-  write_report(context, report, timeline_of(program, times));
+void write_report(Context& context, const std::string& file, const RunReport& report,
+                  const Program& program, const CommandTimes& times) {
+  if (!file.empty()) write_report(context, file, report, timeline_of(program, times));
 }
 
-void write_report(Context& context, const RunReport& report, const Timeline& timeline) {
-  const std::string& path = context.options().report;
-  if (path.empty()) return;
+void write_report(Context& context, const std::string& file, const RunReport& report,
+                  const Timeline& timeline) {
+  if (file.empty()) return;
   context.progress("writing the report");
   const PageRun run{.label = report.provenance.model,
                     .report = &report,
                     .timeline = &timeline,
                     .area_mm2 = area_mm2(report)};
-  context.write_file(path, report_page({.runs = std::span(&run, 1)}, chart_library()));
+  context.write_file(file, report_page({.runs = std::span(&run, 1)}, chart_library()));
 }
 
 }  // namespace qsim

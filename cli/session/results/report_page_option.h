@@ -20,15 +20,16 @@ std::filesystem::path chart_library_path();
 // is not there, or is not such a library.
 std::string chart_library();
 
-// Before the work: the engine that the options name has times, and the library is there. Does
-// nothing without --report.
-void require_report_can_be_made(const Options& options);
+// All of them do nothing without a `file`, which --report names.
 
-// Writes the page of one run. `report` is complete; `times` are those of `program`. Does nothing
-// without --report.
-void write_report(Context& context, const RunReport& report, const Program& program,
-                  const CommandTimes& times);
+// Before the work: the engine has times, and the library is there.
+void require_report_can_be_made(const std::string& file, const std::string& engine);
+
+// Writes the page of one run. `report` is complete; `times` are those of `program`.
+void write_report(Context& context, const std::string& file, const RunReport& report,
+                  const Program& program, const CommandTimes& times);
 // The same of a run whose timeline was put together by the caller.
-void write_report(Context& context, const RunReport& report, const Timeline& timeline);
+void write_report(Context& context, const std::string& file, const RunReport& report,
+                  const Timeline& timeline);
 
 }  // namespace qsim

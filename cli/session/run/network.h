@@ -6,6 +6,8 @@
 
 #include "cli/host_tensors/host_layout.h"
 #include "cli/session/engines/golden_backend.h"
+#include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/model_source.h"
 #include "cli/terminal/context.h"
 #include "compiler/compile.h"
 #include "core/arch_config.h"
@@ -24,8 +26,19 @@ struct Network {
   Provenance provenance;
 };
 
+// What is asked of the import.
+struct ImportRequest {
+  NetworkRequest network;
+  const InputOptions& input;
+  const MappingOptions& mapping;
+  NeedOf need;
+  bool no_data = false;
+  bool wants_hashes = false;  // of the files that are read, for the provenance
+};
+
 // The import phase: the model, its input, and what the report says of both; cut to --layers, whose
 // input `golden` computes. Throws Error, also when a file was written to while it was read.
-Network import_network(Context& context, const ArchConfig& config, GoldenSelection& golden);
+Network import_network(Context& context, const ImportRequest& request, const ArchConfig& config,
+                       GoldenSelection& golden);
 
 }  // namespace qsim

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "cli/terminal/options.h"
 #include "report/tensor_comparison.h"
 
 namespace qsim {
@@ -14,9 +13,9 @@ namespace qsim {
 class OfmapSink {
  public:
   // `golden` has one tensor per graph layer, or none where nothing is compared or dumped; it loses
-  // each that has been compared, and with --dump-layers gets the engine's ofmap in its place. All
-  // three must outlive this object.
-  OfmapSink(const Program& program, std::vector<Tensor>& golden, const Options& options);
+  // each that has been compared, and with `dumps` gets the engine's ofmap in its place. Both must
+  // outlive this object.
+  OfmapSink(const Program& program, std::vector<Tensor>& golden, bool compares, bool dumps);
 
   // A TakeOfmap. Throws InternalError when golden's tensor is missing or of another shape or dtype.
   void take(std::size_t layer, std::span<const std::byte> dram);

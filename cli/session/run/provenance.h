@@ -10,11 +10,12 @@
 
 namespace qsim {
 
-// Version, commit and names; where --json or --out wants them, also hashes of the files that were
+// Version, commit and names; where a report wants them, also hashes of the files that were
 // read (file_hash.h; "" for what is not a file). Made in the import phase, so that a change to a
 // file during a long run neither ends the run nor changes what the run says of itself. Throws Error
 // when a file was written to while it was read.
-Provenance provenance_of(const std::vector<std::string>& argv, const Options& options,
-                         const Model& model, const ModelInput& input);
+Provenance provenance_of(const std::vector<std::string>& argv, const NetworkRequest& request,
+                         std::uint64_t seed, const Model& model, const ModelInput& input,
+                         bool wants_hashes);
 
 }  // namespace qsim

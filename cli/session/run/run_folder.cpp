@@ -1,7 +1,6 @@
 #include "cli/session/run/run_folder.h"
 
 #include "cli/host_tensors/host_tail.h"
-#include "cli/terminal/output_folders.h"
 #include "files/arch_config_file.h"
 #include "files/files.h"
 #include "files/layer_trace.h"
@@ -11,18 +10,14 @@
 
 namespace qsim {
 
-void make_output_folders(Context& context) {
-  for (const std::string& folder : {context.options().out, context.options().dump_layers}) {
-    if (folder.empty()) continue;
-    context.make_folder(folder);
-    require_no_vectors(folder);
-  }
+void make_output_folders(Context& context, const RunCommandOptions& options) {
+  for (const auto& folder : {options.out, options.dump_layers}) make_output_folder(context, folder);
 }
 
-void keep_run(Context& context, const RunReport& report, const OutputForm& output,
-              const std::optional<Tensor>& last) {
-  if (context.options().out.empty()) return;
-  const std::filesystem::path folder = context.options().out;
+void keep_run(Context& context, const RunCommandOptions& options, const RunReport& report,
+              const OutputForm& output, const std::optional<Tensor>& last) {
+  if (options.out.empty()) return;
+  const std::filesystem::path folder = options.out;
   // run.json says that the other files are complete and of the same run. So an old one is removed
   // first, and the new one is written last.
   for (const char* file : {"run.json", "output.npy", "output_q.npy"}) remove_file(folder / file);
@@ -36,14 +31,14 @@ void keep_run(Context& context, const RunReport& report, const OutputForm& outpu
   context.write_file(folder / "run.json", run_json(report));
 }
 
-void require_dump_fits(const Context& context, const Graph& graph) {
-  const std::string& folder = context.options().dump_layers;
+void require_dump_fits(const RunCommandOptions& options, const Graph& graph) {
+  const std::string& folder = options.dump_layers;
   if (!folder.empty()) require_layer_trace_fits(folder, graph);
 }
 
-void dump_layers(Context& context, const Graph& graph, const Tensor& input,
-                 const std::vector<Tensor>& tensors) {
-  const std::string& folder = context.options().dump_layers;
+void dump_layers(Context& context, const RunCommandOptions& options, const Graph& graph,
+                 const Tensor& input, const std::vector<Tensor>& tensors) {
+  const std::string& folder = options.dump_layers;
   if (folder.empty()) return;
   context.progress("writing the layer trace");
   write_layer_trace(folder, graph, input, tensors, [&](const auto& path, std::string_view content) {

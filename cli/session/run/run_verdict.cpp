@@ -37,24 +37,26 @@ void print(const RunReport& report, Context& context) {
 
 }  // namespace
 
-ExitCode finish_report(Context& context, const RunReport& report) {
-  keep_run(context, report, {}, std::nullopt);
+ExitCode finish_report(Context& context, const RunCommandOptions& options,
+                       const RunReport& report) {
+  keep_run(context, options, report, {}, std::nullopt);
   print(report, context);
   const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
   return differs ? ExitCode::kMismatch : ExitCode::kOk;
 }
 
-ExitCode finish_run(Context& context, RunReport& report, const FinishedRun& run) {
+ExitCode finish_run(Context& context, const RunCommandOptions& options, RunReport& report,
+                    const FinishedRun& run) {
   const std::optional<Tensor>& last = run.sink.last();
   report.verify = summary_of(run);
   if (last) report.top = classes_of(*last, run.network);
-  keep_run(context, report, run.network.output, last);
-  dump_layers(context, run.graph, run.network.input, run.tensors);
-  write_report(context, report, run.program, run.times);
+  keep_run(context, options, report, run.network.output, last);
+  dump_layers(context, options, run.graph, run.network.input, run.tensors);
+  write_report(context, options.report, report, run.program, run.times);
   print(report, context);
   const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
   if (differs) return ExitCode::kMismatch;
-  if (report.total.timing) require_window_in_run(context.options(), report.total.timing->cycles);
+  if (report.total.timing) require_window_in_run(options, report.total.timing->cycles);
   return ExitCode::kOk;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/session/run/network.h"
 #include "cli/session/run/ofmap_sink.h"
+#include "cli/session/run/run_options.h"
 #include "cli/terminal/context.h"
 #include "report/run_report.h"
 
@@ -26,10 +27,11 @@ struct FinishedRun {
 // --out, --dump-layers, --report, --json, the tables. kMismatch when a value of an ofmap differs,
 // kOk otherwise. Throws Error when something cannot be written, and for a trace window after the
 // run.
-ExitCode finish_run(Context& context, RunReport& report, const FinishedRun& run);
+ExitCode finish_run(Context& context, const RunCommandOptions& options, RunReport& report,
+                    const FinishedRun& run);
 
 // The same of a report that has everything, of networks without one output: writes --out, --json
 // and the tables.
-ExitCode finish_report(Context& context, const RunReport& report);
+ExitCode finish_report(Context& context, const RunCommandOptions& options, const RunReport& report);
 
 }  // namespace qsim

@@ -8,7 +8,7 @@ namespace qsim {
 namespace {
 
 RunResult run_on(Engine& engine, const Program& program, const Tensor& input, OfmapSink& sink,
-                 const Options& options) {
+                 const RunCommandOptions& options) {
   return engine.run(program, input,
                     {.move_data = !options.no_data,
                      .seed = options.seed,
@@ -18,9 +18,8 @@ RunResult run_on(Engine& engine, const Program& program, const Tensor& input, Of
 }
 
 RunResult set_up_and_run(const Program& program, const Tensor& input, OfmapSink& sink,
-                         Context& context) {
-  const Options& options = context.options();
-  EngineSettings settings = engine_settings(context);
+                         Context& context, const RunCommandOptions& options) {
+  EngineSettings settings = engine_settings(context, options);
   std::unique_ptr<FileReplacement> trace;
   std::optional<TraceGuard> guard;
   if (settings.trace) {
@@ -48,9 +47,9 @@ RunResult set_up_and_run(const Program& program, const Tensor& input, OfmapSink&
 
 }  // namespace
 
-EngineSettings engine_settings(Context& context) {
+EngineSettings engine_settings(Context& context, const RunCommandOptions& options) {
   EngineSettings settings;
-  settings.trace = rtl_trace_option(context.options());
+  settings.trace = rtl_trace_option(options);
   settings.on_build = [&context](const std::string& line) {
     context.note(line);
     context.progress("building an RTL model");
@@ -59,10 +58,10 @@ EngineSettings engine_settings(Context& context) {
 }
 
 RunResult simulate(const Program& program, const Tensor& input, OfmapSink& sink,
-                   PhaseSeconds& phases, Context& context) {
+                   PhaseSeconds& phases, Context& context, const RunCommandOptions& options) {
   const double before = sink.seconds();
-  RunResult result =
-      timed(phases.simulate, [&] { return set_up_and_run(program, input, sink, context); });
+  RunResult result = timed(phases.simulate,
+                           [&] { return set_up_and_run(program, input, sink, context, options); });
   const double compare = sink.seconds() - before;
   phases.simulate -= compare;
   phases.compare += compare;

@@ -22,8 +22,8 @@ class LayerRunner {
  public:
   LayerRunner(const TopologyRun& run, GoldenSelection& golden)
       : run_(run),
-        options_(run.context.options()),
-        settings_(engine_settings(run.context)),
+        options_(run.options),
+        settings_(engine_settings(run.context, run.options)),
         golden_(golden),
         engine_(make_engine(options_.engine, settings_)) {
     if (options_.no_data && !engine_->has_time()) {
@@ -74,11 +74,12 @@ class LayerRunner {
   Done run_layer(std::size_t layer, const std::optional<EnergyTable>& energy_table,
                  RunReport& sum) {
     PhaseSeconds& phases = sum.phases;
-    Model model = timed(phases.import, [&] { return layer_model(run_.source, layer, options_); });
-    CompileOptions asked =
-        compile_options(run_.context, run_.config, model.graph, &run_.source.file);
+    Model model =
+        timed(phases.import, [&] { return layer_model(run_.source, layer, request_.tensors); });
+    CompileOptions asked = compile_options(run_.context, request_, options_, run_.config,
+                                           model.graph, &run_.source.file);
     asked.known = searched_.known;
-    require_memory_for(model.name, model.graph, run_.config, options_, asked);
+    require_memory_for(model.name, model.graph, run_.config, need_, asked);
     Compilation compilation = timed(
         phases.compile, [&] { return Compilation(std::move(model.graph), run_.config, asked); });
     const std::vector<LayerMapping> chosen = compilation.mappings();
@@ -88,7 +89,7 @@ class LayerRunner {
     const Program program = timed(phases.compile, [&] {
       return options_.no_data ? compilation.commands() : std::move(compilation).program();
     });
-    OfmapSink sink(program, expected, options_);
+    OfmapSink sink(program, expected, options_.wants_golden(), false);
     RunReport part;
     part.engine = options_.engine;
     const RunResult result = simulate_layer(program, *model.own_input, sink, phases);
@@ -105,7 +106,7 @@ class LayerRunner {
   }
 
   std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor& input) {
-    if (options_.no_data || options_.no_verify) return {};
+    if (!options_.wants_golden()) return {};
     return golden_.run_once(compilation.graph(), input, compilation.ofmap_layers());
   }
 
@@ -135,7 +136,9 @@ class LayerRunner {
   }
 
   const TopologyRun& run_;
-  const Options& options_;
+  const RunCommandOptions& options_;
+  NetworkRequest request_ = network_of(options_);
+  NeedOf need_ = need_of(options_);
   EngineSettings settings_;
   GoldenSelection& golden_;
   std::unique_ptr<Engine> engine_;
@@ -163,25 +166,31 @@ RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& e
   return sum;
 }
 
-ExitCode run_topology(Context& context, const TopologySource& source, const ArchConfig& config,
-                      GoldenSelection& golden, const Conditions& conditions) {
-  const Options& options = context.options();
-  require_options_of_several(source, options);
+ExitCode run_topology(const TopologyRun& run, GoldenSelection& golden,
+                      const Conditions& conditions) {
+  const auto& [context, options, source, config] = run;
+  const NetworkRequest request = network_of(options);
+  require_options_of_several(source, request,
+                             {{!options.input.empty(), "--input"},
+                              {options.index.has_value(), "--index"},
+                              {!options.trace.empty(), "--trace"},
+                              {!options.dump_layers.empty(), "--dump-layers"}});
   const std::optional<EnergyTable> energy_table = load_energy_table(options);
   Model named;  // what provenance says of the model
   named.name = source.name;
   named.path = source.path;
-  const Provenance provenance = provenance_of(context.argv(), options, named, {});
+  const Provenance provenance = provenance_of(context.argv(), request, options.seed, named, {},
+                                              options.wants_hashes(context.has_json()));
   std::vector<LayerMapping> mappings;
   Timeline timeline;
-  RunReport report =
-      run_layers({context, source, config}, energy_table, golden, mappings, timeline);
+  RunReport report = run_layers(run, energy_table, golden, mappings, timeline);
   report.provenance = provenance;
   report.prints_bounds = options.bounds;
-  report.provenance.rtl_model = rtl_model_of(options.engine, config, engine_settings(context));
-  write_mappings(context, source.name, config, mappings);
-  write_report(context, report, timeline);
-  const ExitCode code = finish_report(context, report);
+  report.provenance.rtl_model =
+      rtl_model_of(options.engine, config, engine_settings(context, options));
+  write_mappings(context, options.write_mapping, source.name, config, mappings);
+  write_report(context, options.report, report, timeline);
+  const ExitCode code = finish_report(context, options, report);
   if (code == ExitCode::kOk) require_conditions(conditions, report);
   return code;
 }

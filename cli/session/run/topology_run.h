@@ -5,6 +5,7 @@
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/inputs/topology_source.h"
 #include "cli/session/results/condition_option.h"
+#include "cli/session/run/run_options.h"
 #include "cli/terminal/context.h"
 #include "compiler/compile.h"
 #include "core/energy_table.h"
@@ -13,16 +14,17 @@
 
 namespace qsim {
 
-// What is common to the layers of a topology. `context` must outlive it.
+// What is common to the layers of a topology. `context` and `options` must outlive it.
 struct TopologyRun {
   Context& context;
+  const RunCommandOptions& options;
   const TopologySource& source;
   const ArchConfig& config;
 };
 
 // `qsim run` of a topology of several layers.
-ExitCode run_topology(Context& context, const TopologySource& source, const ArchConfig& config,
-                      GoldenSelection& golden, const Conditions& conditions);
+ExitCode run_topology(const TopologyRun& run, GoldenSelection& golden,
+                      const Conditions& conditions);
 
 // Runs every layer on the engine that the options name. The report has everything but provenance.
 // `timeline` becomes that of all layers, with --report.

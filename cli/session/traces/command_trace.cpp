@@ -1,7 +1,6 @@
 #include "cli/session/traces/command_trace.h"
 
 #include "cli/session/inputs/named_layer.h"
-#include "cli/terminal/trace_options.h"
 #include "core/error.h"
 #include "core/printable.h"
 #include "report/perfetto/run_trace.h"
@@ -31,8 +30,8 @@ std::size_t end_of_first(const Graph& graph, std::string_view text) {
   return text.find(kTo);
 }
 
-CycleWindow asked_window(const Options& options, const Program& program, const CommandTimes& times,
-                         const std::optional<LayerRange>& layers) {
+CycleWindow asked_window(const TraceOptions& options, const Program& program,
+                         const CommandTimes& times, const std::optional<LayerRange>& layers) {
   if (layers) {
     return window_of_layers(program, times, program_layer_of(layers->first, program),
                             program_layer_of(layers->last, program));
@@ -43,7 +42,7 @@ CycleWindow asked_window(const Options& options, const Program& program, const C
 
 }  // namespace
 
-std::optional<LayerRange> trace_layers(const Options& options, const std::string& model,
+std::optional<LayerRange> trace_layers(const TraceOptions& options, const std::string& model,
                                        const Graph& graph) {
   const std::string& text = options.trace_layers;
   if (text.empty()) return std::nullopt;
@@ -63,12 +62,12 @@ std::optional<LayerRange> trace_layers(const Options& options, const std::string
   return range;
 }
 
-void write_command_trace(Context& context, const std::string& model, const Program& program,
-                         const RunResult& result, const std::optional<LayerRange>& layers) {
-  const Options& options = context.options();
+void write_command_trace(Context& context, const TraceOptions& options, const std::string& engine,
+                         const std::string& model, const Program& program, const RunResult& result,
+                         const std::optional<LayerRange>& layers) {
   if (trace_kind(options) != TraceKind::kCommands) return;
   const RunAccount run = account(program, result.times);
-  const std::string name = printable(model + " on " + program.arch.name + ", " + options.engine);
+  const std::string name = printable(model + " on " + program.arch.name + ", " + engine);
   const std::string description = with_thousands(run.total_cycles) +
                                   " cycles; 1 ns of the trace is 1 cycle, of " +
                                   std::to_string(program.arch.clock_mhz) + " MHz";

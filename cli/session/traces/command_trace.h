@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/session/traces/trace_options.h"
 #include "cli/terminal/context.h"
 #include "core/engine.h"
 #include "core/graph.h"
@@ -19,12 +20,13 @@ struct LayerRange {
 
 // What --trace-layers names: NAME or FIRST..LAST; absent without it. Throws Error (exit code 3) for
 // a name that no layer of `graph` has, and for layers in the wrong order.
-std::optional<LayerRange> trace_layers(const Options& options, const std::string& model,
+std::optional<LayerRange> trace_layers(const TraceOptions& options, const std::string& model,
                                        const Graph& graph);
 
 // Writes the trace, if the options ask for one. `model` is the name of the network for people;
 // `layers` are those of trace_layers().
-void write_command_trace(Context& context, const std::string& model, const Program& program,
-                         const RunResult& result, const std::optional<LayerRange>& layers);
+void write_command_trace(Context& context, const TraceOptions& options, const std::string& engine,
+                         const std::string& model, const Program& program, const RunResult& result,
+                         const std::optional<LayerRange>& layers);
 
 }  // namespace qsim

@@ -1,6 +1,5 @@
 #include "cli/session/traces/rtl_trace_option.h"
 
-#include "cli/terminal/trace_options.h"
 #include "core/error.h"
 #include "files/files.h"
 
@@ -34,13 +33,13 @@ bool is_whole_fst(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::optional<RtlTrace> rtl_trace_option(const Options& options) {
+std::optional<RtlTrace> rtl_trace_option(const TraceOptions& options) {
   if (trace_kind(options) != TraceKind::kSignals) return std::nullopt;
   const TraceWindow window = trace_window(options);
   return RtlTrace{options.trace, window.first, window.last};
 }
 
-void require_window_in_run(const Options& options, std::uint64_t cycles) {
+void require_window_in_run(const TraceOptions& options, std::uint64_t cycles) {
   if (!trace_kind(options) || trace_window(options).first <= cycles) return;
   throw_bad_input("--trace-window: the run has " + std::to_string(cycles) + " cycles; the window " +
                   options.trace_window + " is empty, and " + options.trace +

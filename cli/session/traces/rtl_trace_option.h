@@ -5,17 +5,17 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/terminal/options.h"
+#include "cli/session/traces/trace_options.h"
 #include "rtl/engine/rtl_engine.h"
 
 namespace qsim {
 
 // Absent without a --trace of signals. Throws as trace_window() does.
-std::optional<RtlTrace> rtl_trace_option(const Options& options);
+std::optional<RtlTrace> rtl_trace_option(const TraceOptions& options);
 
 // For the end of a run that took `cycles`: throws Error (exit code 3) when the window that was
 // asked for begins after it, so that the trace holds nothing of the run.
-void require_window_in_run(const Options& options, std::uint64_t cycles);
+void require_window_in_run(const TraceOptions& options, std::uint64_t cycles);
 
 // The FST writer does not say when the disk was full. Throws Error naming `target` (exit code 3)
 // unless the closed file at `path` is whole: its blocks fill it to the last byte, and those that

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "compiler/compile.h"
 #include "files/arch_config_file.h"
@@ -22,15 +21,6 @@ std::vector<Bucket> all_buckets() {
   return buckets;
 }
 
-std::vector<ArchConfig> configs_of(const Options& options) {
-  if (!options.all_configs) return {load_config(options)};
-  std::vector<ArchConfig> configs;
-  for (const std::string& name : shipped_configs()) {
-    configs.push_back(load_arch_config(find_config(name)));
-  }
-  return configs;
-}
-
 void check_layer(const std::string& what, const RandomLayer& layer, const ArchConfig& config,
                  Verification& verification, GoldenSelection& golden) {
   const Program program = compile(layer.graph, config);
@@ -42,11 +32,13 @@ void check_layer(const std::string& what, const RandomLayer& layer, const ArchCo
 
 }  // namespace
 
-RandomLayers::RandomLayers(const Options& options)
-    : configs_(configs_of(options)),
-      first_seed_(options.seed),
-      shrinks_(std::find(options.engines.begin(), options.engines.end(), "rtl") ==
-               options.engines.end()) {}
+std::vector<ArchConfig> RandomLayers::every_config() {
+  std::vector<ArchConfig> configs;
+  for (const std::string& name : shipped_configs()) {
+    configs.push_back(load_arch_config(find_config(name)));
+  }
+  return configs;
+}
 
 void RandomLayers::check(std::int64_t number, Verification& verification, GoldenSelection& golden) {
   const std::uint64_t seed = first_seed_ + static_cast<std::uint64_t>(number);

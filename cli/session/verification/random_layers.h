@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cli/session/verification/verification.h"
-#include "cli/terminal/options.h"
 #include "compiler/workload/random_layer.h"
 #include "report/sheet.h"
 
@@ -14,8 +13,11 @@ namespace qsim {
 
 class RandomLayers {
  public:
-  // --config, or with --all-configs every shipped one.
-  explicit RandomLayers(const Options& options);
+  // `shrinks`: whether memories may be shrunk.
+  RandomLayers(std::vector<ArchConfig> configs, std::uint64_t first_seed, bool shrinks)
+      : configs_(std::move(configs)), first_seed_(first_seed), shrinks_(shrinks) {}
+  // All that are shipped.
+  static std::vector<ArchConfig> every_config();
 
   // Layer number `number`: seed --seed + number, on config number mod the number of configs. Seven
   // of eight run with memories shrunk at random, so that a modest layer needs many tiles; none

@@ -78,10 +78,12 @@ class OptionsRead(unittest.TestCase):
     """options_read_test.py."""
 
     def test_an_option_that_nothing_reads_is_found(self):
-        header = ("struct Options {\n  std::string model;  // read\n  std::string dataflow = \"auto\";\n"
-                  "  std::optional<std::int64_t> index;\n};\n")
-        readers = ["load(options.model);", "take(context.options().index);", "report.dataflow = kDataflow;"]
-        self.assertEqual(options_read_test.unread(header, readers), ["dataflow"])
+        declaration = ("struct RunOptions : ConfigOption {\n  std::string model;  // read\n"
+                       "  std::string dataflow = \"auto\";\n  std::optional<std::int64_t> index;\n};\n"
+                       "declared.text(\"--model\", options.model);\ndeclared.text(\"-d\", options.dataflow);\n"
+                       "declared.number(\"-i\", options.index);\n")
+        sources = [declaration, "load(options.model);", "take(options_.index);", "dataflow = kDataflow;"]
+        self.assertEqual(options_read_test.unread(sources), [("RunOptions", "dataflow")])
 
 
 class VectorSources(unittest.TestCase):

@@ -1,0 +1,95 @@
+// The options of `qsim run`.
+#pragma once
+
+#include <string>
+
+#include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/model_source.h"
+#include "cli/session/traces/trace_options.h"
+#include "cli/terminal/output_folders.h"
+#include "cli/terminal/shared_options.h"
+#include "cli/terminal/usage_error.h"
+#include "files/layer_trace.h"
+
+namespace qsim {
+
+struct RunCommandOptions : ConfigOption,
+                           NetworkOptions,
+                           InputOptions,
+                           MappingOptions,
+                           TraceOptions {
+  std::string write_mapping;  // a file, "-" for stdout, "" for none
+  std::string engine = "systemc";
+  bool no_data = false;
+  bool no_verify = false;
+  std::string out;          // a folder; "" for none
+  std::string dump_layers;  // the same
+  std::string report;       // an HTML file; "" for none
+  Words fail_if;            // conditions
+  bool bounds = false;
+
+  bool wants_golden() const { return !no_data && (!no_verify || !dump_layers.empty()); }
+  // Of the files that are read, where a report says them: those of large models take their time.
+  bool wants_hashes(bool has_json) const { return has_json || !out.empty() || !report.empty(); }
+};
+
+inline void check_run(const RunCommandOptions& options) {
+  if (!options.fail_if.empty() && options.engine == "interpreter") {
+    usage_error(
+        "--fail-if needs times, which --engine interpreter does not have; take another engine");
+  }
+  check_trace(options, options.engine);
+  if (options.no_data && options.engine == "rtl") {
+    usage_error("--no-data does not work with --engine rtl, which always computes the data");
+  }
+  if (!options.no_data && options.engine == "recurrence") {
+    usage_error("--engine recurrence computes times and no data; add --no-data");
+  }
+  if (options.no_data && !options.dump_layers.empty()) {
+    usage_error(
+        "--dump-layers writes data, which --no-data does not compute; leave one of them out");
+  }
+}
+
+inline void declare_run(Declarations& declared, RunCommandOptions& options) {
+  declare_config(declared, options);
+  declare_network(declared, options);
+  declare_input(declared, options);
+  declare_mapping(declared, options);
+  declare_dram_plan(declared, options);
+  declare_write_mapping(declared, options.write_mapping);
+  declared.word("--engine", options.engine, {"systemc", "interpreter", "rtl", "recurrence"},
+                "the engine that executes the program");
+  declare_trace(declared, options);
+  declared.flag("--no-data", options.no_data,
+                "compute the cycles only: move no data, compare nothing");
+  declared.flag("--no-verify", options.no_verify, "do not compare with golden");
+  declared.output_folder(
+      "--out", options.out, is_run_file,
+      "write config.yaml, run.json, layers.csv, output.npy and output_q.npy to this folder");
+  declared.output_folder(
+      "--dump-layers", options.dump_layers, is_layer_trace_file,
+      "write a layer trace to this folder: the engine's ofmaps, and golden's for graph "
+      "layers that run fused inside another");
+  declare_reported_energy(declared, options);
+  declare_page(declared, options.report);
+  declare_fail_if(declared, options.fail_if);
+  declared.flag("--bounds", options.bounds,
+                "also print what no mapping of each layer does better, and how near it is");
+  declared.check([&] { check_run(options); });
+}
+
+inline NetworkRequest network_of(const RunCommandOptions& options) {
+  return {options,        options, options.no_data ? Tensors::kShapes : Tensors::kDrawn,
+          options.layers, "",      "name one with --layers"};
+}
+
+inline NeedOf need_of(const RunCommandOptions& options) {
+  return need_of_run({.moves_data = !options.no_data,
+                      .compares = !options.no_verify,
+                      .dumps_layers = !options.dump_layers.empty(),
+                      .keeps_output = !options.out.empty(),
+                      .frees_ofmaps = options.engine == "systemc"});
+}
+
+}  // namespace qsim
