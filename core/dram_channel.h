@@ -37,9 +37,8 @@ class DramChannel {
  public:
   explicit DramChannel(const ArchConfig& arch);
 
-  // Burst by burst, as a memory sees them: whether one may be issued in `cycle`, from which cycle
-  // on, and when one of `beats` beats that is issued in `cycle` is done. Cycles never go back.
-  bool can_issue(std::uint64_t cycle) const { return cycle >= earliest_issue_; }
+  // Burst by burst, as a memory sees them: the first cycle in which one may be issued, and when one
+  // of `beats` beats that is issued in `cycle` is done. Cycles never go back.
   std::uint64_t earliest_issue() const { return earliest_issue_; }
   std::uint64_t issue(std::uint64_t cycle, std::uint64_t beats);
 

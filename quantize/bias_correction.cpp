@@ -40,17 +40,6 @@ std::vector<ChannelError> errors_with(const std::vector<double>& shifts, const T
 
 }  // namespace
 
-std::vector<double> channel_means(const Tensor& tensor) {
-  const auto values = tensor.as<float>();
-  std::vector<double> means(static_cast<std::size_t>(tensor.shape.back()));
-  for (std::size_t i = 0; i < values.size();) {
-    for (double& mean : means) mean += static_cast<double>(values[i++]);
-  }
-  const auto count = static_cast<double>(values.size()) / static_cast<double>(means.size());
-  for (double& mean : means) mean /= count;
-  return means;
-}
-
 std::vector<float> corrected_bias(const std::vector<float>& bias, const Tensor& float_sums,
                                   const Tensor& quantized_sums, const ClampRange& clamp) {
   QSIM_CHECK(float_sums.shape == quantized_sums.shape &&

@@ -22,9 +22,6 @@ struct ClampRange {
   float high = std::numeric_limits<float>::infinity();
 };
 
-// The mean of each channel of a float32 tensor [N][H][W][C], added in double in the tensor's order.
-std::vector<double> channel_means(const Tensor& tensor);
-
 // bias + what brings the clamped sums of the quantized network nearest to those of the float one,
 // channel by channel: the least mean squared error of a few Newton steps, never more than that of
 // `bias`.

@@ -88,15 +88,6 @@ Quantization quantization_of(const Range& range, const Levels& levels, Symmetry 
   return quantization_at(rounded, range, levels, symmetry);
 }
 
-Range covered_range(const Quantization& quantization) {
-  const auto real = [&](std::int32_t level) {
-    const double value = static_cast<double>(level - quantization.zero_point) * quantization.scale;
-    constexpr double kLargest = std::numeric_limits<float>::max();
-    return static_cast<float>(std::clamp(value, -kLargest, kLargest));
-  };
-  return {real(quantization.lo), real(quantization.hi)};
-}
-
 int covering_exponent(double scale) {
   int exponent = 0;
   const double mantissa = std::frexp(scale, &exponent);  // scale = mantissa * 2^exponent, from 1/2

@@ -59,9 +59,6 @@ double covering_scale(const Range& range, const Levels& levels, Symmetry symmetr
 Quantization quantization_at(float scale, const Range& range, const Levels& levels,
                              Symmetry symmetry);
 
-// The reals that the levels stand for: (lo - zero_point) * scale .. (hi - zero_point) * scale.
-Range covered_range(const Quantization& quantization);
-
 // The exponents of scales: no scale is subnormal.
 inline constexpr int kLeastScaleExponent = -126;
 inline constexpr int kMostScaleExponent = 127;

@@ -43,20 +43,6 @@ def check_rows(file, subjects):
     return rows
 
 
-def check_host(folder, environment):
-    """host.py times each of its rows, and says where the time of one goes."""
-    file = folder / "host.json"
-    command = [*PYTHON, HERE / "host.py", "--runs", "1", "--calls", "2"]
-    subprocess.run([*command, "--normalization", "--json", file], check=True, env=environment, stdout=subprocess.DEVNULL)
-    rows = json.loads(file.read_text())["rows"]
-    names = [row["name"] for row in rows]
-    assert len(set(names)) == len(names) == 12 and "QuantizedLinear" in names and "VGG-16, qsim, normalization" in names, names
-    assert all(0 < row["forward_us"] < row["step_us"] for row in rows if row["name"].startswith("VGG")), rows
-    said = subprocess.run([*command, "--only", "QuantizedLinear", "--profile", "step"], check=True, env=environment,
-                          capture_output=True, text=True).stdout
-    assert "function calls" in said and "layers.py" in said, said
-
-
 def accuracy_lines(folder):
     """What accuracy.py --results keeps, with numbers of no network."""
     common = {name: name for name in accuracy_rows.COMMON} | {"size": 36000, "counted": 3000, "schema": accuracy_rows.SCHEMA, "pictures": 3000,
@@ -109,7 +95,6 @@ def main():
                        CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        check_host(folder, environment)
         files = [measured(script, folder, environment) for script in ("layer", "network")]
         rows = check_rows(files[0], LAYERS) + check_rows(files[1], NETWORKS)
         page = folder / "page.md"

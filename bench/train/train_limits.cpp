@@ -5,7 +5,7 @@
 
 #include "bench/golden_cpu/multiply_peak.h"
 #include "bench/limits/memory_pass.h"
-#include "bench/real/multiply_add_peak.h"
+#include "bench/train/multiply_add_peak.h"
 
 int main() {
   using qsim::golden::VectorPath;

@@ -8,8 +8,6 @@ namespace {
 
 constexpr int kFirstOpsetWithPadInputs = 11;
 
-bool has_pad_inputs(const NodeReader& node) { return node.opset() >= kFirstOpsetWithPadInputs; }
-
 NodeAttributes pad_attributes(const NodeReader& node) {
   return has_pad_inputs(node) ? NodeAttributes(node, {"mode"})
                               : NodeAttributes(node, {"mode", "pads", "value"});
@@ -64,6 +62,8 @@ Pads pads_of_picture(const NodeReader& node, Axes axes, const std::vector<std::i
 }
 
 }  // namespace
+
+bool has_pad_inputs(const NodeReader& node) { return node.opset() >= kFirstOpsetWithPadInputs; }
 
 void require_pad_inputs(const NodeReader& node) {
   has_pad_inputs(node) ? node.require_inputs(2, 4) : node.require_inputs(1, 1);

@@ -6,6 +6,8 @@
 
 namespace qsim {
 
+// Whether the amounts of a Pad are an input.
+bool has_pad_inputs(const NodeReader& node);
 // The inputs that a Pad has: from opset 11 on the amounts are one, before that an attribute.
 void require_pad_inputs(const NodeReader& node);
 // The attribute `value` of a Pad before opset 11; else 0.

@@ -7,13 +7,12 @@
 
 #include "compiler/importer/clip_bounds.h"
 #include "compiler/importer/node_reader.h"
+#include "compiler/importer/pad_amounts.h"
 #include "compiler/importer/quantization.h"
 #include "core/error.h"
 
 namespace qsim {
 namespace {
-
-constexpr int kFirstOpsetWithPadInputs = 11;
 
 // What `read` gives; nothing where the node is not as `read` wants it. The importer says later what
 // is wrong with it.
@@ -147,7 +146,7 @@ class Rewriting {
 
   // Top, left, bottom, right of a Pad by zeros around height and width; empty for any other.
   std::vector<std::int64_t> zero_pads(const NodeReader& pad) const {
-    const bool has_inputs = pad.opset() >= kFirstOpsetWithPadInputs;
+    const bool has_inputs = has_pad_inputs(pad);
     const NodeAttributes attributes =
         has_inputs ? NodeAttributes(pad, {"mode"}) : NodeAttributes(pad, {"mode", "pads", "value"});
     if (pad.inputs() < 1 || pad.inputs() > (has_inputs ? 3 : 1) ||

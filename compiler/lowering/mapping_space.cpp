@@ -216,12 +216,4 @@ std::vector<Mapping> mappings_of(const Chunking& chunking, MappingSearch search)
   return mappings;
 }
 
-void for_each_mapping(const LayerGeometry& geometry, const ArchConfig& arch,
-                      const MapperOptions& options, std::int64_t tile_rows, std::int64_t tile_cols,
-                      const std::function<void(const Mapping&)>& visit) {
-  for_each_chunking(geometry, arch, options, tile_rows, tile_cols, [&](const Chunking& chunking) {
-    for (const Mapping& mapping : mappings_of(chunking, options.search)) visit(mapping);
-  });
-}
-
 }  // namespace qsim

@@ -44,9 +44,4 @@ void for_each_chunking(const LayerGeometry& geometry, const ArchConfig& arch,
 // The mappings of a chunking: those that differ in slots and in the order of LOADs.
 std::vector<Mapping> mappings_of(const Chunking& chunking, MappingSearch search);
 
-// Calls `visit` for every mapping of every chunking.
-void for_each_mapping(const LayerGeometry& geometry, const ArchConfig& arch,
-                      const MapperOptions& options, std::int64_t tile_rows, std::int64_t tile_cols,
-                      const std::function<void(const Mapping&)>& visit);
-
 }  // namespace qsim

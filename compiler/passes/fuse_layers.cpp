@@ -1,16 +1,72 @@
 // Pass 1: which graph layers run as one accelerator layer.
+
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "compiler/passes/dilated_pool.h"
-#include "compiler/passes/graph_links.h"
-#include "compiler/passes/level_steps.h"
+#include "compiler/passes/fused_layer.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/window_limits.h"
+#include "core/graph_order.h"
 #include "core/layer_arithmetic.h"
 #include "core/operation_checks.h"
 
 namespace qsim {
 namespace {
+
+// Who reads a tensor of a graph, and who writes it.
+class GraphLinks {
+ public:
+  explicit GraphLinks(const Graph& graph)
+      : graph_(graph), readers_(readers_of_tensors(graph)), writers_(graph.tensors.size()) {
+    for (std::size_t i = 0; i < graph.layers.size(); ++i) writers_[graph.layers[i].output] = i;
+  }
+
+  // The layer that alone reads `tensor`; nothing where several do, or the network's user does.
+  std::optional<std::size_t> only_reader(TensorId tensor) const {
+    if (tensor == graph_.output || readers_[tensor].size() != 1) return std::nullopt;
+    return readers_[tensor].front();
+  }
+
+  // The Flatten that writes `tensor`, or null.
+  const Layer* flatten_before(TensorId tensor) const {
+    if (tensor == graph_.input) return nullptr;
+    const Layer& layer = graph_.layers[writers_[tensor]];
+    return std::holds_alternative<Flatten>(layer.operation) ? &layer : nullptr;
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<std::vector<std::size_t>> readers_;
+  std::vector<std::size_t> writers_;  // by tensor; of the input: any
+};
+
+// max(level, zero_point), both carried: in the clamp, or in the table where there is one.
+void join_relu(FusedLayer& layer, std::int32_t zero_point) {
+  if (layer.table) {
+    for (std::int8_t& entry : *layer.table) {
+      entry = static_cast<std::int8_t>(std::max<std::int32_t>(entry, zero_point));
+    }
+    return;
+  }
+  layer.lo = std::max(layer.lo, zero_point);
+  layer.hi = std::max(layer.hi, layer.lo);
+}
+
+// `input` and `output` are the table's. After a table that is there already, the two are one.
+void join_table(FusedLayer& layer, const LookupTable& table, const Value& input,
+                const Value& output) {
+  constexpr std::uint8_t kSign = 0x80;  // the difference of an unsigned byte and its carried one
+  std::array<std::int8_t, kTableBytes> joined;
+  for (std::size_t i = 0; i < joined.size(); ++i) {
+    std::size_t level = layer.table ? static_cast<std::uint8_t>((*layer.table)[i]) : i;
+    if (input.is_unsigned()) level ^= kSign;
+    const std::uint8_t byte = table.bytes[level];
+    joined[i] = static_cast<std::int8_t>(output.is_unsigned() ? byte ^ kSign : byte);
+  }
+  layer.table = joined;
+}
 
 std::int32_t carry(const Value& value, std::int32_t number) {
   return carried(number, value.is_unsigned());

@@ -1,7 +1,7 @@
-#include "compiler/verifier/command_fields.h"
-
-#include "compiler/verifier/for_each_command.h"
 #include "core/isa/command_fields.h"
+
+#include "compiler/verifier/checks.h"
+#include "compiler/verifier/for_each_command.h"
 #include "core/isa/parameter_block.h"
 
 namespace qsim::verifier {

@@ -310,10 +310,6 @@ const LocalAccess& LocalAccesses::of(const Store& c) {
   return access;
 }
 
-LocalAccess local_access(const Command& command, const ArchConfig& arch) {
-  return std::visit([&](const auto& c) { return LocalAccesses(arch).of(c); }, command.fields);
-}
-
 void check_ranges(const Program& program, Violations& violations) {
   RangeCheck check(program.arch, violations);
   for_each_command(program, [&](Unit unit, std::size_t index, const auto& fields) {

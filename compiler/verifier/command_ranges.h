@@ -79,9 +79,6 @@ class LocalAccesses {
   LocalAccess access_;
 };
 
-// Those of a single command.
-LocalAccess local_access(const Command& command, const ArchConfig& arch);
-
 // Reports a command that leaves a memory or a half, or moves parts of words or of planes.
 void check_ranges(const Program& program, Violations& violations);
 

@@ -1,9 +1,8 @@
-#include "compiler/verifier/dram_regions.h"
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "compiler/verifier/checks.h"
 #include "core/checked_math.h"
 #include "core/limits.h"
 

@@ -1,9 +1,8 @@
-#include "compiler/verifier/dram_transfers.h"
-
 #include <algorithm>
 #include <optional>
 #include <string>
 
+#include "compiler/verifier/checks.h"
 #include "compiler/verifier/dram_owners.h"
 #include "compiler/verifier/region.h"
 #include "core/program_text.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/checked_math.h"
-#include "golden/common/float_environment.h"
 
 namespace qsim::golden {
 namespace {
@@ -56,34 +55,6 @@ std::int64_t positions(std::int64_t size, std::int64_t extent, std::int64_t stri
 }
 
 }  // namespace
-
-namespace {
-
-[[gnu::noinline]] void fold(std::span<const float> gamma, std::span<const float> beta,
-                            std::span<const float> mean, std::span<const float> variance,
-                            double epsilon, BinaryStage& stage) {
-  for (std::size_t c = 0; c < gamma.size(); ++c) {
-    const double gain =
-        static_cast<double>(gamma[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon);
-    stage.gain.push_back(static_cast<float>(gain));
-    stage.shift.push_back(
-        static_cast<float>(static_cast<double>(beta[c]) - static_cast<double>(mean[c]) * gain));
-  }
-}
-
-}  // namespace
-
-void fold_batch_norm(std::span<const float> gamma, std::span<const float> beta,
-                     std::span<const float> mean, std::span<const float> variance, double epsilon,
-                     BinaryStage& stage) {
-  QSIM_CHECK(
-      beta.size() == gamma.size() && mean.size() == gamma.size() && variance.size() == gamma.size(),
-      "batch norm has one number a channel");
-  stage.gain.clear();
-  stage.shift.clear();
-  const FloatEnvironment environment;
-  fold(gamma, beta, mean, variance, epsilon, stage);
-}
 
 ImageShape window_shape(const WeightShape& weights, const Window& window, const ImageShape& input) {
   if (weights.channels != input.channels) {

@@ -47,12 +47,6 @@ struct BinaryStage {
   std::vector<float> v;  // [bases of the output]
 };
 
-// gain = gamma / sqrt(variance + epsilon) and shift = beta - mean * gain, in double, each rounded
-// to float32 once. All have one number a channel.
-void fold_batch_norm(std::span<const float> gamma, std::span<const float> beta,
-                     std::span<const float> mean, std::span<const float> variance, double epsilon,
-                     BinaryStage& stage);
-
 // [batch][height][width][out_channels] of a convolution with these weights. Throws Error for
 // another number of channels, a window with another kernel, a stride or dilation below 1, a pad
 // below 0, a window larger than the padded picture, and a dot beyond int32.

@@ -104,10 +104,6 @@ std::vector<std::size_t> best_splits(const SortedSamples& samples, int bases) {
   return splits;
 }
 
-}  // namespace
-
-namespace {
-
 [[gnu::noinline]] ActivationFit nearest_beta(std::span<const float> samples,
                                              std::span<const float> v) {
   const std::size_t bases = v.size();
@@ -164,11 +160,6 @@ namespace {
 }
 
 }  // namespace
-
-ActivationFit fit_beta(std::span<const float> samples, std::span<const float> v) {
-  const FloatEnvironment environment;
-  return nearest_beta(samples, v);
-}
 
 ActivationFit fit_activations(std::span<const float> samples, int bases) {
   const FloatEnvironment environment;

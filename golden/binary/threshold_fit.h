@@ -13,13 +13,11 @@ struct ActivationFit {
   double squared_error = 0;  // sum over samples of (x - sum of beta_j A_j)^2
 };
 
-// The betas that are nearest to `samples` with these v: least squares as of the weights' alphas.
-ActivationFit fit_beta(std::span<const float> samples, std::span<const float> v);
-
-// v and beta by coordinate descent. The thresholds begin at even quantiles of the samples. In turn,
-// each moves to the one of 256 quantiles that leaves the least squared error, until none moves. The
-// result is a local minimum, and the same on every machine. Throws Error for no samples, samples
-// that are not finite, or bases not in 1..kMostBases.
+// v and beta by coordinate descent; the betas are least squares, as the weights' alphas. The
+// thresholds begin at even quantiles of the samples. In turn, each moves to the one of 256
+// quantiles that leaves the least squared error, until none moves. The result is a local minimum,
+// and the same on every machine. Throws Error for no samples, samples that are not finite, or bases
+// not in 1..kMostBases.
 ActivationFit fit_activations(std::span<const float> samples, int bases);
 
 // u of the weights of one group, likewise; binarize() then finds the alphas.

@@ -158,12 +158,7 @@ QSIM_HOST_DEVICE constexpr std::uint32_t ue8m0_decode(std::uint32_t code) {
   return code == 0 ? 0x400000 : code << 23;
 }
 
-// Two signed 4-bit integers of -8..7 in a byte: the first in the low nibble.
-QSIM_HOST_DEVICE constexpr std::uint8_t int4_pack(std::int32_t first, std::int32_t second) {
-  return static_cast<std::uint8_t>((first & 15) | (second & 15) << 4);
-}
-
-// Number `index` (0 or 1) of a byte.
+// Number `index` (0 or 1) of a byte of two signed 4-bit integers; the first is the low nibble.
 QSIM_HOST_DEVICE constexpr std::int32_t int4_unpack(std::uint8_t byte, int index) {
   const int nibble = byte >> (4 * index) & 15;
   return (nibble ^ 8) - 8;

@@ -1,15 +1,65 @@
 // The optimised quantization: spans of a row that fit the first cache go through the kernels of one
 // instruction set, on several threads. Percentiles and stochastic rounding take plain loops.
+
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <vector>
 
 #include "golden/convert/conversion_spans.h"
 #include "golden/convert/group_scales.h"
-#include "golden/convert/percentiles.h"
 #include "golden/convert/philox.h"
 
 namespace qsim::golden {
 namespace {
+
+// The percentile of a group's magnitudes, by nearest rank (percentile_rank): of groups of any size
+// by counting, of a span's by selection.
+
+// Counts of each magnitude of 16-bit codes: percentiles of groups of any size.
+class Magnitudes {
+ public:
+  // Codes from `infinity` on, without their sign, do not count.
+  void add(const std::uint16_t* x, std::int64_t count, std::uint16_t infinity);
+  // 0 if nothing was counted.
+  std::uint16_t percentile(std::int64_t parts_per_million) const;
+
+ private:
+  std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(0x8000);
+  std::int64_t total_ = 0;
+};
+
+void Magnitudes::add(const std::uint16_t* x, std::int64_t count, std::uint16_t infinity) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint16_t magnitude = x[i] & 0x7FFF;
+    if (magnitude >= infinity) continue;
+    ++counts_[magnitude];
+    ++total_;
+  }
+}
+
+std::uint16_t Magnitudes::percentile(std::int64_t parts_per_million) const {
+  if (total_ == 0) return 0;
+  std::int64_t left = percentile_rank(total_, parts_per_million);
+  std::size_t magnitude = 0;
+  while ((left -= counts_[magnitude]) > 0) ++magnitude;
+  return static_cast<std::uint16_t>(magnitude);
+}
+
+// The same of at most kSpan elements in one place.
+std::uint16_t small_percentile(const std::uint16_t* x, std::int64_t count, std::uint16_t infinity,
+                               std::int64_t parts_per_million) {
+  std::uint16_t found[kSpan];
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint16_t magnitude = x[i] & 0x7FFF;
+    if (magnitude < infinity) found[total++] = magnitude;
+  }
+  if (total == 0) return 0;
+  const std::int64_t rank = percentile_rank(total, parts_per_million) - 1;
+  std::nth_element(found, found + rank, found + total);
+  return found[rank];
+}
 
 Extent larger(Extent a, Extent b) {
   return {std::max(a.positive, b.positive), std::max(a.negative, b.negative)};

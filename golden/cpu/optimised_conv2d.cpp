@@ -1,14 +1,108 @@
 // Convolution as an implicit GEMM, one a group: blocks of output pixels are gathered into rows, and
 // each panel of 32 output channels passes over the block while both lie in the second-level cache.
+
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 #include "core/checked_math.h"
-#include "golden/cpu/im2col.h"
+#include "core/graph.h"
 #include "golden/cpu/optimised_layers.h"
 #include "golden/cpu/output_stage.h"
 
 namespace qsim::golden {
 namespace {
+
+// Gathers what one output pixel reads into a contiguous row, in the order of the weights
+// [kernel_h][kernel_w][Cin]. A few rows at a time: the whole im2col matrix never exists.
+
+// Some channels of a picture: those of a group of a convolution, or all.
+struct PictureView {
+  const std::uint8_t* data;  // [N][H][W][C] unsigned activations
+  ImageShape shape;
+  std::uint8_t zero_point;  // fills positions outside the picture
+  std::int64_t first_channel;
+  std::int64_t channels;
+};
+
+// The kernel columns that fall inside the picture, [first, last); the same for every kernel row.
+struct Columns {
+  std::int64_t x;  // picture column of kernel column 0; may be negative
+  std::int64_t first;
+  std::int64_t last;
+};
+
+Columns columns_of(const Window& window, std::int64_t width, std::int64_t ox) {
+  const std::int64_t x = ox * window.stride_w - window.pad_left;
+  // The number of kernel columns before picture column `end`.
+  const auto before = [&](std::int64_t end) {
+    const std::int64_t distance = end - x;
+    if (distance <= 0) return std::int64_t{0};
+    const std::int64_t columns =
+        window.dilation_w == 1 ? distance : (distance - 1) / window.dilation_w + 1;
+    return std::min(columns, window.kernel_w);
+  };
+  const std::int64_t first = before(0);
+  return {x, first, std::max(first, before(width))};
+}
+
+// One kernel row of one output pixel; y is its picture row.
+template <typename Element>
+void gather_kernel_row(const PictureView& picture, std::int64_t n, std::int64_t y,
+                       const Columns& columns, const Window& window, Element* out) {
+  const ImageShape& in = picture.shape;
+  const bool outside = y < 0 || y >= in.height;
+  const std::int64_t first = outside ? window.kernel_w : columns.first;
+  const std::int64_t last = outside ? window.kernel_w : columns.last;
+  const std::int64_t channels = picture.channels;
+  const Element zero_point = picture.zero_point;
+  if (first > 0) std::fill_n(out, first * channels, zero_point);
+  if (last > first) {
+    const std::int64_t x = columns.x + first * window.dilation_w;
+    const std::uint8_t* from =
+        picture.data + ((n * in.height + y) * in.width + x) * in.channels + picture.first_channel;
+    if (window.dilation_w == 1 && channels == in.channels) {
+      std::copy_n(from, (last - first) * channels, out + first * channels);
+    } else {
+      for (std::int64_t kx = first; kx < last; ++kx, from += window.dilation_w * in.channels) {
+        std::copy_n(from, channels, out + kx * channels);
+      }
+    }
+  }
+  if (last < window.kernel_w) {
+    std::fill_n(out + last * channels, (window.kernel_w - last) * channels, zero_point);
+  }
+}
+
+// rows[r] becomes the row of output pixel first_pixel + r (counted over [N][out H][out W]), for
+// r < count. Each row is kernel_h * kernel_w * picture.channels elements, `copies` times; rows lie
+// row_stride elements apart. Element is std::uint8_t, or std::uint16_t for the same numbers as
+// words (RowFormat).
+template <typename Element>
+void gather_rows(const PictureView& picture, const Window& window, const ImageShape& output,
+                 std::int64_t first_pixel, std::int64_t count, std::size_t copies, Element* rows,
+                 std::size_t row_stride) {
+  const std::int64_t kernel_row_elems = window.kernel_w * picture.channels;
+  std::int64_t ox = first_pixel % output.width;
+  std::int64_t oy = first_pixel / output.width % output.height;
+  std::int64_t n = first_pixel / output.width / output.height;
+  for (std::int64_t r = 0; r < count; ++r, rows += row_stride) {
+    const Columns columns = columns_of(window, picture.shape.width, ox);
+    Element* out = rows;
+    for (std::int64_t ky = 0; ky < window.kernel_h; ++ky, out += kernel_row_elems) {
+      gather_kernel_row(picture, n, oy * window.stride_h + ky * window.dilation_h - window.pad_top,
+                        columns, window, out);
+    }
+    for (std::size_t copy = 1; copy < copies; ++copy) {
+      out = std::copy_n(rows, window.kernel_h * kernel_row_elems, out);
+    }
+    if (++ox < output.width) continue;
+    ox = 0;
+    if (++oy < output.height) continue;
+    oy = 0;
+    ++n;
+  }
+}
 
 // A quarter of a small second-level cache (1 MiB); the panel takes as much at VGG's deepest.
 constexpr std::size_t kBlockBytes = 256 * 1024;

@@ -1,6 +1,6 @@
-// The layers of core/graph.h as plain loops, one source file each, to be read beside the
-// definition. No folding of zero points, no packing, no vector instructions: an independent
-// witness of all of these. Shapes, layout and dtypes are those of the values.
+// The layers of core/graph.h as plain loops, to be read beside the definition. No folding of zero
+// points, no packing, no vector instructions: an independent witness of all of these. Shapes,
+// layout and dtypes are those of the values.
 #pragma once
 
 #include <span>

@@ -15,8 +15,6 @@ inline constexpr int kMostDigits = 6;
 // The sum of this many products of a digit (-128..127) and a weight (-127..127) fits 32 bits:
 // 132,104 * 128 * 127 = 2,147,482,624.
 inline constexpr std::int64_t kMostInFeatures = 132104;
-// The largest number of five digits: 127 * (1 + 256 + ... + 256^4).
-inline constexpr std::int64_t kLargestOfFiveDigits = 0x7F7F7F7F7F;
 
 // 2^exponent for -149 <= exponent <= 127.
 QSIM_HOST_DEVICE constexpr float power_of_two(int exponent) {

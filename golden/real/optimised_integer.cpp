@@ -1,10 +1,78 @@
-// Layers with integer weights on the vector kernels of float32 (integer_factors.h).
+// Layers with integer weights on the vector kernels of float32.
+
+#include <vector>
+
 #include "golden/real/blocked_products.h"
 #include "golden/real/depthwise_products.h"
-#include "golden/real/integer_factors.h"
+#include "golden/real/integer_layer.h"
 
 namespace qsim::golden {
 namespace {
+
+// Integer weights as the float32 numbers that the vector kernels multiply with. Integers of 8 bits
+// and a sign have products below 2^16, so the 256 of a chunk add up to less than 2^24: float32 sums
+// them exactly. Powers of two are cut into bands of kBandExponents exponents for the same reason.
+constexpr std::int32_t kBandExponents = 9;  // 255 * 2^8 * 256 < 2^24
+
+// A part of a layer's weights, [Cout][depth], whose products count 2^shift.
+struct FactorBand {
+  std::vector<float> factors;
+  int shift = 0;
+};
+
+template <typename Weights>
+FactorBand whole_band(const Weights& weights, std::size_t count, std::int64_t depth) {
+  FactorBand band{std::vector<float>(count), 0};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto index = static_cast<std::int64_t>(i);
+    band.factors[i] = weight_factor(weights, index, index / depth);
+  }
+  return band;
+}
+
+// The weights with exponents from `first` on, as +-2^(exponent - first).
+FactorBand exponents_from(const Log2Weights& weights, std::int32_t first) {
+  FactorBand band{std::vector<float>(weights.signs.bytes.size()), first - weights.lo};
+  for (std::size_t i = 0; i < band.factors.size(); ++i) {
+    const int shift = weights.exponents.as<std::int8_t>()[i] - first;
+    if (shift < 0 || shift >= kBandExponents) continue;
+    band.factors[i] = static_cast<float>(weights.signs.as<std::int8_t>()[i]) *
+                      static_cast<float>(std::int32_t{1} << shift);
+  }
+  return band;
+}
+
+// Sum of them all: the layer's weights over their scales. One band for a weight-only layer.
+std::vector<FactorBand> factor_bands(const RealLayerWeights& weights, std::int64_t depth) {
+  std::vector<FactorBand> bands;
+  if (const auto* integers = std::get_if<IntegerWeights>(&weights.weights)) {
+    bands.push_back(
+        whole_band(*integers, static_cast<std::size_t>(integers->levels.elems()), depth));
+    return bands;
+  }
+  const auto& powers = std::get<Log2Weights>(weights.weights);
+  if (!weights.input) {
+    bands.push_back(whole_band(powers, powers.signs.bytes.size(), depth));
+    return bands;
+  }
+  for (std::int32_t first = powers.lo; first <= powers.hi; first += kBandExponents) {
+    bands.push_back(exponents_from(powers, first));
+  }
+  return bands;
+}
+
+// By output channel: what a sum is multiplied with, besides the scale of an integer input.
+std::vector<float> sum_scales(const RealLayerWeights& weights, std::int64_t outputs) {
+  std::vector<float> scales;
+  for (std::int64_t c = 0; c < outputs; ++c) {
+    scales.push_back(std::visit(
+        [&](const auto& one) {
+          return weights.input ? integer_scale(one, c) : of_channel(one.scales, c);
+        },
+        weights.weights));
+  }
+  return scales;
+}
 
 // By output channel.
 struct ChannelNumbers {

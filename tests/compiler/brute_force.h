@@ -77,9 +77,11 @@ inline std::vector<Costed> all_costs(const PlannedLayer& layer, const ArchConfig
   std::vector<Costed> costs;
   for (const std::int64_t rows : equal_cuts(layer.geometry.out_rows)) {
     for (const std::int64_t cols : equal_cuts(layer.geometry.out_cols)) {
-      for_each_mapping(layer.geometry, arch, options, rows, cols, [&](const Mapping& mapping) {
-        if (find_fault(layer.geometry, mapping, arch)) return;
-        costs.push_back(cost_by_commands(layer, mapping, arch, options));
+      for_each_chunking(layer.geometry, arch, options, rows, cols, [&](const Chunking& chunking) {
+        for (const Mapping& mapping : mappings_of(chunking, options.search)) {
+          if (find_fault(layer.geometry, mapping, arch)) continue;
+          costs.push_back(cost_by_commands(layer, mapping, arch, options));
+        }
       });
     }
   }

@@ -95,11 +95,13 @@ std::vector<Costed> all_costs(const PlannedLayer& layer, const ArchConfig& arch,
   std::vector<Costed> costs;
   for (const std::int64_t rows : equal_cuts(layer.geometry.out_rows)) {
     for (const std::int64_t cols : equal_cuts(layer.geometry.out_cols)) {
-      for_each_mapping(layer.geometry, arch, options, rows, cols, [&](const Mapping& mapping) {
-        if (find_fault(layer.geometry, mapping, arch)) return;
-        const LayerCost cost = cost_of(layer, mapping, arch);
-        costs.push_back(
-            {static_cast<std::int64_t>(cost.cycles), all_bytes(cost, options.objective)});
+      for_each_chunking(layer.geometry, arch, options, rows, cols, [&](const Chunking& chunking) {
+        for (const Mapping& mapping : mappings_of(chunking, options.search)) {
+          if (find_fault(layer.geometry, mapping, arch)) continue;
+          const LayerCost cost = cost_of(layer, mapping, arch);
+          costs.push_back(
+              {static_cast<std::int64_t>(cost.cycles), all_bytes(cost, options.objective)});
+        }
       });
     }
   }

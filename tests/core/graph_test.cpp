@@ -2,11 +2,12 @@
 // window_count agrees with a count made by walking the windows.
 #include "core/graph.h"
 
-#include <functional>
 #include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "tests/core/graph_refusals.h"
 
 namespace qsim {
 namespace {
@@ -37,27 +38,10 @@ Conv2d& conv(Graph& graph) { return std::get<Conv2d>(graph.layers[0].operation);
 FullyConnected& fc(Graph& graph) { return std::get<FullyConnected>(graph.layers[4].operation); }
 MaxPool& pool(Graph& graph) { return std::get<MaxPool>(graph.layers[2].operation); }
 
-std::string refusal(const Graph& graph) {
-  try {
-    validate(graph);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kBadInput);
-    return error.what();
-  }
-  return "";
-}
+using testing::refusal;
 
-struct Breakage {
-  std::string expected;
-  std::function<void(Graph&)> apply;
-};
-
-void expect_refusals(const std::vector<Breakage>& breakages) {
-  for (const Breakage& breakage : breakages) {
-    Graph graph = small_network();
-    breakage.apply(graph);
-    EXPECT_EQ(refusal(graph), breakage.expected);
-  }
+void expect_refusals(const std::vector<testing::Breakage<Graph>>& breakages) {
+  testing::expect_refusals(small_network(), breakages);
 }
 
 TEST(Graph, AcceptsAValidNetwork) { EXPECT_EQ(refusal(small_network()), ""); }

@@ -2,13 +2,13 @@
 // in a graph that is valid otherwise.
 #include "core/operation_checks.h"
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "core/graph_shapes.h"
+#include "tests/core/graph_refusals.h"
 
 namespace qsim {
 namespace {
@@ -43,27 +43,10 @@ Conv2d& conv(Graph& graph) { return std::get<Conv2d>(graph.layers[0].operation);
 AveragePool& pool(Graph& graph) { return std::get<AveragePool>(graph.layers[1].operation); }
 Add& add(Graph& graph) { return std::get<Add>(graph.layers[3].operation); }
 
-std::string refusal(const Graph& graph) {
-  try {
-    validate(graph);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kBadInput);
-    return error.what();
-  }
-  return "";
-}
+using testing::refusal;
 
-struct Breakage {
-  std::string expected;
-  std::function<void(Graph&)> apply;
-};
-
-void expect_refusals(const std::vector<Breakage>& breakages) {
-  for (const Breakage& breakage : breakages) {
-    Graph graph = small_network();
-    breakage.apply(graph);
-    EXPECT_EQ(refusal(graph), breakage.expected);
-  }
+void expect_refusals(const std::vector<testing::Breakage<Graph>>& breakages) {
+  testing::expect_refusals(small_network(), breakages);
 }
 
 TEST(OperationChecks, AcceptANetworkOfAllNewOperations) {

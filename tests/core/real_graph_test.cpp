@@ -2,11 +2,12 @@
 #include "core/real_graph.h"
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "tests/core/graph_refusals.h"
 
 namespace qsim {
 namespace {
@@ -39,27 +40,10 @@ Kind& of(RealGraph& graph, std::size_t layer) {
   return std::get<Kind>(graph.layers[layer].operation);
 }
 
-std::string refusal(const RealGraph& graph) {
-  try {
-    validate(graph);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kBadInput);
-    return error.what();
-  }
-  return "";
-}
+using testing::refusal;
 
-struct Breakage {
-  std::string expected;
-  std::function<void(RealGraph&)> apply;
-};
-
-void expect_refusals(const std::vector<Breakage>& breakages) {
-  for (const Breakage& breakage : breakages) {
-    RealGraph graph = small_network();
-    breakage.apply(graph);
-    EXPECT_EQ(refusal(graph), breakage.expected);
-  }
+void expect_refusals(const std::vector<testing::Breakage<RealGraph>>& breakages) {
+  testing::expect_refusals(small_network(), breakages);
 }
 
 TEST(RealGraph, AcceptsAValidNetwork) { EXPECT_EQ(refusal(small_network()), ""); }

@@ -1,11 +1,9 @@
 // Files that are not valid ONNX are errors of the user's (exit code 3) that say what is wrong, and
 // never a crash: truncated, mutated, incomplete, or pointing out of their folder.
-#include <functional>
-
 #include <gtest/gtest.h>
 
 #include "core/random.h"
-#include "tests/importer/model_builder.h"
+#include "tests/importer/refusal_cases.h"
 
 namespace qsim {
 namespace {
@@ -13,17 +11,8 @@ namespace {
 namespace fs = std::filesystem;
 using onnx::TensorProto;
 
-struct Fault {
-  std::string expected;
-  std::function<void(TestModel&)> apply;
-};
-
-void expect_faults(const std::vector<Fault>& faults) {
-  for (const Fault& fault : faults) {
-    TestModel model;
-    fault.apply(model);
-    EXPECT_EQ(import_error(model), (ImportError{ExitCode::kBadInput, fault.expected}));
-  }
+void expect_faults(const std::vector<RefusalCase>& cases) {
+  qsim::expect_refusals(ExitCode::kBadInput, cases);
 }
 
 TEST(MalformedModel, MissingEmptyTruncatedAndForeignFilesAreNamed) {

@@ -1,28 +1,18 @@
 // Every kind of model that is well-formed but not supported is refused (exit code 4) with the
 // node's name, what was found and what is supported. Here: operators and their numbers.
 #include <cmath>
-#include <functional>
 
 #include <gtest/gtest.h>
 
-#include "tests/importer/model_builder.h"
+#include "tests/importer/refusal_cases.h"
 
 namespace qsim {
 namespace {
 
 using onnx::TensorProto;
 
-struct Refusal {
-  std::string expected;
-  std::function<void(TestModel&)> apply;
-};
-
-void expect_refusals(const std::vector<Refusal>& refusals) {
-  for (const Refusal& refusal : refusals) {
-    TestModel model;
-    refusal.apply(model);
-    EXPECT_EQ(import_error(model), (ImportError{ExitCode::kUnsupportedModel, refusal.expected}));
-  }
+void expect_refusals(const std::vector<RefusalCase>& cases) {
+  qsim::expect_refusals(kUnsupported, cases);
 }
 
 TEST(ImporterRefuses, NothingInTheModelThatTheOtherTestsBreak) {

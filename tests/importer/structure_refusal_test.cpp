@@ -1,28 +1,17 @@
 // Models whose structure is not supported are refused (exit code 4) by name: graphs that are not a
 // chain, layouts that move elements, inputs of other kinds.
-#include <functional>
-
 #include <gtest/gtest.h>
 
 #include "compiler/importer/onnx_importer.h"
-#include "tests/importer/model_builder.h"
+#include "tests/importer/refusal_cases.h"
 
 namespace qsim {
 namespace {
 
 using onnx::TensorProto;
 
-struct Refusal {
-  std::string expected;
-  std::function<void(TestModel&)> apply;
-};
-
-void expect_refusals(const std::vector<Refusal>& refusals) {
-  for (const Refusal& refusal : refusals) {
-    TestModel model;
-    refusal.apply(model);
-    EXPECT_EQ(import_error(model), (ImportError{ExitCode::kUnsupportedModel, refusal.expected}));
-  }
+void expect_refusals(const std::vector<RefusalCase>& cases) {
+  qsim::expect_refusals(kUnsupported, cases);
 }
 
 // The place that import_error takes away is part of the message here.

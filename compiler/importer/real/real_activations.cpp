@@ -9,8 +9,6 @@
 namespace qsim {
 namespace {
 
-using Kind = RealActivation::Kind;
-
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 void define_function(const NodeReader& node, RealBuilder& graph, const RealTensor& input,
@@ -22,9 +20,12 @@ void define_function(const NodeReader& node, RealBuilder& graph, const RealTenso
 void define_clip(const NodeReader& node, RealBuilder& graph, const RealTensor& input, float low,
                  float high) {
   if (low == -kInfinity && high == kInfinity) return graph.define(node, input);
-  if (low == 0 && high == kInfinity) return define_function(node, graph, input, {Kind::kRelu});
+  if (low == 0 && high == kInfinity) {
+    return define_function(node, graph, input, {RealActivation::Kind::kRelu});
+  }
   // Where the bounds are exchanged, ONNX gives the upper one.
-  define_function(node, graph, input, {.kind = Kind::kClip, .lo = std::min(low, high), .hi = high});
+  define_function(node, graph, input,
+                  {.kind = RealActivation::Kind::kClip, .lo = std::min(low, high), .hi = high});
 }
 
 // The number of Min or Max beside a tensor, and the tensor.
@@ -53,7 +54,7 @@ Bound read_bound(const NodeReader& node, const RealBuilder& graph) {
 void import_real_relu(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const NodeAttributes attributes(node, {});
-  define_function(node, graph, graph.tensor(node, 0), {Kind::kRelu});
+  define_function(node, graph, graph.tensor(node, 0), {RealActivation::Kind::kRelu});
 }
 
 void import_real_clip(const NodeReader& node, RealBuilder& graph) {
@@ -74,7 +75,8 @@ void import_real_max(const NodeReader& node, RealBuilder& graph) {
 void import_real_leaky_relu(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const float alpha = NodeAttributes(node, {"alpha"}).real("alpha", 0.01F);
-  define_function(node, graph, graph.tensor(node, 0), {.kind = Kind::kLeakyRelu, .alpha = alpha});
+  define_function(node, graph, graph.tensor(node, 0),
+                  {.kind = RealActivation::Kind::kLeakyRelu, .alpha = alpha});
 }
 
 void import_real_p_relu(const NodeReader& node, RealBuilder& graph) {
@@ -88,20 +90,21 @@ void import_real_p_relu(const NodeReader& node, RealBuilder& graph) {
   if (!is_one) {
     node.refuse("slope has " + std::to_string(values.size()) + " numbers", "one number");
   }
-  define_function(node, graph, input, {.kind = Kind::kLeakyRelu, .alpha = values[0]});
+  define_function(node, graph, input,
+                  {.kind = RealActivation::Kind::kLeakyRelu, .alpha = values[0]});
 }
 
 void import_real_sigmoid(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const NodeAttributes attributes(node, {});
-  define_function(node, graph, graph.tensor(node, 0), {Kind::kSigmoid});
+  define_function(node, graph, graph.tensor(node, 0), {RealActivation::Kind::kSigmoid});
 }
 
 void import_real_hard_sigmoid(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const NodeAttributes attributes(node, {"alpha", "beta"});
   define_function(node, graph, graph.tensor(node, 0),
-                  {.kind = Kind::kHardSigmoid,
+                  {.kind = RealActivation::Kind::kHardSigmoid,
                    .alpha = attributes.real("alpha", 0.2F),
                    .beta = attributes.real("beta", 0.5F)});
 }
@@ -109,7 +112,7 @@ void import_real_hard_sigmoid(const NodeReader& node, RealBuilder& graph) {
 void import_real_hard_swish(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const NodeAttributes attributes(node, {});
-  define_function(node, graph, graph.tensor(node, 0), {Kind::kHardSwish});
+  define_function(node, graph, graph.tensor(node, 0), {RealActivation::Kind::kHardSwish});
 }
 
 }  // namespace qsim

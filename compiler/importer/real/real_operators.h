@@ -47,7 +47,7 @@ void import_real_reduce_max(const NodeReader& node, RealBuilder& graph);
 // rounding_nodes.cpp: the domain "qsim".
 void import_round_uniform(const NodeReader& node, RealBuilder& graph);
 void import_round_log2(const NodeReader& node, RealBuilder& graph);
-// weight_folding.cpp: of constants alone.
+// real_importer.cpp: of constants alone.
 void import_dequantized_constant(const NodeReader& node, RealBuilder& graph);
 
 // real_shape_ops.cpp: no arithmetic, and what the host computes of the graph's output.

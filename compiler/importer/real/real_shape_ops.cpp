@@ -9,8 +9,6 @@
 namespace qsim {
 namespace {
 
-constexpr int kFirstOpsetWithPadInputs = 11;
-
 // The same numbers with other axes.
 void define_with_axes(const NodeReader& node, RealBuilder& graph, RealTensor tensor, Axes axes) {
   tensor.axes = axes;
@@ -19,7 +17,7 @@ void define_with_axes(const NodeReader& node, RealBuilder& graph, RealTensor ten
 
 void check_fill(const NodeReader& node) {
   float fill = 0;
-  if (node.opset() < kFirstOpsetWithPadInputs) {
+  if (!has_pad_inputs(node)) {
     fill = NodeAttributes(node, {"mode", "pads", "value"}).real("value", 0.0F);
   } else if (node.has_input(2)) {
     const Tensor constant = real_constant(node, 2, "constant_value");

@@ -78,17 +78,6 @@ TEST(BinaryStage, PoolsThatOverlapUseTheRowsTheyShare) {
   }
 }
 
-TEST(BinaryStage, BatchNormFoldsToOneMultiplyAdd) {
-  BinaryStage stage;
-  const std::vector<float> gamma = {2, -3};
-  const std::vector<float> beta = {1, 0.5F};
-  const std::vector<float> mean = {4, -1};
-  const std::vector<float> variance = {3, 0};
-  fold_batch_norm(gamma, beta, mean, variance, 1.0, stage);
-  EXPECT_EQ(stage.gain, (std::vector<float>{1, -3}));
-  EXPECT_EQ(stage.shift, (std::vector<float>{-3, -2.5F}));
-}
-
 TEST(BitTensor, ChannelCIsBitCModulo64OfWordCDividedBy64) {
   std::vector<float> x(70, -1.0F);
   x[0] = x[33] = x[63] = x[64] = x[69] = 1.0F;

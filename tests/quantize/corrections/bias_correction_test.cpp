@@ -46,6 +46,18 @@ struct Sums {
   }
 };
 
+// The mean of each channel, added in double in the tensor's order.
+std::vector<double> channel_means(const Tensor& tensor) {
+  const auto values = tensor.as<float>();
+  std::vector<double> means(static_cast<std::size_t>(tensor.shape.back()));
+  for (std::size_t i = 0; i < values.size();) {
+    for (double& mean : means) mean += static_cast<double>(values[i++]);
+  }
+  const auto count = static_cast<double>(values.size()) / static_cast<double>(means.size());
+  for (double& mean : means) mean /= count;
+  return means;
+}
+
 TEST(BiasCorrection, IsNearTheBestOfAllBiasesForClampedSums) {
   const std::vector<float> bias(kChannels, 0.25F);
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

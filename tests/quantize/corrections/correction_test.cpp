@@ -12,6 +12,7 @@
 #include "quantize/fake_network.h"
 #include "quantize/fusion.h"
 #include "quantize/layer_weights.h"
+#include "tests/quantize/network/integer_output.h"
 #include "tests/quantize/network/sample_networks.h"
 
 namespace qsim::quantize {

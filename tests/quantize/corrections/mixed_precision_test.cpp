@@ -8,6 +8,7 @@
 
 #include "golden/real/real_executor.h"
 #include "quantize/fake_network.h"
+#include "tests/quantize/network/integer_output.h"
 #include "tests/quantize/network/sample_networks.h"
 
 namespace qsim::quantize {

@@ -13,6 +13,7 @@
 #include "quantize/calibration.h"
 #include "quantize/fake_network.h"
 #include "quantize/quantizer.h"
+#include "tests/quantize/network/integer_output.h"
 
 namespace qsim::quantize {
 namespace {

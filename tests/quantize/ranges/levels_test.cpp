@@ -74,7 +74,8 @@ TEST(Levels, OneValueIsALevel) {
                 (Quantization{.scale = 1, .zero_point = 0, .lo = levels.lo(), .hi = levels.hi()}));
       for (const float value : {5.0F, -3.0F}) {
         const Quantization q = quantized(value, value, levels, symmetry);
-        const Range covered = covered_range(q);
+        const Range covered = {static_cast<float>(q.lo - q.zero_point) * q.scale,
+                               static_cast<float>(q.hi - q.zero_point) * q.scale};
         EXPECT_LE(covered.lo, std::min(0.0F, value) + q.scale / 2);
         EXPECT_GE(covered.hi, std::max(0.0F, value) - q.scale / 2);
         if (symmetry == Symmetry::kAffine) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler/verifier/command_ranges.h"
 #include "core/isa/parameter_block.h"
+#include "tests/rtl/programs/word_spans.h"
 
 namespace qsim {
 namespace {
@@ -110,7 +110,7 @@ class Flow {
 
   void follow(const Step& step) {
     const Command command = program_.streams[step.unit].command(step.index);
-    const verifier::LocalAccess access = verifier::local_access(command, program_.arch);
+    const verifier::LocalAccess access = local_access(command, program_.arch);
     for (const verifier::WordRange& range : access.reads) {
       const auto& writers = writers_[static_cast<std::size_t>(range.memory)];
       for (std::int64_t w = range.begin; w < range.end; ++w) {

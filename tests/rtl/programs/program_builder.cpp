@@ -1,19 +1,74 @@
 // From a plan to a program: an order that the tokens allow, and the tokens.
+
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstdint>
 #include <numeric>
+#include <vector>
 
 #include "compiler/verifier/verify.h"
 #include "core/error.h"
+#include "core/random.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/programs/dram_plan.h"
 #include "tests/rtl/programs/field_numbers.h"
-#include "tests/rtl/programs/noise.h"
 #include "tests/rtl/programs/program_generator.h"
 #include "tests/rtl/programs/program_layout.h"
 
 namespace qsim {
 namespace {
+
+// Semaphores that order what needs no order: more waits, other overlaps, the same bytes.
+
+// Of each command in an order of all commands that the tokens allow.
+using CommandPositions = std::array<std::vector<std::size_t>, kUnits>;
+
+// `count` numbers below `all`, ascending.
+std::vector<std::size_t> draw_some(Random& random, std::size_t all, std::size_t count) {
+  std::vector<std::size_t> numbers(all);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  while (numbers.size() > count) {
+    const std::int64_t at = random.uniform(0, static_cast<std::int64_t>(numbers.size()) - 1);
+    numbers.erase(numbers.begin() + at);
+  }
+  return numbers;
+}
+
+// Makes `semaphore`, unused so far, one between two random units, or within one, with a random
+// initial value, random signals and as many random waits. It holds nobody up for good: each wait
+// comes after the signal whose token it takes, in the order of `positions`.
+void add_noise(std::uint64_t seed, std::size_t semaphore, const CommandPositions& positions,
+               ProgramDraft& program) {
+  constexpr int kAttempts = 8;
+  Random random(seed);
+  const auto producer = static_cast<std::size_t>(random.uniform(0, kUnits - 1));
+  const auto consumer = static_cast<std::size_t>(random.uniform(0, kUnits - 1));
+  auto& signallers = program.streams()[producer];
+  auto& waiters = program.streams()[consumer];
+  const auto initial = static_cast<std::size_t>(
+      random.chance(0.6) ? random.uniform(0, 3) : random.uniform(0, kSemaphoreMax));
+  program.semaphores[semaphore] = {"noise" + std::to_string(semaphore),
+                                   static_cast<std::uint8_t>(initial)};
+  // Even if nobody waited, the value could not exceed its maximum.
+  const std::size_t most = std::min(
+      {signallers.size(), waiters.size(), static_cast<std::size_t>(kSemaphoreMax) - initial});
+  const auto bit = static_cast<std::uint16_t>(1u << semaphore);
+  for (int attempt = 0; attempt < kAttempts && most > 0; ++attempt) {
+    const auto count = static_cast<std::size_t>(random.uniform(1, static_cast<std::int64_t>(most)));
+    const std::vector<std::size_t> signals = draw_some(random, signallers.size(), count);
+    const std::vector<std::size_t> waits = draw_some(random, waiters.size(), count);
+    bool goes_on = true;
+    for (std::size_t k = initial; k < count; ++k) {
+      goes_on =
+          goes_on && positions[consumer][waits[k]] > positions[producer][signals[k - initial]];
+    }
+    if (!goes_on) continue;
+    for (const std::size_t i : signals) signallers[i].command.signal_mask |= bit;
+    for (const std::size_t i : waits) waiters[i].command.wait_mask |= bit;
+    return;
+  }
+}
 
 using verifier::Memory;
 

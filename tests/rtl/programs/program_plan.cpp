@@ -2,13 +2,58 @@
 
 #include <algorithm>
 
-#include "tests/rtl/programs/dataflow_draw.h"
+#include "core/arch_config.h"
+#include "core/isa/command_fields.h"
+#include "core/isa/commands.h"
+#include "core/random.h"
 #include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/shape_draw.h"
 #include "tests/rtl/programs/word_spans.h"
 
 namespace qsim {
 namespace {
+
+// The dataflows of a random program's EXECUTEs, and their column blocks. It draws apart, so that
+// shapes do not depend on it.
+
+// Some programs have one dataflow, some another for each EXECUTE, some a switch at each.
+class DataflowDraw {
+ public:
+  explicit DataflowDraw(std::uint64_t seed);
+
+  // From now on all have the same.
+  void keep() { mode_ = kOne; }
+
+  // Sets dataflow and blocks of an EXECUTE whose sizes are set. `psums`: accumulator words that it
+  // may have; its folds fit a weight slot.
+  void set(const ArchConfig& arch, std::int64_t psums, Execute& e);
+
+ private:
+  enum Mode : std::int64_t { kOne, kSwitching, kAny };  // kAny twice as often: 2 and 3
+
+  Random random_;
+  std::int64_t mode_;
+  std::int64_t dataflow_ = 0;
+};
+
+constexpr std::int64_t kLast = static_cast<std::int64_t>(kDataflows) - 1;
+
+DataflowDraw::DataflowDraw(std::uint64_t seed) : random_(seed), mode_(random_.uniform(0, 3)) {
+  dataflow_ = random_.uniform(0, kLast);
+}
+
+void DataflowDraw::set(const ArchConfig& arch, std::int64_t psums, Execute& e) {
+  if (mode_ >= kAny) dataflow_ = random_.uniform(0, kLast);
+  if (mode_ == kSwitching) dataflow_ = (dataflow_ + random_.uniform(1, kLast)) % (kLast + 1);
+  e.dataflow = u32(dataflow_);
+  e.blocks = 1;
+  if (static_cast<Dataflow>(dataflow_) != Dataflow::kInputStationary) return;
+  const std::int64_t folds = std::int64_t{e.planes} * e.kernel_h * e.kernel_w;
+  const std::int64_t most = std::min({arch.weight_slot_words() / arch.fold_words() / folds,
+                                      psums / (std::int64_t{e.out_rows} * e.out_cols),
+                                      random_.chance(0.05) ? max_of<Execute>("blocks") : 5});
+  e.blocks = u32(random_.uniform(1, std::max<std::int64_t>(1, most)));
+}
 
 // The bins that a plan steers towards, counted off by its seed.
 struct Focus {

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 
-#include "compiler/verifier/command_ranges.h"
-
 namespace qsim {
+
+verifier::LocalAccess local_access(const Command& command, const ArchConfig& arch) {
+  return std::visit([&](const auto& c) { return verifier::LocalAccesses(arch).of(c); },
+                    command.fields);
+}
+
 namespace {
 
 std::vector<WordSpan> reads_of(const Command& command, verifier::Memory memory,
                                const ArchConfig& arch) {
   std::vector<WordSpan> spans;
-  for (const verifier::WordRange& range : verifier::local_access(command, arch).reads) {
+  for (const verifier::WordRange& range : local_access(command, arch).reads) {
     if (range.memory == memory) spans.push_back({range.begin, range.end});
   }
   return spans;

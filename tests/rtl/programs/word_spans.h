@@ -3,10 +3,14 @@
 
 #include <vector>
 
+#include "compiler/verifier/command_ranges.h"
 #include "core/arch_config.h"
 #include "core/isa/commands.h"
 
 namespace qsim {
+
+// The words of scratchpads and buffers that a command reads and writes, as the verifier sees them.
+verifier::LocalAccess local_access(const Command& command, const ArchConfig& arch);
 
 // Words [begin, end).
 struct WordSpan {

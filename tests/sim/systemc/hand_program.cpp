@@ -112,4 +112,8 @@ Tensor hand_input() {
   return input;
 }
 
+void PrintTo(const CommandTime& time, std::ostream* out) {
+  *out << "{start " << time.start << ", free " << time.free << ", done " << time.done << "}";
+}
+
 }  // namespace qsim

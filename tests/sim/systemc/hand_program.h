@@ -2,6 +2,9 @@
 // or two of it. See systemc_engine_test.cpp for the sum.
 #pragma once
 
+#include <ostream>
+#include <vector>
+
 #include "core/engine.h"
 
 namespace qsim {
@@ -31,5 +34,12 @@ Tensor hand_input();
 
 // Adds another round of the same commands.
 void append_round(Program& program);
+
+inline const std::vector<CommandTime>& of(const RunResult& result, Unit unit) {
+  return result.times[static_cast<std::size_t>(unit)];
+}
+
+// For GoogleTest's messages.
+void PrintTo(const CommandTime& time, std::ostream* out);
 
 }  // namespace qsim

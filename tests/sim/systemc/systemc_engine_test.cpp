@@ -11,17 +11,7 @@
 #include "tests/sim/systemc/random_program.h"
 
 namespace qsim {
-
-// For GoogleTest's messages.
-void PrintTo(const CommandTime& time, std::ostream* out) {
-  *out << "{start " << time.start << ", free " << time.free << ", done " << time.done << "}";
-}
-
 namespace {
-
-const std::vector<CommandTime>& of(const RunResult& result, Unit unit) {
-  return result.times[static_cast<std::size_t>(unit)];
-}
 
 // The text of the InternalError that running `program` ends in.
 std::string failure_of(Engine& engine, const Program& program) {

@@ -1,4 +1,4 @@
-#include "bench/real/multiply_add_peak.h"
+#include "bench/train/multiply_add_peak.h"
 
 #include <algorithm>
 
