@@ -51,7 +51,7 @@ input; it must read one tensor, and only its last output may leave it. In the pa
 constexpr std::string_view kMappingText = R"(
 [Mapping](mapping.md) defines the files, the objectives and the searches. A search that the budget ends keeps the best
 mapping so far, with a note: the result then depends on the machine. The plan of DRAM changes neither cycles nor bytes
-moved ([how](../adr/0015-dram-by-lifetime.md)).
+moved ([how](../adr/machine.md)).
 )";
 
 constexpr std::string_view kEnd = R"(
