@@ -124,7 +124,6 @@ ExitCode compile_command(Context& context, const ProgramOptions& options) {
   const std::int64_t dram_bytes = compilation.dram_bytes();
   const Program program = program_of(std::move(compilation));
   if (!options.out.empty()) context.print_to(options.out, text_of(program));
-  if (options.out == "-") return ExitCode::kOk;
 
   Sheet sheet = program_sheet(program, dram_bytes);
   sheet.schema = "qsim.compile/1";

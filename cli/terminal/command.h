@@ -27,6 +27,7 @@ template <typename Options, void (*kDeclare)(Declarations&, Options&),
           ExitCode (*kRun)(Context&, const Options&)>
 Steps command_of(Declarations& declared) {
   const auto options = std::make_shared<Options>();
+  declared.keep(options);
   kDeclare(declared, *options);
   return [options](Context& context) { return kRun(context, *options); };
 }

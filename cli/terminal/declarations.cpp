@@ -224,13 +224,14 @@ void Declarations::run_checks() const {
 }
 
 bool Declarations::given(std::string_view name) const {
-  return std::ranges::any_of(
-      rows_, [&](const OptionRow& row) { return row.count > 0 && row.long_name() == name; });
+  const auto row = std::ranges::find(rows_, name, &OptionRow::long_name);
+  QSIM_CHECK(row != rows_.end(), std::string(name) + " is an option of this command");
+  return row->count > 0;
 }
 
 void Declarations::require_needs(std::span<const Need> needs) const {
   for (const Need& need : needs) {
-    if (need.is_met || !given(need.option)) continue;
+    if (!given(need.option) || need.is_met) continue;
     usage_error(std::string(need.option) + " does nothing here: it needs " + need.what +
                 "; leave it out");
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -148,7 +149,7 @@ class Declarations {
   void check(std::function<void()> condition) { checks_.push_back(std::move(condition)); }
   void run_checks() const;
 
-  bool given(std::string_view name) const;
+  bool given(std::string_view name) const;  // of an option that is declared
   // Throws Error for the first option that was given and whose need is not met.
   void require_needs(std::span<const Need> needs) const;
 
@@ -159,6 +160,9 @@ class Declarations {
   std::deque<OptionRow>& rows() { return rows_; }
   const std::deque<OptionRow>& rows() const { return rows_; }
 
+  // What the rows write into lives as long as they do.
+  void keep(std::shared_ptr<void> options) { options_ = std::move(options); }
+
   void declare_outputs();  // --json and --quiet
   const OutputOptions& outputs() const { return outputs_; }
 
@@ -168,6 +172,7 @@ class Declarations {
   OptionRow& digits(std::string name, NumberRange range, std::function<void(std::uint64_t)> set,
                     std::string meaning);
 
+  std::shared_ptr<void> options_;
   std::deque<OptionRow> rows_;  // which stay where they are
   std::vector<std::function<void()>> checks_;
   const char* group_ = nullptr;

@@ -345,3 +345,12 @@ void write_seeds(const fs::path& folder) {
 }
 
 }  // namespace qsim::fuzz
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+    return 2;
+  }
+  qsim::fuzz::write_seeds(argv[1]);
+  return 0;
+}

@@ -41,7 +41,7 @@ constexpr std::string_view kRules = R"(
 )";
 
 constexpr std::string_view kNetworkText = R"(
-A picture file is taken `--batch` times; of a CIFAR-10 batch as many records. The model's [sidecar](eval.md) says how a
+A picture file is taken `--batch` times; of a CIFAR-10 batch as many records. The model's [sidecar](eval.md#the-sidecar-of-a-model) says how a
 picture is prepared. A workload, a topology and a layer trace say themselves how they [round](onnx.md), and are refused
 with `--rounding` and `--snap`. The part of `--layers` has the ReLU and max-pool that run with it, and golden computes its
 input; it must read one tensor, and only its last output may leave it. In the pattern, `*`, `?` and `[` are special;
@@ -126,9 +126,10 @@ std::string value_of(const OptionRow& row) {
   if (value.empty() && !row.is_flag) return row.reads == Reads::kNothing ? "NUMBER" : "PATH,...";
   if (!value.starts_with("{")) return value;
   value.erase(value.find('}'), 1).erase(0, 1);
-  if (value.ends_with(",...")) return value;
+  const bool is_list = value.ends_with(",...");
+  if (is_list) value.resize(value.size() - 4);
   std::ranges::replace(value, ',', '|');
-  return value;
+  return is_list ? "(" + value + "),..." : value;
 }
 
 void append_row(std::ostringstream& out, const OptionRow& row) {
@@ -138,6 +139,7 @@ void append_row(std::ostringstream& out, const OptionRow& row) {
     name.replace(comma, 1, " " + value + "`, `");
   }
   out << "| `" << name << cell((value.empty() ? "" : " ") + value) << "` | " << cell(row.meaning);
+  if (row.takes_more_words) out << ". Takes several words";
   if (row.is_required) out << ". Needed";
   if (!row.shown_default.empty()) out << ". Default `" << cell(row.shown_default) << "`";
   out << " |\n";
@@ -188,8 +190,8 @@ void append_command(std::ostringstream& out, const CommandRow& command,
   if (!own.empty()) append_table(out, own);
   if (!own.empty() && !shared.empty()) out << "\n";
   for (const auto& [heading, options] : shared) {
-    out << (&heading == &shared.front().first ? "It takes of [" : "Of [") << heading << "](#"
-        << anchor_of(heading) << "): " << options << ".\n";
+    out << (&heading == &shared.front().first ? "It has" : "It also has") << " these options of ["
+        << heading << "](#" << anchor_of(heading) << "): " << options << ".\n";
   }
   out << (own.empty() && shared.empty() ? std::string_view(command.text).substr(1) : command.text);
 }
@@ -198,9 +200,8 @@ void append_command(std::ostringstream& out, const CommandRow& command,
 
 std::string cli_page() {
   std::deque<Declarations> declared;
-  std::vector<Steps> steps;  // have the options
   for (const CommandRow* command : commands()) {
-    steps.push_back(command->declare(declared.emplace_back()));
+    command->declare(declared.emplace_back());
   }
   std::ostringstream out;
   out << kIntroduction << "## " << kEveryCommand << "\n\n";

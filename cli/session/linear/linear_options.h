@@ -96,6 +96,7 @@ inline void declare_measuring(Declarations& declared, LinearOptions& options) {
   declared.flag("--profile", options.profile,
                 "run one mode once after its warm-up and time nothing, for a profiler");
   declared.list("--sizes", options.sizes, "sizes of --bench, KxN, with commas between them")
+      .called("KxN,...")
       .shows("512x2048,1024x4096,2048x8192");
 }
 

@@ -374,3 +374,15 @@ ExitCode cover_rtl(const std::vector<std::string>& words) {
 }  // namespace
 
 }  // namespace qsim
+
+int main(int argc, char** argv) {
+  try {
+    return static_cast<int>(qsim::cover_rtl(std::vector<std::string>(argv + 1, argv + argc)));
+  } catch (const qsim::Error& error) {
+    std::cerr << "cover_rtl: error: " << error.what() << std::endl;
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::cerr << "cover_rtl: " << error.what() << std::endl;
+    return 5;
+  }
+}

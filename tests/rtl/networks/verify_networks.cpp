@@ -189,3 +189,16 @@ void verify_networks(std::vector<std::string> arguments) {
 }  // namespace
 
 }  // namespace qsim
+
+int main(int argc, char** argv) {
+  try {
+    qsim::verify_networks(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const qsim::Error& error) {
+    std::cerr << "verify_networks: error: " << error.what() << std::endl;
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    std::cerr << "verify_networks: internal error: " << error.what() << std::endl;
+    return 1;
+  }
+  return 0;
+}

@@ -80,10 +80,15 @@ class OptionsRead(unittest.TestCase):
     def test_an_option_that_nothing_reads_is_found(self):
         declaration = ("struct RunOptions : ConfigOption {\n  std::string model;  // read\n"
                        "  std::string dataflow = \"auto\";\n  std::optional<std::int64_t> index;\n};\n"
-                       "declared.text(\"--model\", options.model);\ndeclared.text(\"-d\", options.dataflow);\n"
-                       "declared.number(\"-i\", options.index);\n")
-        sources = [declaration, "load(options.model);", "take(options_.index);", "dataflow = kDataflow;"]
-        self.assertEqual(options_read_test.unread(sources), [("RunOptions", "dataflow")])
+                       "void declare_run(Declarations& declared, RunOptions& options) {\n"
+                       "  declared.text(\"--model\", options.model);\n  declared.text(\"-d\", options.dataflow);\n"
+                       "  declared.number(\"-i\", options.index);\n}\n")
+        readers = ["void run(const RunOptions& options) { load(options.model); }", "const RunOptions& o; take(options_.index);",
+                   "dataflow = kDataflow;"]
+        self.assertEqual(options_read_test.unread([declaration, *readers]), [("RunOptions", "dataflow")])
+        # Another struct's member of the same name is no reader.
+        other = "struct GoOptions {\n  std::string dataflow;\n};\nvoid go(GoOptions& options) { take(options.dataflow); }"
+        self.assertEqual(options_read_test.unread([declaration, *readers, other]), [("RunOptions", "dataflow")])
 
 
 class VectorSources(unittest.TestCase):
