@@ -117,7 +117,8 @@ OptionRow& Declarations::output_place(std::string name, std::string& file, std::
 
 OptionRow& Declarations::output_folder(std::string name, std::string& folder,
                                        bool (*holds)(const std::string&), std::string meaning) {
-  OptionRow& row = text(std::move(name), folder, std::move(meaning), "DIR").write(Writes::kFolder);
+  OptionRow& row = text(std::move(name), folder, std::move(meaning), "DIR");
+  row.write(Writes::kFolder);
   row.holds = holds;
   return row;
 }

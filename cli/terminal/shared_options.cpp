@@ -22,8 +22,9 @@ void require_table(const SearchOptions& options) {
               " needs a table of energies; add --energy horowitz-45nm, or one of your own");
 }
 
-void declare_energy_table(Declarations& declared, SearchOptions& options, std::string meaning) {
-  declared.text("--energy", options.energy, std::move(meaning), "FILE|NAME")
+void declare_energy_table(Declarations& declared, SearchOptions& options,
+                          const std::string& meaning) {
+  declared.text("--energy", options.energy, meaning, "FILE|NAME")
       .read(Reads::kEnergyTable, "the energy table");
 }
 

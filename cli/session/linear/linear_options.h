@@ -48,7 +48,7 @@ inline void declare_weight_form(Declarations& declared, WeightOptions& options) 
 }
 
 inline OptionRow& declare_weights(Declarations& declared, WeightOptions& options,
-                                  std::string types) {
+                                  const std::string& types) {
   return declared.text("--w", options.w, "weights [N, K], a .npy of " + types)
       .called("FILE")
       .read(Reads::kFile, "the weights");
