@@ -31,7 +31,7 @@ class TwinNetworks {
   TwinNetworks(const RealGraph& graph, std::vector<std::optional<golden::TensorRule>> rules,
                Tensor pictures, golden::ThreadTeam& team);
 
-  // Of the next layer: what it reads in both networks (its first operand).
+  // What the next layer reads in both networks (its first operand).
   std::size_t next_layer() const { return next_; }
   bool at_end() const { return next_ == graph_.layers.size(); }
   const Tensor& float_input() const { return float_[graph_.layers[next_].inputs[0]]; }

@@ -28,7 +28,7 @@ inline constexpr const char* kKeptPredictionsFile = "eval.kept";
 // Vectors have a folder that no other command writes into: they share names with the files of
 // `run`, and a test bench may read every file of the folder. Throw Error naming the folder.
 void require_only_vectors(const std::filesystem::path& folder);  // of `export-vectors`
-// Of the others: makes the folder (Context::make_folder), where it is not "".
+// For all other commands: makes the folder (Context::make_folder), where it is not "".
 void make_output_folder(Context& context, const std::filesystem::path& folder);
 
 }  // namespace qsim

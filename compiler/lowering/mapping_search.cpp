@@ -244,7 +244,7 @@ class FullSearch {
     }
   }
 
-  // Of the mappings whose bounds allow the least rank, the least bound first, until no other one
+  // Takes the mappings whose bounds allow the least rank, the least bound first, until no other one
   // can be better.
   void find_least_rank() {
     best_ = timings_.best_rank();

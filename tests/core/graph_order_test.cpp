@@ -5,8 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/core/graph_refusals.h"
+
 namespace qsim {
 namespace {
+
+using testing::refusal;
 
 constexpr std::size_t kLayers = 6;
 
@@ -21,16 +25,6 @@ Graph chain() {
     append(graph, "relu" + std::to_string(i), Relu{}, value());
   }
   return graph;
-}
-
-std::string refusal(const Graph& graph) {
-  try {
-    validate(graph);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kBadInput);
-    return error.what();
-  }
-  return "";
 }
 
 TEST(GraphOrder, AppendedLayersAreAChain) {

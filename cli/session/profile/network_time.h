@@ -25,7 +25,7 @@ struct ModelShapes {
   ModelKind kind = ModelKind::kWorkload;
 };
 
-// Of the model that the request names: a path, or a shipped name. `kind` is what errors call it.
+// The request names the model: a path, or a shipped name. `kind` is what errors call it.
 // Weights that a file has are read and checked (check_tensors), and those of a workload or topology
 // are not drawn. Throws Error.
 ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,

@@ -23,7 +23,7 @@ struct ProfileOptions : ScaleOptions, SearchOptions {
   std::optional<std::int64_t> jobs;  // absent: as many as processors
 };
 
-// Of two equal points none could be told from the other.
+// Refuses a name that is given twice: a reader could not tell the rows of two equal points apart.
 inline void require_each_once(const std::string& option, const Words& names) {
   for (auto name = names.begin(); name != names.end(); ++name) {
     if (std::count(names.begin(), name, *name) == 0) continue;

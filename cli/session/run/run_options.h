@@ -29,7 +29,7 @@ struct RunCommandOptions : ConfigOption,
   bool bounds = false;
 
   bool wants_golden() const { return !no_data && (!no_verify || !dump_layers.empty()); }
-  // Of the files that are read, where a report says them: those of large models take their time.
+  // Whether a report prints digests of the files that are read; those of large models take time.
   bool wants_hashes(bool has_json) const { return has_json || !out.empty() || !report.empty(); }
 };
 
