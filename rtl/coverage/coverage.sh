@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Line and toggle coverage of rtl/src by random programs and extreme commands: toggles on pe4x4, lines
-# there and on an array with more columns than rows and a bus narrower than a word, where the
-# remaining lines are. Prints both per module, and what is not covered; exit code 6 below the targets
+# on an array with more columns than rows and a bus narrower than a word, and on one whose POST adds tensors
+# and looks levels up. Prints both per module, and what is not covered; exit code 6 below the targets
 # (100% of lines and branches, 95% of toggles, both of what exclusions.txt does not exclude), 3 when
 # an exclusion is wrong, 77 when a tool is absent (1 if QSIM_REQUIRE lists verilator).
 set -euo pipefail
@@ -62,7 +62,8 @@ cover() {
 sources toggles ''
 sources lines 's/ --coverage-toggle//'
 ! grep -q coverage-toggle "$work/lines/rtl/build_model.sh" || { echo "coverage.sh: sed" >&2 && exit 1; }
-cover lines --programs $((programs / 4 + 1)) --extremes 40 "$rtl/mutation/configs/bus_narrow_4x8.yaml" &
+cover lines --programs $((programs / 4 + 1)) --extremes 40 "$rtl/mutation/configs/bus_narrow_4x8.yaml" \
+  "$rtl/mutation/configs/dyadic_4x8.yaml" &
 lines_job=$!
 trap 'kill "$lines_job" 2>/dev/null || true' EXIT
 cover toggles --programs "$programs" --extremes $((programs + 200)) "$rtl/../configs/pe4x4.yaml"
