@@ -74,8 +74,8 @@ float sigmoid(float x) {
 
 float clip(float x, float lo, float hi) { return std::min(std::max(x, lo), hi); }
 
-float activated(const RealActivation& activation, float x) {
-  using Kind = RealActivation::Kind;
+float activated(const Activation& activation, float x) {
+  using Kind = Activation::Kind;
   switch (activation.kind) {
     case Kind::kRelu:
       return relu(x);
@@ -93,7 +93,7 @@ float activated(const RealActivation& activation, float x) {
   QSIM_CHECK(false, "an activation of no kind");
 }
 
-ByteTable table_of(const RealActivation& activation, const Value& input, const Value& output) {
+ByteTable table_of(const Activation& activation, const Value& input, const Value& output) {
   const auto function = [&](float x) { return activated(activation, x); };
   return quantized_bytes(mapped(dequantized_bytes(input), function), output);
 }

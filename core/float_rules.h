@@ -9,7 +9,6 @@
 #include <functional>
 
 #include "core/graph.h"
-#include "core/real_graph.h"
 
 namespace qsim {
 
@@ -51,9 +50,9 @@ float sigmoid(float x);
 float clip(float x, float lo, float hi);
 
 // What the activation makes of x.
-float activated(const RealActivation& activation, float x);
+float activated(const Activation& activation, float x);
 // The LookupTable of an activation from one Value to another.
-ByteTable table_of(const RealActivation& activation, const Value& input, const Value& output);
+ByteTable table_of(const Activation& activation, const Value& input, const Value& output);
 // The one that only changes the quantization: "requantize".
 ByteTable requantizing_table(const Value& input, const Value& output);
 

@@ -11,7 +11,12 @@
 namespace qsim {
 namespace {
 
-void check_value(const Value& value, const std::string& what) {
+void check_value(const Value& value, const std::string& what, bool is_real) {
+  if (is_real) {
+    QSIM_CHECK(value.is_real() && value.zero_point == 0 && !value.scale,
+               what + ": not a float32 tensor of a float network");
+    return check_tensor_shape(what, value.shape);
+  }
   if (value.dtype != DType::kInt8 && value.dtype != DType::kUint8) {
     throw_bad_input(what + ": dtype " + std::string(dtype_name(value.dtype)) +
                     "; activations are int8 or uint8");
@@ -40,6 +45,10 @@ TensorId append(Graph& graph, std::string name, Operation operation, std::vector
   return graph.output;
 }
 
+void set_batch(Graph& graph, std::int64_t batch) {
+  for (Value& tensor : graph.tensors) tensor.shape.batch = batch;
+}
+
 std::string layer_place(const std::string& name, const std::string& source) {
   return source.empty() ? "layer '" + echoed(name) + "'" : source;
 }
@@ -65,7 +74,7 @@ void validate(const Graph& graph) {
                     std::to_string(kMaxLayers) + " are allowed");
   }
   check_order(graph);
-  check_value(graph.input_value(), "graph input");
+  check_value(graph.input_value(), "graph input", graph.is_real());
   std::set<std::string> names;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];
@@ -74,7 +83,7 @@ void validate(const Graph& graph) {
       throw_bad_input(place + "two layers are called '" + echoed(layer.name) +
                       "'; names must be unique");
     }
-    check_value(graph.output_of(i), "layer '" + echoed(layer.name) + "' output");
+    check_value(graph.output_of(i), "layer '" + echoed(layer.name) + "' output", graph.is_real());
     with_place(layer_place(layer.name, layer.source), [&] { check_operation(graph, i); });
   }
   has_tensors(graph);  // all or none

@@ -1,6 +1,8 @@
-// A quantized network as plain data: 8-bit tensors, and layers that read and write them. The
-// importer or a workload file makes it, the compiler lowers it, golden executes it. Immutable once
-// validate() has passed. ADR 0012 (docs/adr/compiler.md) has the reasons.
+// A network as plain data: tensors, and layers that read and write them. The tensors say what they
+// are: of a quantized network int8 or uint8, of a float network float32. The importer or a workload
+// file makes it; the compiler lowers a quantized one, quantize/ makes a quantized one of a float
+// one, golden executes both. Immutable once validate() has passed. ADR 0012 (docs/adr/compiler.md)
+// and ADR 0021 (docs/adr/golden.md) have the reasons.
 //
 // Every activation is [N][H][W][C] (NHWC); a fully connected layer's vectors have H = W = 1.
 #pragma once
@@ -27,23 +29,27 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-// What flows between layers. A real number is (q - zero_point) * scale.
+// What flows between layers. An integer q stands for the real number (q - zero_point) * scale.
 struct Value {
   ImageShape shape;
-  DType dtype = DType::kInt8;   // kInt8 or kUint8
-  std::int32_t zero_point = 0;  // within the dtype's range
-  std::optional<Scale> scale;   // absent where a workload gives shifts alone
+  DType dtype = DType::kInt8;   // kInt8, kUint8 or kFloat32
+  std::int32_t zero_point = 0;  // within the dtype's range; 0 of kFloat32
+  // Absent where a workload gives shifts alone, and of kFloat32.
+  std::optional<Scale> scale;
 
   // n where the scale is 2^-n; nothing for another scale or none.
   std::optional<int> scale_exponent() const {
     const auto log2 = scale ? scale->log2() : std::nullopt;
     return log2 ? std::optional<int>(-*log2) : std::nullopt;
   }
+  bool is_real() const { return dtype == DType::kFloat32; }
   bool is_unsigned() const { return dtype == DType::kUint8; }
   std::int32_t min() const { return is_unsigned() ? 0 : -128; }
   std::int32_t max() const { return is_unsigned() ? 255 : 127; }
   bool operator==(const Value&) const = default;
 };
+
+inline Value real_value(const ImageShape& shape) { return {shape, DType::kFloat32, 0, {}}; }
 
 // An index of Graph::tensors.
 using TensorId = std::size_t;
@@ -54,6 +60,7 @@ struct Layer {
   std::vector<TensorId> inputs;  // in the order of the operands
   TensorId output = 0;
   std::string source = {};  // what errors call it (layer_place()); "": no file describes it
+  std::string tensor = {};  // the ONNX tensor that its output is; "": the file has none
 };
 
 // What the host makes of the output, which is then [N][C]: Softmax, then ArgMax, or one of them.
@@ -92,6 +99,10 @@ struct Graph {
   Value& input_value() { return tensors[input]; }
   const Value& output_value() const { return tensors[output]; }
   Value& output_value() { return tensors[output]; }
+  const ImageShape& input_shape() const { return tensors[input].shape; }
+  const ImageShape& output_shape() const { return tensors[output].shape; }
+  // Whether it is a float network: validate() has seen that all its tensors are float32, or none.
+  bool is_real() const { return input_value().is_real(); }
   // What layer `index` reads as its operand `operand`, and what it writes.
   const Value& input_of(std::size_t index, std::size_t operand = 0) const {
     return tensors[layers[index].inputs[operand]];
@@ -107,6 +118,9 @@ TensorId append(Graph& graph, std::string name, Operation operation, Value outpu
 TensorId append(Graph& graph, std::string name, Operation operation, std::vector<TensorId> inputs,
                 Value output, std::string source = {});
 
+// The same network for another number of pictures at a time.
+void set_batch(Graph& graph, std::int64_t batch);
+
 // What errors call a layer: its `source`, which is "net.yaml:4:5: layer 'conv1'" or
 // "net.onnx: node 'conv1' (QLinearConv)", and "layer 'conv1'" where it has none.
 std::string layer_place(const std::string& name, const std::string& source = {});
@@ -115,8 +129,9 @@ std::string layer_place(const std::string& name, const std::string& source = {})
 // the field counts them; other groups' channels not); 0 for layers without weights.
 std::int64_t layer_macs(const Graph& graph, std::size_t index);
 
-// Checks every shape, dtype, range and count of the graph, and that its layers are in order (see
-// Graph). Throws Error (exit code 3) naming the layer, what was found and what is allowed.
+// Checks every shape, dtype, range and count of the graph, that real weights are finite, and that
+// its layers are in order (see Graph). Throws Error (exit code 3) naming the layer, what was found
+// and what is allowed.
 void validate(const Graph& graph);
 
 }  // namespace qsim

@@ -168,7 +168,7 @@ bool can_shift(Graph& graph) {
       if (conv->weights.dtype != DType::kInt8) return false;
     } else if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
       if (fc->weights.dtype != DType::kInt8) return false;
-    } else if (!selects_levels(layer.operation)) {
+    } else if (!row_of(layer.operation).selects_levels) {
       return false;
     }
     const Requantization* requantization = requantization_of(layer.operation);

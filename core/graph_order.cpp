@@ -2,43 +2,19 @@
 
 #include <string>
 
-#include "core/limits.h"
 #include "core/printable.h"
-#include "core/real_graph.h"
 
 namespace qsim {
 namespace {
 
 constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
-// Of a Graph or a RealGraph.
-template <typename AnyLayer>
-[[noreturn]] void fail(const AnyLayer& layer, const std::string& message) {
+[[noreturn]] void fail(const Layer& layer, const std::string& message) {
   throw_bad_input(layer_place(layer.name, layer.source) + ": " + message);
 }
 
-// How many tensors an operation reads.
-struct OperandCount {
-  std::size_t least;
-  std::size_t most;
-};
-
-template <typename AnyAdd, typename AnyConcat, typename AnyOperation>
-OperandCount operands_of(const AnyOperation& operation) {
-  constexpr auto kMany = static_cast<std::size_t>(kMaxLayers);
-  if (std::holds_alternative<AnyAdd>(operation)) return {2, 2};
-  if (std::holds_alternative<AnyConcat>(operation)) return {2, kMany};
-  return {1, 1};
-}
-
-OperandCount operands(const Operation& operation) { return operands_of<Add, Concat>(operation); }
-OperandCount operands(const RealOperation& operation) {
-  return operands_of<RealAdd, RealConcat>(operation);
-}
-
 // By tensor, the layer that writes it; kNobody for the input.
-template <typename AnyGraph>
-std::vector<std::size_t> writers_of_tensors(const AnyGraph& graph) {
+std::vector<std::size_t> writers_of_tensors(const Graph& graph) {
   std::vector<std::size_t> writers(graph.tensors.size(), kNobody);
   QSIM_CHECK(graph.input < graph.tensors.size(), "the graph's input is not one of its tensors");
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
@@ -51,13 +27,15 @@ std::vector<std::size_t> writers_of_tensors(const AnyGraph& graph) {
   return writers;
 }
 
-template <typename AnyGraph>
-void check_order_of(const AnyGraph& graph) {
+}  // namespace
+
+void check_order(const Graph& graph) {
   const std::vector<std::size_t> writers = writers_of_tensors(graph);
   std::vector<bool> is_read(graph.tensors.size(), false);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const auto& layer = graph.layers[i];
-    const auto [least, most] = operands(layer.operation);
+    const Layer& layer = graph.layers[i];
+    const std::size_t least = row_of(layer.operation).least_operands;
+    const std::size_t most = row_of(layer.operation).most_operands;
     if (layer.inputs.size() < least || layer.inputs.size() > most) {
       fail(layer, "reads " + std::to_string(layer.inputs.size()) + " tensors; " +
                       std::string(operation_name(layer.operation)) + " reads " +
@@ -81,8 +59,7 @@ void check_order_of(const AnyGraph& graph) {
              "the graph's output is not its last layer's");
 }
 
-template <typename AnyGraph>
-std::vector<std::vector<std::size_t>> readers_of(const AnyGraph& graph) {
+std::vector<std::vector<std::size_t>> readers_of_tensors(const Graph& graph) {
   std::vector<std::vector<std::size_t>> readers(graph.tensors.size());
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     for (const TensorId input : graph.layers[i].inputs) {
@@ -90,18 +67,6 @@ std::vector<std::vector<std::size_t>> readers_of(const AnyGraph& graph) {
     }
   }
   return readers;
-}
-
-}  // namespace
-
-void check_order(const Graph& graph) { check_order_of(graph); }
-void check_order(const RealGraph& graph) { check_order_of(graph); }
-
-std::vector<std::vector<std::size_t>> readers_of_tensors(const Graph& graph) {
-  return readers_of(graph);
-}
-std::vector<std::vector<std::size_t>> readers_of_tensors(const RealGraph& graph) {
-  return readers_of(graph);
 }
 
 std::vector<std::string> names_of_tensors(const Graph& graph) {

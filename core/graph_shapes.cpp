@@ -48,7 +48,7 @@ Graph without_tensors(const Graph& graph) {
   for (const Layer& layer : graph.layers) {
     const auto of_shapes = [](const auto& operation) { return shapes_of(operation); };
     shapes.layers.push_back({layer.name, std::visit(of_shapes, layer.operation), layer.inputs,
-                             layer.output, layer.source});
+                             layer.output, layer.source, layer.tensor});
   }
   return shapes;
 }

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "core/tensor_rules.h"
 
 namespace qsim {
@@ -41,7 +41,7 @@ inline constexpr std::int32_t kMostExponents = 30;
 // zero_point.
 using InputRule = std::variant<UniformRule, DynamicRule>;
 
-// Of a RealConv2d or RealLinear, whose float weights are then not used; its bias is.
+// Of a Conv2d or FullyConnected, whose float weights are then not used; its bias is.
 struct RealLayerWeights {
   std::variant<IntegerWeights, Log2Weights> weights;
   std::optional<InputRule> input = {};  // absent: the input stays float (weight-only)
@@ -60,7 +60,7 @@ RealLayerWeights layer_weights_of(const Tensor& levels, std::vector<float> scale
                                   std::vector<std::int32_t> zero_points);
 
 struct HybridNetwork {
-  RealGraph graph;                                  // weights as the integers below stand for them
+  Graph graph;                                      // weights as the integers below stand for them
   std::vector<std::optional<TensorRule>> rules;     // empty, or one a tensor
   std::map<std::size_t, RealLayerWeights> weights;  // by layer of the graph
 };

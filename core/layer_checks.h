@@ -1,4 +1,4 @@
-// What layers of a Graph and of a RealGraph have in common when they are checked: windows, shapes
+// What layers of a Graph and of a Graph have in common when they are checked: windows, shapes
 // and the sizes of constants. Each throws Error (exit code 3) whose message begins with `place`.
 #pragma once
 

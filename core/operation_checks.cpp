@@ -1,5 +1,6 @@
 #include "core/operation_checks.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "core/checked_math.h"
@@ -13,14 +14,29 @@ namespace {
 // The Values that a layer reads, in the order of its operands.
 using Operands = std::vector<const Value*>;
 
-std::string place_of(const Layer& layer) { return "layer '" + echoed(layer.name) + "'"; }
+std::string place_of(const Layer& layer) { return layer_place(layer.name, layer.source); }
 
 [[noreturn]] void fail(const Layer& layer, const std::string& message) {
   fail_at(place_of(layer), message);
 }
 
-// int8, or int16 of at most nine bits.
-void check_weights(const Layer& layer, const Tensor& weights, const Shape& shape) {
+// float32, with bytes and finite.
+void check_real_constant(const Layer& layer, const Tensor& tensor, std::string_view what,
+                         const Shape& shape) {
+  check_constant(place_of(layer), tensor, what, DType::kFloat32, shape);
+  QSIM_CHECK(!tensor.bytes.empty(), layer.name + ": " + std::string(what) + " has no bytes");
+  const std::span<const float> values = tensor.as<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    fail(layer, std::string(what) + " has " + std::to_string(values[i]) + " at index " +
+                    std::to_string(i) + "; expected finite numbers");
+  }
+}
+
+// int8, or int16 of at most nine bits; float32 where the layer's output is.
+void check_weights(const Layer& layer, const Tensor& weights, const Shape& shape,
+                   const Value& output) {
+  if (output.is_real()) return check_real_constant(layer, weights, "weights", shape);
   if (weights.dtype != DType::kInt16)
     return check_constant(place_of(layer), weights, "weights", DType::kInt8, shape);
   check_constant(place_of(layer), weights, "weights", DType::kInt16, shape);
@@ -31,6 +47,12 @@ void check_weights(const Layer& layer, const Tensor& weights, const Shape& shape
   }
 }
 
+void check_bias(const Layer& layer, const Tensor& bias, const Value& output) {
+  const Shape shape = {output.shape.channels};
+  if (output.is_real()) return check_real_constant(layer, bias, "bias", shape);
+  check_constant(place_of(layer), bias, "bias", DType::kInt32, shape);
+}
+
 void check_clamps(const Layer& layer, std::int32_t lo, std::int32_t hi, const Value& output) {
   if (lo <= hi && lo >= output.min() && hi <= output.max()) return;
   fail(layer, "clamp range " + std::to_string(lo) + ".." + std::to_string(hi) + " is not within " +
@@ -39,6 +61,7 @@ void check_clamps(const Layer& layer, std::int32_t lo, std::int32_t hi, const Va
 
 void check_requantization(const Layer& layer, const Requantization& requantization,
                           const Value& output) {
+  if (output.is_real()) return;
   const std::int64_t channels = output.shape.channels;
   const bool is_dyadic = requantization.is_dyadic();
   const auto count = std::ssize(requantization.shifts) + std::ssize(requantization.requantizers);
@@ -72,8 +95,8 @@ void check(const Layer& layer, const Conv2d& conv, const Value& input, const Val
   const std::int64_t channels = output.shape.channels;
   check_groups(place_of(layer), conv.groups, input.shape.channels, channels);
   check_weights(layer, conv.weights,
-                {channels, w.kernel_h, w.kernel_w, input.shape.channels / conv.groups});
-  check_constant(place_of(layer), conv.bias, "bias", DType::kInt32, {channels});
+                {channels, w.kernel_h, w.kernel_w, input.shape.channels / conv.groups}, output);
+  check_bias(layer, conv.bias, output);
   check_requantization(layer, conv.requantization, output);
   check_convolution_shape(place_of(layer), w, input.shape, output.shape);
 }
@@ -81,8 +104,8 @@ void check(const Layer& layer, const Conv2d& conv, const Value& input, const Val
 void check(const Layer& layer, const FullyConnected& fc, const Value& input, const Value& output) {
   check_is_vector(place_of(layer), input.shape);
   const std::int64_t channels = output.shape.channels;
-  check_weights(layer, fc.weights, {channels, input.shape.channels});
-  check_constant(place_of(layer), fc.bias, "bias", DType::kInt32, {channels});
+  check_weights(layer, fc.weights, {channels, input.shape.channels}, output);
+  check_bias(layer, fc.bias, output);
   check_requantization(layer, fc.requantization, output);
   check_output_shape(place_of(layer), output.shape, {input.shape.batch, 1, 1, channels});
 }
@@ -100,6 +123,7 @@ void check(const Layer& layer, const AveragePool& pool, const Value& input, cons
   const Window& w = pool.window;
   check_pool(place_of(layer), w, input.shape, output.shape);
   check_no_dilation(place_of(layer), w);
+  if (output.is_real()) return;
   check_clamps(layer, pool.lo, pool.hi, output);
   check_has_scale(layer, input);
   check_has_scale(layer, output);
@@ -117,8 +141,9 @@ void check_operands(const Layer& layer, const Add& add, const Operands& operands
                     const Value& output) {
   for (const Value* operand : operands) {
     check_operand_shape(place_of(layer), operand->shape, output.shape);
-    check_has_scale(layer, *operand);
   }
+  if (output.is_real()) return;
+  for (const Value* operand : operands) check_has_scale(layer, *operand);
   check_has_scale(layer, output);
   check_clamps(layer, add.lo, add.hi, output);
   if (adder_of(add, *operands[0], *operands[1], output)) return;
@@ -148,6 +173,17 @@ void check_operands(const Layer& layer, const Concat&, const Operands& operands,
   check_output_shape(place_of(layer), output.shape, joined);
 }
 
+void check(const Layer& layer, const Activation& activation, const Value& input,
+           const Value& output) {
+  check_output_shape(place_of(layer), output.shape, input.shape);
+  if (!std::isfinite(activation.alpha) || !std::isfinite(activation.beta)) {
+    fail(layer, "alpha or beta is not a finite number; expected finite numbers");
+  }
+  if (activation.lo <= activation.hi) return;
+  fail(layer, "clip range " + std::to_string(activation.lo) + ".." + std::to_string(activation.hi) +
+                  "; expected lo at most hi");
+}
+
 void check(const Layer& layer, const Relu&, const Value& input, const Value& output) {
   check_quantization_kept(layer, input, output);
   check_output_shape(place_of(layer), output.shape, input.shape);
@@ -163,6 +199,9 @@ void check(const Layer& layer, const Flatten&, const Value& input, const Value& 
 void check_operation(const Graph& graph, std::size_t index) {
   const Layer& layer = graph.layers[index];
   const Value& output = graph.output_of(index);
+  const OperationRow& row = row_of(layer.operation);
+  QSIM_CHECK(output.is_real() ? row.takes_reals : row.takes_integers,
+             layer.name + ": a " + std::string(row.name) + " of tensors of another kind");
   Operands operands;
   for (const TensorId input : layer.inputs) operands.push_back(&graph.tensors[input]);
   std::visit(

@@ -19,10 +19,12 @@ std::int32_t Requantization::level(std::int32_t psum, std::int32_t bias, std::in
 }
 
 std::string_view operation_name(const Operation& operation) {
-  constexpr std::string_view kNames[] = {"conv2d", "fully_connected", "max_pool",
-                                         "relu",   "flatten",         "average_pool",
-                                         "add",    "concat",          "lookup_table"};
-  return kNames[operation.index()];
+  constexpr std::string_view kActivations[] = {"relu",    "clip",         "leaky_relu",
+                                               "sigmoid", "hard_sigmoid", "hard_swish"};
+  if (const auto* activation = std::get_if<Activation>(&operation)) {
+    return kActivations[static_cast<std::size_t>(activation->kind)];
+  }
+  return row_of(operation).name;
 }
 
 const Window* window_of(const Operation& operation) {
@@ -32,11 +34,6 @@ const Window* window_of(const Operation& operation) {
         return nullptr;
       },
       operation);
-}
-
-bool selects_levels(const Operation& operation) {
-  return std::holds_alternative<MaxPool>(operation) || std::holds_alternative<Relu>(operation) ||
-         std::holds_alternative<Flatten>(operation);
 }
 
 std::optional<RequantizerRounding> requantizer_rounding(const Operation& operation) {

@@ -1,10 +1,13 @@
-// What the layers of a graph compute, as plain data. The operations read and write the Values of
-// core/graph.h: x' stands for x - zero_point of the operand's Value, and every activation is
-// [N][H][W][C].
+// What the layers of a graph compute, as plain data: one struct an operation, with its row of the
+// table of operations. The operations read and write the Values of core/graph.h, and every
+// activation is [N][H][W][C]. Between integer Values x' stands for x - zero_point, and a result is
+// requantized; between float32 Values x' is x, nothing is rounded to levels, and what says how
+// (requantization, rounding, lo, hi) has no effect.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +20,19 @@
 #include "core/tensor.h"
 
 namespace qsim {
+
+// An operation's row of the table: what holds for it whatever its attributes.
+struct OperationRow {
+  std::string_view name;  // in layer traces, workload files and tables
+  std::size_t least_operands = 1;
+  std::size_t most_operands = 1;
+  bool takes_integers = true;  // its Values may be int8 or uint8
+  bool takes_reals = true;     // its Values may be float32
+  // Its ofmap's levels are levels that it reads, or their zero_point: it rounds nothing, and the
+  // Values around it have one dtype, scale and zero_point.
+  bool selects_levels = false;
+};
+inline constexpr std::size_t kAnyOperands = std::numeric_limits<std::size_t>::max();
 
 // A sliding window: kernel, stride, pads on each side (in input positions), and dilation: the
 // distance of two neighbours of the kernel (1: they touch).
@@ -68,17 +84,20 @@ struct Requantization {
 // position outside the picture contributes 0. Output channel co belongs to group co / (Cout /
 // groups), and reads the Cin / groups input channels of its group alone.
 struct Conv2d {
+  static constexpr OperationRow kRow{.name = "conv2d"};
   Window window;
-  Tensor weights;  // [Cout][kernel_h][kernel_w][Cin / groups]; int8, or int16 within -255..255
-  Tensor bias;     // int32 [Cout]
+  // [Cout][kernel_h][kernel_w][Cin / groups]; int8, or int16 within -255..255; float32 of reals
+  Tensor weights;
+  Tensor bias;  // int32 [Cout]; float32 of reals
   Requantization requantization;
   std::int64_t groups = 1;  // divides Cin and Cout
 };
 
 // ofmap[n][co] = requantize(sum over k of x'[n][k] * weights[co][k], bias[co]).
 struct FullyConnected {
-  Tensor weights;  // [Cout][Cin]; int8, or int16 within -255..255
-  Tensor bias;     // int32 [Cout]
+  static constexpr OperationRow kRow{.name = "fully_connected"};
+  Tensor weights;  // [Cout][Cin]; int8, or int16 within -255..255; float32 of reals
+  Tensor bias;     // int32 [Cout]; float32 of reals
   Requantization requantization;
 };
 
@@ -88,14 +107,17 @@ inline constexpr int kMostWideWeight = 255;
 // The largest value under the window; positions outside the picture are absent. The number of
 // windows comes from the output shape, so ceil_mode needs no flag.
 struct MaxPool {
+  static constexpr OperationRow kRow{.name = "max_pool", .selects_levels = true};
   Window window;
 };
 
 // ofmap = requantize(sum of x' under the window) by the scale x_scale / (y_scale * count), both
 // operations in float32 (average_requantizer()). The count is that of the positions inside the
-// picture, or with count_include_pad of the positions inside picture and pads. Both Values have a
-// scale. A window as large as the picture is a global average pool.
+// picture, or with count_include_pad of the positions inside picture and pads. Integer Values have
+// a scale; of reals the ofmap is the sum divided by the count. A window as large as the picture is
+// a global average pool.
 struct AveragePool {
+  static constexpr OperationRow kRow{.name = "average_pool"};
   Window window;  // no dilation
   bool count_include_pad = false;
   RequantizerRounding rounding = RequantizerRounding::kFloat32;
@@ -104,8 +126,9 @@ struct AveragePool {
 };
 
 // ofmap = clamp(round(a' * (a_scale / y_scale) + b' * (b_scale / y_scale)) + zero_point, lo, hi) of
-// two tensors of equal shape, by core/adder.h. All three Values have a scale.
+// two tensors of equal shape, by core/adder.h. Integer Values have a scale; of reals it is a + b.
 struct Add {
+  static constexpr OperationRow kRow{.name = "add", .least_operands = 2, .most_operands = 2};
   RequantizerRounding rounding = RequantizerRounding::kFloat32;
   std::int32_t lo = -128;
   std::int32_t hi = 127;
@@ -113,38 +136,60 @@ struct Add {
 
 // The operands' channels, one operand after the other. At least two operands; dtype, scale and
 // zero_point of each are the output's.
-struct Concat {};
+struct Concat {
+  static constexpr OperationRow kRow{
+      .name = "concat", .least_operands = 2, .most_operands = kAnyOperands};
+};
 
-// ofmap = bytes[x]: any function of one activation. The index is x's byte as an unsigned number,
-// the entry the ofmap's byte.
+// ofmap = bytes[x]: any function of one integer activation. The index is x's byte as an unsigned
+// number, the entry the ofmap's byte.
 struct LookupTable {
+  static constexpr OperationRow kRow{.name = "lookup_table", .takes_reals = false};
   std::string function;  // what it computes, for people: "hard_swish", "requantize", ...
   std::array<std::uint8_t, 256> bytes{};
 };
 
-// max(x, zero_point)
-struct Relu {};
+// A function of one real number (core/float_rules.h has what each computes).
+struct Activation {
+  static constexpr OperationRow kRow{.name = "activation", .takes_integers = false};
+  enum class Kind : std::uint8_t { kRelu, kClip, kLeakyRelu, kSigmoid, kHardSigmoid, kHardSwish };
+  Kind kind = Kind::kRelu;
+  float alpha = 0;  // kLeakyRelu: slope below 0; kHardSigmoid: max(0, min(1, alpha * x + beta))
+  float beta = 0;
+  float lo = -std::numeric_limits<float>::infinity();  // kClip
+  float hi = std::numeric_limits<float>::infinity();   // kClip
+};
+
+// max(x, zero_point) of integers; kRelu of Activation is that of reals.
+struct Relu {
+  static constexpr OperationRow kRow{.name = "relu", .takes_reals = false, .selects_levels = true};
+};
 
 // [N][H][W][C] to [N][1][1][H*W*C]; the elements of one picture in the order C, H, W (as ONNX,
 // whose pictures are NCHW) or H, W, C.
 struct Flatten {
+  static constexpr OperationRow kRow{.name = "flatten", .selects_levels = true};
   enum class Order : std::uint8_t { kChw, kHwc };
   Order order = Order::kChw;
 };
 
 using Operation = std::variant<Conv2d, FullyConnected, MaxPool, Relu, Flatten, AveragePool, Add,
-                               Concat, LookupTable>;
+                               Concat, LookupTable, Activation>;
 
-// "conv2d", "fully_connected", "max_pool", "relu", "flatten", "average_pool", "add", "concat",
-// "lookup_table"
+// The table of operations, in the order of Operation.
+inline constexpr auto kOperationRows = []<typename... Each>(std::variant<Each...>*) {
+  return std::array{Each::kRow...};
+}(static_cast<Operation*>(nullptr));
+inline const OperationRow& row_of(const Operation& operation) {
+  return kOperationRows[operation.index()];
+}
+
+// The row's name; an Activation's is "relu", "clip", "leaky_relu", "sigmoid", "hard_sigmoid" or
+// "hard_swish".
 std::string_view operation_name(const Operation& operation);
 
 // The window of an operation that has one; else nullptr.
 const Window* window_of(const Operation& operation);
-
-// Whether the ofmap's levels are levels that the layer reads, or their zero_point (max_pool, relu,
-// flatten): it rounds nothing, and the Values around it have one dtype, scale and zero_point.
-bool selects_levels(const Operation& operation);
 
 // How a layer's requantizers round; nothing for shifts, and for a layer that rounds nothing.
 std::optional<RequantizerRounding> requantizer_rounding(const Operation& operation);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/graph.h"
-#include "core/real_graph.h"
 
 namespace qsim {
 
@@ -25,9 +24,9 @@ struct QuantizedNetwork {
   std::vector<WeightScales> weights;  // one a layer of the graph
   // One a layer of the graph: the activation that a LookupTable is. Absent for other layers, and
   // for a table that only changes the quantization ("requantize").
-  std::vector<std::optional<RealActivation>> activations;
+  std::vector<std::optional<Activation>> activations;
   // The layer of the float network that a layer of the graph computes (its last one, where several
-  // were fused): an index of RealGraph::layers, or -1.
+  // were fused): an index of Graph::layers, or -1.
   std::vector<std::int64_t> real_layers;
 };
 

@@ -11,14 +11,14 @@ namespace {
 using AddBatch = void (*)(std::span<const float>, TensorStatistics&);
 
 // What errors call a tensor.
-std::string tensor_place(const RealGraph& graph, TensorId tensor) {
-  for (const RealLayer& layer : graph.layers) {
+std::string tensor_place(const Graph& graph, TensorId tensor) {
+  for (const Layer& layer : graph.layers) {
     if (layer.output == tensor) return layer_place(layer.name, layer.source);
   }
   return "the network's input";
 }
 
-void check_finite(const RealGraph& graph, const std::vector<TensorStatistics>& statistics) {
+void check_finite(const Graph& graph, const std::vector<TensorStatistics>& statistics) {
   for (TensorId tensor = 0; tensor < statistics.size(); ++tensor) {
     if (statistics[tensor].not_finite == 0) continue;
     throw_bad_input(tensor_place(graph, tensor) + ": " +
@@ -27,7 +27,7 @@ void check_finite(const RealGraph& graph, const std::vector<TensorStatistics>& s
   }
 }
 
-void check_batch(const RealGraph& graph, const Tensor& batch, std::int64_t pictures) {
+void check_batch(const Graph& graph, const Tensor& batch, std::int64_t pictures) {
   Shape expected = graph.input_shape().nhwc();
   expected[0] = pictures;
   if (batch.dtype == DType::kFloat32 && batch.shape == expected) return;
@@ -37,7 +37,7 @@ void check_batch(const RealGraph& graph, const Tensor& batch, std::int64_t pictu
 
 }  // namespace
 
-std::vector<TensorStatistics> calibrate(const RealGraph& graph, const CalibrationPictures& pictures,
+std::vector<TensorStatistics> calibrate(const Graph& graph, const CalibrationPictures& pictures,
                                         golden::ThreadTeam& team,
                                         const std::function<void(std::int64_t)>& on_progress) {
   if (pictures.count < 1) throw_bad_input("no calibration pictures; expected 1 or more");

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/common/thread_team.h"
 #include "quantize/ranges/tensor_statistics.h"
 
@@ -21,7 +21,7 @@ inline constexpr std::int64_t kCalibrationBatch = 32;
 // One a tensor of the graph. `on_progress`, unless empty, is told how many of 2 * count pictures
 // are done, and may throw. Throws Error where a tensor has values that are not finite, naming the
 // layer.
-std::vector<TensorStatistics> calibrate(const RealGraph& graph, const CalibrationPictures& pictures,
+std::vector<TensorStatistics> calibrate(const Graph& graph, const CalibrationPictures& pictures,
                                         golden::ThreadTeam& team,
                                         const std::function<void(std::int64_t)>& on_progress = {});
 

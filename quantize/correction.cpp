@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/common/thread_team.h"
 #include "golden/real/real_executor.h"
 #include "golden/real/real_rules.h"
@@ -28,7 +28,7 @@ namespace {
 class TwinNetworks {
  public:
   // `rules`: one a tensor, of the quantized network. `pictures`: float32 [N][H][W][C].
-  TwinNetworks(const RealGraph& graph, std::vector<std::optional<golden::TensorRule>> rules,
+  TwinNetworks(const Graph& graph, std::vector<std::optional<golden::TensorRule>> rules,
                Tensor pictures, golden::ThreadTeam& team);
 
   // What the next layer reads in both networks (its first operand).
@@ -39,7 +39,7 @@ class TwinNetworks {
 
   // Computes the next layer in both networks, in the quantized one as `operation` (its weights
   // rounded), without the rule of its output.
-  void compute(const RealOperation& operation);
+  void compute(const Operation& operation);
   const Tensor& float_output() const { return float_[graph_.layers[next_].output]; }
   const Tensor& quantized_output() const { return quantized_[graph_.layers[next_].output]; }
   // Adds a number to each channel of quantized_output().
@@ -48,9 +48,9 @@ class TwinNetworks {
   void advance();
 
  private:
-  Tensor run(const RealOperation& operation, const std::vector<Tensor>& tensors);
+  Tensor run(const Operation& operation, const std::vector<Tensor>& tensors);
 
-  const RealGraph& graph_;
+  const Graph& graph_;
   std::vector<std::optional<golden::TensorRule>> rules_;
   golden::ThreadTeam& team_;
   std::vector<Tensor> float_;  // by tensor; of no bytes where nobody reads it
@@ -60,7 +60,7 @@ class TwinNetworks {
 };
 
 // The index of the last layer that reads each tensor; of one that nobody reads, the layer count.
-std::vector<std::size_t> last_readers_of(const RealGraph& graph) {
+std::vector<std::size_t> last_readers_of(const Graph& graph) {
   std::vector<std::size_t> last(graph.tensors.size(), graph.layers.size());
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     for (const TensorId input : graph.layers[i].inputs) last[input] = i;
@@ -92,9 +92,8 @@ Tensor concatenation(const std::vector<const Tensor*>& operands) {
   return result;
 }
 
-TwinNetworks::TwinNetworks(const RealGraph& graph,
-                           std::vector<std::optional<golden::TensorRule>> rules, Tensor pictures,
-                           golden::ThreadTeam& team)
+TwinNetworks::TwinNetworks(const Graph& graph, std::vector<std::optional<golden::TensorRule>> rules,
+                           Tensor pictures, golden::ThreadTeam& team)
     : graph_(graph),
       rules_(std::move(rules)),
       team_(team),
@@ -106,13 +105,13 @@ TwinNetworks::TwinNetworks(const RealGraph& graph,
   if (rules_[graph.input]) golden::apply(*rules_[graph.input], quantized_[graph.input]);
 }
 
-Tensor TwinNetworks::run(const RealOperation& operation, const std::vector<Tensor>& tensors) {
-  const RealLayer& layer = graph_.layers[next_];
+Tensor TwinNetworks::run(const Operation& operation, const std::vector<Tensor>& tensors) {
+  const Layer& layer = graph_.layers[next_];
   std::vector<const Tensor*> operands;
   for (const TensorId input : layer.inputs) operands.push_back(&tensors[input]);
-  if (std::holds_alternative<RealAdd>(operation)) return sum_of(*operands[0], *operands[1]);
-  if (std::holds_alternative<RealConcat>(operation)) return concatenation(operands);
-  RealGraph single;
+  if (std::holds_alternative<Add>(operation)) return sum_of(*operands[0], *operands[1]);
+  if (std::holds_alternative<Concat>(operation)) return concatenation(operands);
+  Graph single;
   single.name = layer.name;
   single.tensors[0] = graph_.tensors[layer.inputs[0]];
   append(single, layer.name, operation, {0}, graph_.tensors[layer.output], layer.source);
@@ -120,8 +119,8 @@ Tensor TwinNetworks::run(const RealOperation& operation, const std::vector<Tenso
   return golden::RealExecutor(single).run(*operands[0], team_);
 }
 
-void TwinNetworks::compute(const RealOperation& operation) {
-  const RealLayer& layer = graph_.layers[next_];
+void TwinNetworks::compute(const Operation& operation) {
+  const Layer& layer = graph_.layers[next_];
   float_[layer.output] = run(layer.operation, float_);
   quantized_[layer.output] = run(operation, quantized_);
 }
@@ -134,7 +133,7 @@ void TwinNetworks::shift(const std::vector<float>& by_channel) {
 }
 
 void TwinNetworks::advance() {
-  const RealLayer& layer = graph_.layers[next_];
+  const Layer& layer = graph_.layers[next_];
   if (rules_[layer.output]) golden::apply(*rules_[layer.output], quantized_[layer.output]);
   for (const TensorId input : layer.inputs) {
     if (last_readers_[input] != next_) continue;
@@ -145,7 +144,7 @@ void TwinNetworks::advance() {
 }
 
 // The bytes that TwinNetworks needs for one picture.
-std::int64_t twin_bytes(const RealGraph& graph) {
+std::int64_t twin_bytes(const Graph& graph) {
   const std::vector<std::size_t> last = last_readers_of(graph);
   const auto bytes_of = [&](TensorId tensor) {
     const ImageShape& shape = graph.tensors[tensor];
@@ -200,7 +199,7 @@ void scale(std::vector<Matrix>& inputs, int exponent) {
 
 class Corrector {
  public:
-  Corrector(const RealGraph& graph, const Scheme& scheme, const Corrections& corrections,
+  Corrector(const Graph& graph, const Scheme& scheme, const Corrections& corrections,
             TwinNetworks& twins, golden::ThreadTeam& team)
       : graph_(graph),
         scheme_(scheme),
@@ -229,14 +228,14 @@ class Corrector {
   }
 
  private:
-  const RealLayer& layer() const { return graph_.layers[twins_.next_layer()]; }
+  const Layer& layer() const { return graph_.layers[twins_.next_layer()]; }
 
   double error() const {
     return mean_squared_difference(twins_.float_output(), twins_.quantized_output());
   }
 
-  RealOperation with(const LayerWeights& decided) const {
-    RealOperation operation = layer().operation;
+  Operation with(const LayerWeights& decided) const {
+    Operation operation = layer().operation;
     set_weights(operation, decided);
     return operation;
   }
@@ -289,7 +288,7 @@ class Corrector {
     bias = std::move(corrected);
   }
 
-  const RealGraph& graph_;
+  const Graph& graph_;
   const Scheme& scheme_;
   const Corrections& corrections_;
   std::vector<ClampRange> clamps_;  // by layer of the graph
@@ -311,7 +310,7 @@ std::string_view weight_rounding_name(WeightRounding rounding) {
   return "";
 }
 
-CorrectedWeights correct_layers(const RealGraph& graph, const TensorQuantizations& tensors,
+CorrectedWeights correct_layers(const Graph& graph, const TensorQuantizations& tensors,
                                 const Scheme& scheme, const CalibrationPictures& pictures,
                                 const Corrections& corrections, golden::ThreadTeam& team,
                                 const std::function<void(const CorrectedLayer&)>& on_layer) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/common/thread_team.h"
 #include "quantize/calibration.h"
 #include "quantize/quantizer.h"
@@ -39,7 +39,7 @@ struct Corrections {
 // What a layer gained. The errors are mean squared differences of the layer's sums in the quantized
 // network from those in the float one, over all pictures.
 struct CorrectedLayer {
-  std::size_t layer = 0;        // of RealGraph::layers
+  std::size_t layer = 0;        // of Graph::layers
   double error_of_nearest = 0;  // of its weights to nearest; the layers before are corrected
   double error = 0;
   double seconds = 0;
@@ -53,7 +53,7 @@ struct CorrectedWeights {
 
 // `on_layer`, unless empty, is told of each layer with weights when it is done, and may throw. The
 // same bits for any number of threads.
-CorrectedWeights correct_layers(const RealGraph& graph, const TensorQuantizations& tensors,
+CorrectedWeights correct_layers(const Graph& graph, const TensorQuantizations& tensors,
                                 const Scheme& scheme, const CalibrationPictures& pictures,
                                 const Corrections& corrections, golden::ThreadTeam& team,
                                 const std::function<void(const CorrectedLayer&)>& on_layer = {});

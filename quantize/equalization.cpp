@@ -10,37 +10,37 @@ namespace {
 
 constexpr double kNearOne = 1e-3;
 
-Tensor* weights_or_none(RealOperation& operation) {
-  if (auto* conv = std::get_if<RealConv2d>(&operation)) return &conv->weights;
-  if (auto* linear = std::get_if<RealLinear>(&operation)) return &linear->weights;
+Tensor* weights_or_none(Operation& operation) {
+  if (auto* conv = std::get_if<Conv2d>(&operation)) return &conv->weights;
+  if (auto* linear = std::get_if<FullyConnected>(&operation)) return &linear->weights;
   return nullptr;
 }
 
-Tensor& bias_in(RealOperation& operation) {
-  if (auto* conv = std::get_if<RealConv2d>(&operation)) return conv->bias;
-  return std::get<RealLinear>(operation).bias;
+Tensor& bias_in(Operation& operation) {
+  if (auto* conv = std::get_if<Conv2d>(&operation)) return conv->bias;
+  return std::get<FullyConnected>(operation).bias;
 }
 
-bool has_weights(const RealOperation& operation) {
-  return std::holds_alternative<RealConv2d>(operation) ||
-         std::holds_alternative<RealLinear>(operation);
+bool has_weights(const Operation& operation) {
+  return std::holds_alternative<Conv2d>(operation) ||
+         std::holds_alternative<FullyConnected>(operation);
 }
 
 // Whether f(s x) = s f(x) for every s > 0.
-bool is_scale_invariant(const RealOperation& operation) {
-  if (const auto* activation = std::get_if<RealActivation>(&operation)) {
-    using Kind = RealActivation::Kind;
+bool is_scale_invariant(const Operation& operation) {
+  if (const auto* activation = std::get_if<Activation>(&operation)) {
+    using Kind = Activation::Kind;
     const auto is_free = [](float bound) { return bound == 0 || std::isinf(bound); };
     if (activation->kind == Kind::kClip) return is_free(activation->lo) && is_free(activation->hi);
     return activation->kind == Kind::kRelu || activation->kind == Kind::kLeakyRelu;
   }
-  return std::holds_alternative<RealMaxPool>(operation) ||
-         std::holds_alternative<RealAveragePool>(operation) ||
-         std::holds_alternative<RealFlatten>(operation);
+  return std::holds_alternative<MaxPool>(operation) ||
+         std::holds_alternative<AveragePool>(operation) ||
+         std::holds_alternative<Flatten>(operation);
 }
 
 // The one layer that reads `tensor`; nothing where none or several do, or the user.
-std::optional<std::size_t> only_reader(const RealGraph& graph, TensorId tensor) {
+std::optional<std::size_t> only_reader(const Graph& graph, TensorId tensor) {
   std::optional<std::size_t> found;
   if (tensor == graph.output) return std::nullopt;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
@@ -71,22 +71,22 @@ struct Pair {
 
 class PairSearch {
  public:
-  PairSearch(const RealGraph& graph, std::vector<std::string>& left_out)
+  PairSearch(const Graph& graph, std::vector<std::string>& left_out)
       : graph_(graph), left_out_(left_out) {}
 
   std::optional<Pair> from(std::size_t first) {
-    const RealLayer& layer = graph_.layers[first];
+    const Layer& layer = graph_.layers[first];
     TensorId tensor = layer.output;
     std::vector<std::int64_t> channels(static_cast<std::size_t>(graph_.tensors[tensor].channels));
     for (std::size_t c = 0; c < channels.size(); ++c) channels[c] = static_cast<std::int64_t>(c);
     while (const auto reader = only_reader(graph_, tensor)) {
-      const RealLayer& next = graph_.layers[*reader];
+      const Layer& next = graph_.layers[*reader];
       if (has_weights(next.operation)) return Pair{{first, *reader}, std::move(channels)};
       if (!is_scale_invariant(next.operation)) {
         note(layer, next);
         return std::nullopt;
       }
-      if (const auto* flatten = std::get_if<RealFlatten>(&next.operation)) {
+      if (const auto* flatten = std::get_if<Flatten>(&next.operation)) {
         std::vector<std::int64_t> flattened =
             flattened_channels(graph_.tensors[tensor], flatten->order);
         for (std::int64_t& c : flattened) c = channels[static_cast<std::size_t>(c)];
@@ -98,22 +98,22 @@ class PairSearch {
   }
 
  private:
-  void note(const RealLayer& layer, const RealLayer& next) {
-    if (!std::holds_alternative<RealActivation>(next.operation)) return;
+  void note(const Layer& layer, const Layer& next) {
+    if (!std::holds_alternative<Activation>(next.operation)) return;
     left_out_.push_back(layer.name + ": " + std::string(operation_name(next.operation)) + " '" +
                         next.name + "' depends on the size of its input");
   }
 
-  const RealGraph& graph_;
+  const Graph& graph_;
   std::vector<std::string>& left_out_;
 };
 
 // Weights of a layer by what they read: calls visit(channel of the first layer, weight).
 template <typename Visit>
-void for_weights_by_input(const Pair& pair, RealOperation& second, const Visit& visit) {
+void for_weights_by_input(const Pair& pair, Operation& second, const Visit& visit) {
   Tensor& tensor = *weights_or_none(second);
   const auto weights = tensor.as<float>();
-  const auto* conv = std::get_if<RealConv2d>(&second);
+  const auto* conv = std::get_if<Conv2d>(&second);
   const std::int64_t depth = tensor.shape.back();  // input channels of a group
   const std::int64_t each = tensor.elems() / tensor.shape[0];
   const std::int64_t of_group = tensor.shape[0] / (conv != nullptr ? conv->groups : 1);
@@ -127,7 +127,7 @@ void for_weights_by_input(const Pair& pair, RealOperation& second, const Visit& 
 
 // Calls visit(channel, weight).
 template <typename Visit>
-void for_weights_by_output(RealOperation& first, const Visit& visit) {
+void for_weights_by_output(Operation& first, const Visit& visit) {
   Tensor& tensor = *weights_or_none(first);
   const auto weights = tensor.as<float>();
   const std::size_t each = weights.size() / static_cast<std::size_t>(tensor.shape[0]);
@@ -144,9 +144,9 @@ double factor_of(double first_range, double second_range, const Equalization& op
 }
 
 // Returns the largest of the factors and their reciprocals.
-double equalize_pair(const Pair& pair, const Equalization& options, RealGraph& graph) {
-  RealOperation& first = graph.layers[pair.layers.first].operation;
-  RealOperation& second = graph.layers[pair.layers.second].operation;
+double equalize_pair(const Pair& pair, const Equalization& options, Graph& graph) {
+  Operation& first = graph.layers[pair.layers.first].operation;
+  Operation& second = graph.layers[pair.layers.second].operation;
   const auto channels = static_cast<std::size_t>(bias_in(first).elems());
   std::vector<double> first_range(channels);
   std::vector<double> second_range(channels);
@@ -175,7 +175,7 @@ double equalize_pair(const Pair& pair, const Equalization& options, RealGraph& g
 
 }  // namespace
 
-EqualizedGraph equalize(const RealGraph& graph, const Equalization& options) {
+EqualizedGraph equalize(const Graph& graph, const Equalization& options) {
   EqualizedGraph result{graph, {}, {}, 0};
   std::vector<Pair> pairs;
   PairSearch search(graph, result.left_out);

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 
 namespace qsim::quantize {
 
@@ -29,12 +29,12 @@ struct Equalization {
 };
 
 struct EqualizedPair {
-  std::size_t first = 0;  // indices of RealGraph::layers
+  std::size_t first = 0;  // indices of Graph::layers
   std::size_t second = 0;
 };
 
 struct EqualizedGraph {
-  RealGraph graph;
+  Graph graph;
   std::vector<EqualizedPair> pairs;
   // "conv1: clip 'relu6' depends on the size of its input": layers with weights that could not be
   // the first of a pair because of a function between.
@@ -43,6 +43,6 @@ struct EqualizedGraph {
 };
 
 // A channel whose weights are all 0 in either layer keeps its weights: its factor is 1.
-EqualizedGraph equalize(const RealGraph& graph, const Equalization& options = {});
+EqualizedGraph equalize(const Graph& graph, const Equalization& options = {});
 
 }  // namespace qsim::quantize

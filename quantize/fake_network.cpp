@@ -8,14 +8,14 @@
 
 namespace qsim::quantize {
 std::map<std::size_t, LayerWeights> weights_of_layers(
-    const RealGraph& graph, const TensorQuantizations& tensors, const Scheme& scheme,
+    const Graph& graph, const TensorQuantizations& tensors, const Scheme& scheme,
     const std::map<std::size_t, LayerWeights>& decided) {
   const Fusion fusion = fuse(graph);
   const std::vector<LayerEnds> ends = ends_of(graph, fusion, tensors);
   std::map<std::size_t, LayerWeights> result;
   for (std::size_t i = 0; i < fusion.layers.size(); ++i) {
     const std::size_t index = fusion.layers[i].layer;
-    const RealLayer& layer = graph.layers[index];
+    const Layer& layer = graph.layers[index];
     if (!weights_of(layer.operation)) continue;
     const auto given = decided.find(index);
     DecidedWeights weights =
@@ -36,16 +36,16 @@ std::vector<std::optional<golden::TensorRule>> uniform_rules(const TensorQuantiz
   return rules;
 }
 
-void set_weights(RealOperation& operation, const LayerWeights& weights) {
+void set_weights(Operation& operation, const LayerWeights& weights) {
   const auto set = [&](auto& layer) {
     if (weights.weights) layer.weights = dequantize(*weights.weights);
     if (weights.bias) std::ranges::copy(*weights.bias, layer.bias.template as<float>().begin());
   };
-  if (auto* conv = std::get_if<RealConv2d>(&operation)) set(*conv);
-  if (auto* linear = std::get_if<RealLinear>(&operation)) set(*linear);
+  if (auto* conv = std::get_if<Conv2d>(&operation)) set(*conv);
+  if (auto* linear = std::get_if<FullyConnected>(&operation)) set(*linear);
 }
 
-FakeNetwork fake_network(const RealGraph& graph, const std::map<std::size_t, LayerWeights>& weights,
+FakeNetwork fake_network(const Graph& graph, const std::map<std::size_t, LayerWeights>& weights,
                          std::vector<std::optional<golden::TensorRule>> rules) {
   FakeNetwork fake{graph, std::move(rules)};
   for (const auto& [index, layer] : weights) set_weights(fake.graph.layers[index].operation, layer);

@@ -6,7 +6,7 @@ namespace qsim::quantize {
 namespace {
 
 template <typename... Operations>
-bool is_any(const RealOperation& operation) {
+bool is_any(const Operation& operation) {
   return (std::holds_alternative<Operations>(operation) || ...);
 }
 
@@ -16,23 +16,23 @@ struct Clamp {
   float high;
 };
 
-std::optional<Clamp> clamp_of(const RealOperation& operation) {
-  const auto* activation = std::get_if<RealActivation>(&operation);
+std::optional<Clamp> clamp_of(const Operation& operation) {
+  const auto* activation = std::get_if<Activation>(&operation);
   if (activation == nullptr) return std::nullopt;
-  if (activation->kind == RealActivation::Kind::kClip) return Clamp{activation->lo, activation->hi};
-  if (activation->kind != RealActivation::Kind::kRelu) return std::nullopt;
+  if (activation->kind == Activation::Kind::kClip) return Clamp{activation->lo, activation->hi};
+  if (activation->kind != Activation::Kind::kRelu) return std::nullopt;
   return Clamp{0.0F, std::numeric_limits<float>::infinity()};
 }
 
 class Fuser {
  public:
-  explicit Fuser(const RealGraph& graph)
+  explicit Fuser(const Graph& graph)
       : graph_(graph),
         readers_(graph.tensors.size(), 0),
         writers_(graph.tensors.size()),
         parents_(graph.tensors.size()) {
     ++readers_[graph.output];
-    for (const RealLayer& layer : graph.layers) {
+    for (const Layer& layer : graph.layers) {
       for (const TensorId input : layer.inputs) ++readers_[input];
     }
     for (TensorId id = 0; id < graph.tensors.size(); ++id) {
@@ -50,7 +50,7 @@ class Fuser {
 
  private:
   void add(std::size_t index) {
-    const RealLayer& layer = graph_.layers[index];
+    const Layer& layer = graph_.layers[index];
     const auto clamp = clamp_of(layer.operation);
     if (clamp && can_clamp(layer.inputs[0])) {
       const TensorId tensor = fusion_.held_in[layer.inputs[0]];
@@ -63,8 +63,8 @@ class Fuser {
     }
     writers_[layer.output] = fusion_.layers.size();
     fusion_.layers.push_back({index, index});
-    const bool is_concat = std::holds_alternative<RealConcat>(layer.operation);
-    if (!clamp && !is_concat && !is_any<RealMaxPool, RealFlatten>(layer.operation)) return;
+    const bool is_concat = std::holds_alternative<Concat>(layer.operation);
+    if (!clamp && !is_concat && !is_any<MaxPool, Flatten>(layer.operation)) return;
     for (const TensorId input : layer.inputs) {
       const TensorId tensor = fusion_.held_in[input];
       if (is_concat && root(tensor) == root(graph_.input)) continue;
@@ -72,17 +72,17 @@ class Fuser {
     }
   }
 
-  const RealLayer& writer_of(TensorId tensor) const {
+  const Layer& writer_of(TensorId tensor) const {
     return graph_.layers[fusion_.layers[*writers_[tensor]].layer];
   }
 
-  // Whether the layers that make `id`, which is in the RealGraph, can clamp it unseen by others.
+  // Whether the layers that make `id`, which is in the Graph, can clamp it unseen by others.
   bool can_clamp(TensorId id) const {
     const TensorId tensor = fusion_.held_in[id];
     if (readers_[id] != 1 || !writers_[tensor]) return false;
-    const RealLayer& layer = writer_of(tensor);
-    if (is_any<RealConv2d, RealLinear, RealAveragePool, RealAdd>(layer.operation)) return true;
-    if (!is_any<RealMaxPool, RealFlatten, RealConcat>(layer.operation)) return false;
+    const Layer& layer = writer_of(tensor);
+    if (is_any<Conv2d, FullyConnected, AveragePool, Add>(layer.operation)) return true;
+    if (!is_any<MaxPool, Flatten, Concat>(layer.operation)) return false;
     return std::ranges::all_of(layer.inputs, [&](TensorId input) { return can_clamp(input); });
   }
 
@@ -90,8 +90,8 @@ class Fuser {
     FusedLayer& fused = fusion_.layers[*writers_[tensor]];
     fused.low = std::clamp(fused.low, clamp.low, clamp.high);
     fused.high = std::clamp(fused.high, clamp.low, clamp.high);
-    const RealLayer& layer = graph_.layers[fused.layer];
-    if (!is_any<RealMaxPool, RealFlatten, RealConcat>(layer.operation)) return;
+    const Layer& layer = graph_.layers[fused.layer];
+    if (!is_any<MaxPool, Flatten, Concat>(layer.operation)) return;
     for (const TensorId input : layer.inputs) {
       const TensorId read = fusion_.held_in[input];
       narrow(read, clamp);
@@ -104,7 +104,7 @@ class Fuser {
     return tensor;
   }
 
-  const RealGraph& graph_;
+  const Graph& graph_;
   Fusion fusion_;
   std::vector<int> readers_;                         // of a tensor; the end is one
   std::vector<std::optional<std::size_t>> writers_;  // of Fusion::layers
@@ -113,6 +113,6 @@ class Fuser {
 
 }  // namespace
 
-Fusion fuse(const RealGraph& graph) { return Fuser(graph).run(); }
+Fusion fuse(const Graph& graph) { return Fuser(graph).run(); }
 
 }  // namespace qsim::quantize

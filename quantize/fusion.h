@@ -8,13 +8,13 @@
 #include <optional>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 
 namespace qsim::quantize {
 
 // A layer that stays, and the Relu and Clip that became its clamp.
 struct FusedLayer {
-  std::size_t layer = 0;  // of RealGraph::layers
+  std::size_t layer = 0;  // of Graph::layers
   std::size_t last = 0;   // the last layer whose numbers it gives
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
@@ -22,10 +22,10 @@ struct FusedLayer {
 
 struct Fusion {
   std::vector<FusedLayer> layers;  // in the order of the graph
-  // By tensor of the RealGraph: the tensor, one that a layer writes which stays, that holds its
+  // By tensor of the Graph: the tensor, one that a layer writes which stays, that holds its
   // numbers. A Relu's output is in the tensor of the layer that clamps.
   std::vector<TensorId> held_in;
-  // By tensor that stays: the RealGraph's tensor whose numbers it holds. Absent where the float
+  // By tensor that stays: the Graph's tensor whose numbers it holds. Absent where the float
   // network has no such tensor: the clamped ofmap of a convolution before a pool and a Relu.
   std::vector<std::optional<TensorId>> content;
   // By tensor that stays: a tensor with the same quantization, equal for all of them. MaxPool,
@@ -34,6 +34,6 @@ struct Fusion {
   std::vector<TensorId> group;
 };
 
-Fusion fuse(const RealGraph& graph);
+Fusion fuse(const Graph& graph);
 
 }  // namespace qsim::quantize

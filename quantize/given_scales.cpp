@@ -11,7 +11,7 @@
 namespace qsim::quantize {
 namespace {
 
-std::size_t layer_named(const RealGraph& graph, const std::string& name) {
+std::size_t layer_named(const Graph& graph, const std::string& name) {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     if (graph.layers[i].name == name) return i;
@@ -40,7 +40,7 @@ QuantizedWeights weights_at(const Tensor& weights, const GivenWeights& given) {
 
 }  // namespace
 
-void take_scales(const RealGraph& graph, const GivenScales& given, TensorQuantizations& tensors) {
+void take_scales(const Graph& graph, const GivenScales& given, TensorQuantizations& tensors) {
   const Fusion fusion = fuse(graph);
   const auto take = [&](TensorId named, const Quantization& quantization) {
     const TensorId group = fusion.group[fusion.held_in[named]];
@@ -55,7 +55,7 @@ void take_scales(const RealGraph& graph, const GivenScales& given, TensorQuantiz
   }
 }
 
-std::map<std::size_t, LayerWeights> weights_at_scales(const RealGraph& graph,
+std::map<std::size_t, LayerWeights> weights_at_scales(const Graph& graph,
                                                       const GivenScales& given) {
   std::map<std::size_t, LayerWeights> result;
   for (const auto& [name, weights] : given.weights) {

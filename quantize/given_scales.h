@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "quantize/quantizer.h"
 
 namespace qsim::quantize {
@@ -27,11 +27,10 @@ struct GivenScales {
 
 // Gives these tensors, and those that hold the same numbers, these quantizations. Throws Error
 // (exit code 3) for a layer that the network does not have.
-void take_scales(const RealGraph& graph, const GivenScales& given, TensorQuantizations& tensors);
+void take_scales(const Graph& graph, const GivenScales& given, TensorQuantizations& tensors);
 
 // The weights at these scales: level = clamp(rint(w / scale)). Throws Error (exit code 3) for a
 // layer that is not there or has no weights, and for another number of scales.
-std::map<std::size_t, LayerWeights> weights_at_scales(const RealGraph& graph,
-                                                      const GivenScales& given);
+std::map<std::size_t, LayerWeights> weights_at_scales(const Graph& graph, const GivenScales& given);
 
 }  // namespace qsim::quantize

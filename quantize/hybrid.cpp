@@ -14,8 +14,7 @@ constexpr int kLeastBits = 2;
 constexpr int kMostBits = 5;
 constexpr int kCandidates = 33;  // of a scale: four octaves in eighths
 
-RealLayerWeights integers_of(const RealLayer& layer, const QuantizedWeights& weights,
-                             HybridMode mode) {
+RealLayerWeights integers_of(const Layer& layer, const QuantizedWeights& weights, HybridMode mode) {
   RealLayerWeights result = layer_weights_of(weights.levels, weights.scales, weights.zero_points);
   if (mode != HybridMode::kDynamic) return result;
   const bool is_wide = weights.zero_points[0] == 0 && !fits_int8(weights);
@@ -28,14 +27,14 @@ RealLayerWeights integers_of(const RealLayer& layer, const QuantizedWeights& wei
   return result;
 }
 
-void set_layer(RealOperation& operation, const RealLayerWeights& integers,
+void set_layer(Operation& operation, const RealLayerWeights& integers,
                const LayerWeights& weights) {
   const auto set = [&](auto& layer) {
     layer.weights = dequantized(integers);
     if (weights.bias) std::ranges::copy(*weights.bias, layer.bias.template as<float>().begin());
   };
-  if (auto* conv = std::get_if<RealConv2d>(&operation)) set(*conv);
-  if (auto* linear = std::get_if<RealLinear>(&operation)) set(*linear);
+  if (auto* conv = std::get_if<Conv2d>(&operation)) set(*conv);
+  if (auto* linear = std::get_if<FullyConnected>(&operation)) set(*linear);
 }
 
 // Of the bins' middles.
@@ -81,12 +80,12 @@ golden::Log2Rule log2_rule(const TensorStatistics& statistics, int bits, Clippin
 
 }  // namespace
 
-HybridNetwork hybrid_network(const RealGraph& graph, HybridMode mode,
+HybridNetwork hybrid_network(const Graph& graph, HybridMode mode,
                              const std::map<std::size_t, LayerWeights>& weights,
                              std::vector<std::optional<TensorRule>> rules) {
   HybridNetwork network{graph, std::move(rules), {}};
   for (const auto& [index, own] : weights) {
-    RealLayer& layer = network.graph.layers[index];
+    Layer& layer = network.graph.layers[index];
     if (!own.weights) continue;
     RealLayerWeights integers = integers_of(layer, *own.weights, mode);
     set_layer(layer.operation, integers, own);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/hybrid_network.h"
-#include "core/real_graph.h"
 #include "quantize/quantizer.h"
 #include "quantize/ranges/tensor_statistics.h"
 
@@ -17,7 +17,7 @@ namespace qsim::quantize {
 // dynamic quantization each layer reads levels of 8 bits, asymmetric, of each picture's range.
 // `rules` are of fake quantization: one a tensor, or none in other modes. Throws Error (exit code
 // 4) where dynamic quantization has weights that 8 bits do not hold.
-HybridNetwork hybrid_network(const RealGraph& graph, HybridMode mode,
+HybridNetwork hybrid_network(const Graph& graph, HybridMode mode,
                              const std::map<std::size_t, LayerWeights>& weights,
                              std::vector<std::optional<TensorRule>> rules = {});
 

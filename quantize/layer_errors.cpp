@@ -39,7 +39,7 @@ void add(std::span<const float> real, const Tensor& levels, const Quantization& 
 
 class Comparison {
  public:
-  Comparison(const RealGraph& graph, const TensorQuantizations& tensors,
+  Comparison(const Graph& graph, const TensorQuantizations& tensors,
              const QuantizedNetwork& network)
       : graph_(graph), single_(network.graph), real_(graph) {
     for (Value& tensor : single_.tensors) tensor.shape.batch = 1;
@@ -70,7 +70,7 @@ class Comparison {
     pairs_.push_back({graph_.input, -kInfinity, kInfinity, single_.input, *tensors[graph_.input]});
     for (std::size_t i = 0; i < fusion.layers.size(); ++i) {
       const FusedLayer& fused = fusion.layers[i];
-      const RealLayer& layer = graph_.layers[fused.layer];
+      const Layer& layer = graph_.layers[fused.layer];
       const auto found = made.find(layer.name);
       if (found == made.end()) continue;  // the output does not depend on it
       pairs_.push_back({layer.output, fused.low, fused.high, single_.layers[found->second].output,
@@ -126,7 +126,7 @@ class Comparison {
     return {};
   }
 
-  const RealGraph& graph_;
+  const Graph& graph_;
   Graph single_;
   golden::RealExecutor real_;
   std::optional<golden::GraphExecutor> integers_;
@@ -136,7 +136,7 @@ class Comparison {
 
 }  // namespace
 
-NetworkError measure_errors(const RealGraph& graph, const TensorQuantizations& tensors,
+NetworkError measure_errors(const Graph& graph, const TensorQuantizations& tensors,
                             const QuantizedNetwork& network, const CalibrationPictures& pictures,
                             golden::ThreadTeam& team,
                             const std::function<void(std::int64_t)>& on_progress,

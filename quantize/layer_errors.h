@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/quantized_network.h"
-#include "core/real_graph.h"
 #include "golden/common/thread_team.h"
 #include "quantize/calibration.h"
 #include "quantize/quantizer.h"
@@ -16,9 +16,9 @@
 
 namespace qsim::quantize {
 
-// A layer of the RealGraph that the quantized network has, with the ReLU that it clamps by.
+// A layer of the Graph that the quantized network has, with the ReLU that it clamps by.
 struct LayerError {
-  std::size_t layer = 0;      // of RealGraph::layers
+  std::size_t layer = 0;      // of Graph::layers
   std::size_t quantized = 0;  // of the quantized Graph's layers
   Quantization quantization;  // of its ofmap
   TensorError error;          // of its ofmap, clamped as the layer clamps
@@ -32,7 +32,7 @@ struct NetworkError {
 
 // `on_progress`, unless empty, is told how many pictures are done, and may throw. The same bits for
 // any number of threads. `most_bytes` bounds the float tensors in memory, but for one picture.
-NetworkError measure_errors(const RealGraph& graph, const TensorQuantizations& tensors,
+NetworkError measure_errors(const Graph& graph, const TensorQuantizations& tensors,
                             const QuantizedNetwork& network, const CalibrationPictures& pictures,
                             golden::ThreadTeam& team,
                             const std::function<void(std::int64_t)>& on_progress = {},

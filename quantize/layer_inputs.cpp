@@ -45,9 +45,9 @@ std::vector<OutputPosition> sample_positions(const ImageShape& output, std::int6
   return positions;
 }
 
-std::vector<Matrix> inputs_at(const RealOperation& operation, const Tensor& input,
+std::vector<Matrix> inputs_at(const Operation& operation, const Tensor& input,
                               const std::vector<OutputPosition>& positions) {
-  const auto* conv = std::get_if<RealConv2d>(&operation);
+  const auto* conv = std::get_if<Conv2d>(&operation);
   const Shape& shape = input.shape;
   const std::int64_t groups = conv != nullptr ? conv->groups : 1;
   const std::int64_t depth = shape[3] / groups;
@@ -67,9 +67,10 @@ std::vector<Matrix> inputs_at(const RealOperation& operation, const Tensor& inpu
   return rows;
 }
 
-std::vector<Matrix> weights_by_group(const RealOperation& operation) {
-  const auto* conv = std::get_if<RealConv2d>(&operation);
-  const Tensor& weights = conv != nullptr ? conv->weights : std::get<RealLinear>(operation).weights;
+std::vector<Matrix> weights_by_group(const Operation& operation) {
+  const auto* conv = std::get_if<Conv2d>(&operation);
+  const Tensor& weights =
+      conv != nullptr ? conv->weights : std::get<FullyConnected>(operation).weights;
   const std::int64_t groups = conv != nullptr ? conv->groups : 1;
   const std::int64_t rows = weights.shape[0] / groups;
   const std::int64_t columns = weights.elems() / weights.shape[0];

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "quantize/weights/matrix.h"
 
 namespace qsim::quantize {
@@ -23,10 +23,10 @@ std::vector<OutputPosition> sample_positions(const ImageShape& output, std::int6
 
 // One a group: a row for each position, a column for each weight of an output channel. `input` is
 // float32 [N][H][W][C]; outside the picture is 0.
-std::vector<Matrix> inputs_at(const RealOperation& operation, const Tensor& input,
+std::vector<Matrix> inputs_at(const Operation& operation, const Tensor& input,
                               const std::vector<OutputPosition>& positions);
 
 // One a group: a row for each of its output channels.
-std::vector<Matrix> weights_by_group(const RealOperation& operation);
+std::vector<Matrix> weights_by_group(const Operation& operation);
 
 }  // namespace qsim::quantize

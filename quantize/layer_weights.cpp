@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostExactShift = 16;
 constexpr double kMostInt32 = 2147483647.0;
 
-std::string place_of(const RealLayer& layer) { return layer_place(layer.name, layer.source); }
+std::string place_of(const Layer& layer) { return layer_place(layer.name, layer.source); }
 
 std::size_t channels_of(const DecidedWeights& decided) { return decided.bias.size(); }
 
@@ -131,7 +131,7 @@ void fit_scales(const LayerEnds& ends, DecidedWeights& decided) {
   }
 }
 
-void check_decided(const RealLayer& layer, const RealWeights& real, const DecidedWeights& decided) {
+void check_decided(const Layer& layer, const RealWeights& real, const DecidedWeights& decided) {
   const QuantizedWeights& weights = decided.weights;
   const std::size_t channels = static_cast<std::size_t>(real.weights->shape[0]);
   const auto is_count = [&](std::size_t count) { return count == 1 || count == channels; };
@@ -147,7 +147,7 @@ void check_decided(const RealLayer& layer, const RealWeights& real, const Decide
 }
 
 // As they are stored, of levels 0..255 where they have a zero_point.
-WeightScales stored_weights(const RealLayer& layer, const QuantizedWeights& weights) {
+WeightScales stored_weights(const Layer& layer, const QuantizedWeights& weights) {
   const auto levels = weights.levels.as<std::int16_t>();
   const auto [least, most] = std::ranges::minmax(levels);
   const bool has_zeros = std::ranges::any_of(weights.zero_points, [](auto z) { return z != 0; });
@@ -184,11 +184,11 @@ Tensor centred(const QuantizedWeights& weights, std::size_t channels) {
 
 }  // namespace
 
-std::optional<RealWeights> weights_of(const RealOperation& operation) {
-  if (const auto* conv = std::get_if<RealConv2d>(&operation)) {
+std::optional<RealWeights> weights_of(const Operation& operation) {
+  if (const auto* conv = std::get_if<Conv2d>(&operation)) {
     return RealWeights{&conv->weights, &conv->bias};
   }
-  if (const auto* linear = std::get_if<RealLinear>(&operation)) {
+  if (const auto* linear = std::get_if<FullyConnected>(&operation)) {
     return RealWeights{&linear->weights, &linear->bias};
   }
   return std::nullopt;
@@ -196,8 +196,8 @@ std::optional<RealWeights> weights_of(const RealOperation& operation) {
 
 namespace {
 
-std::string writer_place(const RealGraph& graph, TensorId tensor) {
-  for (const RealLayer& layer : graph.layers) {
+std::string writer_place(const Graph& graph, TensorId tensor) {
+  for (const Layer& layer : graph.layers) {
     if (layer.output == tensor) return place_of(layer);
   }
   return "the input";
@@ -205,7 +205,7 @@ std::string writer_place(const RealGraph& graph, TensorId tensor) {
 
 }  // namespace
 
-std::vector<LayerEnds> ends_of(const RealGraph& graph, const Fusion& fusion,
+std::vector<LayerEnds> ends_of(const Graph& graph, const Fusion& fusion,
                                const TensorQuantizations& tensors) {
   std::vector<std::optional<Quantization>> of_group(graph.tensors.size());
   for (TensorId tensor = 0; tensor < graph.tensors.size(); ++tensor) {
@@ -221,15 +221,15 @@ std::vector<LayerEnds> ends_of(const RealGraph& graph, const Fusion& fusion,
   }
   std::vector<LayerEnds> ends;
   for (const FusedLayer& fused : fusion.layers) {
-    const RealLayer& layer = graph.layers[fused.layer];
+    const Layer& layer = graph.layers[fused.layer];
     ends.push_back({of_group[fusion.group[fusion.held_in[layer.inputs[0]]]],
                     of_group[fusion.group[layer.output]]});
   }
   return ends;
 }
 
-DecidedWeights decide_weights(const RealLayer& layer, const LayerScheme& scheme,
-                              const LayerEnds& ends, const LayerWeights& given) {
+DecidedWeights decide_weights(const Layer& layer, const LayerScheme& scheme, const LayerEnds& ends,
+                              const LayerWeights& given) {
   const auto real = weights_of(layer.operation);
   QSIM_CHECK(real.has_value(), layer.name + " has no weights");
   WeightScheme weights = scheme.weights;
@@ -244,7 +244,7 @@ DecidedWeights decide_weights(const RealLayer& layer, const LayerScheme& scheme,
   return decided;
 }
 
-IntegerWeights integer_weights(const RealLayer& layer, const DecidedWeights& decided,
+IntegerWeights integer_weights(const Layer& layer, const DecidedWeights& decided,
                                const Quantization& input, const Quantization& output) {
   const std::string place = place_of(layer);
   const std::size_t channels = channels_of(decided);

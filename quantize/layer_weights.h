@@ -8,7 +8,6 @@
 
 #include "core/graph.h"
 #include "core/quantized_network.h"
-#include "core/real_graph.h"
 #include "quantize/fusion.h"
 #include "quantize/quantizer.h"
 
@@ -19,7 +18,7 @@ struct RealWeights {
   const Tensor* weights;
   const Tensor* bias;
 };
-std::optional<RealWeights> weights_of(const RealOperation& operation);
+std::optional<RealWeights> weights_of(const Operation& operation);
 
 // The quantizations of what a layer reads and writes; both are absent for float activations.
 struct LayerEnds {
@@ -28,7 +27,7 @@ struct LayerEnds {
 };
 
 // What the layers of `fusion` read and write, one each (of the first operand).
-std::vector<LayerEnds> ends_of(const RealGraph& graph, const Fusion& fusion,
+std::vector<LayerEnds> ends_of(const Graph& graph, const Fusion& fusion,
                                const TensorQuantizations& tensors);
 
 // The weights and the bias of one layer, a number a channel.
@@ -42,8 +41,8 @@ struct DecidedWeights {
 //   ONNX Runtime's float32 rounds as a shift does;
 // - a channel of zeros has the finest scale of these shifts for its bias;
 // - a channel whose bias leaves int32 has a coarser scale, by a power of two.
-DecidedWeights decide_weights(const RealLayer& layer, const LayerScheme& scheme,
-                              const LayerEnds& ends, const LayerWeights& decided);
+DecidedWeights decide_weights(const Layer& layer, const LayerScheme& scheme, const LayerEnds& ends,
+                              const LayerWeights& decided);
 
 // What a Graph's layer has of them. Throws Error naming the layer: exit code 3 for a bias beyond
 // int32 and for scales that are no float32, exit code 4 for weights that no 8 bits hold and for
@@ -54,7 +53,7 @@ struct IntegerWeights {
   std::vector<Requantizer> requantizers;
   WeightScales stored;
 };
-IntegerWeights integer_weights(const RealLayer& layer, const DecidedWeights& decided,
+IntegerWeights integer_weights(const Layer& layer, const DecidedWeights& decided,
                                const Quantization& input, const Quantization& output);
 
 }  // namespace qsim::quantize

@@ -11,7 +11,7 @@
 
 namespace qsim::quantize {
 
-using BitAssignment = std::map<std::size_t, int>;  // by layer of the RealGraph
+using BitAssignment = std::map<std::size_t, int>;  // by layer of the Graph
 
 // One trial of the search.
 struct MixedPrecisionStep {

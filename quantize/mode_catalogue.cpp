@@ -67,7 +67,7 @@ ModeNetwork network_of(const HybridNetwork& hybrid) {
 }
 
 ModeRow row_without_rules(HybridMode mode, const Weights& weights) {
-  const auto make = [mode, weights](const RealGraph& graph, const Statistics&) {
+  const auto make = [mode, weights](const Graph& graph, const Statistics&) {
     const auto own =
         weights_of_layers(graph, TensorQuantizations(graph.tensors.size()), scheme_of(weights, 8));
     return network_of(hybrid_network(graph, mode, own));
@@ -78,7 +78,7 @@ ModeRow row_without_rules(HybridMode mode, const Weights& weights) {
 }
 
 ModeRow fake_row(const Weights& weights, const Activations& activations) {
-  const auto make = [=](const RealGraph& graph, const Statistics& statistics) {
+  const auto make = [=](const Graph& graph, const Statistics& statistics) {
     const Scheme scheme = scheme_of(weights, activations.log2 ? 8 : activations.bits);
     const TensorQuantizations tensors = quantize_tensors(graph, statistics, scheme);
     std::vector<std::optional<TensorRule>> rules = uniform_rules(tensors);
@@ -102,7 +102,7 @@ float scale_of(const Format& format, float least, float most) {
 }
 
 ModeRow format_row(const Format& format) {
-  const auto make = [format](const RealGraph& graph, const Statistics& statistics) {
+  const auto make = [format](const Graph& graph, const Statistics& statistics) {
     ModeNetwork result{graph, {}};
     result.options.rules.resize(graph.tensors.size());
     for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
@@ -114,9 +114,9 @@ ModeRow format_row(const Format& format) {
       const auto [least, most] = std::ranges::minmax(values);
       golden::apply(FloatRule{format.format, scale_of(format, least, most)}, layer.weights);
     };
-    for (RealLayer& layer : result.graph.layers) {
-      if (auto* conv = std::get_if<RealConv2d>(&layer.operation)) round(*conv);
-      if (auto* linear = std::get_if<RealLinear>(&layer.operation)) round(*linear);
+    for (Layer& layer : result.graph.layers) {
+      if (auto* conv = std::get_if<Conv2d>(&layer.operation)) round(*conv);
+      if (auto* linear = std::get_if<FullyConnected>(&layer.operation)) round(*linear);
     }
     return result;
   };
@@ -127,7 +127,7 @@ ModeRow format_row(const Format& format) {
 
 std::vector<ModeRow> mode_catalogue() {
   std::vector<ModeRow> rows;
-  rows.push_back({"float", "float", "float", [](const RealGraph& graph, const Statistics&) {
+  rows.push_back({"float", "float", "float", [](const Graph& graph, const Statistics&) {
                     return ModeNetwork{graph, {}};
                   }});
   for (const Weights& weights : kWeights) {

@@ -14,7 +14,7 @@ namespace qsim::quantize {
 
 // A float network and how golden executes it.
 struct ModeNetwork {
-  RealGraph graph;
+  Graph graph;
   golden::RealExecutorOptions options;
 };
 
@@ -22,7 +22,7 @@ struct ModeRow {
   std::string mode;         // "float", "weight_only", "dynamic", "fake"
   std::string weights;      // "int8 channel", "log2 4", "e4m3", ...
   std::string activations;  // "float", "uint8", "log2 4", "e4m3", ...
-  std::function<ModeNetwork(const RealGraph&, const std::vector<TensorStatistics>&)> make;
+  std::function<ModeNetwork(const Graph&, const std::vector<TensorStatistics>&)> make;
 };
 
 // The float network first. Uniform and log2 schemes choose ranges by least squared error; small

@@ -27,7 +27,7 @@ Limits limits_of(const FusedLayer& fused, const Quantization& quantization, cons
 
 class NetworkBuilder {
  public:
-  NetworkBuilder(const RealGraph& graph, const TensorQuantizations& tensors, const Scheme& scheme,
+  NetworkBuilder(const Graph& graph, const TensorQuantizations& tensors, const Scheme& scheme,
                  const std::map<std::size_t, LayerWeights>& decided)
       : graph_(graph),
         scheme_(scheme),
@@ -67,19 +67,19 @@ class NetworkBuilder {
 
   void add(std::size_t index) {
     const FusedLayer& fused = fusion_.layers[index];
-    const RealLayer& layer = graph_.layers[fused.layer];
+    const Layer& layer = graph_.layers[fused.layer];
     const LayerEnds& ends = ends_[index];
     QSIM_CHECK(ends.input && ends.output, layer.name + " has no quantization");
     const Value output = value(layer.output, *ends.output);
     const Limits limits = limits_of(fused, *ends.output, output);
     std::vector<TensorId> inputs;
     for (const TensorId input : layer.inputs) inputs.push_back(made_[fusion_.held_in[input]]);
-    const bool is_concat = std::holds_alternative<RealConcat>(layer.operation);
+    const bool is_concat = std::holds_alternative<Concat>(layer.operation);
     for (std::size_t i = 0; is_concat && i < inputs.size(); ++i) {
       inputs[i] = requantized(layer, i, inputs[i], output);
     }
-    std::optional<RealActivation> activation;
-    if (const auto* found = std::get_if<RealActivation>(&layer.operation)) activation = *found;
+    std::optional<Activation> activation;
+    if (const auto* found = std::get_if<Activation>(&layer.operation)) activation = *found;
     WeightScales stored;
     Operation operation = operation_of(fused, ends, limits, inputs[0], output, stored);
     made_[layer.output] =
@@ -89,7 +89,7 @@ class NetworkBuilder {
 
   TensorId append(const std::string& name, Operation operation, std::vector<TensorId> inputs,
                   const Value& output, const std::string& source, WeightScales stored,
-                  const std::optional<RealActivation>& activation, std::int64_t real_layer) {
+                  const std::optional<Activation>& activation, std::int64_t real_layer) {
     network_.weights.push_back(std::move(stored));
     network_.activations.push_back(activation);
     network_.real_layers.push_back(real_layer);
@@ -98,7 +98,7 @@ class NetworkBuilder {
   }
 
   // An operand of a Concat in the quantization of its output.
-  TensorId requantized(const RealLayer& layer, std::size_t operand, TensorId input,
+  TensorId requantized(const Layer& layer, std::size_t operand, TensorId input,
                        const Value& output) {
     const Value read = network_.graph.tensors[input];
     if (read.zero_point == output.zero_point && read.scale == output.scale) return input;
@@ -111,26 +111,26 @@ class NetworkBuilder {
 
   Operation operation_of(const FusedLayer& fused, const LayerEnds& ends, const Limits& limits,
                          TensorId input, const Value& output, WeightScales& stored) const {
-    const RealOperation& operation = graph_.layers[fused.layer].operation;
+    const Operation& operation = graph_.layers[fused.layer].operation;
     if (weights_of(operation)) return weighted(fused, ends, limits, stored);
-    if (const auto* pool = std::get_if<RealMaxPool>(&operation)) return MaxPool{pool->window};
-    if (const auto* pool = std::get_if<RealAveragePool>(&operation)) {
+    if (const auto* pool = std::get_if<MaxPool>(&operation)) return MaxPool{pool->window};
+    if (const auto* pool = std::get_if<AveragePool>(&operation)) {
       return AveragePool{pool->window, pool->count_include_pad, RequantizerRounding::kFloat32,
                          limits.lo, limits.hi};
     }
-    if (std::holds_alternative<RealAdd>(operation)) {
+    if (std::holds_alternative<Add>(operation)) {
       return Add{RequantizerRounding::kFloat32, limits.lo, limits.hi};
     }
-    if (std::holds_alternative<RealConcat>(operation)) return Concat{};
-    if (const auto* flatten = std::get_if<RealFlatten>(&operation)) return Flatten{flatten->order};
+    if (std::holds_alternative<Concat>(operation)) return Concat{};
+    if (const auto* flatten = std::get_if<Flatten>(&operation)) return Flatten{flatten->order};
     return table(operation, limits, network_.graph.tensors[input], output);
   }
 
   // Weights of fewer bits are in the 8 bits of the container; so are a table's levels.
-  static LookupTable table(const RealOperation& operation, const Limits& limits, const Value& input,
+  static LookupTable table(const Operation& operation, const Limits& limits, const Value& input,
                            const Value& output) {
     LookupTable table{std::string(operation_name(operation)),
-                      table_of(std::get<RealActivation>(operation), input, output)};
+                      table_of(std::get<Activation>(operation), input, output)};
     for (std::uint8_t& byte : table.bytes) {
       const std::int32_t level = level_of_byte(byte, output.dtype);
       const std::int32_t clamped = std::clamp(level, limits.lo, limits.hi);
@@ -142,7 +142,7 @@ class NetworkBuilder {
 
   Operation weighted(const FusedLayer& fused, const LayerEnds& ends, const Limits& limits,
                      WeightScales& stored) const {
-    const RealLayer& layer = graph_.layers[fused.layer];
+    const Layer& layer = graph_.layers[fused.layer];
     const auto given = decided_.find(fused.layer);
     const DecidedWeights decided =
         decide_weights(layer, scheme_of(scheme_, layer.name), ends,
@@ -151,7 +151,7 @@ class NetworkBuilder {
     stored = std::move(made.stored);
     Requantization requantization{
         RoundingMode::kHalfEven, {}, limits.lo, limits.hi, std::move(made.requantizers)};
-    if (const auto* conv = std::get_if<RealConv2d>(&layer.operation)) {
+    if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
       return Conv2d{conv->window, std::move(made.weights), std::move(made.bias),
                     std::move(requantization), conv->groups};
     }
@@ -160,7 +160,7 @@ class NetworkBuilder {
 
   // A refused layer's tensor, so that the layers after it can be looked at.
   void skip(std::size_t index) {
-    const RealLayer& layer = graph_.layers[fusion_.layers[index].layer];
+    const Layer& layer = graph_.layers[fusion_.layers[index].layer];
     Graph& out = network_.graph;
     made_[layer.output] = out.tensors.size();
     out.tensors.push_back(value(layer.output, *ends_[index].output));
@@ -193,12 +193,12 @@ class NetworkBuilder {
     validate(network_.graph);
   }
 
-  const RealGraph& graph_;
+  const Graph& graph_;
   const Scheme& scheme_;
   const std::map<std::size_t, LayerWeights>& decided_;
   Fusion fusion_;
   std::vector<LayerEnds> ends_;  // by Fusion::layers
-  std::vector<TensorId> made_;   // the Graph's tensor, by tensor of the RealGraph that stays
+  std::vector<TensorId> made_;   // the Graph's tensor, by tensor of the Graph that stays
   QuantizedNetwork network_;
   std::vector<std::string> refusals_;
 };
@@ -210,7 +210,7 @@ const LayerScheme& scheme_of(const Scheme& scheme, const std::string& layer) {
   return found == scheme.layers.end() ? scheme.all : found->second;
 }
 
-QuantizedNetwork quantize_network(const RealGraph& graph, const TensorQuantizations& tensors,
+QuantizedNetwork quantize_network(const Graph& graph, const TensorQuantizations& tensors,
                                   const Scheme& scheme,
                                   const std::map<std::size_t, LayerWeights>& decided) {
   validate(graph);

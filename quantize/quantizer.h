@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/graph.h"
 #include "core/quantized_network.h"
-#include "core/real_graph.h"
 #include "quantize/ranges/clipping.h"
 #include "quantize/weights/weight_quantizer.h"
 
@@ -37,12 +37,12 @@ const LayerScheme& scheme_of(const Scheme& scheme, const std::string& layer);
 using TensorQuantizations = std::vector<std::optional<Quantization>>;
 
 // One statistics a tensor of the graph (see calibrate() in quantize/calibration.h).
-TensorQuantizations quantize_tensors(const RealGraph& graph,
+TensorQuantizations quantize_tensors(const Graph& graph,
                                      const std::vector<TensorStatistics>& statistics,
                                      const Scheme& scheme);
 
 // What another step has decided for the weights and biases of layers, by the layer's index in
-// RealGraph (learned rounding, GPTQ, bias correction); what is absent is quantized by the scheme.
+// Graph (learned rounding, GPTQ, bias correction); what is absent is quantized by the scheme.
 struct LayerWeights {
   std::optional<QuantizedWeights> weights;
   std::optional<std::vector<float>> bias;  // real numbers, rounded to int32 by the quantizer
@@ -53,7 +53,7 @@ struct LayerWeights {
 
 // Throws Error (exit code 4, all layers listed in details()) for layers that no integer layer
 // computes; exit code 3 for weights that are not finite and for a bias that leaves int32.
-QuantizedNetwork quantize_network(const RealGraph& graph, const TensorQuantizations& tensors,
+QuantizedNetwork quantize_network(const Graph& graph, const TensorQuantizations& tensors,
                                   const Scheme& scheme,
                                   const std::map<std::size_t, LayerWeights>& decided = {});
 

@@ -49,14 +49,14 @@ std::vector<Tensor> batches_of(const Tensor& pictures) {
   return batches;
 }
 
-Tensor& weights_in(RealOperation& operation) {
-  if (auto* conv = std::get_if<RealConv2d>(&operation)) return conv->weights;
-  return std::get<RealLinear>(operation).weights;
+Tensor& weights_in(Operation& operation) {
+  if (auto* conv = std::get_if<Conv2d>(&operation)) return conv->weights;
+  return std::get<FullyConnected>(operation).weights;
 }
 
 class Sensitivities {
  public:
-  Sensitivities(const RealGraph& graph, const Scheme& scheme, const Tensor& pictures,
+  Sensitivities(const Graph& graph, const Scheme& scheme, const Tensor& pictures,
                 golden::ThreadTeam& team)
       : graph_(graph), pictures_(batches_of(pictures)), team_(team) {
     const golden::RealExecutor executor(graph);
@@ -95,7 +95,7 @@ class Sensitivities {
 
   // The squared error of the output with these weights.
   double error_with(std::size_t layer, const Tensor& weights) {
-    RealGraph changed = graph_;
+    Graph changed = graph_;
     weights_in(changed.layers[layer].operation) = weights;
     const golden::RealExecutor executor(changed);
     double sum = 0;
@@ -121,7 +121,7 @@ class Sensitivities {
     return trace / kTraceProbes / static_cast<double>(real(layer).elems());
   }
 
-  const RealGraph& graph_;
+  const Graph& graph_;
   std::vector<Tensor> pictures_;
   golden::ThreadTeam& team_;
   std::vector<Tensor> outputs_;  // of the float network, one a part of the pictures
@@ -135,7 +135,7 @@ std::string_view sensitivity_name(SensitivityRule rule) {
   return rule == SensitivityRule::kMse ? "mse" : "trace";
 }
 
-Scheme with_weight_bits(const RealGraph& graph, const Scheme& scheme,
+Scheme with_weight_bits(const Graph& graph, const Scheme& scheme,
                         const std::map<std::size_t, int>& bits) {
   Scheme result = scheme;
   for (const auto& [layer, count] : bits) {
@@ -147,7 +147,7 @@ Scheme with_weight_bits(const RealGraph& graph, const Scheme& scheme,
   return result;
 }
 
-std::vector<LayerSensitivity> sensitivities(const RealGraph& graph, const Scheme& scheme,
+std::vector<LayerSensitivity> sensitivities(const Graph& graph, const Scheme& scheme,
                                             const Tensor& pictures, SensitivityRule rule,
                                             golden::ThreadTeam& team,
                                             const std::function<void(std::size_t)>& on_layer) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/common/thread_team.h"
 #include "quantize/quantizer.h"
 
@@ -33,20 +33,20 @@ enum class SensitivityRule : std::uint8_t {
 std::string_view sensitivity_name(SensitivityRule rule);
 
 struct LayerSensitivity {
-  std::size_t layer = 0;     // of RealGraph::layers
+  std::size_t layer = 0;     // of Graph::layers
   std::int64_t weights = 0;  // how many
   std::map<int, double> at;  // by bits: mean squared error of an element of the output
 };
 
 // The scheme with these bits for the weights of these layers (by index).
-Scheme with_weight_bits(const RealGraph& graph, const Scheme& scheme,
+Scheme with_weight_bits(const Graph& graph, const Scheme& scheme,
                         const std::map<std::size_t, int>& bits);
 
 // One a layer with weights, in the order of the graph. `pictures` is float32 [N][H][W][C]. kMse
 // runs the network once a layer and number of bits, kTrace kTraceProbes times a layer. `on_layer`,
 // unless empty, is told how many layers are done, and may throw.
 inline constexpr int kTraceProbes = 4;
-std::vector<LayerSensitivity> sensitivities(const RealGraph& graph, const Scheme& scheme,
+std::vector<LayerSensitivity> sensitivities(const Graph& graph, const Scheme& scheme,
                                             const Tensor& pictures, SensitivityRule rule,
                                             golden::ThreadTeam& team,
                                             const std::function<void(std::size_t)>& on_layer = {});

@@ -15,14 +15,13 @@ namespace qsim::quantize {
 namespace {
 
 // Layers that only select numbers of what they read, or gather them.
-bool selects(const RealOperation& operation) {
-  if (const auto* activation = std::get_if<RealActivation>(&operation)) {
-    return activation->kind == RealActivation::Kind::kRelu ||
-           activation->kind == RealActivation::Kind::kClip;
+bool selects(const Operation& operation) {
+  if (const auto* activation = std::get_if<Activation>(&operation)) {
+    return activation->kind == Activation::Kind::kRelu ||
+           activation->kind == Activation::Kind::kClip;
   }
-  return std::holds_alternative<RealMaxPool>(operation) ||
-         std::holds_alternative<RealFlatten>(operation) ||
-         std::holds_alternative<RealConcat>(operation);
+  return std::holds_alternative<MaxPool>(operation) || std::holds_alternative<Flatten>(operation) ||
+         std::holds_alternative<Concat>(operation);
 }
 
 bool has_pads(const Window& window) {
@@ -30,13 +29,13 @@ bool has_pads(const Window& window) {
 }
 
 // ONNX Runtime adds up a whole picture in integers.
-bool is_whole_picture(const RealGraph& graph, const RealLayer& layer, const Window& window) {
+bool is_whole_picture(const Graph& graph, const Layer& layer, const Window& window) {
   const ImageShape& read = graph.tensors[layer.inputs[0]];
   return window.kernel_h == read.height && window.kernel_w == read.width && !has_pads(window);
 }
 
 // Whether some windows have fewer positions than others.
-bool window_varies(const RealGraph& graph, const RealLayer& layer, const RealAveragePool& pool) {
+bool window_varies(const Graph& graph, const Layer& layer, const AveragePool& pool) {
   const Window& window = pool.window;
   const ImageShape& read = graph.tensors[layer.inputs[0]];
   const ImageShape& written = graph.tensors[layer.output];
@@ -49,9 +48,9 @@ bool window_varies(const RealGraph& graph, const RealLayer& layer, const RealAve
 
 const char* type_name(const Levels& levels) { return levels.is_unsigned ? "uint8" : "int8"; }
 
-void check_scheme(const RealGraph& graph, const Scheme& scheme) {
+void check_scheme(const Graph& graph, const Scheme& scheme) {
   std::set<std::string, std::less<>> names;
-  for (const RealLayer& layer : graph.layers) names.insert(layer.name);
+  for (const Layer& layer : graph.layers) names.insert(layer.name);
   const auto check_type = [&](const LayerScheme& one, const std::string& what) {
     if (one.activations.is_unsigned == scheme.all.activations.is_unsigned) return;
     throw_bad_input(what + ": activations are " + type_name(one.activations) + "; expected " +
@@ -70,8 +69,7 @@ void check_scheme(const RealGraph& graph, const Scheme& scheme) {
 
 class Chooser {
  public:
-  Chooser(const RealGraph& graph, const std::vector<TensorStatistics>& statistics,
-          const Scheme& scheme)
+  Chooser(const Graph& graph, const std::vector<TensorStatistics>& statistics, const Scheme& scheme)
       : graph_(graph),
         statistics_(statistics),
         scheme_(scheme),
@@ -117,7 +115,7 @@ class Chooser {
   }
 
   void add(const FusedLayer& fused) {
-    const RealLayer& layer = graph_.layers[fused.layer];
+    const Layer& layer = graph_.layers[fused.layer];
     const TensorId tensor = layer.output;
     const LayerScheme*& scheme = scheme_of(tensor);
     const bool has_input = fusion_.group[tensor] == fusion_.group[graph_.input];
@@ -130,11 +128,11 @@ class Chooser {
       return;
     }
     // A gathered tensor has all numbers of its operands; a selected one adds none to them.
-    bool adds = std::holds_alternative<RealConcat>(layer.operation);
+    bool adds = std::holds_alternative<Concat>(layer.operation);
     for (const TensorId input : layer.inputs) {
       const auto& read = fusion_.content[fusion_.held_in[input]];
       adds |= !read.has_value();
-      if (std::holds_alternative<RealConcat>(layer.operation) && read && !has_input) {
+      if (std::holds_alternative<Concat>(layer.operation) && read && !has_input) {
         std::erase(roots, *read);
       }
     }
@@ -164,8 +162,8 @@ class Chooser {
     for (bool changed = true; changed;) {
       changed = false;
       for (const FusedLayer& fused : fusion_.layers) {
-        const RealLayer& layer = graph_.layers[fused.layer];
-        if (!std::holds_alternative<RealAdd>(layer.operation)) continue;
+        const Layer& layer = graph_.layers[fused.layer];
+        if (!std::holds_alternative<Add>(layer.operation)) continue;
         for (const TensorId input : layer.inputs) {
           changed |= widen(quantization(fusion_.held_in[input]), quantization(layer.output));
         }
@@ -180,14 +178,14 @@ class Chooser {
   // In the order of the layers: a pool of a pool reads the scale that the first one got.
   void part_pools_from_ties() {
     for (const FusedLayer& fused : fusion_.layers) {
-      const RealLayer& layer = graph_.layers[fused.layer];
-      const auto* pool = std::get_if<RealAveragePool>(&layer.operation);
+      const Layer& layer = graph_.layers[fused.layer];
+      const auto* pool = std::get_if<AveragePool>(&layer.operation);
       if (pool == nullptr || is_whole_picture(graph_, layer, pool->window)) continue;
       part_from_ties(layer, *pool);
     }
   }
 
-  void part_from_ties(const RealLayer& layer, const RealAveragePool& pool) {
+  void part_from_ties(const Layer& layer, const AveragePool& pool) {
     const TensorId read = fusion_.held_in[layer.inputs[0]];
     Group& group = groups_[fusion_.group[layer.output]];
     const LayerScheme& scheme = scheme_of_group(group);
@@ -222,7 +220,7 @@ class Chooser {
     return changed;
   }
 
-  const RealGraph& graph_;
+  const Graph& graph_;
   const std::vector<TensorStatistics>& statistics_;
   const Scheme& scheme_;
   Fusion fusion_;
@@ -231,7 +229,7 @@ class Chooser {
 
 }  // namespace
 
-TensorQuantizations quantize_tensors(const RealGraph& graph,
+TensorQuantizations quantize_tensors(const Graph& graph,
                                      const std::vector<TensorStatistics>& statistics,
                                      const Scheme& scheme) {
   QSIM_CHECK(statistics.size() == graph.tensors.size(), "statistics are not one a tensor");

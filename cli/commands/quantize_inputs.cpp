@@ -44,7 +44,7 @@ QuantizeInputs read_quantize_inputs(Context& context, const QuantizeOptions& opt
     if (!counted.insert(file).second) return;
     float_bytes += file_bytes(file);
   };
-  RealGraph graph = import_real_onnx(held, importing);
+  Graph graph = import_real_onnx(held, importing);
   if (options.equalize) graph = quantize::equalize(graph).graph;
   const std::vector<fs::path> data(options.calibrate.begin(), options.calibrate.end());
   PictureSet pictures(data, picture_form(graph, options.model), context.notes());

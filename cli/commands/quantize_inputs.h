@@ -4,14 +4,14 @@
 #include "cli/session/inputs/picture_set.h"
 #include "cli/session/quantize/quantize_options.h"
 #include "cli/terminal/context.h"
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/common/thread_team.h"
 #include "quantize/correction.h"
 
 namespace qsim {
 
 struct QuantizeInputs {
-  RealGraph graph;               // equalized where the options say so
+  Graph graph;                   // equalized where the options say so
   std::int64_t float_bytes = 0;  // of the model and its data files
   PictureSet pictures;           // as many as the options say
 };

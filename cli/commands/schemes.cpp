@@ -84,13 +84,13 @@ void declare_schemes(Declarations& declared, SchemesOptions& options) {
 // The network and both sets of pictures.
 struct Question {
   std::string model_hash;  // of its file, its external data and its sidecar
-  RealGraph graph;
+  Graph graph;
   PictureSet calibration;
   PictureSet data;
 };
 
 PictureSet pictures_of(Context& context, const std::vector<std::filesystem::path>& paths,
-                       const RealGraph& graph, const std::filesystem::path& model) {
+                       const Graph& graph, const std::filesystem::path& model) {
   PictureSet pictures(paths, picture_form(graph, model), context.notes());
   pictures.require_finite();
   return pictures;
@@ -102,7 +102,7 @@ Question load_question(Context& context, const SchemesOptions& options) {
   }
   const std::filesystem::path path = options.model;
   const auto held = std::make_shared<const HeldFile>(path);
-  RealGraph graph = import_real_onnx(held);
+  Graph graph = import_real_onnx(held);
   PictureSet calibration = pictures_of(context, {options.calibrate}, graph, path);
   calibration.sample(std::min(options.calibration_pictures, calibration.count()), options.seed);
   const std::vector<std::filesystem::path> data(options.data.begin(), options.data.end());
@@ -159,7 +159,7 @@ struct SchemeRows {
   std::vector<SchemeRow> rows;
 };
 
-SchemeRows static_rows(const RealGraph& graph) {
+SchemeRows static_rows(const Graph& graph) {
   SchemeRows result{{"observer", "granularity", "range", "scales"}, {}};
   for (const quantize::CatalogueRow& row : quantize::scheme_catalogue()) {
     const auto make = [&graph, scheme = row.scheme](const Statistics& statistics) -> JudgeNetwork {
@@ -177,7 +177,7 @@ SchemeRows static_rows(const RealGraph& graph) {
   return result;
 }
 
-SchemeRows mode_rows(const RealGraph& graph) {
+SchemeRows mode_rows(const Graph& graph) {
   SchemeRows result{{"mode", "weights", "activations"}, {}};
   for (const quantize::ModeRow& row : quantize::mode_catalogue()) {
     const auto make = [&graph, of_row = row.make](const Statistics& statistics) -> JudgeNetwork {

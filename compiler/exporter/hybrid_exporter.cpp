@@ -11,9 +11,9 @@
 namespace qsim {
 namespace {
 
-std::set<std::string, std::less<>> layer_names(const RealGraph& graph) {
+std::set<std::string, std::less<>> layer_names(const Graph& graph) {
   std::set<std::string, std::less<>> names;
-  for (const RealLayer& layer : graph.layers) names.insert(layer.name);
+  for (const Layer& layer : graph.layers) names.insert(layer.name);
   return names;
 }
 
@@ -34,7 +34,7 @@ class NetworkWriter {
   }
 
  private:
-  const RealGraph& graph() const { return network_.graph; }
+  const Graph& graph() const { return network_.graph; }
   bool is_nhwc() const { return graph().host.layout == HostInterface::Layout::kNhwc; }
 
   Shape shape_of(const ImageShape& shape, bool is_vector) const {

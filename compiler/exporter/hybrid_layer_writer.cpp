@@ -19,20 +19,19 @@ HybridLayerWriter::HybridLayerWriter(const HybridNetwork& network, ModelWriter& 
 
 // What linear layers read, through layers that keep the shape; what they and flattens write.
 void HybridLayerWriter::find_vectors() {
-  const RealGraph& graph = network_.graph;
-  const auto keeps_axes = [](const RealOperation& operation) {
-    return std::holds_alternative<RealActivation>(operation) ||
-           std::holds_alternative<RealAdd>(operation) ||
-           std::holds_alternative<RealConcat>(operation);
+  const Graph& graph = network_.graph;
+  const auto keeps_axes = [](const Operation& operation) {
+    return std::holds_alternative<Activation>(operation) ||
+           std::holds_alternative<Add>(operation) || std::holds_alternative<Concat>(operation);
   };
   for (auto each = graph.layers.rbegin(); each != graph.layers.rend(); ++each) {
-    const bool is_linear = std::holds_alternative<RealLinear>(each->operation);
+    const bool is_linear = std::holds_alternative<FullyConnected>(each->operation);
     if (!is_linear && !(keeps_axes(each->operation) && is_vector_[each->output])) continue;
     for (const TensorId id : each->inputs) is_vector_[id] = true;
   }
-  for (const RealLayer& each : graph.layers) {
-    const bool is_flat = std::holds_alternative<RealLinear>(each.operation) ||
-                         std::holds_alternative<RealFlatten>(each.operation);
+  for (const Layer& each : graph.layers) {
+    const bool is_flat = std::holds_alternative<FullyConnected>(each.operation) ||
+                         std::holds_alternative<Flatten>(each.operation);
     is_vector_[each.output] = is_flat || (keeps_axes(each.operation) && is_vector_[each.inputs[0]]);
   }
 }
@@ -83,7 +82,7 @@ void HybridLayerWriter::add_ceil_mode(onnx::NodeProto& node, const Window& w) co
   set_int(node, "ceil_mode", floor ? 0 : 1);
 }
 
-void HybridLayerWriter::write(const RealConv2d& conv) {
+void HybridLayerWriter::write(const Conv2d& conv) {
   const RealLayerWeights* own = integers();
   onnx::NodeProto* node = nullptr;
   if (own != nullptr && own->input) {
@@ -97,7 +96,7 @@ void HybridLayerWriter::write(const RealConv2d& conv) {
   if (conv.groups != 1) set_int(*node, "group", conv.groups);
 }
 
-void HybridLayerWriter::write(const RealLinear& linear) {
+void HybridLayerWriter::write(const FullyConnected& linear) {
   const RealLayerWeights* own = integers();
   Stored weights = stored(linear.weights);
   if (own != nullptr && own->input) {
@@ -110,31 +109,29 @@ void HybridLayerWriter::write(const RealLinear& linear) {
   set_int(add_layer("Gemm", {operand(), w, bias}), "transB", 1);
 }
 
-void HybridLayerWriter::write(const RealMaxPool& pool) {
+void HybridLayerWriter::write(const MaxPool& pool) {
   onnx::NodeProto& node = add_layer("MaxPool", {operand()});
   add_window(node, pool.window);
   add_ceil_mode(node, pool.window);
 }
 
-void HybridLayerWriter::write(const RealAveragePool& pool) {
+void HybridLayerWriter::write(const AveragePool& pool) {
   onnx::NodeProto& node = add_layer("AveragePool", {operand()});
   add_window(node, pool.window);
   add_ceil_mode(node, pool.window);
   set_int(node, "count_include_pad", pool.count_include_pad ? 1 : 0);
 }
 
-void HybridLayerWriter::write(const RealAdd& /*add*/) {
-  add_layer("Add", {operand(0), operand(1)});
-}
+void HybridLayerWriter::write(const Add& /*add*/) { add_layer("Add", {operand(0), operand(1)}); }
 
-void HybridLayerWriter::write(const RealConcat& /*concat*/) {
+void HybridLayerWriter::write(const Concat& /*concat*/) {
   TensorNames inputs;
   for (std::size_t i = 0; i < layer().inputs.size(); ++i) inputs.push_back(operand(i));
   set_int(add_layer("Concat", inputs), "axis", 1);
 }
 
-void HybridLayerWriter::write(const RealActivation& activation) {
-  using Kind = RealActivation::Kind;
+void HybridLayerWriter::write(const Activation& activation) {
+  using Kind = Activation::Kind;
   TensorNames inputs = {operand()};
   if (activation.kind == Kind::kClip) {
     const auto bound = [&](const char* what, float value) {
@@ -150,7 +147,7 @@ void HybridLayerWriter::write(const RealActivation& activation) {
   if (activation.kind == Kind::kHardSigmoid) set_float(node, "beta", activation.beta);
 }
 
-void HybridLayerWriter::write(const RealFlatten& flatten) {
+void HybridLayerWriter::write(const Flatten& flatten) {
   std::string read = operand();
   if (flatten.order == Flatten::Order::kHwc && !is_vector_[layer().inputs[0]]) {
     onnx::NodeProto& node = model_.add_node("Transpose", layer().name + "/nhwc", {read});

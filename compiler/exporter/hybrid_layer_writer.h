@@ -33,17 +33,17 @@ class HybridLayerWriter {
     std::string zero_points;    // as many; empty: all 0
   };
 
-  void write(const RealConv2d& conv);
-  void write(const RealLinear& linear);
-  void write(const RealMaxPool& pool);
-  void write(const RealAveragePool& pool);
-  void write(const RealAdd& add);
-  void write(const RealConcat& concat);
-  void write(const RealActivation& activation);
-  void write(const RealFlatten& flatten);
+  void write(const Conv2d& conv);
+  void write(const FullyConnected& linear);
+  void write(const MaxPool& pool);
+  void write(const AveragePool& pool);
+  void write(const Add& add);
+  void write(const Concat& concat);
+  void write(const Activation& activation);
+  void write(const Flatten& flatten);
 
   void find_vectors();
-  const RealLayer& layer() const { return network_.graph.layers[index_]; }
+  const Layer& layer() const { return network_.graph.layers[index_]; }
   const ImageShape& input() const { return network_.graph.tensors[layer().inputs[0]]; }
   const ImageShape& output() const { return network_.graph.tensors[layer().output]; }
   const RealLayerWeights* integers() const;

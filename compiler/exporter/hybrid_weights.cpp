@@ -15,7 +15,7 @@ std::size_t channels_first(std::size_t i, std::size_t channels, std::size_t taps
   return (i / (channels * taps) * channels + i % channels) * taps + tap;
 }
 
-// A RealGraph's weights as a list, in the file's order.
+// A Graph's weights as a list, in the file's order.
 template <typename T>
 std::vector<T> in_file_order(const std::vector<T>& values, const Shape& shape) {
   if (shape.size() == 2) return values;

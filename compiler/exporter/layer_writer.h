@@ -36,9 +36,9 @@ class LayerWriter {
   void write(const Concat& concat);
   void write(const LookupTable& table);
 
-  void write_activation(const RealActivation& activation, TensorRank rank);
+  void write_activation(const Activation& activation, TensorRank rank);
   bool write_clipped(const LookupTable& table, TensorRank rank);
-  std::string add_activation(const RealActivation& activation, const std::string& name,
+  std::string add_activation(const Activation& activation, const std::string& name,
                              const std::string& reals);
   std::string add_empty_pad(const std::string& reals, TensorRank rank);
   void find_joined_tables();
@@ -83,6 +83,6 @@ class LayerWriter {
 };
 
 // Where a float activation is a node of ONNX: its operator's name.
-const char* onnx_operator(RealActivation::Kind kind);
+const char* onnx_operator(Activation::Kind kind);
 
 }  // namespace qsim

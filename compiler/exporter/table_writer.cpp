@@ -20,19 +20,19 @@ bool has_clamp(const Operation& operation) {
 
 }  // namespace
 
-const char* onnx_operator(RealActivation::Kind kind) {
+const char* onnx_operator(Activation::Kind kind) {
   switch (kind) {
-    case RealActivation::Kind::kRelu:
+    case Activation::Kind::kRelu:
       return "Relu";
-    case RealActivation::Kind::kClip:
+    case Activation::Kind::kClip:
       return "Clip";
-    case RealActivation::Kind::kLeakyRelu:
+    case Activation::Kind::kLeakyRelu:
       return "LeakyRelu";
-    case RealActivation::Kind::kSigmoid:
+    case Activation::Kind::kSigmoid:
       return "Sigmoid";
-    case RealActivation::Kind::kHardSigmoid:
+    case Activation::Kind::kHardSigmoid:
       return "HardSigmoid";
-    case RealActivation::Kind::kHardSwish:
+    case Activation::Kind::kHardSwish:
       return "HardSwish";
   }
   return "";
@@ -67,7 +67,7 @@ void LayerWriter::write(const LookupTable& table) {
     return;
   }
   const auto& activation = network_.activations[index_];
-  if (activation && operation_name(RealOperation(*activation)) == table.function &&
+  if (activation && operation_name(Operation(*activation)) == table.function &&
       table.bytes == table_of(*activation, input(), output())) {
     write_activation(*activation, rank);
   } else if (!write_clipped(table, rank)) {
@@ -112,9 +112,9 @@ bool LayerWriter::write_clipped(const LookupTable& table, TensorRank rank) {
 }
 
 // The activation of real numbers; returns what it writes.
-std::string LayerWriter::add_activation(const RealActivation& activation, const std::string& name,
+std::string LayerWriter::add_activation(const Activation& activation, const std::string& name,
                                         const std::string& reals) {
-  using Kind = RealActivation::Kind;
+  using Kind = Activation::Kind;
   if (activation.kind == Kind::kClip) return add_clip(name, reals, activation.lo, activation.hi);
   const std::string written = model_.new_name(name + "/real");
   onnx::NodeProto& node = model_.add_node(onnx_operator(activation.kind), name, {reals}, written);
@@ -125,8 +125,8 @@ std::string LayerWriter::add_activation(const RealActivation& activation, const 
   return written;
 }
 
-void LayerWriter::write_activation(const RealActivation& activation, TensorRank rank) {
-  using Kind = RealActivation::Kind;
+void LayerWriter::write_activation(const Activation& activation, TensorRank rank) {
+  using Kind = Activation::Kind;
   const bool leaky = activation.kind == Kind::kLeakyRelu;
   if (!is_real() && (leaky || activation.kind == Kind::kSigmoid)) {
     TensorNames inputs = tensors_.quantized(operand(), rank);

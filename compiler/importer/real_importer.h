@@ -1,4 +1,4 @@
-// From a float ONNX file to a RealGraph: batch normalization folded, dropout and identities gone.
+// From a float ONNX file to a Graph: batch normalization folded, dropout and identities gone.
 // docs/reference/onnx.md lists the operators and derives the folding.
 #pragma once
 
@@ -19,8 +19,8 @@ struct RealImportOptions {
 
 // Throws Error as import_onnx does; every node that is not supported is in details(). A quantized
 // file is refused by name.
-RealGraph import_real_onnx(const std::shared_ptr<const HeldFile>& held,
-                           const RealImportOptions& options = {});
+Graph import_real_onnx(const std::shared_ptr<const HeldFile>& held,
+                       const RealImportOptions& options = {});
 
 // From a file whose weights alone are integers, or whose layers find the ranges of what they read,
 // or whose tensors are rounded by nodes of the domain "qsim". docs/reference/onnx.md is the

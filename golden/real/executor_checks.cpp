@@ -4,7 +4,7 @@
 
 namespace qsim::golden {
 
-void check_executor(const RealGraph& graph, const RealExecutorOptions& options) {
+void check_executor(const Graph& graph, const RealExecutorOptions& options) {
   validate(graph);
   const std::size_t rules = options.rules.size();
   QSIM_CHECK(
@@ -19,7 +19,7 @@ void check_executor(const RealGraph& graph, const RealExecutorOptions& options) 
   }
 }
 
-void check_input(const RealGraph& graph, const Tensor& input) {
+void check_input(const Graph& graph, const Tensor& input) {
   Shape expected = graph.input_shape().nhwc();
   if (!input.shape.empty()) expected[0] = input.shape[0];
   const bool fits =

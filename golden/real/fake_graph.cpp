@@ -37,20 +37,20 @@ void make_real(const Integer& from, const Value& x, const Value& y, Real& to) {
 }
 
 // The activation whose table this is; what its name says is not enough, since alpha is not in it.
-RealActivation activation_of(const LookupTable& table, const Layer& layer, const Value& x,
-                             const Value& y) {
-  using Kind = RealActivation::Kind;
+Activation activation_of(const LookupTable& table, const Layer& layer, const Value& x,
+                         const Value& y) {
+  using Kind = Activation::Kind;
   if (table.bytes == requantizing_table(x, y)) return {.kind = Kind::kClip};
-  const std::array candidates = {RealActivation{.kind = Kind::kRelu},
-                                 RealActivation{.kind = Kind::kClip, .lo = 0, .hi = 6},
-                                 RealActivation{.kind = Kind::kSigmoid},
-                                 RealActivation{.kind = Kind::kHardSwish},
-                                 RealActivation{Kind::kHardSigmoid, 1.0f / 6, 0.5f},
-                                 RealActivation{Kind::kHardSigmoid, 0.2f, 0.5f},
-                                 RealActivation{Kind::kLeakyRelu, 0.01f},
-                                 RealActivation{Kind::kLeakyRelu, 0.1f},
-                                 RealActivation{Kind::kLeakyRelu, 0.2f}};
-  for (const RealActivation& candidate : candidates) {
+  const std::array candidates = {Activation{.kind = Kind::kRelu},
+                                 Activation{.kind = Kind::kClip, .lo = 0, .hi = 6},
+                                 Activation{.kind = Kind::kSigmoid},
+                                 Activation{.kind = Kind::kHardSwish},
+                                 Activation{Kind::kHardSigmoid, 1.0f / 6, 0.5f},
+                                 Activation{Kind::kHardSigmoid, 0.2f, 0.5f},
+                                 Activation{Kind::kLeakyRelu, 0.01f},
+                                 Activation{Kind::kLeakyRelu, 0.1f},
+                                 Activation{Kind::kLeakyRelu, 0.2f}};
+  for (const Activation& candidate : candidates) {
     if (table_of(candidate, x, y) == table.bytes) return candidate;
   }
   throw_unsupported(layer_place(layer.name, layer.source) + ": its table (" + table.function +
@@ -73,30 +73,30 @@ std::pair<std::int32_t, std::int32_t> levels_of(const Operation& operation, cons
       operation);
 }
 
-RealOperation real_operation(const Layer& layer, const Value& x, const Value& y) {
+Operation real_operation(const Layer& layer, const Value& x, const Value& y) {
   return std::visit(
-      [&](const auto& from) -> RealOperation {
+      [&](const auto& from) -> Operation {
         using T = std::decay_t<decltype(from)>;
         if constexpr (std::is_same_v<T, Conv2d>) {
-          RealConv2d to{from.window, {}, {}, from.groups};
+          Conv2d to{from.window, {}, {}, from.groups};
           make_real(from, x, y, to);
           return to;
         } else if constexpr (std::is_same_v<T, FullyConnected>) {
-          RealLinear to;
+          FullyConnected to;
           make_real(from, x, y, to);
           return to;
         } else if constexpr (std::is_same_v<T, MaxPool>) {
-          return RealMaxPool{from.window};
+          return MaxPool{from.window};
         } else if constexpr (std::is_same_v<T, Relu>) {
-          return RealActivation{.kind = RealActivation::Kind::kRelu};
+          return Activation{.kind = Activation::Kind::kRelu};
         } else if constexpr (std::is_same_v<T, Flatten>) {
-          return RealFlatten{from.order};
+          return Flatten{from.order};
         } else if constexpr (std::is_same_v<T, AveragePool>) {
-          return RealAveragePool{from.window, from.count_include_pad};
+          return AveragePool{from.window, from.count_include_pad};
         } else if constexpr (std::is_same_v<T, Add>) {
-          return RealAdd{};
+          return Add{};
         } else if constexpr (std::is_same_v<T, Concat>) {
-          return RealConcat{};
+          return Concat{};
         } else {
           return activation_of(from, layer, x, y);
         }

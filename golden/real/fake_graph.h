@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "core/graph.h"
-#include "core/real_graph.h"
 #include "golden/real/real_rules.h"
 
 namespace qsim::golden {
 
 struct FakeGraph {
-  RealGraph graph;                               // tensors and layers as those of the Graph
+  Graph graph;                                   // tensors and layers as those of the Graph
   std::vector<std::optional<TensorRule>> rules;  // one a tensor
 };
 
@@ -20,7 +19,7 @@ struct FakeGraph {
 // gave it but for one float32 rounding; a bias is its level times requantizer * y_scale. A Value
 // without a scale has the scale 1. Layers round to nearest, ties to even, whatever rounding the
 // Graph has. `graph` is valid. Throws Error (exit code 4) naming the layer for a LookupTable that
-// is none of the activations that RealActivation has.
+// is none of the activations that Activation has.
 FakeGraph fake_graph(const Graph& graph);
 
 }  // namespace qsim::golden

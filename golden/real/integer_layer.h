@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/common/thread_team.h"
 #include "golden/real/layer_weights.h"
 #include "golden/real/real_layer.h"
@@ -24,12 +24,12 @@ struct WeightedLayer {
   std::int64_t depth() const { return weights->elems() / outputs(); }
 };
 
-// `layer` is a RealConv2d or a RealLinear.
-inline WeightedLayer weighted_layer(const RealLayer& layer) {
-  if (const auto* conv = std::get_if<RealConv2d>(&layer.operation)) {
+// `layer` is a Conv2d or a FullyConnected.
+inline WeightedLayer weighted_layer(const Layer& layer) {
+  if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
     return {conv->window, conv->groups, &conv->weights, &conv->bias};
   }
-  const auto& linear = std::get<RealLinear>(layer.operation);
+  const auto& linear = std::get<FullyConnected>(layer.operation);
   return {Window{}, 1, &linear.weights, &linear.bias};
 }
 
@@ -87,8 +87,8 @@ void reference_weight_only(const WeightedLayer& layer, const RealLayerWeights& w
 void reference_integer(const WeightedLayer& layer, const RealLayerWeights& weights, const Tensor& x,
                        Tensor& y);
 
-RealRunner make_plain_integer_layer(const RealLayer& layer, const RealLayerWeights& weights);
-RealRunner make_optimised_integer_layer(const RealLayer& layer, const RealLayerWeights& weights,
+RealRunner make_plain_integer_layer(const Layer& layer, const RealLayerWeights& weights);
+RealRunner make_optimised_integer_layer(const Layer& layer, const RealLayerWeights& weights,
                                         const ProductKernels& kernels);
 
 }  // namespace qsim::golden

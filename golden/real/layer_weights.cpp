@@ -89,10 +89,10 @@ void check_input(const std::string& place, const InputRule& input) {
 
 }  // namespace
 
-void check_layer_weights(const RealLayer& layer, const RealLayerWeights& weights) {
+void check_layer_weights(const Layer& layer, const RealLayerWeights& weights) {
   const std::string place = layer_place(layer.name, layer.source);
-  if (!std::holds_alternative<RealConv2d>(layer.operation) &&
-      !std::holds_alternative<RealLinear>(layer.operation)) {
+  if (!std::holds_alternative<Conv2d>(layer.operation) &&
+      !std::holds_alternative<FullyConnected>(layer.operation)) {
     fail(place, "it is a " + std::string(operation_name(layer.operation)) +
                     "; conv2d and linear alone have weights");
   }

@@ -18,6 +18,6 @@ using qsim::Log2Weights;
 using qsim::RealLayerWeights;
 
 // Throws Error (exit code 3) naming the layer, what was found and what is allowed.
-void check_layer_weights(const RealLayer& layer, const RealLayerWeights& weights);
+void check_layer_weights(const Layer& layer, const RealLayerWeights& weights);
 
 }  // namespace qsim::golden

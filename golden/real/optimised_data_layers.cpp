@@ -26,7 +26,7 @@ class ConcatRunner : public RealLayerRunner {
 
 class FlattenRunner : public RealLayerRunner {
  public:
-  explicit FlattenRunner(const RealFlatten& flatten) : flatten_(flatten) {}
+  explicit FlattenRunner(const Flatten& flatten) : flatten_(flatten) {}
 
   void run(RealOperands operands, Tensor& output, ThreadTeam& team) const override {
     const ImageShape in = image_shape(*operands[0]);
@@ -54,15 +54,13 @@ class FlattenRunner : public RealLayerRunner {
     }
   }
 
-  const RealFlatten& flatten_;
+  const Flatten& flatten_;
 };
 
 }  // namespace
 
 RealRunner make_real_concat() { return std::make_unique<ConcatRunner>(); }
 
-RealRunner make_flatten(const RealFlatten& flatten) {
-  return std::make_unique<FlattenRunner>(flatten);
-}
+RealRunner make_flatten(const Flatten& flatten) { return std::make_unique<FlattenRunner>(flatten); }
 
 }  // namespace qsim::golden

@@ -5,7 +5,7 @@ namespace {
 
 class DepthwiseRunner : public RealLayerRunner {
  public:
-  DepthwiseRunner(const RealConv2d& conv, const ProductKernels& kernels)
+  DepthwiseRunner(const Conv2d& conv, const ProductKernels& kernels)
       : conv_(conv), products_(conv.window, conv.weights.shape[0], kernels) {
     products_.add_band(conv.weights.as<float>().data());
   }
@@ -17,7 +17,7 @@ class DepthwiseRunner : public RealLayerRunner {
   }
 
  private:
-  const RealConv2d& conv_;
+  const Conv2d& conv_;
   DepthwiseProducts products_;
 };
 
@@ -44,7 +44,7 @@ void DepthwiseProducts::find_taps(const Tensor& input, std::int64_t n, std::int6
   }
 }
 
-RealRunner make_depthwise(const RealConv2d& conv, const ProductKernels& kernels) {
+RealRunner make_depthwise(const Conv2d& conv, const ProductKernels& kernels) {
   return std::make_unique<DepthwiseRunner>(conv, kernels);
 }
 

@@ -8,7 +8,7 @@
 namespace qsim::golden {
 namespace {
 
-using Kind = RealActivation::Kind;
+using Kind = Activation::Kind;
 
 class AddRunner : public RealLayerRunner {
  public:
@@ -36,7 +36,7 @@ float unit(float v) {
 
 class ActivationRunner : public RealLayerRunner {
  public:
-  explicit ActivationRunner(const RealActivation& activation) : activation_(activation) {}
+  explicit ActivationRunner(const Activation& activation) : activation_(activation) {}
 
   bool in_place() const override { return true; }
 
@@ -73,14 +73,14 @@ class ActivationRunner : public RealLayerRunner {
     }
   }
 
-  const RealActivation& activation_;
+  const Activation& activation_;
 };
 
 }  // namespace
 
 RealRunner make_add() { return std::make_unique<AddRunner>(); }
 
-RealRunner make_activation(const RealActivation& activation) {
+RealRunner make_activation(const Activation& activation) {
   return std::make_unique<ActivationRunner>(activation);
 }
 

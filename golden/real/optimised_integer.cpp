@@ -220,7 +220,7 @@ class IntegerDepthwiseRunner : public RealLayerRunner {
 
 }  // namespace
 
-RealRunner make_optimised_integer_layer(const RealLayer& layer, const RealLayerWeights& weights,
+RealRunner make_optimised_integer_layer(const Layer& layer, const RealLayerWeights& weights,
                                         const ProductKernels& kernels) {
   const WeightedLayer weighted = weighted_layer(layer);
   const bool depthwise = weighted.channels() == 1 && weighted.groups == weighted.outputs() &&

@@ -42,7 +42,7 @@ void visit_pixels(const Window& window, Tensor& output, ThreadTeam& team, Pixel 
 
 class MaxPoolRunner : public RealLayerRunner {
  public:
-  explicit MaxPoolRunner(const RealMaxPool& pool) : pool_(pool) {}
+  explicit MaxPoolRunner(const MaxPool& pool) : pool_(pool) {}
 
   void run(RealOperands operands, Tensor& output, ThreadTeam& team) const override {
     const std::size_t channels = size(output.shape[3]);
@@ -59,12 +59,12 @@ class MaxPoolRunner : public RealLayerRunner {
   }
 
  private:
-  const RealMaxPool& pool_;
+  const MaxPool& pool_;
 };
 
 class AveragePoolRunner : public RealLayerRunner {
  public:
-  explicit AveragePoolRunner(const RealAveragePool& pool)
+  explicit AveragePoolRunner(const AveragePool& pool)
       : pool_(pool), counted_{.window = pool.window, .count_include_pad = pool.count_include_pad} {}
 
   void run(RealOperands operands, Tensor& output, ThreadTeam& team) const override {
@@ -82,15 +82,15 @@ class AveragePoolRunner : public RealLayerRunner {
   }
 
  private:
-  const RealAveragePool& pool_;
+  const AveragePool& pool_;
   AveragePool counted_;
 };
 
 }  // namespace
 
-RealRunner make_max_pool(const RealMaxPool& pool) { return std::make_unique<MaxPoolRunner>(pool); }
+RealRunner make_max_pool(const MaxPool& pool) { return std::make_unique<MaxPoolRunner>(pool); }
 
-RealRunner make_average_pool(const RealAveragePool& pool) {
+RealRunner make_average_pool(const AveragePool& pool) {
   return std::make_unique<AveragePoolRunner>(pool);
 }
 

@@ -45,12 +45,12 @@ class ProductsRunner : public RealLayerRunner {
 
 }  // namespace
 
-RealRunner make_conv2d(const RealConv2d& conv, const ProductKernels& kernels) {
+RealRunner make_conv2d(const Conv2d& conv, const ProductKernels& kernels) {
   return std::make_unique<ProductsRunner>(conv.window, conv.groups, conv.weights, conv.bias,
                                           kernels);
 }
 
-RealRunner make_linear(const RealLinear& linear, const ProductKernels& kernels) {
+RealRunner make_linear(const FullyConnected& linear, const ProductKernels& kernels) {
   return std::make_unique<ProductsRunner>(Window{}, 1, linear.weights, linear.bias, kernels);
 }
 

@@ -28,14 +28,14 @@ void fit(Tensor& tensor, const Shape& shape) {
 }  // namespace
 
 struct RealExecutor::State {
-  State(const RealGraph& real_graph, const RealExecutorOptions& executor_options)
+  State(const Graph& real_graph, const RealExecutorOptions& executor_options)
       : graph(real_graph),
         options(executor_options),
         kernels(product_kernels(options.vector_path)) {
     check_executor(graph, options);
     last_reader.resize(graph.tensors.size(), graph.layers.size());
     for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-      const RealLayer& layer = graph.layers[i];
+      const Layer& layer = graph.layers[i];
       runners.push_back(runner_of(i));
       for (const TensorId id : layer.inputs) last_reader[id] = i;
       if (last_reader[layer.output] == graph.layers.size()) last_reader[layer.output] = i;
@@ -44,7 +44,7 @@ struct RealExecutor::State {
   }
 
   RealRunner runner_of(std::size_t index) const {
-    const RealLayer& layer = graph.layers[index];
+    const Layer& layer = graph.layers[index];
     const auto integers = options.layer_weights.find(index);
     if (integers == options.layer_weights.end()) {
       return options.plain ? make_plain_layer(layer) : make_optimised_layer(graph, layer, kernels);
@@ -59,7 +59,7 @@ struct RealExecutor::State {
                   : apply(*options.rules[id], tensor, team);
   }
 
-  const RealGraph& graph;
+  const Graph& graph;
   RealExecutorOptions options;
   const ProductKernels& kernels;
   std::vector<RealRunner> runners;
@@ -126,13 +126,13 @@ RealExecutorOptions executor_options(const HybridNetwork& network) {
   return options;
 }
 
-RealExecutor::RealExecutor(const RealGraph& graph, const RealExecutorOptions& options)
+RealExecutor::RealExecutor(const Graph& graph, const RealExecutorOptions& options)
     : state_(std::make_unique<State>(graph, options)) {}
 
 RealExecutor::~RealExecutor() = default;
 
 Tensor RealExecutor::run(const Tensor& input, ThreadTeam& team, const OnTensor& on_tensor) const {
-  const RealGraph& graph = state_->graph;
+  const Graph& graph = state_->graph;
   check_input(graph, input);
   const FloatEnvironment environment;
   std::vector<Tensor> tensors(graph.tensors.size());
@@ -142,7 +142,7 @@ Tensor RealExecutor::run(const Tensor& input, ThreadTeam& team, const OnTensor& 
   state_->apply_rule(graph.input, tensors[graph.input], team);
   if (on_tensor) on_tensor(graph.input, tensors[graph.input]);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const RealLayer& layer = graph.layers[i];
+    const Layer& layer = graph.layers[i];
     const RealLayerRunner& runner = *state_->runners[i];
     Tensor& output = tensors[layer.output];
     const bool in_place = runner.in_place() && state_->last_reader[layer.inputs[0]] == i;

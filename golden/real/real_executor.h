@@ -1,4 +1,4 @@
-// Executes a RealGraph on the CPU, in float32 in a defined order: the same bits from the plain
+// Executes a Graph on the CPU, in float32 in a defined order: the same bits from the plain
 // loops and from every vector path, on every processor and for any number of threads. It is the
 // float network of calibration and `qsim eval`; with rules for its tensors it is the network in
 // fake quantization.
@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/common/thread_team.h"
 #include "golden/common/vector_path.h"
 #include "golden/real/layer_weights.h"
@@ -44,7 +44,7 @@ class RealExecutor {
   // the input first. The tensor is freed after its last reader.
   using OnTensor = std::function<void(TensorId, const Tensor&)>;
 
-  explicit RealExecutor(const RealGraph& graph, const RealExecutorOptions& options = {});
+  explicit RealExecutor(const Graph& graph, const RealExecutorOptions& options = {});
   ~RealExecutor();
   RealExecutor(const RealExecutor&) = delete;
   RealExecutor& operator=(const RealExecutor&) = delete;

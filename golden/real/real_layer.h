@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/common/thread_team.h"
 #include "golden/real/product_kernels.h"
 
@@ -26,20 +26,20 @@ class RealLayerRunner {
 
 using RealRunner = std::unique_ptr<RealLayerRunner>;
 
-RealRunner make_plain_layer(const RealLayer& layer);
-RealRunner make_optimised_layer(const RealGraph& graph, const RealLayer& layer,
+RealRunner make_plain_layer(const Layer& layer);
+RealRunner make_optimised_layer(const Graph& graph, const Layer& layer,
                                 const ProductKernels& kernels);
 
 // Of the optimised path.
-RealRunner make_conv2d(const RealConv2d& conv, const ProductKernels& kernels);
-RealRunner make_depthwise(const RealConv2d& conv, const ProductKernels& kernels);
-RealRunner make_linear(const RealLinear& linear, const ProductKernels& kernels);
-RealRunner make_max_pool(const RealMaxPool& pool);
-RealRunner make_average_pool(const RealAveragePool& pool);
+RealRunner make_conv2d(const Conv2d& conv, const ProductKernels& kernels);
+RealRunner make_depthwise(const Conv2d& conv, const ProductKernels& kernels);
+RealRunner make_linear(const FullyConnected& linear, const ProductKernels& kernels);
+RealRunner make_max_pool(const MaxPool& pool);
+RealRunner make_average_pool(const AveragePool& pool);
 RealRunner make_add();
 RealRunner make_real_concat();
-RealRunner make_activation(const RealActivation& activation);
-RealRunner make_flatten(const RealFlatten& flatten);
+RealRunner make_activation(const Activation& activation);
+RealRunner make_flatten(const Flatten& flatten);
 
 // Calls work(first, last) for parts of 0..count - 1 that lie beside each other, on the team's
 // threads; `cost` is that of one number in elements, so that small work stays on one thread.

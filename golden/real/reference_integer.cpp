@@ -88,7 +88,7 @@ void integer(const WeightedLayer& layer, const Weights& weights, const InputRule
 
 class PlainIntegerLayer : public RealLayerRunner {
  public:
-  PlainIntegerLayer(const RealLayer& layer, const RealLayerWeights& weights)
+  PlainIntegerLayer(const Layer& layer, const RealLayerWeights& weights)
       : layer_(weighted_layer(layer)), weights_(weights) {}
 
   void run(RealOperands operands, Tensor& output, ThreadTeam&) const override {
@@ -113,7 +113,7 @@ void reference_integer(const WeightedLayer& layer, const RealLayerWeights& weigh
   std::visit([&](const auto& one) { integer(layer, one, *weights.input, x, y); }, weights.weights);
 }
 
-RealRunner make_plain_integer_layer(const RealLayer& layer, const RealLayerWeights& weights) {
+RealRunner make_plain_integer_layer(const Layer& layer, const RealLayerWeights& weights) {
   return std::make_unique<PlainIntegerLayer>(layer, weights);
 }
 

@@ -11,7 +11,7 @@ namespace qsim::golden {
 namespace {
 
 // Output (n, oy, ox, co).
-float conv2d_at(const RealConv2d& conv, const Tensor& x, std::int64_t n, std::int64_t oy,
+float conv2d_at(const Conv2d& conv, const Tensor& x, std::int64_t n, std::int64_t oy,
                 std::int64_t ox, std::int64_t co) {
   const ImageShape in = image_shape(x);
   const Window& w = conv.window;
@@ -66,7 +66,7 @@ void fill(Tensor& y, Function value) {
 
 }  // namespace
 
-void reference_conv2d(const RealConv2d& conv, const Tensor& x, Tensor& y) {
+void reference_conv2d(const Conv2d& conv, const Tensor& x, Tensor& y) {
   const ImageShape out = image_shape(y);
   float* to = y.as<float>().data();
   for (std::int64_t n = 0; n < out.batch; ++n) {
@@ -80,7 +80,7 @@ void reference_conv2d(const RealConv2d& conv, const Tensor& x, Tensor& y) {
   }
 }
 
-void reference_linear(const RealLinear& linear, const Tensor& x, Tensor& y) {
+void reference_linear(const FullyConnected& linear, const Tensor& x, Tensor& y) {
   const std::int64_t outputs = linear.weights.shape[0];
   const std::int64_t inputs = linear.weights.shape[1];
   const float* from = x.as<float>().data();
@@ -95,7 +95,7 @@ void reference_linear(const RealLinear& linear, const Tensor& x, Tensor& y) {
   }
 }
 
-void reference_max_pool(const RealMaxPool& pool, const Tensor& x, Tensor& y) {
+void reference_max_pool(const MaxPool& pool, const Tensor& x, Tensor& y) {
   fill(y, [&](std::int64_t n, std::int64_t oy, std::int64_t ox, std::int64_t c) {
     float best = -std::numeric_limits<float>::infinity();
     visit_window(pool.window, x, n, oy, ox, c, [&](float value) {
@@ -105,7 +105,7 @@ void reference_max_pool(const RealMaxPool& pool, const Tensor& x, Tensor& y) {
   });
 }
 
-void reference_average_pool(const RealAveragePool& pool, const Tensor& x, Tensor& y) {
+void reference_average_pool(const AveragePool& pool, const Tensor& x, Tensor& y) {
   const AveragePool counted{.window = pool.window, .count_include_pad = pool.count_include_pad};
   fill(y, [&](std::int64_t n, std::int64_t oy, std::int64_t ox, std::int64_t c) {
     float sum = 0;
@@ -121,7 +121,7 @@ void reference_add(const Tensor& a, const Tensor& b, Tensor& y) {
   }
 }
 
-void reference_activation(const RealActivation& activation, const Tensor& x, Tensor& y) {
+void reference_activation(const Activation& activation, const Tensor& x, Tensor& y) {
   const std::span<float> to = y.as<float>();
   for (std::size_t i = 0; i < to.size(); ++i) {
     to[i] = canonical_nan(activated(activation, x.as<float>()[i]));
@@ -141,7 +141,7 @@ void reference_concat(const std::vector<const Tensor*>& operands, Tensor& y) {
   }
 }
 
-void reference_flatten(const RealFlatten& flatten, const Tensor& x, Tensor& y) {
+void reference_flatten(const Flatten& flatten, const Tensor& x, Tensor& y) {
   const ImageShape in = image_shape(x);
   const bool chw = flatten.order == Flatten::Order::kChw;
   for (std::int64_t n = 0; n < in.batch; ++n) {

@@ -61,8 +61,7 @@ class MixedPrecision : public testing::Test {
     folder_.write(
         "net.yaml",
         "preprocess: {resize: [16, 16], mean: [0.5, 0.5, 0.5], std: [0.01, 0.01, 0.01]}\n");
-    const RealGraph graph =
-        import_real_onnx(std::make_shared<const HeldFile>(folder_ / "net.onnx"));
+    const Graph graph = import_real_onnx(std::make_shared<const HeldFile>(folder_ / "net.onnx"));
     const golden::RealExecutor executor(graph);
     golden::ThreadTeam team(1);
     Random random(11);

@@ -69,7 +69,7 @@ struct Reference {
 };
 
 Tensor plain_output(const Reference& reference, const Tensor& pictures) {
-  const RealGraph graph = import_real_onnx(std::make_shared<const HeldFile>(float_file()));
+  const Graph graph = import_real_onnx(std::make_shared<const HeldFile>(float_file()));
   golden::ThreadTeam team(1);
   quantize::Scheme scheme;
   scheme.all.clipping.rule = quantize::ClippingRule::kMse;

@@ -11,7 +11,7 @@ namespace {
 QuantizedNetwork small(const NetworkStyle& style = {}) {
   NetworkMaker maker(2, style, {1, 4, 4, 2});
   maker.conv(3, {3, 3, 1, 1});
-  maker.activation({.kind = RealActivation::Kind::kLeakyRelu, .alpha = 0.1F});
+  maker.activation({.kind = Activation::Kind::kLeakyRelu, .alpha = 0.1F});
   maker.average_pool({2, 2, 1, 1}, false, false);
   return maker.finish();
 }
@@ -95,7 +95,7 @@ TEST(ExportRefuses, TablesThatNoActivationMakes) {
       "activations of a float network";
   EXPECT_EQ(refusal(network), expected);
   network = small();
-  network.activations[1]->kind = RealActivation::Kind::kSigmoid;
+  network.activations[1]->kind = Activation::Kind::kSigmoid;
   EXPECT_EQ(refusal(network), expected);
   network.activations[1].reset();
   EXPECT_EQ(refusal(network), expected);

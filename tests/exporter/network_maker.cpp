@@ -123,7 +123,7 @@ Requantization NetworkMaker::requantization(std::int64_t depth, const Value& inp
 
 TensorId NetworkMaker::append_layer(const std::string& kind, Operation operation,
                                     std::vector<TensorId> inputs, const Value& output,
-                                    WeightScales scales, std::optional<RealActivation> activation,
+                                    WeightScales scales, std::optional<Activation> activation,
                                     std::string name) {
   Graph& graph = network_.graph;
   if (name.empty()) name = kind + std::to_string(graph.layers.size());
@@ -235,14 +235,14 @@ Value NetworkMaker::rescaled() {
   return result;
 }
 
-TensorId NetworkMaker::activation(const RealActivation& activation) {
+TensorId NetworkMaker::activation(const Activation& activation) {
   const Value out = rescaled();
-  const std::string function(operation_name(RealOperation(activation)));
+  const std::string function(operation_name(Operation(activation)));
   return append_layer(function, LookupTable{function, table_of(activation, current(), out)},
                       {last()}, out, {}, activation);
 }
 
-TensorId NetworkMaker::clipped(std::optional<RealActivation> activation) {
+TensorId NetworkMaker::clipped(std::optional<Activation> activation) {
   const Value out = rescaled();
   ByteTable bytes =
       activation ? table_of(*activation, current(), out) : requantizing_table(current(), out);

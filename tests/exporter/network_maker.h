@@ -35,9 +35,9 @@ class NetworkMaker {
   TensorId add(TensorId a, TensorId b);
   // Each operand of another quantization gets a table first.
   TensorId concat(std::vector<TensorId> operands);
-  TensorId activation(const RealActivation& activation);
+  TensorId activation(const Activation& activation);
   // An activation, or a change of quantization, whose levels are fewer than the type has.
-  TensorId clipped(std::optional<RealActivation> activation);
+  TensorId clipped(std::optional<Activation> activation);
   TensorId requantize();
   TensorId relu();
   TensorId flatten(Flatten::Order order);
@@ -63,7 +63,7 @@ class NetworkMaker {
   void random_clamp(const Value& output, std::int32_t& lo, std::int32_t& hi);
   TensorId append_layer(const std::string& kind, Operation operation, std::vector<TensorId> inputs,
                         const Value& output, WeightScales scales = {},
-                        std::optional<RealActivation> activation = {}, std::string name = {});
+                        std::optional<Activation> activation = {}, std::string name = {});
 
   Random random_;
   NetworkStyle style_;

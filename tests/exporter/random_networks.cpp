@@ -7,9 +7,9 @@
 namespace qsim {
 namespace {
 
-using Kind = RealActivation::Kind;
+using Kind = Activation::Kind;
 
-RealActivation random_activation(NetworkMaker& maker) {
+Activation random_activation(NetworkMaker& maker) {
   const auto tenth = [&] { return static_cast<float>(maker.pick(1, 9)) / 10.0F; };
   switch (maker.pick(0, 5)) {
     case 0:
@@ -45,7 +45,7 @@ bool can_relu(const NetworkMaker& maker) {
   const Value& current = maker.current();
   if (current.dtype == DType::kInt8 && current.zero_point == 0) return true;
   if (maker.graph().layers.empty()) return false;
-  return selects_levels(maker.graph().layers.back().operation);
+  return row_of(maker.graph().layers.back().operation).selects_levels;
 }
 
 void add_picture_layer(NetworkMaker& maker, const RandomNetworkOptions& options) {

@@ -74,11 +74,11 @@ void check_round_trip(const Folder& folder, const Graph& graph) {
 // The float importer gives a valid graph or an Error; for two pictures the same layers.
 bool check_float(const std::filesystem::path& path) {
   const auto held = std::make_shared<const HeldFile>(path);
-  RealGraph graph;
+  Graph graph;
   if (!accepted([&] { graph = import_real_onnx(held); })) return false;
   validate(graph);
   require(is_float_onnx(held), "a float graph of a quantized file");
-  RealGraph two;
+  Graph two;
   if (accepted([&] { two = import_real_onnx(held, {kBatch}); })) {
     require(two.layers.size() == graph.layers.size(), "another batch gives other layers");
   }

@@ -7,7 +7,7 @@ namespace {
 
 class RealCpuRunner final : public RealRunner {
  public:
-  RealCpuRunner(const RealGraph& graph, const golden::RealExecutorOptions& options)
+  RealCpuRunner(const Graph& graph, const golden::RealExecutorOptions& options)
       : executor_(graph, options) {}
 
   GoldenBackend backend() const override { return GoldenBackend::kCpu; }
@@ -21,7 +21,7 @@ class RealCpuRunner final : public RealRunner {
 
 class RealCudaRunner final : public RealRunner {
  public:
-  RealCudaRunner(const RealGraph& graph, const golden::RealExecutorOptions& options,
+  RealCudaRunner(const Graph& graph, const golden::RealExecutorOptions& options,
                  std::int64_t pictures)
       : executor_(graph, options, golden_device().index) {
     executor_.reserve(pictures);
@@ -36,7 +36,7 @@ class RealCudaRunner final : public RealRunner {
 
 }  // namespace
 
-std::unique_ptr<RealRunner> make_real_runner(GoldenSelection& selection, const RealGraph& graph,
+std::unique_ptr<RealRunner> make_real_runner(GoldenSelection& selection, const Graph& graph,
                                              const golden::RealExecutorOptions& options,
                                              std::int64_t pictures) {
   if (selection.backends().front() == GoldenBackend::kCuda) {

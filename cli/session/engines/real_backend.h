@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "cli/session/engines/golden_backend.h"
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/common/thread_team.h"
 #include "golden/real/real_executor.h"
 
 namespace qsim {
 
-// Executes one RealGraph, which must outlive it, on inputs one after the other.
+// Executes one Graph, which must outlive it, on inputs one after the other.
 class RealRunner {
  public:
   virtual ~RealRunner() = default;
@@ -22,7 +22,7 @@ class RealRunner {
 
 // Of the selection's first backend, with memory for `pictures` pictures at a time. Falls back to
 // the CPU as GoldenSelection::runner() does. Throws Error.
-std::unique_ptr<RealRunner> make_real_runner(GoldenSelection& selection, const RealGraph& graph,
+std::unique_ptr<RealRunner> make_real_runner(GoldenSelection& selection, const Graph& graph,
                                              const golden::RealExecutorOptions& options,
                                              std::int64_t pictures);
 

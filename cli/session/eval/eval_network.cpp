@@ -49,7 +49,7 @@ EvalNetwork load_float_network(Context& context, const EvalOptions& options,
     throw Error(ExitCode::kUsage, "--rounding is of quantized networks; '" + held->path().string() +
                                       "' is a float network; leave --rounding out");
   }
-  RealGraph real = import_real_onnx(held);
+  Graph real = import_real_onnx(held);
   const PictureForm form = picture_form(real, held->path());
   const std::string name = request.model.empty() ? held->path().string() : request.model;
   const std::string hash = model_hash(held);

@@ -10,19 +10,19 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/terminal/context.h"
-#include "core/real_graph.h"
+#include "core/graph.h"
 
 namespace qsim {
 
 struct EvalNetwork {
-  std::string name;               // as the user gave it
-  std::string hash;               // of its file and its external data
-  std::optional<Model> model;     // absent: the file is a float network
-  std::optional<RealGraph> real;  // the file's; of a quantized network that of --float
-  std::string real_name;          // of --float; "" without
-  std::string real_hash;          // of the float network's; "" without
-  std::int64_t classes = 0;       // that it tells apart
-  std::string sidecar;            // the file that says what becomes of pictures; "" for none
+  std::string name;            // as the user gave it
+  std::string hash;            // of its file and its external data
+  std::optional<Model> model;  // absent: the file is a float network
+  std::optional<Graph> real;   // the file's; of a quantized network that of --float
+  std::string real_name;       // of --float; "" without
+  std::string real_hash;       // of the float network's; "" without
+  std::int64_t classes = 0;    // that it tells apart
+  std::string sidecar;         // the file that says what becomes of pictures; "" for none
   std::vector<std::string> engines;
   PictureSet pictures;
 };

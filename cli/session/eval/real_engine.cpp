@@ -13,7 +13,7 @@ namespace {
 class RealEngine : public EvalEngine {
  public:
   RealEngine(GoldenSelection& selection, const EvalNetwork& network, std::int64_t batch,
-             golden::ThreadTeam& team, const RealGraph& graph,
+             golden::ThreadTeam& team, const Graph& graph,
              const golden::RealExecutorOptions& options)
       : network_(network),
         batch_(batch),
@@ -140,10 +140,10 @@ std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch,
   std::int64_t weights = 0;
   if (network.real) {
     largest = largest_elems(network.real->tensors, [](const ImageShape& shape) { return shape; });
-    for (const RealLayer& layer : network.real->layers) {
-      if (const auto* conv = std::get_if<RealConv2d>(&layer.operation)) {
+    for (const Layer& layer : network.real->layers) {
+      if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
         weights += conv->weights.elems();
-      } else if (const auto* linear = std::get_if<RealLinear>(&layer.operation)) {
+      } else if (const auto* linear = std::get_if<FullyConnected>(&layer.operation)) {
         weights += linear->weights.elems();
       }
     }

@@ -99,10 +99,6 @@ std::optional<RequantizerRounding> asked_rounding(const ScaleOptions& options) {
   return static_cast<RequantizerRounding>(found - kRequantizerRoundingWords.begin());
 }
 
-void set_batch(Graph& graph, std::int64_t batch) {
-  for (Value& tensor : graph.tensors) tensor.shape.batch = batch;
-}
-
 ArchConfig load_config(const ConfigOption& options) {
   return load_arch_config(find_config(options.config));
 }

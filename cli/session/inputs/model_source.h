@@ -57,9 +57,6 @@ void require_onnx_options(const ScaleOptions& options, const std::string& name,
 // The rounding that --rounding names; nothing without the option.
 std::optional<RequantizerRounding> asked_rounding(const ScaleOptions& options);
 
-// The same network for another number of pictures at a time.
-void set_batch(Graph& graph, std::int64_t batch);
-
 // The config that --config names. Throws Error.
 ArchConfig load_config(const ConfigOption& options);
 // The same, with a note of each size that is not as the file says (files/scale_sim_config.h).

@@ -99,7 +99,7 @@ PictureForm picture_form(const Model& model) {
   return form;
 }
 
-PictureForm picture_form(const RealGraph& graph, const fs::path& path) {
+PictureForm picture_form(const Graph& graph, const fs::path& path) {
   PictureForm form;
   form.input.graph = graph.name;
   form.input.value.shape = graph.input_shape();

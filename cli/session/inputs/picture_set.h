@@ -13,7 +13,7 @@
 
 #include "cli/host_tensors/host_layout.h"
 #include "cli/session/inputs/model_source.h"
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "files/image.h"
 #include "files/sidecar.h"
 #include "golden/common/thread_team.h"
@@ -34,7 +34,7 @@ std::filesystem::path labels_path(const std::filesystem::path& npy);
 
 PictureForm picture_form(const Model& model);
 // Of a float network from a file, whose sidecar it reads. Throws Error for a malformed one.
-PictureForm picture_form(const RealGraph& graph, const std::filesystem::path& path);
+PictureForm picture_form(const Graph& graph, const std::filesystem::path& path);
 
 class PictureSet {
  public:

@@ -49,7 +49,7 @@ double pictures_needed(std::int64_t float_correct, std::int64_t pictures, double
          kRounding;
 }
 
-MixedPrecisionReport report_of(const RealGraph& graph, const std::vector<LayerSensitivity>& layers,
+MixedPrecisionReport report_of(const Graph& graph, const std::vector<LayerSensitivity>& layers,
                                const MixedPrecision& found, double pictures) {
   MixedPrecisionReport report;
   for (const LayerSensitivity& layer : layers) {
@@ -100,7 +100,7 @@ void require_search_is_possible(const QuantizeOptions& options, const quantize::
   }
 }
 
-FoundBits find_bits(const RealGraph& graph, const quantize::Scheme& scheme,
+FoundBits find_bits(const Graph& graph, const quantize::Scheme& scheme,
                     const QuantizeOptions& options, const PictureSet& pictures,
                     const BitSearch& search, golden::ThreadTeam& team) {
   double seconds_of_sensitivities = 0;

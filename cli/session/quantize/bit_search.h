@@ -30,7 +30,7 @@ void require_search_is_possible(const QuantizeOptions& options, const quantize::
 
 // Judges each trial by golden on the pictures. Throws Error where not even 8 bits in all layers are
 // within the drop of the options.
-FoundBits find_bits(const RealGraph& graph, const quantize::Scheme& scheme,
+FoundBits find_bits(const Graph& graph, const quantize::Scheme& scheme,
                     const QuantizeOptions& options, const PictureSet& pictures,
                     const BitSearch& search, golden::ThreadTeam& team);
 

@@ -34,7 +34,7 @@ SheetTable layer_table(const HybridResult& result) {
       "layers", {"layer", "operation", "weights_sqnr_db", "sqnr_db", "cosine_distance"}, {}};
   for (std::size_t i = 0; i < result.graph.layers.size(); ++i) {
     const quantize::TensorError& error = result.errors.layers[i];
-    const RealLayer& layer = result.graph.layers[i];
+    const Layer& layer = result.graph.layers[i];
     table.rows.push_back({layer.name, std::string(operation_name(layer.operation)),
                           weights_text(result, i), number_text(quantize::sqnr_db(error), "%.1f"),
                           number_text(quantize::cosine_distance(error), "%.2g")});
@@ -44,7 +44,7 @@ SheetTable layer_table(const HybridResult& result) {
 
 }  // namespace
 
-HybridErrors measure_hybrid(const RealGraph& graph, const HybridNetwork& network,
+HybridErrors measure_hybrid(const Graph& graph, const HybridNetwork& network,
                             const quantize::CalibrationPictures& pictures,
                             golden::ThreadTeam& team) {
   const golden::RealExecutor real(graph);

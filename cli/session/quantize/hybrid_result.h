@@ -20,12 +20,12 @@ struct HybridErrors {
 };
 
 // Both networks side by side on the same pictures.
-HybridErrors measure_hybrid(const RealGraph& graph, const HybridNetwork& network,
+HybridErrors measure_hybrid(const Graph& graph, const HybridNetwork& network,
                             const quantize::CalibrationPictures& pictures,
                             golden::ThreadTeam& team);
 
 struct HybridResult {
-  RealGraph graph;  // float
+  Graph graph;  // float
   HybridNetwork network;
   HybridErrors errors;
   std::string bytes;  // of the file

@@ -41,7 +41,7 @@ QuantizedRange range_of(const quantize::Quantization& quantization, bool is_unsi
 // Of the numbers as the layer holds them, where calibration saw such a tensor.
 const quantize::TensorStatistics& statistics_of(const QuantizationResult& result,
                                                 const quantize::LayerError& layer) {
-  const RealLayer& own = result.graph.layers[layer.layer];
+  const Layer& own = result.graph.layers[layer.layer];
   const std::int64_t last = result.network.real_layers[layer.quantized];
   if (last >= 0) {
     const TensorId clamped = result.graph.layers[static_cast<std::size_t>(last)].output;
@@ -178,7 +178,7 @@ QuantizationReport report_of(const QuantizationResult& result, const QuantizeOpt
                            histogram_of(result.statistics[input]),
                            {}});
   for (const quantize::LayerError& layer : result.errors.layers) {
-    const RealLayer& real = result.graph.layers[layer.layer];
+    const Layer& real = result.graph.layers[layer.layer];
     const quantize::LayerScheme& scheme = quantize::scheme_of(result.scheme, real.name);
     report.layers.push_back({real.name, std::string(operation_name(real.operation)),
                              range_of(layer.quantization, is_unsigned, scheme.activations.bits),

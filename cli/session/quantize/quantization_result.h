@@ -13,7 +13,7 @@
 namespace qsim {
 
 struct QuantizationResult {
-  RealGraph graph;
+  Graph graph;
   std::vector<quantize::TensorStatistics> statistics;  // one a tensor of the graph
   quantize::Scheme scheme;
   quantize::TensorQuantizations tensors;

@@ -240,17 +240,17 @@ void require_effects(const YamlNode& entry, const std::vector<Matched>& layers, 
   }
 }
 
-bool has_weights(const RealLayer& layer) {
-  return std::holds_alternative<RealConv2d>(layer.operation) ||
-         std::holds_alternative<RealLinear>(layer.operation);
+bool has_weights(const Layer& layer) {
+  return std::holds_alternative<Conv2d>(layer.operation) ||
+         std::holds_alternative<FullyConnected>(layer.operation);
 }
 
-void apply_file(const std::string& file, const RealGraph& graph, bool has_ranges,
+void apply_file(const std::string& file, const Graph& graph, bool has_ranges,
                 quantize::Scheme& scheme) {
   const YamlNode document = load_yaml(file);
   document.require_keys({"layers"});
   std::vector<std::string_view> names = {kInput};
-  for (const RealLayer& layer : graph.layers) names.push_back(layer.name);
+  for (const Layer& layer : graph.layers) names.push_back(layer.name);
   for (const YamlNode& entry : document.at("layers").items()) {
     entry.require_keys({"name", "scale_kind", "activation_bits", "symmetry", "clipping",
                         "moving_average", "percentile", "range", "reduced_range", "weight_bits",
@@ -276,7 +276,7 @@ void apply_file(const std::string& file, const RealGraph& graph, bool has_ranges
 
 }  // namespace
 
-quantize::Scheme scheme_of_options(const QuantizeOptions& options, const RealGraph& graph) {
+quantize::Scheme scheme_of_options(const QuantizeOptions& options, const Graph& graph) {
   quantize::Scheme scheme;
   scheme.all = scheme_of_all(options);
   scheme.input = scheme.all;

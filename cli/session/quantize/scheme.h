@@ -2,13 +2,13 @@
 #pragma once
 
 #include "cli/session/quantize/quantize_options.h"
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "quantize/quantizer.h"
 
 namespace qsim {
 
 // Throws Error: exit code 2 for options, exit code 3 with file:line:column for a file of --layers
 // that is malformed, and for layers that the network does not have.
-quantize::Scheme scheme_of_options(const QuantizeOptions& options, const RealGraph& graph);
+quantize::Scheme scheme_of_options(const QuantizeOptions& options, const Graph& graph);
 
 }  // namespace qsim

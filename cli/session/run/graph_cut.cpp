@@ -27,7 +27,7 @@ bool reads_alone(const Layer& layer, const Layer& other) {
 
 bool runs_with_its_producer(const Graph& graph, std::size_t layer) {
   const Operation& operation = graph.layers[layer].operation;
-  return selects_levels(operation) && !std::holds_alternative<Flatten>(operation) &&
+  return row_of(operation).selects_levels && !std::holds_alternative<Flatten>(operation) &&
          reads_alone(graph.layers[layer], graph.layers[layer - 1]);
 }
 

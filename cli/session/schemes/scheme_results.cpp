@@ -77,7 +77,7 @@ Tensor run_all(const Graph& graph, const Tensor& pictures, golden::ThreadTeam& t
 }
 
 // All outputs of a float network.
-Tensor run_all(const RealGraph& graph, const golden::RealExecutorOptions& options,
+Tensor run_all(const Graph& graph, const golden::RealExecutorOptions& options,
                const Tensor& pictures, golden::ThreadTeam& team) {
   const std::int64_t all = pictures.shape[0];
   ImageShape output = graph.output_shape();
@@ -133,7 +133,7 @@ std::optional<std::pair<std::string, SchemeResult>> read_result_line(std::string
   return std::pair(key, result);
 }
 
-Judges make_judges(const RealGraph& graph, const PictureSet& pictures, golden::ThreadTeam& team) {
+Judges make_judges(const Graph& graph, const PictureSet& pictures, golden::ThreadTeam& team) {
   Judges judges;
   for (std::int64_t i = 0; i < pictures.count(); ++i) judges.labels.push_back(pictures.label(i));
   judges.pictures = pictures.read(0, pictures.count(), team);
@@ -160,7 +160,7 @@ SchemeResult judge(const QuantizedNetwork& network, const Judges& judges,
   return result;
 }
 
-SchemeResult judge(const RealGraph& graph, const golden::RealExecutorOptions& options,
+SchemeResult judge(const Graph& graph, const golden::RealExecutorOptions& options,
                    const Judges& judges, golden::ThreadTeam& team) {
   const Tensor outputs = run_all(graph, options, judges.pictures, team);
   const auto numbers = outputs.as<float>();

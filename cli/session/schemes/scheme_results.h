@@ -32,7 +32,7 @@ struct Judges {
   Tensor outputs;           // float32 [N][1][1][C]
 };
 
-Judges make_judges(const RealGraph& graph, const PictureSet& pictures, golden::ThreadTeam& team);
+Judges make_judges(const Graph& graph, const PictureSet& pictures, golden::ThreadTeam& team);
 
 // How many of the float network's own answers are right.
 std::int64_t correct_of(const Judges& judges);
@@ -41,7 +41,7 @@ std::int64_t correct_of(const Judges& judges);
 SchemeResult judge(const QuantizedNetwork& network, const Judges& judges, golden::ThreadTeam& team);
 
 // The same of a float network with those options: `outputs` is of float32 numbers.
-SchemeResult judge(const RealGraph& graph, const golden::RealExecutorOptions& options,
+SchemeResult judge(const Graph& graph, const golden::RealExecutorOptions& options,
                    const Judges& judges, golden::ThreadTeam& team);
 
 }  // namespace qsim

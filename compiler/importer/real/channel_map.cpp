@@ -11,7 +11,7 @@ namespace {
 
 // How many operands of layers that the output depends on are each tensor; the output itself is one
 // more.
-std::vector<int> readers_of(const RealGraph& graph) {
+std::vector<int> readers_of(const Graph& graph) {
   std::vector<int> readers(graph.tensors.size(), 0);
   ++readers[graph.output];
   for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {
@@ -21,21 +21,21 @@ std::vector<int> readers_of(const RealGraph& graph) {
   return readers;
 }
 
-bool has_pads(const RealLayer& layer) {
-  const Window& window = std::get<RealConv2d>(layer.operation).window;
+bool has_pads(const Layer& layer) {
+  const Window& window = std::get<Conv2d>(layer.operation).window;
   return window.pad_top != 0 || window.pad_left != 0 || window.pad_bottom != 0 ||
          window.pad_right != 0;
 }
 
 // Moves maps into the layers before them. By layer, whether it is left out.
 std::vector<bool> merge_maps(MappedGraph& mapped) {
-  RealGraph& graph = mapped.graph;
+  Graph& graph = mapped.graph;
   const std::vector<int> readers = readers_of(graph);
   constexpr auto kNobody = static_cast<std::size_t>(-1);
   std::vector<std::size_t> writers(graph.tensors.size(), kNobody);
   std::vector<bool> is_gone(graph.layers.size(), false);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const RealLayer& layer = graph.layers[i];
+    const Layer& layer = graph.layers[i];
     is_gone[i] = readers[layer.output] == 0;
     writers[layer.output] = i;
     if (is_gone[i] || !mapped.maps[i] || !mapped.maps[i]->is_alone || has_pads(layer)) continue;
@@ -68,7 +68,7 @@ void apply(Layer& layer, const ChannelMap& map) {
 }
 
 // A scale for each channel, where the map has other factors than 1.
-void scale(const RealLayer& layer, const ChannelMap& map, std::vector<float>& scales) {
+void scale(const Layer& layer, const ChannelMap& map, std::vector<float>& scales) {
   if (std::ranges::all_of(map.scale, [](double factor) { return factor == 1.0; })) return;
   if (scales.size() == 1) scales.resize(map.scale.size(), scales[0]);
   for (std::size_t co = 0; co < scales.size(); ++co) {
@@ -93,8 +93,8 @@ ChannelMap composed(const ChannelMap& first, const ChannelMap& then) {
   return both;
 }
 
-RealConv2d map_layer(std::int64_t channels, const Window& window) {
-  RealConv2d conv;
+Conv2d map_layer(std::int64_t channels, const Window& window) {
+  Conv2d conv;
   conv.window = window;
   conv.groups = channels;
   conv.weights = Tensor(DType::kFloat32, {channels, 1, 1, 1});
@@ -104,7 +104,7 @@ RealConv2d map_layer(std::int64_t channels, const Window& window) {
 
 HybridNetwork folded(MappedGraph mapped) {
   const std::vector<bool> is_gone = merge_maps(mapped);
-  RealGraph& graph = mapped.graph;
+  Graph& graph = mapped.graph;
   std::vector<TensorId> id_of(graph.tensors.size(), 0);
   HybridNetwork result;
   result.graph.name = std::move(graph.name);
@@ -112,9 +112,10 @@ HybridNetwork folded(MappedGraph mapped) {
   result.graph.tensors[0] = graph.input_shape();
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     if (is_gone[i]) continue;
-    RealLayer& layer = graph.layers[i];
-    if (auto* conv = std::get_if<RealConv2d>(&layer.operation)) apply(*conv, *mapped.maps[i]);
-    if (auto* linear = std::get_if<RealLinear>(&layer.operation)) apply(*linear, *mapped.maps[i]);
+    Layer& layer = graph.layers[i];
+    if (auto* conv = std::get_if<Conv2d>(&layer.operation)) apply(*conv, *mapped.maps[i]);
+    if (auto* linear = std::get_if<FullyConnected>(&layer.operation))
+      apply(*linear, *mapped.maps[i]);
     if (auto& integers = mapped.integers[i]) {
       std::visit([&](auto& own) { scale(layer, *mapped.maps[i], own.scales); }, integers->weights);
       result.weights[result.graph.layers.size()] = std::move(*integers);

@@ -23,11 +23,11 @@ struct ChannelMap {
 ChannelMap composed(const ChannelMap& first, const ChannelMap& then);
 
 // A layer for a map alone; `window` has its pads.
-RealConv2d map_layer(std::int64_t channels, const Window& window);
+Conv2d map_layer(std::int64_t channels, const Window& window);
 
-// A RealGraph whose layers with weights have maps, one a layer.
+// A Graph whose layers with weights have maps, one a layer.
 struct MappedGraph {
-  RealGraph graph;
+  Graph graph;
   std::vector<std::optional<ChannelMap>> maps;
   std::vector<std::optional<RealLayerWeights>> integers;  // of layers; as long as `maps`
   std::map<TensorId, TensorRule> rules;

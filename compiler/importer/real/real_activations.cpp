@@ -12,7 +12,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 void define_function(const NodeReader& node, RealBuilder& graph, const RealTensor& input,
-                     const RealActivation& function) {
+                     const Activation& function) {
   const RealTensor read = graph.without_pads(node, input);
   graph.define_layer(node, function, {read}, graph.shape(read), read.axes);
 }
@@ -21,11 +21,11 @@ void define_clip(const NodeReader& node, RealBuilder& graph, const RealTensor& i
                  float high) {
   if (low == -kInfinity && high == kInfinity) return graph.define(node, input);
   if (low == 0 && high == kInfinity) {
-    return define_function(node, graph, input, {RealActivation::Kind::kRelu});
+    return define_function(node, graph, input, {Activation::Kind::kRelu});
   }
   // Where the bounds are exchanged, ONNX gives the upper one.
   define_function(node, graph, input,
-                  {.kind = RealActivation::Kind::kClip, .lo = std::min(low, high), .hi = high});
+                  {.kind = Activation::Kind::kClip, .lo = std::min(low, high), .hi = high});
 }
 
 // The number of Min or Max beside a tensor, and the tensor.
@@ -54,7 +54,7 @@ Bound read_bound(const NodeReader& node, const RealBuilder& graph) {
 void import_real_relu(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const NodeAttributes attributes(node, {});
-  define_function(node, graph, graph.tensor(node, 0), {RealActivation::Kind::kRelu});
+  define_function(node, graph, graph.tensor(node, 0), {Activation::Kind::kRelu});
 }
 
 void import_real_clip(const NodeReader& node, RealBuilder& graph) {
@@ -76,7 +76,7 @@ void import_real_leaky_relu(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const float alpha = NodeAttributes(node, {"alpha"}).real("alpha", 0.01F);
   define_function(node, graph, graph.tensor(node, 0),
-                  {.kind = RealActivation::Kind::kLeakyRelu, .alpha = alpha});
+                  {.kind = Activation::Kind::kLeakyRelu, .alpha = alpha});
 }
 
 void import_real_p_relu(const NodeReader& node, RealBuilder& graph) {
@@ -90,21 +90,20 @@ void import_real_p_relu(const NodeReader& node, RealBuilder& graph) {
   if (!is_one) {
     node.refuse("slope has " + std::to_string(values.size()) + " numbers", "one number");
   }
-  define_function(node, graph, input,
-                  {.kind = RealActivation::Kind::kLeakyRelu, .alpha = values[0]});
+  define_function(node, graph, input, {.kind = Activation::Kind::kLeakyRelu, .alpha = values[0]});
 }
 
 void import_real_sigmoid(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const NodeAttributes attributes(node, {});
-  define_function(node, graph, graph.tensor(node, 0), {RealActivation::Kind::kSigmoid});
+  define_function(node, graph, graph.tensor(node, 0), {Activation::Kind::kSigmoid});
 }
 
 void import_real_hard_sigmoid(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const NodeAttributes attributes(node, {"alpha", "beta"});
   define_function(node, graph, graph.tensor(node, 0),
-                  {.kind = RealActivation::Kind::kHardSigmoid,
+                  {.kind = Activation::Kind::kHardSigmoid,
                    .alpha = attributes.real("alpha", 0.2F),
                    .beta = attributes.real("beta", 0.5F)});
 }
@@ -112,7 +111,7 @@ void import_real_hard_sigmoid(const NodeReader& node, RealBuilder& graph) {
 void import_real_hard_swish(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(1, 1);
   const NodeAttributes attributes(node, {});
-  define_function(node, graph, graph.tensor(node, 0), {RealActivation::Kind::kHardSwish});
+  define_function(node, graph, graph.tensor(node, 0), {Activation::Kind::kHardSwish});
 }
 
 }  // namespace qsim

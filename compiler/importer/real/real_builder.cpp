@@ -35,7 +35,7 @@ RealBuilder::RealBuilder(const ModelGraph& model, std::int64_t batch) : model_(m
     throw_unsupported(declared.where + ": is " + onnx_dtype_name(declared.data_type) +
                       "; supported: float32");
   }
-  RealGraph& graph = mapped_.graph;
+  Graph& graph = mapped_.graph;
   graph.name = model_.name;
   graph.tensors[0] = declared.shape;
   graph.host.layout = HostInterface::Layout::kNchw;
@@ -88,7 +88,7 @@ void RealBuilder::define(const NodeReader& node, const RealTensor& tensor) {
   tensors_[node.output()] = tensor;
   if (tensor.id == mapped_.graph.input || tensor.pads != Pads{} || !tensor.tail.is_empty()) return;
   // Layers write their tensors in order, the first of them tensor 1.
-  RealLayer& writer = mapped_.graph.layers[tensor.id - 1];
+  Layer& writer = mapped_.graph.layers[tensor.id - 1];
   if (writer.tensor.empty()) writer.tensor = node.output();
 }
 
@@ -118,12 +118,12 @@ void RealBuilder::define_rounded(const NodeReader& node, const TensorRule& rule)
   define(node, read);
 }
 
-const RealLayer* RealBuilder::writer_of(const RealTensor& tensor) const {
+const Layer* RealBuilder::writer_of(const RealTensor& tensor) const {
   return tensor.id == mapped_.graph.input ? nullptr : &mapped_.graph.layers[tensor.id - 1];
 }
 
 RealTensor RealBuilder::add_layer(const NodeReader& node, const std::string& name,
-                                  RealOperation operation, const std::vector<RealTensor>& inputs,
+                                  Operation operation, const std::vector<RealTensor>& inputs,
                                   const ImageShape& shape, Axes axes,
                                   std::optional<ChannelMap> map) {
   check_size(node, shape, axes);
@@ -139,7 +139,7 @@ RealTensor RealBuilder::add_layer(const NodeReader& node, const std::string& nam
   return {id, axes, {}, {}};
 }
 
-void RealBuilder::define_layer(const NodeReader& node, RealOperation operation,
+void RealBuilder::define_layer(const NodeReader& node, Operation operation,
                                const std::vector<RealTensor>& inputs, const ImageShape& shape,
                                Axes axes, std::optional<ChannelMap> map) {
   define(node, add_layer(node, node.layer_name(), std::move(operation), inputs, shape, axes,
@@ -165,8 +165,8 @@ void RealBuilder::define_flat(const NodeReader& node, const std::string& name,
   const RealTensor read = without_pads(node, input);
   const ImageShape in = shape(read);
   const auto order = input.axes == Axes::kNhwc ? Flatten::Order::kHwc : Flatten::Order::kChw;
-  define(node, add_layer(node, name, RealFlatten{order}, {read},
-                         {in.batch, 1, 1, elems_of_picture(in)}, axes));
+  define(node, add_layer(node, name, Flatten{order}, {read}, {in.batch, 1, 1, elems_of_picture(in)},
+                         axes));
 }
 
 RealTensor RealBuilder::without_pads(const NodeReader& node, const RealTensor& tensor) {
@@ -186,7 +186,7 @@ RealTensor RealBuilder::without_pads(const NodeReader& node, const RealTensor& t
 
 bool RealBuilder::reinterpret_input_as_nhwc(const NodeReader& node) {
   using Layout = HostInterface::Layout;
-  RealGraph& graph = mapped_.graph;
+  Graph& graph = mapped_.graph;
   const RealTensor input = tensor(node, 0);
   const bool is_read_once = std::ranges::all_of(tensors_, [&](const auto& entry) {
     return entry.second.id != graph.input || model_.reads_of(entry.first) <= 1;

@@ -1,4 +1,4 @@
-// The RealGraph while it is built, and what the tensors of the ONNX file so far are in it.
+// The Graph while it is built, and what the tensors of the ONNX file so far are in it.
 #pragma once
 
 #include <map>
@@ -43,11 +43,11 @@ class RealBuilder {
   void define(const NodeReader& node, const RealTensor& tensor);
 
   // Appends a layer of that name; the pads of `inputs` are none. `map` is of a layer with weights.
-  RealTensor add_layer(const NodeReader& node, const std::string& name, RealOperation operation,
+  RealTensor add_layer(const NodeReader& node, const std::string& name, Operation operation,
                        const std::vector<RealTensor>& inputs, const ImageShape& shape, Axes axes,
                        std::optional<ChannelMap> map = {});
   // A layer called after the node, whose output it is.
-  void define_layer(const NodeReader& node, RealOperation operation,
+  void define_layer(const NodeReader& node, Operation operation,
                     const std::vector<RealTensor>& inputs, const ImageShape& shape, Axes axes,
                     std::optional<ChannelMap> map = {});
   // The node's output is `scale` * input + `shift` by channel.
@@ -73,7 +73,7 @@ class RealBuilder {
   void define_rounded(const NodeReader& node, const TensorRule& rule);
 
   // The layer that writes a tensor; null for the input's.
-  const RealLayer* writer_of(const RealTensor& tensor) const;
+  const Layer* writer_of(const RealTensor& tensor) const;
 
   // The finished graph. Checks it against the output that the file declares.
   HybridNetwork finish() &&;

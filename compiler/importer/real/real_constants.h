@@ -1,4 +1,4 @@
-// The float32 constants of layers, in a RealGraph's layouts.
+// The float32 constants of layers, in a Graph's layouts.
 #pragma once
 
 #include <string>

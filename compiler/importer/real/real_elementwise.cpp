@@ -47,12 +47,12 @@ void require_equal_shapes(const NodeReader& node, const RealBuilder& graph, cons
 
 // Whether `b` is max(0, min(1, a / 6 + 1 / 2)).
 bool is_hard_sigmoid_of(const RealBuilder& graph, const RealTensor& a, const RealTensor& b) {
-  const RealLayer* layer = graph.writer_of(b);
+  const Layer* layer = graph.writer_of(b);
   if (layer == nullptr || layer->inputs[0] != a.id || a.pads != Pads{} || b.pads != Pads{}) {
     return false;
   }
-  const auto* function = std::get_if<RealActivation>(&layer->operation);
-  return function != nullptr && function->kind == RealActivation::Kind::kHardSigmoid &&
+  const auto* function = std::get_if<Activation>(&layer->operation);
+  return function != nullptr && function->kind == Activation::Kind::kHardSigmoid &&
          function->alpha == 1.0F / 6.0F && function->beta == 0.5F;
 }
 
@@ -64,8 +64,8 @@ void define_product(const NodeReader& node, RealBuilder& graph) {
     node.refuse("multiplies two tensors",
                 "a tensor and a constant by channel, or its HardSigmoid, as in HardSwish");
   }
-  graph.define_layer(node, RealActivation{.kind = RealActivation::Kind::kHardSwish}, {a},
-                     graph.shape(a), a.axes);
+  graph.define_layer(node, Activation{.kind = Activation::Kind::kHardSwish}, {a}, graph.shape(a),
+                     a.axes);
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ void import_real_add(const NodeReader& node, RealBuilder& graph) {
   const RealTensor a = graph.tensor(node, 0);
   const RealTensor b = graph.tensor(node, 1);
   require_equal_shapes(node, graph, a, b);
-  graph.define_layer(node, RealAdd{}, {graph.without_pads(node, a), graph.without_pads(node, b)},
+  graph.define_layer(node, Add{}, {graph.without_pads(node, a), graph.without_pads(node, b)},
                      graph.shape(a), a.axes);
 }
 
@@ -161,7 +161,7 @@ void import_real_concat(const NodeReader& node, RealBuilder& graph) {
                    "tensors that differ in channels alone");
   }
   if (inputs.size() == 1) return graph.define(node, inputs[0]);
-  graph.define_layer(node, RealConcat{}, inputs, joined, axes);
+  graph.define_layer(node, Concat{}, inputs, joined, axes);
 }
 
 }  // namespace qsim

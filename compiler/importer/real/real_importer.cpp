@@ -369,8 +369,8 @@ void import_dequantized_constant(const NodeReader& node, RealBuilder& /*graph*/)
   node.refuse("dequantizes what the graph computes", "integer constants");
 }
 
-RealGraph import_real_onnx(const std::shared_ptr<const HeldFile>& held,
-                           const RealImportOptions& options) {
+Graph import_real_onnx(const std::shared_ptr<const HeldFile>& held,
+                       const RealImportOptions& options) {
   return import_network(held, options, false).graph;
 }
 

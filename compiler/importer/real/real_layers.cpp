@@ -31,7 +31,7 @@ Tensor matrix(const NodeReader& node, std::int64_t in_channels, bool outputs_fir
 void define_linear(const NodeReader& node, RealBuilder& graph, const RealTensor& input,
                    Tensor weights, std::vector<double> bias, double scale, bool outputs_first) {
   const ImageShape output{graph.shape(input).batch, 1, 1, weights.shape[0]};
-  graph.define_layer(node, RealLinear{std::move(weights), {}}, {input}, output, Axes::kNk,
+  graph.define_layer(node, FullyConnected{std::move(weights), {}}, {input}, output, Axes::kNk,
                      map_of(std::move(bias), scale));
   if (const StoredIntegers* integers = graph.integers(node, 1)) {
     graph.set_layer_integers(matrix_weights(node, *integers, outputs_first));
@@ -51,7 +51,7 @@ void import_real_conv(const NodeReader& node, RealBuilder& graph) {
   const std::int64_t channels = read.output.channels;
   std::vector<double> bias =
       node.has_input(2) ? channel_constant(node, 2, "B", channels) : zeros(channels);
-  RealConv2d conv{read.window, channels_last(weights), {}, read.groups};
+  Conv2d conv{read.window, channels_last(weights), {}, read.groups};
   graph.define_layer(node, std::move(conv), {input}, read.output, Axes::kNchw,
                      map_of(std::move(bias), 1.0));
   if (const StoredIntegers* integers = graph.integers(node, 1)) {

@@ -27,7 +27,7 @@ void import_real_max_pool(const NodeReader& node, RealBuilder& graph) {
   attributes.require_integer("storage_order", 0);
   const RealTensor input = graph.without_pads(node, graph.tensor(node, 0, Axes::kNchw));
   const PoolWindow pool = read_pool(node, attributes, graph.shape(input));
-  graph.define_layer(node, RealMaxPool{pool.window}, {input}, pool.shape, Axes::kNchw);
+  graph.define_layer(node, MaxPool{pool.window}, {input}, pool.shape, Axes::kNchw);
 }
 
 void import_real_global_max_pool(const NodeReader& node, RealBuilder& graph) {
@@ -35,7 +35,7 @@ void import_real_global_max_pool(const NodeReader& node, RealBuilder& graph) {
   const NodeAttributes attributes(node, {});
   const RealTensor input = graph.without_pads(node, graph.tensor(node, 0, Axes::kNchw));
   const PoolWindow pool = global_pool(graph.shape(input));
-  graph.define_layer(node, RealMaxPool{pool.window}, {input}, pool.shape, Axes::kNchw);
+  graph.define_layer(node, MaxPool{pool.window}, {input}, pool.shape, Axes::kNchw);
 }
 
 void import_real_average_pool(const NodeReader& node, RealBuilder& graph) {
@@ -44,7 +44,7 @@ void import_real_average_pool(const NodeReader& node, RealBuilder& graph) {
                                          "kernel_shape", "pads", "strides"});
   RealTensor input = graph.tensor(node, 0, Axes::kNchw);
   const PoolWindow read = read_average_pool(node, attributes, graph.shape(input));
-  RealAveragePool pool{read.window, attributes.integer("count_include_pad", 0) != 0};
+  AveragePool pool{read.window, attributes.integer("count_include_pad", 0) != 0};
   if (take_pads(pool.window, pool.count_include_pad, input.pads)) input.pads = {};
   graph.define_layer(node, pool, {graph.without_pads(node, input)}, read.shape, Axes::kNchw);
 }
@@ -54,15 +54,15 @@ void import_real_global_average_pool(const NodeReader& node, RealBuilder& graph)
   const NodeAttributes attributes(node, {});
   const RealTensor input = graph.without_pads(node, graph.tensor(node, 0, Axes::kNchw));
   const PoolWindow pool = global_pool(graph.shape(input));
-  graph.define_layer(node, RealAveragePool{pool.window}, {input}, pool.shape, Axes::kNchw);
+  graph.define_layer(node, AveragePool{pool.window}, {input}, pool.shape, Axes::kNchw);
 }
 
 void import_real_reduce_mean(const NodeReader& node, RealBuilder& graph) {
-  reduce<RealAveragePool>(node, graph);
+  reduce<AveragePool>(node, graph);
 }
 
 void import_real_reduce_max(const NodeReader& node, RealBuilder& graph) {
-  reduce<RealMaxPool>(node, graph);
+  reduce<MaxPool>(node, graph);
 }
 
 }  // namespace qsim

@@ -29,7 +29,7 @@ StoredIntegers stored_integers(const NodeReader& node, const Tensor& levels, con
 // What they stand for: float32 of the file's layout.
 Tensor real_numbers(const StoredIntegers& integers);
 
-// Weights in a RealGraph's layout, of a file's [M][C][kh][kw], or of a matrix [M][K] (outputs
+// Weights in a Graph's layout, of a file's [M][C][kh][kw], or of a matrix [M][K] (outputs
 // first) or [K][M]. Refuses scales along another axis than M.
 RealLayerWeights convolution_weights(const NodeReader& node, const StoredIntegers& integers);
 RealLayerWeights matrix_weights(const NodeReader& node, const StoredIntegers& integers,

@@ -39,8 +39,7 @@ class MaxPoolStep final : public RealStep {
 };
 
 // What the sum of each output position is divided by.
-std::vector<float> counts_of(const RealAveragePool& pool, const ImageShape& in,
-                             const ImageShape& out) {
+std::vector<float> counts_of(const AveragePool& pool, const ImageShape& in, const ImageShape& out) {
   const AveragePool counted{.window = pool.window, .count_include_pad = pool.count_include_pad};
   std::vector<float> counts;
   for (std::int64_t oy = 0; oy < out.height; ++oy) {
@@ -53,7 +52,7 @@ std::vector<float> counts_of(const RealAveragePool& pool, const ImageShape& in,
 
 class AveragePoolStep final : public RealStep {
  public:
-  AveragePoolStep(const RealAveragePool& pool, const ImageShape& in, const ImageShape& out)
+  AveragePoolStep(const AveragePool& pool, const ImageShape& in, const ImageShape& out)
       : counts_(upload(counts_of(pool, in, out))), pool_{nullptr,     nullptr,
                                                          in,          out,
                                                          pool.window, counts_.as<float>()} {}
@@ -125,7 +124,7 @@ class FlattenStep final : public RealStep {
   ImageShape in_;
 };
 
-Activation activation_of(const RealActivation& real) {
+Activation activation_of(const Activation& real) {
   Activation activation{.kind = static_cast<int>(real.kind),
                         .alpha = real.alpha,
                         .beta = real.beta,
@@ -141,7 +140,7 @@ Activation activation_of(const RealActivation& real) {
 
 class ActivationStep final : public RealStep {
  public:
-  ActivationStep(const RealActivation& activation, const ImageShape& out)
+  ActivationStep(const Activation& activation, const ImageShape& out)
       : activation_(activation_of(activation)), out_(out) {}
 
   std::string kernel() const override { return "activation"; }
@@ -156,38 +155,38 @@ class ActivationStep final : public RealStep {
 };
 
 struct MakeStep {
-  const RealGraph& graph;
-  const RealLayer& layer;
+  const Graph& graph;
+  const Layer& layer;
 
   using Step = std::unique_ptr<RealStep>;
   const ImageShape& in() const { return graph.tensors[layer.inputs[0]]; }
   const ImageShape& out() const { return graph.tensors[layer.output]; }
 
-  Step operator()(const RealMaxPool& pool) const {
+  Step operator()(const MaxPool& pool) const {
     return std::make_unique<MaxPoolStep>(pool.window, in(), out());
   }
-  Step operator()(const RealAveragePool& pool) const {
+  Step operator()(const AveragePool& pool) const {
     return std::make_unique<AveragePoolStep>(pool, in(), out());
   }
-  Step operator()(const RealAdd&) const { return std::make_unique<AddStep>(out()); }
-  Step operator()(const RealConcat&) const {
+  Step operator()(const Add&) const { return std::make_unique<AddStep>(out()); }
+  Step operator()(const Concat&) const {
     std::vector<std::int64_t> channels;
     for (const TensorId id : layer.inputs) channels.push_back(graph.tensors[id].channels);
     return std::make_unique<ConcatStep>(std::move(channels), out());
   }
-  Step operator()(const RealActivation& activation) const {
+  Step operator()(const Activation& activation) const {
     return std::make_unique<ActivationStep>(activation, out());
   }
-  Step operator()(const RealFlatten& flatten) const {
+  Step operator()(const Flatten& flatten) const {
     return std::make_unique<FlattenStep>(flatten.order, in());
   }
-  Step operator()(const RealConv2d&) const { throw InternalError("a layer with weights"); }
-  Step operator()(const RealLinear&) const { throw InternalError("a layer with weights"); }
+  Step operator()(const Conv2d&) const { throw InternalError("a layer with weights"); }
+  Step operator()(const FullyConnected&) const { throw InternalError("a layer with weights"); }
 };
 
 }  // namespace
 
-std::unique_ptr<RealStep> make_data_step(const RealGraph& graph, const RealLayer& layer) {
+std::unique_ptr<RealStep> make_data_step(const Graph& graph, const Layer& layer) {
   return std::visit(MakeStep{graph, layer}, layer.operation);
 }
 

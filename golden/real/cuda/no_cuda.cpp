@@ -6,7 +6,7 @@ namespace qsim::golden {
 
 class CudaRealExecutor::Impl {};
 
-CudaRealExecutor::CudaRealExecutor(const RealGraph&, const RealExecutorOptions&, int) {
+CudaRealExecutor::CudaRealExecutor(const Graph&, const RealExecutorOptions&, int) {
   throw_bad_input("CUDA: " + cuda_status().reason);
 }
 CudaRealExecutor::~CudaRealExecutor() = default;

@@ -121,7 +121,7 @@ std::vector<float> scales_of(const WeightedLayer& layer, const RealLayerWeights&
 // What the kernels of a layer have in common.
 class ProductStep : public RealStep {
  protected:
-  ProductStep(const RealGraph& graph, const RealLayer& layer, const RealLayerWeights* integers)
+  ProductStep(const Graph& graph, const Layer& layer, const RealLayerWeights* integers)
       : layer_(weighted_layer(layer)),
         taps_(upload(taps_of(layer_, graph.tensors[layer.inputs[0]]))),
         bias_(upload(floats_of(*layer_.bias))) {
@@ -156,7 +156,7 @@ class ProductStep : public RealStep {
 
 class FloatStep final : public ProductStep {
  public:
-  FloatStep(const RealGraph& graph, const RealLayer& layer, const RealLayerWeights* integers)
+  FloatStep(const Graph& graph, const Layer& layer, const RealLayerWeights* integers)
       : ProductStep(graph, layer, integers),
         is_tiled_(this->layer().outputs() / this->layer().groups >= kLeastTileOutputs) {
     const std::vector<float> factors = factors_of(this->layer(), integers);
@@ -180,7 +180,7 @@ class FloatStep final : public ProductStep {
 
 class IntegerStep final : public ProductStep {
  public:
-  IntegerStep(const RealGraph& graph, const RealLayer& layer, const RealLayerWeights& integers)
+  IntegerStep(const Graph& graph, const Layer& layer, const RealLayerWeights& integers)
       : ProductStep(graph, layer, &integers),
         rule_(*integers.input),
         factors_(upload(direct_order(integer_factors_of(this->layer(), integers), this->layer()))) {
@@ -215,7 +215,7 @@ class IntegerStep final : public ProductStep {
 
 }  // namespace
 
-std::unique_ptr<RealStep> make_product_step(const RealGraph& graph, const RealLayer& layer,
+std::unique_ptr<RealStep> make_product_step(const Graph& graph, const Layer& layer,
                                             const RealLayerWeights* integers) {
   if (integers != nullptr && integers->input) {
     return std::make_unique<IntegerStep>(graph, layer, *integers);

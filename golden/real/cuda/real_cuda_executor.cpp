@@ -28,14 +28,14 @@ std::size_t float_bytes(std::int64_t elems) {
   return static_cast<std::size_t>(elems) * sizeof(float);
 }
 
-const RealGraph& checked(const RealGraph& graph, const RealExecutorOptions& options) {
+const Graph& checked(const Graph& graph, const RealExecutorOptions& options) {
   check_executor(graph, options);
   return graph;
 }
 
-BufferPlan plan_of(const RealGraph& graph) {
+BufferPlan plan_of(const Graph& graph) {
   std::vector<StepTensors> steps;
-  for (const RealLayer& layer : graph.layers) steps.push_back({layer.inputs, layer.output});
+  for (const Layer& layer : graph.layers) steps.push_back({layer.inputs, layer.output});
   return plan_buffers(steps);
 }
 
@@ -45,7 +45,7 @@ BufferPlan plan_of(const RealGraph& graph) {
 // far.
 class CudaRealExecutor::Impl {
  public:
-  Impl(const RealGraph& graph, const RealExecutorOptions& options, int device)
+  Impl(const Graph& graph, const RealExecutorOptions& options, int device)
       : graph_(checked(graph, options)),
         device_(use_device(device)),
         plan_(plan_of(graph)),
@@ -100,9 +100,9 @@ class CudaRealExecutor::Impl {
  private:
   std::unique_ptr<cuda::RealStep> make_step(
       std::size_t index, const std::map<std::size_t, RealLayerWeights>& integers) const {
-    const RealLayer& layer = graph_.layers[index];
-    const bool has_weights = std::holds_alternative<RealConv2d>(layer.operation) ||
-                             std::holds_alternative<RealLinear>(layer.operation);
+    const Layer& layer = graph_.layers[index];
+    const bool has_weights = std::holds_alternative<Conv2d>(layer.operation) ||
+                             std::holds_alternative<FullyConnected>(layer.operation);
     if (!has_weights) return cuda::make_data_step(graph_, layer);
     const auto found = integers.find(index);
     return cuda::make_product_step(graph_, layer,
@@ -137,7 +137,7 @@ class CudaRealExecutor::Impl {
   }
 
   void launch(std::size_t index) const {
-    const RealLayer& layer = graph_.layers[index];
+    const Layer& layer = graph_.layers[index];
     std::vector<const float*> operands;
     for (const TensorId id : layer.inputs) operands.push_back(data_of_[id]);
     steps_[index]->launch(operands, data_of_[layer.output], pictures_, stream_.get());
@@ -189,7 +189,7 @@ class CudaRealExecutor::Impl {
     return tensor;
   }
 
-  const RealGraph& graph_;
+  const Graph& graph_;
   const CudaDevice& device_;
   BufferPlan plan_;
   std::int64_t pictures_ = 0;  // of the last run
@@ -202,7 +202,7 @@ class CudaRealExecutor::Impl {
   cuda::Stream stream_;
 };
 
-CudaRealExecutor::CudaRealExecutor(const RealGraph& graph, const RealExecutorOptions& options,
+CudaRealExecutor::CudaRealExecutor(const Graph& graph, const RealExecutorOptions& options,
                                    int device)
     : impl_(std::make_unique<Impl>(graph, options, device)) {}
 CudaRealExecutor::~CudaRealExecutor() = default;

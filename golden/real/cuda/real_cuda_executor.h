@@ -1,4 +1,4 @@
-// Executes a RealGraph on a GPU with the bits of RealExecutor: the same sums in the same order, the
+// Executes a Graph on a GPU with the bits of RealExecutor: the same sums in the same order, the
 // same rules and integer weights. The weights stay on the device. Needs no CUDA header.
 #pragma once
 
@@ -19,9 +19,9 @@ class CudaRealExecutor {
   // Uploads the weights. The graph must outlive the executor; `options.plain` and
   // `options.vector_path` have no meaning here. Throws Error as RealExecutor does, and (exit code
   // 3) without a usable device or with too little device memory.
-  explicit CudaRealExecutor(const RealGraph& graph, const RealExecutorOptions& options = {},
+  explicit CudaRealExecutor(const Graph& graph, const RealExecutorOptions& options = {},
                             int device = 0);
-  CudaRealExecutor(RealGraph&&, const RealExecutorOptions& = {}, int = 0) = delete;
+  CudaRealExecutor(Graph&&, const RealExecutorOptions& = {}, int = 0) = delete;
   ~CudaRealExecutor();
   CudaRealExecutor(const CudaRealExecutor&) = delete;
   CudaRealExecutor& operator=(const CudaRealExecutor&) = delete;

@@ -8,7 +8,7 @@
 
 #include <cuda_runtime.h>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/real/layer_weights.h"
 
 namespace qsim::golden::cuda {
@@ -24,11 +24,11 @@ class RealStep {
   virtual std::string kernel() const = 0;
 };
 
-// Uploads the weights and keeps no pointer to them. `layer` is a RealConv2d or RealLinear;
+// Uploads the weights and keeps no pointer to them. `layer` is a Conv2d or FullyConnected;
 // `integers` may be absent.
-std::unique_ptr<RealStep> make_product_step(const RealGraph& graph, const RealLayer& layer,
+std::unique_ptr<RealStep> make_product_step(const Graph& graph, const Layer& layer,
                                             const RealLayerWeights* integers);
 // Every other layer.
-std::unique_ptr<RealStep> make_data_step(const RealGraph& graph, const RealLayer& layer);
+std::unique_ptr<RealStep> make_data_step(const Graph& graph, const Layer& layer);
 
 }  // namespace qsim::golden::cuda

@@ -23,10 +23,9 @@ Scale lower_power_of_two(const Scale& scale) {
   return Scale::power_of_two(static_cast<int>(std::floor(std::log2(scale.real()))));
 }
 
-const std::array kActivations = {RealActivation{.kind = RealActivation::Kind::kRelu},
-                                 RealActivation{RealActivation::Kind::kLeakyRelu, 0.1f},
-                                 RealActivation{RealActivation::Kind::kHardSwish},
-                                 RealActivation{RealActivation::Kind::kSigmoid}};
+const std::array kActivations = {
+    Activation{.kind = Activation::Kind::kRelu}, Activation{Activation::Kind::kLeakyRelu, 0.1f},
+    Activation{Activation::Kind::kHardSwish}, Activation{Activation::Kind::kSigmoid}};
 
 // Tables of known functions.
 void set_tables(Graph& graph, Random& random) {

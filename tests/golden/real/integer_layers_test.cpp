@@ -11,7 +11,7 @@
 namespace qsim::golden {
 namespace {
 
-void expect_paths_agree(const RealGraph& graph, const Tensor& input,
+void expect_paths_agree(const Graph& graph, const Tensor& input,
                         const std::map<std::size_t, RealLayerWeights>& layer_weights) {
   ThreadTeam one(1);
   ThreadTeam three(3);
@@ -27,7 +27,7 @@ void expect_paths_agree(const RealGraph& graph, const Tensor& input,
 
 TEST(IntegerLayers, EveryPathEqualsThePlainLoopsOnRandomGraphs) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-    const RealGraph graph = random_real_graph(seed);
+    const Graph graph = random_real_graph(seed);
     for (const WeightMode mode :
          {WeightMode::kWeightOnly, WeightMode::kDynamic, WeightMode::kStatic}) {
       for (const bool log2 : {false, true}) {
@@ -41,9 +41,9 @@ TEST(IntegerLayers, EveryPathEqualsThePlainLoopsOnRandomGraphs) {
   }
 }
 
-RealGraph linear_graph(std::int64_t batch, std::int64_t depth, std::int64_t outputs) {
+Graph linear_graph(std::int64_t batch, std::int64_t depth, std::int64_t outputs) {
   Random random(4);
-  RealLinear linear;
+  FullyConnected linear;
   linear.weights = random_floats(random, {outputs, depth});
   linear.bias = random_floats(random, {outputs});
   return single_layer({batch, 1, 1, depth}, linear, {batch, 1, 1, outputs});
@@ -53,7 +53,7 @@ RealGraph linear_graph(std::int64_t batch, std::int64_t depth, std::int64_t outp
 // around the ends of bands; and many chunks.
 TEST(IntegerLayers, TheLargestSumsAreExactOnEveryPath) {
   constexpr std::int64_t kDepth = 1300;
-  const RealGraph graph = linear_graph(2, kDepth, 20);
+  const Graph graph = linear_graph(2, kDepth, 20);
   Random random(8);
   Tensor input(DType::kFloat32, {2, 1, 1, kDepth});
   for (float& value : input.as<float>()) value = random.chance(0.98) ? 255.0F : 254.0F;
@@ -80,12 +80,12 @@ TEST(IntegerLayers, DepthwiseKernelsOfOneChunkAndOfThreeAgree) {
   constexpr std::int64_t kChannels = 37;
   const ImageShape shape = {2, 18, 600, kChannels};
   for (const auto& [kernel_h, kernel_w] : {std::pair{16, 16}, {1, 600}}) {
-    RealConv2d conv;
+    Conv2d conv;
     conv.window = {.kernel_h = kernel_h, .kernel_w = kernel_w, .stride_w = 100, .pad_top = 2};
     conv.groups = kChannels;
     conv.weights = Tensor(DType::kFloat32, {kChannels, kernel_h, kernel_w, 1});
     conv.bias = Tensor(DType::kFloat32, {kChannels});
-    const RealGraph graph =
+    const Graph graph =
         single_layer(shape, conv, {2, 20 - kernel_h + 1, (600 - kernel_w) / 100 + 1, kChannels});
     Random random(5);
     const Tensor input = random_floats(random, shape.nhwc());
@@ -104,22 +104,22 @@ TEST(IntegerLayers, DepthwiseKernelsOfOneChunkAndOfThreeAgree) {
   }
 }
 
-float output_of(const RealGraph& graph, const Tensor& input, const RealLayerWeights& weights,
+float output_of(const Graph& graph, const Tensor& input, const RealLayerWeights& weights,
                 bool plain) {
   ThreadTeam team;
   const RealExecutor executor(graph, {.plain = plain, .layer_weights = {{0, weights}}});
   return executor.run(input, team).as<float>()[0];
 }
 
-RealGraph two_inputs(float bias) {
-  RealLinear linear;
+Graph two_inputs(float bias) {
+  FullyConnected linear;
   linear.weights = make_tensor<float>({1, 2}, std::vector<float>{1, 1});
   linear.bias = make_tensor<float>({1}, std::vector<float>{bias});
   return single_layer({1, 1, 1, 2}, linear, {1, 1, 1, 1});
 }
 
 TEST(IntegerLayers, WeightOnlyScalesTheSumThenAddsTheBias) {
-  const RealGraph graph = two_inputs(10);
+  const Graph graph = two_inputs(10);
   const Tensor x = make_tensor<float>({1, 1, 1, 2}, std::vector<float>{1.5F, -2});
   const Tensor levels = make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{100, -28});
   for (const bool plain : {true, false}) {
@@ -129,7 +129,7 @@ TEST(IntegerLayers, WeightOnlyScalesTheSumThenAddsTheBias) {
 }
 
 TEST(IntegerLayers, DynamicSumsLevelsWithoutTheirZeroPoints) {
-  const RealGraph graph = two_inputs(1);
+  const Graph graph = two_inputs(1);
   // The range -1..254: scale 1, zero_point 1; levels 255 and 0 are 254 and -1.
   const Tensor x = make_tensor<float>({1, 1, 1, 2}, std::vector<float>{254, -1});
   const Tensor levels = make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{3, 100});
@@ -140,7 +140,7 @@ TEST(IntegerLayers, DynamicSumsLevelsWithoutTheirZeroPoints) {
 }
 
 TEST(IntegerLayers, PowersOfTwoShiftTheLevels) {
-  const RealGraph graph = two_inputs(0);
+  const Graph graph = two_inputs(0);
   const Tensor x = make_tensor<float>({1, 1, 1, 2}, std::vector<float>{2.5F, -1.5F});
   const Log2Weights powers{make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{1, -1}),
                            make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{-2, 3}),
@@ -169,7 +169,7 @@ TEST(IntegerLayers, IntegersThatArePowersOfTwoBecomeLog2Weights) {
 }
 
 TEST(IntegerLayers, WeightsThatDoNotFitTheLayerAreRefused) {
-  const RealGraph graph = two_inputs(0);
+  const Graph graph = two_inputs(0);
   const Tensor levels(DType::kInt8, {1, 2});
   const Tensor wide = make_tensor<std::int16_t>({1, 2}, std::vector<std::int16_t>{0, 256});
   const Tensor ones = make_tensor<std::int8_t>({1, 2}, std::vector<std::int8_t>{1, 1});
@@ -194,7 +194,7 @@ TEST(IntegerLayers, WeightsThatDoNotFitTheLayerAreRefused) {
   }
   EXPECT_NO_THROW(RealExecutor(graph, {.layer_weights = {{0, {IntegerWeights{levels, {1}}}}}}));
   const ImageShape shape = {1, 1, 1, 2};
-  const RealGraph other = single_layer(shape, RealActivation{}, shape);
+  const Graph other = single_layer(shape, Activation{}, shape);
   EXPECT_THROW(RealExecutor(other, {.layer_weights = {{0, {IntegerWeights{levels, {1}}}}}}), Error);
 }
 

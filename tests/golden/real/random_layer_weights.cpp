@@ -4,9 +4,9 @@ namespace qsim::golden {
 
 namespace {
 
-const Tensor* weights_of(const RealLayer& layer) {
-  if (const auto* conv = std::get_if<RealConv2d>(&layer.operation)) return &conv->weights;
-  const auto* linear = std::get_if<RealLinear>(&layer.operation);
+const Tensor* weights_of(const Layer& layer) {
+  if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) return &conv->weights;
+  const auto* linear = std::get_if<FullyConnected>(&layer.operation);
   return linear != nullptr ? &linear->weights : nullptr;
 }
 
@@ -57,7 +57,7 @@ Log2Weights random_powers(Random& random, const Shape& shape) {
   return weights;
 }
 
-std::map<std::size_t, RealLayerWeights> random_layer_weights(Random& random, const RealGraph& graph,
+std::map<std::size_t, RealLayerWeights> random_layer_weights(Random& random, const Graph& graph,
                                                              WeightMode mode, bool log2) {
   std::map<std::size_t, RealLayerWeights> result;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {

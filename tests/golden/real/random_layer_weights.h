@@ -15,7 +15,7 @@ Log2Weights random_powers(Random& random, const Shape& shape);
 enum class WeightMode { kWeightOnly, kDynamic, kStatic };
 
 // Of every convolution and linear layer.
-std::map<std::size_t, RealLayerWeights> random_layer_weights(Random& random, const RealGraph& graph,
+std::map<std::size_t, RealLayerWeights> random_layer_weights(Random& random, const Graph& graph,
                                                              WeightMode mode, bool log2);
 
 }  // namespace qsim::golden

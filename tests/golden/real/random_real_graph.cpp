@@ -30,12 +30,12 @@ ImageShape output_shape(const Window& w, const ImageShape& in, std::int64_t chan
           window_count(in.width, w.extent_w(), w.stride_w, w.pad_left, w.pad_right), channels};
 }
 
-RealActivation random_activation(Random& random) {
-  RealActivation activation;
-  activation.kind = static_cast<RealActivation::Kind>(random.uniform(0, 5));
+Activation random_activation(Random& random) {
+  Activation activation;
+  activation.kind = static_cast<Activation::Kind>(random.uniform(0, 5));
   activation.alpha = 0.1F * static_cast<float>(random.uniform(1, 4));
   activation.beta = 0.5F;
-  if (activation.kind == RealActivation::Kind::kClip) {
+  if (activation.kind == Activation::Kind::kClip) {
     activation.lo = -0.25F;
     activation.hi = 6;
   }
@@ -50,12 +50,12 @@ class Builder {
                          random_.uniform(1, 40)};
   }
 
-  RealGraph build() {
+  Graph build() {
     const std::int64_t count = random_.uniform(3, 7);
     for (std::int64_t i = 0; i < count; ++i) add_layer();
     const ImageShape shape = last();
     if (random_.chance(0.7)) {
-      RealFlatten flatten;
+      Flatten flatten;
       if (random_.chance(0.5)) flatten.order = Flatten::Order::kHwc;
       add(flatten, {shape.batch, 1, 1, shape.height * shape.width * shape.channels});
       add_linear();
@@ -66,7 +66,7 @@ class Builder {
  private:
   const ImageShape& last() const { return graph_.tensors[graph_.output]; }
 
-  void add(RealOperation operation, const ImageShape& output) {
+  void add(Operation operation, const ImageShape& output) {
     append(graph_, name(), std::move(operation), {graph_.output}, output);
   }
   std::string name() const { return "layer" + std::to_string(graph_.layers.size()); }
@@ -98,8 +98,8 @@ class Builder {
     const bool is_max = random_.chance(0.5);
     const Window w = random_window(random_, last(), false);
     const ImageShape output = output_shape(w, last(), last().channels);
-    if (is_max) return add(RealMaxPool{w}, output);
-    add(RealAveragePool{w, random_.chance(0.5)}, output);
+    if (is_max) return add(MaxPool{w}, output);
+    add(AveragePool{w, random_.chance(0.5)}, output);
   }
 
   // Of the last tensor and one of its shape that was there before, or itself.
@@ -108,7 +108,7 @@ class Builder {
     for (TensorId id = 0; id < graph_.tensors.size(); ++id) {
       if (graph_.tensors[id] == last() && random_.chance(0.5)) other = id;
     }
-    append(graph_, name(), RealAdd{}, {graph_.output, other}, last());
+    append(graph_, name(), Add{}, {graph_.output, other}, last());
   }
 
   void add_concat() {
@@ -121,19 +121,19 @@ class Builder {
       operands.push_back(id);
       output.channels += shape.channels;
     }
-    if (operands.size() > 1) append(graph_, name(), RealConcat{}, operands, output);
+    if (operands.size() > 1) append(graph_, name(), Concat{}, operands, output);
   }
 
   void add_linear() {
     const std::int64_t outputs = random_.uniform(1, 70);
-    RealLinear linear;
+    FullyConnected linear;
     linear.weights = random_floats(random_, {outputs, last().channels});
     linear.bias = random_floats(random_, {outputs});
     add(std::move(linear), {last().batch, 1, 1, outputs});
   }
 
   Random random_;
-  RealGraph graph_;
+  Graph graph_;
 };
 
 }  // namespace
@@ -156,7 +156,7 @@ Tensor random_floats(Random& random, Shape shape) {
 RandomConv random_conv(Random& random, const ImageShape& input, std::int64_t outputs,
                        std::int64_t groups) {
   RandomConv result;
-  RealConv2d& conv = result.conv;
+  Conv2d& conv = result.conv;
   conv.window = random_window(random, input, random.chance(0.4));
   conv.groups = groups;
   conv.weights = random_floats(
@@ -166,15 +166,15 @@ RandomConv random_conv(Random& random, const ImageShape& input, std::int64_t out
   return result;
 }
 
-RealGraph random_real_graph(std::uint64_t seed) {
+Graph random_real_graph(std::uint64_t seed) {
   for (;; seed += 1'000'003) {
-    RealGraph graph = Builder(seed).build();
+    Graph graph = Builder(seed).build();
     if (!graph.layers.empty()) return graph;
   }
 }
 
-RealGraph single_layer(const ImageShape& input, RealOperation operation, const ImageShape& output) {
-  RealGraph graph;
+Graph single_layer(const ImageShape& input, Operation operation, const ImageShape& output) {
+  Graph graph;
   graph.name = "single";
   graph.tensors[0] = input;
   append(graph, "layer", std::move(operation), {0}, output);

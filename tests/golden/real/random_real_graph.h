@@ -1,8 +1,8 @@
 // Seeded float networks of every kind of layer, and their numbers.
 #pragma once
 
+#include "core/graph.h"
 #include "core/random.h"
-#include "core/real_graph.h"
 
 namespace qsim::golden {
 
@@ -12,16 +12,16 @@ Tensor random_floats(Random& random, Shape shape);
 
 // A convolution over a picture of this shape, with its output's shape.
 struct RandomConv {
-  RealConv2d conv;
+  Conv2d conv;
   ImageShape output;
 };
 RandomConv random_conv(Random& random, const ImageShape& input, std::int64_t outputs,
                        std::int64_t groups);
 
 // A graph of up to about ten layers with branches; validate() accepts it.
-RealGraph random_real_graph(std::uint64_t seed);
+Graph random_real_graph(std::uint64_t seed);
 
 // A graph of one layer.
-RealGraph single_layer(const ImageShape& input, RealOperation operation, const ImageShape& output);
+Graph single_layer(const ImageShape& input, Operation operation, const ImageShape& output);
 
 }  // namespace qsim::golden

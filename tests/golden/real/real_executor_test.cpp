@@ -11,7 +11,7 @@
 namespace qsim::golden {
 namespace {
 
-std::vector<Tensor> every_tensor(const RealGraph& graph, const Tensor& input,
+std::vector<Tensor> every_tensor(const Graph& graph, const Tensor& input,
                                  const RealExecutorOptions& options, int threads) {
   const RealExecutor executor(graph, options);
   ThreadTeam team(threads);
@@ -23,7 +23,7 @@ std::vector<Tensor> every_tensor(const RealGraph& graph, const Tensor& input,
 }
 
 // Runs the graph on every path that this processor has, with one and with three threads.
-void expect_paths_agree(const RealGraph& graph, const Tensor& input,
+void expect_paths_agree(const Graph& graph, const Tensor& input,
                         std::vector<std::optional<TensorRule>> rules = {}) {
   const std::vector<Tensor> plain = every_tensor(graph, input, {.plain = true, .rules = rules}, 1);
   ASSERT_EQ(plain.size(), graph.layers.size() + 1);
@@ -49,7 +49,7 @@ Shape with_pictures(const ImageShape& shape, std::int64_t pictures) {
 
 TEST(RealExecutor, EveryPathEqualsThePlainLoopsOnRandomGraphs) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const RealGraph graph = random_real_graph(seed);
+    const Graph graph = random_real_graph(seed);
     Random random(seed * 77);
     const Tensor input =
         random_floats(random, with_pictures(graph.input_shape(), random.uniform(1, 4)));
@@ -60,20 +60,20 @@ TEST(RealExecutor, EveryPathEqualsThePlainLoopsOnRandomGraphs) {
 TEST(RealExecutor, ADepthwiseKernelOfSeveralChunksAgrees) {
   for (const std::int64_t channels : {1, 7, 16, 70}) {
     Random random(6);
-    RealConv2d conv;
+    Conv2d conv;
     conv.window = {.kernel_h = 17, .kernel_w = 31, .pad_top = 3, .pad_left = 5};
     conv.weights = random_floats(random, {channels, 17, 31, 1});
     conv.bias = random_floats(random, {channels});
     conv.groups = channels;
     const ImageShape input = {1, 16, 28, channels};
-    const RealGraph graph = single_layer(input, conv, {1, 3, 3, channels});
+    const Graph graph = single_layer(input, conv, {1, 3, 3, channels});
     expect_paths_agree(graph, random_floats(random, input.nhwc()));
   }
 }
 
 TEST(RealExecutor, InfinitiesAndNansTakeTheSameBitsOnEveryPath) {
   for (std::uint64_t seed = 100; seed < 125; ++seed) {
-    const RealGraph graph = random_real_graph(seed);
+    const Graph graph = random_real_graph(seed);
     Random random(seed);
     Tensor input = random_floats(random, with_pictures(graph.input_shape(), 2));
     const float odd[] = {
@@ -89,7 +89,7 @@ TEST(RealExecutor, InfinitiesAndNansTakeTheSameBitsOnEveryPath) {
 
 TEST(RealExecutor, RulesAreAppliedAlikeOnEveryPath) {
   for (std::uint64_t seed = 200; seed < 215; ++seed) {
-    const RealGraph graph = random_real_graph(seed);
+    const Graph graph = random_real_graph(seed);
     Random random(seed);
     std::vector<std::optional<TensorRule>> rules(graph.tensors.size());
     for (std::optional<TensorRule>& rule : rules) {
@@ -104,7 +104,7 @@ TEST(RealExecutor, RulesAreAppliedAlikeOnEveryPath) {
 }
 
 TEST(RealExecutor, APictureComesOutTheSameAloneAndInABatch) {
-  const RealGraph graph = random_real_graph(5);
+  const Graph graph = random_real_graph(5);
   Random random(5);
   const Tensor batch = random_floats(random, with_pictures(graph.input_shape(), 5));
   ThreadTeam team(2);
@@ -124,7 +124,7 @@ TEST(RealExecutor, APictureComesOutTheSameAloneAndInABatch) {
 
 TEST(RealExecutor, TheInputOfACallerStaysAsItIs) {
   const ImageShape shape = {1, 2, 2, 3};
-  const RealGraph graph = single_layer(shape, RealActivation{}, shape);
+  const Graph graph = single_layer(shape, Activation{}, shape);
   Random random(3);
   const Tensor input = random_floats(random, shape.nhwc());
   const Tensor copy = input;
@@ -136,7 +136,7 @@ TEST(RealExecutor, TheInputOfACallerStaysAsItIs) {
 
 TEST(RealExecutor, AnInputOfAnotherShapeIsRefused) {
   const ImageShape shape = {1, 2, 2, 3};
-  const RealGraph graph = single_layer(shape, RealActivation{}, shape);
+  const Graph graph = single_layer(shape, Activation{}, shape);
   ThreadTeam team;
   const RealExecutor executor(graph);
   EXPECT_THROW(executor.run(Tensor(DType::kFloat32, {1, 2, 3, 3}), team), Error);

@@ -21,7 +21,7 @@ struct Exact {
   double count;
 };
 
-Exact exact_conv(const RealConv2d& conv, const Tensor& x, std::int64_t n, std::int64_t oy,
+Exact exact_conv(const Conv2d& conv, const Tensor& x, std::int64_t n, std::int64_t oy,
                  std::int64_t ox, std::int64_t co) {
   const Window& w = conv.window;
   const std::int64_t per_group = conv.weights.shape[3];
@@ -64,7 +64,7 @@ TEST(RealProducts, PlainConvolutionsAreWithinTheBoundOfChunkedSums) {
     const ImageShape input = {2, random.uniform(3, 7), random.uniform(3, 7),
                               groups * random.uniform(1, 60)};
     RandomConv made = random_conv(random, input, groups * random.uniform(1, 5), groups);
-    const RealGraph graph = single_layer(input, made.conv, made.output);
+    const Graph graph = single_layer(input, made.conv, made.output);
     const Tensor x = random_floats(random, input.nhwc());
     ThreadTeam team;
     const Tensor y = RealExecutor(graph, {.plain = true}).run(x, team);
@@ -89,11 +89,11 @@ TEST(RealProducts, PlainConvolutionsAreWithinTheBoundOfChunkedSums) {
 // y = sum over 1..K of x * w + bias on the plain path and all others.
 void expect_linear(std::int64_t batch, std::int64_t depth, std::int64_t outputs) {
   Random random(static_cast<std::uint64_t>(batch * 1000 + depth + outputs));
-  RealLinear linear;
+  FullyConnected linear;
   linear.weights = random_floats(random, {outputs, depth});
   linear.bias = random_floats(random, {outputs});
   const ImageShape input = {batch, 1, 1, depth};
-  const RealGraph graph = single_layer(input, linear, {batch, 1, 1, outputs});
+  const Graph graph = single_layer(input, linear, {batch, 1, 1, outputs});
   const Tensor x = random_floats(random, input.nhwc());
   ThreadTeam team(2);
   const Tensor plain = RealExecutor(graph, {.plain = true}).run(x, team);
@@ -116,12 +116,12 @@ TEST(RealProducts, LinearLayersAroundTheEdgesOfChunksTilesAndPanelsAgree) {
 // Chunks start from zero: 2^24 + 1 + ... + 1 stays 2^24 within a chunk, and a chunk of ones by
 // itself adds 256 at once.
 TEST(RealProducts, EachChunkIsASumOfItsOwn) {
-  RealLinear linear;
+  FullyConnected linear;
   linear.weights = Tensor(DType::kFloat32, {1, 512});
   for (float& weight : linear.weights.as<float>()) weight = 1;
   linear.weights.as<float>()[0] = 0x1p24F;
   linear.bias = Tensor(DType::kFloat32, {1});
-  const RealGraph graph = single_layer({1, 1, 1, 512}, linear, {1, 1, 1, 1});
+  const Graph graph = single_layer({1, 1, 1, 512}, linear, {1, 1, 1, 1});
   Tensor x(DType::kFloat32, {1, 1, 1, 512});
   for (float& value : x.as<float>()) value = 1;
   ThreadTeam team;
@@ -133,14 +133,14 @@ TEST(RealProducts, EachChunkIsASumOfItsOwn) {
 
 // A tiny negative product rounds to -0; a product of the padding, +0, makes it +0.
 TEST(RealProducts, APositionOutsideThePictureIsANumberOfTheSum) {
-  RealConv2d conv;
+  Conv2d conv;
   conv.window = {.kernel_h = 1, .kernel_w = 2, .pad_right = 1};
   conv.weights = Tensor(DType::kFloat32, {1, 1, 2, 1});
   conv.weights.as<float>()[0] = -0x1p-100F;
   conv.weights.as<float>()[1] = 1;
   conv.bias = Tensor(DType::kFloat32, {1});
   conv.bias.as<float>()[0] = -0.0F;
-  const RealGraph graph = single_layer({1, 1, 1, 1}, conv, {1, 1, 1, 1});
+  const Graph graph = single_layer({1, 1, 1, 1}, conv, {1, 1, 1, 1});
   Tensor x(DType::kFloat32, {1, 1, 1, 1});
   x.as<float>()[0] = 0x1p-100F;
   ThreadTeam team;

@@ -19,7 +19,7 @@ namespace qsim {
 namespace {
 
 // A tensor of the graph's input from one in the file's axes.
-Tensor nhwc_input(const RealGraph& graph, const Tensor& file) {
+Tensor nhwc_input(const Graph& graph, const Tensor& file) {
   ImageShape shape = graph.input_shape();
   shape.batch = file.shape.at(0);
   Tensor input(DType::kFloat32, shape.nhwc());
@@ -40,13 +40,13 @@ Tensor nhwc_input(const RealGraph& graph, const Tensor& file) {
 
 int run(const std::filesystem::path& model, const std::filesystem::path& input,
         const std::filesystem::path& folder) {
-  const RealGraph graph = import_real_onnx(std::make_shared<const HeldFile>(model));
+  const Graph graph = import_real_onnx(std::make_shared<const HeldFile>(model));
   const golden::RealExecutor executor(graph);
   golden::ThreadTeam team(1);
   std::size_t number = 0;
   executor.run(nhwc_input(graph, read_npy(input)), team, [&](TensorId id, const Tensor& tensor) {
     if (id == graph.input) return;
-    const RealLayer& layer = graph.layers[number];
+    const Layer& layer = graph.layers[number];
     QSIM_CHECK(layer.output == id, "tensors in another order than the layers");
     write_npy(folder / (std::to_string(number) + ".npy"), tensor);
     std::cout << number++ << '\t' << operation_name(layer.operation) << '\t' << layer.name << '\t'

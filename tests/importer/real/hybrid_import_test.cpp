@@ -134,7 +134,7 @@ TEST(HybridImport, WeightsAreIntegersAndWhatTheyStandFor) {
   EXPECT_EQ(weights.scales, (std::vector<float>{0.5F, 0.25F, 2.0F}));
   // [M][C][kh][kw] 1, 1, 0, 2 is number 18 + 9 + 2; [M][kh][kw][C] 1, 0, 2, 1 is 18 + 4 + 1.
   EXPECT_EQ(weights.levels.as<std::int8_t>()[23], 29 * 5 % 200 - 100);
-  const auto& conv = std::get<RealConv2d>(network.graph.layers[0].operation);
+  const auto& conv = std::get<Conv2d>(network.graph.layers[0].operation);
   EXPECT_EQ(conv.weights.as<float>()[23], 0.25F * (29 * 5 % 200 - 100));
   EXPECT_EQ(conv.weights, dequantized(network.weights.at(0)));
 }
@@ -164,10 +164,10 @@ TEST(HybridImport, DynamicLayersFindTheRangeOfWhatTheyRead) {
   const HybridNetwork network = import_hybrid(DynamicModel());
   EXPECT_EQ(mode_of(network), HybridMode::kDynamic);
   ASSERT_EQ(network.weights.size(), 1U);
-  const RealLayer& layer = network.graph.layers[0];
+  const Layer& layer = network.graph.layers[0];
   EXPECT_EQ(layer.name, "conv");
-  EXPECT_EQ(std::get<RealConv2d>(layer.operation).bias.as<float>()[2], 3.0F);
-  EXPECT_EQ(std::get<RealConv2d>(layer.operation).window.pad_left, 1);
+  EXPECT_EQ(std::get<Conv2d>(layer.operation).bias.as<float>()[2], 3.0F);
+  EXPECT_EQ(std::get<Conv2d>(layer.operation).window.pad_left, 1);
   const auto& rule = std::get<DynamicRule>(*network.weights.at(0).input);
   EXPECT_TRUE(rule.per_picture);
   EXPECT_FALSE(rule.symmetric);
@@ -352,7 +352,7 @@ TEST(HybridImport, RoundingsAreRulesOfTheirTensors) {
   const HybridNetwork network = import_hybrid(model);
   EXPECT_EQ(mode_of(network), HybridMode::kFake);
   int rules = 0;
-  for (const RealLayer& layer : network.graph.layers) {
+  for (const Layer& layer : network.graph.layers) {
     if (!network.rules[layer.output]) continue;
     ++rules;
     EXPECT_EQ(layer.name, "relu");

@@ -9,16 +9,16 @@
 namespace qsim {
 namespace {
 
-std::vector<std::string> names_of(const RealGraph& graph) {
+std::vector<std::string> names_of(const Graph& graph) {
   std::vector<std::string> names;
-  for (const RealLayer& layer : graph.layers) {
+  for (const Layer& layer : graph.layers) {
     names.push_back(layer.name + ": " + std::string(operation_name(layer.operation)));
   }
   return names;
 }
 
-const RealConv2d& conv_of(const RealGraph& graph, std::size_t layer) {
-  return std::get<RealConv2d>(graph.layers[layer].operation);
+const Conv2d& conv_of(const Graph& graph, std::size_t layer) {
+  return std::get<Conv2d>(graph.layers[layer].operation);
 }
 
 struct Norm {
@@ -47,8 +47,8 @@ float weight_at(const std::vector<float>& w, std::size_t co, std::size_t ky, std
 }
 
 // Compares layer 0 with weights * scale and bias * scale + shift.
-void expect_folded(const RealGraph& graph, RealModel& model, const Norm& norm) {
-  const RealConv2d& conv = conv_of(graph, 0);
+void expect_folded(const Graph& graph, RealModel& model, const Norm& norm) {
+  const Conv2d& conv = conv_of(graph, 0);
   const auto w = numbers_of(model, "w");
   const auto b = numbers_of(model, "b");
   ASSERT_EQ(conv.weights.shape, (Shape{3, 3, 3, 2}));
@@ -71,7 +71,7 @@ void expect_folded(const RealGraph& graph, RealModel& model, const Norm& norm) {
 TEST(Folding, ABatchNormAfterAConvolutionGoesIntoIt) {
   RealModel model;
   model.set_float("norm", "epsilon", 0.02F);
-  const RealGraph graph = import_real(model);
+  const Graph graph = import_real(model);
   EXPECT_EQ(names_of(graph),
             (std::vector<std::string>{"conv: conv2d", "relu: relu", "pool: max_pool",
                                       "flatten: flatten", "fc: linear"}));
@@ -96,7 +96,7 @@ TEST(Folding, ConstantsAfterItComposeAndRoundOnce) {
     norm.scale[c] = (1.0 / 3.0) * (by * norm.scale[c]);
     norm.shift[c] = (1.0 / 3.0) * (by * norm.shift[c] - minus);
   }
-  const RealGraph graph = import_real(model);
+  const Graph graph = import_real(model);
   EXPECT_EQ(graph.layers.size(), 5u);
   EXPECT_EQ(graph.layers[0].tensor, "div.out");
   const auto w = numbers_of(model, "w");
@@ -112,10 +112,10 @@ TEST(Folding, ConstantsAfterItComposeAndRoundOnce) {
 TEST(Folding, ATensorThatAnotherNodeReadsKeepsItsBatchNormApart) {
   RealModel model;
   model.insert_binary("pool", "Add", "sum", "conv.out");
-  const RealGraph graph = import_real(model);
+  const Graph graph = import_real(model);
   EXPECT_EQ(names_of(graph)[1], "norm: conv2d");
   const Norm norm = norm_of(model);
-  const RealConv2d& alone = conv_of(graph, 1);
+  const Conv2d& alone = conv_of(graph, 1);
   EXPECT_EQ(alone.groups, 3);
   EXPECT_EQ(alone.weights.shape, (Shape{3, 1, 1, 1}));
   for (std::size_t c = 0; c < 3; ++c) {
@@ -140,7 +140,7 @@ TEST(Folding, ABatchNormBeforeAConvolutionStaysALayer) {
   model.set_reals("variance2", {2}, {0.0F, 1.0F});
   onnx::NodeProto& node = model.insert_before("conv", "BatchNormalization", "first");
   for (const char* input : {"gamma2", "two", "two", "variance2"}) node.add_input(input);
-  const RealGraph graph = import_real(model);
+  const Graph graph = import_real(model);
   EXPECT_EQ(names_of(graph)[0], "first: conv2d");
   EXPECT_EQ(names_of(graph)[1], "conv: conv2d");
   EXPECT_EQ(conv_of(graph, 0).weights.as<float>()[1], 0.0F);  // a dead channel
@@ -155,7 +155,7 @@ TEST(Folding, APadBeforeABatchNormIsPartOfTheLayer) {
   model.set_numbers("fc_w", {5, 12});
   model.drop_attribute("pool", "strides");
   model.set_ints("pool", "kernel_shape", {4, 4});
-  const RealGraph graph = import_real(model);
+  const Graph graph = import_real(model);
   EXPECT_EQ(names_of(graph)[1], "norm: conv2d");
   const Window window{1, 1, 1, 1, 1, 0, 0, 1};
   EXPECT_EQ(conv_of(graph, 1).window, window);
@@ -176,9 +176,9 @@ TEST(Folding, AlphaBetaAndALaterBatchNormGoIntoAGemm) {
   model.set_numbers("b5", {5}, 2);
   model.set_numbers("m5", {5}, 3);
   model.set_reals("v5", {5}, {0.1F, 0.2F, 0.3F, 0.4F, 0.5F});
-  const RealGraph graph = import_real(model);
+  const Graph graph = import_real(model);
   ASSERT_EQ(graph.layers.size(), 5u);
-  const auto& linear = std::get<RealLinear>(graph.layers[4].operation);
+  const auto& linear = std::get<FullyConnected>(graph.layers[4].operation);
   for (std::size_t m = 0; m < 5; ++m) {
     const double scale = double{numbers_of(model, "g5")[m]} /
                          std::sqrt(double{numbers_of(model, "v5")[m]} + double{1e-5F});

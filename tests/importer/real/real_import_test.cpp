@@ -9,32 +9,30 @@
 namespace qsim {
 namespace {
 
-using Kind = RealActivation::Kind;
+using Kind = Activation::Kind;
 using onnx::TensorProto;
 
-const RealLayer& layer(const RealGraph& graph, const std::string& name) {
-  for (const RealLayer& each : graph.layers) {
+const Layer& layer(const Graph& graph, const std::string& name) {
+  for (const Layer& each : graph.layers) {
     if (each.name == name) return each;
   }
   throw InternalError("no layer " + name);
 }
 
 template <typename Operation>
-const Operation& operation(const RealGraph& graph, const std::string& name) {
+const Operation& operation(const Graph& graph, const std::string& name) {
   return std::get<Operation>(layer(graph, name).operation);
 }
 
-ImageShape output_of(const RealGraph& graph, const std::string& name) {
+ImageShape output_of(const Graph& graph, const std::string& name) {
   return graph.tensors[layer(graph, name).output];
 }
 
 // The function of a node that is put before the pool.
-RealActivation function_of(RealModel& model) {
-  return operation<RealActivation>(import_real(model), "f");
-}
+Activation function_of(RealModel& model) { return operation<Activation>(import_real(model), "f"); }
 
 TEST(FloatImport, ReadsAChain) {
-  const RealGraph graph = import_real(RealModel(), 7);
+  const Graph graph = import_real(RealModel(), 7);
   EXPECT_EQ(graph.name, "small");
   EXPECT_EQ(graph.input_shape(), (ImageShape{7, 4, 4, 2}));
   EXPECT_EQ(graph.output_shape(), (ImageShape{7, 1, 1, 5}));
@@ -44,7 +42,7 @@ TEST(FloatImport, ReadsAChain) {
   EXPECT_EQ(layer(graph, "fc").tensor, "scores");
   EXPECT_EQ(layer(graph, "pool").tensor, "pool.out");
   EXPECT_TRUE(layer(graph, "fc").source.ends_with("model.onnx: node 'fc' (Gemm)"));
-  EXPECT_EQ(operation<RealFlatten>(graph, "flatten").order, Flatten::Order::kChw);
+  EXPECT_EQ(operation<Flatten>(graph, "flatten").order, Flatten::Order::kChw);
 }
 
 TEST(FloatImport, ReadsFunctionsOfOneNumber) {
@@ -113,8 +111,8 @@ TEST(FloatImport, TakesAProductWithItsHardSigmoidForHardSwish) {
     onnx::NodeProto& node = model.insert_binary("pool", "Mul", "f", "gate.out");
     node.set_input(0, first ? "gate.out" : "relu.out");
     node.set_input(1, first ? "relu.out" : "gate.out");
-    const RealGraph graph = import_real(model);
-    EXPECT_EQ(operation<RealActivation>(graph, "f").kind, Kind::kHardSwish);
+    const Graph graph = import_real(model);
+    EXPECT_EQ(operation<Activation>(graph, "f").kind, Kind::kHardSwish);
     EXPECT_EQ(graph.layers.size(), 6u) << "the HardSigmoid has no reader left";
     model.set_float("gate", "alpha", 0.2F);
     EXPECT_EQ(real_import_error(model).code, ExitCode::kUnsupportedModel);
@@ -134,10 +132,10 @@ TEST(FloatImport, ReadsMatMulAndItsBiasTransposed) {
   node.add_input("fc_b");
   node.add_input("product");
   node.add_output("scores");
-  const RealGraph graph = import_real(model);
+  const Graph graph = import_real(model);
   EXPECT_EQ(graph.layers.back().name, "fc");
   EXPECT_EQ(graph.layers.back().tensor, "scores");
-  const auto& linear = operation<RealLinear>(graph, "fc");
+  const auto& linear = operation<FullyConnected>(graph, "fc");
   for (std::size_t m = 0; m < 5; ++m) {
     EXPECT_EQ(linear.bias.as<float>()[m], numbers_of(model, "fc_b")[m]);
     for (std::size_t k = 0; k < 12; ++k) {
@@ -153,23 +151,23 @@ TEST(FloatImport, ReadsPoolsAndReductions) {
   counted.set_ints("pool", "pads", {1, 0, 0, 1});
   counted.set_int("pool", "ceil_mode", 1);
   counted.set_numbers("fc_w", {5, 3 * 3 * 2});
-  const RealGraph pooled = import_real(counted);
-  EXPECT_TRUE(operation<RealAveragePool>(pooled, "pool").count_include_pad);
-  EXPECT_EQ(operation<RealAveragePool>(pooled, "pool").window, (Window{2, 2, 2, 2, 1, 0, 0, 1}));
+  const Graph pooled = import_real(counted);
+  EXPECT_TRUE(operation<AveragePool>(pooled, "pool").count_include_pad);
+  EXPECT_EQ(operation<AveragePool>(pooled, "pool").window, (Window{2, 2, 2, 2, 1, 0, 0, 1}));
   EXPECT_EQ(output_of(pooled, "pool"), (ImageShape{1, 3, 2, 3}));  // the last window hangs over
   RealModel global;
   global.node("pool").set_op_type("GlobalMaxPool");
   global.node("pool").clear_attribute();
   global.set_numbers("fc_w", {5, 3});
-  EXPECT_EQ(operation<RealMaxPool>(import_real(global), "pool").window.kernel_w, 4);
+  EXPECT_EQ(operation<MaxPool>(import_real(global), "pool").window.kernel_w, 4);
   RealModel mean;
   mean.node("pool").set_op_type("ReduceMean");
   mean.node("pool").clear_attribute();
   mean.set_ints("pool", "axes", {-1, 2});
   mean.set_int("pool", "keepdims", 0);
   mean.set_numbers("fc_w", {5, 3});
-  const RealGraph reduced = import_real(mean);
-  EXPECT_EQ(operation<RealAveragePool>(reduced, "pool").window.kernel_h, 4);
+  const Graph reduced = import_real(mean);
+  EXPECT_EQ(operation<AveragePool>(reduced, "pool").window.kernel_h, 4);
   EXPECT_EQ(layer(reduced, "pool/flatten").tensor, "pool.out");
   EXPECT_EQ(layer(reduced, "pool").tensor, "");
 }
@@ -181,7 +179,7 @@ TEST(FloatImport, ReadsInputsInNhwc) {
   auto& shape = *model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type();
   shape.mutable_shape()->mutable_dim(1)->set_dim_value(4);
   shape.mutable_shape()->mutable_dim(3)->set_dim_value(2);
-  const RealGraph graph = import_real(model);
+  const Graph graph = import_real(model);
   EXPECT_EQ(graph.host.layout, HostInterface::Layout::kNhwc);
   EXPECT_EQ(graph.input_shape(), (ImageShape{1, 4, 4, 2}));
 }
@@ -190,7 +188,7 @@ TEST(FloatImport, FlattensWhatWasTransposedInItsOrder) {
   RealModel model;
   model.insert_before("flatten", "Transpose", "turn");
   model.set_ints("turn", "perm", {0, 2, 3, 1});
-  EXPECT_EQ(operation<RealFlatten>(import_real(model), "flatten").order, Flatten::Order::kHwc);
+  EXPECT_EQ(operation<Flatten>(import_real(model), "flatten").order, Flatten::Order::kHwc);
 }
 
 TEST(FloatImport, LeavesPadsToTheLayerAfterThem) {
@@ -202,11 +200,11 @@ TEST(FloatImport, LeavesPadsToTheLayerAfterThem) {
     model.set_numbers("fc_w", {5, 18});
     return import_real(model);
   };
-  EXPECT_EQ(operation<RealConv2d>(padded("conv"), "conv").window.pad_top, 3);
-  const RealGraph copied = padded("pool");
-  EXPECT_EQ(operation<RealConv2d>(copied, "pool/pad3").window.pad_top, 2);
-  EXPECT_EQ(operation<RealConv2d>(copied, "pool/pad3").weights.as<float>()[2], 1.0F);
-  EXPECT_EQ(operation<RealMaxPool>(copied, "pool").window.pad_top, 0);
+  EXPECT_EQ(operation<Conv2d>(padded("conv"), "conv").window.pad_top, 3);
+  const Graph copied = padded("pool");
+  EXPECT_EQ(operation<Conv2d>(copied, "pool/pad3").window.pad_top, 2);
+  EXPECT_EQ(operation<Conv2d>(copied, "pool/pad3").weights.as<float>()[2], 1.0F);
+  EXPECT_EQ(operation<MaxPool>(copied, "pool").window.pad_top, 0);
 }
 
 TEST(FloatImport, LeavesSoftmaxAndArgMaxToTheHost) {
@@ -248,15 +246,15 @@ TEST(FloatImport, ReadsWeightsThatAreJoinedOrTransposed) {
   model.set_int("join", "axis", 0);
   model.node("fc").set_input(0, "flatten.out");
   model.node("fc").set_input(1, "join.out");
-  EXPECT_EQ(operation<RealLinear>(import_real(model), "fc").weights,
-            operation<RealLinear>(import_real(RealModel()), "fc").weights);
+  EXPECT_EQ(operation<FullyConnected>(import_real(model), "fc").weights,
+            operation<FullyConnected>(import_real(RealModel()), "fc").weights);
   model.node("join").set_op_type("Transpose");
   model.node("join").mutable_input()->RemoveLast();
   model.node("join").clear_attribute();
   model.node("join").set_input(0, "fc_w");
   model.set_int("fc", "transB", 0);
-  EXPECT_EQ(operation<RealLinear>(import_real(model), "fc").weights,
-            operation<RealLinear>(import_real(RealModel()), "fc").weights);
+  EXPECT_EQ(operation<FullyConnected>(import_real(model), "fc").weights,
+            operation<FullyConnected>(import_real(RealModel()), "fc").weights);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ std::vector<float> numbers_of(TestModel& model, const std::string& name) {
   return numbers;
 }
 
-RealGraph import_real(const TestModel& model, std::int64_t batch) {
+Graph import_real(const TestModel& model, std::int64_t batch) {
   const TestFolder folder;
   model.save(folder / "model.onnx");
   return import_real_onnx(std::make_shared<const HeldFile>(folder / "model.onnx"), {batch});

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "tests/importer/model_builder.h"
 
 namespace qsim {
@@ -32,7 +32,7 @@ class RealModel : public TestModel {
 // What it reads from `name` as float32, in the order of the file.
 std::vector<float> numbers_of(TestModel& model, const std::string& name);
 
-RealGraph import_real(const TestModel& model, std::int64_t batch = 1);
+Graph import_real(const TestModel& model, std::int64_t batch = 1);
 // As import_error of model_builder.h, by the float importer.
 ImportError real_import_error(const std::filesystem::path& path);
 ImportError real_import_error(const TestModel& model, std::int64_t batch = 1);

@@ -59,7 +59,7 @@ struct Quantized {
     tensors = quantize_tensors(graph(), calibrate(graph(), calibration, team), scheme);
   }
 
-  const RealGraph& graph() const { return sample.graph(); }
+  const Graph& graph() const { return sample.graph(); }
   CorrectedWeights correct(const Corrections& corrections) {
     return correct_layers(graph(), tensors, scheme, calibration, corrections, team);
   }
@@ -73,7 +73,7 @@ struct Quantized {
   }
   std::vector<Tensor> float_tensors() { return all_tensors(graph(), {}); }
 
-  std::vector<Tensor> all_tensors(const RealGraph& of,
+  std::vector<Tensor> all_tensors(const Graph& of,
                                   std::vector<std::optional<golden::TensorRule>> rules) {
     std::vector<Tensor> found(of.tensors.size());
     golden::RealExecutorOptions options;
@@ -153,14 +153,14 @@ TEST(Correction, RoundsBySampledInputsOfTheQuantizedNetworkToTheSumsOfTheFloatOn
   const CorrectedWeights corrected = network.correct(corrections);
   const auto nearest = weights_of_layers(network.graph(), network.tensors, network.scheme);
   const std::size_t last = corrected.layers.back().layer;
-  const RealLayer& layer = network.graph().layers[last];
+  const Layer& layer = network.graph().layers[last];
   // By hand, for the last layer, which is linear: all pictures are its positions.
   const auto rows = [](const Tensor& tensor) {
     Matrix matrix(tensor.shape[0], tensor.shape[3]);
     std::ranges::copy(tensor.as<float>(), matrix.values.begin());
     return matrix;
   };
-  const Tensor& weights = std::get<RealLinear>(layer.operation).weights;
+  const Tensor& weights = std::get<FullyConnected>(layer.operation).weights;
   Matrix matrix(weights.shape[0], weights.shape[1]);
   std::ranges::copy(weights.as<float>(), matrix.values.begin());
   const RoundingProblem problem =

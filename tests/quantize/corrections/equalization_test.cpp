@@ -11,7 +11,7 @@
 namespace qsim::quantize {
 namespace {
 
-RealActivation leaky() { return {.kind = RealActivation::Kind::kLeakyRelu, .alpha = 0.1F}; }
+Activation leaky() { return {.kind = Activation::Kind::kLeakyRelu, .alpha = 0.1F}; }
 
 // conv, relu, depthwise, leaky_relu, pools, flatten, linear, relu, linear; channels of very
 // different ranges.
@@ -23,7 +23,7 @@ SampleNetwork chain(Flatten::Order order) {
   x = sample.relu(sample.linear(sample.flatten(x, order), 6));
   sample.linear(x, 5);
   for (const std::size_t layer : {0, 2}) {
-    RealConv2d& conv = sample.conv_at(layer);
+    Conv2d& conv = sample.conv_at(layer);
     const auto weights = conv.weights.as<float>();
     const std::size_t each = weights.size() / 8;
     for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -34,7 +34,7 @@ SampleNetwork chain(Flatten::Order order) {
   return sample;
 }
 
-Tensor output_of(const RealGraph& graph, const Tensor& input) {
+Tensor output_of(const Graph& graph, const Tensor& input) {
   golden::ThreadTeam team(1);
   return golden::RealExecutor(graph).run(input, team);
 }
@@ -63,8 +63,8 @@ TEST(Equalization, ByPowersOfTwoKeepsTheBitsOfTheOutputInBothOrdersOfFlatten) {
     EXPECT_LT(equalized.rounds, 100);
     const Tensor input = seeded_input(5, sample.graph());
     EXPECT_EQ(output_of(equalized.graph, input), output_of(sample.graph(), input));
-    EXPECT_NE(std::get<RealConv2d>(equalized.graph.layers[0].operation).weights,
-              std::get<RealConv2d>(sample.graph().layers[0].operation).weights);
+    EXPECT_NE(std::get<Conv2d>(equalized.graph.layers[0].operation).weights,
+              std::get<Conv2d>(sample.graph().layers[0].operation).weights);
   }
 }
 
@@ -73,13 +73,13 @@ TEST(Equalization, MakesTheRangesOfAChannelEqualInBothLayersOfADepthwisePair) {
   const EqualizedGraph equalized =
       equalize(sample.graph(), {.powers_of_two = false, .most_rounds = 100});
   const auto weights = [&](std::size_t layer) -> const Tensor& {
-    return std::get<RealConv2d>(equalized.graph.layers[layer].operation).weights;
+    return std::get<Conv2d>(equalized.graph.layers[layer].operation).weights;
   };
   const std::vector<double> first = output_ranges(weights(0));
   const std::vector<double> second = output_ranges(weights(2));
   for (std::size_t c = 0; c < 8; ++c) EXPECT_NEAR(first[c] / second[c], 1, 0.01) << c;
   // The linear layer's elements 4c to 4c + 3 are channel c: 2 x 2 pixels are left.
-  const auto linear = std::get<RealLinear>(equalized.graph.layers[7].operation).weights;
+  const auto linear = std::get<FullyConnected>(equalized.graph.layers[7].operation).weights;
   const auto values = linear.as<float>();
   std::vector<double> third(8);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -114,17 +114,17 @@ TEST(Equalization, LeavesDeadChannelsOfEitherLayer) {
   for (std::size_t i = 1; i < second.size(); i += 3) second[i] = 0;  // nobody reads channel 1
   for (std::size_t i = 2; i < second.size(); i += 3) second[i] *= 16;
   const EqualizedGraph equalized = equalize(sample.graph());
-  const Tensor& after = std::get<RealConv2d>(equalized.graph.layers[0].operation).weights;
+  const Tensor& after = std::get<Conv2d>(equalized.graph.layers[0].operation).weights;
   EXPECT_TRUE(std::equal(first.begin(), first.begin() + 36, after.as<float>().begin()));
   EXPECT_NE(after, sample.conv_at(0).weights);  // channel 2 has changed
-  EXPECT_EQ(std::get<RealConv2d>(equalized.graph.layers[0].operation).bias.as<float>()[0],
+  EXPECT_EQ(std::get<Conv2d>(equalized.graph.layers[0].operation).bias.as<float>()[0],
             sample.conv_at(0).bias.as<float>()[0]);
 }
 
 TEST(Equalization, LeavesPairsAcrossClipAndSigmoidAndSaysSo) {
   SampleNetwork sample({1, 4, 4, 2});
   TensorId x = sample.clip(sample.conv(sample.graph().input, 4), 0, 6);
-  x = sample.activation(sample.conv(x, 4), {.kind = RealActivation::Kind::kSigmoid});
+  x = sample.activation(sample.conv(x, 4), {.kind = Activation::Kind::kSigmoid});
   sample.conv(x, 4);
   const EqualizedGraph equalized = equalize(sample.graph());
   EXPECT_TRUE(equalized.pairs.empty());
@@ -133,7 +133,7 @@ TEST(Equalization, LeavesPairsAcrossClipAndSigmoidAndSaysSo) {
   EXPECT_EQ(equalized.left_out[1], "conv2: sigmoid 'sigmoid3' depends on the size of its input");
   EXPECT_EQ(equalized.graph.layers[0].operation.index(),
             sample.graph().layers[0].operation.index());
-  EXPECT_EQ(std::get<RealConv2d>(equalized.graph.layers[0].operation).weights,
+  EXPECT_EQ(std::get<Conv2d>(equalized.graph.layers[0].operation).weights,
             sample.conv_at(0).weights);
 }
 

@@ -12,8 +12,8 @@ namespace qsim::quantize {
 namespace {
 
 void expect_sums(SampleNetwork& sample, const Tensor& input) {
-  const RealGraph& graph = sample.graph();
-  const RealOperation& operation = graph.layers[0].operation;
+  const Graph& graph = sample.graph();
+  const Operation& operation = graph.layers[0].operation;
   golden::ThreadTeam team(1);
   const Tensor output = golden::RealExecutor(graph).run(input, team);
   const auto positions = sample_positions(graph.output_shape(), 1'000'000, 1);
@@ -21,9 +21,9 @@ void expect_sums(SampleNetwork& sample, const Tensor& input) {
   const auto weights = weights_by_group(operation);
   ASSERT_EQ(static_cast<std::int64_t>(positions.size() * static_cast<std::size_t>(output.shape[3])),
             output.elems());
-  const auto* conv = std::get_if<RealConv2d>(&operation);
+  const auto* conv = std::get_if<Conv2d>(&operation);
   const auto bias =
-      (conv != nullptr ? conv->bias : std::get<RealLinear>(operation).bias).as<float>();
+      (conv != nullptr ? conv->bias : std::get<FullyConnected>(operation).bias).as<float>();
   for (std::size_t p = 0; p < positions.size(); ++p) {
     for (std::size_t channel = 0; channel < bias.size(); ++channel) {
       const auto group = channel / static_cast<std::size_t>(weights[0].rows);

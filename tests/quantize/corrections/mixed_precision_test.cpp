@@ -125,7 +125,7 @@ SampleNetwork small_network() {
 
 TEST(Sensitivity, BitsOfALayerLeaveTheRestOfItsScheme) {
   const SampleNetwork sample = small_network();
-  const RealGraph& graph = sample.graph();
+  const Graph& graph = sample.graph();
   Scheme scheme;
   scheme.all.activations.bits = 6;
   LayerScheme own = scheme.all;
@@ -142,7 +142,7 @@ TEST(Sensitivity, BitsOfALayerLeaveTheRestOfItsScheme) {
 
 TEST(Sensitivity, IsTheErrorOfTheOutputWhenOneLayerHasFewBits) {
   const SampleNetwork sample = small_network();
-  const RealGraph& graph = sample.graph();
+  const Graph& graph = sample.graph();
   const Tensor pictures = seeded_pictures(graph.input_shape(), 37);
   golden::ThreadTeam team(1);
   const Scheme scheme;
@@ -151,8 +151,9 @@ TEST(Sensitivity, IsTheErrorOfTheOutputWhenOneLayerHasFewBits) {
   const Tensor real = golden::RealExecutor(graph).run(pictures, team);
   for (const LayerSensitivity& layer : found) {
     const auto& weights = graph.layers[layer.layer].operation;
-    const auto* conv = std::get_if<RealConv2d>(&weights);
-    const Tensor& tensor = conv != nullptr ? conv->weights : std::get<RealLinear>(weights).weights;
+    const auto* conv = std::get_if<Conv2d>(&weights);
+    const Tensor& tensor =
+        conv != nullptr ? conv->weights : std::get<FullyConnected>(weights).weights;
     EXPECT_EQ(layer.weights, tensor.elems());
     for (const int bits : kWeightBits) {
       WeightScheme own;
@@ -173,7 +174,7 @@ TEST(Sensitivity, IsTheErrorOfTheOutputWhenOneLayerHasFewBits) {
 TEST(Sensitivity, ByTheTraceOfOneLinearLayerIsThatOfItsJacobian) {
   SampleNetwork sample({1, 1, 1, 40});
   sample.linear(sample.graph().input, 64);
-  const RealGraph& graph = sample.graph();
+  const Graph& graph = sample.graph();
   const Tensor pictures = seeded_pictures(graph.input_shape(), 30);
   golden::ThreadTeam team(1);
   const auto found = sensitivities(graph, {}, pictures, SensitivityRule::kTrace, team);
@@ -181,7 +182,7 @@ TEST(Sensitivity, ByTheTraceOfOneLinearLayerIsThatOfItsJacobian) {
   // 64).
   double squares = 0;
   for (const float value : pictures.as<float>()) squares += double{value} * double{value};
-  const Tensor& weights = std::get<RealLinear>(graph.layers[0].operation).weights;
+  const Tensor& weights = std::get<FullyConnected>(graph.layers[0].operation).weights;
   WeightScheme three = Scheme{}.all.weights;
   three.levels.bits = 3;
   const Tensor exact = dequantize(quantize_weights(weights, three, "x"));

@@ -53,7 +53,7 @@ TEST(FakeNetwork, HasTheWeightsOfTheGraphInRealNumbers) {
   ASSERT_EQ(weights.size(), 2U);
   const FakeNetwork fake = fake_network(net.graph(), weights, {});
   const auto& made = std::get<Conv2d>(run.network.graph.layers[0].operation).weights;
-  const auto real = std::get<RealConv2d>(fake.graph.layers[0].operation).weights.as<float>();
+  const auto real = std::get<Conv2d>(fake.graph.layers[0].operation).weights.as<float>();
   for (std::size_t i = 0; i < real.size(); ++i) {
     EXPECT_EQ(real[i], made.as<std::int8_t>()[i] * run.network.weights[0].scales[i / 27]);
   }

@@ -56,7 +56,7 @@ Tensor pictures_of(const ImageShape& shape, std::int64_t count) {
   return pictures;
 }
 
-HybridNetwork network_of(const RealGraph& graph, const Case& own, const Tensor& pictures,
+HybridNetwork network_of(const Graph& graph, const Case& own, const Tensor& pictures,
                          golden::ThreadTeam& team) {
   Scheme scheme = scheme_of_type(true);
   scheme.all.activations.bits = own.activation_bits;
@@ -88,7 +88,7 @@ std::vector<std::byte> output_of(const HybridNetwork& network, const Tensor& pic
   return golden::RealExecutor(network.graph, options).run(pictures, team).bytes;
 }
 
-RealGraph torch_network(const std::string& name) {
+Graph torch_network(const std::string& name) {
   return import_real_onnx(std::make_shared<const HeldFile>(
       source_folder() / "tests/onnx/producers/torch" / (name + ".float.onnx")));
 }
@@ -122,7 +122,7 @@ void expect_equal(const RealLayerWeights& a, const RealLayerWeights& b) {
 TEST(Hybrid, NetworksOfPyTorchComeBackFromTheirFilesAndRunToTheSameBits) {
   golden::ThreadTeam team(2);
   for (const char* name : {"vgg", "residual", "inverted_residual", "inception"}) {
-    const RealGraph graph = torch_network(name);
+    const Graph graph = torch_network(name);
     const Tensor pictures = pictures_of(graph.input_shape(), 3);
     for (const Case& own : kCases) {
       const TestFolder folder;
@@ -167,7 +167,7 @@ TEST(Hybrid, RandomNetworksRunToTheSameBitsFromTheirFiles) {
 // A range is a picture's own, so pictures of one batch do not see each other.
 TEST(Hybrid, DynamicRangesAreThoseOfEachPicture) {
   golden::ThreadTeam team(1);
-  const RealGraph graph = torch_network("vgg");
+  const Graph graph = torch_network("vgg");
   Tensor pictures = pictures_of(graph.input_shape(), 2);
   const std::size_t half = pictures.as<float>().size() / 2;
   for (float& x : pictures.as<float>().subspan(half)) x *= 16;
@@ -182,7 +182,7 @@ TEST(Hybrid, DynamicRangesAreThoseOfEachPicture) {
 
 TEST(Hybrid, DynamicQuantizationRefusesWeightsThatInt8DoesNotHold) {
   golden::ThreadTeam team(1);
-  const RealGraph graph = torch_network("vgg");
+  const Graph graph = torch_network("vgg");
   const Tensor pictures = pictures_of(graph.input_shape(), 1);
   try {
     network_of(graph, {HybridMode::kDynamic, 5, true}, pictures, team);
@@ -210,7 +210,7 @@ void expect_error_of(Work work, ExitCode code, const std::string& message) {
 
 TEST(Hybrid, FilesRefuseWhatTheyHaveNoNodesFor) {
   golden::ThreadTeam team(1);
-  const RealGraph graph = torch_network("vgg");
+  const Graph graph = torch_network("vgg");
   const Tensor pictures = pictures_of(graph.input_shape(), 1);
   HybridNetwork wide = network_of(graph, {HybridMode::kWeightOnly, 5, true}, pictures, team);
   for (auto& [index, weights] : wide.weights) weights.input = DynamicRule{};
@@ -241,8 +241,8 @@ TEST(Log2Weights, OnTheArrayGiveTheBytesOfGoldensShifts) {
     const Graph& graph = run.network.graph;
     const auto& conv = std::get<Conv2d>(graph.layers[0].operation);
     // y = float32(sum of shifts), exact below 2^24.
-    RealGraph shifts = sample.graph();
-    auto& real = std::get<RealConv2d>(shifts.layers[0].operation);
+    Graph shifts = sample.graph();
+    auto& real = std::get<Conv2d>(shifts.layers[0].operation);
     std::ranges::fill(real.bias.as<float>(), 0.0F);
     golden::RealExecutorOptions options;
     options.layer_weights[0] = {log2_weights(conv.weights, {1.0F}),

@@ -26,8 +26,8 @@ std::vector<double> weights_of(const Operation& operation, const WeightScales& s
   return reals;
 }
 
-const RealLayer& real_layer(const RealGraph& graph, const std::string& name) {
-  for (const RealLayer& layer : graph.layers) {
+const Layer& real_layer(const Graph& graph, const std::string& name) {
+  for (const Layer& layer : graph.layers) {
     if (layer.name == name) return layer;
   }
   throw InternalError("no layer " + name);
@@ -63,7 +63,7 @@ double half_bias_unit(const Graph& graph, std::size_t layer, const WeightScales&
 
 // Each level of a layer is within half a level of the real number, and what a bias of int32 and
 // float32 rounding add to it.
-void expect_layers_are_near(const RealGraph& graph, const Levels& levels_of_activations,
+void expect_layers_are_near(const Graph& graph, const Levels& levels_of_activations,
                             const JudgedRun& run) {
   const Graph& made = run.network.graph;
   for (std::size_t i = 0; i < made.layers.size(); ++i) {
@@ -76,7 +76,7 @@ void expect_layers_are_near(const RealGraph& graph, const Levels& levels_of_acti
         plain_layer(real_layer(graph, layer.name).operation, inputs, output.shape,
                     weights_of(layer.operation, run.network.weights[i]));
     const auto& activation = run.network.activations[i];
-    const bool is_activation = activation && activation->kind != RealActivation::Kind::kClip;
+    const bool is_activation = activation && activation->kind != Activation::Kind::kClip;
     const Clamp clamp = clamp_of(layer.operation, is_activation, levels_of_activations, output);
     const double bound = 0.5 + 1e-3 + half_bias_unit(made, i, run.network.weights[i]);
     const std::vector<int> levels = levels_of(run.levels[i]);

@@ -20,7 +20,7 @@ struct JudgedRun {
   TensorQuantizations quantizations;
   QuantizedNetwork network;
   std::vector<Tensor> levels;          // by layer of the Graph
-  std::vector<PlainTensor> reals;      // by tensor of the RealGraph
+  std::vector<PlainTensor> reals;      // by tensor of the Graph
   std::vector<PlainTensor> quantized;  // by tensor of the Graph, in real numbers
 };
 

@@ -124,7 +124,7 @@ TEST(GivenScales, RoundWeightsToTheLevelsOfTheirBits) {
 TEST(GivenScales, StayAsTheyAreForAChannelOfZeros) {
   SampleNetwork sample({1, 4, 4, 1});
   sample.conv(sample.graph().input, 2, 1);
-  RealConv2d& conv = sample.conv_at(0);
+  Conv2d& conv = sample.conv_at(0);
   conv.weights.as<float>()[1] = 0;
   conv.bias.as<float>()[1] = 3;
   const Scheme scheme = scheme_of_type(true);

@@ -45,7 +45,7 @@ struct Layer {
     return weights.empty() ? own.as<float>()[i] : weights[i];
   }
 
-  PlainTensor operator()(const RealConv2d& conv) const {
+  PlainTensor operator()(const Conv2d& conv) const {
     const std::int64_t each = x().shape.channels / conv.groups;
     return computed(shape, [&](auto n, auto oy, auto ox, auto co) {
       double sum = conv.bias.as<float>()[static_cast<std::size_t>(co)];
@@ -60,7 +60,7 @@ struct Layer {
       return sum;
     });
   }
-  PlainTensor operator()(const RealLinear& linear) const {
+  PlainTensor operator()(const FullyConnected& linear) const {
     const std::int64_t in = x().shape.channels;
     return computed(shape, [&](auto n, auto, auto, auto co) {
       double sum = linear.bias.as<float>()[static_cast<std::size_t>(co)];
@@ -70,7 +70,7 @@ struct Layer {
       return sum;
     });
   }
-  PlainTensor operator()(const RealMaxPool& pool) const {
+  PlainTensor operator()(const MaxPool& pool) const {
     return computed(shape, [&](auto n, auto oy, auto ox, auto c) {
       double most = -HUGE_VAL;
       for_each_position(pool.window, x().shape, oy, ox, [&](auto, auto, auto y, auto px) {
@@ -79,7 +79,7 @@ struct Layer {
       return most;
     });
   }
-  PlainTensor operator()(const RealAveragePool& pool) const {
+  PlainTensor operator()(const AveragePool& pool) const {
     const Window& w = pool.window;
     const ImageShape padded{1, x().shape.height + w.pad_top + w.pad_bottom,
                             x().shape.width + w.pad_left + w.pad_right, 1};
@@ -97,24 +97,24 @@ struct Layer {
       return sum / (pool.count_include_pad ? all : inside);
     });
   }
-  PlainTensor operator()(const RealAdd&) const {
+  PlainTensor operator()(const Add&) const {
     return computed(shape, [&](auto n, auto y, auto px, auto c) {
       return inputs[0].at(n, y, px, c) + inputs[1].at(n, y, px, c);
     });
   }
-  PlainTensor operator()(const RealConcat&) const {
+  PlainTensor operator()(const Concat&) const {
     return computed(shape, [&](auto n, auto y, auto px, auto c) {
       std::size_t operand = 0;
       while (c >= inputs[operand].shape.channels) c -= inputs[operand++].shape.channels;
       return inputs[operand].at(n, y, px, c);
     });
   }
-  PlainTensor operator()(const RealActivation& activation) const {
+  PlainTensor operator()(const Activation& activation) const {
     return computed(shape, [&](auto n, auto y, auto px, auto c) {
       return value(activation, x().at(n, y, px, c));
     });
   }
-  PlainTensor operator()(const RealFlatten& flatten) const {
+  PlainTensor operator()(const Flatten& flatten) const {
     const ImageShape& in = x().shape;
     return computed(shape, [&](auto n, auto, auto, auto k) {
       if (flatten.order == Flatten::Order::kHwc) {
@@ -124,8 +124,8 @@ struct Layer {
     });
   }
 
-  static double value(const RealActivation& activation, double x) {
-    using Kind = RealActivation::Kind;
+  static double value(const Activation& activation, double x) {
+    using Kind = Activation::Kind;
     switch (activation.kind) {
       case Kind::kRelu:
         return std::max(x, 0.0);
@@ -146,15 +146,15 @@ struct Layer {
 
 }  // namespace
 
-PlainTensor plain_layer(const RealOperation& operation, const std::vector<PlainTensor>& inputs,
+PlainTensor plain_layer(const Operation& operation, const std::vector<PlainTensor>& inputs,
                         const ImageShape& output, const std::vector<double>& weights) {
   return std::visit(Layer{inputs, output, weights}, operation);
 }
 
-std::vector<PlainTensor> plain_run(const RealGraph& graph, const PlainTensor& input) {
+std::vector<PlainTensor> plain_run(const Graph& graph, const PlainTensor& input) {
   std::vector<PlainTensor> tensors(graph.tensors.size());
   tensors[graph.input] = input;
-  for (const RealLayer& layer : graph.layers) {
+  for (const Layer& layer : graph.layers) {
     std::vector<PlainTensor> inputs;
     for (const TensorId id : layer.inputs) inputs.push_back(tensors[id]);
     tensors[layer.output] = plain_layer(layer.operation, inputs, graph.tensors[layer.output]);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/graph.h"
-#include "core/real_graph.h"
 #include "quantize/ranges/tensor_statistics.h"
 
 namespace qsim::quantize {
@@ -25,11 +24,11 @@ struct PlainTensor {
 };
 
 // One layer; `weights` replace those of the operation unless they are empty.
-PlainTensor plain_layer(const RealOperation& operation, const std::vector<PlainTensor>& inputs,
+PlainTensor plain_layer(const Operation& operation, const std::vector<PlainTensor>& inputs,
                         const ImageShape& output, const std::vector<double>& weights = {});
 
 // Every tensor of the graph.
-std::vector<PlainTensor> plain_run(const RealGraph& graph, const PlainTensor& input);
+std::vector<PlainTensor> plain_run(const Graph& graph, const PlainTensor& input);
 
 // Statistics of those tensors, as calibration on them would give.
 std::vector<TensorStatistics> plain_statistics(const std::vector<PlainTensor>& tensors);

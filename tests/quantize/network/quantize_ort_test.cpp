@@ -162,7 +162,7 @@ TEST(QuantizeToOnnxRuntime, ShippedNetworksGiveGoldensBytes) {
   Witness witness;
   golden::ThreadTeam team(2);
   for (const char* name : {"vgg8", "resnet14"}) {
-    const RealGraph graph = import_real_onnx(
+    const Graph graph = import_real_onnx(
         std::make_shared<const HeldFile>(fs::path("models") / (std::string(name) + "-cifar10") /
                                          (std::string(name) + "-float.onnx")));
     SampleNetwork noise({1, 32, 32, 3});

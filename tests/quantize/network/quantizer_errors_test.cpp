@@ -78,7 +78,8 @@ TEST(QuantizerErrors, AllLayersWhoseWeightsNoBytesHold) {
 TEST(QuantizerErrors, PsumsThatMayLeaveInt32) {
   SampleNetwork net({1, 1, 1, 70'000});
   net.linear(0, 1);
-  for (float& weight : std::get<RealLinear>(net.graph().layers[0].operation).weights.as<float>()) {
+  for (float& weight :
+       std::get<FullyConnected>(net.graph().layers[0].operation).weights.as<float>()) {
     weight = 1;
   }
   Scheme scheme = scheme_of_type(true);

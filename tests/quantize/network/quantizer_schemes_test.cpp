@@ -46,7 +46,7 @@ TEST(QuantizerSchemes, DyadicMultipliersHave8Bits) {
 TEST(QuantizerSchemes, FewerBitsOfActivationsNarrowEveryClamp) {
   SampleNetwork net(kPicture);
   const TensorId conv = net.conv(0, 8);
-  const TensorId table = net.activation(conv, {.kind = RealActivation::Kind::kSigmoid});
+  const TensorId table = net.activation(conv, {.kind = Activation::Kind::kSigmoid});
   net.add(net.average_pool(table, 1), net.conv(table, 8));
   Scheme scheme = scheme_of_type(true);
   scheme.all.activations.bits = 4;

@@ -25,12 +25,12 @@ void build_branches(SampleNetwork& net) {
   const TensorId branch = net.conv(net.relu(net.conv(stem, 8, 3, 1, 8)), 8, 1);
   const TensorId sum = net.relu(net.add(branch, stem));
   const TensorId both = net.concat({sum, net.average_pool(net.conv(sum, 4), 1)});
-  const TensorId swish = net.activation(both, {.kind = RealActivation::Kind::kHardSwish});
+  const TensorId swish = net.activation(both, {.kind = Activation::Kind::kHardSwish});
   const TensorId leaky =
-      net.activation(net.conv(swish, 6), {.kind = RealActivation::Kind::kLeakyRelu, .alpha = 0.1F});
-  const TensorId gate = net.activation(leaky, {.kind = RealActivation::Kind::kSigmoid});
+      net.activation(net.conv(swish, 6), {.kind = Activation::Kind::kLeakyRelu, .alpha = 0.1F});
+  const TensorId gate = net.activation(leaky, {.kind = Activation::Kind::kSigmoid});
   const TensorId hard = net.activation(
-      net.conv(gate, 6), {.kind = RealActivation::Kind::kHardSigmoid, .alpha = 0.2F, .beta = 0.5F});
+      net.conv(gate, 6), {.kind = Activation::Kind::kHardSigmoid, .alpha = 0.2F, .beta = 0.5F});
   const TensorId pooled = net.average_pool(net.average_pool(hard, 3, true), 3);
   net.linear(net.flatten(pooled, Flatten::Order::kHwc), 5);
 }
@@ -63,7 +63,7 @@ TEST(Quantizer, MakesEveryKindOfLayer) {
                  "lookup_table", "conv2d", "lookup_table", "lookup_table", "conv2d", "lookup_table",
                  "average_pool", "average_pool", "flatten", "fully_connected"}));
       EXPECT_GT(output_sqnr(run), 22);
-      EXPECT_EQ(run.network.activations[7]->kind, RealActivation::Kind::kHardSwish);
+      EXPECT_EQ(run.network.activations[7]->kind, Activation::Kind::kHardSwish);
       EXPECT_EQ(run.network.activations[9]->alpha, 0.1F);
       EXPECT_FALSE(run.network.activations[0].has_value());
     }

@@ -27,7 +27,7 @@ std::string SampleNetwork::name(const std::string& kind) {
   return kind + std::to_string(graph_.layers.size());
 }
 
-TensorId SampleNetwork::append(const std::string& kind, RealOperation operation,
+TensorId SampleNetwork::append(const std::string& kind, Operation operation,
                                std::vector<TensorId> inputs, const ImageShape& output) {
   return qsim::append(graph_, name(kind), std::move(operation), std::move(inputs), output);
 }
@@ -36,7 +36,7 @@ TensorId SampleNetwork::conv(TensorId input, std::int64_t channels, std::int64_t
                              std::int64_t stride, std::int64_t groups) {
   const ImageShape in = graph_.tensors[input];
   const std::int64_t pad = kernel / 2;
-  RealConv2d conv;
+  Conv2d conv;
   conv.window = {kernel, kernel, stride, stride, pad, pad, pad, pad, 1, 1};
   conv.groups = groups;
   const std::int64_t each = in.channels / groups;
@@ -50,27 +50,27 @@ TensorId SampleNetwork::conv(TensorId input, std::int64_t channels, std::int64_t
 
 TensorId SampleNetwork::linear(TensorId input, std::int64_t channels) {
   const ImageShape in = graph_.tensors[input];
-  RealLinear linear;
+  FullyConnected linear;
   linear.weights = normal({channels, in.channels}, 1 / std::sqrt(static_cast<double>(in.channels)));
   linear.bias = normal({channels}, 0.3);
   graph_.host.flat_output = true;
   return append("linear", std::move(linear), {input}, {in.batch, 1, 1, channels});
 }
 
-TensorId SampleNetwork::activation(TensorId input, const RealActivation& activation) {
-  return append(std::string(operation_name(RealOperation{activation})), activation, {input},
+TensorId SampleNetwork::activation(TensorId input, const Activation& activation) {
+  return append(std::string(operation_name(Operation{activation})), activation, {input},
                 graph_.tensors[input]);
 }
 
 TensorId SampleNetwork::relu(TensorId input) { return activation(input, {}); }
 
 TensorId SampleNetwork::clip(TensorId input, float lo, float hi) {
-  return activation(input, {.kind = RealActivation::Kind::kClip, .lo = lo, .hi = hi});
+  return activation(input, {.kind = Activation::Kind::kClip, .lo = lo, .hi = hi});
 }
 
 TensorId SampleNetwork::max_pool(TensorId input, std::int64_t kernel) {
   const ImageShape in = graph_.tensors[input];
-  RealMaxPool pool;
+  MaxPool pool;
   pool.window = {kernel, kernel, kernel, kernel};
   return append("max_pool", pool, {input},
                 {in.batch, window_count(in.height, kernel, kernel, 0, 0),
@@ -79,7 +79,7 @@ TensorId SampleNetwork::max_pool(TensorId input, std::int64_t kernel) {
 
 TensorId SampleNetwork::average_pool(TensorId input, std::int64_t kernel, bool with_pads) {
   const ImageShape in = graph_.tensors[input];
-  RealAveragePool pool;
+  AveragePool pool;
   pool.window = {kernel, kernel, kernel, kernel};
   const std::int64_t pad = with_pads ? 1 : 0;
   pool.window.pad_top = pool.window.pad_left = pool.window.pad_bottom = pool.window.pad_right = pad;
@@ -90,25 +90,25 @@ TensorId SampleNetwork::average_pool(TensorId input, std::int64_t kernel, bool w
 }
 
 TensorId SampleNetwork::add(TensorId a, TensorId b) {
-  return append("add", RealAdd{}, {a, b}, graph_.tensors[a]);
+  return append("add", Add{}, {a, b}, graph_.tensors[a]);
 }
 
 TensorId SampleNetwork::concat(std::vector<TensorId> inputs) {
   ImageShape shape = graph_.tensors[inputs[0]];
   shape.channels = 0;
   for (const TensorId input : inputs) shape.channels += graph_.tensors[input].channels;
-  return append("concat", RealConcat{}, std::move(inputs), shape);
+  return append("concat", Concat{}, std::move(inputs), shape);
 }
 
 TensorId SampleNetwork::flatten(TensorId input, Flatten::Order order) {
   const ImageShape in = graph_.tensors[input];
   graph_.host.flat_output = true;
-  return append("flatten", RealFlatten{order}, {input},
+  return append("flatten", Flatten{order}, {input},
                 {in.batch, 1, 1, in.height * in.width * in.channels});
 }
 
-RealConv2d& SampleNetwork::conv_at(std::size_t layer) {
-  return std::get<RealConv2d>(graph_.layers[layer].operation);
+Conv2d& SampleNetwork::conv_at(std::size_t layer) {
+  return std::get<Conv2d>(graph_.layers[layer].operation);
 }
 
 namespace {
@@ -192,7 +192,7 @@ class RandomLayers {
   }
 
   void add_table(TensorId last) {
-    using Kind = RealActivation::Kind;
+    using Kind = Activation::Kind;
     const Kind kinds[] = {Kind::kLeakyRelu, Kind::kSigmoid, Kind::kHardSigmoid, Kind::kHardSwish};
     net_.activation(last, {.kind = kinds[random_.uniform(0, 3)], .alpha = 0.25F, .beta = 0.5F});
   }
@@ -216,7 +216,7 @@ SampleNetwork chain() {
   return net;
 }
 
-Tensor seeded_input(std::uint64_t seed, const RealGraph& graph) {
+Tensor seeded_input(std::uint64_t seed, const Graph& graph) {
   Tensor input(DType::kFloat32, graph.input_shape().nhwc());
   Random random(seed);
   for (float& value : input.as<float>()) {

@@ -97,7 +97,7 @@ class TrainedNetworks : public testing::TestWithParam<const char*> {
 
 TEST_P(TrainedNetworks, KeepTheirAccuracyWithinAPoint) {
   const std::string name = GetParam();
-  const RealGraph graph = import_real_onnx(std::make_shared<const HeldFile>(
+  const Graph graph = import_real_onnx(std::make_shared<const HeldFile>(
       fs::path("models") / (name + "-cifar10") / (name + "-float.onnx")));
   golden::ThreadTeam team(2);
   const CalibrationPictures calibration{

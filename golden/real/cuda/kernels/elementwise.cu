@@ -1,11 +1,11 @@
 // Layers that compute each value by itself, or only move it.
-#include "core/real_graph.h"
+#include "core/graph.h"
 #include "golden/real/cuda/kernels/float_arithmetic.cuh"
 
 namespace qsim::golden::cuda {
 namespace {
 
-using Kind = RealActivation::Kind;
+using Kind = Activation::Kind;
 
 __device__ inline float clamped(float x, float lo, float hi) {
   const float above = x < lo ? lo : x;

@@ -36,17 +36,17 @@ class Vgg8 {
     conv(256, false);
     conv(256, true);
     const ImageShape last = graph_.output_shape();
-    append(graph_, "flatten", RealFlatten{}, {graph_.output},
+    append(graph_, "flatten", Flatten{}, {graph_.output},
            {1, 1, 1, last.height * last.width * last.channels});
     linear(256, true);
     linear(128, true);
     linear(10, false);
   }
-  const RealGraph& graph() const { return graph_; }
+  const Graph& graph() const { return graph_; }
 
  private:
   void relu() {
-    append(graph_, "relu" + std::to_string(graph_.layers.size()), RealActivation{}, {graph_.output},
+    append(graph_, "relu" + std::to_string(graph_.layers.size()), Activation{}, {graph_.output},
            graph_.output_shape());
   }
 
@@ -54,8 +54,8 @@ class Vgg8 {
     ImageShape shape = graph_.output_shape();
     const Window window{
         .kernel_h = 3, .kernel_w = 3, .pad_top = 1, .pad_left = 1, .pad_bottom = 1, .pad_right = 1};
-    RealConv2d conv{window, scaled_floats(random_, {outputs, 3, 3, shape.channels}),
-                    golden::random_floats(random_, {outputs})};
+    Conv2d conv{window, scaled_floats(random_, {outputs, 3, 3, shape.channels}),
+                golden::random_floats(random_, {outputs})};
     shape.channels = outputs;
     const std::string number = std::to_string(graph_.layers.size());
     append(graph_, "conv" + number, std::move(conv), {graph_.output}, shape);
@@ -64,21 +64,21 @@ class Vgg8 {
     shape.height /= 2;
     shape.width /= 2;
     append(graph_, "pool" + number,
-           RealMaxPool{{.kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2}},
-           {graph_.output}, shape);
+           MaxPool{{.kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2}}, {graph_.output},
+           shape);
   }
 
   void linear(std::int64_t outputs, bool has_relu) {
     const std::int64_t inputs = graph_.output_shape().channels;
     append(graph_, "fc" + std::to_string(graph_.layers.size()),
-           RealLinear{scaled_floats(random_, {outputs, inputs}),
-                      golden::random_floats(random_, {outputs})},
+           FullyConnected{scaled_floats(random_, {outputs, inputs}),
+                          golden::random_floats(random_, {outputs})},
            {graph_.output}, {1, 1, 1, outputs});
     if (has_relu) relu();
   }
 
   Random random_{1};
-  RealGraph graph_;
+  Graph graph_;
 };
 
 double seconds_of(golden::CudaRealExecutor& gpu, const Tensor& input) {

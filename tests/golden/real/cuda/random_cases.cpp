@@ -15,13 +15,13 @@ using golden::TensorRule;
 using golden::UniformRule;
 
 // Several tiles of pixels and of channels, and more than a chunk of products.
-RealGraph wide_graph(Random& random) {
+Graph wide_graph(Random& random) {
   const bool is_linear = random.chance(0.3);
   if (is_linear) {
     const std::int64_t inputs = random.uniform(1, 1100);
     const std::int64_t outputs = random.uniform(1, 300);
-    RealLinear linear{golden::random_floats(random, {outputs, inputs}),
-                      golden::random_floats(random, {outputs})};
+    FullyConnected linear{golden::random_floats(random, {outputs, inputs}),
+                          golden::random_floats(random, {outputs})};
     return golden::single_layer({1, 1, 1, inputs}, std::move(linear), {1, 1, 1, outputs});
   }
   const std::int64_t groups = random.chance(0.7) ? 1 : random.uniform(2, 5);

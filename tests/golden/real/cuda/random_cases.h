@@ -6,7 +6,7 @@
 namespace qsim::golden_test {
 
 struct RealCase {
-  RealGraph graph;
+  Graph graph;
   golden::RealExecutorOptions options;
   Tensor input;
 };

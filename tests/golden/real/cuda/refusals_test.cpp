@@ -10,7 +10,7 @@ namespace {
 
 TEST(CudaRealExecutor, SaysWhyNothingRunsWithoutAUsableDevice) {
   if (cuda_status().usable()) GTEST_SKIP() << "there is a GPU";
-  const RealGraph graph = random_real_graph(1);
+  const Graph graph = random_real_graph(1);
   try {
     const CudaRealExecutor executor(graph);
     FAIL() << "an executor without a GPU";
@@ -23,7 +23,7 @@ TEST(CudaRealExecutor, SaysWhyNothingRunsWithoutAUsableDevice) {
 
 TEST(CudaRealExecutor, RefusesAnInputOfAnotherShape) {
   if (!cuda_status().usable()) GTEST_SKIP() << "no GPU: " << cuda_status().reason;
-  const RealGraph graph = random_real_graph(1);
+  const Graph graph = random_real_graph(1);
   CudaRealExecutor executor(graph);
   EXPECT_THROW(executor.run(Tensor(DType::kFloat32, {1, 2, 2, 1000})), Error);
   EXPECT_THROW(executor.run(Tensor(DType::kInt8, graph.input_shape().nhwc())), Error);
@@ -31,7 +31,7 @@ TEST(CudaRealExecutor, RefusesAnInputOfAnotherShape) {
 
 TEST(CudaRealExecutor, RefusesARuleWithoutAScale) {
   if (!cuda_status().usable()) GTEST_SKIP() << "no GPU: " << cuda_status().reason;
-  const RealGraph graph = random_real_graph(1);
+  const Graph graph = random_real_graph(1);
   RealExecutorOptions options;
   options.rules.resize(graph.tensors.size());
   options.rules[0] = UniformRule{.scale = 0};
