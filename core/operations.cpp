@@ -18,6 +18,22 @@ std::int32_t Requantization::level(std::int32_t psum, std::int32_t bias, std::in
   return requantize(psum, bias, shift(channel), rounding, zero_point, lo, hi);
 }
 
+namespace {
+
+template <typename... Each>
+Operation called(std::string_view name, std::variant<Each...>*) {
+  Operation operation;
+  const bool found = ((Each::kRow.name == name && (operation = Each{}, true)) || ...);
+  QSIM_CHECK(found, "no operation is called " + std::string(name));
+  return operation;
+}
+
+}  // namespace
+
+Operation operation_called(std::string_view name) {
+  return called(name, static_cast<Operation*>(nullptr));
+}
+
 std::string_view operation_name(const Operation& operation) {
   constexpr std::string_view kActivations[] = {"relu",    "clip",         "leaky_relu",
                                                "sigmoid", "hard_sigmoid", "hard_swish"};

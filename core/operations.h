@@ -33,6 +33,8 @@ struct OperationRow {
   bool selects_levels = false;
 };
 inline constexpr std::size_t kAnyOperands = std::numeric_limits<std::size_t>::max();
+// Beside its row each struct has attributes(operation, visit), which calls visit(key, attribute)
+// for each attribute, in the order in which a layer trace has them.
 
 // A sliding window: kernel, stride, pads on each side (in input positions), and dilation: the
 // distance of two neighbours of the kernel (1: they touch).
@@ -91,6 +93,15 @@ struct Conv2d {
   Tensor bias;  // int32 [Cout]; float32 of reals
   Requantization requantization;
   std::int64_t groups = 1;  // divides Cin and Cout
+
+  template <typename Self, typename Visit>
+  static void attributes(Self& self, Visit visit) {
+    visit("window", self.window);
+    visit("groups", self.groups);
+    visit("requantization", self.requantization);
+    visit("weights", self.weights);
+    visit("bias", self.bias);
+  }
 };
 
 // ofmap[n][co] = requantize(sum over k of x'[n][k] * weights[co][k], bias[co]).
@@ -99,6 +110,13 @@ struct FullyConnected {
   Tensor weights;  // [Cout][Cin]; int8, or int16 within -255..255; float32 of reals
   Tensor bias;     // int32 [Cout]; float32 of reals
   Requantization requantization;
+
+  template <typename Self, typename Visit>
+  static void attributes(Self& self, Visit visit) {
+    visit("requantization", self.requantization);
+    visit("weights", self.weights);
+    visit("bias", self.bias);
+  }
 };
 
 // Weights that are uint8 in a file lose their zero_point there, so they may need nine bits.
@@ -109,6 +127,11 @@ inline constexpr int kMostWideWeight = 255;
 struct MaxPool {
   static constexpr OperationRow kRow{.name = "max_pool", .selects_levels = true};
   Window window;
+
+  template <typename Self, typename Visit>
+  static void attributes(Self& self, Visit visit) {
+    visit("window", self.window);
+  }
 };
 
 // ofmap = requantize(sum of x' under the window) by the scale x_scale / (y_scale * count), both
@@ -123,6 +146,15 @@ struct AveragePool {
   RequantizerRounding rounding = RequantizerRounding::kFloat32;
   std::int32_t lo = -128;
   std::int32_t hi = 127;
+
+  template <typename Self, typename Visit>
+  static void attributes(Self& self, Visit visit) {
+    visit("window", self.window);
+    visit("count_include_pad", self.count_include_pad);
+    visit("rounding", self.rounding);
+    visit("lo", self.lo);
+    visit("hi", self.hi);
+  }
 };
 
 // ofmap = clamp(round(a' * (a_scale / y_scale) + b' * (b_scale / y_scale)) + zero_point, lo, hi) of
@@ -132,6 +164,13 @@ struct Add {
   RequantizerRounding rounding = RequantizerRounding::kFloat32;
   std::int32_t lo = -128;
   std::int32_t hi = 127;
+
+  template <typename Self, typename Visit>
+  static void attributes(Self& self, Visit visit) {
+    visit("rounding", self.rounding);
+    visit("lo", self.lo);
+    visit("hi", self.hi);
+  }
 };
 
 // The operands' channels, one operand after the other. At least two operands; dtype, scale and
@@ -139,6 +178,8 @@ struct Add {
 struct Concat {
   static constexpr OperationRow kRow{
       .name = "concat", .least_operands = 2, .most_operands = kAnyOperands};
+  template <typename Self, typename Visit>
+  static void attributes(Self&, Visit) {}
 };
 
 // ofmap = bytes[x]: any function of one integer activation. The index is x's byte as an unsigned
@@ -147,6 +188,12 @@ struct LookupTable {
   static constexpr OperationRow kRow{.name = "lookup_table", .takes_reals = false};
   std::string function;  // what it computes, for people: "hard_swish", "requantize", ...
   std::array<std::uint8_t, 256> bytes{};
+
+  template <typename Self, typename Visit>
+  static void attributes(Self& self, Visit visit) {
+    visit("function", self.function);
+    visit("table", self.bytes);
+  }
 };
 
 // A function of one real number (core/float_rules.h has what each computes).
@@ -158,11 +205,22 @@ struct Activation {
   float beta = 0;
   float lo = -std::numeric_limits<float>::infinity();  // kClip
   float hi = std::numeric_limits<float>::infinity();   // kClip
+
+  template <typename Self, typename Visit>
+  static void attributes(Self& self, Visit visit) {
+    visit("kind", self.kind);
+    visit("alpha", self.alpha);
+    visit("beta", self.beta);
+    visit("lo", self.lo);
+    visit("hi", self.hi);
+  }
 };
 
 // max(x, zero_point) of integers; kRelu of Activation is that of reals.
 struct Relu {
   static constexpr OperationRow kRow{.name = "relu", .takes_reals = false, .selects_levels = true};
+  template <typename Self, typename Visit>
+  static void attributes(Self&, Visit) {}
 };
 
 // [N][H][W][C] to [N][1][1][H*W*C]; the elements of one picture in the order C, H, W (as ONNX,
@@ -171,6 +229,11 @@ struct Flatten {
   static constexpr OperationRow kRow{.name = "flatten", .selects_levels = true};
   enum class Order : std::uint8_t { kChw, kHwc };
   Order order = Order::kChw;
+
+  template <typename Self, typename Visit>
+  static void attributes(Self& self, Visit visit) {
+    visit("order", self.order);
+  }
 };
 
 using Operation = std::variant<Conv2d, FullyConnected, MaxPool, Relu, Flatten, AveragePool, Add,
@@ -183,6 +246,9 @@ inline constexpr auto kOperationRows = []<typename... Each>(std::variant<Each...
 inline const OperationRow& row_of(const Operation& operation) {
   return kOperationRows[operation.index()];
 }
+
+// A default operation of the row of that name. Throws InternalError where no row has it.
+Operation operation_called(std::string_view name);
 
 // The row's name; an Activation's is "relu", "clip", "leaky_relu", "sigmoid", "hard_sigmoid" or
 // "hard_swish".

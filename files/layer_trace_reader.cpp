@@ -46,14 +46,6 @@ Scale trace_scale(const YamlNode& node) {
   return *scale;
 }
 
-// The keys of every layer, and those of an operation.
-void require_layer_keys(const YamlNode& map, std::initializer_list<std::string_view> own) {
-  std::vector<std::string_view> keys = {"name",           "op",    "inputs", "zero_point",
-                                        "scale_exponent", "scale", "ofmap"};
-  keys.insert(keys.end(), own);
-  map.require_keys(keys);
-}
-
 void read_pair(const YamlNode& map, std::string_view key, std::int64_t& first,
                std::int64_t& second) {
   if (map.find(key) == nullptr) return;
@@ -62,38 +54,10 @@ void read_pair(const YamlNode& map, std::string_view key, std::int64_t& first,
   second = pair[1];
 }
 
-Window window_of(const YamlNode& map, const std::optional<Shape>& weights) {
-  Window window;
-  if (weights) {
-    window.kernel_h = (*weights)[1];
-    window.kernel_w = (*weights)[2];
-  } else {
-    map.at("kernel");
-  }
-  read_pair(map, "kernel", window.kernel_h, window.kernel_w);
-  read_pair(map, "stride", window.stride_h, window.stride_w);
-  read_pair(map, "dilation", window.dilation_h, window.dilation_w);
-  if (map.find("pads") != nullptr) {
-    const auto pads = integers(map, "pads", 4, 0, kMaxWindow);
-    window.pad_top = pads[0];
-    window.pad_left = pads[1];
-    window.pad_bottom = pads[2];
-    window.pad_right = pads[3];
-  }
-  return window;
-}
-
 RequantizerRounding rounding_of(const YamlNode& map) {
   return static_cast<RequantizerRounding>(
       choice_or(map, "rounding", kRequantizerRoundingWords,
                 static_cast<std::size_t>(RequantizerRounding::kFloat32)));
-}
-
-void read_clamps(const YamlNode& map, const Value& output, std::int32_t& lo, std::int32_t& hi) {
-  const std::int32_t min = output.min();
-  const std::int32_t max = output.max();
-  lo = static_cast<std::int32_t>(integer_or(map, "lo", min, max, min));
-  hi = static_cast<std::int32_t>(integer_or(map, "hi", min, max, max));
 }
 
 // A scale as the nearest float32. TensorFlow Lite's roundings split a double, and have 0.
@@ -104,106 +68,127 @@ Requantizer trace_requantizer(const YamlNode& node, RequantizerRounding rounding
   return tflite_requantizer(scale, rounding);
 }
 
-// `shifts`, or `scales`.
-Requantization requantization_of(const YamlNode& map, const Value& output) {
-  Requantization r;
-  read_clamps(map, output, r.lo, r.hi);
-  if (const YamlNode* scales = map.find("scales")) {
-    if (map.find("shifts") != nullptr) scales->fail("'scales' beside 'shifts'; give one of them");
-    const RequantizerRounding rounding = rounding_of(map);
-    for (const YamlNode& scale : scales->items()) {
-      r.requantizers.push_back(trace_requantizer(scale, rounding));
+// The keys that an attribute takes in an entry of `layers`.
+void add_keys(std::vector<std::string_view>& keys, std::string_view, const Window&) {
+  keys.insert(keys.end(), {"kernel", "stride", "pads", "dilation"});
+}
+void add_keys(std::vector<std::string_view>& keys, std::string_view, const Requantization&) {
+  keys.insert(keys.end(), {"rounding", "shifts", "scales", "lo", "hi"});
+}
+template <typename Attribute>
+void add_keys(std::vector<std::string_view>& keys, std::string_view key, const Attribute&) {
+  keys.push_back(key);
+}
+
+// Reads the attributes of one operation from `map`, its entry of `layers`; its ofmap is `output`.
+class AttributeReader {
+ public:
+  AttributeReader(const fs::path& folder, const YamlNode& map, const Value& output)
+      : folder_(folder), map_(map), output_(output) {}
+
+  // Refuses keys that the operation does not have. Throws Error with file:line:column.
+  template <typename Op>
+  void operator()(Op& operation) const {
+    std::vector<std::string_view> keys = {"name",           "op",    "inputs", "zero_point",
+                                          "scale_exponent", "scale", "ofmap"};
+    Op::attributes(operation,
+                   [&](std::string_view key, const auto& value) { add_keys(keys, key, value); });
+    map_.require_keys(keys);
+    if constexpr (requires { operation.weights; }) read_weights(operation);
+    Op::attributes(operation, [&](std::string_view key, auto& value) { read(key, value); });
+  }
+
+ private:
+  // Before the window, whose kernel is theirs where the file gives none.
+  template <typename Op>
+  void read_weights(Op& operation) const {
+    constexpr bool kHasWindow = requires { operation.window; };
+    operation.weights = trace_tensor(folder_, map_, "weights");
+    const Shape& shape = operation.weights.shape;
+    if (shape.size() != (kHasWindow ? 4 : 2)) {
+      map_.at("weights").fail("has shape " + shape_text(shape) + "; expected " +
+                              (kHasWindow ? "[Cout, kernel_h, kernel_w, Cin]" : "[Cout, Cin]"));
     }
-    if (r.requantizers.empty()) scales->fail("the list is empty; give one scale, or one a channel");
-    return r;
+    if constexpr (kHasWindow) {
+      operation.window.kernel_h = shape[1];
+      operation.window.kernel_w = shape[2];
+    }
   }
-  r.rounding = static_cast<RoundingMode>(choice_or(
-      map, "rounding", kRoundingWords, static_cast<std::size_t>(RoundingMode::kHalfEven)));
-  for (const YamlNode& shift : map.at("shifts").items()) {
-    r.shifts.push_back(static_cast<std::uint8_t>(shift.integer(0, kMaxShift)));
+
+  void read(std::string_view key, Tensor& tensor) const {
+    if (key != "weights") tensor = trace_tensor(folder_, map_, key);
   }
-  return r;
-}
 
-// The operation's weights, whose rank the window depends on.
-Tensor weights_of(const fs::path& folder, const YamlNode& map, std::size_t rank) {
-  Tensor weights = trace_tensor(folder, map, "weights");
-  if (weights.shape.size() != rank) {
-    map.at("weights").fail("has shape " + shape_text(weights.shape) + "; expected " +
-                           (rank == 4 ? "[Cout, kernel_h, kernel_w, Cin]" : "[Cout, Cin]"));
+  void read(std::string_view, Window& window) const {
+    if (map_.find("weights") == nullptr) map_.at("kernel");
+    read_pair(map_, "kernel", window.kernel_h, window.kernel_w);
+    read_pair(map_, "stride", window.stride_h, window.stride_w);
+    read_pair(map_, "dilation", window.dilation_h, window.dilation_w);
+    if (map_.find("pads") == nullptr) return;
+    const auto pads = integers(map_, "pads", 4, 0, kMaxWindow);
+    window.pad_top = pads[0];
+    window.pad_left = pads[1];
+    window.pad_bottom = pads[2];
+    window.pad_right = pads[3];
   }
-  return weights;
-}
 
-Operation conv2d_of(const fs::path& folder, const YamlNode& map, const Value& output) {
-  require_layer_keys(map, {"kernel", "stride", "pads", "dilation", "groups", "rounding", "shifts",
-                           "scales", "lo", "hi", "weights", "bias"});
-  Tensor weights = weights_of(folder, map, 4);
-  const Window window = window_of(map, weights.shape);
-  return Conv2d{window, std::move(weights), trace_tensor(folder, map, "bias"),
-                requantization_of(map, output), integer_or(map, "groups", 1, kMaxWindow, 1)};
-}
-
-Operation fully_connected_of(const fs::path& folder, const YamlNode& map, const Value& output) {
-  require_layer_keys(map, {"rounding", "shifts", "scales", "lo", "hi", "weights", "bias"});
-  return FullyConnected{weights_of(folder, map, 2), trace_tensor(folder, map, "bias"),
-                        requantization_of(map, output)};
-}
-
-Operation average_pool_of(const YamlNode& map, const Value& output) {
-  require_layer_keys(map,
-                     {"kernel", "stride", "pads", "count_include_pad", "rounding", "lo", "hi"});
-  AveragePool pool{window_of(map, std::nullopt), boolean_or(map, "count_include_pad", false),
-                   rounding_of(map)};
-  read_clamps(map, output, pool.lo, pool.hi);
-  return pool;
-}
-
-Operation lookup_table_of(const YamlNode& map) {
-  require_layer_keys(map, {"function", "table"});
-  LookupTable table{text_or(map, "function", "")};
-  const auto bytes = integers(map, "table", table.bytes.size(), 0, 255);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    table.bytes[i] = static_cast<std::uint8_t>(bytes[i]);
+  // `shifts`, or `scales`.
+  void read(std::string_view, Requantization& r) const {
+    read("lo", r.lo);
+    read("hi", r.hi);
+    if (const YamlNode* scales = map_.find("scales")) {
+      if (map_.find("shifts") != nullptr) {
+        scales->fail("'scales' beside 'shifts'; give one of them");
+      }
+      const RequantizerRounding rounding = rounding_of(map_);
+      for (const YamlNode& scale : scales->items()) {
+        r.requantizers.push_back(trace_requantizer(scale, rounding));
+      }
+      if (!r.requantizers.empty()) return;
+      scales->fail("the list is empty; give one scale, or one a channel");
+    }
+    r.rounding = static_cast<RoundingMode>(choice_or(
+        map_, "rounding", kRoundingWords, static_cast<std::size_t>(RoundingMode::kHalfEven)));
+    for (const YamlNode& shift : map_.at("shifts").items()) {
+      r.shifts.push_back(static_cast<std::uint8_t>(shift.integer(0, kMaxShift)));
+    }
   }
-  return table;
-}
 
-Operation add_of(const YamlNode& map, const Value& output) {
-  require_layer_keys(map, {"rounding", "lo", "hi"});
-  Add add{rounding_of(map)};
-  read_clamps(map, output, add.lo, add.hi);
-  return add;
-}
+  void read(std::string_view, RequantizerRounding& rounding) const { rounding = rounding_of(map_); }
+  // lo or hi: the end of the ofmap's range where the file gives none.
+  void read(std::string_view key, std::int32_t& bound) const {
+    const std::int32_t min = output_.min();
+    const std::int32_t max = output_.max();
+    bound = static_cast<std::int32_t>(integer_or(map_, key, min, max, key == "lo" ? min : max));
+  }
+  void read(std::string_view key, std::int64_t& count) const {
+    count = integer_or(map_, key, 1, kMaxWindow, count);
+  }
+  void read(std::string_view key, bool& flag) const { flag = boolean_or(map_, key, flag); }
+  void read(std::string_view key, std::string& text) const { text = text_or(map_, key, text); }
+  void read(std::string_view key, Flatten::Order& order) const {
+    order = static_cast<Flatten::Order>(choice_or(map_, key, kFlattenOrderWords, 0));
+  }
+  void read(std::string_view key, std::array<std::uint8_t, 256>& table) const {
+    const auto bytes = integers(map_, key, table.size(), 0, 255);
+    std::ranges::transform(bytes, table.begin(),
+                           [](std::int64_t byte) { return static_cast<std::uint8_t>(byte); });
+  }
+  // Reals have no layer trace.
+  void read(std::string_view, Activation::Kind&) const {}
+  void read(std::string_view, float&) const {}
 
-// What `map`, an entry of `layers`, computes; its ofmap is `output`. Refuses keys that the
-// operation does not have. Throws Error with file:line:column.
+  const fs::path& folder_;
+  const YamlNode& map_;
+  const Value& output_;
+};
+
+// What `map`, an entry of `layers`, computes; its ofmap is `output`.
 Operation trace_operation(const fs::path& folder, const YamlNode& map, const Value& output) {
   map.at("op");
-  switch (choice_or(map, "op", kOperationWords, 0)) {
-    case 0:
-      return conv2d_of(folder, map, output);
-    case 1:
-      return fully_connected_of(folder, map, output);
-    case 2:
-      require_layer_keys(map, {"kernel", "stride", "pads", "dilation"});
-      return MaxPool{window_of(map, std::nullopt)};
-    case 3:
-      require_layer_keys(map, {});
-      return Relu{};
-    case 4:
-      require_layer_keys(map, {"order"});
-      return Flatten{static_cast<Flatten::Order>(choice_or(map, "order", kFlattenOrderWords, 0))};
-    case 5:
-      return average_pool_of(map, output);
-    case 6:
-      return add_of(map, output);
-    case 7:
-      require_layer_keys(map, {});
-      return Concat{};
-    default:
-      return lookup_table_of(map);
-  }
+  Operation operation = operation_called(kOperationWords[choice_or(map, "op", kOperationWords, 0)]);
+  std::visit(AttributeReader(folder, map, output), operation);
+  return operation;
 }
 
 // An activation: NHWC, or [N][C] for vectors, which become [N][1][1][C].

@@ -48,26 +48,9 @@ std::string quantization_text(const Value& value, const std::string& indent) {
   return text;
 }
 
-std::string window_text(const Window& w) {
-  using List = std::vector<std::int64_t>;
-  return "    kernel: " + list_text(List{w.kernel_h, w.kernel_w}) +
-         "\n    stride: " + list_text(List{w.stride_h, w.stride_w}) +
-         "\n    pads: " + list_text(List{w.pad_top, w.pad_left, w.pad_bottom, w.pad_right}) + "\n" +
-         (w.dilation_h == 1 && w.dilation_w == 1
-              ? ""
-              : "    dilation: " + list_text(List{w.dilation_h, w.dilation_w}) + "\n");
-}
-
-std::string clamps_text(std::int32_t lo, std::int32_t hi) {
-  return "    lo: " + std::to_string(lo) + "\n    hi: " + std::to_string(hi) + "\n";
-}
-
-std::string rounding_text(std::string_view word) {
-  return "    rounding: " + std::string(word) + "\n";
-}
-
-std::string rounding_text(RequantizerRounding rounding) {
-  return rounding_text(word_of(kRequantizerRoundingWords, rounding));
+// A layer's line of trace.yaml.
+std::string line_of(std::string_view key, std::string_view value) {
+  return "    " + std::string(key) + ": " + std::string(value) + "\n";
 }
 
 std::string scales_text(const std::vector<Requantizer>& requantizers) {
@@ -75,16 +58,7 @@ std::string scales_text(const std::vector<Requantizer>& requantizers) {
   for (const Requantizer& requantizer : requantizers) {
     text += (text.empty() ? "[" : ", ") + requantizer_scale_text(requantizer);
   }
-  return "    scales: " + text + "]\n";
-}
-
-std::string requantization_text(const Requantization& r) {
-  if (r.is_dyadic()) {
-    return rounding_text(r.requantizers[0].rounding) + scales_text(r.requantizers) +
-           clamps_text(r.lo, r.hi);
-  }
-  return rounding_text(word_of(kRoundingWords, r.rounding)) + "    shifts: " + list_text(r.shifts) +
-         "\n" + clamps_text(r.lo, r.hi);
+  return line_of("scales", text + "]");
 }
 
 // Absent where a layer reads what the layer before it wrote.
@@ -106,51 +80,67 @@ struct TraceFiles {
   std::vector<std::pair<std::string, const Tensor*>> tensors;
 };
 
-// Returns a layer's entry of trace.yaml but for name, op and output, and adds its tensors.
+// Writes the attributes of a layer's operation, and adds its tensors.
 class OperationWriter {
  public:
   OperationWriter(std::string stem, TraceFiles& files) : stem_(std::move(stem)), files_(files) {}
 
-  std::string operator()(const Conv2d& conv) const {
-    const std::string groups =
-        conv.groups == 1 ? "" : "    groups: " + std::to_string(conv.groups) + "\n";
-    return window_text(conv.window) + groups + parameters(conv);
-  }
-  std::string operator()(const FullyConnected& fc) const { return parameters(fc); }
-  std::string operator()(const MaxPool& pool) const { return window_text(pool.window); }
-  std::string operator()(const Relu&) const { return ""; }
-  std::string operator()(const Flatten& flatten) const {
-    return "    order: " + std::string(word_of(kFlattenOrderWords, flatten.order)) + "\n";
+  template <typename Op>
+  void operator()(const Op& operation) const {
+    Op::attributes(operation, [&](std::string_view key, const auto& value) { write(key, value); });
   }
 
-  std::string operator()(const AveragePool& pool) const {
-    return window_text(pool.window) +
-           "    count_include_pad: " + (pool.count_include_pad ? "true" : "false") + "\n" +
-           rounding_text(pool.rounding) + clamps_text(pool.lo, pool.hi);
-  }
-  std::string operator()(const Add& add) const {
-    return rounding_text(add.rounding) + clamps_text(add.lo, add.hi);
-  }
-  std::string operator()(const Concat&) const { return ""; }
-  std::string operator()(const LookupTable& table) const {
-    return "    function: " + yaml_quoted(table.function) +
-           "\n    table: " + list_text(table.bytes) + "\n";
-  }
-
-  // Adds `tensor` as <stem>.<what>.npy and returns the line that names it.
-  std::string tensor(const char* what, const Tensor* tensor) const {
-    const std::string name = stem_ + "." + what + ".npy";
+  // Adds `tensor` as <stem>.<key>.npy and the line that names it.
+  void tensor(std::string_view key, const Tensor* tensor) const {
+    const std::string name = stem_ + "." + std::string(key) + ".npy";
     QSIM_CHECK(is_layer_trace_file(name), name + " is no name of a layer trace's file");
     files_.tensors.emplace_back(name, tensor);
-    return "    " + std::string(what) + ": " + yaml_quoted(name) + "\n";
+    line(key, yaml_quoted(name));
   }
 
  private:
-  template <typename Op>
-  std::string parameters(const Op& operation) const {
-    return requantization_text(operation.requantization) + tensor("weights", &operation.weights) +
-           tensor("bias", &operation.bias);
+  void line(std::string_view key, std::string_view value) const {
+    files_.yaml += line_of(key, value);
   }
+
+  void write(std::string_view key, const Tensor& value) const { tensor(key, &value); }
+  void write(std::string_view, const Window& w) const {
+    using List = std::vector<std::int64_t>;
+    line("kernel", list_text(List{w.kernel_h, w.kernel_w}));
+    line("stride", list_text(List{w.stride_h, w.stride_w}));
+    line("pads", list_text(List{w.pad_top, w.pad_left, w.pad_bottom, w.pad_right}));
+    if (w.dilation_h == 1 && w.dilation_w == 1) return;
+    line("dilation", list_text(List{w.dilation_h, w.dilation_w}));
+  }
+  void write(std::string_view, const Requantization& r) const {
+    if (r.is_dyadic()) {
+      write("rounding", r.requantizers[0].rounding);
+      files_.yaml += scales_text(r.requantizers);
+    } else {
+      line("rounding", word_of(kRoundingWords, r.rounding));
+      line("shifts", list_text(r.shifts));
+    }
+    write("lo", r.lo);
+    write("hi", r.hi);
+  }
+  void write(std::string_view key, RequantizerRounding rounding) const {
+    line(key, word_of(kRequantizerRoundingWords, rounding));
+  }
+  void write(std::string_view key, std::int32_t bound) const { line(key, std::to_string(bound)); }
+  void write(std::string_view key, std::int64_t count) const {
+    if (count != 1) line(key, std::to_string(count));
+  }
+  void write(std::string_view key, bool flag) const { line(key, flag ? "true" : "false"); }
+  void write(std::string_view key, const std::string& text) const { line(key, yaml_quoted(text)); }
+  void write(std::string_view key, Flatten::Order order) const {
+    line(key, word_of(kFlattenOrderWords, order));
+  }
+  void write(std::string_view key, const std::array<std::uint8_t, 256>& table) const {
+    line(key, list_text(table));
+  }
+  // Reals have no layer trace.
+  void write(std::string_view, Activation::Kind) const {}
+  void write(std::string_view, float) const {}
 
   std::string stem_;
   TraceFiles& files_;
@@ -181,6 +171,7 @@ void require_names_of_tensors(const Graph& graph) {
 // Of the layers' ofmaps, `ofmap` gives that of a layer.
 template <typename Ofmap>
 TraceFiles trace_files(const fs::path& folder, const Graph& graph, Ofmap ofmap) {
+  QSIM_CHECK(!graph.is_real(), graph.name + ": a float network has no layer trace");
   require_names_of_tensors(graph);
   const std::vector<std::string> names = names_of_tensors(graph);
   TraceFiles files;
@@ -191,9 +182,9 @@ TraceFiles trace_files(const fs::path& folder, const Graph& graph, Ofmap ofmap) 
     files.yaml += "  - name: " + yaml_quoted(layer.name) +
                   "\n    op: " + std::string(operation_name(layer.operation)) + "\n";
     files.yaml += inputs_text(graph, names, i);
-    files.yaml += std::visit(writer, layer.operation);
+    std::visit(writer, layer.operation);
     files.yaml += quantization_text(graph.output_of(i), "    ");
-    files.yaml += writer.tensor("ofmap", ofmap(i));
+    writer.tensor("ofmap", ofmap(i));
   }
   if (std::ssize(files.yaml) > kMaxTraceYamlBytes) {
     throw_bad_input((folder / kLayerTraceFile).string() + ": would have " +
