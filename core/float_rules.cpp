@@ -98,6 +98,19 @@ ByteTable table_of(const Activation& activation, const Value& input, const Value
   return quantized_bytes(mapped(dequantized_bytes(input), function), output);
 }
 
+std::vector<ByteTable> tables_of(const PRelu& prelu, const Value& input, const Value& output) {
+  std::span<const float> slopes = prelu.slopes.as<float>();
+  const bool are_equal =
+      std::ranges::all_of(slopes, [&](float slope) { return slope == slopes[0]; });
+  if (are_equal) slopes = slopes.first(1);
+  std::vector<ByteTable> tables;
+  for (const float slope : slopes) {
+    tables.push_back(
+        table_of({.kind = Activation::Kind::kLeakyRelu, .alpha = slope}, input, output));
+  }
+  return tables;
+}
+
 ByteTable requantizing_table(const Value& input, const Value& output) {
   return quantized_bytes(dequantized_bytes(input), output);
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "core/graph.h"
 
@@ -53,6 +54,8 @@ float clip(float x, float lo, float hi);
 float activated(const Activation& activation, float x);
 // The LookupTable of an activation from one Value to another.
 ByteTable table_of(const Activation& activation, const Value& input, const Value& output);
+// Those of a PRelu: one for each of its slopes, or one where these are equal.
+std::vector<ByteTable> tables_of(const PRelu& prelu, const Value& input, const Value& output);
 // The one that only changes the quantization: "requantize".
 ByteTable requantizing_table(const Value& input, const Value& output);
 

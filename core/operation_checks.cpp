@@ -184,6 +184,20 @@ void check(const Layer& layer, const Activation& activation, const Value& input,
                   "; expected lo at most hi");
 }
 
+void check(const Layer& layer, const PRelu& prelu, const Value& input, const Value& output) {
+  check_output_shape(place_of(layer), output.shape, input.shape);
+  const Shape& shape = prelu.slopes.shape;
+  const Shape by_channel = {output.shape.channels};
+  if (shape != Shape{1} && shape != by_channel) {
+    fail(layer,
+         "slopes have shape " + shape_text(shape) + "; expected [1] or " + shape_text(by_channel));
+  }
+  check_real_constant(layer, prelu.slopes, "slopes", shape);
+  if (output.is_real()) return;
+  check_has_scale(layer, input);
+  check_has_scale(layer, output);
+}
+
 void check(const Layer& layer, const Relu&, const Value& input, const Value& output) {
   check_quantization_kept(layer, input, output);
   check_output_shape(place_of(layer), output.shape, input.shape);

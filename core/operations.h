@@ -216,6 +216,18 @@ struct Activation {
   }
 };
 
+// x where x >= 0, else slope * x, by channel. Integer Values have a scale: a level becomes a real
+// number first, and a level again after it (core/float_rules.h).
+struct PRelu {
+  static constexpr OperationRow kRow{.name = "prelu"};
+  Tensor slopes;  // float32 [1] or [C]
+
+  template <typename Self, typename Visit>
+  static void attributes(Self& self, Visit visit) {
+    visit("slopes", self.slopes);
+  }
+};
+
 // max(x, zero_point) of integers; kRelu of Activation is that of reals.
 struct Relu {
   static constexpr OperationRow kRow{.name = "relu", .takes_reals = false, .selects_levels = true};
@@ -237,7 +249,7 @@ struct Flatten {
 };
 
 using Operation = std::variant<Conv2d, FullyConnected, MaxPool, Relu, Flatten, AveragePool, Add,
-                               Concat, LookupTable, Activation>;
+                               Concat, LookupTable, Activation, PRelu>;
 
 // The table of operations, in the order of Operation.
 inline constexpr auto kOperationRows = []<typename... Each>(std::variant<Each...>*) {

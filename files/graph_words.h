@@ -15,9 +15,9 @@ inline constexpr std::array<std::string_view, kRoundingModes> kRoundingWords = {
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"int8", "uint8"};
 inline constexpr std::array<std::string_view, kRequantizerRoundings> kRequantizerRoundingWords = {
     "floor", "half_even", "half_up", "float32", "tflite", "tflite_single"};
-inline constexpr std::array<std::string_view, 9> kOperationWords = {
-    "conv2d", "fully_connected", "max_pool",    "relu", "flatten", "average_pool",
-    "add",    "concat",          "lookup_table"};
+inline constexpr std::array<std::string_view, 10> kOperationWords = {
+    "conv2d", "fully_connected", "max_pool",     "relu", "flatten", "average_pool",
+    "add",    "concat",          "lookup_table", "prelu"};
 inline constexpr std::array<std::string_view, 2> kFlattenOrderWords = {"chw", "hwc"};
 inline constexpr std::array<std::string_view, 2> kLayoutWords = {"nhwc", "nchw"};
 

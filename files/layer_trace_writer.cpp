@@ -195,7 +195,7 @@ TraceFiles trace_files(const fs::path& folder, const Graph& graph, Ofmap ofmap) 
 }
 
 bool ends_with_part(const std::string& name) {
-  for (const std::string part : {".weights.npy", ".bias.npy", ".ofmap.npy"}) {
+  for (const std::string part : {".weights.npy", ".bias.npy", ".slopes.npy", ".ofmap.npy"}) {
     if (name.ends_with(part)) return true;
   }
   return false;

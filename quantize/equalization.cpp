@@ -34,7 +34,7 @@ bool is_scale_invariant(const Operation& operation) {
     if (activation->kind == Kind::kClip) return is_free(activation->lo) && is_free(activation->hi);
     return activation->kind == Kind::kRelu || activation->kind == Kind::kLeakyRelu;
   }
-  return std::holds_alternative<MaxPool>(operation) ||
+  return std::holds_alternative<PRelu>(operation) || std::holds_alternative<MaxPool>(operation) ||
          std::holds_alternative<AveragePool>(operation) ||
          std::holds_alternative<Flatten>(operation);
 }

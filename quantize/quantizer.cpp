@@ -85,6 +85,17 @@ class NetworkBuilder {
     made_[layer.output] =
         append(layer.name, std::move(operation), std::move(inputs), output, layer.source,
                std::move(stored), activation, static_cast<std::int64_t>(fused.last));
+    if (std::holds_alternative<PRelu>(layer.operation)) clip(layer, limits, output);
+  }
+
+  // A PRelu has no clamp: where a level has fewer bits than its type, a table after it cuts it off.
+  void clip(const Layer& layer, const Limits& limits, const Value& output) {
+    if (limits.lo == output.min() && limits.hi == output.max()) return;
+    const std::int64_t real_layer = std::exchange(network_.real_layers.back(), -1);
+    TensorId& made = made_[layer.output];
+    made = append(layer.name + "/clip",
+                  table(Activation{.kind = Activation::Kind::kClip}, limits, output, output),
+                  {made}, output, layer.source, {}, std::nullopt, real_layer);
   }
 
   TensorId append(const std::string& name, Operation operation, std::vector<TensorId> inputs,
@@ -122,6 +133,7 @@ class NetworkBuilder {
       return Add{RequantizerRounding::kFloat32, limits.lo, limits.hi};
     }
     if (std::holds_alternative<Concat>(operation)) return Concat{};
+    if (std::holds_alternative<PRelu>(operation)) return operation;
     if (const auto* flatten = std::get_if<Flatten>(&operation)) return Flatten{flatten->order};
     return table(operation, limits, network_.graph.tensors[input], output);
   }

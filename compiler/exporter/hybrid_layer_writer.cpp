@@ -22,7 +22,8 @@ void HybridLayerWriter::find_vectors() {
   const Graph& graph = network_.graph;
   const auto keeps_axes = [](const Operation& operation) {
     return std::holds_alternative<Activation>(operation) ||
-           std::holds_alternative<Add>(operation) || std::holds_alternative<Concat>(operation);
+           std::holds_alternative<PRelu>(operation) || std::holds_alternative<Add>(operation) ||
+           std::holds_alternative<Concat>(operation);
   };
   for (auto each = graph.layers.rbegin(); each != graph.layers.rend(); ++each) {
     const bool is_linear = std::holds_alternative<FullyConnected>(each->operation);
@@ -145,6 +146,13 @@ void HybridLayerWriter::write(const Activation& activation) {
     set_float(node, "alpha", activation.alpha);
   }
   if (activation.kind == Kind::kHardSigmoid) set_float(node, "beta", activation.beta);
+}
+
+void HybridLayerWriter::write(const PRelu& prelu) {
+  const bool is_vector = is_vector_[layer().inputs[0]];
+  const std::string slopes =
+      model_.add_constant(layer().name + "/slopes", onnx_slopes(prelu, is_vector));
+  add_layer("PRelu", {operand(), slopes});
 }
 
 void HybridLayerWriter::write(const Flatten& flatten) {

@@ -40,6 +40,7 @@ class HybridLayerWriter {
   void write(const Add& add);
   void write(const Concat& concat);
   void write(const Activation& activation);
+  void write(const PRelu& prelu);
   void write(const Flatten& flatten);
 
   void find_vectors();

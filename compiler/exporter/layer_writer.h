@@ -35,6 +35,7 @@ class LayerWriter {
   void write(const Add& add);
   void write(const Concat& concat);
   void write(const LookupTable& table);
+  void write(const PRelu& prelu);
 
   void write_activation(const Activation& activation, TensorRank rank);
   bool write_clipped(const LookupTable& table, TensorRank rank);
@@ -81,6 +82,9 @@ class LayerWriter {
   std::vector<int> readers_;                         // by tensor, the graph's output included
   std::vector<bool> joined_;                         // layers that are part of a QLinearConcat
 };
+
+// The slopes as ONNX repeats them over [N, C, H, W], or over [N, K].
+Tensor onnx_slopes(const PRelu& prelu, bool is_vector);
 
 // Where a float activation is a node of ONNX: its operator's name.
 const char* onnx_operator(Activation::Kind kind);

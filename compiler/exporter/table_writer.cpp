@@ -1,5 +1,5 @@
-// The layers that are functions of one level: tables and Relu; and Concat, of whose QLinear form
-// tables are a part.
+// The layers that are functions of one level: tables, PRelu and Relu; and Concat, of whose QLinear
+// form tables are a part.
 #include <algorithm>
 
 #include "compiler/exporter/layer_writer.h"
@@ -74,6 +74,19 @@ void LayerWriter::write(const LookupTable& table) {
     refuse("a table of '" + table.function + "'",
            "those of requantize and of the activations of a float network");
   }
+}
+
+Tensor onnx_slopes(const PRelu& prelu, bool is_vector) {
+  Tensor slopes = prelu.slopes;
+  if (!is_vector && slopes.elems() > 1) slopes.shape = {slopes.elems(), 1, 1};
+  return slopes;
+}
+
+void LayerWriter::write(const PRelu& prelu) {
+  const TensorRank rank = tensors_.rank(operand());
+  const std::string slopes = model_.add_constant(layer().name + "/slopes",
+                                                 onnx_slopes(prelu, rank == TensorRank::kVector));
+  add_layer("PRelu", {tensors_.reals(operand(), rank), slopes}, rank, true);
 }
 
 // A Pad by nothing. Without it ONNX Runtime would drop the two inner ones of QuantizeLinear,

@@ -1,10 +1,11 @@
 // Functions of one number: Relu, Clip, LeakyRelu, Sigmoid, HardSigmoid, HardSwish, and the QLinear
-// forms of two of them.
+// forms of two of them; PRelu, which is one for each channel.
 #include <algorithm>
 #include <limits>
 
 #include "compiler/importer/clip_bounds.h"
 #include "compiler/importer/operators.h"
+#include "compiler/importer/prelu_slopes.h"
 
 namespace qsim {
 namespace {
@@ -26,6 +27,7 @@ void apply_to_reals(const NodeReader& node, GraphBuilder& graph, const RealFunct
 bool narrow_open_layer(const NodeReader& node, GraphBuilder& graph, float low, float high) {
   const ImportedTensor& input = graph.tensor(node, 0);
   if (input.kind != Kind::kOpen) return false;
+  if (std::holds_alternative<PRelu>(input.open->operation)) return false;  // it has no clamp
   if (node.model().reads_of(node.input(0)) > 1) {
     node.refuse("reads float32 numbers that another node reads too",
                 "a QuantizeLinear and a DequantizeLinear between the two");
@@ -84,6 +86,26 @@ void import_leaky_relu(const NodeReader& node, GraphBuilder& graph) {
   node.require_inputs(1, 1);
   const float alpha = NodeAttributes(node, {"alpha"}).real("alpha", 0.01F);
   apply_to_reals(node, graph, [=](float x) { return leaky_relu(x, alpha); });
+}
+
+void import_p_relu(const NodeReader& node, GraphBuilder& graph) {
+  node.require_inputs(2, 2);
+  const NodeAttributes attributes(node, {});
+  const ImportedTensor* found = graph.find(node, 1);
+  const bool is_dequantized = found != nullptr && found->kind == Kind::kConstant;
+  const Tensor slope = is_dequantized ? dequantized_constant(NodeReader(node.model(), found->node))
+                                      : node.constant(1, "slope");
+  const ImportedTensor& input = graph.tensor(node, 0);
+  if (input.kind != Kind::kReals) graph.dequantized(node, 0);  // refuses it
+  const ImageShape shape = graph.shape(input);
+  Tensor slopes = prelu_slopes(node, slope, input.axes, shape.channels);
+  if (slopes.elems() == 1) {
+    const float alpha = slopes.as<float>()[0];
+    return apply_to_reals(node, graph, [=](float x) { return leaky_relu(x, alpha); });
+  }
+  const ImportedTensor levels = graph.dequantized(node, 0);
+  graph.define_open(node, std::make_shared<OpenLayer>(OpenLayer{
+                              node.node(), PRelu{std::move(slopes)}, {levels}, shape, input.axes}));
 }
 
 void import_sigmoid(const NodeReader& node, GraphBuilder& graph) {

@@ -38,7 +38,8 @@ constexpr std::array<std::string_view, 3> kOfSeveral = {"Add", "Mul", "Concat"};
 constexpr std::array<std::string_view, 8> kOfOne = {
     "Conv",      "Gemm",    "MatMul", "AveragePool", "GlobalAveragePool",
     "LeakyRelu", "Sigmoid", "Softmax"};
-constexpr std::array<std::string_view, 3> kAlwaysFloat = {"HardSigmoid", "HardSwish", "ReduceMean"};
+constexpr std::array<std::string_view, 4> kAlwaysFloat = {"HardSigmoid", "HardSwish", "PRelu",
+                                                          "ReduceMean"};
 
 template <std::size_t size>
 bool is_one_of(std::string_view name, const std::array<std::string_view, size>& names) {

@@ -42,6 +42,7 @@ constexpr std::array kOperators = {
     Operator{kOnnx, "Relu", import_relu},
     Operator{kOnnx, "Clip", import_clip},
     Operator{kOnnx, "LeakyRelu", import_leaky_relu},
+    Operator{kOnnx, "PRelu", import_p_relu},
     Operator{kOnnx, "Sigmoid", import_sigmoid},
     Operator{kOnnx, "HardSigmoid", import_hard_sigmoid},
     Operator{kOnnx, "HardSwish", import_hard_swish},

@@ -46,6 +46,7 @@ void import_concat(const NodeReader& node, GraphBuilder& graph);
 void import_relu(const NodeReader& node, GraphBuilder& graph);
 void import_clip(const NodeReader& node, GraphBuilder& graph);
 void import_leaky_relu(const NodeReader& node, GraphBuilder& graph);
+void import_p_relu(const NodeReader& node, GraphBuilder& graph);
 void import_sigmoid(const NodeReader& node, GraphBuilder& graph);
 void import_hard_sigmoid(const NodeReader& node, GraphBuilder& graph);
 void import_hard_swish(const NodeReader& node, GraphBuilder& graph);

@@ -8,12 +8,12 @@ namespace {
 
 using Kind = ImportedTensor::Kind;
 
-// "HardSwish" to "hard_swish".
+// "HardSwish" to "hard_swish", "PRelu" to "prelu".
 std::string function_name(const std::string& op_type) {
   std::string name;
   for (const char c : op_type) {
     const bool is_upper = c >= 'A' && c <= 'Z';
-    if (is_upper && !name.empty()) name += '_';
+    if (is_upper && name.size() > 1) name += '_';
     name += is_upper ? static_cast<char>(c - 'A' + 'a') : c;
   }
   return name;

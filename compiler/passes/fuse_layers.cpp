@@ -8,6 +8,7 @@
 #include "compiler/passes/fused_layer.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/window_limits.h"
+#include "core/float_rules.h"
 #include "core/graph_order.h"
 #include "core/layer_arithmetic.h"
 #include "core/operation_checks.h"
@@ -66,6 +67,13 @@ void join_table(FusedLayer& layer, const LookupTable& table, const Value& input,
     joined[i] = static_cast<std::int8_t>(output.is_unsigned() ? byte ^ kSign : byte);
   }
   layer.table = joined;
+}
+
+// The table that a PRelu of one slope is; nothing for one slope a channel.
+std::optional<LookupTable> table_of(const PRelu& prelu, const Value& input, const Value& output) {
+  const std::vector<ByteTable> tables = tables_of(prelu, input, output);
+  if (tables.size() != 1) return std::nullopt;
+  return LookupTable{std::string(PRelu::kRow.name), tables[0]};
 }
 
 std::int32_t carry(const Value& value, std::int32_t number) {
@@ -206,6 +214,16 @@ class Fusion {
     finish_with(first_);
   }
   void start_with(const Layer& layer, const LookupTable&) { start_identity(layer); }
+  void start_with(const Layer& layer, const PRelu& prelu) {
+    const std::int64_t slopes = prelu.slopes.elems();
+    if (table_of(prelu, graph_.input_of(first_), graph_.output_of(first_))) {
+      return start_identity(layer);
+    }
+    throw_unsupported(layer_place(layer.name, layer.source) + ": prelu with " +
+                      std::to_string(slopes) +
+                      " slopes; the accelerator runs one slope for all channels; `qsim golden run` "
+                      "runs one a channel");
+  }
   void start_with(const Layer& layer, const Add& add) {
     refuse_flattened(layer);
     const Value& a = fused_.input;
@@ -301,11 +319,11 @@ class Fusion {
       return true;
     }
     if (const auto* table = std::get_if<LookupTable>(&layer.operation)) {
-      if (pooled_) return false;  // POST looks up each level of a window
-      fused_.tables.push_back(layer.name + "' (" + table->function + ")");
-      join_table(fused_, *table, graph_.input_of(index), output);
-      finish_with(index);
-      return true;
+      return join_table_of(index, *table);
+    }
+    if (const auto* prelu = std::get_if<PRelu>(&layer.operation)) {
+      const auto table = table_of(*prelu, graph_.input_of(index), output);
+      return table && join_table_of(index, *table);
     }
     if (const auto* pool = std::get_if<MaxPool>(&layer.operation)) {
       if (pooled_ || fused_.kind == FusedLayer::Kind::kFullyConnected) return false;
@@ -317,6 +335,14 @@ class Fusion {
       return true;
     }
     return joins_as_last_flatten(layer);
+  }
+
+  bool join_table_of(std::size_t index, const LookupTable& table) {
+    if (pooled_) return false;  // POST looks up each level of a window
+    fused_.tables.push_back(graph_.layers[index].name + "' (" + table.function + ")");
+    join_table(fused_, table, graph_.input_of(index), graph_.output_of(index));
+    finish_with(index);
+    return true;
   }
 
   bool is_plain_identity() const {

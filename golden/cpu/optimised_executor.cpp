@@ -34,6 +34,9 @@ struct MakeLayer {
   std::unique_ptr<LayerExecutor> operator()(const LookupTable& table) const {
     return make_lookup_table(table);
   }
+  std::unique_ptr<LayerExecutor> operator()(const PRelu& prelu) const {
+    return make_prelu(prelu, input, output);
+  }
 };
 
 }  // namespace

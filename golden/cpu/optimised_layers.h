@@ -28,6 +28,8 @@ std::unique_ptr<LayerExecutor> make_add(const Add& add, const Value& a, const Va
                                         const Value& output, const VectorKernels& kernels);
 std::unique_ptr<LayerExecutor> make_concat();
 std::unique_ptr<LayerExecutor> make_lookup_table(const LookupTable& table);
+std::unique_ptr<LayerExecutor> make_prelu(const PRelu& prelu, const Value& input,
+                                          const Value& output);
 
 inline constexpr std::uint8_t kSignBit = 0x80;  // what int8 and uint8 of one level differ in
 

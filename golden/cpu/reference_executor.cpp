@@ -38,6 +38,9 @@ class ReferenceExecutor : public LayerExecutor {
   Tensor run_as(const LookupTable& table, Operands inputs) const {
     return reference_lookup_table(table, output_, *inputs[0]);
   }
+  Tensor run_as(const PRelu& prelu, Operands inputs) const {
+    return reference_prelu(prelu, input_, output_, *inputs[0]);
+  }
   Tensor run_as(const Relu&, Operands inputs) const { return reference_relu(output_, *inputs[0]); }
   Tensor run_as(const Flatten& flatten, Operands inputs) const {
     return reference_flatten(flatten, input_, output_, *inputs[0]);

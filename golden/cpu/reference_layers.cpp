@@ -1,6 +1,7 @@
 // The plain loops of reference_layers.h.
 #include "golden/cpu/reference_layers.h"
 
+#include "core/float_rules.h"
 #include "core/layer_arithmetic.h"
 #include "golden/cpu/quantized_view.h"
 
@@ -206,6 +207,22 @@ Tensor reference_lookup_table(const LookupTable& table, const Value& output_valu
   for (std::size_t i = 0; i < output.bytes.size(); ++i) {
     output.bytes[i] =
         static_cast<std::byte>(table.bytes[std::to_integer<std::size_t>(input.bytes[i])]);
+  }
+  return output;
+}
+
+// Each line rounds once, as ONNX Runtime's DequantizeLinear, PRelu and QuantizeLinear do.
+Tensor reference_prelu(const PRelu& prelu, const Value& input_value, const Value& output_value,
+                       const Tensor& input) {
+  const std::int64_t channels = output_value.shape.channels;
+  const auto slopes = prelu.slopes.as<float>();
+  Tensor output(output_value.dtype, output_value.shape.nhwc());
+  for (std::int64_t i = 0; i < output.elems(); ++i) {
+    const float slope = slopes[slopes.size() == 1 ? 0 : static_cast<std::size_t>(i % channels)];
+    const std::int32_t centred = quantized_at(input, i) - input_value.zero_point;
+    float real = static_cast<float>(centred) * input_value.scale->real();
+    if (real < 0) real = slope * real;
+    set_quantized(output, i, quantized(real, output_value));
   }
   return output;
 }

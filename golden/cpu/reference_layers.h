@@ -27,5 +27,7 @@ Tensor reference_add(const Add& add, const Value& a_value, const Value& b_value,
 Tensor reference_concat(const Value& output_value, std::span<const Tensor* const> inputs);
 Tensor reference_lookup_table(const LookupTable& table, const Value& output_value,
                               const Tensor& input);
+Tensor reference_prelu(const PRelu& prelu, const Value& input_value, const Value& output_value,
+                       const Tensor& input);
 
 }  // namespace qsim::golden

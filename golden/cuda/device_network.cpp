@@ -105,6 +105,11 @@ std::unique_ptr<Kernel> DeviceNetwork::make_kernel(std::size_t index, const Cuda
       const auto& table = std::get<LookupTable>(graph_.layers[step.first()].operation);
       return make_lookup({table.bytes, element_count(made.shape.nhwc()), from, to});
     }
+    case StepKind::kPRelu: {
+      const auto& prelu = std::get<PRelu>(graph_.layers[step.first()].operation);
+      return make_prelu(
+          {tables_of(prelu, step.input, made), element_count(made.shape.nhwc()), from, to});
+    }
   }
   throw InternalError("a step of no kind");
 }

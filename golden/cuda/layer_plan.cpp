@@ -79,6 +79,7 @@ struct LoneStep {
   Step operator()(const LookupTable&) const {
     return step_of_layer(graph, index, StepKind::kLookupTable);
   }
+  Step operator()(const PRelu&) const { return step_of_layer(graph, index, StepKind::kPRelu); }
 };
 
 Step lone_step(const Graph& graph, std::size_t index) {

@@ -22,7 +22,8 @@ enum class StepKind : std::uint8_t {
   kAveragePool,
   kAdd,
   kConcat,
-  kLookupTable
+  kLookupTable,
+  kPRelu
 };
 
 // The addition that a convolution's kernel does with its ofmap: the step's second input is the

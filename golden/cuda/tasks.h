@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/float_rules.h"
 #include "core/graph.h"
 #include "golden/cuda/kernel.h"
 #include "golden/cuda/layer_plan.h"
@@ -99,6 +100,13 @@ struct LookupTask {
   std::uint8_t* output_data = nullptr;
 };
 
+struct PReluTask {
+  std::vector<ByteTable> tables;  // one for each channel, or one
+  std::int64_t count = 0;
+  const std::uint8_t* input_data = nullptr;
+  std::uint8_t* output_data = nullptr;
+};
+
 // Hopper's tensor cores and copy engine; needs compute capability 9.0.
 std::unique_ptr<Kernel> make_conv_wgmma(const ConvTask& task);
 // Tensor cores through mma.sync, any window and zero point; compute capability 8.0 on.
@@ -119,5 +127,6 @@ std::unique_ptr<Kernel> make_flatten(const FlattenTask& task);
 std::unique_ptr<Kernel> make_add(const AddTask& task);
 std::unique_ptr<Kernel> make_concat(const ConcatTask& task);
 std::unique_ptr<Kernel> make_lookup(const LookupTask& task);
+std::unique_ptr<Kernel> make_prelu(const PReluTask& task);
 
 }  // namespace qsim::golden::cuda

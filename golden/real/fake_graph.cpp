@@ -97,6 +97,8 @@ Operation real_operation(const Layer& layer, const Value& x, const Value& y) {
           return Add{};
         } else if constexpr (std::is_same_v<T, Concat>) {
           return Concat{};
+        } else if constexpr (std::is_same_v<T, PRelu>) {
+          return from;
         } else {
           return activation_of(from, layer, x, y);
         }

@@ -1,5 +1,7 @@
 // Additions and activations: loops over neighbours, which the compiler makes vectors of.
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "core/float_rules.h"
 #include "golden/real/real_arithmetic.h"
@@ -76,6 +78,32 @@ class ActivationRunner : public RealLayerRunner {
   const Activation& activation_;
 };
 
+class PReluRunner : public RealLayerRunner {
+ public:
+  explicit PReluRunner(const PRelu& prelu) : slopes_(prelu.slopes.as<float>()) {}
+
+  bool in_place() const override { return true; }
+
+  void run(RealOperands operands, Tensor& output, ThreadTeam& team) const override {
+    const float* x = operands[0]->as<float>().data();
+    float* y = output.as<float>().data();
+    const std::int64_t channels = output.shape[3];
+    const std::vector<float> repeated(slopes_.size() == 1 ? size(channels) : 0, slopes_[0]);
+    const float* slopes = repeated.empty() ? slopes_.data() : repeated.data();
+    divide(team, output.elems() / channels, channels, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first * channels; i < last * channels; i += channels) {
+        for (std::int64_t c = 0; c < channels; ++c) {
+          const float v = x[i + c];
+          y[i + c] = canonical_nan(v >= 0.0F ? v : slopes[c] * v);
+        }
+      }
+    });
+  }
+
+ private:
+  std::span<const float> slopes_;
+};
+
 }  // namespace
 
 RealRunner make_add() { return std::make_unique<AddRunner>(); }
@@ -83,5 +111,7 @@ RealRunner make_add() { return std::make_unique<AddRunner>(); }
 RealRunner make_activation(const Activation& activation) {
   return std::make_unique<ActivationRunner>(activation);
 }
+
+RealRunner make_prelu(const PRelu& prelu) { return std::make_unique<PReluRunner>(prelu); }
 
 }  // namespace qsim::golden

@@ -39,6 +39,9 @@ class PlainLayer : public RealLayerRunner {
   static void compute(const Activation& activation, RealOperands x, Tensor& y) {
     reference_activation(activation, *x[0], y);
   }
+  static void compute(const PRelu& prelu, RealOperands x, Tensor& y) {
+    reference_prelu(prelu, *x[0], y);
+  }
   static void compute(const Flatten& flatten, RealOperands x, Tensor& y) {
     reference_flatten(flatten, *x[0], y);
   }
@@ -61,6 +64,7 @@ struct MakeOptimised {
   RealRunner operator()(const Add&) const { return make_add(); }
   RealRunner operator()(const Concat&) const { return make_real_concat(); }
   RealRunner operator()(const Activation& a) const { return make_activation(a); }
+  RealRunner operator()(const PRelu& prelu) const { return make_prelu(prelu); }
   RealRunner operator()(const Flatten& flatten) const { return make_flatten(flatten); }
 };
 

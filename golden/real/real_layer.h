@@ -39,6 +39,7 @@ RealRunner make_average_pool(const AveragePool& pool);
 RealRunner make_add();
 RealRunner make_real_concat();
 RealRunner make_activation(const Activation& activation);
+RealRunner make_prelu(const PRelu& prelu);
 RealRunner make_flatten(const Flatten& flatten);
 
 // Calls work(first, last) for parts of 0..count - 1 that lie beside each other, on the team's

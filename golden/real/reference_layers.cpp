@@ -128,6 +128,16 @@ void reference_activation(const Activation& activation, const Tensor& x, Tensor&
   }
 }
 
+void reference_prelu(const PRelu& prelu, const Tensor& x, Tensor& y) {
+  const std::span<const float> slopes = prelu.slopes.as<float>();
+  const std::span<float> to = y.as<float>();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const float value = x.as<float>()[i];
+    const float slope = slopes[slopes.size() == 1 ? 0 : i % slopes.size()];
+    to[i] = canonical_nan(value >= 0 ? value : slope * value);
+  }
+}
+
 void reference_concat(const std::vector<const Tensor*>& operands, Tensor& y) {
   const ImageShape out = image_shape(y);
   for (std::int64_t pixel = 0; pixel < out.batch * out.height * out.width; ++pixel) {

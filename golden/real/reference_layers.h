@@ -14,6 +14,7 @@ void reference_average_pool(const AveragePool& pool, const Tensor& x, Tensor& y)
 void reference_add(const Tensor& a, const Tensor& b, Tensor& y);
 void reference_concat(const std::vector<const Tensor*>& operands, Tensor& y);
 void reference_activation(const Activation& activation, const Tensor& x, Tensor& y);
+void reference_prelu(const PRelu& prelu, const Tensor& x, Tensor& y);
 void reference_flatten(const Flatten& flatten, const Tensor& x, Tensor& y);
 
 }  // namespace qsim::golden

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compiler/importer/clip_bounds.h"
+#include "compiler/importer/prelu_slopes.h"
 #include "compiler/importer/real/real_constants.h"
 #include "compiler/importer/real/real_operators.h"
 
@@ -82,15 +83,15 @@ void import_real_leaky_relu(const NodeReader& node, RealBuilder& graph) {
 void import_real_p_relu(const NodeReader& node, RealBuilder& graph) {
   node.require_inputs(2, 2);
   const NodeAttributes attributes(node, {});
-  const RealTensor input = graph.tensor(node, 0);
-  const Tensor slope = real_constant(node, 1, "slope");
-  const std::span<const float> values = slope.as<float>();
-  const bool is_one =
-      !values.empty() && std::ranges::all_of(values, [&](float each) { return each == values[0]; });
-  if (!is_one) {
-    node.refuse("slope has " + std::to_string(values.size()) + " numbers", "one number");
+  const RealTensor input = graph.without_pads(node, graph.tensor(node, 0));
+  const ImageShape shape = graph.shape(input);
+  Tensor slopes = prelu_slopes(node, real_constant(node, 1, "slope"), input.axes, shape.channels);
+  if (slopes.elems() == 1) {
+    const float alpha = slopes.as<float>()[0];
+    return define_function(node, graph, input,
+                           {.kind = Activation::Kind::kLeakyRelu, .alpha = alpha});
   }
-  define_function(node, graph, input, {.kind = Activation::Kind::kLeakyRelu, .alpha = values[0]});
+  graph.define_layer(node, PRelu{std::move(slopes)}, {input}, shape, input.axes);
 }
 
 void import_real_sigmoid(const NodeReader& node, RealBuilder& graph) {

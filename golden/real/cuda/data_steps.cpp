@@ -154,6 +154,26 @@ class ActivationStep final : public RealStep {
   ImageShape out_;
 };
 
+class PReluStep final : public RealStep {
+ public:
+  PReluStep(const PRelu& prelu, const ImageShape& out)
+      : slopes_(upload_bytes(prelu.slopes.bytes.data(), prelu.slopes.bytes.size())),
+        count_(prelu.slopes.elems()),
+        out_(out) {}
+
+  std::string kernel() const override { return "prelu"; }
+  void launch(Operands operands, float* output, std::int64_t pictures,
+              cudaStream_t stream) const override {
+    launch_prelu(slopes_.as<float>(), count_, operands[0], output,
+                 elems(with_batch(out_, pictures)), stream);
+  }
+
+ private:
+  DeviceBuffer slopes_;
+  std::int64_t count_;
+  ImageShape out_;
+};
+
 struct MakeStep {
   const Graph& graph;
   const Layer& layer;
@@ -177,6 +197,7 @@ struct MakeStep {
   Step operator()(const Activation& activation) const {
     return std::make_unique<ActivationStep>(activation, out());
   }
+  Step operator()(const PRelu& prelu) const { return std::make_unique<PReluStep>(prelu, out()); }
   Step operator()(const Flatten& flatten) const {
     return std::make_unique<FlattenStep>(flatten.order, in());
   }

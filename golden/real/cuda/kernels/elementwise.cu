@@ -54,6 +54,16 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
+    prelu_kernel(const float* slopes, std::int64_t slope_count, const float* x, float* y,
+                 std::int64_t count) {
+  begin_kernel();
+  for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
+    const float v = x[i];
+    y[i] = canonical(v >= 0.0F ? v : __fmul_rn(slopes[i % slope_count], v));
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
     add_kernel(const float* a, const float* b, float* y, std::int64_t count) {
   begin_kernel();
   for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
@@ -110,6 +120,12 @@ void launch_activation(const Activation& activation, const float* x, float* y, s
                        cudaStream_t stream) {
   launch_kernel("launching activation", kernel_of(static_cast<Kind>(activation.kind)),
                 grid_stride_blocks(count, kThreads), kThreads, 0, stream, activation, x, y, count);
+}
+
+void launch_prelu(const float* slopes, std::int64_t slope_count, const float* x, float* y,
+                  std::int64_t count, cudaStream_t stream) {
+  launch_kernel("launching prelu", prelu_kernel, grid_stride_blocks(count, kThreads), kThreads, 0,
+                stream, slopes, slope_count, x, y, count);
 }
 
 void launch_add(const float* a, const float* b, float* y, std::int64_t count, cudaStream_t stream) {

@@ -83,6 +83,10 @@ struct Activation {
 void launch_activation(const Activation& activation, const float* x, float* y, std::int64_t count,
                        cudaStream_t stream);
 
+// The slope of element i is number i % `slope_count`.
+void launch_prelu(const float* slopes, std::int64_t slope_count, const float* x, float* y,
+                  std::int64_t count, cudaStream_t stream);
+
 // y[pixel][first + c] = x[pixel][c] of c < channels; a pixel of y has `to_channels`.
 void launch_concat_part(const float* x, float* y, std::int64_t pixels, std::int64_t channels,
                         std::int64_t first, std::int64_t to_channels, cudaStream_t stream);
