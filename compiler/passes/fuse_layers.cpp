@@ -215,14 +215,12 @@ class Fusion {
   }
   void start_with(const Layer& layer, const LookupTable&) { start_identity(layer); }
   void start_with(const Layer& layer, const PRelu& prelu) {
-    const std::int64_t slopes = prelu.slopes.elems();
     if (table_of(prelu, graph_.input_of(first_), graph_.output_of(first_))) {
       return start_identity(layer);
     }
     throw_unsupported(layer_place(layer.name, layer.source) + ": prelu with " +
-                      std::to_string(slopes) +
-                      " slopes; the accelerator runs one slope for all channels; `qsim golden run` "
-                      "runs one a channel");
+                      std::to_string(prelu.slopes.elems()) +
+                      " slopes, one a channel; the accelerator runs one slope for all channels");
   }
   void start_with(const Layer& layer, const Add& add) {
     refuse_flattened(layer);
