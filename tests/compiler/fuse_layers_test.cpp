@@ -164,5 +164,21 @@ TEST(FuseLayers, RoundingModesThatOnlyGoldenHasAreRefused) {
             std::string::npos);
 }
 
+// Levels -128 to 127 of the scale 1, -1 halved to even: 0; -3: -2.
+TEST(FuseLayers, APReluOfEqualSlopesIsATable) {
+  Value value = picture(1, 3, 3, 3);
+  value.scale = Scale::power_of_two(0);
+  Graph graph = GraphBuilder(1, value).build();
+  append(graph, "prelu", PRelu{make_tensor<float>({3}, std::vector<float>(3, 0.5F))}, value);
+  const std::vector<FusedLayer> layers = fuse_layers(graph);
+  ASSERT_EQ(layers.size(), 1u);
+  EXPECT_EQ(layers[0].tables, (std::vector<std::string>{"prelu' (prelu)"}));
+  ASSERT_TRUE(layers[0].table.has_value());
+  EXPECT_EQ((*layers[0].table)[5], 5);
+  EXPECT_EQ((*layers[0].table)[0xFF], 0);
+  EXPECT_EQ((*layers[0].table)[0xFD], -2);
+  EXPECT_EQ((*layers[0].table)[0x80], -64);
+}
+
 }  // namespace
 }  // namespace qsim

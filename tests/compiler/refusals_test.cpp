@@ -75,6 +75,20 @@ TEST(FuseLayersRefuses, ATableAndAnAdditionOnAMachineThatShifts) {
             "requantizer: dyadic, in a copy of the configuration");
 }
 
+// Of the convolution and the PRelu that it would take along: one message.
+TEST(FuseLayersRefuses, APReluOfOneSlopeAChannel) {
+  Graph graph = GraphBuilder(1, picture(1, 3, 3, 2)).conv(3, window(1)).build();
+  for (Value& tensor : graph.tensors) tensor.scale = Scale::power_of_two(-3);
+  PRelu prelu{make_tensor<float>({3}, std::vector<float>{0.5F, 0.25F, 0.5F})};
+  append(graph, "prelu", prelu, graph.output_value());
+  const Refusals refusals = refusals_of(graph, testing::small_arch(4, 4), options_with_remedies());
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals[0].reason,
+            "layer 'prelu': prelu with 3 slopes, one a channel; the accelerator runs one slope for "
+            "all channels");
+  EXPECT_EQ(refusals[0].remedy, kGoldenRunsIt);
+}
+
 TEST(FuseLayersRefuses, ADilatedKernelThatWithItsPadIsLongerThanAnOriginReaches) {
   const auto of_dilation = [](std::int64_t dilation) {
     Window w = window(3, 1, dilation);

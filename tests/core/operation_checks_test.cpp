@@ -2,6 +2,7 @@
 // in a graph that is valid otherwise.
 #include "core/operation_checks.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -168,6 +169,29 @@ TEST(OperationChecks, RefuseATableThatChangesTheShape) {
       {"layer 'table': output shape [1, 6, 6, 3]; expected [1, 6, 6, 4]",
        [](Graph& g) { g.output_of(2).shape.channels = 3; }},
   });
+}
+
+Tensor& slopes(Graph& graph) { return std::get<PRelu>(graph.layers[0].operation).slopes; }
+
+TEST(OperationChecks, RefuseBrokenPRelus) {
+  Graph valid;
+  valid.input_value() = value_of({1, 6, 6, 4});
+  append(valid, "prelu", PRelu{Tensor(DType::kFloat32, {4})}, value_of({1, 6, 6, 4}, 0.3F));
+  EXPECT_EQ(refusal(valid), "");
+  EXPECT_EQ(refusal(without_tensors(valid)), "");
+  testing::expect_refusals<Graph>(
+      valid, {{"layer 'prelu': slopes have shape [3]; expected [1] or [4]",
+               [](Graph& g) { slopes(g) = Tensor(DType::kFloat32, {3}); }},
+              {"layer 'prelu': slopes is int8 [4]; expected float32 [4]",
+               [](Graph& g) { slopes(g) = Tensor(DType::kInt8, {4}); }},
+              {"layer 'prelu': slopes has inf at index 2; expected finite numbers",
+               [](Graph& g) { slopes(g).as<float>()[2] = std::numeric_limits<float>::infinity(); }},
+              {"layer 'prelu': output shape [1, 6, 5, 4]; expected [1, 6, 6, 4]",
+               [](Graph& g) { g.output_value().shape.width = 5; }},
+              {"layer 'prelu': a tensor that it reads or writes has no scale",
+               [](Graph& g) { g.input_value().scale = std::nullopt; }},
+              {"layer 'prelu': a tensor that it reads or writes has no scale",
+               [](Graph& g) { g.output_value().scale = std::nullopt; }}});
 }
 
 }  // namespace

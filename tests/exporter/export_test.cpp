@@ -69,7 +69,7 @@ TEST(Export, ARandomNetworkComesBackAsItWas) {
     ++styles[network.graph.host.layout == HostInterface::Layout::kNhwc ? "NHWC" : "NCHW"];
     ++styles[network.graph.host.tail.is_empty() ? "no tail" : "tail"];
   }
-  EXPECT_EQ(operations.size(), 15U);  // of 8 kinds of layers and 7 functions of tables
+  EXPECT_EQ(operations.size(), 16U);  // of 9 kinds of layers and 7 functions of tables
   EXPECT_EQ(styles.size(), 16U);
   for (const auto& [name, count] : operations) EXPECT_GE(count, 10) << name;
   for (const auto& [name, count] : styles) EXPECT_GE(count, 10) << name;

@@ -32,6 +32,7 @@ bool same(const LookupTable& a, const LookupTable& b) {
   return a.function == b.function && a.bytes == b.bytes;
 }
 
+bool same(const PRelu& a, const PRelu& b) { return a.slopes == b.slopes; }
 bool same(const Flatten& a, const Flatten& b) { return a.order == b.order; }
 bool same(const Relu&, const Relu&) { return true; }
 bool same(const Concat&, const Concat&) { return true; }

@@ -254,6 +254,15 @@ TensorId NetworkMaker::clipped(std::optional<Activation> activation) {
   return append_layer("clip", LookupTable{"clip", bytes}, {last()}, out, {}, activation);
 }
 
+TensorId NetworkMaker::prelu() {
+  PRelu prelu{Tensor(DType::kFloat32, {current().shape.channels})};
+  const std::span<float> slopes = prelu.slopes.as<float>();
+  for (std::size_t c = 0; c < slopes.size(); ++c) {
+    slopes[c] = (static_cast<float>(c) + static_cast<float>(pick(-99, 99)) / 200.0F) / 7.0F;
+  }
+  return append_layer("prelu", std::move(prelu), {last()}, value(current().shape));
+}
+
 TensorId NetworkMaker::requantize() {
   const Value out = rescaled();
   return append_layer("requantize", LookupTable{"requantize", requantizing_table(current(), out)},

@@ -38,6 +38,8 @@ class NetworkMaker {
   TensorId activation(const Activation& activation);
   // An activation, or a change of quantization, whose levels are fewer than the type has.
   TensorId clipped(std::optional<Activation> activation);
+  // A slope a channel, of two channels or more.
+  TensorId prelu();
   TensorId requantize();
   TensorId relu();
   TensorId flatten(Flatten::Order order);

@@ -88,7 +88,11 @@ void add_picture_layer(NetworkMaker& maker, const RandomNetworkOptions& options)
       if (options.requantize_alone) maker.requantize();
       break;
     default:
-      if (can_relu(maker)) maker.relu();
+      if (channels > 1 && maker.chance(0.5)) {
+        maker.prelu();
+      } else if (can_relu(maker)) {
+        maker.relu();
+      }
   }
 }
 

@@ -95,6 +95,8 @@ void expect_equal(const Operation& a, const Operation& b) {
     const auto& other = std::get<LookupTable>(b);
     EXPECT_EQ(table->function, other.function);
     EXPECT_EQ(table->bytes, other.bytes);
+  } else if (const auto* prelu = std::get_if<PRelu>(&a)) {
+    EXPECT_EQ(prelu->slopes, std::get<PRelu>(b).slopes);
   }
 }
 
@@ -129,6 +131,7 @@ TEST(LayerTrace, RoundTripOfRandomGraphsWithBranchesIsExact) {
     LayerTrace trace;
     golden_test::DagOptions options;
     options.operations.add_tflite_roundings();
+    options.operations.prelu = true;
     trace.graph = golden_test::random_dag(random, options);
     const Graph& graph = trace.graph;
     const auto filled = [&](const Value& value) {

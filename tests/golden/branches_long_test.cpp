@@ -18,6 +18,7 @@ TEST(Branches, TwentyThousandRandomGraphsAgreeOnEveryInstructionSet) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     golden_test::DagOptions options;
+    options.operations.prelu = true;
     options.operations.add_tflite_roundings();
     const Graph graph = golden_test::random_dag(random, options);
     const Tensor input = golden_test::random_tensor(random, graph.input_value().dtype,

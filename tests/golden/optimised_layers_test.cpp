@@ -100,8 +100,13 @@ TEST_P(OptimisedLayers, ConcatAndLookupTableEqualThePlainLoops) {
   compare(golden_test::random_concat, 12000, 60);
 }
 
+TEST_P(OptimisedLayers, PReluEqualsThePlainLoops) {
+  compare(golden_test::random_prelu, 13000, 200);
+}
+
 Graph any_dag(Random& random) {
   golden_test::DagOptions options;
+  options.operations.prelu = true;
   options.operations.add_tflite_roundings();
   return golden_test::random_dag(random, options);
 }

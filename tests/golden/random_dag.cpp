@@ -70,6 +70,11 @@ class DagMaker {
         add_layer(Relu{}, {x}, value(x));
         return;
       case 6:
+        if (options_.operations.prelu && random_.chance(0.5)) {
+          const Value output = random_scaled_value(random_, value(x).shape);
+          add_layer(random_prelu_of(random_, output.shape.channels), {x}, output);
+          return;
+        }
         add_layer(random_lookup_table(random_), {x}, random_scaled_value(random_, value(x).shape));
         return;
       case 7:

@@ -184,6 +184,14 @@ LookupTable random_lookup_table(Random& random) {
   return table;
 }
 
+PRelu random_prelu_of(Random& random, std::int64_t channels) {
+  PRelu prelu{Tensor(DType::kFloat32, {random.chance(0.2) ? 1 : channels})};
+  for (float& slope : prelu.slopes.as<float>()) {
+    slope = random.chance(0.1) ? 0.0F : static_cast<float>(random.uniform(-500, 1500)) / 1000.0F;
+  }
+  return prelu;
+}
+
 Graph random_grouped_conv2d(Random& random) {
   const bool is_depthwise = random.chance(0.4);
   const std::int64_t per_group = is_depthwise ? 1 : random.uniform(1, random.chance(0.5) ? 4 : 40);
@@ -249,6 +257,13 @@ Graph random_concat(Random& random) {
   append(graph, "concat", Concat{}, operands, output);
   validate(graph);
   return graph;
+}
+
+Graph random_prelu(Random& random) {
+  const Value input = random_scaled_value(random, random_picture(random, random.uniform(1, 70)));
+  Value output = random_scaled_value(random, input.shape);
+  output.scale = Scale::of(input.scale->real() * static_cast<float>(random.uniform(4, 12)) / 8.0F);
+  return one_layer(input, random_prelu_of(random, input.shape.channels), output);
 }
 
 }  // namespace qsim::golden_test

@@ -21,6 +21,7 @@ struct OperationLimits {
     roundings.insert(roundings.end(),
                      {RequantizerRounding::kTflite, RequantizerRounding::kTfliteSingle});
   }
+  bool prelu = false;        // PRelu, of which the compiler takes one slope alone
   bool shifts = true;        // some layers have shifts, in any RoundingMode
   bool wide_weights = true;  // some layers have weights of nine bits
   bool wide_psums = true;    // some biases are any int32
@@ -48,6 +49,8 @@ AveragePool random_average_pool_of(Random& random, const Window& window, const V
                                    const OperationLimits& limits);
 Add random_add_of(Random& random, const Value& output, const OperationLimits& limits);
 LookupTable random_lookup_table(Random& random);
+// One slope, or one a channel: some 0, some below 0, some above 1.
+PRelu random_prelu_of(Random& random, std::int64_t channels);
 
 // One layer each, with groups (often as many as channels), dilation, wide weights, requantizers.
 Graph random_grouped_conv2d(Random& random);
@@ -56,5 +59,6 @@ Graph random_dilated_max_pool(Random& random);
 Graph random_average_pool(Random& random);
 Graph random_add(Random& random);     // a lookup table and the addition
 Graph random_concat(Random& random);  // lookup tables and the concatenation
+Graph random_prelu(Random& random);
 
 }  // namespace qsim::golden_test

@@ -1,5 +1,5 @@
 // The plain loops of groups, dilation, wide weights, requantizers, average pool, addition,
-// concatenation and lookup table against results worked out by hand.
+// concatenation, lookup table and PRelu against results worked out by hand.
 #include <gtest/gtest.h>
 
 #include "golden/cpu/graph_executor.h"
@@ -186,6 +186,25 @@ TEST(ReferenceLookupTable, TakesTheEntryOfEachByte) {
   EXPECT_EQ(run_plain(value({1, 1, 4, 1}, DType::kInt8, 0), table,
                       value({1, 1, 4, 1}, DType::kInt8, 5), int8({1, 1, 4, 1}, {0, 1, -128, -1})),
             int8({1, 1, 4, 1}, {7, 8, -127, 9}));
+}
+
+PRelu slopes(const std::vector<float>& numbers) {
+  return {make_tensor<float>({static_cast<std::int64_t>(numbers.size())}, numbers)};
+}
+
+// Channel 0 halves what is below zero, channel 1 turns it round. Of level 5: 2.0 and 18 levels.
+TEST(ReferencePRelu, TakesTheSlopeOfEachChannelBelowZero) {
+  EXPECT_EQ(run_plain(value({1, 1, 4, 2}, DType::kInt8, 1, 0.5F), slopes({0.5F, -1.0F}),
+                      value({1, 1, 4, 2}, DType::kUint8, 10, 0.25F),
+                      int8({1, 1, 4, 2}, {5, 5, -3, -3, 0, 0, -128, -128})),
+            uint8({1, 1, 4, 2}, {18, 18, 6, 18, 9, 12, 0, 255}));
+}
+
+// -0.5, -1.5, -2.5: to even. 3 stays 3.
+TEST(ReferencePRelu, OneSlopeIsThatOfAllChannelsAndTiesGoToEven) {
+  const Value same = value({1, 1, 2, 2}, DType::kInt8, 0);
+  EXPECT_EQ(run_plain(same, slopes({0.5F}), same, int8({1, 1, 2, 2}, {-1, -3, -5, 3})),
+            int8({1, 1, 2, 2}, {0, -2, -2, 3}));
 }
 
 }  // namespace

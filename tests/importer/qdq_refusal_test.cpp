@@ -195,6 +195,34 @@ TEST(QdqRefuses, OperandsOfAddMulAndConcat) {
        {"node 'op' (Mul): multiplies two tensors; supported: a tensor and a function of it, as in "
         "HardSwish",
         [](TestModel& m) { island(m, "Mul").add_input(dequantized_input(m)); }},
+       {"node 'op' (PRelu): slope has shape [3]; supported: one number, or one for each of 3 "
+        "channels, as [3, 1, 1]",
+        [](TestModel& m) {
+          island(m, "PRelu").add_input("slope");
+          m.set_scale("slope", {3}, {0.5F, 0.25F, 1.0F});
+        }},
+       {"node 'op' (PRelu): slope is int8; supported: float32",
+        [](TestModel& m) {
+          island(m, "PRelu").add_input("slope");
+          m.set_constant("slope", TensorProto::INT8, {1}, "a");
+        }},
+       {"node 'op' (PRelu): slope 'conv.out' is computed; supported: a constant",
+        [](TestModel& m) { island(m, "PRelu").add_input("conv.out"); }},
+       {"node 'slopes' (DequantizeLinear): axis = 1 of [3, 1, 1]; supported: the axis that has all "
+        "its numbers",
+        [](TestModel& m) {
+          island(m, "PRelu").add_input("slopes.out");
+          append(m, "DequantizeLinear", "slopes", {"q", "q_scale"});
+          m.set_constant("q", TensorProto::INT8, {3, 1, 1}, "abc");
+          m.set_scale("q_scale", {3}, {0.25F, 0.5F, 1.0F});
+        }},
+       {"node 'relu' (Relu): reads float32 numbers of 'op'; supported: a QuantizeLinear and a "
+        "DequantizeLinear between the two",
+        [](TestModel& m) {
+          island(m, "PRelu").add_input("slope");
+          m.set_scale("slope", {3, 1, 1}, {0.5F, 0.25F, 1.0F});
+          m.insert_before("again", "Relu", "relu");
+        }},
        {"node 'pool' (MaxPool): reads a constant; supported: a tensor that the graph computes",
         [](TestModel& m) {
           append(m, "DequantizeLinear", "fixed", {"w", "z_scale", "w_zero_point"});
@@ -202,7 +230,12 @@ TEST(QdqRefuses, OperandsOfAddMulAndConcat) {
         }}});
   expect_refusals(
       ExitCode::kBadInput,
-      {{"node 'op' (Concat): reads tensors [N, C, H, W] = [1, 3, 4, 4] and [N, C, H, W] = "
+      {{"node 'op' (PRelu): slope has inf; expected finite numbers",
+        [](TestModel& m) {
+          island(m, "PRelu").add_input("slope");
+          m.set_scale("slope", {}, {INFINITY});
+        }},
+       {"node 'op' (Concat): reads tensors [N, C, H, W] = [1, 3, 4, 4] and [N, C, H, W] = "
         "[1, 3, 1, 1]; expected tensors that differ in channels alone",
         [](TestModel& m) {
           island(m, "Concat").add_input("small.dq.out");

@@ -103,6 +103,41 @@ TEST(Tables, AClipBesideAnotherReaderStaysATable) {
   EXPECT_EQ(graph.layers[2].inputs.size() + graph.layers[1].inputs.size(), 3U);
 }
 
+const Operation& prelu_of(const Graph& graph) { return find_layer(graph, "op")->operation; }
+
+TEST(PReluImport, EqualSlopesAreATable) {
+  TestModel model;
+  island(model, "PRelu").add_input("slope");
+  model.set_scale("slope", {3, 1, 1}, {0.5F, 0.5F, 0.5F});
+  const auto& table = std::get<LookupTable>(prelu_of(import_model(model)));
+  EXPECT_EQ(table.function, "prelu");
+  // y_scale 1/8, zero_point 5: level 1 is -0.5, which becomes -0.25, two levels.
+  EXPECT_EQ(table.bytes[1], 3);
+  EXPECT_EQ(table.bytes[9], 9);
+}
+
+TEST(PReluImport, OneSlopeAChannelIsALayerOfFloatsOrOfDequantizedLevels) {
+  const Tensor slopes = make_tensor<float>({3}, std::vector<float>{0.5F, 0.25F, -1.0F});
+  TestModel floats;
+  island(floats, "PRelu").add_input("slope");
+  floats.set_scale("slope", {1, 3, 1, 1}, {0.5F, 0.25F, -1.0F});
+  EXPECT_EQ(std::get<PRelu>(prelu_of(import_model(floats))).slopes, slopes);
+  for (const bool by_channel : {false, true}) {
+    TestModel levels;
+    island(levels, "PRelu").add_input("slopes.out");
+    append(levels, "DequantizeLinear", "slopes", {"q", "q_scale"});
+    if (by_channel) {
+      levels.set_constant("q", TensorProto::INT8, {3, 1, 1}, "\x02\x01\xfe");
+      levels.set_scale("q_scale", {3}, {0.25F, 0.25F, 0.5F});
+      levels.set_int("slopes", "axis", 0);
+    } else {
+      levels.set_constant("q", TensorProto::INT8, {3, 1, 1}, "\x02\x01\xfc");
+      levels.set_scale("q_scale", {}, {0.25F});
+    }
+    EXPECT_EQ(std::get<PRelu>(prelu_of(import_model(levels))).slopes, slopes);
+  }
+}
+
 TEST(Rounding, AnOptionSetsIt) {
   TestModel model;
   const TestFolder folder;

@@ -225,6 +225,7 @@ EXACT = {"Add": lambda node, a, b: a + b, "Mul": lambda node, a, b: a * b,
          "HardSigmoid": lambda node, x: tables.hard_sigmoid(attribute(node, "alpha", 0.2),
                                                             attribute(node, "beta", 0.5))(x),
          "LeakyRelu": lambda node, x: tables.leaky_relu(attribute(node, "alpha", 0.01))(x),
+         "PRelu": lambda node, x, slope: tables.leaky_relu(slope)(x),
          "Sigmoid": lambda node, x: tables.sigmoid()(x)}
 
 

@@ -32,7 +32,8 @@ def qlinear_concat(tensors, yq, axis):
 
 
 def leaky_relu(alpha=0.01):
-    """v where v >= 0, else alpha * v. contrib_ops/cpu/quantization/qlinear_activations.cc."""
+    """v where v >= 0, else alpha * v; alpha: PRelu's slopes too, of any shape that numpy repeats.
+    contrib_ops/cpu/quantization/qlinear_activations.cc."""
     return lambda v: np.where(v >= 0, v, F(alpha) * v)
 
 

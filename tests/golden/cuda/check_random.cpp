@@ -178,8 +178,8 @@ class RandomCheck {
   // The families that a path must have met.
   std::set<std::string> wanted_families(CudaPath path) const {
     if (options_.count < kCasesToMeetAll) return {};
-    std::set<std::string> families{"max_pool", "relu",   "flatten",     "average_pool",
-                                   "add",      "concat", "lookup_table"};
+    std::set<std::string> families{"max_pool", "relu",   "flatten",      "average_pool",
+                                   "add",      "concat", "lookup_table", "prelu"};
     if (path == CudaPath::kDirect) {
       families.insert("conv_direct");
       return families;

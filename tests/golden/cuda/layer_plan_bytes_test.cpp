@@ -61,6 +61,7 @@ class StepGraph {
       case StepKind::kAdd:
         return append(step.add, {input, tensors_[step.inputs[1]]}, made);
       case StepKind::kConcat:
+      case StepKind::kPRelu:
       case StepKind::kLookupTable: {
         std::vector<TensorId> inputs;
         for (const TensorId id : step.inputs) inputs.push_back(tensors_[id]);
@@ -192,7 +193,9 @@ TEST(LayerPlan, TheStepsOfRandomGraphsGiveTheBytesOfTheirLayers) {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const Graph graph = golden_test::random_dag(random);
+    golden_test::DagOptions options;
+    options.operations.prelu = true;
+    const Graph graph = golden_test::random_dag(random, options);
     const Tensor input = golden_test::random_tensor(random, graph.input_value().dtype,
                                                     graph.input_value().shape.nhwc());
     compare_steps(graph, input, seen);

@@ -210,7 +210,11 @@ Graph deep_fully_connected(Random& random, std::int64_t most_macs) {
 }
 
 // All operations, in any order.
-Graph any_dag(Random& random, std::int64_t) { return random_dag(random); }
+Graph any_dag(Random& random, std::int64_t) {
+  DagOptions options;
+  options.operations.prelu = true;
+  return random_dag(random, options);
+}
 
 struct Kind {
   const char* name;

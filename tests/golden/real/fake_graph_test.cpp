@@ -136,6 +136,18 @@ TEST(FakeGraph, IsWithinOneLevelOfGoldenInOneLayerOfAnyScale) {
   EXPECT_LT(differing, outputs / 100);
 }
 
+TEST(FakeGraph, IsGoldenInAPRelu) {
+  for (std::uint64_t seed = 500; seed < 550; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const Graph graph = golden_test::random_prelu(random);
+    const Value& value = graph.input_value();
+    const Tensor input = random_tensor(random, value.dtype, value.shape.nhwc());
+    ASSERT_EQ(fake_output(graph, input),
+              real_of(GraphExecutor(graph).run(input).back(), graph.output_value()));
+  }
+}
+
 TEST(FakeGraph, RefusesATableThatIsNoneOfItsFunctions) {
   Random random(3);
   Graph graph;

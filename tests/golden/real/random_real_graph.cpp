@@ -75,10 +75,16 @@ class Builder {
     const std::int64_t kind = random_.uniform(0, 6);
     if (kind <= 1) return add_conv();
     if (kind == 2) return add_pool();
+    if (kind == 3 && random_.chance(0.25)) return add_prelu();
     if (kind == 3) return add(random_activation(random_), last());
     if (kind == 4) return add_sum();
     if (kind == 5) return add_concat();
     add_depthwise();
+  }
+
+  void add_prelu() {
+    const std::int64_t slopes = random_.chance(0.2) ? 1 : last().channels;
+    add(PRelu{random_floats(random_, {slopes})}, last());
   }
 
   void add_conv() {

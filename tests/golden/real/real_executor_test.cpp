@@ -122,6 +122,19 @@ TEST(RealExecutor, APictureComesOutTheSameAloneAndInABatch) {
   }
 }
 
+// Below zero a slope of each channel; a zero keeps its sign.
+TEST(RealExecutor, APReluTakesTheSlopeOfEachChannel) {
+  const ImageShape shape = {1, 1, 3, 2};
+  const PRelu prelu{make_tensor<float>({2}, std::vector<float>{0.5F, -2.0F})};
+  const Graph graph = single_layer(shape, prelu, shape);
+  const Tensor input =
+      make_tensor<float>(shape.nhwc(), std::vector<float>{-1, -1, 3, 3, -0.0F, -0.0F});
+  const Tensor expected =
+      make_tensor<float>(shape.nhwc(), std::vector<float>{-0.5F, 2, 3, 3, -0.0F, -0.0F});
+  EXPECT_EQ(every_tensor(graph, input, {.plain = true}, 1).back(), expected);
+  expect_paths_agree(graph, input);
+}
+
 TEST(RealExecutor, TheInputOfACallerStaysAsItIs) {
   const ImageShape shape = {1, 2, 2, 3};
   const Graph graph = single_layer(shape, Activation{}, shape);

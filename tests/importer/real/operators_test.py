@@ -96,7 +96,9 @@ class Operators(unittest.TestCase):
         self.check("Clip", {"low": np.float32(1), "high": np.float32(0.5)})
         self.check("Max", {"low": np.float32([-0.25])})
         self.check("Min", {"high": np.float32(0.25)})
-        self.check("PRelu", {"slope": np.float32([[[0.3]]])})
+        for shape in ((1, 1, 1), (4, 1, 1), (1, 4, 1, 1), ()):
+            self.check("PRelu", {"slope": self.numbers(*shape)})
+        self.check("PRelu", {"slope": self.numbers(6)}, VECTOR)
 
     def test_constants_by_channel(self):
         norm = {name: self.numbers(4) for name in ("gamma", "beta", "mean")} | {"variance": np.abs(self.numbers(4))}

@@ -70,6 +70,18 @@ TEST(FloatImport, ReadsFunctionsOfOneNumber) {
   EXPECT_EQ(function_of(slope).alpha, 0.3F);
 }
 
+TEST(FloatImport, ReadsASlopeForEachChannel) {
+  const Tensor slopes = make_tensor<float>({3}, std::vector<float>{0.5F, 0.25F, -1.0F});
+  RealModel picture;
+  picture.set_reals("slope", {1, 3, 1, 1}, {0.5F, 0.25F, -1.0F});
+  picture.insert_binary("pool", "PRelu", "f", "slope");
+  EXPECT_EQ(operation<PRelu>(import_real(picture), "f").slopes, slopes);
+  RealModel vector;
+  vector.set_numbers("slope", {12});
+  vector.insert_binary("fc", "PRelu", "f", "slope");
+  EXPECT_EQ(operation<PRelu>(import_real(vector), "f").slopes.shape, Shape{12});
+}
+
 TEST(FloatImport, ReadsBoundsFromAttributesInputsMinAndMax) {
   RealModel attributes;
   attributes.set_opset(10);

@@ -123,9 +123,10 @@ TEST(FloatImportRefuses, ConstantsThatAreNotByChannel) {
          m.set_numbers("c", {3});
          m.insert_binary("relu", "Mul", "mul", "c");
        }},
-      {"node 'prelu' (PRelu): slope has 3 numbers; supported: one number",
+      {"node 'prelu' (PRelu): slope has shape [3]; supported: one number, or one for each of 3 "
+       "channels, as [3, 1, 1]",
        [](RealModel& m) {
-         m.set_numbers("c", {3, 1, 1});
+         m.set_numbers("c", {3});
          m.insert_binary("pool", "PRelu", "prelu", "c");
        }},
       {"node 'min' (Min): bound has shape [3, 1, 1]; supported: a tensor and one number",

@@ -133,8 +133,11 @@ class Builder(Parts):
             self.node(kind, [x.name, *self.quantization(x), *self.quantization(out)], out.name,
                       domain="com.microsoft", **attributes)
             return self.keep(out)
-        kind = self.random.choice(["Relu", "Clip", "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish"])
+        kind = self.random.choice(["Relu", "Clip", "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish", "PRelu"])
         bounds = [self.constant(F(0), "low"), self.constant(F(6), "high")] if kind == "Clip" else []
+        if kind == "PRelu":
+            slopes = self.random.uniform(-0.5, 1.5, (x.shape[0], *[1] * (len(x.shape) - 1)))
+            bounds = [self.constant(slopes.astype(F), "slope")]
         attributes = {"alpha": float(F(self.random.uniform(0.01, 0.6)))} if kind in ("LeakyRelu", "HardSigmoid") else {}
         if "igmoid" in kind:
             out.scale = F(1 / 200)

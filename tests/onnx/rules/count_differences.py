@@ -29,7 +29,8 @@ OPERATORS = {
     "QLinearConcat": table_cases.qlinear_concat, "QLinearLeakyRelu": table_cases.qlinear_leaky_relu,
     "QLinearSigmoid": table_cases.qlinear_sigmoid, "QLinearSoftmax": table_cases.qlinear_softmax,
     "Relu in QDQ form": table_cases.qdq_relu, "Clip in QDQ form": table_cases.qdq_clip,
-    "LeakyRelu in QDQ form": table_cases.qdq_leaky_relu, "HardSigmoid in QDQ form": table_cases.qdq_hard_sigmoid,
+    "LeakyRelu in QDQ form": table_cases.qdq_leaky_relu, "PRelu in QDQ form": table_cases.qdq_prelu,
+    "HardSigmoid in QDQ form": table_cases.qdq_hard_sigmoid,
     "HardSwish in QDQ form": table_cases.qdq_hard_swish, "Sigmoid in QDQ form": table_cases.qdq_sigmoid,
     "ReduceMean of float32": table_cases.reduce_mean}
 DEPEND_ON_FMA = ("QLinearAdd", "QLinearSigmoid", "Sigmoid in QDQ form")

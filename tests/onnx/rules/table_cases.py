@@ -122,6 +122,15 @@ def qdq_leaky_relu(random):
     return in_qdq_form(x, xq, near(random, xq), tables.leaky_relu(alpha), "LeakyRelu", alpha=alpha)
 
 
+def qdq_prelu(random):
+    """A slope for each channel of a picture."""
+    x, xq, _ = picture(random)
+    slopes, yq = random.generator.uniform(-1, 2, (x.shape[1], 1, 1)).astype(F), near(random, xq)
+    case = in_qdq_form(x, xq, yq, tables.relu, "PRelu", [("slope", slopes)])
+    case.expected = rules.quantize_linear(tables.leaky_relu(slopes)(rules.dequantize_linear(x, xq)), yq)
+    return case
+
+
 def qdq_hard_sigmoid(random):
     x, xq = bytes_of(random)
     alpha, beta = random.choice((0.2, 0.5), (1 / 6, 0.5), (float(random.generator.uniform(0.05, 0.3)), 0.4))

@@ -69,6 +69,7 @@ void expect_layers_are_near(const Graph& graph, const Levels& levels_of_activati
   for (std::size_t i = 0; i < made.layers.size(); ++i) {
     const Layer& layer = made.layers[i];
     if (layer.name.find("/requantize") != std::string::npos) continue;
+    if (layer.name.ends_with("/clip")) continue;  // of a PRelu's levels, by the same scale
     std::vector<PlainTensor> inputs;
     for (const TensorId id : layer.inputs) inputs.push_back(run.quantized[id]);
     const Value& output = made.output_of(i);

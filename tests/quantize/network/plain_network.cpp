@@ -114,6 +114,12 @@ struct Layer {
       return value(activation, x().at(n, y, px, c));
     });
   }
+  PlainTensor operator()(const PRelu& prelu) const {
+    return computed(shape, [&](auto n, auto y, auto px, auto c) {
+      const double value = x().at(n, y, px, c);
+      return value < 0 ? value * prelu.slopes.as<float>()[static_cast<std::size_t>(c)] : value;
+    });
+  }
   PlainTensor operator()(const Flatten& flatten) const {
     const ImageShape& in = x().shape;
     return computed(shape, [&](auto n, auto, auto, auto k) {

@@ -70,6 +70,26 @@ TEST(Quantizer, MakesEveryKindOfLayer) {
   }
 }
 
+TEST(Quantizer, KeepsTheSlopesOfAPReluAndCutsItsLevelsOffWhereTheyHaveFewerBits) {
+  SampleNetwork net(kPicture);
+  net.linear(net.flatten(net.prelu(net.conv(0, 4))), 5);
+  const PRelu real = std::get<PRelu>(net.graph().layers[1].operation);
+  Scheme scheme = scheme_of_type(true, ScaleKind::kFloat);
+  const JudgedRun run = run_of(net, scheme);
+  EXPECT_EQ(operations(run.network.graph),
+            (Names{"conv2d", "prelu", "flatten", "fully_connected"}));
+  EXPECT_EQ(std::get<PRelu>(run.network.graph.layers[1].operation).slopes, real.slopes);
+  EXPECT_GT(output_sqnr(run), 24);
+  scheme.all.activations.bits = 4;
+  const JudgedRun narrow = run_of(net, scheme);
+  EXPECT_EQ(operations(narrow.network.graph),
+            (Names{"conv2d", "prelu", "lookup_table", "flatten", "fully_connected"}));
+  const Layer& clip = narrow.network.graph.layers[2];
+  EXPECT_EQ(clip.name, narrow.network.graph.layers[1].name + "/clip");
+  EXPECT_EQ(std::ranges::max(std::get<LookupTable>(clip.operation).bytes), 15);
+  EXPECT_EQ(narrow.network.real_layers, (std::vector<std::int64_t>{0, -1, 1, 2, 3}));
+}
+
 // Nothing but the layers themselves is checked of them: run_of() does.
 TEST(Quantizer, MakesRandomNetworks) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {

@@ -68,6 +68,11 @@ TensorId SampleNetwork::clip(TensorId input, float lo, float hi) {
   return activation(input, {.kind = Activation::Kind::kClip, .lo = lo, .hi = hi});
 }
 
+TensorId SampleNetwork::prelu(TensorId input) {
+  const ImageShape& shape = graph_.tensors[input];
+  return append("prelu", PRelu{normal({shape.channels}, 0.4)}, {input}, shape);
+}
+
 TensorId SampleNetwork::max_pool(TensorId input, std::int64_t kernel) {
   const ImageShape in = graph_.tensors[input];
   MaxPool pool;
@@ -192,6 +197,10 @@ class RandomLayers {
   }
 
   void add_table(TensorId last) {
+    if (shape(last).channels > 1 && random_.chance(0.3)) {
+      net_.prelu(last);
+      return;
+    }
     using Kind = Activation::Kind;
     const Kind kinds[] = {Kind::kLeakyRelu, Kind::kSigmoid, Kind::kHardSigmoid, Kind::kHardSwish};
     net_.activation(last, {.kind = kinds[random_.uniform(0, 3)], .alpha = 0.25F, .beta = 0.5F});

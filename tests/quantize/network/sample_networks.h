@@ -24,6 +24,8 @@ class SampleNetwork {
   TensorId relu(TensorId input);
   TensorId clip(TensorId input, float lo, float hi);
   TensorId activation(TensorId input, const Activation& activation);
+  // A slope a channel.
+  TensorId prelu(TensorId input);
   TensorId max_pool(TensorId input, std::int64_t kernel = 2);
   TensorId average_pool(TensorId input, std::int64_t kernel, bool with_pads = false);
   TensorId add(TensorId a, TensorId b);
