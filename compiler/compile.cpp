@@ -19,6 +19,7 @@ namespace {
 std::vector<FusedLayer> fused_layers(const Graph& graph, const ArchConfig& arch,
                                      const CompileOptions& options) {
   validate(graph);
+  QSIM_CHECK(!graph.is_real(), graph.name + ": a float network has no integers");
   validate(arch);
   std::vector<FusedLayer> layers = accepted_layers(graph, arch, options.remedies);
   if (has_tensors(graph)) fold_zero_points(layers);

@@ -8,11 +8,6 @@
 namespace qsim {
 namespace {
 
-struct Clamp {
-  std::int32_t lo;
-  std::int32_t hi;
-};
-
 // lo and hi where the table is min(max(level, lo), hi) from a Value to one of the same
 // quantization.
 std::optional<Clamp> clamp_of(const LookupTable& table, const Value& input, const Value& output) {
@@ -33,16 +28,9 @@ std::optional<Clamp> clamp_of(const LookupTable& table, const Value& input, cons
 
 // Narrows the clamp of a layer that has one. False where it has none.
 bool clamp_layer(Operation& operation, const Clamp& clamp) {
-  const auto narrow = [&](auto& range) {
-    range.lo = std::clamp(range.lo, clamp.lo, clamp.hi);
-    range.hi = std::clamp(range.hi, clamp.lo, clamp.hi);
-    return true;
-  };
-  if (auto* conv = std::get_if<Conv2d>(&operation)) return narrow(conv->requantization);
-  if (auto* fc = std::get_if<FullyConnected>(&operation)) return narrow(fc->requantization);
-  if (auto* pool = std::get_if<AveragePool>(&operation)) return narrow(*pool);
-  if (auto* add = std::get_if<Add>(&operation)) return narrow(*add);
-  return false;
+  const auto own = clamp_of(operation);
+  return own && set_clamp(operation, {std::clamp(own->lo, clamp.lo, clamp.hi),
+                                      std::clamp(own->hi, clamp.lo, clamp.hi)});
 }
 
 // Layers by the tensor that they write; the input has none.
@@ -146,12 +134,6 @@ std::optional<std::uint8_t> shift_of(const Requantizer& requantizer) {
     return std::nullopt;
   }
   return static_cast<std::uint8_t>(shift);
-}
-
-Requantization* requantization_of(Operation& operation) {
-  if (auto* conv = std::get_if<Conv2d>(&operation)) return &conv->requantization;
-  if (auto* fc = std::get_if<FullyConnected>(&operation)) return &fc->requantization;
-  return nullptr;
 }
 
 bool can_shift(Graph& graph) {

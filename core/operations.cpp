@@ -52,6 +52,52 @@ const Window* window_of(const Operation& operation) {
       operation);
 }
 
+namespace {
+
+// Calls visit with what has the operation's lo and hi, where it clamps.
+template <typename AnyOperation, typename Visit>
+void visit_clamp(AnyOperation& operation, Visit visit) {
+  std::visit(
+      [&](auto& each) {
+        if constexpr (requires { each.requantization; }) {
+          visit(each.requantization);
+        } else if constexpr (requires {
+                               each.rounding;
+                               each.lo;
+                             }) {
+          visit(each);
+        }
+      },
+      operation);
+}
+
+}  // namespace
+
+std::optional<Clamp> clamp_of(const Operation& operation) {
+  std::optional<Clamp> clamp;
+  visit_clamp(operation, [&](const auto& range) { clamp = {range.lo, range.hi}; });
+  return clamp;
+}
+
+bool set_clamp(Operation& operation, const Clamp& clamp) {
+  bool is_set = false;
+  visit_clamp(operation, [&](auto& range) {
+    range.lo = clamp.lo;
+    range.hi = clamp.hi;
+    is_set = true;
+  });
+  return is_set;
+}
+
+Requantization* requantization_of(Operation& operation) {
+  return std::visit(
+      [](auto& each) -> Requantization* {
+        if constexpr (requires { each.requantization; }) return &each.requantization;
+        return nullptr;
+      },
+      operation);
+}
+
 std::optional<RequantizerRounding> requantizer_rounding(const Operation& operation) {
   return std::visit(
       [](const auto& each) -> std::optional<RequantizerRounding> {

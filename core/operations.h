@@ -91,7 +91,7 @@ struct Conv2d {
   // [Cout][kernel_h][kernel_w][Cin / groups]; int8, or int16 within -255..255; float32 of reals
   Tensor weights;
   Tensor bias;  // int32 [Cout]; float32 of reals
-  Requantization requantization;
+  Requantization requantization = {};
   std::int64_t groups = 1;  // divides Cin and Cout
 
   template <typename Self, typename Visit>
@@ -109,7 +109,7 @@ struct FullyConnected {
   static constexpr OperationRow kRow{.name = "fully_connected"};
   Tensor weights;  // [Cout][Cin]; int8, or int16 within -255..255; float32 of reals
   Tensor bias;     // int32 [Cout]; float32 of reals
-  Requantization requantization;
+  Requantization requantization = {};
 
   template <typename Self, typename Visit>
   static void attributes(Self& self, Visit visit) {
@@ -259,6 +259,33 @@ inline const OperationRow& row_of(const Operation& operation) {
   return kOperationRows[operation.index()];
 }
 
+// Calls visit(operation) with the struct of an operation of integers (of reals). Throws
+// InternalError for an operation of the other kind alone.
+template <typename Visit>
+void visit_integer(const Operation& operation, Visit visit) {
+  std::visit(
+      [&]<typename Op>(const Op& each) {
+        if constexpr (Op::kRow.takes_integers) {
+          visit(each);
+        } else {
+          QSIM_CHECK(false, std::string(Op::kRow.name) + " has no integers");
+        }
+      },
+      operation);
+}
+template <typename Visit>
+void visit_real(const Operation& operation, Visit visit) {
+  std::visit(
+      [&]<typename Op>(const Op& each) {
+        if constexpr (Op::kRow.takes_reals) {
+          visit(each);
+        } else {
+          QSIM_CHECK(false, std::string(Op::kRow.name) + " has no reals");
+        }
+      },
+      operation);
+}
+
 // A default operation of the row of that name. Throws InternalError where no row has it.
 Operation operation_called(std::string_view name);
 
@@ -268,6 +295,18 @@ std::string_view operation_name(const Operation& operation);
 
 // The window of an operation that has one; else nullptr.
 const Window* window_of(const Operation& operation);
+
+// The range to which an operation on integers clamps its ofmap, where it has one; and that range
+// set. False for an operation without one.
+struct Clamp {
+  std::int32_t lo;
+  std::int32_t hi;
+};
+std::optional<Clamp> clamp_of(const Operation& operation);
+bool set_clamp(Operation& operation, const Clamp& clamp);
+
+// The requantization of an operation with weights; else nullptr.
+Requantization* requantization_of(Operation& operation);
 
 // How a layer's requantizers round; nothing for shifts, and for a layer that rounds nothing.
 std::optional<RequantizerRounding> requantizer_rounding(const Operation& operation);

@@ -147,7 +147,7 @@ void TwinNetworks::advance() {
 std::int64_t twin_bytes(const Graph& graph) {
   const std::vector<std::size_t> last = last_readers_of(graph);
   const auto bytes_of = [&](TensorId tensor) {
-    const ImageShape& shape = graph.tensors[tensor];
+    const ImageShape& shape = graph.tensors[tensor].shape;
     return shape.height * shape.width * shape.channels * std::int64_t{2 * sizeof(float)};
   };
   std::int64_t live = bytes_of(graph.input);
@@ -250,7 +250,7 @@ class Corrector {
   }
 
   std::vector<RoundingProblem> problems() {
-    ImageShape output = graph_.tensors[layer().output];
+    ImageShape output = graph_.tensors[layer().output].shape;
     output.batch = twins_.float_input().shape[0];
     const auto positions = sample_positions(output, corrections_.positions, corrections_.seed);
     auto real = inputs_at(layer().operation, twins_.float_input(), positions);

@@ -77,7 +77,8 @@ class PairSearch {
   std::optional<Pair> from(std::size_t first) {
     const Layer& layer = graph_.layers[first];
     TensorId tensor = layer.output;
-    std::vector<std::int64_t> channels(static_cast<std::size_t>(graph_.tensors[tensor].channels));
+    std::vector<std::int64_t> channels(
+        static_cast<std::size_t>(graph_.tensors[tensor].shape.channels));
     for (std::size_t c = 0; c < channels.size(); ++c) channels[c] = static_cast<std::int64_t>(c);
     while (const auto reader = only_reader(graph_, tensor)) {
       const Layer& next = graph_.layers[*reader];
@@ -88,7 +89,7 @@ class PairSearch {
       }
       if (const auto* flatten = std::get_if<Flatten>(&next.operation)) {
         std::vector<std::int64_t> flattened =
-            flattened_channels(graph_.tensors[tensor], flatten->order);
+            flattened_channels(graph_.tensors[tensor].shape, flatten->order);
         for (std::int64_t& c : flattened) c = channels[static_cast<std::size_t>(c)];
         channels = std::move(flattened);
       }

@@ -5,23 +5,23 @@
 namespace qsim::quantize {
 namespace {
 
-template <typename... Operations>
-bool is_any(const Operation& operation) {
-  return (std::holds_alternative<Operations>(operation) || ...);
+// Whether it gives numbers that it reads, so that it may as well read clamped ones.
+bool selects(const Operation& operation) {
+  return row_of(operation).selects_levels || std::holds_alternative<Concat>(operation);
 }
 
 // The range of a Relu or Clip; nothing for another layer.
-struct Clamp {
+struct RealClamp {
   float low;
   float high;
 };
 
-std::optional<Clamp> clamp_of(const Operation& operation) {
+std::optional<RealClamp> real_clamp_of(const Operation& operation) {
   const auto* activation = std::get_if<Activation>(&operation);
   if (activation == nullptr) return std::nullopt;
-  if (activation->kind == Activation::Kind::kClip) return Clamp{activation->lo, activation->hi};
+  if (activation->kind == Activation::Kind::kClip) return RealClamp{activation->lo, activation->hi};
   if (activation->kind != Activation::Kind::kRelu) return std::nullopt;
-  return Clamp{0.0F, std::numeric_limits<float>::infinity()};
+  return RealClamp{0.0F, std::numeric_limits<float>::infinity()};
 }
 
 class Fuser {
@@ -51,7 +51,7 @@ class Fuser {
  private:
   void add(std::size_t index) {
     const Layer& layer = graph_.layers[index];
-    const auto clamp = clamp_of(layer.operation);
+    const auto clamp = real_clamp_of(layer.operation);
     if (clamp && can_clamp(layer.inputs[0])) {
       const TensorId tensor = fusion_.held_in[layer.inputs[0]];
       narrow(tensor, *clamp);
@@ -63,8 +63,8 @@ class Fuser {
     }
     writers_[layer.output] = fusion_.layers.size();
     fusion_.layers.push_back({index, index});
+    if (!clamp && !selects(layer.operation)) return;
     const bool is_concat = std::holds_alternative<Concat>(layer.operation);
-    if (!clamp && !is_concat && !is_any<MaxPool, Flatten>(layer.operation)) return;
     for (const TensorId input : layer.inputs) {
       const TensorId tensor = fusion_.held_in[input];
       if (is_concat && root(tensor) == root(graph_.input)) continue;
@@ -81,17 +81,17 @@ class Fuser {
     const TensorId tensor = fusion_.held_in[id];
     if (readers_[id] != 1 || !writers_[tensor]) return false;
     const Layer& layer = writer_of(tensor);
-    if (is_any<Conv2d, FullyConnected, AveragePool, Add>(layer.operation)) return true;
-    if (!is_any<MaxPool, Flatten, Concat>(layer.operation)) return false;
+    if (clamp_of(layer.operation)) return true;
+    if (!selects(layer.operation)) return false;
     return std::ranges::all_of(layer.inputs, [&](TensorId input) { return can_clamp(input); });
   }
 
-  void narrow(TensorId tensor, const Clamp& clamp) {
+  void narrow(TensorId tensor, const RealClamp& clamp) {
     FusedLayer& fused = fusion_.layers[*writers_[tensor]];
     fused.low = std::clamp(fused.low, clamp.low, clamp.high);
     fused.high = std::clamp(fused.high, clamp.low, clamp.high);
     const Layer& layer = graph_.layers[fused.layer];
-    if (!is_any<MaxPool, Flatten, Concat>(layer.operation)) return;
+    if (!selects(layer.operation)) return;
     for (const TensorId input : layer.inputs) {
       const TensorId read = fusion_.held_in[input];
       narrow(read, clamp);

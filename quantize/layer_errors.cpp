@@ -81,7 +81,8 @@ class Comparison {
 
   std::int64_t bytes_of_picture() const {
     std::int64_t bytes = 1;
-    for (const ImageShape& shape : graph_.tensors) {
+    for (const Value& tensor : graph_.tensors) {
+      const ImageShape& shape = tensor.shape;
       bytes += 4 * shape.height * shape.width * shape.channels;
     }
     return bytes;

@@ -62,7 +62,8 @@ class NetworkBuilder {
  private:
   Value value(TensorId tensor, const Quantization& quantization) const {
     const DType dtype = scheme_.all.activations.is_unsigned ? DType::kUint8 : DType::kInt8;
-    return {graph_.tensors[tensor], dtype, quantization.zero_point, Scale::of(quantization.scale)};
+    return {graph_.tensors[tensor].shape, dtype, quantization.zero_point,
+            Scale::of(quantization.scale)};
   }
 
   void add(std::size_t index) {
@@ -124,25 +125,18 @@ class NetworkBuilder {
                          TensorId input, const Value& output, WeightScales& stored) const {
     const Operation& operation = graph_.layers[fused.layer].operation;
     if (weights_of(operation)) return weighted(fused, ends, limits, stored);
-    if (const auto* pool = std::get_if<MaxPool>(&operation)) return MaxPool{pool->window};
-    if (const auto* pool = std::get_if<AveragePool>(&operation)) {
-      return AveragePool{pool->window, pool->count_include_pad, RequantizerRounding::kFloat32,
-                         limits.lo, limits.hi};
+    if (const auto* activation = std::get_if<Activation>(&operation)) {
+      return table(*activation, limits, network_.graph.tensors[input], output);
     }
-    if (std::holds_alternative<Add>(operation)) {
-      return Add{RequantizerRounding::kFloat32, limits.lo, limits.hi};
-    }
-    if (std::holds_alternative<Concat>(operation)) return Concat{};
-    if (std::holds_alternative<PRelu>(operation)) return operation;
-    if (const auto* flatten = std::get_if<Flatten>(&operation)) return Flatten{flatten->order};
-    return table(operation, limits, network_.graph.tensors[input], output);
+    Operation made = operation;
+    set_clamp(made, {limits.lo, limits.hi});
+    return made;
   }
 
   // Weights of fewer bits are in the 8 bits of the container; so are a table's levels.
-  static LookupTable table(const Operation& operation, const Limits& limits, const Value& input,
+  static LookupTable table(const Activation& activation, const Limits& limits, const Value& input,
                            const Value& output) {
-    LookupTable table{std::string(operation_name(operation)),
-                      table_of(std::get<Activation>(operation), input, output)};
+    LookupTable table{std::string(operation_name(activation)), table_of(activation, input, output)};
     for (std::uint8_t& byte : table.bytes) {
       const std::int32_t level = level_of_byte(byte, output.dtype);
       const std::int32_t clamped = std::clamp(level, limits.lo, limits.hi);
@@ -226,6 +220,7 @@ QuantizedNetwork quantize_network(const Graph& graph, const TensorQuantizations&
                                   const Scheme& scheme,
                                   const std::map<std::size_t, LayerWeights>& decided) {
   validate(graph);
+  QSIM_CHECK(graph.is_real(), graph.name + ": not a float network");
   QSIM_CHECK(tensors.size() == graph.tensors.size(), "quantizations are not one a tensor");
   return NetworkBuilder(graph, tensors, scheme, decided).run();
 }

@@ -30,15 +30,15 @@ bool has_pads(const Window& window) {
 
 // ONNX Runtime adds up a whole picture in integers.
 bool is_whole_picture(const Graph& graph, const Layer& layer, const Window& window) {
-  const ImageShape& read = graph.tensors[layer.inputs[0]];
+  const ImageShape& read = graph.tensors[layer.inputs[0]].shape;
   return window.kernel_h == read.height && window.kernel_w == read.width && !has_pads(window);
 }
 
 // Whether some windows have fewer positions than others.
 bool window_varies(const Graph& graph, const Layer& layer, const AveragePool& pool) {
   const Window& window = pool.window;
-  const ImageShape& read = graph.tensors[layer.inputs[0]];
-  const ImageShape& written = graph.tensors[layer.output];
+  const ImageShape& read = graph.tensors[layer.inputs[0]].shape;
+  const ImageShape& written = graph.tensors[layer.output].shape;
   const std::int64_t rows = (written.height - 1) * window.stride_h + window.kernel_h;
   const std::int64_t columns = (written.width - 1) * window.stride_w + window.kernel_w;
   const bool leaves = rows > read.height + window.pad_top + window.pad_bottom ||

@@ -45,7 +45,7 @@ void HybridLayerWriter::define(TensorId id, const std::string& name) {
 
 void HybridLayerWriter::write() {
   for (index_ = 0; index_ < network_.graph.layers.size(); ++index_) {
-    std::visit([&](const auto& operation) { write(operation); }, layer().operation);
+    visit_real(layer().operation, [&](const auto& operation) { write(operation); });
   }
 }
 

@@ -45,8 +45,8 @@ class HybridLayerWriter {
 
   void find_vectors();
   const Layer& layer() const { return network_.graph.layers[index_]; }
-  const ImageShape& input() const { return network_.graph.tensors[layer().inputs[0]]; }
-  const ImageShape& output() const { return network_.graph.tensors[layer().output]; }
+  const ImageShape& input() const { return network_.graph.tensors[layer().inputs[0]].shape; }
+  const ImageShape& output() const { return network_.graph.output_of(index_).shape; }
   const RealLayerWeights* integers() const;
   const std::string& operand(std::size_t number = 0) const {
     return names_[layer().inputs[number]];

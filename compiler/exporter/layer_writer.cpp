@@ -152,7 +152,7 @@ LayerWriter::LayerWriter(const QuantizedNetwork& network, OnnxForm form, ModelWr
 void LayerWriter::write() {
   for (index_ = 0; index_ < network_.graph.layers.size(); ++index_) {
     if (joined_[index_]) continue;
-    std::visit([&](const auto& operation) { write(operation); }, layer().operation);
+    visit_integer(layer().operation, [&](const auto& operation) { write(operation); });
   }
 }
 

@@ -123,7 +123,7 @@ class Fusion {
     fused_.pad_value = carry(fused_.input, fused_.input.zero_point);
     fused_.conv_height = ofmap.height;
     fused_.conv_width = ofmap.width;
-    std::visit([&](const auto& operation) { start_with(layer, operation); }, layer.operation);
+    visit_integer(layer.operation, [&](const auto& operation) { start_with(layer, operation); });
   }
 
   // A Flatten moves no byte in DRAM: its readers read what it reads, and only the order that it

@@ -32,6 +32,7 @@ void fit(Tensor& tensor, const Value& value) {
 GraphExecutor::GraphExecutor(const Graph& graph, const ExecutorOptions& options)
     : graph_(graph), options_(options), kernels_(vector_kernels(options.vector_path)) {
   validate(graph);
+  QSIM_CHECK(!graph.is_real(), graph.name + ": a float network has no integers");
   QSIM_CHECK(options.kept_layers.empty() || options.kept_layers.size() == graph.layers.size(),
              "kept_layers names " + std::to_string(options.kept_layers.size()) + " layers");
   std::vector<StepTensors> steps;

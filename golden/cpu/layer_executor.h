@@ -13,6 +13,13 @@ namespace qsim::golden {
 // The tensors that a layer reads, in the order of its operands.
 using Operands = std::span<const Tensor* const>;
 
+// The Values that a layer reads, in the order of its operands, and the one that it writes.
+struct LayerValues {
+  std::vector<const Value*> inputs;
+  const Value& output;
+};
+LayerValues values_of(const Graph& graph, std::size_t layer);
+
 class LayerExecutor {
  public:
   virtual ~LayerExecutor() = default;
@@ -21,7 +28,7 @@ class LayerExecutor {
   virtual void run(Operands inputs, Tensor& output) const = 0;
 };
 
-// The plain loops (reference_layers.h).
+// The plain loops (reference_layers.cpp).
 std::unique_ptr<LayerExecutor> make_reference_executor(const Graph& graph, std::size_t layer);
 
 // The optimised path; `kernels` must outlive the executor.

@@ -93,9 +93,9 @@ class AddExecutor : public LayerExecutor {
 
 }  // namespace
 
-std::unique_ptr<LayerExecutor> make_add(const Add& add, const Value& a, const Value& b,
-                                        const Value& output, const VectorKernels& kernels) {
-  return std::make_unique<AddExecutor>(add, a, b, output, kernels);
+MadeLayer make_layer(const Add& add, const LayerContext& layer) {
+  return std::make_unique<AddExecutor>(add, layer.input, layer.last_input, layer.output,
+                                       layer.kernels);
 }
 
 }  // namespace qsim::golden

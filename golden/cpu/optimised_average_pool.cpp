@@ -102,10 +102,8 @@ class AveragePoolExecutor : public LayerExecutor {
 
 }  // namespace
 
-std::unique_ptr<LayerExecutor> make_average_pool(const AveragePool& pool, const Value& input,
-                                                 const Value& output,
-                                                 const VectorKernels& kernels) {
-  return std::make_unique<AveragePoolExecutor>(pool, input, output, kernels);
+MadeLayer make_layer(const AveragePool& pool, const LayerContext& layer) {
+  return std::make_unique<AveragePoolExecutor>(pool, layer.input, layer.output, layer.kernels);
 }
 
 }  // namespace qsim::golden

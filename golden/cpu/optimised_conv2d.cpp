@@ -242,9 +242,9 @@ class Conv2dExecutor : public LayerExecutor {
 
 }  // namespace
 
-std::unique_ptr<LayerExecutor> make_conv2d(const Conv2d& conv, const Value& input,
-                                           const Value& output, const VectorKernels& kernels) {
-  return std::make_unique<Conv2dExecutor>(conv, input, output, kernels);
+MadeLayer make_layer(const Conv2d& conv, const LayerContext& layer) {
+  if (is_depthwise(conv, layer.input, layer.output)) return make_depthwise(conv, layer);
+  return std::make_unique<Conv2dExecutor>(conv, layer.input, layer.output, layer.kernels);
 }
 
 }  // namespace qsim::golden

@@ -151,23 +151,24 @@ class LookupTableExecutor : public LayerExecutor {
 
 }  // namespace
 
-std::unique_ptr<LayerExecutor> make_concat() { return std::make_unique<ConcatExecutor>(); }
+MadeLayer make_layer(const Concat&, const LayerContext&) {
+  return std::make_unique<ConcatExecutor>();
+}
 
-std::unique_ptr<LayerExecutor> make_lookup_table(const LookupTable& table) {
+MadeLayer make_layer(const LookupTable& table, const LayerContext&) {
   return std::make_unique<LookupTableExecutor>(table);
 }
 
-std::unique_ptr<LayerExecutor> make_max_pool(const MaxPool& pool, const Value& input,
-                                             const Value& output) {
-  return std::make_unique<MaxPoolExecutor>(pool, input, output);
+MadeLayer make_layer(const MaxPool& pool, const LayerContext& layer) {
+  return std::make_unique<MaxPoolExecutor>(pool, layer.input, layer.output);
 }
 
-std::unique_ptr<LayerExecutor> make_relu(const Value& output) {
-  return std::make_unique<ReluExecutor>(output);
+MadeLayer make_layer(const Relu&, const LayerContext& layer) {
+  return std::make_unique<ReluExecutor>(layer.output);
 }
 
-std::unique_ptr<LayerExecutor> make_flatten(const Flatten& flatten, const Value& input) {
-  return std::make_unique<FlattenExecutor>(flatten, input);
+MadeLayer make_layer(const Flatten& flatten, const LayerContext& layer) {
+  return std::make_unique<FlattenExecutor>(flatten, layer.input);
 }
 
 }  // namespace qsim::golden

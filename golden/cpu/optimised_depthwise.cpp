@@ -149,9 +149,8 @@ bool is_depthwise(const Conv2d& conv, const Value& input, const Value& output) {
   return conv.groups == input.shape.channels && conv.groups == output.shape.channels;
 }
 
-std::unique_ptr<LayerExecutor> make_depthwise(const Conv2d& conv, const Value& input,
-                                              const Value& output, const VectorKernels& kernels) {
-  return std::make_unique<DepthwiseExecutor>(conv, input, output, kernels);
+MadeLayer make_depthwise(const Conv2d& conv, const LayerContext& layer) {
+  return std::make_unique<DepthwiseExecutor>(conv, layer.input, layer.output, layer.kernels);
 }
 
 }  // namespace qsim::golden

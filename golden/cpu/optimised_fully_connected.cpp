@@ -76,10 +76,8 @@ class FullyConnectedExecutor : public LayerExecutor {
 
 }  // namespace
 
-std::unique_ptr<LayerExecutor> make_fully_connected(const FullyConnected& fc, const Value& input,
-                                                    const Value& output,
-                                                    const VectorKernels& kernels) {
-  return std::make_unique<FullyConnectedExecutor>(fc, input, output, kernels);
+MadeLayer make_layer(const FullyConnected& fc, const LayerContext& layer) {
+  return std::make_unique<FullyConnectedExecutor>(fc, layer.input, layer.output, layer.kernels);
 }
 
 }  // namespace qsim::golden

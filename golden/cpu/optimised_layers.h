@@ -1,5 +1,5 @@
 // One executor per kind of layer for the optimised path, and what they share. Equal to the plain
-// loops of reference_layers.h bit for bit.
+// loops of reference_layers.cpp bit for bit.
 #pragma once
 
 #include <memory>
@@ -9,27 +9,28 @@
 
 namespace qsim::golden {
 
-std::unique_ptr<LayerExecutor> make_conv2d(const Conv2d& conv, const Value& input,
-                                           const Value& output, const VectorKernels& kernels);
-// Whether each output channel reads one input channel of its own: make_depthwise() takes it.
+// What a layer is made ready from beside its operation.
+struct LayerContext {
+  const Value& input;
+  const Value& last_input;  // of two operands the second
+  const Value& output;
+  const VectorKernels& kernels;
+};
+
+using MadeLayer = std::unique_ptr<LayerExecutor>;
+MadeLayer make_layer(const Conv2d& conv, const LayerContext& layer);
+// A convolution each output channel of which reads one input channel of its own.
 bool is_depthwise(const Conv2d& conv, const Value& input, const Value& output);
-std::unique_ptr<LayerExecutor> make_depthwise(const Conv2d& conv, const Value& input,
-                                              const Value& output, const VectorKernels& kernels);
-std::unique_ptr<LayerExecutor> make_fully_connected(const FullyConnected& fc, const Value& input,
-                                                    const Value& output,
-                                                    const VectorKernels& kernels);
-std::unique_ptr<LayerExecutor> make_max_pool(const MaxPool& pool, const Value& input,
-                                             const Value& output);
-std::unique_ptr<LayerExecutor> make_relu(const Value& output);
-std::unique_ptr<LayerExecutor> make_flatten(const Flatten& flatten, const Value& input);
-std::unique_ptr<LayerExecutor> make_average_pool(const AveragePool& pool, const Value& input,
-                                                 const Value& output, const VectorKernels& kernels);
-std::unique_ptr<LayerExecutor> make_add(const Add& add, const Value& a, const Value& b,
-                                        const Value& output, const VectorKernels& kernels);
-std::unique_ptr<LayerExecutor> make_concat();
-std::unique_ptr<LayerExecutor> make_lookup_table(const LookupTable& table);
-std::unique_ptr<LayerExecutor> make_prelu(const PRelu& prelu, const Value& input,
-                                          const Value& output);
+MadeLayer make_depthwise(const Conv2d& conv, const LayerContext& layer);
+MadeLayer make_layer(const FullyConnected& fc, const LayerContext& layer);
+MadeLayer make_layer(const MaxPool& pool, const LayerContext& layer);
+MadeLayer make_layer(const Relu& relu, const LayerContext& layer);
+MadeLayer make_layer(const Flatten& flatten, const LayerContext& layer);
+MadeLayer make_layer(const AveragePool& pool, const LayerContext& layer);
+MadeLayer make_layer(const Add& add, const LayerContext& layer);
+MadeLayer make_layer(const Concat& concat, const LayerContext& layer);
+MadeLayer make_layer(const LookupTable& table, const LayerContext& layer);
+MadeLayer make_layer(const PRelu& prelu, const LayerContext& layer);
 
 inline constexpr std::uint8_t kSignBit = 0x80;  // what int8 and uint8 of one level differ in
 

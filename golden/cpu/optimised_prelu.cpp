@@ -29,9 +29,8 @@ class PReluExecutor : public LayerExecutor {
 
 }  // namespace
 
-std::unique_ptr<LayerExecutor> make_prelu(const PRelu& prelu, const Value& input,
-                                          const Value& output) {
-  return std::make_unique<PReluExecutor>(prelu, input, output);
+MadeLayer make_layer(const PRelu& prelu, const LayerContext& layer) {
+  return std::make_unique<PReluExecutor>(prelu, layer.input, layer.output);
 }
 
 }  // namespace qsim::golden

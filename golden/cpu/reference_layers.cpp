@@ -1,8 +1,9 @@
-// The plain loops of reference_layers.h.
-#include "golden/cpu/reference_layers.h"
-
+// The layers of core/graph.h as plain loops, to be read beside the definition. No folding of zero
+// points, no packing, no vector instructions: an independent witness of all of these. Each gives
+// the tensor of the layer's output.
 #include "core/float_rules.h"
 #include "core/layer_arithmetic.h"
+#include "golden/cpu/layer_executor.h"
 #include "golden/cpu/quantized_view.h"
 
 namespace qsim::golden {
@@ -69,11 +70,11 @@ std::int32_t sum(const Window& window, const Value& in, const Tensor& input, std
   return result;
 }
 
-}  // namespace
-
 // Convolution as its definition reads: seven loops and a requantization.
-Tensor reference_conv2d(const Conv2d& conv, const Value& input_value, const Value& output_value,
-                        const Tensor& input) {
+Tensor reference(const Conv2d& conv, const LayerValues& values, Operands inputs) {
+  const Value& input_value = *values.inputs[0];
+  const Value& output_value = values.output;
+  const Tensor& input = *inputs[0];
   const auto [batch, height, width, channels] = output_value.shape;
   const auto bias = conv.bias.as<std::int32_t>();
   const Requantization& rq = conv.requantization;
@@ -94,8 +95,10 @@ Tensor reference_conv2d(const Conv2d& conv, const Value& input_value, const Valu
 }
 
 // A fully connected layer as its definition reads: three loops and a requantization.
-Tensor reference_fully_connected(const FullyConnected& fc, const Value& input_value,
-                                 const Value& output_value, const Tensor& input) {
+Tensor reference(const FullyConnected& fc, const LayerValues& values, Operands inputs) {
+  const Value& input_value = *values.inputs[0];
+  const Value& output_value = values.output;
+  const Tensor& input = *inputs[0];
   const std::int64_t depth = input_value.shape.channels;
   const std::int64_t channels = output_value.shape.channels;
   const auto bias = fc.bias.as<std::int32_t>();
@@ -116,8 +119,10 @@ Tensor reference_fully_connected(const FullyConnected& fc, const Value& input_va
 }
 
 // Max-pooling as its definition reads. Positions outside the picture are absent, not zero.
-Tensor reference_max_pool(const MaxPool& pool, const Value& input_value, const Value& output_value,
-                          const Tensor& input) {
+Tensor reference(const MaxPool& pool, const LayerValues& values, Operands inputs) {
+  const Value& input_value = *values.inputs[0];
+  const Value& output_value = values.output;
+  const Tensor& input = *inputs[0];
   const auto [batch, height, width, channels] = output_value.shape;
   Tensor output(output_value.dtype, output_value.shape.nhwc());
   for (std::int64_t n = 0; n < batch; ++n) {
@@ -134,8 +139,10 @@ Tensor reference_max_pool(const MaxPool& pool, const Value& input_value, const V
 }
 
 // Average-pooling as its definition reads. Positions outside the picture add nothing.
-Tensor reference_average_pool(const AveragePool& pool, const Value& input_value,
-                              const Value& output_value, const Tensor& input) {
+Tensor reference(const AveragePool& pool, const LayerValues& values, Operands inputs) {
+  const Value& input_value = *values.inputs[0];
+  const Value& output_value = values.output;
+  const Tensor& input = *inputs[0];
   const auto [batch, height, width, channels] = output_value.shape;
   Tensor output(output_value.dtype, output_value.shape.nhwc());
   for (std::int64_t n = 0; n < batch; ++n) {
@@ -155,7 +162,9 @@ Tensor reference_average_pool(const AveragePool& pool, const Value& input_value,
   return output;
 }
 
-Tensor reference_relu(const Value& output_value, const Tensor& input) {
+Tensor reference(const Relu&, const LayerValues& values, Operands inputs) {
+  const Value& output_value = values.output;
+  const Tensor& input = *inputs[0];
   Tensor output(output_value.dtype, output_value.shape.nhwc());
   for (std::int64_t i = 0; i < output.elems(); ++i) {
     set_quantized(output, i, std::max(quantized_at(input, i), output_value.zero_point));
@@ -163,8 +172,12 @@ Tensor reference_relu(const Value& output_value, const Tensor& input) {
   return output;
 }
 
-Tensor reference_add(const Add& add, const Value& a_value, const Value& b_value,
-                     const Value& output_value, const Tensor& a, const Tensor& b) {
+Tensor reference(const Add& add, const LayerValues& values, Operands inputs) {
+  const Value& a_value = *values.inputs[0];
+  const Value& b_value = *values.inputs[1];
+  const Value& output_value = values.output;
+  const Tensor& a = *inputs[0];
+  const Tensor& b = *inputs[1];
   Tensor output(output_value.dtype, output_value.shape.nhwc());
   if (is_tflite(add.rounding)) {
     const TfliteAdder adder = tflite_adder_of(add, a_value, b_value, output_value);
@@ -184,7 +197,8 @@ Tensor reference_add(const Add& add, const Value& a_value, const Value& b_value,
   return output;
 }
 
-Tensor reference_concat(const Value& output_value, std::span<const Tensor* const> inputs) {
+Tensor reference(const Concat&, const LayerValues& values, Operands inputs) {
+  const Value& output_value = values.output;
   const auto [batch, height, width, channels] = output_value.shape;
   Tensor output(output_value.dtype, output_value.shape.nhwc());
   std::int64_t first = 0;
@@ -201,8 +215,9 @@ Tensor reference_concat(const Value& output_value, std::span<const Tensor* const
   return output;
 }
 
-Tensor reference_lookup_table(const LookupTable& table, const Value& output_value,
-                              const Tensor& input) {
+Tensor reference(const LookupTable& table, const LayerValues& values, Operands inputs) {
+  const Value& output_value = values.output;
+  const Tensor& input = *inputs[0];
   Tensor output(output_value.dtype, output_value.shape.nhwc());
   for (std::size_t i = 0; i < output.bytes.size(); ++i) {
     output.bytes[i] =
@@ -212,8 +227,10 @@ Tensor reference_lookup_table(const LookupTable& table, const Value& output_valu
 }
 
 // Each line rounds once, as ONNX Runtime's DequantizeLinear, PRelu and QuantizeLinear do.
-Tensor reference_prelu(const PRelu& prelu, const Value& input_value, const Value& output_value,
-                       const Tensor& input) {
+Tensor reference(const PRelu& prelu, const LayerValues& values, Operands inputs) {
+  const Value& input_value = *values.inputs[0];
+  const Value& output_value = values.output;
+  const Tensor& input = *inputs[0];
   const std::int64_t channels = output_value.shape.channels;
   const auto slopes = prelu.slopes.as<float>();
   Tensor output(output_value.dtype, output_value.shape.nhwc());
@@ -227,8 +244,10 @@ Tensor reference_prelu(const PRelu& prelu, const Value& input_value, const Value
   return output;
 }
 
-Tensor reference_flatten(const Flatten& flatten, const Value& input_value,
-                         const Value& output_value, const Tensor& input) {
+Tensor reference(const Flatten& flatten, const LayerValues& values, Operands inputs) {
+  const Value& input_value = *values.inputs[0];
+  const Value& output_value = values.output;
+  const Tensor& input = *inputs[0];
   const auto [batch, height, width, channels] = input_value.shape;
   Tensor output(output_value.dtype, output_value.shape.nhwc());
   for (std::int64_t n = 0; n < batch; ++n) {
@@ -245,6 +264,27 @@ Tensor reference_flatten(const Flatten& flatten, const Value& input_value,
     }
   }
   return output;
+}
+
+class ReferenceExecutor : public LayerExecutor {
+ public:
+  ReferenceExecutor(const Graph& graph, std::size_t layer)
+      : operation_(graph.layers[layer].operation), values_(values_of(graph, layer)) {}
+
+  void run(Operands inputs, Tensor& output) const override {
+    visit_integer(operation_,
+                  [&](const auto& operation) { output = reference(operation, values_, inputs); });
+  }
+
+ private:
+  const Operation& operation_;
+  LayerValues values_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayerExecutor> make_reference_executor(const Graph& graph, std::size_t layer) {
+  return std::make_unique<ReferenceExecutor>(graph, layer);
 }
 
 }  // namespace qsim::golden

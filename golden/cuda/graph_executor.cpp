@@ -35,6 +35,7 @@ std::int64_t free_device_bytes() {
 
 const Graph& validated(const Graph& graph) {
   validate(graph);
+  QSIM_CHECK(!graph.is_real(), graph.name + ": a float network has no integers");
   return graph;
 }
 

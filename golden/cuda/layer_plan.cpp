@@ -80,6 +80,7 @@ struct LoneStep {
     return step_of_layer(graph, index, StepKind::kLookupTable);
   }
   Step operator()(const PRelu&) const { return step_of_layer(graph, index, StepKind::kPRelu); }
+  Step operator()(const Activation&) const { throw InternalError("reals have no int8 step"); }
 };
 
 Step lone_step(const Graph& graph, std::size_t index) {

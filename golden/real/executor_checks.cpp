@@ -6,6 +6,7 @@ namespace qsim::golden {
 
 void check_executor(const Graph& graph, const RealExecutorOptions& options) {
   validate(graph);
+  QSIM_CHECK(graph.is_real(), graph.name + ": not a float network");
   const std::size_t rules = options.rules.size();
   QSIM_CHECK(
       rules == 0 || rules == graph.tensors.size(),

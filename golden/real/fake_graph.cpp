@@ -17,8 +17,8 @@ std::int32_t weight_level(const Tensor& weights, std::size_t i) {
 }
 
 // Weights and bias of Conv2d or FullyConnected as real numbers.
-template <typename Integer, typename Real>
-void make_real(const Integer& from, const Value& x, const Value& y, Real& to) {
+template <typename Op>
+void make_real(const Op& from, const Value& x, const Value& y, Op& to) {
   to.weights = Tensor(DType::kFloat32, from.weights.shape);
   to.bias = Tensor(DType::kFloat32, from.bias.shape);
   const auto channels = static_cast<std::size_t>(from.weights.shape.front());
@@ -57,50 +57,20 @@ Activation activation_of(const LookupTable& table, const Layer& layer, const Val
                     ") is none of the functions that fake quantization knows");
 }
 
-// The levels that an output can have; of a layer that rounds nothing those of its Value.
-std::pair<std::int32_t, std::int32_t> levels_of(const Operation& operation, const Value& output) {
-  return std::visit(
-      [&](const auto& layer) -> std::pair<std::int32_t, std::int32_t> {
-        using T = std::decay_t<decltype(layer)>;
-        if constexpr (std::is_same_v<T, Conv2d> || std::is_same_v<T, FullyConnected>) {
-          return {layer.requantization.lo, layer.requantization.hi};
-        } else if constexpr (std::is_same_v<T, AveragePool> || std::is_same_v<T, Add>) {
-          return {layer.lo, layer.hi};
-        } else {
-          return {output.min(), output.max()};
-        }
-      },
-      operation);
-}
-
+// The same of reals: what rounds and clamps has no effect there.
 Operation real_operation(const Layer& layer, const Value& x, const Value& y) {
   return std::visit(
-      [&](const auto& from) -> Operation {
-        using T = std::decay_t<decltype(from)>;
-        if constexpr (std::is_same_v<T, Conv2d>) {
-          Conv2d to{from.window, {}, {}, from.groups};
+      [&]<typename Op>(const Op& from) -> Operation {
+        if constexpr (requires { from.weights; }) {
+          Op to = from;
           make_real(from, x, y, to);
           return to;
-        } else if constexpr (std::is_same_v<T, FullyConnected>) {
-          FullyConnected to;
-          make_real(from, x, y, to);
-          return to;
-        } else if constexpr (std::is_same_v<T, MaxPool>) {
-          return MaxPool{from.window};
-        } else if constexpr (std::is_same_v<T, Relu>) {
-          return Activation{.kind = Activation::Kind::kRelu};
-        } else if constexpr (std::is_same_v<T, Flatten>) {
-          return Flatten{from.order};
-        } else if constexpr (std::is_same_v<T, AveragePool>) {
-          return AveragePool{from.window, from.count_include_pad};
-        } else if constexpr (std::is_same_v<T, Add>) {
-          return Add{};
-        } else if constexpr (std::is_same_v<T, Concat>) {
-          return Concat{};
-        } else if constexpr (std::is_same_v<T, PRelu>) {
-          return from;
-        } else {
+        } else if constexpr (std::is_same_v<Op, LookupTable>) {
           return activation_of(from, layer, x, y);
+        } else if constexpr (std::is_same_v<Op, Relu>) {
+          return Activation{.kind = Activation::Kind::kRelu};
+        } else {
+          return from;
         }
       },
       layer.operation);
@@ -116,7 +86,7 @@ FakeGraph fake_graph(const Graph& graph) {
   FakeGraph fake;
   fake.graph.name = graph.name;
   fake.graph.tensors.clear();
-  for (const Value& value : graph.tensors) fake.graph.tensors.push_back(value.shape);
+  for (const Value& value : graph.tensors) fake.graph.tensors.push_back(real_value(value.shape));
   fake.graph.input = graph.input;
   fake.graph.output = graph.output;
   fake.graph.host = graph.host;
@@ -128,7 +98,7 @@ FakeGraph fake_graph(const Graph& graph) {
     const Value& output = graph.output_of(i);
     fake.graph.layers.push_back({layer.name, real_operation(layer, graph.input_of(i), output),
                                  layer.inputs, layer.output, layer.source});
-    const auto [lo, hi] = levels_of(layer.operation, output);
+    const auto [lo, hi] = clamp_of(layer.operation).value_or(Clamp{output.min(), output.max()});
     fake.rules[layer.output] = rule_of(output, lo, hi);
   }
   return fake;

@@ -59,8 +59,12 @@ class FlattenRunner : public RealLayerRunner {
 
 }  // namespace
 
-RealRunner make_real_concat() { return std::make_unique<ConcatRunner>(); }
+RealRunner make_runner(const Concat&, const ProductKernels&) {
+  return std::make_unique<ConcatRunner>();
+}
 
-RealRunner make_flatten(const Flatten& flatten) { return std::make_unique<FlattenRunner>(flatten); }
+RealRunner make_runner(const Flatten& flatten, const ProductKernels&) {
+  return std::make_unique<FlattenRunner>(flatten);
+}
 
 }  // namespace qsim::golden

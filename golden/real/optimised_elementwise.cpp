@@ -106,12 +106,14 @@ class PReluRunner : public RealLayerRunner {
 
 }  // namespace
 
-RealRunner make_add() { return std::make_unique<AddRunner>(); }
+RealRunner make_runner(const Add&, const ProductKernels&) { return std::make_unique<AddRunner>(); }
 
-RealRunner make_activation(const Activation& activation) {
+RealRunner make_runner(const Activation& activation, const ProductKernels&) {
   return std::make_unique<ActivationRunner>(activation);
 }
 
-RealRunner make_prelu(const PRelu& prelu) { return std::make_unique<PReluRunner>(prelu); }
+RealRunner make_runner(const PRelu& prelu, const ProductKernels&) {
+  return std::make_unique<PReluRunner>(prelu);
+}
 
 }  // namespace qsim::golden

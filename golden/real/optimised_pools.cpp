@@ -64,8 +64,7 @@ class MaxPoolRunner : public RealLayerRunner {
 
 class AveragePoolRunner : public RealLayerRunner {
  public:
-  explicit AveragePoolRunner(const AveragePool& pool)
-      : pool_(pool), counted_{.window = pool.window, .count_include_pad = pool.count_include_pad} {}
+  explicit AveragePoolRunner(const AveragePool& pool) : pool_(pool) {}
 
   void run(RealOperands operands, Tensor& output, ThreadTeam& team) const override {
     const std::size_t channels = size(output.shape[3]);
@@ -75,7 +74,7 @@ class AveragePoolRunner : public RealLayerRunner {
       visit_window(pool_.window, *operands[0], n, oy, ox, [&](const float* x) {
         for (std::size_t c = 0; c < channels; ++c) y[c] += x[c];
       });
-      const auto count = static_cast<float>(average_count(counted_, in, oy, ox));
+      const auto count = static_cast<float>(average_count(pool_, in, oy, ox));
       for (std::size_t c = 0; c < channels; ++c) y[c] = canonical_nan(y[c] / count);
     };
     visit_pixels(pool_.window, output, team, pixel);
@@ -83,14 +82,15 @@ class AveragePoolRunner : public RealLayerRunner {
 
  private:
   const AveragePool& pool_;
-  AveragePool counted_;
 };
 
 }  // namespace
 
-RealRunner make_max_pool(const MaxPool& pool) { return std::make_unique<MaxPoolRunner>(pool); }
+RealRunner make_runner(const MaxPool& pool, const ProductKernels&) {
+  return std::make_unique<MaxPoolRunner>(pool);
+}
 
-RealRunner make_average_pool(const AveragePool& pool) {
+RealRunner make_runner(const AveragePool& pool, const ProductKernels&) {
   return std::make_unique<AveragePoolRunner>(pool);
 }
 

@@ -45,13 +45,16 @@ class ProductsRunner : public RealLayerRunner {
 
 }  // namespace
 
-RealRunner make_conv2d(const Conv2d& conv, const ProductKernels& kernels) {
+RealRunner make_runner(const Conv2d& conv, const ProductKernels& kernels) {
+  const bool is_depthwise =
+      conv.groups > 1 && conv.weights.shape[0] == conv.groups && conv.weights.shape[3] == 1;
+  if (is_depthwise) return make_depthwise(conv, kernels);
   return std::make_unique<ProductsRunner>(conv.window, conv.groups, conv.weights, conv.bias,
                                           kernels);
 }
 
-RealRunner make_linear(const FullyConnected& linear, const ProductKernels& kernels) {
-  return std::make_unique<ProductsRunner>(Window{}, 1, linear.weights, linear.bias, kernels);
+RealRunner make_runner(const FullyConnected& fc, const ProductKernels& kernels) {
+  return std::make_unique<ProductsRunner>(Window{}, 1, fc.weights, fc.bias, kernels);
 }
 
 }  // namespace qsim::golden

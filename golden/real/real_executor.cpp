@@ -47,7 +47,7 @@ struct RealExecutor::State {
     const Layer& layer = graph.layers[index];
     const auto integers = options.layer_weights.find(index);
     if (integers == options.layer_weights.end()) {
-      return options.plain ? make_plain_layer(layer) : make_optimised_layer(graph, layer, kernels);
+      return options.plain ? make_plain_layer(layer) : make_optimised_layer(layer, kernels);
     }
     return options.plain ? make_plain_integer_layer(layer, integers->second)
                          : make_optimised_integer_layer(layer, integers->second, kernels);
@@ -146,7 +146,8 @@ Tensor RealExecutor::run(const Tensor& input, ThreadTeam& team, const OnTensor& 
     const RealLayerRunner& runner = *state_->runners[i];
     Tensor& output = tensors[layer.output];
     const bool in_place = runner.in_place() && state_->last_reader[layer.inputs[0]] == i;
-    if (!in_place) output = spare.take(with_batch(graph.tensors[layer.output], input.shape[0]));
+    if (!in_place)
+      output = spare.take(with_batch(graph.tensors[layer.output].shape, input.shape[0]));
     std::vector<const Tensor*> operands;
     for (const TensorId id : layer.inputs) operands.push_back(&tensors[id]);
     if (in_place) {

@@ -27,20 +27,19 @@ class RealLayerRunner {
 using RealRunner = std::unique_ptr<RealLayerRunner>;
 
 RealRunner make_plain_layer(const Layer& layer);
-RealRunner make_optimised_layer(const Graph& graph, const Layer& layer,
-                                const ProductKernels& kernels);
+RealRunner make_optimised_layer(const Layer& layer, const ProductKernels& kernels);
 
-// Of the optimised path.
-RealRunner make_conv2d(const Conv2d& conv, const ProductKernels& kernels);
+// The optimised path, an operation each.
+RealRunner make_runner(const Conv2d& conv, const ProductKernels& kernels);
 RealRunner make_depthwise(const Conv2d& conv, const ProductKernels& kernels);
-RealRunner make_linear(const FullyConnected& linear, const ProductKernels& kernels);
-RealRunner make_max_pool(const MaxPool& pool);
-RealRunner make_average_pool(const AveragePool& pool);
-RealRunner make_add();
-RealRunner make_real_concat();
-RealRunner make_activation(const Activation& activation);
-RealRunner make_prelu(const PRelu& prelu);
-RealRunner make_flatten(const Flatten& flatten);
+RealRunner make_runner(const FullyConnected& fc, const ProductKernels& kernels);
+RealRunner make_runner(const MaxPool& pool, const ProductKernels& kernels);
+RealRunner make_runner(const AveragePool& pool, const ProductKernels& kernels);
+RealRunner make_runner(const Add& add, const ProductKernels& kernels);
+RealRunner make_runner(const Concat& concat, const ProductKernels& kernels);
+RealRunner make_runner(const Activation& activation, const ProductKernels& kernels);
+RealRunner make_runner(const PRelu& prelu, const ProductKernels& kernels);
+RealRunner make_runner(const Flatten& flatten, const ProductKernels& kernels);
 
 // Calls work(first, last) for parts of 0..count - 1 that lie beside each other, on the team's
 // threads; `cost` is that of one number in elements, so that small work stays on one thread.

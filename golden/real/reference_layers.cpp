@@ -66,7 +66,8 @@ void fill(Tensor& y, Function value) {
 
 }  // namespace
 
-void reference_conv2d(const Conv2d& conv, const Tensor& x, Tensor& y) {
+void reference(const Conv2d& conv, RealOperands operands, Tensor& y) {
+  const Tensor& x = *operands[0];
   const ImageShape out = image_shape(y);
   float* to = y.as<float>().data();
   for (std::int64_t n = 0; n < out.batch; ++n) {
@@ -80,22 +81,24 @@ void reference_conv2d(const Conv2d& conv, const Tensor& x, Tensor& y) {
   }
 }
 
-void reference_linear(const FullyConnected& linear, const Tensor& x, Tensor& y) {
-  const std::int64_t outputs = linear.weights.shape[0];
-  const std::int64_t inputs = linear.weights.shape[1];
+void reference(const FullyConnected& fc, RealOperands operands, Tensor& y) {
+  const Tensor& x = *operands[0];
+  const std::int64_t outputs = fc.weights.shape[0];
+  const std::int64_t inputs = fc.weights.shape[1];
   const float* from = x.as<float>().data();
   float* to = y.as<float>().data();
   for (std::int64_t n = 0; n < x.shape[0]; ++n, from += inputs) {
-    const float* weight = linear.weights.as<float>().data();
+    const float* weight = fc.weights.as<float>().data();
     for (std::int64_t co = 0; co < outputs; ++co) {
-      ChunkedSum sum(linear.bias.as<float>()[size(co)]);
+      ChunkedSum sum(fc.bias.as<float>()[size(co)]);
       for (std::int64_t k = 0; k < inputs; ++k) sum.add(from[k], *weight++);
       *to++ = canonical_nan(sum.finish());
     }
   }
 }
 
-void reference_max_pool(const MaxPool& pool, const Tensor& x, Tensor& y) {
+void reference(const MaxPool& pool, RealOperands operands, Tensor& y) {
+  const Tensor& x = *operands[0];
   fill(y, [&](std::int64_t n, std::int64_t oy, std::int64_t ox, std::int64_t c) {
     float best = -std::numeric_limits<float>::infinity();
     visit_window(pool.window, x, n, oy, ox, c, [&](float value) {
@@ -105,30 +108,34 @@ void reference_max_pool(const MaxPool& pool, const Tensor& x, Tensor& y) {
   });
 }
 
-void reference_average_pool(const AveragePool& pool, const Tensor& x, Tensor& y) {
-  const AveragePool counted{.window = pool.window, .count_include_pad = pool.count_include_pad};
+void reference(const AveragePool& pool, RealOperands operands, Tensor& y) {
+  const Tensor& x = *operands[0];
   fill(y, [&](std::int64_t n, std::int64_t oy, std::int64_t ox, std::int64_t c) {
     float sum = 0;
     visit_window(pool.window, x, n, oy, ox, c, [&](float value) { sum += value; });
-    return canonical_nan(sum / static_cast<float>(average_count(counted, image_shape(x), oy, ox)));
+    return canonical_nan(sum / static_cast<float>(average_count(pool, image_shape(x), oy, ox)));
   });
 }
 
-void reference_add(const Tensor& a, const Tensor& b, Tensor& y) {
+void reference(const Add&, RealOperands operands, Tensor& y) {
+  const Tensor& a = *operands[0];
+  const Tensor& b = *operands[1];
   const std::span<float> to = y.as<float>();
   for (std::size_t i = 0; i < to.size(); ++i) {
     to[i] = canonical_nan(a.as<float>()[i] + b.as<float>()[i]);
   }
 }
 
-void reference_activation(const Activation& activation, const Tensor& x, Tensor& y) {
+void reference(const Activation& activation, RealOperands operands, Tensor& y) {
+  const Tensor& x = *operands[0];
   const std::span<float> to = y.as<float>();
   for (std::size_t i = 0; i < to.size(); ++i) {
     to[i] = canonical_nan(activated(activation, x.as<float>()[i]));
   }
 }
 
-void reference_prelu(const PRelu& prelu, const Tensor& x, Tensor& y) {
+void reference(const PRelu& prelu, RealOperands operands, Tensor& y) {
+  const Tensor& x = *operands[0];
   const std::span<const float> slopes = prelu.slopes.as<float>();
   const std::span<float> to = y.as<float>();
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -138,7 +145,7 @@ void reference_prelu(const PRelu& prelu, const Tensor& x, Tensor& y) {
   }
 }
 
-void reference_concat(const std::vector<const Tensor*>& operands, Tensor& y) {
+void reference(const Concat&, RealOperands operands, Tensor& y) {
   const ImageShape out = image_shape(y);
   for (std::int64_t pixel = 0; pixel < out.batch * out.height * out.width; ++pixel) {
     float* to = y.as<float>().data() + pixel * out.channels;
@@ -151,7 +158,8 @@ void reference_concat(const std::vector<const Tensor*>& operands, Tensor& y) {
   }
 }
 
-void reference_flatten(const Flatten& flatten, const Tensor& x, Tensor& y) {
+void reference(const Flatten& flatten, RealOperands operands, Tensor& y) {
+  const Tensor& x = *operands[0];
   const ImageShape in = image_shape(x);
   const bool chw = flatten.order == Flatten::Order::kChw;
   for (std::int64_t n = 0; n < in.batch; ++n) {

@@ -4,17 +4,18 @@
 
 #include "core/graph.h"
 #include "core/tensor.h"
+#include "golden/real/real_layer.h"
 
 namespace qsim::golden {
 
-void reference_conv2d(const Conv2d& conv, const Tensor& x, Tensor& y);
-void reference_linear(const FullyConnected& linear, const Tensor& x, Tensor& y);
-void reference_max_pool(const MaxPool& pool, const Tensor& x, Tensor& y);
-void reference_average_pool(const AveragePool& pool, const Tensor& x, Tensor& y);
-void reference_add(const Tensor& a, const Tensor& b, Tensor& y);
-void reference_concat(const std::vector<const Tensor*>& operands, Tensor& y);
-void reference_activation(const Activation& activation, const Tensor& x, Tensor& y);
-void reference_prelu(const PRelu& prelu, const Tensor& x, Tensor& y);
-void reference_flatten(const Flatten& flatten, const Tensor& x, Tensor& y);
+void reference(const Conv2d& conv, RealOperands operands, Tensor& y);
+void reference(const FullyConnected& fc, RealOperands operands, Tensor& y);
+void reference(const MaxPool& pool, RealOperands operands, Tensor& y);
+void reference(const AveragePool& pool, RealOperands operands, Tensor& y);
+void reference(const Add& add, RealOperands operands, Tensor& y);
+void reference(const Concat& concat, RealOperands operands, Tensor& y);
+void reference(const Activation& activation, RealOperands operands, Tensor& y);
+void reference(const PRelu& prelu, RealOperands operands, Tensor& y);
+void reference(const Flatten& flatten, RealOperands operands, Tensor& y);
 
 }  // namespace qsim::golden

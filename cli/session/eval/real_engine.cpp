@@ -94,11 +94,10 @@ class FakeEngine final : public EvalEngine {
   RealEngine engine_;
 };
 
-template <typename Tensors, typename Shape>
-std::int64_t largest_elems(const Tensors& tensors, const Shape& shape_of) {
+std::int64_t largest_elems(const Graph& graph) {
   std::int64_t largest = 0;
-  for (const auto& tensor : tensors) {
-    ImageShape shape = shape_of(tensor);
+  for (const Value& tensor : graph.tensors) {
+    ImageShape shape = tensor.shape;
     shape.batch = 1;
     largest = std::max(largest, element_count(shape.nhwc()));
   }
@@ -122,12 +121,8 @@ std::unique_ptr<EvalEngine> make_fake_engine(GoldenSelection& selection, const E
 
 std::int64_t largest_tensor_elems(const EvalNetwork& network) {
   std::int64_t largest = 1;
-  if (network.real) {
-    largest = largest_elems(network.real->tensors, [](const ImageShape& shape) { return shape; });
-  }
-  if (!network.model) return largest;
-  return std::max(largest, largest_elems(network.model->graph.tensors,
-                                         [](const Value& value) { return value.shape; }));
+  if (network.real) largest = largest_elems(*network.real);
+  return network.model ? std::max(largest, largest_elems(network.model->graph)) : largest;
 }
 
 // Four float32 tensors of each thread's batch: two that a layer reads, the one that it writes, and
@@ -136,27 +131,15 @@ std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch,
                                std::int64_t threads) {
   constexpr std::int64_t kTensors = 4;
   constexpr std::int64_t kFloat = sizeof(float);
-  std::int64_t largest = 0;
+  const Graph& graph = network.real ? *network.real : network.model->graph;
+  const std::int64_t largest = largest_elems(graph);
   std::int64_t weights = 0;
-  if (network.real) {
-    largest = largest_elems(network.real->tensors, [](const ImageShape& shape) { return shape; });
-    for (const Layer& layer : network.real->layers) {
-      if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
-        weights += conv->weights.elems();
-      } else if (const auto* linear = std::get_if<FullyConnected>(&layer.operation)) {
-        weights += linear->weights.elems();
-      }
-    }
-  } else {
-    largest =
-        largest_elems(network.model->graph.tensors, [](const Value& value) { return value.shape; });
-    for (const Layer& layer : network.model->graph.layers) {
-      if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
-        weights += conv->weights.elems();
-      } else if (const auto* fc = std::get_if<FullyConnected>(&layer.operation)) {
-        weights += fc->weights.elems();
-      }
-    }
+  for (const Layer& layer : graph.layers) {
+    std::visit(
+        [&](const auto& operation) {
+          if constexpr (requires { operation.weights; }) weights += operation.weights.elems();
+        },
+        layer.operation);
   }
   const std::int64_t tensors =
       checked_mul(checked_mul(checked_mul(batch, threads), largest), kTensors * kFloat);

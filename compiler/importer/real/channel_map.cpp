@@ -109,7 +109,7 @@ HybridNetwork folded(MappedGraph mapped) {
   HybridNetwork result;
   result.graph.name = std::move(graph.name);
   result.graph.host = graph.host;
-  result.graph.tensors[0] = graph.input_shape();
+  result.graph.input_value() = graph.input_value();
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     if (is_gone[i]) continue;
     Layer& layer = graph.layers[i];

@@ -37,7 +37,7 @@ RealBuilder::RealBuilder(const ModelGraph& model, std::int64_t batch) : model_(m
   }
   Graph& graph = mapped_.graph;
   graph.name = model_.name;
-  graph.tensors[0] = declared.shape;
+  graph.input_value() = real_value(declared.shape);
   graph.host.layout = HostInterface::Layout::kNchw;
   graph.host.float_input = true;
   graph.host.float_output = true;
@@ -45,7 +45,7 @@ RealBuilder::RealBuilder(const ModelGraph& model, std::int64_t batch) : model_(m
 }
 
 ImageShape RealBuilder::shape(const RealTensor& tensor) const {
-  return padded(mapped_.graph.tensors[tensor.id], tensor.pads);
+  return padded(mapped_.graph.tensors[tensor.id].shape, tensor.pads);
 }
 
 const RealTensor* RealBuilder::find(const NodeReader& node, int index) const {
@@ -134,8 +134,8 @@ RealTensor RealBuilder::add_layer(const NodeReader& node, const std::string& nam
   }
   mapped_.maps.push_back(std::move(map));
   mapped_.integers.emplace_back();
-  const TensorId id =
-      append(mapped_.graph, name, std::move(operation), std::move(ids), shape, node.location());
+  const TensorId id = append(mapped_.graph, name, std::move(operation), std::move(ids),
+                             real_value(shape), node.location());
   return {id, axes, {}, {}};
 }
 
@@ -194,7 +194,7 @@ bool RealBuilder::reinterpret_input_as_nhwc(const NodeReader& node) {
   const bool untouched = graph.layers.empty() && input.axes == Axes::kNchw && is_read_once &&
                          input.pads == Pads{} && graph.host.layout == Layout::kNchw;
   if (!untouched) return false;
-  ImageShape& shape = graph.tensors[graph.input];
+  ImageShape& shape = graph.input_value().shape;
   shape = {shape.batch, shape.channels, shape.height, shape.width};
   graph.host.layout = Layout::kNhwc;
   return true;

@@ -51,7 +51,7 @@ void import_real_conv(const NodeReader& node, RealBuilder& graph) {
   const std::int64_t channels = read.output.channels;
   std::vector<double> bias =
       node.has_input(2) ? channel_constant(node, 2, "B", channels) : zeros(channels);
-  Conv2d conv{read.window, channels_last(weights), {}, read.groups};
+  Conv2d conv{.window = read.window, .weights = channels_last(weights), .groups = read.groups};
   graph.define_layer(node, std::move(conv), {input}, read.output, Axes::kNchw,
                      map_of(std::move(bias), 1.0));
   if (const StoredIntegers* integers = graph.integers(node, 1)) {

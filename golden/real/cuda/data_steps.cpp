@@ -40,11 +40,10 @@ class MaxPoolStep final : public RealStep {
 
 // What the sum of each output position is divided by.
 std::vector<float> counts_of(const AveragePool& pool, const ImageShape& in, const ImageShape& out) {
-  const AveragePool counted{.window = pool.window, .count_include_pad = pool.count_include_pad};
   std::vector<float> counts;
   for (std::int64_t oy = 0; oy < out.height; ++oy) {
     for (std::int64_t ox = 0; ox < out.width; ++ox) {
-      counts.push_back(static_cast<float>(average_count(counted, in, oy, ox)));
+      counts.push_back(static_cast<float>(average_count(pool, in, oy, ox)));
     }
   }
   return counts;
@@ -179,8 +178,8 @@ struct MakeStep {
   const Layer& layer;
 
   using Step = std::unique_ptr<RealStep>;
-  const ImageShape& in() const { return graph.tensors[layer.inputs[0]]; }
-  const ImageShape& out() const { return graph.tensors[layer.output]; }
+  const ImageShape& in() const { return graph.tensors[layer.inputs[0]].shape; }
+  const ImageShape& out() const { return graph.tensors[layer.output].shape; }
 
   Step operator()(const MaxPool& pool) const {
     return std::make_unique<MaxPoolStep>(pool.window, in(), out());
@@ -191,7 +190,7 @@ struct MakeStep {
   Step operator()(const Add&) const { return std::make_unique<AddStep>(out()); }
   Step operator()(const Concat&) const {
     std::vector<std::int64_t> channels;
-    for (const TensorId id : layer.inputs) channels.push_back(graph.tensors[id].channels);
+    for (const TensorId id : layer.inputs) channels.push_back(graph.tensors[id].shape.channels);
     return std::make_unique<ConcatStep>(std::move(channels), out());
   }
   Step operator()(const Activation& activation) const {
@@ -201,8 +200,11 @@ struct MakeStep {
   Step operator()(const Flatten& flatten) const {
     return std::make_unique<FlattenStep>(flatten.order, in());
   }
-  Step operator()(const Conv2d&) const { throw InternalError("a layer with weights"); }
-  Step operator()(const FullyConnected&) const { throw InternalError("a layer with weights"); }
+  // make_product_step() has those with weights; integers have none here.
+  template <typename Other>
+  Step operator()(const Other&) const {
+    throw InternalError("no data step for " + std::string(Other::kRow.name));
+  }
 };
 
 }  // namespace

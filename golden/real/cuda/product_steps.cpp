@@ -123,11 +123,11 @@ class ProductStep : public RealStep {
  protected:
   ProductStep(const Graph& graph, const Layer& layer, const RealLayerWeights* integers)
       : layer_(weighted_layer(layer)),
-        taps_(upload(taps_of(layer_, graph.tensors[layer.inputs[0]]))),
+        taps_(upload(taps_of(layer_, graph.tensors[layer.inputs[0]].shape))),
         bias_(upload(floats_of(*layer_.bias))) {
     if (integers != nullptr) scales_ = upload(scales_of(layer_, *integers));
-    products_.in = graph.tensors[layer.inputs[0]];
-    products_.out = graph.tensors[layer.output];
+    products_.in = graph.tensors[layer.inputs[0]].shape;
+    products_.out = graph.tensors[layer.output].shape;
     products_.window = layer_.window;
     products_.depth = layer_.depth();
     products_.channels = layer_.channels();
@@ -184,7 +184,7 @@ class IntegerStep final : public ProductStep {
       : ProductStep(graph, layer, &integers),
         rule_(*integers.input),
         factors_(upload(direct_order(integer_factors_of(this->layer(), integers), this->layer()))) {
-    ImageShape one = graph.tensors[layer.inputs[0]];
+    ImageShape one = graph.tensors[layer.inputs[0]].shape;
     one.batch = 1;
     elems_ = element_count(one.nhwc());
   }

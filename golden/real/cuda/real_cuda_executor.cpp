@@ -117,7 +117,7 @@ class CudaRealExecutor::Impl {
     std::vector<std::int64_t> elems(plan_.count, 0);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       std::int64_t& most = elems[plan_.buffers[i]];
-      most = std::max(most, elems_of_one(graph_.tensors[graph_.layers[i].output]));
+      most = std::max(most, elems_of_one(graph_.tensors[graph_.layers[i].output].shape));
     }
     for (const std::int64_t of_one : elems) {
       buffers_.push_back(cuda::poisoned(float_bytes(pictures * of_one)));
@@ -146,7 +146,8 @@ class CudaRealExecutor::Impl {
 
   void apply_rule(TensorId id) const {
     if (!rules_[id]) return;
-    rules_[id]->launch(data_of_[id], pictures_, elems_of_one(graph_.tensors[id]), stream_.get());
+    rules_[id]->launch(data_of_[id], pictures_, elems_of_one(graph_.tensors[id].shape),
+                       stream_.get());
   }
 
   void report(TensorId id, const OnTensor& on_tensor) {
@@ -175,7 +176,7 @@ class CudaRealExecutor::Impl {
   }
 
   Tensor copy_out(TensorId id) {
-    ImageShape shape = graph_.tensors[id];
+    ImageShape shape = graph_.tensors[id].shape;
     shape.batch = pictures_;
     Tensor tensor(DType::kFloat32, shape.nhwc());
     const auto* from = reinterpret_cast<const std::byte*>(data_of_[id]);
