@@ -2,6 +2,7 @@
 // for its numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -15,9 +16,16 @@ inline constexpr std::array<std::string_view, kRoundingModes> kRoundingWords = {
 inline constexpr std::array<std::string_view, 2> kActivationDTypeWords = {"int8", "uint8"};
 inline constexpr std::array<std::string_view, kRequantizerRoundings> kRequantizerRoundingWords = {
     "floor", "half_even", "half_up", "float32", "tflite", "tflite_single"};
-inline constexpr std::array<std::string_view, 10> kOperationWords = {
-    "conv2d", "fully_connected", "max_pool",     "relu", "flatten", "average_pool",
-    "add",    "concat",          "lookup_table", "prelu"};
+// The names of the operations of integers, in the order of Operation.
+inline constexpr auto kOperationWords = [] {
+  constexpr auto kCount = std::ranges::count_if(kOperationRows, &OperationRow::takes_integers);
+  std::array<std::string_view, kCount> words;
+  std::size_t next = 0;
+  for (const OperationRow& row : kOperationRows) {
+    if (row.takes_integers) words[next++] = row.name;
+  }
+  return words;
+}();
 inline constexpr std::array<std::string_view, 2> kFlattenOrderWords = {"chw", "hwc"};
 inline constexpr std::array<std::string_view, 2> kLayoutWords = {"nhwc", "nchw"};
 
