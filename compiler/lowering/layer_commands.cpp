@@ -8,13 +8,14 @@ namespace qsim {
 
 Execute LayerCommands::execute(const Tile& tile, const ActChunk& chunk, Dataflow dataflow,
                                std::int64_t blocks) const {
-  const Range rows = g_.is_vector ? tile.conv_y : transfers_.resident_rows(tile, chunk.kernel_rows);
-  const Range cols = g_.is_vector ? Range{0, 1} : transfers_.resident_cols(tile);
+  const Range rows = transfers_.resident_rows(tile, chunk.kernel_rows);
+  const Range cols = transfers_.resident_cols(tile);
+  const bool are_vectors = g_.traits().rows_are_vectors;
   Execute e;
   e.in_rows = command_field(rows.size());
   e.in_cols = command_field(cols.size());
-  e.act_row_words = command_field(g_.is_vector ? chunk.planes.size() : cols.size());
-  e.act_plane_words = command_field(g_.is_vector ? 1 : rows.size() * cols.size());
+  e.act_row_words = command_field(are_vectors ? chunk.planes.size() : cols.size());
+  e.act_plane_words = command_field(are_vectors ? 1 : rows.size() * cols.size());
   e.origin_row = static_cast<std::int32_t>(tile.conv_y.begin * g_.window.stride_h -
                                            g_.window.pad_top - rows.begin);
   e.origin_col = static_cast<std::int32_t>(tile.conv_x.begin * g_.window.stride_w -
@@ -60,8 +61,8 @@ Post LayerCommands::post(const Tile& tile, const PostPart& part) const {
   p.origin_col = static_cast<std::int32_t>(tile.out_x.begin * g_.pool.stride_w - g_.pool.pad_left -
                                            tile.conv_x.begin);
   p.rounding = command_field(static_cast<int>(layer.requantizers.front().rounding));
-  p.add = g_.adds ? 1 : 0;
-  p.lookup = g_.has_table ? 1 : 0;
+  p.add = g_.traits().tiles_of_post > 1 ? 1 : 0;
+  p.lookup = command_field(g_.tables);
   p.zero_point = layer.zero_point;
   p.lo = layer.lo;
   p.hi = layer.hi;
@@ -77,19 +78,13 @@ Origin LayerCommands::origin(std::int32_t layer, std::int64_t index, const Tile&
   const std::int64_t channels = planned_.ofmap.value.shape.channels;
   o.c0 = i32(first_block * arch_.array_cols);
   o.c1 = i32(std::min(channels, (first_block + blocks) * arch_.array_cols));
-  if (g_.is_vector) {  // rows are input vectors; the ofmap's pictures are 1 x 1
-    o.n0 = i32(tile.out_y.begin);
-    o.n1 = i32(tile.out_y.end);
-    o.y1 = 1;
-    o.x1 = 1;
-    return o;
-  }
-  o.n0 = i32(tile.picture);
-  o.n1 = i32(tile.picture + 1);
-  o.y0 = i32(tile.out_y.begin);
-  o.y1 = i32(tile.out_y.end);
-  o.x0 = i32(tile.out_x.begin);
-  o.x1 = i32(tile.out_x.end);
+  const OfmapBox box = transfers_.ofmap_box(tile);
+  o.n0 = i32(box.pictures.begin);
+  o.n1 = i32(box.pictures.end);
+  o.y0 = i32(box.rows.begin);
+  o.y1 = i32(box.rows.end);
+  o.x0 = i32(box.cols.begin);
+  o.x1 = i32(box.cols.end);
   return o;
 }
 

@@ -93,7 +93,7 @@ class LayerSums {
                            const AxisCut& cols) const;
   ExecuteTerms terms_of(Dataflow dataflow, std::int64_t psums, std::int64_t blocks) const;
   std::int64_t param_loads(const Mapping& mapping) const;
-  std::int64_t act_granules() const;
+  std::int64_t act_granules(const Mapping& mapping) const;
 
   const LayerGeometry& g_;
   const ArchConfig& arch_;

@@ -86,8 +86,9 @@ TEST(LoopNest, WorksOnEveryFoldOfEveryPsumOnceAndCountsWhatItVisits) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + mapping_text(c.mapping));
     const LoopNest nest(c.geometry, c.mapping, c.arch);
     Visited visited;
-    nest.for_each_step(
-        [&](const Step& step) { visited.step(step, c.mapping, c.geometry.shares_weights); });
+    nest.for_each_step([&](const Step& step) {
+      visited.step(step, c.mapping, c.geometry.traits().shares_weights);
+    });
     const CommandCounts counts = nest.counts();
     EXPECT_EQ(counts.executes, visited.counts.executes);
     EXPECT_EQ(counts.act_loads, visited.counts.act_loads);
