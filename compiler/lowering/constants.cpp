@@ -54,7 +54,7 @@ class WeightPacker {
       const std::int64_t first = group * planned_.mapping.blocks;
       const Range blocks = {first, first + nest_.blocks_of_group(group)};
       pack_blocks(blocks, nest_.reduction_of_group(group));
-      if (reads_ != Reads::kItself) on_spent(weights_of(blocks));
+      if (reads_ != ChannelReads::kItself) on_spent(weights_of(blocks));
     }
     QSIM_CHECK(static_cast<std::int64_t>(bytes_.size()) == planned_.weights_bytes,
                planned_.layer->name + ": packed " + std::to_string(bytes_.size()) + " bytes");
@@ -74,7 +74,7 @@ class WeightPacker {
 
   // Whether the array's weights are the layer's bytes, moved.
   bool moves_bytes() const {
-    return reads_ == Reads::kAllChannels && !planned_.layer->weights.empty();
+    return reads_ == ChannelReads::kAllChannels && !planned_.layer->weights.empty();
   }
 
   std::int64_t fold_bytes() const { return arch_.array_rows * arch_.array_cols; }
@@ -121,7 +121,8 @@ class WeightPacker {
     if (moves_bytes()) {
       return pack_bytes(fold_weights(block, place.plane, place.ky, place.kx));
     }
-    return reads_ == Reads::kItself ? pack_ones(block, place.plane) : pack_each(block, place);
+    return reads_ == ChannelReads::kItself ? pack_ones(block, place.plane)
+                                           : pack_each(block, place);
   }
 
   // The weight in the fold that next_ begins.
@@ -225,7 +226,7 @@ class WeightPacker {
   const PlannedLayer& planned_;
   const ArchConfig& arch_;
   LoopNest nest_;
-  Reads reads_;
+  ChannelReads reads_;
   // From a weight of a fold to that of the next row, and of the next column.
   std::int64_t row_step_ = arch_.array_cols;
   std::int64_t column_step_ = 1;

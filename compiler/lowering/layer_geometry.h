@@ -54,7 +54,7 @@ struct LayerGeometry {
     return std::visit([](const auto& k) -> const KindTraits& { return k.kTraits; }, kind);
   }
   // Whether each column block reads input channels of its own; else each reads all.
-  bool has_own_planes() const { return traits().reads != Reads::kAllChannels; }
+  bool has_own_planes() const { return traits().reads != ChannelReads::kAllChannels; }
   // Whether a box of folds is of one tap.
   bool taps_are_apart() const { return traits().shares_weights || runs_tap_by_tap(window); }
   // Null but for an average pool whose windows count several numbers of positions.

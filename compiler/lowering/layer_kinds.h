@@ -12,14 +12,14 @@
 namespace qsim {
 
 // The input channels whose products an output channel adds up.
-enum class Reads : std::uint8_t {
+enum class ChannelReads : std::uint8_t {
   kAllChannels,
   kItsGroup,
   kItself,  // the channel with its own number: all weights are 1
 };
 
 struct KindTraits {
-  Reads reads = Reads::kAllChannels;
+  ChannelReads reads = ChannelReads::kAllChannels;
   // Rows are input vectors: row n is that of picture n, and there is one column.
   bool rows_are_vectors = false;
   // All taps have the weights of one. An EXECUTE runs one tap, and the weights of one LOAD serve
@@ -42,7 +42,7 @@ struct VectorLayer {
 
 // A convolution of several groups.
 struct GroupedLayer {
-  static constexpr KindTraits kTraits{.reads = Reads::kItsGroup};
+  static constexpr KindTraits kTraits{.reads = ChannelReads::kItsGroup};
   std::int64_t inputs = 1;  // channels of a group
   std::int64_t outputs = 1;
   std::int64_t block_planes = 1;  // planes of each column block, which are neighbours
@@ -50,19 +50,19 @@ struct GroupedLayer {
 
 // A max-pool, ReLU or lookup table by itself: psums are the activations.
 struct CopyLayer {
-  static constexpr KindTraits kTraits{.reads = Reads::kItself};
+  static constexpr KindTraits kTraits{.reads = ChannelReads::kItself};
 };
 
 // Psums are sums of activations.
 struct AverageLayer {
-  static constexpr KindTraits kTraits{.reads = Reads::kItself, .shares_weights = true};
+  static constexpr KindTraits kTraits{.reads = ChannelReads::kItself, .shares_weights = true};
   // Where windows count several numbers of positions; else null.
   std::shared_ptr<const WindowCounts> counts;
 };
 
 // The planes of one operand after the other.
 struct ConcatLayer {
-  static constexpr KindTraits kTraits{.reads = Reads::kItself, .has_operands = true};
+  static constexpr KindTraits kTraits{.reads = ChannelReads::kItself, .has_operands = true};
   struct Place {
     std::int64_t first_channel = 0;  // of the ofmap
     std::int64_t first_plane = 0;
@@ -74,7 +74,7 @@ struct ConcatLayer {
 // The planes of two operands by turns, a channel block of each.
 struct AddLayer {
   static constexpr KindTraits kTraits{
-      .reads = Reads::kItself, .has_operands = true, .tiles_of_post = 2};
+      .reads = ChannelReads::kItself, .has_operands = true, .tiles_of_post = 2};
 };
 
 }  // namespace qsim
