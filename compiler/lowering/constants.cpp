@@ -38,7 +38,7 @@ class WeightPacker {
   WeightPacker(const PlannedLayer& planned, const ArchConfig& arch)
       : planned_(planned),
         arch_(arch),
-        nest_(planned.geometry, planned.mapping, arch),
+        nest_(planned.geometry, planned.mapping),
         reads_(planned.geometry.traits().reads),
         depth_(depth_of_lanes(planned, arch)) {
     if (planned.mapping.dataflow != Dataflow::kInputStationary) return;
@@ -136,7 +136,7 @@ class WeightPacker {
     const std::int64_t inputs = layer.depth / layer.groups;  // channels of a group
     const std::int64_t outputs = layer.output.shape.channels / layer.groups;
     const std::int64_t first_lane =
-        (planned_.geometry.planes_of(block, arch_).begin + place.plane) * arch_.array_rows;
+        (planned_.geometry.planes_of(block).begin + place.plane) * arch_.array_rows;
     for (std::int64_t c = 0; c < columns_of(block); ++c) {
       const std::int64_t channel = block * arch_.array_cols + c;
       const std::int64_t first_input = channel / outputs * inputs;
@@ -216,7 +216,7 @@ class WeightPacker {
 
   void pack_ones(std::int64_t block, std::int64_t plane_of_block) {
     const LayerGeometry& g = planned_.geometry;
-    const std::int64_t plane = g.planes_of(block, arch_).begin + plane_of_block;
+    const std::int64_t plane = g.planes_of(block).begin + plane_of_block;
     for (std::int64_t c = 0; c < columns_of(block); ++c) {
       const std::int64_t r = g.row_of(block * arch_.array_cols + c, plane, arch_.array_rows);
       if (r >= 0 && r < arch_.array_rows) weight(r, c) = 1;

@@ -112,8 +112,8 @@ EnergyEvents LayerEvents::executes(const Mapping& m, const AxisCut& rows, const 
   const std::int64_t full = last / m.blocks;  // groups before the last one
   // The last one may have fewer blocks, or fewer planes.
   const AlikeGroups kinds[] = {
-      {full, m.blocks, g_.planes_of(0, arch_).size(), chunks.first},
-      {1, g_.column_blocks - full * m.blocks, g_.planes_of(last, arch_).size(), chunks.last}};
+      {full, m.blocks, g_.planes_of(0).size(), chunks.first},
+      {1, g_.column_blocks - full * m.blocks, g_.planes_of(last).size(), chunks.last}};
   EnergyEvents events;
   std::uint64_t planes_read = 0;
   for (const AlikeGroups& groups : kinds) {
@@ -166,13 +166,13 @@ EnergyEvents LayerEvents::least(const Mapping& m, const AxisCut& rows, const Axi
                                 const LayerBytes& bytes) const {
   const std::int64_t act_rows = ceil_div(g_.window.kernel_h, m.act_kernel_rows);
   const auto chunks = [&](std::int64_t block) {
-    return act_rows * ceil_div(g_.planes_of(block, arch_).size(), m.act_planes);
+    return act_rows * ceil_div(g_.planes_of(block).size(), m.act_planes);
   };
   return sum(m, rows, cols, bytes, {chunks(0), chunks(g_.column_blocks - 1)});
 }
 
 EnergyEvents LayerEvents::exact(const Mapping& m, const LayerBytes& bytes) const {
-  const LoopNest nest(g_, m, arch_);
+  const LoopNest nest(g_, m);
   const std::int64_t chunks = nest.executes_of_group(0);
   const std::int64_t last = nest.executes_of_group(nest.groups() - 1);
   EnergyEvents events = sum(m, cut_axis(g_, Axis::kRows, m.tile_rows),

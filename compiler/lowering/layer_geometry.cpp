@@ -1,6 +1,7 @@
 #include "compiler/lowering/layer_geometry.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -14,59 +15,45 @@ std::int64_t vector_lanes(const Value& picture, std::int64_t block) {
   return round_up(picture.shape.channels, block) * picture.shape.height * picture.shape.width;
 }
 
-// Output channels of a column block.
-Range channels_of(const LayerGeometry& g, std::int64_t block, std::int64_t array_cols) {
-  return {block * array_cols, std::min((block + 1) * array_cols, g.out_channels)};
-}
-
-// The lane (plane * array_rows + row) of all operands that is output channel `channel`.
-std::int64_t lane_of(const ConcatLayer& concat, std::int64_t channel, std::int64_t array_rows) {
-  auto place = concat.operands->begin();
-  while (place + 1 != concat.operands->end() && (place + 1)->first_channel <= channel) ++place;
-  return place->first_plane * array_rows + channel - place->first_channel;
-}
-
-// The lanes that output channels read.
-Range lanes_of(const GroupedLayer& groups, const Range& channels, std::int64_t) {
-  return {channels.begin / groups.outputs * groups.inputs,
-          ceil_div(channels.end, groups.outputs) * groups.inputs};
-}
-
-Range lanes_of(const ConcatLayer& concat, const Range& channels, std::int64_t array_rows) {
-  return {lane_of(concat, channels.begin, array_rows),
-          lane_of(concat, channels.end - 1, array_rows) + 1};
-}
-
-// Whole channel blocks of DRAM, or all that there is.
-Range planes_with(const LayerGeometry& g, const Range& lanes, std::int64_t array_rows) {
-  const std::int64_t granule = g.granule_planes * array_rows;
-  return {lanes.begin / granule * g.granule_planes,
-          std::min(g.planes, ceil_div(lanes.end, granule) * g.granule_planes)};
-}
-
-// Makes `g` of this kind, whose column blocks all have as many planes as the largest needs.
-template <typename Kind>
-void set_equal_blocks(LayerGeometry& g, Kind kind, const ArchConfig& arch) {
-  for (std::int64_t block = 0; block < g.column_blocks; ++block) {
-    const Range lanes = lanes_of(kind, channels_of(g, block, arch.array_cols), arch.array_rows);
-    kind.block_planes = std::max(kind.block_planes, planes_with(g, lanes, arch.array_rows).size());
+// What each column block reads: whole channel blocks of DRAM, or all that there is, with the lanes
+// that `lanes_of` gives for its output channels.
+template <typename LanesOf>
+std::vector<Range> own_planes(const LayerGeometry& g, const FusedLayer& layer,
+                              const ArchConfig& arch, const LanesOf& lanes_of) {
+  const std::int64_t granule = g.granule_planes * arch.array_rows;
+  const std::int64_t channels = layer.output.shape.channels;
+  std::vector<Range> blocks;
+  for (std::int64_t c = 0; c < channels; c += arch.array_cols) {
+    const Range lanes = lanes_of(Range{c, std::min(c + arch.array_cols, channels)});
+    blocks.push_back({lanes.begin / granule * g.granule_planes,
+                      std::min(g.planes, ceil_div(lanes.end, granule) * g.granule_planes)});
   }
-  g.kind = std::move(kind);
+  return blocks;
 }
 
-// The blocks have equal chunks, so one near the end begins with planes that it does not need.
-template <typename Kind>
-Range equal_block(const LayerGeometry& g, const Kind& kind, const Range& channels,
-                  std::int64_t array_rows) {
-  const Range needed = planes_with(g, lanes_of(kind, channels, array_rows), array_rows);
-  const std::int64_t begin = std::min(needed.begin, g.planes - kind.block_planes);
-  return {begin, begin + kind.block_planes};
+BlockPlanes shared(std::vector<Range> blocks) {
+  return std::make_shared<const std::vector<Range>>(std::move(blocks));
+}
+
+// Gives each block as many planes as the largest needs, so that they have equal chunks: one near
+// the end begins with planes that it does not need.
+BlockPlanes equal(std::vector<Range> blocks, std::int64_t planes) {
+  const std::int64_t most = std::ranges::max(blocks, {}, &Range::size).size();
+  for (Range& block : blocks) {
+    const std::int64_t begin = std::min(block.begin, planes - most);
+    block = {begin, begin + most};
+  }
+  return shared(std::move(blocks));
 }
 
 void set_groups(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
   g.planes = round_up(g.planes, g.granule_planes);
-  set_equal_blocks(g, GroupedLayer{layer.depth / layer.groups, g.out_channels / layer.groups},
-                   arch);
+  const std::int64_t inputs = layer.depth / layer.groups;  // channels of a group
+  const std::int64_t outputs = layer.output.shape.channels / layer.groups;
+  const auto lanes = [&](const Range& channels) -> Range {
+    return {channels.begin / outputs * inputs, ceil_div(channels.end, outputs) * inputs};
+  };
+  g.kind = GroupedLayer{equal(own_planes(g, layer, arch, lanes), g.planes)};
 }
 
 void set_vectors(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
@@ -76,10 +63,13 @@ void set_vectors(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& ar
   g.planes = vector_lanes(layer.input, arch.block_channels()) / arch.array_rows;
 }
 
-void set_identity(LayerGeometry& g, const FusedLayer& layer) {
-  g.kind = CopyLayer{};
-  if (g.window.kernel_h * g.window.kernel_w == 1) return;
-  AverageLayer average;
+void set_identity(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
+  BlockPlanes blocks = shared(own_planes(g, layer, arch, std::identity()));
+  if (g.window.kernel_h * g.window.kernel_w == 1) {
+    g.kind = CopyLayer{std::move(blocks)};
+    return;
+  }
+  AverageLayer average{std::move(blocks), nullptr};
   if (layer.counts) average.counts = std::make_shared<const WindowCounts>(*layer.counts);
   g.kind = std::move(average);
 }
@@ -98,12 +88,22 @@ void set_concat(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arc
   for (const FusedLayer::Operand& operand : layer.more_inputs) add(operand.value);
   ConcatLayer concat;
   concat.operands = std::make_shared<const std::vector<ConcatLayer::Place>>(std::move(places));
-  set_equal_blocks(g, std::move(concat), arch);
+  const auto lanes = [&](const Range& channels) -> Range {
+    return {concat.lane_of(channels.begin, arch.array_rows),
+            concat.lane_of(channels.end - 1, arch.array_rows) + 1};
+  };
+  concat.blocks = equal(own_planes(g, layer, arch, lanes), g.planes);
+  g.kind = std::move(concat);
 }
 
-void set_add(LayerGeometry& g) {
-  g.kind = AddLayer{};
+void set_add(LayerGeometry& g, const ArchConfig& arch) {
   g.planes = 2 * round_up(g.planes, g.granule_planes);
+  std::vector<Range> blocks;
+  for (std::int64_t block = 0; block < g.column_blocks; ++block) {
+    const std::int64_t turn = block * arch.array_cols / arch.array_rows / g.granule_planes;
+    blocks.push_back({2 * turn * g.granule_planes, 2 * (turn + 1) * g.granule_planes});
+  }
+  g.kind = AddLayer{shared(std::move(blocks))};
 }
 
 void set_kind(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
@@ -114,20 +114,13 @@ void set_kind(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch)
     case FusedLayer::Kind::kFullyConnected:
       return set_vectors(g, layer, arch);
     case FusedLayer::Kind::kIdentity:
-      return set_identity(g, layer);
+      return set_identity(g, layer, arch);
     case FusedLayer::Kind::kConcat:
       return set_concat(g, layer, arch);
     case FusedLayer::Kind::kAdd:
-      return set_add(g);
+      return set_add(g, arch);
   }
 }
-
-template <typename... Visitors>
-struct Answers : Visitors... {
-  using Visitors::operator()...;
-};
-template <typename... Visitors>
-Answers(Visitors...) -> Answers<Visitors...>;
 
 }  // namespace
 
@@ -140,10 +133,9 @@ LayerGeometry layer_geometry(const FusedLayer& layer, const ArchConfig& arch) {
   g.conv_cols = layer.conv_width;
   g.out_rows = layer.output.shape.height;
   g.out_cols = layer.output.shape.width;
-  g.out_channels = layer.output.shape.channels;
   g.planes = ceil_div(layer.depth, arch.array_rows);
   g.granule_planes = arch.block_channels() / arch.array_rows;
-  g.column_blocks = ceil_div(g.out_channels, arch.array_cols);
+  g.column_blocks = ceil_div(layer.output.shape.channels, arch.array_cols);
   g.weight_parts = layer.weight_parts;
   g.tables = layer.table ? 1 : 0;
   g.window = layer.window;
@@ -152,47 +144,20 @@ LayerGeometry layer_geometry(const FusedLayer& layer, const ArchConfig& arch) {
   return g;
 }
 
-Range LayerGeometry::planes_of(std::int64_t block, std::int64_t array_rows,
-                               std::int64_t array_cols) const {
-  const Range channels = channels_of(*this, block, array_cols);
-  const Range all = {0, planes};
-  const auto own = [&] { return planes_with(*this, channels, array_rows); };
-  const auto equal = [&](const auto& k) { return equal_block(*this, k, channels, array_rows); };
-  return std::visit(Answers{
-                        [&](const ConvolutionLayer&) { return all; },
-                        [&](const VectorLayer&) { return all; },
-                        [&](const GroupedLayer& groups) { return equal(groups); },
-                        [&](const CopyLayer&) { return own(); },
-                        [&](const AverageLayer&) { return own(); },
-                        [&](const ConcatLayer& concat) { return equal(concat); },
-                        [&](const AddLayer&) -> Range {
-                          const std::int64_t first =
-                              channels.begin / array_rows / granule_planes * 2;
-                          return {first * granule_planes, (first + 2) * granule_planes};
-                        },
-                    },
-                    kind);
+Range LayerGeometry::planes_of(std::int64_t block) const {
+  return std::visit(
+      [&](const auto& k) -> Range {
+        if constexpr (requires { k.blocks; }) return (*k.blocks)[static_cast<std::size_t>(block)];
+        return {0, planes};
+      },
+      kind);
 }
 
 OperandPlane LayerGeometry::operand_plane(std::int64_t plane) const {
   return std::visit(
-      Answers{
-          [&](const ConcatLayer& concat) -> OperandPlane {
-            auto place = concat.operands->begin();
-            while (place + 1 != concat.operands->end() && (place + 1)->first_plane <= plane) {
-              ++place;
-            }
-            return {static_cast<std::size_t>(place - concat.operands->begin()),
-                    plane - place->first_plane};
-          },
-          [&](const AddLayer&) -> OperandPlane {
-            const std::int64_t turn = plane / granule_planes;
-            return {static_cast<std::size_t>(turn % 2),
-                    turn / 2 * granule_planes + plane % granule_planes};
-          },
-          [&](const auto&) -> OperandPlane {
-            return {0, plane};
-          },
+      [&]<typename Kind>(const Kind& k) -> OperandPlane {
+        if constexpr (Kind::kTraits.has_operands) return k.operand_plane(plane, granule_planes);
+        return {0, plane};
       },
       kind);
 }
@@ -200,9 +165,26 @@ OperandPlane LayerGeometry::operand_plane(std::int64_t plane) const {
 std::int64_t LayerGeometry::row_of(std::int64_t channel, std::int64_t plane,
                                    std::int64_t array_rows) const {
   if (const auto* concat = std::get_if<ConcatLayer>(&kind)) {
-    return lane_of(*concat, channel, array_rows) - plane * array_rows;
+    return concat->lane_of(channel, array_rows) - plane * array_rows;
   }
   return channel - operand_plane(plane).plane * array_rows;
+}
+
+std::int64_t ConcatLayer::lane_of(std::int64_t channel, std::int64_t array_rows) const {
+  auto place = operands->begin();
+  while (place + 1 != operands->end() && (place + 1)->first_channel <= channel) ++place;
+  return place->first_plane * array_rows + channel - place->first_channel;
+}
+
+OperandPlane ConcatLayer::operand_plane(std::int64_t plane, std::int64_t) const {
+  auto place = operands->begin();
+  while (place + 1 != operands->end() && (place + 1)->first_plane <= plane) ++place;
+  return {static_cast<std::size_t>(place - operands->begin()), plane - place->first_plane};
+}
+
+OperandPlane AddLayer::operand_plane(std::int64_t plane, std::int64_t granule_planes) const {
+  const std::int64_t turn = plane / granule_planes;
+  return {static_cast<std::size_t>(turn % 2), turn / 2 * granule_planes + plane % granule_planes};
 }
 
 Range conv_range(Range out, std::int64_t pool_kernel, std::int64_t pool_stride,

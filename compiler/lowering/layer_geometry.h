@@ -3,7 +3,6 @@
 // what differs between kinds (layer_kinds.h).
 #pragma once
 
-#include <cstddef>
 #include <variant>
 
 #include "compiler/lowering/layer_kinds.h"
@@ -13,20 +12,6 @@
 #include "core/checked_math.h"
 
 namespace qsim {
-
-// [begin, end)
-struct Range {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t size() const { return end - begin; }
-  bool operator==(const Range&) const = default;
-};
-
-// A plane of one of a layer's ifmaps.
-struct OperandPlane {
-  std::size_t operand = 0;
-  std::int64_t plane = 0;
-};
 
 // Pixels are (row, column) positions of one picture. Where rows are vectors, the whole batch is one
 // "picture".
@@ -41,7 +26,6 @@ struct LayerGeometry {
   std::int64_t conv_cols = 1;
   std::int64_t out_rows = 1;
   std::int64_t out_cols = 1;
-  std::int64_t out_channels = 1;
   std::int64_t planes = 1;          // of array_rows input channels, with at least one used
   std::int64_t granule_planes = 1;  // planes that a LOAD brings together: a DRAM channel block
   std::int64_t column_blocks = 1;   // of array_cols output channels
@@ -64,10 +48,7 @@ struct LayerGeometry {
   }
 
   // Planes that column block `block` reduces over: all, or those with its own channels.
-  Range planes_of(std::int64_t block, const ArchConfig& arch) const {
-    return planes_of(block, arch.array_rows, arch.array_cols);
-  }
-  Range planes_of(std::int64_t block, std::int64_t array_rows, std::int64_t array_cols) const;
+  Range planes_of(std::int64_t block) const;
   // The ifmap that has this plane, and the plane's number there.
   OperandPlane operand_plane(std::int64_t plane) const;
   // Where a channel reads itself: the array's row on which plane `plane` has output channel
@@ -79,9 +60,8 @@ struct LayerGeometry {
     return counts != nullptr ? std::ssize(counts->counts) : 1;
   }
   // What an activation chunk can have: all of a column block, or a channel block of one operand.
-  std::int64_t most_act_planes(const ArchConfig& arch) const {
-    return traits().has_operands ? granule_planes
-                                 : round_up(planes_of(0, arch).size(), granule_planes);
+  std::int64_t most_act_planes() const {
+    return traits().has_operands ? granule_planes : round_up(planes_of(0).size(), granule_planes);
   }
   // Folds of one plane; and those that have weights of their own.
   std::int64_t plane_folds() const { return window.kernel_h * window.kernel_w * weight_parts; }

@@ -1,8 +1,8 @@
 // The kinds of layers that lowering tells apart. A kind is a struct: its traits answer what a yes,
-// a word or a number answers, and its members are what only this kind has. Answers that take the
-// layer's sizes as well are visitors in layer_geometry.cpp.
+// a word or a number answers, and its members are what only some kinds have. LayerGeometry asks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -10,6 +10,24 @@
 #include "compiler/passes/window_counts.h"
 
 namespace qsim {
+
+// [begin, end)
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t size() const { return end - begin; }
+  bool operator==(const Range&) const = default;
+};
+
+// A plane of one of a layer's ifmaps.
+struct OperandPlane {
+  std::size_t operand = 0;
+  std::int64_t plane = 0;
+};
+
+// The planes that each column block reads, of a kind whose blocks do not read all. Shared, because
+// searches copy a geometry often.
+using BlockPlanes = std::shared_ptr<const std::vector<Range>>;
 
 // The input channels whose products an output channel adds up.
 enum class ChannelReads : std::uint8_t {
@@ -43,19 +61,19 @@ struct VectorLayer {
 // A convolution of several groups.
 struct GroupedLayer {
   static constexpr KindTraits kTraits{.reads = ChannelReads::kItsGroup};
-  std::int64_t inputs = 1;  // channels of a group
-  std::int64_t outputs = 1;
-  std::int64_t block_planes = 1;  // planes of each column block, which are neighbours
+  BlockPlanes blocks;
 };
 
 // A max-pool, ReLU or lookup table by itself: psums are the activations.
 struct CopyLayer {
   static constexpr KindTraits kTraits{.reads = ChannelReads::kItself};
+  BlockPlanes blocks;
 };
 
 // Psums are sums of activations.
 struct AverageLayer {
   static constexpr KindTraits kTraits{.reads = ChannelReads::kItself, .shares_weights = true};
+  BlockPlanes blocks;
   // Where windows count several numbers of positions; else null.
   std::shared_ptr<const WindowCounts> counts;
 };
@@ -63,18 +81,25 @@ struct AverageLayer {
 // The planes of one operand after the other.
 struct ConcatLayer {
   static constexpr KindTraits kTraits{.reads = ChannelReads::kItself, .has_operands = true};
+  BlockPlanes blocks;
   struct Place {
     std::int64_t first_channel = 0;  // of the ofmap
     std::int64_t first_plane = 0;
   };
   std::shared_ptr<const std::vector<Place>> operands;  // where the channels of each begin
-  std::int64_t block_planes = 1;                       // as GroupedLayer's
+
+  OperandPlane operand_plane(std::int64_t plane, std::int64_t granule_planes) const;
+  // The lane (plane * array_rows + row) that is output channel `channel`.
+  std::int64_t lane_of(std::int64_t channel, std::int64_t array_rows) const;
 };
 
 // The planes of two operands by turns, a channel block of each.
 struct AddLayer {
   static constexpr KindTraits kTraits{
       .reads = ChannelReads::kItself, .has_operands = true, .tiles_of_post = 2};
+  BlockPlanes blocks;
+
+  OperandPlane operand_plane(std::int64_t plane, std::int64_t granule_planes) const;
 };
 
 }  // namespace qsim

@@ -130,7 +130,7 @@ std::int64_t used_inputs(const LayerGeometry& g, Axis axis) {
 
 std::int64_t LayerSums::planes() const {
   const std::int64_t last = g_.column_blocks - 1;
-  return last * g_.planes_of(0, arch_).size() + g_.planes_of(last, arch_).size();
+  return last * g_.planes_of(0).size() + g_.planes_of(last).size();
 }
 
 // Shared weights are loaded once for each activation chunk.
@@ -143,7 +143,7 @@ std::int64_t LayerSums::loaded_folds(const Mapping& m) const {
 // where they stay for all block groups, else for each group. A chunk begins with one.
 std::int64_t LayerSums::act_granules(const Mapping& m) const {
   const auto granules = [&](std::int64_t block) {
-    return ceil_div(g_.planes_of(block, arch_).size(), g_.granule_planes);
+    return ceil_div(g_.planes_of(block).size(), g_.granule_planes);
   };
   const bool stay = m.acts_resident && !g_.has_own_planes();
   const std::int64_t groups = stay ? 1 : ceil_div(g_.column_blocks, m.blocks);
@@ -246,8 +246,8 @@ CommandCounts LayerSums::counts(const Mapping& m, const ChunkCounts& chunks) con
   std::int64_t weights = groups * chunks.weights;
   std::int64_t executes = groups * chunks.executes;
   // A last column block with planes of its own may have fewer.
-  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1, arch_).size();
-  if (last_planes != g_.planes_of(0, arch_).size()) {
+  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1).size();
+  if (last_planes != g_.planes_of(0).size()) {
     const ChunkCounts last = count_chunks(g_, last_planes, m);
     acts += last.acts - chunks.acts;
     weights += last.weights - chunks.weights;

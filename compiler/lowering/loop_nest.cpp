@@ -106,7 +106,7 @@ Reduction cut_reduction(std::int64_t planes, const LayerGeometry& g, const Mappi
 
 }  // namespace
 
-LoopNest::LoopNest(const LayerGeometry& geometry, const Mapping& mapping, const ArchConfig& arch)
+LoopNest::LoopNest(const LayerGeometry& geometry, const Mapping& mapping)
     : g_(geometry),
       mapping_(mapping),
       tile_rows_(ceil_div(geometry.out_rows, mapping.tile_rows)),
@@ -114,13 +114,11 @@ LoopNest::LoopNest(const LayerGeometry& geometry, const Mapping& mapping, const 
       tiles_(checked_mul(geometry.pictures, checked_mul(tile_rows_, tile_cols_))),
       set_tiles_(mapping.tiles_per_half * mapping.halves_per_pass),
       sets_(ceil_div(tiles_, set_tiles_)),
-      groups_(ceil_div(geometry.column_blocks, mapping.blocks)),
-      array_rows_(arch.array_rows),
-      array_cols_(arch.array_cols) {
-  const std::int64_t planes = g_.planes_of(0, arch).size();
+      groups_(ceil_div(geometry.column_blocks, mapping.blocks)) {
+  const std::int64_t planes = g_.planes_of(0).size();
   rest_ = cut_reduction(planes, g_, mapping, mapping.weight_folds);
   first_ = cut_reduction(planes, g_, mapping, mapping.first_weight_folds);
-  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1, arch).size();
+  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1).size();
   has_last_ = last_planes != planes;
   if (has_last_) last_ = cut_reduction(last_planes, g_, mapping, mapping.weight_folds);
 }
@@ -225,7 +223,7 @@ void LoopNest::enter(Pass& pass) const {
   pass.blocks = blocks_of_group(pass.group);
   const bool has_first = mapping_.weights_resident ? pass.group == 0 : pass.index == 0;
   pass.reduction = has_first ? &first_ : &reduction_of_group(pass.group);
-  pass.first_plane = g_.planes_of(pass.first_block, array_rows_, array_cols_).begin;
+  pass.first_plane = g_.planes_of(pass.first_block).begin;
   pass.loads_acts = !mapping_.acts_resident || pass.group == 0;
   pass.releases_acts = !mapping_.acts_resident || pass.group == groups_ - 1;
   pass.loads_weights = !mapping_.weights_resident || pass.set == 0;

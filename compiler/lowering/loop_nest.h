@@ -137,7 +137,7 @@ struct CommandCounts {
 class LoopNest {
  public:
   // The mapping must be valid for the layer. Copies what it needs.
-  LoopNest(const LayerGeometry& geometry, const Mapping& mapping, const ArchConfig& arch);
+  LoopNest(const LayerGeometry& geometry, const Mapping& mapping);
   LoopNest(const LoopNest&) = delete;
   LoopNest& operator=(const LoopNest&) = delete;
 
@@ -199,8 +199,6 @@ class LoopNest {
   std::int64_t set_tiles_ = 1;
   std::int64_t sets_ = 1;
   std::int64_t groups_ = 1;
-  std::int64_t array_rows_;
-  std::int64_t array_cols_;
   Reduction first_;  // with the layer's first weight chunk
   Reduction rest_;
   Reduction last_;  // of the last column block, if it has fewer planes

@@ -46,7 +46,7 @@ std::vector<std::int64_t> layer_key(const PlannedLayer& planned, const ArchConfi
       std::bit_cast<std::int64_t>(options.slack),
       static_cast<std::int64_t>(g.kind.index()),
       g.tables,
-      g.planes_of(0, arch).size(),
+      g.planes_of(0).size(),
       g.weight_parts,
       g.pictures,
       g.in_rows,
@@ -99,7 +99,7 @@ LayerBounds layer_bounds(const PlannedLayer& planned, const ArchConfig& arch) {
   Mapping whole;
   whole.tile_rows = g.out_rows;
   whole.tile_cols = g.out_cols;
-  whole.act_planes = g.most_act_planes(arch);
+  whole.act_planes = g.most_act_planes();
   whole.act_kernel_rows = g.window.kernel_h;
   whole.acts_resident = whole.weights_resident = true;
   whole.order = LoopOrder::kBlocksOuter;

@@ -75,7 +75,7 @@ class FaultFinder {
           "the words of an accumulator half");
     range("halves_per_pass", m_.halves_per_pass, 1, kAccumulatorHalves, "the accumulator's halves");
     range("blocks", m_.blocks, 1, most_blocks(g_, m_.dataflow), why_most_blocks());
-    range("act_planes", m_.act_planes, g_.granule_planes, g_.most_act_planes(arch_),
+    range("act_planes", m_.act_planes, g_.granule_planes, g_.most_act_planes(),
           "the planes of a channel block of DRAM, up to all of a column block", g_.granule_planes);
     range("act_kernel_rows", m_.act_kernel_rows, 1, g_.window.kernel_h, "the kernel's rows");
     range("weight_folds", m_.weight_folds, 1, kMaxRunBytes / (arch_.array_rows * arch_.array_cols),
@@ -122,7 +122,7 @@ class FaultFinder {
   // freed only after an EXECUTE that needs this LOAD.
   void check_residency() {
     const MemoryParts parts = memory_parts(g_, m_, arch_);
-    const LoopNest nest(g_, m_, arch_);
+    const LoopNest nest(g_, m_);
     const std::int64_t set = std::min(nest.tiles(), m_.tiles_per_half * m_.halves_per_pass);
     const bool tiles_outer = m_.order == LoopOrder::kTilesOuter;
     const Reduction& reduction = nest.reduction_of_group(0);
@@ -181,7 +181,7 @@ std::string fault_text(const MappingFault& fault) {
 
 MemoryParts memory_parts(const LayerGeometry& g, const Mapping& m, const ArchConfig& arch) {
   const TileShape size = tile_shape(g, m);
-  const std::int64_t planes = std::min(m.act_planes, g.planes_of(0, arch).size());
+  const std::int64_t planes = std::min(m.act_planes, g.planes_of(0).size());
   const std::int64_t act_folds =
       planes * (g.taps_are_apart() ? 1 : m.act_kernel_rows * g.window.kernel_w);
   MemoryParts parts;
@@ -194,8 +194,8 @@ MemoryParts memory_parts(const LayerGeometry& g, const Mapping& m, const ArchCon
   return parts;
 }
 
-std::string short_text(const LayerGeometry& g, const Mapping& m, const ArchConfig& arch) {
-  const LoopNest nest(g, m, arch);
+std::string short_text(const LayerGeometry& g, const Mapping& m) {
+  const LoopNest nest(g, m);
   const Reduction& reduction = nest.reduction_of_group(0);
   std::string text = std::to_string(m.tile_rows) + "x" + std::to_string(m.tile_cols) + " x" +
                      std::to_string(g.column_blocks) +

@@ -54,7 +54,6 @@ MemoryParts memory_parts(const LayerGeometry& geometry, const Mapping& mapping,
                          const ArchConfig& arch);
 
 // "8x32 x4 blocks": rows and columns of a psum tile, and column blocks; for people.
-std::string short_text(const LayerGeometry& geometry, const Mapping& mapping,
-                       const ArchConfig& arch);
+std::string short_text(const LayerGeometry& geometry, const Mapping& mapping);
 
 }  // namespace qsim

@@ -15,7 +15,7 @@ MappingBounds::MappingBounds(const PlannedLayer& planned, const ArchConfig& arch
       output_beat_(std::min(arch.bus_bytes, arch.array_cols)),
       pool_(g_.pool.kernel_h * g_.pool.kernel_w * g_.traits().tiles_of_post),
       last_tile_(g_.param_blocks() > 1 ? 1 : rows.last_outputs * cols.last_outputs),
-      folds_(g_.planes_of(g_.column_blocks - 1, arch).size() * g_.plane_folds()) {}
+      folds_(g_.planes_of(g_.column_blocks - 1).size() * g_.plane_folds()) {}
 
 void MappingBounds::remember(const Mapping& m) {
   if (!has_last_ || m.blocks != last_.blocks || m.dataflow != last_.dataflow) {
@@ -23,7 +23,7 @@ void MappingBounds::remember(const Mapping& m) {
     around_ = sums_.fill_and_drain(m.dataflow);
     first_stream_ = sums_.stream(m.dataflow, rows_.first_psums * cols_.first_psums,
                                  std::min(m.blocks, g_.column_blocks)) *
-                    g_.planes_of(0, arch_).size() * g_.plane_folds();
+                    g_.planes_of(0).size() * g_.plane_folds();
   }
   if (!has_last_ || m.blocks != last_.blocks || m.tiles_per_half != last_.tiles_per_half ||
       m.halves_per_pass != last_.halves_per_pass || m.batch_inner != last_.batch_inner) {
@@ -67,7 +67,7 @@ MappingSums MappingBounds::sums(const Mapping& m, const ChunkCounts& chunks) {
 
 // Until both the first activation chunk and the first weight chunk are there.
 std::int64_t MappingBounds::first_loads(const Mapping& m, const ChunkCounts& chunks) const {
-  const std::int64_t planes = std::min(m.act_planes, g_.planes_of(0, arch_).size());
+  const std::int64_t planes = std::min(m.act_planes, g_.planes_of(0).size());
   // Rows under the kernel rows of a chunk: no fewer than those under the whole kernel, less the
   // kernel rows that the chunk does not have.
   const std::int64_t rows = std::max<std::int64_t>(

@@ -61,11 +61,11 @@ class SpaceWalk {
 
   // Chunks of all kernel rows, or of fewer where those do not fit at all.
   void walk_acts() {
-    planes_ = g_.planes_of(0, arch_).size();
+    planes_ = g_.planes_of(0).size();
     for (const std::int64_t rows : equal_cuts(g_.window.kernel_h)) {
       mapping_.act_kernel_rows = rows;
       bool fits = false;
-      for (const std::int64_t planes : equal_cuts(g_.most_act_planes(arch_), g_.granule_planes)) {
+      for (const std::int64_t planes : equal_cuts(g_.most_act_planes(), g_.granule_planes)) {
         mapping_.act_planes = planes;
         const MemoryParts parts = memory_parts(g_, mapping_, arch_);
         chunking_.slots.most_acts = arch_.act_words() / parts.act_slot_words;

@@ -37,7 +37,7 @@ inline Mapping random_mapping(const LayerGeometry& g, const ArchConfig& arch,
     m.tiles_per_half = random.chance(0.5) ? 1 : up_to(4);
     m.halves_per_pass = up_to(2);
     m.order = random.chance(0.5) ? LoopOrder::kTilesOuter : LoopOrder::kBlocksOuter;
-    const std::int64_t granules = g.most_act_planes(arch) / g.granule_planes;
+    const std::int64_t granules = g.most_act_planes() / g.granule_planes;
     m.act_planes = (random.chance(0.3) ? granules : up_to(granules)) * g.granule_planes;
     m.act_kernel_rows = random.chance(0.5) ? g.window.kernel_h : up_to(g.window.kernel_h);
     m.weight_folds = up_to(m.act_planes * m.act_kernel_rows * g.window.kernel_w);
