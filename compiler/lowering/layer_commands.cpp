@@ -6,6 +6,17 @@
 
 namespace qsim {
 
+Post common_post(const LayerGeometry& g) {
+  Post p;
+  p.pool_h = command_field(g.pool.kernel_h);
+  p.pool_w = command_field(g.pool.kernel_w);
+  p.pool_stride_h = command_field(g.pool.stride_h);
+  p.pool_stride_w = command_field(g.pool.stride_w);
+  p.add = g.traits().tiles_of_post > 1 ? 1 : 0;
+  p.lookup = command_field(g.tables);
+  return p;
+}
+
 Execute LayerCommands::execute(const Tile& tile, const ActChunk& chunk, Dataflow dataflow,
                                std::int64_t blocks) const {
   const Range rows = transfers_.resident_rows(tile, chunk.kernel_rows);
@@ -43,7 +54,7 @@ void LayerCommands::set_weights(Execute& e, const ActChunk& act, const WeightChu
 
 Post LayerCommands::post(const Tile& tile, const PostPart& part) const {
   const FusedLayer& layer = *planned_.layer;
-  Post p;
+  Post p = common_post(g_);
   const bool is_whole = part.out_y == tile.out_y && part.out_x == tile.out_x;
   p.acc_addr = is_whole ? 0
                         : command_field((part.out_y.begin - tile.out_y.begin) * tile.conv_x.size() +
@@ -52,17 +63,11 @@ Post LayerCommands::post(const Tile& tile, const PostPart& part) const {
   p.in_cols = command_field(tile.conv_x.size());
   p.out_rows = command_field(part.out_y.size());
   p.out_cols = command_field(part.out_x.size());
-  p.pool_h = command_field(g_.pool.kernel_h);
-  p.pool_w = command_field(g_.pool.kernel_w);
-  p.pool_stride_h = command_field(g_.pool.stride_h);
-  p.pool_stride_w = command_field(g_.pool.stride_w);
   p.origin_row = static_cast<std::int32_t>(tile.out_y.begin * g_.pool.stride_h - g_.pool.pad_top -
                                            tile.conv_y.begin);
   p.origin_col = static_cast<std::int32_t>(tile.out_x.begin * g_.pool.stride_w - g_.pool.pad_left -
                                            tile.conv_x.begin);
   p.rounding = command_field(static_cast<int>(layer.requantizers.front().rounding));
-  p.add = g_.traits().tiles_of_post > 1 ? 1 : 0;
-  p.lookup = command_field(g_.tables);
   p.zero_point = layer.zero_point;
   p.lo = layer.lo;
   p.hi = layer.hi;

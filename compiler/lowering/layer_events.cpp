@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/lowering/command_field.h"
+#include "compiler/lowering/layer_commands.h"
 #include "compiler/lowering/loop_nest.h"
 #include "core/checked_math.h"
 
@@ -46,17 +47,11 @@ Execute execute_over(Dataflow dataflow, std::int64_t folds, std::int64_t blocks,
 // One POST of a picture's whole ofmap; tiles count each window once, too. Each tile's POST reads
 // the parameters (post_parameters).
 Post whole_post(const LayerGeometry& g) {
-  Post p;
+  Post p = common_post(g);
   p.in_rows = command_field(g.conv_rows);
   p.in_cols = command_field(g.conv_cols);
   p.out_rows = command_field(g.out_rows);
   p.out_cols = command_field(g.out_cols);
-  p.add = g.traits().tiles_of_post > 1 ? 1 : 0;
-  p.lookup = command_field(g.tables);
-  p.pool_h = command_field(g.pool.kernel_h);
-  p.pool_w = command_field(g.pool.kernel_w);
-  p.pool_stride_h = command_field(g.pool.stride_h);
-  p.pool_stride_w = command_field(g.pool.stride_w);
   p.origin_row = -static_cast<std::int32_t>(g.pool.pad_top);
   p.origin_col = -static_cast<std::int32_t>(g.pool.pad_left);
   return p;

@@ -37,7 +37,7 @@ BlockPlanes shared(std::vector<Range> blocks) {
 
 // Gives each block as many planes as the largest needs, so that they have equal chunks: one near
 // the end begins with planes that it does not need.
-BlockPlanes equal(std::vector<Range> blocks, std::int64_t planes) {
+BlockPlanes made_equal(std::vector<Range> blocks, std::int64_t planes) {
   const std::int64_t most = std::ranges::max(blocks, {}, &Range::size).size();
   for (Range& block : blocks) {
     const std::int64_t begin = std::min(block.begin, planes - most);
@@ -53,7 +53,7 @@ void set_groups(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arc
   const auto lanes = [&](const Range& channels) -> Range {
     return {channels.begin / outputs * inputs, ceil_div(channels.end, outputs) * inputs};
   };
-  g.kind = GroupedLayer{equal(own_planes(g, layer, arch, lanes), g.planes)};
+  g.kind = GroupedLayer{made_equal(own_planes(g, layer, arch, lanes), g.planes)};
 }
 
 void set_vectors(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
@@ -92,7 +92,7 @@ void set_concat(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arc
     return {concat.lane_of(channels.begin, arch.array_rows),
             concat.lane_of(channels.end - 1, arch.array_rows) + 1};
   };
-  concat.blocks = equal(own_planes(g, layer, arch, lanes), g.planes);
+  concat.blocks = made_equal(own_planes(g, layer, arch, lanes), g.planes);
   g.kind = std::move(concat);
 }
 

@@ -36,9 +36,10 @@ enum class ChannelReads : std::uint8_t {
   kItself,  // the channel with its own number: all weights are 1
 };
 
+// The row of a kind.
 struct KindTraits {
   ChannelReads reads = ChannelReads::kAllChannels;
-  // Rows are input vectors: row n is that of picture n, and there is one column.
+  // Rows are input vectors: row n is picture n of the batch, and there is one column.
   bool rows_are_vectors = false;
   // All taps have the weights of one. An EXECUTE runs one tap, and the weights of one LOAD serve
   // all taps.
