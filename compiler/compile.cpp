@@ -96,7 +96,7 @@ std::int64_t Compilation::dram_bytes() const {
 std::int64_t Compilation::command_count() const {
   std::int64_t count = 0;
   for (const PlannedLayer& planned : plan_.layers) {
-    count += LoopNest(planned.geometry, planned.mapping, arch_).counts().all();
+    count += LoopNest(planned.geometry, planned.mapping).counts().all();
   }
   return count;
 }

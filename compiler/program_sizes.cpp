@@ -20,7 +20,7 @@ ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch,
   sizes.writable_bytes = plan.writable_bytes;
   sizes.resident_bytes = plan.shares_regions ? plan.writable_bytes : plan.live_bytes;
   for (const PlannedLayer& planned : plan.layers) {
-    const CommandCounts counts = LoopNest(planned.geometry, planned.mapping, arch).counts();
+    const CommandCounts counts = LoopNest(planned.geometry, planned.mapping).counts();
     const std::int64_t blocks = planned.geometry.column_blocks;
     sizes.constant_bytes += planned.weights_bytes + blocks * planned.param_stride;
     sizes.largest_block_bytes =

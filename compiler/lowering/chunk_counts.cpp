@@ -84,14 +84,15 @@ std::int64_t boxes_after(const Part& part, std::int64_t limit, std::int64_t firs
 ChunkCounts count_chunks(const LayerGeometry& g, std::int64_t planes, const Mapping& m) {
   const Window& window = g.window;
   const bool apart = runs_tap_by_tap(window);
+  const bool shares = g.traits().shares_weights;
   ChunkCounts counts;
   const std::int64_t full_planes = std::min(m.act_planes, planes);
   const std::int64_t full_rows = std::min(m.act_kernel_rows, window.kernel_h);
   // What of it has weights of its own.
   const auto stored = [&](const Part& part) {
-    return g.shares_weights ? Part{part.planes, 1, 1, true} : part;
+    return shares ? Part{part.planes, 1, 1, true} : part;
   };
-  const auto taps = [&](const Part& part) { return g.shares_weights ? part.plane_folds() : 1; };
+  const auto taps = [&](const Part& part) { return shares ? part.plane_folds() : 1; };
   const auto add = [&](std::int64_t chunks, const Part& part) {
     if (part.planes == 0 || part.rows == 0) return;
     const std::int64_t folds = box_folds(stored(part), m.weight_folds) * taps(part);

@@ -10,20 +10,18 @@ namespace qsim {
 namespace {
 
 // For each lane of the reduction (plane * array_rows + row) its index in the weights' depth, or -1
-// for a lane that holds no channel. A flattened picture's lanes run as its bytes lie in DRAM:
-// channel block, row, column, channel in the block.
+// for a lane that holds no channel. A vector is a flattened picture, whose lanes run as its bytes
+// lie in DRAM: channel block, row, column, channel in the block. A pixel is a picture of one.
 std::vector<std::int64_t> depth_of_lanes(const PlannedLayer& planned, const ArchConfig& arch) {
   const FusedLayer& layer = *planned.layer;
   std::vector<std::int64_t> depth(
       static_cast<std::size_t>(planned.geometry.planes * arch.array_rows), -1);
-  const ImageShape& picture = layer.input.shape;
+  const ImageShape picture = planned.geometry.traits().rows_are_vectors
+                                 ? layer.input.shape
+                                 : ImageShape{1, 1, 1, layer.depth};
   const std::int64_t block = arch.block_channels();
   for (std::size_t i = 0; i < depth.size(); ++i) {
     const auto lane = static_cast<std::int64_t>(i);
-    if (!planned.geometry.is_vector) {
-      if (lane < layer.depth) depth[i] = lane;
-      continue;
-    }
     const std::int64_t x = lane / block % picture.width;
     const std::int64_t y = lane / block / picture.width % picture.height;
     const std::int64_t c = lane / block / picture.width / picture.height * block + lane % block;
@@ -40,9 +38,13 @@ class WeightPacker {
   WeightPacker(const PlannedLayer& planned, const ArchConfig& arch)
       : planned_(planned),
         arch_(arch),
-        nest_(planned.geometry, planned.mapping, arch),
-        by_channel_(planned.mapping.dataflow == Dataflow::kInputStationary),
-        depth_(depth_of_lanes(planned, arch)) {}
+        nest_(planned.geometry, planned.mapping),
+        reads_(planned.geometry.traits().reads),
+        depth_(depth_of_lanes(planned, arch)) {
+    if (planned.mapping.dataflow != Dataflow::kInputStationary) return;
+    row_step_ = 1;
+    column_step_ = arch.array_rows;
+  }
 
   // A group's bytes are first written when the group is packed. By then `on_spent` has freed the
   // weights of the groups before it, so the packed bytes take their place.
@@ -52,7 +54,7 @@ class WeightPacker {
       const std::int64_t first = group * planned_.mapping.blocks;
       const Range blocks = {first, first + nest_.blocks_of_group(group)};
       pack_blocks(blocks, nest_.reduction_of_group(group));
-      if (!copies()) on_spent(weights_of(blocks));
+      if (reads_ != ChannelReads::kItself) on_spent(weights_of(blocks));
     }
     QSIM_CHECK(static_cast<std::int64_t>(bytes_.size()) == planned_.weights_bytes,
                planned_.layer->name + ": packed " + std::to_string(bytes_.size()) + " bytes");
@@ -70,10 +72,9 @@ class WeightPacker {
             static_cast<std::size_t>(end * each)};
   }
 
-  // Whether psums are the activations themselves, or their sums: all weights are 1.
-  bool copies() const {
-    const LayerGeometry& g = planned_.geometry;
-    return g.is_identity || g.operands || g.adds;
+  // Whether the array's weights are the layer's bytes, moved.
+  bool moves_bytes() const {
+    return reads_ == ChannelReads::kAllChannels && !planned_.layer->weights.empty();
   }
 
   std::int64_t fold_bytes() const { return arch_.array_rows * arch_.array_cols; }
@@ -83,23 +84,25 @@ class WeightPacker {
     bytes_.resize(before +
                   static_cast<std::size_t>(reduction.folds * blocks.size() * fold_bytes()));
     next_ = reinterpret_cast<std::int8_t*>(bytes_.data() + before);
+    std::int64_t packed = 0;  // folds
     for (const WeightChunk& chunk : reduction.weights) {
-      if (!planned_.geometry.shares_weights) {
-        pack_chunk(blocks, chunk);
-      } else if (chunk.kernel_rows.begin == 0) {  // the first tap's are all taps'
-        pack_chunk(blocks, {chunk.planes, {0, 1}, {0, 1}, chunk.part, chunk.first_fold});
-      }
+      if (chunk.first_fold < packed) continue;  // taps before it have the same ones
+      pack_chunk(blocks, chunk);
+      packed += chunk.weight_folds();
     }
   }
 
+  // The first EXECUTE's weights are those of all.
   void pack_chunk(const Range& blocks, const WeightChunk& chunk) {
+    const Range rows = chunk.rows_of(0);
+    const Range cols = chunk.cols_of(0);
     for (std::int64_t p = chunk.planes.begin; p < chunk.planes.end; ++p) {
       if (p + kPlanesAtOnce <= chunk.planes.end && pack_planes(blocks, p)) {
         p += kPlanesAtOnce - 1;
         continue;
       }
-      for (std::int64_t ky = chunk.kernel_rows.begin; ky < chunk.kernel_rows.end; ++ky) {
-        for (std::int64_t kx = chunk.kernel_cols.begin; kx < chunk.kernel_cols.end; ++kx) {
+      for (std::int64_t ky = rows.begin; ky < rows.end; ++ky) {
+        for (std::int64_t kx = cols.begin; kx < cols.end; ++kx) {
           for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
             pack_fold_of(block, {p, ky, kx, chunk.part});
             next_ += fold_bytes();
@@ -115,28 +118,32 @@ class WeightPacker {
   };
 
   void pack_fold_of(std::int64_t block, const FoldPlace& place) {
-    if (copies()) return pack_identity_fold(block, place.plane);
-    if (planned_.geometry.has_own_planes || planned_.layer->weights.empty()) {
-      return pack_fold_by_weights(block, place);
+    if (moves_bytes()) {
+      return pack_bytes(fold_weights(block, place.plane, place.ky, place.kx));
     }
-    const FoldWeights fold = fold_weights(block, place.plane, place.ky, place.kx);
-    return by_channel_ ? pack_by_channel(fold) : pack_one(fold);
+    return reads_ == ChannelReads::kItself ? pack_ones(block, place.plane)
+                                           : pack_each(block, place);
+  }
+
+  // The weight in the fold that next_ begins.
+  std::int8_t& weight(std::int64_t row, std::int64_t column) {
+    return next_[row * row_step_ + column * column_step_];
   }
 
   // Weight by weight: of groups, whose other channels are 0 in the planes, and of wide weights.
-  void pack_fold_by_weights(std::int64_t block, const FoldPlace& place) {
-    const LayerGeometry& g = planned_.geometry;
+  void pack_each(std::int64_t block, const FoldPlace& place) {
+    const FusedLayer& layer = *planned_.layer;
+    const std::int64_t inputs = layer.depth / layer.groups;  // channels of a group
+    const std::int64_t outputs = layer.output.shape.channels / layer.groups;
     const std::int64_t first_lane =
-        (g.planes_of(block, arch_).begin + place.plane) * arch_.array_rows;
+        (planned_.geometry.planes_of(block).begin + place.plane) * arch_.array_rows;
     for (std::int64_t c = 0; c < columns_of(block); ++c) {
       const std::int64_t channel = block * arch_.array_cols + c;
-      const std::int64_t first_input = channel / g.group_outputs * g.group_inputs;
+      const std::int64_t first_input = channel / outputs * inputs;
       for (std::int64_t r = 0; r < arch_.array_rows; ++r) {
         const std::int64_t input = depth_[static_cast<std::size_t>(first_lane + r)];
-        if (input < first_input || input >= first_input + g.group_inputs) continue;
-        const std::int64_t weight = weight_at(channel, place, input - first_input);
-        next_[by_channel_ ? c * arch_.array_rows + r : r * arch_.array_cols + c] =
-            part_of(weight, place.part);
+        if (input < first_input || input >= first_input + inputs) continue;
+        weight(r, c) = part_of(weight_at(channel, place, input - first_input), place.part);
       }
     }
   }
@@ -144,10 +151,9 @@ class WeightPacker {
   std::int64_t weight_at(std::int64_t channel, const FoldPlace& place, std::int64_t input) const {
     const FusedLayer& layer = *planned_.layer;
     const Window& w = layer.window;
-    const auto index =
-        static_cast<std::size_t>(((channel * w.kernel_h + place.ky) * w.kernel_w + place.kx) *
-                                     planned_.geometry.group_inputs +
-                                 input);
+    const auto index = static_cast<std::size_t>(
+        ((channel * w.kernel_h + place.ky) * w.kernel_w + place.kx) * (layer.depth / layer.groups) +
+        input);
     return layer.weights.empty() ? layer.wide_weights[index] : layer.weights[index];
   }
 
@@ -176,18 +182,16 @@ class WeightPacker {
             pitch, depth_.data() + plane * arch_.array_rows, arch_.array_rows, columns_of(block)};
   }
 
+  // Whether a fold has a weight everywhere, and its rows lie side by side.
   bool is_whole(const FoldWeights& fold) const {
-    return fold.columns == arch_.array_cols &&
+    return column_step_ == 1 && fold.columns == arch_.array_cols &&
            *std::min_element(fold.depth, fold.depth + fold.rows) >= 0;
   }
 
   // Packs several planes and returns true where pack_neighbouring_planes() can: those of a
   // flattened picture, channels first, are its neighbouring columns.
   bool pack_planes(const Range& blocks, std::int64_t plane) {
-    if (!planned_.geometry.is_vector || planned_.layer->weights.empty() || by_channel_ ||
-        arch_.array_cols % kPlanesAtOnce != 0) {
-      return false;
-    }
+    if (!moves_bytes() || arch_.array_cols % kPlanesAtOnce != 0) return false;
     const FoldWeights fold = fold_weights(blocks.begin, plane, 0, 0);
     if (!is_whole(fold)) return false;
     for (std::int64_t r = 0; r < fold.rows; ++r) {
@@ -200,42 +204,32 @@ class WeightPacker {
     return true;
   }
 
-  void pack_one(const FoldWeights& fold) {
+  void pack_bytes(const FoldWeights& fold) {
     if (is_whole(fold)) return pack_fold(fold, next_);
     for (std::int64_t c = 0; c < fold.columns; ++c) {
       const std::int8_t* from = fold.from + c * fold.pitch;
       for (std::int64_t r = 0; r < fold.rows; ++r) {
-        if (fold.depth[r] >= 0) next_[r * arch_.array_cols + c] = from[fold.depth[r]];
+        if (fold.depth[r] >= 0) weight(r, c) = from[fold.depth[r]];
       }
     }
   }
 
-  // The weights of one output channel side by side, as they are in the layer.
-  void pack_by_channel(const FoldWeights& fold) {
-    for (std::int64_t c = 0; c < fold.columns; ++c) {
-      const std::int8_t* from = fold.from + c * fold.pitch;
-      for (std::int64_t r = 0; r < fold.rows; ++r) {
-        if (fold.depth[r] >= 0) next_[c * arch_.array_rows + r] = from[fold.depth[r]];
-      }
-    }
-  }
-
-  void pack_identity_fold(std::int64_t block, std::int64_t plane_of_block) {
+  void pack_ones(std::int64_t block, std::int64_t plane_of_block) {
     const LayerGeometry& g = planned_.geometry;
-    std::int64_t plane = g.planes_of(block, arch_).begin + plane_of_block;
-    if (g.adds) plane = g.plane_of_operand(plane);
+    const std::int64_t plane = g.planes_of(block).begin + plane_of_block;
     for (std::int64_t c = 0; c < columns_of(block); ++c) {
-      const std::int64_t lane = g.lane_of(block * arch_.array_cols + c, arch_.array_rows);
-      const std::int64_t r = lane - plane * arch_.array_rows;
-      if (r < 0 || r >= arch_.array_rows) continue;
-      next_[by_channel_ ? c * arch_.array_rows + r : r * arch_.array_cols + c] = 1;
+      const std::int64_t r = g.row_of(block * arch_.array_cols + c, plane, arch_.array_rows);
+      if (r >= 0 && r < arch_.array_rows) weight(r, c) = 1;
     }
   }
 
   const PlannedLayer& planned_;
   const ArchConfig& arch_;
   LoopNest nest_;
-  bool by_channel_;  // a fold's weights are [column][row], not [row][column]
+  ChannelReads reads_;
+  // From a weight of a fold to that of the next row, and of the next column.
+  std::int64_t row_step_ = arch_.array_cols;
+  std::int64_t column_step_ = 1;
   std::vector<std::int64_t> depth_;
   std::vector<std::byte> bytes_;
   std::int8_t* next_ = nullptr;

@@ -10,6 +10,9 @@
 
 namespace qsim {
 
+// The fields that all POSTs of a layer have in common, but for rounding and levels.
+Post common_post(const LayerGeometry& geometry);
+
 // Of one layer on one array; both must outlive it.
 class LayerCommands {
  public:

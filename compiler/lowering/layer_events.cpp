@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/lowering/command_field.h"
+#include "compiler/lowering/layer_commands.h"
 #include "compiler/lowering/loop_nest.h"
 #include "core/checked_math.h"
 
@@ -46,17 +47,11 @@ Execute execute_over(Dataflow dataflow, std::int64_t folds, std::int64_t blocks,
 // One POST of a picture's whole ofmap; tiles count each window once, too. Each tile's POST reads
 // the parameters (post_parameters).
 Post whole_post(const LayerGeometry& g) {
-  Post p;
+  Post p = common_post(g);
   p.in_rows = command_field(g.conv_rows);
   p.in_cols = command_field(g.conv_cols);
   p.out_rows = command_field(g.out_rows);
   p.out_cols = command_field(g.out_cols);
-  p.add = g.adds ? 1 : 0;
-  p.lookup = g.has_table ? 1 : 0;
-  p.pool_h = command_field(g.pool.kernel_h);
-  p.pool_w = command_field(g.pool.kernel_w);
-  p.pool_stride_h = command_field(g.pool.stride_h);
-  p.pool_stride_w = command_field(g.pool.stride_w);
   p.origin_row = -static_cast<std::int32_t>(g.pool.pad_top);
   p.origin_col = -static_cast<std::int32_t>(g.pool.pad_left);
   return p;
@@ -93,12 +88,10 @@ EnergyEvents LayerEvents::loads(const LayerBytes& bytes) const {
   events.activation = words(bytes.acts, arch_.array_rows, false);
   events.weight = words(bytes.weights, arch_.weight_word_bytes(), false);
   const std::int64_t params = arch_.param_block_bytes();
-  const std::int64_t each = params + (g_.has_table ? kTableBytes : 0);
+  const std::int64_t each = params + g_.tables * kTableBytes;
   events.parameter = words(bytes.params / each * params, params, false);
-  if (g_.has_table) {  // each column has a copy
-    events.parameter +=
-        words(bytes.params / each * arch_.array_cols * kTableBytes, kTableBytes, false);
-  }
+  const std::int64_t copies = g_.tables * arch_.array_cols;  // each column has one
+  events.parameter += words(bytes.params / each * copies * kTableBytes, kTableBytes, false);
   events.dram_read_bits = 8 * count(bytes.acts + bytes.weights + bytes.params);
   return events;
 }
@@ -111,14 +104,11 @@ EnergyEvents LayerEvents::executes(const Mapping& m, const AxisCut& rows, const 
                                    const WeightChunks& chunks) const {
   const std::int64_t window = g_.plane_folds();
   const std::int64_t last = g_.column_blocks - 1;
-  const std::int64_t rest = g_.column_blocks % m.blocks;
-  const std::int64_t planes = g_.planes_of(0, arch_).size();
-  // A last column block with planes of its own may have fewer; other layers' last group has fewer
-  // blocks.
+  const std::int64_t full = last / m.blocks;  // groups before the last one
+  // The last one may have fewer blocks, or fewer planes.
   const AlikeGroups kinds[] = {
-      {g_.has_own_planes ? last : g_.column_blocks / m.blocks, m.blocks, planes, chunks.first},
-      g_.has_own_planes ? AlikeGroups{1, 1, g_.planes_of(last, arch_).size(), chunks.last}
-                        : AlikeGroups{rest > 0 ? 1 : 0, rest, planes, chunks.first}};
+      {full, m.blocks, g_.planes_of(0).size(), chunks.first},
+      {1, g_.column_blocks - full * m.blocks, g_.planes_of(last).size(), chunks.last}};
   EnergyEvents events;
   std::uint64_t planes_read = 0;
   for (const AlikeGroups& groups : kinds) {
@@ -130,7 +120,7 @@ EnergyEvents LayerEvents::executes(const Mapping& m, const AxisCut& rows, const 
           return events_of(
               execute_over(m.dataflow, folds, groups.blocks, y.psums, x.psums, accumulates), arch_);
         };
-        const std::int64_t overwrites = g_.tiles_of_post();
+        const std::int64_t overwrites = g_.traits().tiles_of_post;
         EnergyEvents one =
             times(tile(groups.planes * window / overwrites, false), count(overwrites));
         one += times(tile(0, true), count(groups.weight_chunks - overwrites));
@@ -171,13 +161,13 @@ EnergyEvents LayerEvents::least(const Mapping& m, const AxisCut& rows, const Axi
                                 const LayerBytes& bytes) const {
   const std::int64_t act_rows = ceil_div(g_.window.kernel_h, m.act_kernel_rows);
   const auto chunks = [&](std::int64_t block) {
-    return act_rows * ceil_div(g_.planes_of(block, arch_).size(), m.act_planes);
+    return act_rows * ceil_div(g_.planes_of(block).size(), m.act_planes);
   };
   return sum(m, rows, cols, bytes, {chunks(0), chunks(g_.column_blocks - 1)});
 }
 
 EnergyEvents LayerEvents::exact(const Mapping& m, const LayerBytes& bytes) const {
-  const LoopNest nest(g_, m, arch_);
+  const LoopNest nest(g_, m);
   const std::int64_t chunks = nest.executes_of_group(0);
   const std::int64_t last = nest.executes_of_group(nest.groups() - 1);
   EnergyEvents events = sum(m, cut_axis(g_, Axis::kRows, m.tile_rows),

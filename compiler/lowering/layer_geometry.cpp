@@ -1,6 +1,9 @@
 #include "compiler/lowering/layer_geometry.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "core/checked_math.h"
 
@@ -12,29 +15,68 @@ std::int64_t vector_lanes(const Value& picture, std::int64_t block) {
   return round_up(picture.shape.channels, block) * picture.shape.height * picture.shape.width;
 }
 
-// The lanes that a column block's output channels need: of their groups, or themselves.
-Range needed_lanes(const LayerGeometry& g, std::int64_t block, std::int64_t array_rows,
-                   std::int64_t array_cols) {
-  const std::int64_t begin = block * array_cols;
-  const std::int64_t end = std::min(begin + array_cols, g.groups * g.group_outputs);
-  if (g.operands) return {g.lane_of(begin, array_rows), g.lane_of(end - 1, array_rows) + 1};
-  return {begin / g.group_outputs * g.group_inputs,
-          ceil_div(end, g.group_outputs) * g.group_inputs};
+// What each column block reads: whole channel blocks of DRAM, or all that there is, with the lanes
+// that `lanes_of` gives for its output channels.
+template <typename LanesOf>
+std::vector<Range> own_planes(const LayerGeometry& g, const FusedLayer& layer,
+                              const ArchConfig& arch, const LanesOf& lanes_of) {
+  const std::int64_t granule = g.granule_planes * arch.array_rows;
+  const std::int64_t channels = layer.output.shape.channels;
+  std::vector<Range> blocks;
+  for (std::int64_t c = 0; c < channels; c += arch.array_cols) {
+    const Range lanes = lanes_of(Range{c, std::min(c + arch.array_cols, channels)});
+    blocks.push_back({lanes.begin / granule * g.granule_planes,
+                      std::min(g.planes, ceil_div(lanes.end, granule) * g.granule_planes)});
+  }
+  return blocks;
 }
 
-// Whole channel blocks of DRAM, or all that there is.
-Range needed_planes(const LayerGeometry& g, std::int64_t block, std::int64_t array_rows,
-                    std::int64_t array_cols) {
-  const Range lanes = needed_lanes(g, block, array_rows, array_cols);
-  const std::int64_t granule = g.granule_planes * array_rows;
-  return {lanes.begin / granule * g.granule_planes,
-          std::min(g.planes, ceil_div(lanes.end, granule) * g.granule_planes)};
+BlockPlanes shared(std::vector<Range> blocks) {
+  return std::make_shared<const std::vector<Range>>(std::move(blocks));
 }
 
-// The planes of one operand after the other, each from a channel block of DRAM on.
-void set_operands(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
-  if (layer.kind != FusedLayer::Kind::kConcat) return;
-  std::vector<OperandPlace> places;
+// Gives each block as many planes as the largest needs, so that they have equal chunks: one near
+// the end begins with planes that it does not need.
+BlockPlanes made_equal(std::vector<Range> blocks, std::int64_t planes) {
+  const std::int64_t most = std::ranges::max(blocks, {}, &Range::size).size();
+  for (Range& block : blocks) {
+    const std::int64_t begin = std::min(block.begin, planes - most);
+    block = {begin, begin + most};
+  }
+  return shared(std::move(blocks));
+}
+
+void set_groups(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
+  g.planes = round_up(g.planes, g.granule_planes);
+  const std::int64_t inputs = layer.depth / layer.groups;  // channels of a group
+  const std::int64_t outputs = layer.output.shape.channels / layer.groups;
+  const auto lanes = [&](const Range& channels) -> Range {
+    return {channels.begin / outputs * inputs, ceil_div(channels.end, outputs) * inputs};
+  };
+  g.kind = GroupedLayer{made_equal(own_planes(g, layer, arch, lanes), g.planes)};
+}
+
+void set_vectors(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
+  g.kind = VectorLayer{};
+  g.in_rows = g.conv_rows = g.out_rows = g.pictures;
+  g.pictures = g.in_cols = g.conv_cols = g.out_cols = 1;
+  g.planes = vector_lanes(layer.input, arch.block_channels()) / arch.array_rows;
+}
+
+void set_identity(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
+  BlockPlanes blocks = shared(own_planes(g, layer, arch, std::identity()));
+  if (g.window.kernel_h * g.window.kernel_w == 1) {
+    g.kind = CopyLayer{std::move(blocks)};
+    return;
+  }
+  AverageLayer average{std::move(blocks), nullptr};
+  if (layer.counts) average.counts = std::make_shared<const WindowCounts>(*layer.counts);
+  g.kind = std::move(average);
+}
+
+// Each operand begins with a channel block of DRAM.
+void set_concat(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
+  std::vector<ConcatLayer::Place> places;
   std::int64_t channel = 0;
   g.planes = 0;
   const auto add = [&](const Value& value) {
@@ -44,63 +86,46 @@ void set_operands(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& a
   };
   add(layer.input);
   for (const FusedLayer::Operand& operand : layer.more_inputs) add(operand.value);
-  g.operands = std::make_shared<const std::vector<OperandPlace>>(std::move(places));
+  ConcatLayer concat;
+  concat.operands = std::make_shared<const std::vector<ConcatLayer::Place>>(std::move(places));
+  const auto lanes = [&](const Range& channels) -> Range {
+    return {concat.lane_of(channels.begin, arch.array_rows),
+            concat.lane_of(channels.end - 1, arch.array_rows) + 1};
+  };
+  concat.blocks = made_equal(own_planes(g, layer, arch, lanes), g.planes);
+  g.kind = std::move(concat);
 }
 
-void set_groups(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
-  set_operands(g, layer, arch);
-  g.adds = layer.kind == FusedLayer::Kind::kAdd;
-  if (g.adds) g.planes = 2 * round_up(g.planes, g.granule_planes);
-  const bool copies = g.is_identity || g.operands || g.adds;
-  g.has_own_planes = copies || layer.groups > 1;
-  g.groups = copies ? layer.depth : layer.groups;
-  g.group_inputs = layer.depth / g.groups;
-  g.group_outputs = layer.output.shape.channels / g.groups;
-  if (!g.has_own_planes || g.is_identity || g.adds) return;
-  g.planes = round_up(g.planes, g.granule_planes);
+void set_add(LayerGeometry& g, const ArchConfig& arch) {
+  g.planes = 2 * round_up(g.planes, g.granule_planes);
+  std::vector<Range> blocks;
   for (std::int64_t block = 0; block < g.column_blocks; ++block) {
-    g.group_planes =
-        std::max(g.group_planes, needed_planes(g, block, arch.array_rows, arch.array_cols).size());
+    const std::int64_t turn = block * arch.array_cols / arch.array_rows / g.granule_planes;
+    blocks.push_back({2 * turn * g.granule_planes, 2 * (turn + 1) * g.granule_planes});
+  }
+  g.kind = AddLayer{shared(std::move(blocks))};
+}
+
+void set_kind(LayerGeometry& g, const FusedLayer& layer, const ArchConfig& arch) {
+  switch (layer.kind) {
+    case FusedLayer::Kind::kConvolution:
+      if (layer.groups > 1) set_groups(g, layer, arch);
+      return;
+    case FusedLayer::Kind::kFullyConnected:
+      return set_vectors(g, layer, arch);
+    case FusedLayer::Kind::kIdentity:
+      return set_identity(g, layer, arch);
+    case FusedLayer::Kind::kConcat:
+      return set_concat(g, layer, arch);
+    case FusedLayer::Kind::kAdd:
+      return set_add(g, arch);
   }
 }
 
 }  // namespace
 
-// Of kConcat and of groups all blocks have equally many planes, so that they have equal chunks: a
-// block near the end begins with planes that it does not need.
-Range LayerGeometry::planes_of(std::int64_t block, std::int64_t array_rows,
-                               std::int64_t array_cols) const {
-  if (!has_own_planes) return {0, planes};
-  if (adds) {
-    const std::int64_t begin = block * array_cols / array_rows / granule_planes * 2;
-    return {begin * granule_planes, (begin + 2) * granule_planes};
-  }
-  const Range needed = needed_planes(*this, block, array_rows, array_cols);
-  if (is_identity) return needed;
-  const std::int64_t begin = std::min(needed.begin, planes - group_planes);
-  return {begin, begin + group_planes};
-}
-
 LayerGeometry layer_geometry(const FusedLayer& layer, const ArchConfig& arch) {
   LayerGeometry g;
-  g.is_vector = layer.kind == FusedLayer::Kind::kFullyConnected;
-  g.is_identity = layer.kind == FusedLayer::Kind::kIdentity;
-  g.shares_weights = g.is_identity && layer.window.kernel_h * layer.window.kernel_w > 1;
-  g.column_blocks = ceil_div(layer.output.shape.channels, arch.array_cols);
-  g.window = layer.window;
-  g.pool = layer.pool;
-  g.granule_planes = arch.block_channels() / arch.array_rows;
-  g.weight_parts = layer.weight_parts;
-  g.has_table = layer.table.has_value();
-  if (layer.counts) g.counts = std::make_shared<const WindowCounts>(*layer.counts);
-  if (g.is_vector) {
-    const std::int64_t batch = layer.input.shape.batch;
-    g.in_rows = g.conv_rows = g.out_rows = batch;
-    g.planes = vector_lanes(layer.input, arch.block_channels()) / arch.array_rows;
-    g.group_inputs = layer.depth;
-    g.group_outputs = layer.output.shape.channels;
-    return g;
-  }
   g.pictures = layer.input.shape.batch;
   g.in_rows = layer.input.shape.height;
   g.in_cols = layer.input.shape.width;
@@ -109,30 +134,57 @@ LayerGeometry layer_geometry(const FusedLayer& layer, const ArchConfig& arch) {
   g.out_rows = layer.output.shape.height;
   g.out_cols = layer.output.shape.width;
   g.planes = ceil_div(layer.depth, arch.array_rows);
-  set_groups(g, layer, arch);
+  g.granule_planes = arch.block_channels() / arch.array_rows;
+  g.column_blocks = ceil_div(layer.output.shape.channels, arch.array_cols);
+  g.weight_parts = layer.weight_parts;
+  g.tables = layer.table ? 1 : 0;
+  g.window = layer.window;
+  g.pool = layer.pool;
+  set_kind(g, layer, arch);
   return g;
 }
 
-std::int64_t LayerGeometry::lane_of(std::int64_t channel, std::int64_t array_rows) const {
-  if (!operands) return channel;
+Range LayerGeometry::planes_of(std::int64_t block) const {
+  return std::visit(
+      [&](const auto& k) -> Range {
+        if constexpr (requires { k.blocks; }) return (*k.blocks)[static_cast<std::size_t>(block)];
+        return {0, planes};
+      },
+      kind);
+}
+
+OperandPlane LayerGeometry::operand_plane(std::int64_t plane) const {
+  return std::visit(
+      [&]<typename Kind>(const Kind& k) -> OperandPlane {
+        if constexpr (Kind::kTraits.has_operands) return k.operand_plane(plane, granule_planes);
+        return {0, plane};
+      },
+      kind);
+}
+
+std::int64_t LayerGeometry::row_of(std::int64_t channel, std::int64_t plane,
+                                   std::int64_t array_rows) const {
+  if (const auto* concat = std::get_if<ConcatLayer>(&kind)) {
+    return concat->lane_of(channel, array_rows) - plane * array_rows;
+  }
+  return channel - operand_plane(plane).plane * array_rows;
+}
+
+std::int64_t ConcatLayer::lane_of(std::int64_t channel, std::int64_t array_rows) const {
   auto place = operands->begin();
   while (place + 1 != operands->end() && (place + 1)->first_channel <= channel) ++place;
   return place->first_plane * array_rows + channel - place->first_channel;
 }
 
-std::size_t LayerGeometry::operand_of_plane(std::int64_t plane) const {
-  if (adds) return static_cast<std::size_t>(plane / granule_planes % 2);
-  std::size_t operand = 0;
-  while (operands && operand + 1 < operands->size() &&
-         (*operands)[operand + 1].first_plane <= plane) {
-    ++operand;
-  }
-  return operand;
+OperandPlane ConcatLayer::operand_plane(std::int64_t plane, std::int64_t) const {
+  auto place = operands->begin();
+  while (place + 1 != operands->end() && (place + 1)->first_plane <= plane) ++place;
+  return {static_cast<std::size_t>(place - operands->begin()), plane - place->first_plane};
 }
 
-std::int64_t LayerGeometry::plane_of_operand(std::int64_t plane) const {
-  if (adds) return plane / (2 * granule_planes) * granule_planes + plane % granule_planes;
-  return operands ? plane - (*operands)[operand_of_plane(plane)].first_plane : plane;
+OperandPlane AddLayer::operand_plane(std::int64_t plane, std::int64_t granule_planes) const {
+  const std::int64_t turn = plane / granule_planes;
+  return {static_cast<std::size_t>(turn % 2), turn / 2 * granule_planes + plane % granule_planes};
 }
 
 Range conv_range(Range out, std::int64_t pool_kernel, std::int64_t pool_stride,

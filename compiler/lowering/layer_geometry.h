@@ -1,10 +1,11 @@
 // A fused layer's sizes in the machine's units: planes of array_rows channels, column blocks of
-// array_cols channels, and what a tile of the ofmap needs of the ifmap.
+// array_cols channels, and what a tile of the ofmap needs of the ifmap. The layer's kind answers
+// what differs between kinds (layer_kinds.h).
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <variant>
 
+#include "compiler/lowering/layer_kinds.h"
 #include "compiler/passes/fused_layer.h"
 #include "compiler/passes/window_limits.h"
 #include "core/arch_config.h"
@@ -12,32 +13,12 @@
 
 namespace qsim {
 
-// [begin, end)
-struct Range {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t size() const { return end - begin; }
-  bool operator==(const Range&) const = default;
-};
-
-// Where an operand's channels begin.
-struct OperandPlace {
-  std::int64_t first_channel = 0;  // of the ofmap
-  std::int64_t first_plane = 0;
-};
-
-// Pixels are (row, column) positions of one picture. For kFullyConnected a "picture" is the whole
-// batch: row n is input vector n, and there is one column.
+// Pixels are (row, column) positions of one picture. Where rows are vectors, the whole batch is one
+// "picture".
 struct LayerGeometry {
-  bool is_vector = false;  // kFullyConnected
-  bool is_identity = false;
-  bool adds = false;       // kAdd: the planes of its operands by turns, a channel block of each
-  bool has_table = false;  // a LOAD of parameters comes with one of the table
-  // An average pool: all taps have the weights of one. An EXECUTE runs one tap, and the weights of
-  // one LOAD serve all taps.
-  bool shares_weights = false;
-  // Each column block reads input channels of its own: all but convolutions of one group.
-  bool has_own_planes = false;
+  using Kind = std::variant<ConvolutionLayer, VectorLayer, GroupedLayer, CopyLayer, AverageLayer,
+                            ConcatLayer, AddLayer>;
+  Kind kind;
   std::int64_t pictures = 1;
   std::int64_t in_rows = 1;
   std::int64_t in_cols = 1;
@@ -49,41 +30,42 @@ struct LayerGeometry {
   std::int64_t granule_planes = 1;  // planes that a LOAD brings together: a DRAM channel block
   std::int64_t column_blocks = 1;   // of array_cols output channels
   std::int64_t weight_parts = 1;    // FusedLayer's: folds of each tap and plane
-  std::int64_t groups = 1;
-  std::int64_t group_inputs = 1;  // channels of a group; of kIdentity each channel is a group
-  std::int64_t group_outputs = 1;
-  // Of kConcat and a convolution of groups: planes of each column block, which are neighbours.
-  std::int64_t group_planes = 1;
-  // Of kConcat, whose planes are those of one operand after the other; null for other layers.
-  std::shared_ptr<const std::vector<OperandPlace>> operands;
-  // Of an average pool whose windows count several numbers of positions; null for other layers.
-  std::shared_ptr<const WindowCounts> counts;
+  std::int64_t tables = 0;          // lookup tables that come with each LOAD of parameters: 0 or 1
   Window window;
   Window pool;
 
-  // Planes that column block `block` reduces over: all, or those with its own channels.
-  Range planes_of(std::int64_t block, const ArchConfig& arch) const {
-    return planes_of(block, arch.array_rows, arch.array_cols);
+  const KindTraits& traits() const {
+    return std::visit([](const auto& k) -> const KindTraits& { return k.kTraits; }, kind);
   }
-  Range planes_of(std::int64_t block, std::int64_t array_rows, std::int64_t array_cols) const;
-  // The lane (plane * array_rows + row) of its operand that output channel `channel` is, of layers
-  // that copy channels; of kConcat the lane of all operands.
-  std::int64_t lane_of(std::int64_t channel, std::int64_t array_rows) const;
-  // The operand that has this plane, and its number there.
-  std::size_t operand_of_plane(std::int64_t plane) const;
-  std::int64_t plane_of_operand(std::int64_t plane) const;
-  // Psum tiles that POST makes one of, and so its beats a position.
-  std::int64_t tiles_of_post() const { return adds ? 2 : 1; }
+  // Whether each column block reads input channels of its own; else each reads all.
+  bool has_own_planes() const { return traits().reads != ChannelReads::kAllChannels; }
+  // Whether a box of folds is of one tap.
+  bool taps_are_apart() const { return traits().shares_weights || runs_tap_by_tap(window); }
+  // Null but for an average pool whose windows count several numbers of positions.
+  const WindowCounts* window_counts() const {
+    const auto* average = std::get_if<AverageLayer>(&kind);
+    return average != nullptr ? average->counts.get() : nullptr;
+  }
+
+  // Planes that column block `block` reduces over: all, or those with its own channels.
+  Range planes_of(std::int64_t block) const;
+  // The ifmap that has this plane, and the plane's number there.
+  OperandPlane operand_plane(std::int64_t plane) const;
+  // Where a channel reads itself: the array's row on which plane `plane` has output channel
+  // `channel`. Outside [0, array_rows) where another plane has it.
+  std::int64_t row_of(std::int64_t channel, std::int64_t plane, std::int64_t array_rows) const;
   // Parameter blocks of a column block: one for each number that windows count.
-  std::int64_t param_blocks() const { return counts ? std::ssize(counts->counts) : 1; }
-  // What an activation chunk can have: all of a column block, and of several operands one channel
-  // block of DRAM, so that a LOAD reads one operand.
-  std::int64_t most_act_planes(const ArchConfig& arch) const {
-    return operands || adds ? granule_planes : round_up(planes_of(0, arch).size(), granule_planes);
+  std::int64_t param_blocks() const {
+    const WindowCounts* counts = window_counts();
+    return counts != nullptr ? std::ssize(counts->counts) : 1;
+  }
+  // What an activation chunk can have: all of a column block, or a channel block of one operand.
+  std::int64_t most_act_planes() const {
+    return traits().has_operands ? granule_planes : round_up(planes_of(0).size(), granule_planes);
   }
   // Folds of one plane; and those that have weights of their own.
   std::int64_t plane_folds() const { return window.kernel_h * window.kernel_w * weight_parts; }
-  std::int64_t plane_weight_folds() const { return shares_weights ? 1 : plane_folds(); }
+  std::int64_t plane_weight_folds() const { return traits().shares_weights ? 1 : plane_folds(); }
 };
 
 LayerGeometry layer_geometry(const FusedLayer& layer, const ArchConfig& arch);

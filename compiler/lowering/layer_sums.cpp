@@ -31,7 +31,6 @@ Range whole_kernel(const LayerGeometry& g, Axis axis) {
 
 // How many kernel positions of the psum positions are inside the ifmap, along an axis.
 std::int64_t inside(const LayerGeometry& g, Axis axis, Range conv) {
-  if (g.is_vector) return conv.size();
   const bool is_rows = axis == Axis::kRows;
   const std::int64_t stride = is_rows ? g.window.stride_h : g.window.stride_w;
   const std::int64_t pad = is_rows ? g.window.pad_top : g.window.pad_left;
@@ -131,22 +130,24 @@ std::int64_t used_inputs(const LayerGeometry& g, Axis axis) {
 
 std::int64_t LayerSums::planes() const {
   const std::int64_t last = g_.column_blocks - 1;
-  return last * g_.planes_of(0, arch_).size() + g_.planes_of(last, arch_).size();
+  return last * g_.planes_of(0).size() + g_.planes_of(last).size();
 }
 
 // Shared weights are loaded once for each activation chunk.
 std::int64_t LayerSums::loaded_folds(const Mapping& m) const {
-  return g_.shares_weights ? planes() * ceil_div(g_.window.kernel_h, m.act_kernel_rows) : folds();
+  if (!g_.traits().shares_weights) return folds();
+  return planes() * ceil_div(g_.window.kernel_h, m.act_kernel_rows);
 }
 
-// Channel blocks of DRAM that the activation chunks of a position load, over all chunks along the
-// planes; where column blocks have channels of their own, over all blocks. A chunk begins with one.
-std::int64_t LayerSums::act_granules() const {
-  const std::int64_t granule = g_.granule_planes;
-  if (!g_.has_own_planes) return ceil_div(g_.planes, granule);
-  const std::int64_t last = g_.column_blocks - 1;
-  return last * ceil_div(g_.planes_of(0, arch_).size(), granule) +
-         ceil_div(g_.planes_of(last, arch_).size(), granule);
+// Channel blocks of DRAM that LOADs bring for a position, over all chunks along the planes: once
+// where they stay for all block groups, else for each group. A chunk begins with one.
+std::int64_t LayerSums::act_granules(const Mapping& m) const {
+  const auto granules = [&](std::int64_t block) {
+    return ceil_div(g_.planes_of(block).size(), g_.granule_planes);
+  };
+  const bool stay = m.acts_resident && !g_.has_own_planes();
+  const std::int64_t groups = stay ? 1 : ceil_div(g_.column_blocks, m.blocks);
+  return (groups - 1) * granules(0) + granules(g_.column_blocks - 1);
 }
 
 std::int64_t LayerSums::least_input_rows(const AxisCut& rows) const {
@@ -171,20 +172,15 @@ std::int64_t LayerSums::input_rows(const Mapping& m, const AxisCut& rows) const 
   return in_rows;
 }
 
-// Activations once for all psum tiles; then again for each block group, if they do not stay.
 LayerBytes LayerSums::bytes(const Mapping& m, std::int64_t input_rows,
                             std::int64_t input_cols) const {
   const std::int64_t sets = ceil_div(tiles(m), m.tiles_per_half * m.halves_per_pass);
-  const std::int64_t groups = ceil_div(g_.column_blocks, m.blocks);
   LayerBytes bytes;
-  const std::int64_t words = g_.is_vector
-                                 ? g_.out_rows * g_.planes
-                                 : act_granules() * g_.granule_planes * input_rows * input_cols;
+  const std::int64_t words = act_granules(m) * g_.granule_planes * input_rows * input_cols;
   bytes.acts = g_.pictures * words * arch_.array_rows;
-  if (!m.acts_resident && !g_.has_own_planes) bytes.acts *= groups;
   bytes.weights =
       loaded_folds(m) * arch_.array_rows * arch_.array_cols * (m.weights_resident ? 1 : sets);
-  bytes.params = param_loads(m) * (arch_.param_block_bytes() + (g_.has_table ? kTableBytes : 0));
+  bytes.params = param_loads(m) * (arch_.param_block_bytes() + g_.tables * kTableBytes);
   bytes.writes = g_.pictures * g_.out_rows * g_.out_cols * g_.column_blocks * arch_.array_cols;
   return bytes;
 }
@@ -222,7 +218,7 @@ std::int64_t LayerSums::array_cycles(const Mapping& m, const AxisCut& rows,
 // parameters serve all uses of accumulator halves that follow one another; those of few blocks stay
 // for the layer.
 std::int64_t LayerSums::param_loads(const Mapping& m) const {
-  if (g_.counts) {
+  if (g_.param_blocks() > 1) {
     return g_.pictures * g_.column_blocks * count_posts(g_, m.tile_rows, m.tile_cols).numbers;
   }
   if (g_.column_blocks <= kParamSlots) return g_.column_blocks;
@@ -249,9 +245,9 @@ CommandCounts LayerSums::counts(const Mapping& m, const ChunkCounts& chunks) con
   std::int64_t acts = groups * chunks.acts;
   std::int64_t weights = groups * chunks.weights;
   std::int64_t executes = groups * chunks.executes;
-  // kIdentity's last column block may have fewer planes.
-  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1, arch_).size();
-  if (last_planes != g_.planes_of(0, arch_).size()) {
+  // A last column block with planes of its own may have fewer.
+  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1).size();
+  if (last_planes != g_.planes_of(0).size()) {
     const ChunkCounts last = count_chunks(g_, last_planes, m);
     acts += last.acts - chunks.acts;
     weights += last.weights - chunks.weights;
@@ -267,7 +263,7 @@ CommandCounts LayerSums::counts(const Mapping& m, const ChunkCounts& chunks) con
       groups * (all_tiles / set * m.halves_per_pass + ceil_div(all_tiles % set, m.tiles_per_half));
   counts.posts = g_.pictures * g_.column_blocks * count_posts(g_, m.tile_rows, m.tile_cols).posts;
   counts.param_loads = param_loads(m);
-  counts.table_loads = g_.has_table ? counts.param_loads : 0;
+  counts.table_loads = g_.tables * counts.param_loads;
   return counts;
 }
 

@@ -76,7 +76,7 @@ class LayerSums {
   // The layer's commands. `chunks` is count_chunks() of the mapping for column block 0.
   CommandCounts counts(const Mapping& mapping, const ChunkCounts& chunks) const;
   ChunkCounts chunks(const Mapping& mapping) const {
-    return count_chunks(g_, g_.planes_of(0, arch_).size(), mapping);
+    return count_chunks(g_, g_.planes_of(0).size(), mapping);
   }
   std::int64_t tiles(const Mapping& mapping) const;
   // Cycles in which an EXECUTE of one fold, of so many psums and blocks, occupies the array; and
@@ -93,7 +93,7 @@ class LayerSums {
                            const AxisCut& cols) const;
   ExecuteTerms terms_of(Dataflow dataflow, std::int64_t psums, std::int64_t blocks) const;
   std::int64_t param_loads(const Mapping& mapping) const;
-  std::int64_t act_granules() const;
+  std::int64_t act_granules(const Mapping& mapping) const;
 
   const LayerGeometry& g_;
   const ArchConfig& arch_;

@@ -68,12 +68,13 @@ void append_taps(Reduction& reduction, const ActChunk& act, std::int64_t part,
 }
 
 // Likewise where taps share weights: a fold is one plane's, for all taps of the activation chunk.
-void append_shared(Reduction& reduction, const ActChunk& act, std::int64_t kernel_w,
-                   const FoldLimits& limits) {
+void append_shared(Reduction& reduction, const ActChunk& act, std::int64_t part,
+                   std::int64_t kernel_w, const FoldLimits& limits) {
+  const std::int64_t taps = act.kernel_rows.size() * kernel_w;
   for (std::int64_t plane = act.planes.begin; plane < act.planes.end;) {
     const std::int64_t most = reduction.weights.empty() ? limits.first : limits.other;
     const std::int64_t end = std::min(act.planes.end, plane + std::min(most, kMaxPlanes));
-    reduction.weights.push_back({{plane, end}, act.kernel_rows, {0, kernel_w}, 0, plane});
+    reduction.weights.push_back({{plane, end}, act.kernel_rows, {0, kernel_w}, part, plane, taps});
     plane = end;
   }
   reduction.folds = act.planes.end;
@@ -83,6 +84,9 @@ Reduction cut_reduction(std::int64_t planes, const LayerGeometry& g, const Mappi
                         std::int64_t first_limit) {
   const Window& window = g.window;
   const FoldLimits limits = {first_limit, mapping.weight_folds};
+  const auto append = g.traits().shares_weights ? append_shared
+                      : runs_tap_by_tap(window) ? append_taps
+                                                : append_boxes;
   Reduction reduction;
   for (std::int64_t p = 0; p < planes; p += mapping.act_planes) {
     for (std::int64_t ky = 0; ky < window.kernel_h; ky += mapping.act_kernel_rows) {
@@ -90,10 +94,8 @@ Reduction cut_reduction(std::int64_t planes, const LayerGeometry& g, const Mappi
       act.planes = {p, std::min(planes, p + mapping.act_planes)};
       act.kernel_rows = {ky, std::min(window.kernel_h, ky + mapping.act_kernel_rows)};
       act.first_weight = reduction.weights.size();
-      if (g.shares_weights) append_shared(reduction, act, window.kernel_w, limits);
-      for (std::int64_t part = 0; part < g.weight_parts && !g.shares_weights; ++part) {
-        (runs_tap_by_tap(window) ? append_taps : append_boxes)(reduction, act, part,
-                                                               window.kernel_w, limits);
+      for (std::int64_t part = 0; part < g.weight_parts; ++part) {
+        append(reduction, act, part, window.kernel_w, limits);
       }
       act.end_weight = reduction.weights.size();
       reduction.acts.push_back(act);
@@ -104,7 +106,7 @@ Reduction cut_reduction(std::int64_t planes, const LayerGeometry& g, const Mappi
 
 }  // namespace
 
-LoopNest::LoopNest(const LayerGeometry& geometry, const Mapping& mapping, const ArchConfig& arch)
+LoopNest::LoopNest(const LayerGeometry& geometry, const Mapping& mapping)
     : g_(geometry),
       mapping_(mapping),
       tile_rows_(ceil_div(geometry.out_rows, mapping.tile_rows)),
@@ -112,13 +114,11 @@ LoopNest::LoopNest(const LayerGeometry& geometry, const Mapping& mapping, const 
       tiles_(checked_mul(geometry.pictures, checked_mul(tile_rows_, tile_cols_))),
       set_tiles_(mapping.tiles_per_half * mapping.halves_per_pass),
       sets_(ceil_div(tiles_, set_tiles_)),
-      groups_(ceil_div(geometry.column_blocks, mapping.blocks)),
-      array_rows_(arch.array_rows),
-      array_cols_(arch.array_cols) {
-  const std::int64_t planes = g_.planes_of(0, arch).size();
+      groups_(ceil_div(geometry.column_blocks, mapping.blocks)) {
+  const std::int64_t planes = g_.planes_of(0).size();
   rest_ = cut_reduction(planes, g_, mapping, mapping.weight_folds);
   first_ = cut_reduction(planes, g_, mapping, mapping.first_weight_folds);
-  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1, arch).size();
+  const std::int64_t last_planes = g_.planes_of(g_.column_blocks - 1).size();
   has_last_ = last_planes != planes;
   if (has_last_) last_ = cut_reduction(last_planes, g_, mapping, mapping.weight_folds);
 }
@@ -157,7 +157,7 @@ std::int64_t LoopNest::folds_before(std::int64_t block) const { return block * r
 
 std::int64_t LoopNest::param_loads() const {
   if (params_stay()) return g_.column_blocks;
-  if (g_.counts) {
+  if (g_.param_blocks() > 1) {
     const PostCounts posts = count_posts(g_, mapping_.tile_rows, mapping_.tile_cols);
     return g_.pictures * g_.column_blocks * posts.numbers;
   }
@@ -174,9 +174,9 @@ std::int64_t LoopNest::param_loads() const {
   return loads;
 }
 
-std::int64_t LoopNest::executes_of(const Reduction& reduction) const {
+std::int64_t Reduction::executes() const {
   std::int64_t executes = 0;
-  for (const WeightChunk& chunk : reduction.weights) executes += taps_of(chunk);
+  for (const WeightChunk& chunk : weights) executes += chunk.executes;
   return executes;
 }
 
@@ -192,7 +192,7 @@ CommandCounts LoopNest::counts() const {
   }
   // Where `first_` is used.
   const std::int64_t more = size(first_.weights) - size(rest_.weights);
-  const std::int64_t more_executes = executes_of(first_) - executes_of(rest_);
+  const std::int64_t more_executes = first_.executes() - rest_.executes();
   CommandCounts counts;
   const std::int64_t first_tiles =
       mapping_.weights_resident ? tiles_ : std::min(tiles_, set_tiles_);
@@ -205,7 +205,7 @@ CommandCounts LoopNest::counts() const {
   const PostCounts posts = count_posts(g_, mapping_.tile_rows, mapping_.tile_cols);
   counts.posts = checked_mul(checked_mul(g_.pictures, posts.posts), g_.column_blocks);
   counts.param_loads = param_loads();
-  counts.table_loads = g_.has_table ? counts.param_loads : 0;
+  counts.table_loads = g_.tables * counts.param_loads;
   return counts;
 }
 
@@ -223,7 +223,7 @@ void LoopNest::enter(Pass& pass) const {
   pass.blocks = blocks_of_group(pass.group);
   const bool has_first = mapping_.weights_resident ? pass.group == 0 : pass.index == 0;
   pass.reduction = has_first ? &first_ : &reduction_of_group(pass.group);
-  pass.first_plane = g_.planes_of(pass.first_block, array_rows_, array_cols_).begin;
+  pass.first_plane = g_.planes_of(pass.first_block).begin;
   pass.loads_acts = !mapping_.acts_resident || pass.group == 0;
   pass.releases_acts = !mapping_.acts_resident || pass.group == groups_ - 1;
   pass.loads_weights = !mapping_.weights_resident || pass.set == 0;

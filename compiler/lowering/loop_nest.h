@@ -28,15 +28,26 @@ struct Tile {
   std::int64_t psums() const { return conv_y.size() * conv_x.size(); }
 };
 
-// The folds of one EXECUTE, whose weights one LOAD brings: a box of the reduction. Where taps share
-// weights, an EXECUTE has one tap of it, and one plane's weights are a fold.
+// Folds whose weights one LOAD brings: a box of the reduction, which is one EXECUTE. Where taps
+// share weights, each tap is an EXECUTE, and all have the same fold of weights for a plane.
 struct WeightChunk {
   Range planes;
   Range kernel_rows;
   Range kernel_cols;
   std::int64_t part = 0;        // of the weights
   std::int64_t first_fold = 0;  // folds of the column block before it
+  std::int64_t executes = 1;
   std::int64_t folds() const { return planes.size() * kernel_rows.size() * kernel_cols.size(); }
+  std::int64_t weight_folds() const { return folds() / executes; }  // with weights of their own
+  // The box of an EXECUTE.
+  Range rows_of(std::int64_t execute) const {
+    const std::int64_t row = kernel_rows.begin + execute / kernel_cols.size();
+    return executes > 1 ? Range{row, row + 1} : kernel_rows;
+  }
+  Range cols_of(std::int64_t execute) const {
+    const std::int64_t col = kernel_cols.begin + execute % kernel_cols.size();
+    return executes > 1 ? Range{col, col + 1} : kernel_cols;
+  }
 };
 
 // The part of the reduction whose activations one LOAD brings for one psum tile.
@@ -55,7 +66,8 @@ struct ActChunk {
 struct Reduction {
   std::vector<ActChunk> acts;
   std::vector<WeightChunk> weights;
-  std::int64_t folds = 0;  // that have weights of their own
+  std::int64_t folds = 0;         // that have weights of their own
+  std::int64_t executes() const;  // of a psum tile
 };
 
 // One pass of a block group's weights over a tile set. Numbers count within the layer, from 0.
@@ -95,7 +107,7 @@ struct Step {
   std::int64_t weight_load = 0;
   std::int64_t turn = 0;  // of the accumulator halves
   std::int64_t tile_of_half = 0;
-  std::int64_t operand = 0;       // of kAdd: whose psums these are; each has a tile of its own
+  std::int64_t operand = 0;       // whose psums these are, where POST adds operands' tiles
   bool first_use_of_act = false;  // of that LOAD's words
   bool last_use_of_act = false;
   bool first_use_of_weight = false;
@@ -125,7 +137,7 @@ struct CommandCounts {
 class LoopNest {
  public:
   // The mapping must be valid for the layer. Copies what it needs.
-  LoopNest(const LayerGeometry& geometry, const Mapping& mapping, const ArchConfig& arch);
+  LoopNest(const LayerGeometry& geometry, const Mapping& mapping);
   LoopNest(const LoopNest&) = delete;
   LoopNest& operator=(const LoopNest&) = delete;
 
@@ -143,10 +155,10 @@ class LoopNest {
   }
   // EXECUTEs of a psum tile; in the pass in which weights are loaded and stay, and in the others.
   std::int64_t first_executes_of_group(std::int64_t group) const {
-    return executes_of(group == 0 ? first_ : reduction_of_group(group));
+    return (group == 0 ? first_ : reduction_of_group(group)).executes();
   }
   std::int64_t executes_of_group(std::int64_t group) const {
-    return executes_of(reduction_of_group(group));
+    return reduction_of_group(group).executes();
   }
   // Whether the layer's first pass has an activation chunk with several weight chunks.
   bool splits_first_chunk() const { return first_.weights.size() > first_.acts.size(); }
@@ -156,7 +168,7 @@ class LoopNest {
   std::int64_t sets() const { return sets_; }
   // Whether the parameters of a column block stay in the parameter memory for the layer, each block
   // in a slot of its own.
-  bool params_stay() const { return !g_.counts && g_.column_blocks <= kParamSlots; }
+  bool params_stay() const { return g_.param_blocks() == 1 && g_.column_blocks <= kParamSlots; }
 
   Pass first_pass() const;
   // Makes `pass` the pass after it; false after the last.
@@ -169,18 +181,6 @@ class LoopNest {
 
  private:
   void enter(Pass& pass) const;
-  std::int64_t taps_of(const WeightChunk& chunk) const {
-    return g_.shares_weights ? chunk.kernel_rows.size() * chunk.kernel_cols.size() : 1;
-  }
-  Range rows_of_tap(const WeightChunk& chunk, std::int64_t tap) const {
-    const std::int64_t row = chunk.kernel_rows.begin + tap / chunk.kernel_cols.size();
-    return g_.shares_weights ? Range{row, row + 1} : chunk.kernel_rows;
-  }
-  Range cols_of_tap(const WeightChunk& chunk, std::int64_t tap) const {
-    const std::int64_t col = chunk.kernel_cols.begin + tap % chunk.kernel_cols.size();
-    return g_.shares_weights ? Range{col, col + 1} : chunk.kernel_cols;
-  }
-  std::int64_t executes_of(const Reduction& reduction) const;
   // Accumulator halves that so many psum tiles take.
   std::int64_t turns_of(std::int64_t tiles) const {
     return ceil_div(tiles, mapping_.tiles_per_half);
@@ -199,8 +199,6 @@ class LoopNest {
   std::int64_t set_tiles_ = 1;
   std::int64_t sets_ = 1;
   std::int64_t groups_ = 1;
-  std::int64_t array_rows_;
-  std::int64_t array_cols_;
   Reduction first_;  // with the layer's first weight chunk
   Reduction rest_;
   Reduction last_;  // of the last column block, if it has fewer planes
@@ -260,22 +258,22 @@ template <typename Visit>
 bool LoopNest::visit_pass(const Pass& pass, Visit& visit) const {
   const std::vector<ActChunk>& acts = pass.reduction->acts;
   const std::int64_t m = mapping_.tiles_per_half;
+  const bool has_tile_each = g_.traits().tiles_of_post > 1;  // each activation chunk
   std::int64_t index = pass.first_step;
   for (std::size_t a = 0; a < acts.size(); ++a) {
     const ActChunk& act = acts[a];
     for (std::size_t w = act.first_weight; w < act.end_weight; ++w) {
       const WeightChunk& chunk = pass.reduction->weights[w];
       const bool is_first = a == 0 && w == 0;
-      const bool overwrites = g_.adds ? w == act.first_weight : is_first;
+      const bool overwrites = has_tile_each ? w == act.first_weight : is_first;
       const bool is_last = w + 1 == pass.reduction->weights.size();
       std::int64_t turn = pass.first_turn;
       std::int64_t tile_of_half = 0;
       for (std::int64_t t = 0; t < pass.tiles; ++t) {
         const bool last_tile = t + 1 == pass.tiles;
-        const std::int64_t taps = taps_of(chunk);
-        for (std::int64_t tap = 0; tap < taps; ++tap) {
+        for (std::int64_t tap = 0; tap < chunk.executes; ++tap) {
           const bool is_first_tap = tap == 0;
-          const bool is_last_tap = tap + 1 == taps;
+          const bool is_last_tap = tap + 1 == chunk.executes;
           const Step step{pass,
                           index,
                           t,
@@ -285,7 +283,7 @@ bool LoopNest::visit_pass(const Pass& pass, Visit& visit) const {
                           pass.first_weight + static_cast<std::int64_t>(w),
                           turn,
                           tile_of_half,
-                          g_.adds ? static_cast<std::int64_t>(a) : 0,
+                          has_tile_each ? static_cast<std::int64_t>(a) : 0,
                           pass.loads_acts && w == act.first_weight && is_first_tap,
                           pass.releases_acts && w + 1 == act.end_weight && is_last_tap,
                           pass.loads_weights && t == 0 && is_first_tap,
@@ -293,8 +291,8 @@ bool LoopNest::visit_pass(const Pass& pass, Visit& visit) const {
                           overwrites && is_first_tap,
                           is_first && tile_of_half == 0 && is_first_tap,
                           is_last && (last_tile || tile_of_half + 1 == m) && is_last_tap,
-                          rows_of_tap(chunk, tap),
-                          cols_of_tap(chunk, tap)};
+                          chunk.rows_of(tap),
+                          chunk.cols_of(tap)};
           if constexpr (std::is_void_v<decltype(visit(step))>) {
             visit(step);
           } else if (!visit(step)) {

@@ -6,15 +6,15 @@ namespace qsim {
 namespace {
 
 // The mapping for people; ", taps" where the host lays the window's taps side by side.
-std::string text_of_mapping(const PlannedLayer& planned, const ArchConfig& arch) {
-  std::string text = short_text(planned.geometry, planned.mapping, arch);
+std::string text_of_mapping(const PlannedLayer& planned) {
+  std::string text = short_text(planned.geometry, planned.mapping);
   if (planned.layer->taps) text += ", taps";
   return text;
 }
 
-ProgramLayer program_layer(const PlannedLayer& planned, const ArchConfig& arch) {
+ProgramLayer program_layer(const PlannedLayer& planned) {
   const FusedLayer& layer = *planned.layer;
-  return {layer.name,        layer.operation, text_of_mapping(planned, arch),
+  return {layer.name,        layer.operation, text_of_mapping(planned),
           layer.graph_layer, layer.macs,      planned.ofmap};
 }
 
@@ -26,7 +26,7 @@ void reserve_streams(Program& program, const MemoryPlan& plan) {
     sizes[static_cast<std::size_t>(unit)] += static_cast<std::size_t>(count);
   };
   for (const PlannedLayer& planned : plan.layers) {
-    const CommandCounts counts = LoopNest(planned.geometry, planned.mapping, program.arch).counts();
+    const CommandCounts counts = LoopNest(planned.geometry, planned.mapping).counts();
     add(Unit::kLoad, counts.loads());
     add(Unit::kExecute, counts.executes);
     add(Unit::kPost, counts.posts);
@@ -42,7 +42,7 @@ class ProgramSink final : public CommandSink {
  public:
   ProgramSink(Program& program, const PlannedLayer& planned, std::size_t layer)
       : program_(program),
-        nest_(planned.geometry, planned.mapping, program.arch),
+        nest_(planned.geometry, planned.mapping),
         commands_(planned, program.arch),
         layer_(static_cast<std::int32_t>(layer)) {}
 
@@ -95,7 +95,7 @@ Program lower_commands(const std::string& name, const MemoryPlan& plan, const Ar
   reserve_streams(program, plan);
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     const PlannedLayer& planned = plan.layers[i];
-    program.layers.push_back(program_layer(planned, arch));
+    program.layers.push_back(program_layer(planned));
     ProgramSink sink(program, planned, i);
     const Boundary boundary = {.waits = i > 0, .announces = i + 1 < plan.layers.size()};
     Schedule(planned, planned.mapping, arch, boundary, sink).run();

@@ -44,13 +44,9 @@ std::vector<std::int64_t> layer_key(const PlannedLayer& planned, const ArchConfi
       static_cast<std::int64_t>(options.search),
       static_cast<std::int64_t>(options.dataflow),
       std::bit_cast<std::int64_t>(options.slack),
-      g.is_vector,
-      g.is_identity,
-      g.operands != nullptr,
-      g.adds,
-      g.shares_weights,
-      g.has_table,
-      g.has_own_planes ? g.planes_of(0, arch).size() : 0,
+      static_cast<std::int64_t>(g.kind.index()),
+      g.tables,
+      g.planes_of(0).size(),
       g.weight_parts,
       g.pictures,
       g.in_rows,
@@ -89,8 +85,8 @@ std::vector<std::int64_t> layer_key(const PlannedLayer& planned, const ArchConfi
       key.push_back(n);
     }
   }
-  if (g.counts) {
-    for (const auto* runs : {&g.counts->rows, &g.counts->cols}) {
+  if (const WindowCounts* counts = g.window_counts()) {
+    for (const auto* runs : {&counts->rows, &counts->cols}) {
       key.push_back(std::ssize(*runs));
       for (const CountedRun& run : *runs) key.insert(key.end(), {run.end, run.positions});
     }
@@ -103,7 +99,7 @@ LayerBounds layer_bounds(const PlannedLayer& planned, const ArchConfig& arch) {
   Mapping whole;
   whole.tile_rows = g.out_rows;
   whole.tile_cols = g.out_cols;
-  whole.act_planes = g.most_act_planes(arch);
+  whole.act_planes = g.most_act_planes();
   whole.act_kernel_rows = g.window.kernel_h;
   whole.acts_resident = whole.weights_resident = true;
   whole.order = LoopOrder::kBlocksOuter;

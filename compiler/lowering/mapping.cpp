@@ -36,8 +36,8 @@ TileShape tile_shape(const LayerGeometry& g, const Mapping& m) {
   return size;
 }
 
-// Of LayerGeometry::has_own_planes. Two column blocks of one group read the same channels, but a
-// pass knows the planes of one block alone.
+// Where LayerGeometry::has_own_planes(). Two column blocks of one group read the same channels, but
+// a pass knows the planes of one block alone.
 constexpr std::string_view kOwnPlanesOneBlock =
     "a layer with groups, or without weights, takes one column block at a time";
 constexpr std::string_view kOwnPlanesNothingStays =
@@ -74,8 +74,8 @@ class FaultFinder {
     range("tiles_per_half", m_.tiles_per_half, 1, arch_.accumulator_half_words(),
           "the words of an accumulator half");
     range("halves_per_pass", m_.halves_per_pass, 1, kAccumulatorHalves, "the accumulator's halves");
-    range("blocks", m_.blocks, 1, most_blocks(), why_most_blocks());
-    range("act_planes", m_.act_planes, g_.granule_planes, g_.most_act_planes(arch_),
+    range("blocks", m_.blocks, 1, most_blocks(g_, m_.dataflow), why_most_blocks());
+    range("act_planes", m_.act_planes, g_.granule_planes, g_.most_act_planes(),
           "the planes of a channel block of DRAM, up to all of a column block", g_.granule_planes);
     range("act_kernel_rows", m_.act_kernel_rows, 1, g_.window.kernel_h, "the kernel's rows");
     range("weight_folds", m_.weight_folds, 1, kMaxRunBytes / (arch_.array_rows * arch_.array_cols),
@@ -83,18 +83,13 @@ class FaultFinder {
     range("first_weight_folds", m_.first_weight_folds, 1, m_.weight_folds, "weight_folds");
     range("act_slots", m_.act_slots, 0, kMostSlots, "the tokens that a semaphore counts");
     range("weight_slots", m_.weight_slots, 0, kMostSlots, "the tokens that a semaphore counts");
-    if (g_.has_own_planes) {
+    if (g_.has_own_planes()) {
       range("acts_resident", m_.acts_resident ? 1 : 0, 0, 0, kOwnPlanesNothingStays);
     }
   }
 
-  std::int64_t most_blocks() const {
-    if (m_.dataflow != Dataflow::kInputStationary || g_.has_own_planes) return 1;
-    return std::min(g_.column_blocks, max_of<Execute>("blocks"));
-  }
-
   std::string_view why_most_blocks() const {
-    if (g_.has_own_planes) return kOwnPlanesOneBlock;
+    if (g_.has_own_planes()) return kOwnPlanesOneBlock;
     if (m_.dataflow != Dataflow::kInputStationary) return "more than 1 for input_stationary alone";
     return "the layer's column blocks, and at most what an EXECUTE counts";
   }
@@ -127,7 +122,7 @@ class FaultFinder {
   // freed only after an EXECUTE that needs this LOAD.
   void check_residency() {
     const MemoryParts parts = memory_parts(g_, m_, arch_);
-    const LoopNest nest(g_, m_, arch_);
+    const LoopNest nest(g_, m_);
     const std::int64_t set = std::min(nest.tiles(), m_.tiles_per_half * m_.halves_per_pass);
     const bool tiles_outer = m_.order == LoopOrder::kTilesOuter;
     const Reduction& reduction = nest.reduction_of_group(0);
@@ -157,6 +152,11 @@ class FaultFinder {
 
 }  // namespace
 
+std::int64_t most_blocks(const LayerGeometry& g, Dataflow dataflow) {
+  if (dataflow != Dataflow::kInputStationary || g.has_own_planes()) return 1;
+  return std::min(g.column_blocks, max_of<Execute>("blocks"));
+}
+
 std::optional<MappingFault> find_fault(const LayerGeometry& geometry, const Mapping& mapping,
                                        const ArchConfig& arch) {
   return FaultFinder(geometry, mapping, arch).find();
@@ -181,24 +181,21 @@ std::string fault_text(const MappingFault& fault) {
 
 MemoryParts memory_parts(const LayerGeometry& g, const Mapping& m, const ArchConfig& arch) {
   const TileShape size = tile_shape(g, m);
-  const std::int64_t planes = std::min(m.act_planes, g.planes_of(0, arch).size());
+  const std::int64_t planes = std::min(m.act_planes, g.planes_of(0).size());
   const std::int64_t act_folds =
-      planes *
-      (g.shares_weights || runs_tap_by_tap(g.window) ? 1 : m.act_kernel_rows * g.window.kernel_w);
+      planes * (g.taps_are_apart() ? 1 : m.act_kernel_rows * g.window.kernel_w);
   MemoryParts parts;
   parts.act_slots = m.act_slots == 0 ? arch.act_slots : m.act_slots;
   parts.weight_slots = m.weight_slots == 0 ? arch.weight_slots : m.weight_slots;
-  parts.act_slot_words = g.is_vector
-                             ? size.conv_rows * planes
-                             : size.in_rows * size.in_cols * round_up(planes, g.granule_planes);
+  parts.act_slot_words = size.in_rows * size.in_cols * round_up(planes, g.granule_planes);
   parts.weight_slot_words = std::min(m.weight_folds, act_folds) * m.blocks * arch.fold_words();
-  parts.psum_words = size.conv_rows * size.conv_cols * m.blocks * g.tiles_of_post();
+  parts.psum_words = size.conv_rows * size.conv_cols * m.blocks * g.traits().tiles_of_post;
   parts.output_words = m.tile_rows * m.tile_cols;
   return parts;
 }
 
-std::string short_text(const LayerGeometry& g, const Mapping& m, const ArchConfig& arch) {
-  const LoopNest nest(g, m, arch);
+std::string short_text(const LayerGeometry& g, const Mapping& m) {
+  const LoopNest nest(g, m);
   const Reduction& reduction = nest.reduction_of_group(0);
   std::string text = std::to_string(m.tile_rows) + "x" + std::to_string(m.tile_cols) + " x" +
                      std::to_string(g.column_blocks) +

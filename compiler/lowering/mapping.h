@@ -38,6 +38,9 @@ struct MappingFault {
   std::string_view reason;  // where the limits come from, or what is needed
 };
 
+// The column blocks that an EXECUTE can take at once.
+std::int64_t most_blocks(const LayerGeometry& geometry, Dataflow dataflow);
+
 // The first fault of a mapping, or nothing: then lowering makes a program of it, but for a command
 // whose stride or address exceeds its bits. It allocates little, for a mapper asks it often.
 std::optional<MappingFault> find_fault(const LayerGeometry& geometry, const Mapping& mapping,
@@ -51,7 +54,6 @@ MemoryParts memory_parts(const LayerGeometry& geometry, const Mapping& mapping,
                          const ArchConfig& arch);
 
 // "8x32 x4 blocks": rows and columns of a psum tile, and column blocks; for people.
-std::string short_text(const LayerGeometry& geometry, const Mapping& mapping,
-                       const ArchConfig& arch);
+std::string short_text(const LayerGeometry& geometry, const Mapping& mapping);
 
 }  // namespace qsim

@@ -13,9 +13,9 @@ MappingBounds::MappingBounds(const PlannedLayer& planned, const ArchConfig& arch
       act_beat_(std::min(arch.bus_bytes, arch.array_rows)),
       weight_beat_(std::min(arch.bus_bytes, arch.weight_word_bytes())),
       output_beat_(std::min(arch.bus_bytes, arch.array_cols)),
-      pool_(g_.pool.kernel_h * g_.pool.kernel_w * g_.tiles_of_post()),
-      last_tile_(g_.counts ? 1 : rows.last_outputs * cols.last_outputs),
-      folds_(g_.planes_of(g_.column_blocks - 1, arch).size() * g_.plane_folds()) {}
+      pool_(g_.pool.kernel_h * g_.pool.kernel_w * g_.traits().tiles_of_post),
+      last_tile_(g_.param_blocks() > 1 ? 1 : rows.last_outputs * cols.last_outputs),
+      folds_(g_.planes_of(g_.column_blocks - 1).size() * g_.plane_folds()) {}
 
 void MappingBounds::remember(const Mapping& m) {
   if (!has_last_ || m.blocks != last_.blocks || m.dataflow != last_.dataflow) {
@@ -23,7 +23,7 @@ void MappingBounds::remember(const Mapping& m) {
     around_ = sums_.fill_and_drain(m.dataflow);
     first_stream_ = sums_.stream(m.dataflow, rows_.first_psums * cols_.first_psums,
                                  std::min(m.blocks, g_.column_blocks)) *
-                    g_.planes_of(0, arch_).size() * g_.plane_folds();
+                    g_.planes_of(0).size() * g_.plane_folds();
   }
   if (!has_last_ || m.blocks != last_.blocks || m.tiles_per_half != last_.tiles_per_half ||
       m.halves_per_pass != last_.halves_per_pass || m.batch_inner != last_.batch_inner) {
@@ -67,15 +67,12 @@ MappingSums MappingBounds::sums(const Mapping& m, const ChunkCounts& chunks) {
 
 // Until both the first activation chunk and the first weight chunk are there.
 std::int64_t MappingBounds::first_loads(const Mapping& m, const ChunkCounts& chunks) const {
-  const std::int64_t planes = std::min(m.act_planes, g_.planes_of(0, arch_).size());
-  std::int64_t words = std::min(m.tile_rows, g_.out_rows) * planes;
-  if (!g_.is_vector) {
-    // Rows under the kernel rows of a chunk: no fewer than those under the whole kernel, less the
-    // kernel rows that the chunk does not have.
-    const std::int64_t rows = std::max<std::int64_t>(
-        1, rows_.first_inputs - (g_.window.kernel_h - m.act_kernel_rows) * g_.window.dilation_h);
-    words = rows * cols_.first_inputs * planes;
-  }
+  const std::int64_t planes = std::min(m.act_planes, g_.planes_of(0).size());
+  // Rows under the kernel rows of a chunk: no fewer than those under the whole kernel, less the
+  // kernel rows that the chunk does not have.
+  const std::int64_t rows = std::max<std::int64_t>(
+      1, rows_.first_inputs - (g_.window.kernel_h - m.act_kernel_rows) * g_.window.dilation_h);
+  const std::int64_t words = rows * cols_.first_inputs * planes;
   const std::int64_t weights = chunks.first_folds * std::min(m.blocks, g_.column_blocks) *
                                arch_.array_rows * arch_.array_cols;
   return latency_ + ceil_div(words * arch_.array_rows, act_beat_) + ceil_div(weights, weight_beat_);
@@ -117,7 +114,7 @@ std::int64_t MappingBounds::least_cycles(const Mapping& m, const MappingSums& su
   const LayerWork& work = sums.work;
   // When the first POST can start.
   const std::int64_t first_psums = sums.begin + first_stream_ + around_;
-  const std::int64_t first_outputs = g_.counts ? 1 : m.tile_rows * m.tile_cols;
+  const std::int64_t first_outputs = g_.param_blocks() > 1 ? 1 : m.tile_rows * m.tile_cols;
   const std::int64_t first_post = first_outputs * pool_ + post_pipeline_;
   return std::max({sums.begin + work.array + work.after_array, work.reads + work.after_reads,
                    first_psums + work.posts + work.after_posts,
@@ -130,13 +127,13 @@ std::int64_t MappingBounds::last_execute_cycles(const Mapping& m, const MappingS
   const std::int64_t loads =
       ceil_div(sums.bytes.acts, act_beat_) + ceil_div(sums.bytes.weights, weight_beat_);
   const std::int64_t blocks = (g_.column_blocks - 1) % m.blocks + 1;
-  // kIdentity's last column block may have fewer planes, and a smaller first weight chunk may leave
-  // less for the last one of the same activation chunk: at least one fold is left.
+  // A last column block with planes of its own may have fewer planes, and a smaller first weight
+  // chunk may leave less for the last one of the same activation chunk: at least one fold is left.
   const std::int64_t groups = ceil_div(g_.column_blocks, m.blocks);
   const bool is_first_pass =
       groups == 1 && (m.weights_resident || tiles_of_last_set(m) == sums_.tiles(m));
   const bool is_cut = is_first_pass && sums.chunks.acts == 1 && sums.chunks.more_weights > 0;
-  const std::int64_t folds = g_.has_own_planes || is_cut ? 1 : sums.chunks.last_folds;
+  const std::int64_t folds = g_.has_own_planes() || is_cut ? 1 : sums.chunks.last_folds;
   return latency_ + loads +
          folds * sums_.stream(m.dataflow, rows_.last_psums * cols_.last_psums, blocks) +
          sums.work.after_array;
@@ -168,7 +165,7 @@ std::int64_t MappingBounds::half_cycles(const Mapping& m, const MappingSums& sum
 
 // From the first EXECUTE that uses an activation chunk to the last: streams, over all chunks.
 std::int64_t MappingBounds::act_use_cycles(const Mapping& m, const ChunkCounts& chunks) const {
-  if (g_.has_own_planes) return array_;
+  if (g_.has_own_planes()) return array_;
   const std::int64_t tiles = tiles_of_last_set(m);
   if (!m.acts_resident) {
     return array_ + (tiles - 1) * (array_ * chunks.later_folds / folds_);

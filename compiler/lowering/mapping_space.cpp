@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/checked_math.h"
-#include "core/isa/command_fields.h"
 
 namespace qsim {
 namespace {
@@ -62,11 +61,11 @@ class SpaceWalk {
 
   // Chunks of all kernel rows, or of fewer where those do not fit at all.
   void walk_acts() {
-    planes_ = g_.planes_of(0, arch_).size();
+    planes_ = g_.planes_of(0).size();
     for (const std::int64_t rows : equal_cuts(g_.window.kernel_h)) {
       mapping_.act_kernel_rows = rows;
       bool fits = false;
-      for (const std::int64_t planes : equal_cuts(g_.most_act_planes(arch_), g_.granule_planes)) {
+      for (const std::int64_t planes : equal_cuts(g_.most_act_planes(), g_.granule_planes)) {
         mapping_.act_planes = planes;
         const MemoryParts parts = memory_parts(g_, mapping_, arch_);
         chunking_.slots.most_acts = arch_.act_words() / parts.act_slot_words;
@@ -81,14 +80,16 @@ class SpaceWalk {
   // Chunks of whole planes, else of kernel rows, else of kernel columns.
   void walk_weights() {
     const std::int64_t planes = std::min(mapping_.act_planes, planes_);
-    const bool apart = g_.shares_weights || runs_tap_by_tap(g_.window);
+    const bool apart = g_.taps_are_apart();
     const std::int64_t plane_folds = apart ? 1 : mapping_.act_kernel_rows * g_.window.kernel_w;
     std::vector<std::int64_t> sizes;
     for (const std::int64_t p : equal_cuts(planes)) sizes.push_back(p * plane_folds);
-    for (const std::int64_t r : equal_cuts(apart ? 1 : mapping_.act_kernel_rows)) {
-      sizes.push_back(apart ? 1 : r * g_.window.kernel_w);
+    if (!apart) {
+      for (const std::int64_t r : equal_cuts(mapping_.act_kernel_rows)) {
+        sizes.push_back(r * g_.window.kernel_w);
+      }
+      for (const std::int64_t c : equal_cuts(g_.window.kernel_w)) sizes.push_back(c);
     }
-    for (const std::int64_t c : equal_cuts(apart ? 1 : g_.window.kernel_w)) sizes.push_back(c);
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
     // The fast search takes few sizes: the largest with enough slots to load ahead a little, more,
     // and as far as tokens can count.
@@ -135,7 +136,7 @@ class SpaceWalk {
     const bool tiles_outer = mapping_.order == LoopOrder::kTilesOuter;
     mapping_.acts_resident = false;
     visit(chunks_.splits_acts() ? set_tiles_ : 1);
-    if (g_.has_own_planes || g_.column_blocks == 1) return;
+    if (g_.has_own_planes() || g_.column_blocks == 1) return;
     mapping_.acts_resident = true;
     visit((tiles_outer ? std::min(set_tiles_, tiles_) : tiles_) * chunks_.acts);
   }
@@ -185,8 +186,7 @@ std::vector<std::int64_t> equal_cuts(std::int64_t whole, std::int64_t unit) {
 
 std::vector<std::int64_t> block_counts(const LayerGeometry& g, Dataflow dataflow) {
   std::vector<std::int64_t> counts{1};
-  if (dataflow != Dataflow::kInputStationary || g.has_own_planes) return counts;
-  const std::int64_t most = std::min(g.column_blocks, max_of<Execute>("blocks"));
+  const std::int64_t most = most_blocks(g, dataflow);
   for (std::int64_t blocks = 2; blocks < most; blocks *= 2) counts.push_back(blocks);
   if (most > 1) counts.push_back(most);
   return counts;

@@ -133,7 +133,7 @@ PlannedLayer planned_layer(const FusedLayer& layer, const TensorRegions& regions
 std::int64_t packed_weight_bytes(const LayerGeometry& g, const ArchConfig& arch) {
   std::int64_t folds = 0;
   for (std::int64_t block = 0; block < g.column_blocks; ++block) {
-    folds += g.planes_of(block, arch).size() * g.plane_weight_folds();
+    folds += g.planes_of(block).size() * g.plane_weight_folds();
   }
   return checked_mul(folds, arch.array_rows * arch.array_cols);
 }

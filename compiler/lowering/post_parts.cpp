@@ -54,12 +54,13 @@ std::int64_t distinct_products(const std::vector<std::int64_t>& a,
 }  // namespace
 
 std::vector<PostPart> post_parts(const LayerGeometry& g, const Range& out_y, const Range& out_x) {
-  if (!g.counts) return {{out_y, out_x}};
+  const WindowCounts* counts = g.window_counts();
+  if (counts == nullptr) return {{out_y, out_x}};
   std::vector<PostPart> parts;
-  for (const CountedRun& rows : runs_within(g.counts->rows, out_y)) {
-    for (const CountedRun& cols : runs_within(g.counts->cols, out_x)) {
+  for (const CountedRun& rows : runs_within(counts->rows, out_y)) {
+    for (const CountedRun& cols : runs_within(counts->cols, out_x)) {
       const auto number =
-          static_cast<std::int64_t>(g.counts->index_of(rows.positions, cols.positions));
+          static_cast<std::int64_t>(counts->index_of(rows.positions, cols.positions));
       parts.push_back({{rows.begin, rows.end}, {cols.begin, cols.end}, number});
     }
   }
@@ -73,12 +74,13 @@ std::vector<PostPart> post_parts(const LayerGeometry& g, const Range& out_y, con
 }
 
 PostCounts count_posts(const LayerGeometry& g, std::int64_t tile_rows, std::int64_t tile_cols) {
-  if (!g.counts) {
+  const WindowCounts* counted = g.window_counts();
+  if (counted == nullptr) {
     const std::int64_t tiles = ceil_div(g.out_rows, tile_rows) * ceil_div(g.out_cols, tile_cols);
     return {tiles, tiles};
   }
-  const AxisNumbers rows = numbers_along(g.counts->rows, g.out_rows, tile_rows);
-  const AxisNumbers cols = numbers_along(g.counts->cols, g.out_cols, tile_cols);
+  const AxisNumbers rows = numbers_along(counted->rows, g.out_rows, tile_rows);
+  const AxisNumbers cols = numbers_along(counted->cols, g.out_cols, tile_cols);
   PostCounts counts{rows.runs * cols.runs, 0};
   for (const auto& [row_set, row_tiles] : rows.sets) {
     for (const auto& [col_set, col_tiles] : cols.sets) {

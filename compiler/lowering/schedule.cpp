@@ -22,7 +22,7 @@ Schedule::Schedule(const PlannedLayer& planned, const Mapping& mapping, const Ar
     : planned_(planned),
       boundary_(boundary),
       sink_(sink),
-      nest_(planned.geometry, mapping, arch),
+      nest_(planned.geometry, mapping),
       counts_(nest_.counts()),
       parts_(memory_parts(planned.geometry, mapping, arch)),
       commands_(planned, arch),

@@ -19,7 +19,7 @@ void Schedule::add_turn(const EndedTurn& turn) {
     for (std::int64_t index = turn.first_tile; index < turn.end_tile; ++index) {
       const Tile& tile = tiles_[static_cast<std::size_t>(index - set_first_tile_)];
       const CommandPlace place = {index, block, 1};
-      if (planned_.geometry.counts) {
+      if (planned_.geometry.param_blocks() > 1) {
         add_parts(turn, tile, place);
         continue;
       }
@@ -54,7 +54,7 @@ void Schedule::add_parts(const EndedTurn& turn, const Tile& tile, CommandPlace p
 // Whether the parameters of `block` are not in the parameter memory. One block's stay while turn
 // after turn uses them; where each block has a slot of its own, they stay for the layer.
 bool Schedule::needs_params(std::int64_t block) const {
-  if (planned_.geometry.counts) return false;  // each tile loads its own
+  if (planned_.geometry.param_blocks() > 1) return false;  // each tile loads its own
   return nest_.params_stay() ? block >= params_ : block != params_block_;
 }
 
@@ -63,7 +63,7 @@ void Schedule::add_param_load(std::int64_t block, const CommandPlace& place) {
       commands_.transfers().param_load(block, place.part == nullptr ? 0 : place.part->number);
   load.local_addr = static_cast<std::uint32_t>(params_ % kParamSlots);
   const unsigned waits = wait(Token::kParamFree, params_, kParamSlots);
-  if (planned_.geometry.has_table) {  // it shares the parameters' tokens
+  if (planned_.geometry.tables > 0) {  // it shares the parameters' tokens
     sink_.add(load, tokens(waits, 0), place);
     Load table = commands_.transfers().table_load();
     table.local_addr = load.local_addr;
@@ -84,7 +84,7 @@ void Schedule::add_post(const EndedTurn& turn, const Tile& tile, const PostPart&
   post.acc_half = static_cast<std::uint32_t>(turn.number % kAccumulatorHalves);
   post.acc_addr = command_field(post.acc_addr + (place.tile - turn.first_tile) * parts_.psum_words +
                                 (block - turn.first_block) * psums);
-  if (planned_.geometry.adds) {  // operand a, then b
+  if (planned_.geometry.traits().tiles_of_post > 1) {  // operand a, then b
     post.second_half = post.acc_half;
     post.second_addr = post.acc_addr;
     post.acc_addr = command_field(post.acc_addr + psums);

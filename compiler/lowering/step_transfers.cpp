@@ -16,7 +16,8 @@ Range StepTransfers::resident_cols(const Tile& tile) const {
 
 Load StepTransfers::act_load(const Tile& tile, const Range& planes,
                              const Range& kernel_rows) const {
-  return g_.is_vector ? vector_load(tile, planes) : picture_load(tile, planes, kernel_rows);
+  if (g_.traits().rows_are_vectors) return vector_load(tile, planes);
+  return picture_load(tile, planes, kernel_rows);
 }
 
 // Input vectors one after the other, `planes` of each: run by run, no plane order to keep.
@@ -37,9 +38,8 @@ Load StepTransfers::vector_load(const Tile& tile, const Range& planes) const {
 // Planes, rows and columns of a picture; contiguous bytes become one run.
 Load StepTransfers::picture_load(const Tile& tile, const Range& planes,
                                  const Range& kernel_rows) const {
-  const std::size_t operand = g_.operand_of_plane(planes.begin);
+  const auto [operand, first_plane] = g_.operand_plane(planes.begin);
   const DramTensor& ifmap = operand == 0 ? planned_.ifmap : planned_.more_ifmaps[operand - 1];
-  const std::int64_t first_plane = g_.plane_of_operand(planes.begin);
   const Range rows = resident_rows(tile, kernel_rows);
   const Range cols = resident_cols(tile);
   const std::int64_t first_block = first_plane / g_.granule_planes;
@@ -76,8 +76,7 @@ Load StepTransfers::weight_load(const WeightChunk& chunk, std::int64_t folds_bef
   Load load;
   load.memory = command_field(static_cast<int>(LoadMemory::kWeight));
   load.dram_addr = command_field(planned_.weights_address + folds * fold_bytes);
-  const std::int64_t chunk_folds = g_.shares_weights ? chunk.planes.size() : chunk.folds();
-  load.run_bytes = command_field(chunk_folds * blocks * fold_bytes);
+  load.run_bytes = command_field(chunk.weight_folds() * blocks * fold_bytes);
   load.runs = 1;
   load.groups = 1;
   return load;
@@ -104,20 +103,25 @@ Load StepTransfers::table_load() const {
   return load;
 }
 
+OfmapBox StepTransfers::ofmap_box(const Tile& tile) const {
+  if (g_.traits().rows_are_vectors) return {tile.out_y, {0, 1}, {0, 1}};
+  return {{tile.picture, tile.picture + 1}, tile.out_y, tile.out_x};
+}
+
 // Where B = C a row of the tile is contiguous, and rows of full width are too; else a pixel's
 // array_cols bytes are a run.
 Store StepTransfers::store(const Tile& tile, std::int64_t block) const {
   const DramTensor& ofmap = planned_.ofmap;
   const std::int64_t rows = tile.out_y.size();
   const std::int64_t cols = tile.out_x.size();
-  const std::int64_t n = g_.is_vector ? tile.out_y.begin : tile.picture;
-  const std::int64_t y = g_.is_vector ? 0 : tile.out_y.begin;
-  const std::int64_t x = g_.is_vector ? 0 : tile.out_x.begin;
-  const std::int64_t row_stride = g_.is_vector ? ofmap.picture_bytes() : ofmap.row_bytes();
+  const OfmapBox box = ofmap_box(tile);
+  const bool are_pictures = box.pictures.size() > 1;  // the tile's rows
+  const std::int64_t row_stride = are_pictures ? ofmap.picture_bytes() : ofmap.row_bytes();
   Store s;
-  s.dram_addr = command_field(ofmap.element_address(n, y, x, block * arch_.array_cols));
+  s.dram_addr = command_field(ofmap.element_address(box.pictures.begin, box.rows.begin,
+                                                    box.cols.begin, block * arch_.array_cols));
   if (ofmap.block == arch_.array_cols) {
-    const bool merged = !g_.is_vector && cols == g_.out_cols;
+    const bool merged = !are_pictures && cols == g_.out_cols;
     s.run_bytes = command_field((merged ? rows : 1) * cols * ofmap.block);
     s.runs = command_field(merged ? 1 : rows);
     s.run_stride = s.runs > 1 ? command_field(row_stride) : 0;

@@ -8,6 +8,11 @@
 
 namespace qsim {
 
+// Positions of the ofmap.
+struct OfmapBox {
+  Range pictures, rows, cols;
+};
+
 // Of one layer on one array; both must outlive it. Every LOAD and STORE comes with its sizes and
 // addresses in DRAM; slots and tokens are still to be filled in.
 class StepTransfers {
@@ -27,6 +32,8 @@ class StepTransfers {
   // Biases and requantizers of the output channels of column block `block`; PostPart has `number`.
   Load param_load(std::int64_t block, std::int64_t number) const;
   Load table_load() const;
+  // The tile's ofmap positions: rows that are vectors are pictures of 1 x 1.
+  OfmapBox ofmap_box(const Tile& tile) const;
   Store store(const Tile& tile, std::int64_t block) const;
 
  private:

@@ -56,7 +56,7 @@ std::int64_t TileSizes::tiles(const AxisCut& rows, const AxisCut& cols) const {
 // Of any mapping with these psum tiles. What stays must fit its scratchpad whole; what does not
 // is moved again for each tile set or each block group.
 TileSizes::Least TileSizes::least(Mapping mapping, const AxisCut& rows, const AxisCut& cols) const {
-  mapping.act_planes = g_.most_act_planes(arch_);
+  mapping.act_planes = g_.most_act_planes();
   mapping.act_kernel_rows = g_.window.kernel_h;
   const std::int64_t all_tiles = tiles(rows, cols);
   const MemoryParts parts = memory_parts(g_, mapping, arch_);

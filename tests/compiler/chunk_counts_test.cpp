@@ -38,7 +38,7 @@ TEST(ChunkCounts, AreThoseOfTheLoopNest) {
     const Mapping m = testing::random_mapping(g, arch, testing::smallest_mapping(g), random);
     SCOPED_TRACE(mapping_text(m));
 
-    const LoopNest nest(g, m, arch);
+    const LoopNest nest(g, m);
     const ChunkCounts counts = count_chunks(g, g.planes, m);
     const Reduction& reduction = nest.reduction_of_group(0);
     EXPECT_EQ(counts.acts, std::ssize(reduction.acts));

@@ -66,7 +66,7 @@ std::size_t weight_chunks(std::int64_t planes) {
   const LayerGeometry g = planes_of_one_pixel(planes);
   Mapping mapping;
   mapping.act_planes = mapping.weight_folds = mapping.first_weight_folds = planes;
-  return LoopNest(g, mapping, roomy_arch()).reduction_of_group(0).weights.size();
+  return LoopNest(g, mapping).reduction_of_group(0).weights.size();
 }
 
 TEST(CommandLimits, AnExecuteHasAsManyPlanesAsItsFieldHolds) {

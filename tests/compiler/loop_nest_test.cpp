@@ -84,10 +84,11 @@ TEST(LoopNest, WorksOnEveryFoldOfEveryPsumOnceAndCountsWhatItVisits) {
   for (std::uint64_t seed = 1; seed <= 400 && !::testing::Test::HasFailure(); ++seed) {
     const Case c = random_case(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + mapping_text(c.mapping));
-    const LoopNest nest(c.geometry, c.mapping, c.arch);
+    const LoopNest nest(c.geometry, c.mapping);
     Visited visited;
-    nest.for_each_step(
-        [&](const Step& step) { visited.step(step, c.mapping, c.geometry.shares_weights); });
+    nest.for_each_step([&](const Step& step) {
+      visited.step(step, c.mapping, c.geometry.traits().shares_weights);
+    });
     const CommandCounts counts = nest.counts();
     EXPECT_EQ(counts.executes, visited.counts.executes);
     EXPECT_EQ(counts.act_loads, visited.counts.act_loads);
@@ -97,8 +98,7 @@ TEST(LoopNest, WorksOnEveryFoldOfEveryPsumOnceAndCountsWhatItVisits) {
     EXPECT_TRUE(visited.acts.empty() && visited.weights.empty()) << "chunks stay in use";
     EXPECT_EQ(std::ssize(visited.folds), counts.posts);
     for (const auto& [group, folds] : visited.folds) {
-      EXPECT_EQ(folds,
-                c.geometry.planes_of(group.second, c.arch).size() * c.geometry.plane_folds());
+      EXPECT_EQ(folds, c.geometry.planes_of(group.second).size() * c.geometry.plane_folds());
     }
     steps += counts.executes;
   }
@@ -109,7 +109,7 @@ TEST(LoopNest, PsumTilesCoverTheOfmapOnce) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const Case c = random_case(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + mapping_text(c.mapping));
-    const LoopNest nest(c.geometry, c.mapping, c.arch);
+    const LoopNest nest(c.geometry, c.mapping);
     std::set<std::array<std::int64_t, 3>> seen;
     std::int64_t positions = 0;
     for (std::int64_t t = 0; t < nest.tiles(); ++t) {
@@ -133,7 +133,7 @@ TEST(LoopNest, PsumTilesRunOverPicturesOutermostOrInnermost) {
   g.pool = testing::window(1);
   Mapping mapping{.tile_rows = 2, .tile_cols = 3};
   const auto places = [&] {
-    const LoopNest nest(g, mapping, ArchConfig{});
+    const LoopNest nest(g, mapping);
     std::vector<std::array<std::int64_t, 3>> found;
     for (std::int64_t t = 0; t < nest.tiles(); ++t) {
       const Tile tile = nest.tile(t);
@@ -158,7 +158,7 @@ TEST(LoopNest, LoadsComeInTheOrderOfTheStepsThatNeedThem) {
   for (std::uint64_t seed = 1; seed <= 200 && !::testing::Test::HasFailure(); ++seed) {
     const Case c = random_case(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + mapping_text(c.mapping));
-    const LoopNest nest(c.geometry, c.mapping, c.arch);
+    const LoopNest nest(c.geometry, c.mapping);
     ActLoads acts(nest);
     WeightLoads weights(nest);
     nest.for_each_step([&](const Step& step) {

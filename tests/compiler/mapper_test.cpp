@@ -277,7 +277,7 @@ TEST(Mapper, Vgg16sConvolutionsMoveAtMostFiftyMegabytes) {
   std::int64_t bytes = 0;
   std::uint64_t cycles = 0;
   for (const PlannedLayer& planned : plan_memory(layers, arch).layers) {
-    if (planned.geometry.is_vector) continue;
+    if (planned.geometry.traits().rows_are_vectors) continue;
     const LayerCost cost = cost_of(planned, planned.mapping, arch);
     bytes += dram_bytes(cost);
     cycles += cost.cycles;
