@@ -1,6 +1,6 @@
 // A quantized network as plain data: 8-bit tensors, and layers that read and write them. The
 // importer or a workload file makes it, the compiler lowers it, golden executes it. Immutable once
-// validate() has passed. ADR 0012 (docs/adr/compiler.md) has the reasons.
+// validate() has passed. ADR 0012 (docs/adr/machine.md) has the reasons.
 //
 // Every activation is [N][H][W][C] (NHWC); a fully connected layer's vectors have H = W = 1.
 #pragma once

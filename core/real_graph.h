@@ -1,6 +1,6 @@
 // A float network as plain data: float32 tensors, and layers that read and write them. The importer
 // makes it of a float ONNX file, golden/real executes it, quantize/ turns it into a Graph. Batch
-// normalization is folded before. ADR 0021 (docs/adr/golden.md) has the reasons.
+// normalization is folded before. ADR 0021 (docs/adr/software.md) has the reasons.
 //
 // Activations are [N][H][W][C] and weights [Cout][kh][kw][Cin / groups], as in core/graph.h.
 #pragma once
