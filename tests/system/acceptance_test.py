@@ -77,7 +77,7 @@ def the_residual_network_classifies_as_its_card_says():
 
 
 def shipped_networks_are_made_again():
-    """The commands of the cards give the shipped bytes."""
+    """The commands of models/README.md give the shipped bytes."""
     archive = test_batch().with_name("train.zip")
     if not archive.exists():
         skip("data")
