@@ -28,7 +28,7 @@ Program compile(const Graph& graph, const ArchConfig& arch, const CompileOptions
 // The same in two steps, for a caller that runs golden between them. Step 1 refuses what the
 // accelerator cannot run, before any work is done for it. Step 2 makes the program. The object owns
 // the graph, so that step 2 can free the graph's weights while it packs the program's
-// (ADR 0007, docs/adr/compiler.md).
+// (ADR 0007, docs/adr/machine.md).
 class Compilation {
  public:
   // Of a graph without tensors (core/graph_shapes.h), commands() alone works.

@@ -38,7 +38,7 @@ std::optional<float> adder_ratio(const Scale& operand, const Scale& output);
 // The adder of two operands and an output with these scales and zero_points. Nothing where a ratio
 // is out of range. For kFloat32, `fixed` is y_zero_point - fma(a_ratio, a_zero_point, b_ratio *
 // b_zero_point), each operation in float32, as ONNX Runtime's QLinearAdd has it on a processor with
-// FMA (docs/reference/onnx_rounding.md). Otherwise it is exact: -(a_ratio * a_zero_point + b_ratio
+// FMA (docs/reference/onnx.md). Otherwise it is exact: -(a_ratio * a_zero_point + b_ratio
 // * b_zero_point), and the output's zero_point is added after rounding.
 std::optional<Adder> adder_of(const LevelScale& a, const LevelScale& b, const LevelScale& output,
                               RequantizerRounding rounding);

@@ -1,5 +1,5 @@
 // What ONNX Runtime computes for functions of one quantized number, in float32: each operation
-// rounds once, half to even, and no two are contracted to one. docs/reference/onnx_rounding.md has
+// rounds once, half to even, and no two are contracted to one. docs/reference/onnx.md has
 // the rules, tools/ort/table_rules.py has them in Python. The importer makes tables by them, the
 // quantizer the same ones, and the exporter checks them.
 #pragma once

@@ -1,8 +1,8 @@
 // A network as plain data: tensors, and layers that read and write them. The tensors say what they
 // are: of a quantized network int8 or uint8, of a float network float32. The importer or a workload
 // file makes it; the compiler lowers a quantized one, quantize/ makes a quantized one of a float
-// one, golden executes both. Immutable once validate() has passed. ADR 0012 (docs/adr/compiler.md)
-// and ADR 0021 (docs/adr/golden.md) have the reasons.
+// one, golden executes both. Immutable once validate() has passed. ADR 0012 (docs/adr/machine.md)
+// and ADR 0021 (docs/adr/software.md) have the reasons.
 //
 // Every activation is [N][H][W][C] (NHWC); a fully connected layer's vectors have H = W = 1.
 #pragma once

@@ -1,5 +1,5 @@
 // A Program as text: one command a line, every field by name, DRAM segments in hexadecimal.
-// parse(print(p)) == p for every program; docs/reference/program_text.md defines the form.
+// parse(print(p)) == p for every program; docs/reference/files.md defines the form.
 #pragma once
 
 #include <iosfwd>

@@ -1,5 +1,5 @@
 // What becomes of a float32 tensor in fake quantization, as plain data. golden/real applies it;
-// docs/reference/real.md has the arithmetic.
+// docs/reference/golden.md has the arithmetic.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // A layer trace: a folder with a quantized graph, one input and every layer's ofmap, as `.npy`
 // files and a trace.yaml. `--dump-layers` writes one, `verify` replays one, a script can make one
-// from another framework. docs/reference/workload.md describes the format.
+// from another framework. docs/reference/files.md describes the format.
 #pragma once
 
 #include <filesystem>

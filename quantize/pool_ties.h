@@ -1,5 +1,5 @@
 // Scales and zero_points at which an average pool gives the same bytes in ONNX Runtime
-// (docs/reference/onnx_rounding.md). It adds float32 numbers there, so means that are nearly halves
+// (docs/reference/onnx.md). It adds float32 numbers there, so means that are nearly halves
 // of a level may round to the other side: not where the two scales are far from all such means.
 // Between powers of two its sums are exact, but it rounds after it has added the zero_point, so
 // halves go to another level where that is odd.

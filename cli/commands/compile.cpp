@@ -137,7 +137,7 @@ ExitCode compile_command(Context& context, const ProgramOptions& options) {
 }
 
 constexpr const char* kCompileText = R"(
-`--out` writes the program as [text](program_text.md); [isa](isa.md) describes the commands.
+`--out` writes the program as [text](files.md#the-text-of-a-program); [isa](isa.md) describes the commands.
 
 | key | meaning |
 |---|---|

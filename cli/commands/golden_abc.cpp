@@ -333,7 +333,7 @@ ExitCode golden_abc_command(Context& context, const AbcOptions& options) {
 }
 
 constexpr const char* kGoldenAbcText = R"(
-[Binary convolution](binary_convolution.md) defines bases, alphas and thresholds. Int8 weights are taken as numbers: a
+[Binary convolution](kernels.md#binary-convolution) defines bases, alphas and thresholds. Int8 weights are taken as numbers: a
 scale changes no relative error. Times of the CPU are of one thread and one picture.
 
 | key | meaning |

@@ -290,7 +290,7 @@ ExitCode golden_convert_command(Context& context, const ConvertOptions& options)
 }
 
 constexpr const char* kGoldenConvertText = R"(
-[Convert](convert.md) defines each bit. Quantized input needs the `--group`, `--scales`, `--scale-order` or `--preset` with
+[Convert](kernels.md#group-conversions) defines each bit. Quantized input needs the `--group`, `--scales`, `--scale-order` or `--preset` with
 which it was written; it goes back to `fp16` or `bf16`, and `int4` also to FP8.
 
 | key | meaning |

@@ -171,7 +171,7 @@ ExitCode golden_linear_command(Context& context, const LinearOptions& options) {
 }
 
 constexpr const char* kGoldenLinearText = R"(
-It computes y = x W^T + b: the [layer that adds exactly](linear.md). `cpu_fp32` has the weights before they were quantized;
+It computes y = x W^T + b: the [layer that adds exactly](kernels.md#linear-layers). `cpu_fp32` has the weights before they were quantized;
 `cpu_int8` and `gpu_int8` give the same bits. The limit of `share_of_limit` is the fastest reading of as many bytes in the
 same run. A GPU is timed by a CUDA graph with cold caches.
 

@@ -444,7 +444,7 @@ ExitCode schemes_command(Context& context, const SchemesOptions& options) {
 
 constexpr const char* kSchemesText = R"(
 It quantizes the network in every way of a catalogue (5 observers, 2 granularities, 4 ranges, 3 scales) and counts the
-right answers of each ([which scheme](../measurements/schemes.md)). After an interrupt it prints and writes the rows that
+right answers of each ([which scheme](../measurements/accuracy.md)). After an interrupt it prints and writes the rows that
 are finished; with `--resume` the same command makes the rest. A row of that file counts only for the same build, model,
 pictures and `--seed`. In a word of `--only`, a blank is written `_`.
 

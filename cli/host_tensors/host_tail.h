@@ -10,7 +10,7 @@ namespace qsim {
 // What `host.tail`, which is not empty, makes of `levels`, 8-bit numbers of shape [N, C] with the
 // Value `value`: float32 or 8-bit numbers [N, C], or int32 [N] or [N, 1] after ArgMax.
 // Softmax is exp(x - max) / sum in float32, the sum from the left; QLinearSoftmax follows
-// docs/reference/onnx_rounding.md#qlinearsoftmax.
+// docs/reference/onnx.md#qlinearsoftmax.
 Tensor tail_of(const Tensor& levels, const Value& value, const HostInterface& host);
 
 // The same of float32 numbers [N, C], which a network of float layers gives.

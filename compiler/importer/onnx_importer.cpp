@@ -30,7 +30,7 @@ namespace {
 
 // Which nodes of a file ONNX Runtime runs in float32 although the file quantizes what is around
 // them. qsim runs them as their quantized operators, so bytes may differ there.
-// docs/reference/onnx_rounding.md#qdq-graphs has the rules, tools/ort/quantized_graph.py the same
+// docs/reference/onnx.md#qdq-graphs has the rules, tools/ort/quantized_graph.py the same
 // in Python.
 
 // Operators that have a quantized form, of which the first ones read several tensors.

@@ -15,7 +15,7 @@
 namespace qsim {
 
 // A node that ONNX Runtime runs in float32 although the file quantizes what is around it; here it
-// is its quantized operator, so a few bytes may differ (docs/reference/onnx_rounding.md).
+// is its quantized operator, so a few bytes may differ (docs/reference/onnx.md).
 struct FloatNode {
   std::string name;
   std::string op;

@@ -1,5 +1,5 @@
 // What ONNX Runtime's default session changes in a graph before it runs it, where that changes
-// numbers (docs/reference/onnx_rounding.md#what-the-default-session-rewrites). The importer follows
+// numbers (docs/reference/onnx.md#what-the-default-session-rewrites). The importer follows
 // it, so that its bytes are those of the session.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Workload files (models/workloads/*.yaml): a network given by its layer shapes, with seeded
 // tensors. Their values are chosen so that the network lives: by construction, without running it,
 // every ofmap of 64 or more elements has at least 32 distinct values and at most a quarter of them
-// at either clamp. docs/reference/workload.md describes the format.
+// at either clamp. docs/reference/files.md describes the format.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@ usage: trace.py MODEL.onnx FOLDER [INPUT.npy]
 
 The model is a chain of QuantizeLinear, QLinearConv, MaxPool, Relu, Flatten, QGemm (com.microsoft) and
 DequantizeLinear with scales that are powers of two. INPUT.npy is in the model's own layout; without it a
-seeded random input is taken. docs/reference/workload.md describes the folder.
+seeded random input is taken. docs/reference/files.md describes the folder.
 """
 import math
 import pathlib

@@ -1,7 +1,7 @@
 // Binary convolution: M bases of weights times N bases of activations, and a stage that makes the
 // next layer's bits of it. Two paths give the same bits: plain loops over +1 and -1
 // (reference_conv.cpp), and popcounts of words (optimised_conv.h).
-// docs/reference/binary_convolution.md has the definition, which a GPU meets too.
+// docs/reference/kernels.md has the definition, which a GPU meets too.
 #pragma once
 
 #include <cstdint>

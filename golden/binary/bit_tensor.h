@@ -1,6 +1,6 @@
 // Activations of binary convolution: each is +1 or -1, and a bit holds it. Not the weights, whose
 // bits lie by output channel (binary_weights.h), though their words are the same.
-// docs/reference/binary_convolution.md has the definition.
+// docs/reference/kernels.md has the definition.
 #pragma once
 
 #include <cstddef>

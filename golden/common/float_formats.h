@@ -1,6 +1,6 @@
 // The small number formats of quantized inference, as bits: FP16, BF16, FP8 (E4M3, E5M2), FP4
 // (E2M1), UE8M0 and packed INT4. Integer arithmetic alone, so that host and device compute the same
-// bits in each floating-point mode. docs/reference/convert.md has each format's table.
+// bits in each floating-point mode. docs/reference/kernels.md has each format's table.
 #pragma once
 
 #include <cstdint>

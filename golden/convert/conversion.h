@@ -1,6 +1,6 @@
 // Group conversions: FP16 and BF16 tensors to INT8, FP8, INT4 and FP4 with one scale a group, and
 // back; INT4 to FP8. A plain reference and an optimised path give the same bits.
-// docs/reference/convert.md defines each result.
+// docs/reference/kernels.md defines each result.
 #pragma once
 
 #include <limits>

@@ -1,7 +1,7 @@
 // The arithmetic of group conversions, for host and device: the scale of a group, the code of an
 // element, the number of a code. Each operation on floats is one FP32 operation, rounded to
 // nearest; the caller keeps subnormals (golden/common/float_environment.h).
-// docs/reference/convert.md states the definition in words.
+// docs/reference/kernels.md states the definition in words.
 #pragma once
 
 #include "golden/common/float_formats.h"

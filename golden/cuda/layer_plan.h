@@ -1,5 +1,5 @@
 // Which layers of a graph run as one step on the device, and with which numbers. Plain host code:
-// no CUDA, no addresses. docs/reference/golden_cuda.md has the rules.
+// no CUDA, no addresses. docs/reference/golden.md has the rules.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // 4-bit weights as other programs store them: GPTQ, AWQ and Marlin. Eight numbers are in an int32,
-// number i in bits 4i to 4i + 3; scales are FP16. docs/reference/linear.md has the layouts.
+// number i in bits 4i to 4i + 3; scales are FP16. docs/reference/kernels.md has the layouts.
 #pragma once
 
 #include "golden/linear/linear.h"

@@ -1,6 +1,6 @@
 // Float activations as int8 with one scale for a row of x (a token): each arithmetic step, once,
 // for host and device. The scale and the codes are those of a conversion to int8 per token
-// (golden/convert); docs/reference/linear.md has the definition.
+// (golden/convert); docs/reference/kernels.md has the definition.
 #pragma once
 
 #include <optional>

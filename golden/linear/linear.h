@@ -1,5 +1,5 @@
 // The nouns of a weight-only linear layer, y = x W^T + b: float activations, integer weights.
-// docs/reference/linear.md defines every bit of the result; reference_linear.h computes
+// docs/reference/kernels.md defines every bit of the result; reference_linear.h computes
 // it plainly, packed_linear.h fast.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Each arithmetic step of the weight-only linear layer, once, for host and device:
-// docs/reference/linear.md has the definition and derives the bounds. Floats are in the
+// docs/reference/kernels.md has the definition and derives the bounds. Floats are in the
 // mode of golden/common/float_environment.h, and nothing is contracted.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The weight-only linear layer as plain loops over wide integers, which read like the definition in
-// docs/reference/linear.md.
+// docs/reference/kernels.md.
 #pragma once
 
 #include "golden/linear/linear.h"

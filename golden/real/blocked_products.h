@@ -47,8 +47,8 @@ class BlockedProducts {
   // of its bands; a float stage has one, of shift 0.
   void add_band(const float* factors, int shift);
 
-  // Stage::Sum is float: sums are those of docs/reference/real.md; or std::int64_t: chunk sums are
-  // integers below 2^24 in magnitude, and are added as integers.
+  // Stage::Sum is float: sums are those of docs/reference/golden.md; or std::int64_t: chunk sums
+  // are integers below 2^24 in magnitude, and are added as integers.
   //   void start(const SumBlock&, Sum* sums) const
   //   void finish(const SumBlock&, const Sum* sums, Tensor& output) const
   template <typename Stage>

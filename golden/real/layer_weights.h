@@ -1,5 +1,5 @@
 // Integer weights of a layer of a float network: for weight-only and dynamic quantization, and for
-// weights that are powers of two. docs/reference/real.md has the arithmetic.
+// weights that are powers of two. docs/reference/golden.md has the arithmetic.
 #pragma once
 
 #include <vector>

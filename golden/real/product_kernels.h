@@ -1,5 +1,5 @@
 // The innermost loops of the optimised path, once per instruction set: sums of products in the
-// order of docs/reference/real.md. Every set computes the same bits; vector lanes lie along the
+// order of docs/reference/golden.md. Every set computes the same bits; vector lanes lie along the
 // output channels, so no sum is ever divided between lanes.
 #pragma once
 

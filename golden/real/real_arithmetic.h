@@ -1,5 +1,5 @@
 // The arithmetic that plain loops and vector paths share: chunk sums, the NaN of results, the
-// positions of windows. docs/reference/real.md defines it.
+// positions of windows. docs/reference/golden.md defines it.
 #pragma once
 
 #include <cmath>

@@ -3,7 +3,7 @@
 // float network of calibration and `qsim eval`; with rules for its tensors it is the network in
 // fake quantization.
 //
-// The order (docs/reference/real.md): a sum over products runs in the order ky, kx, ci (input
+// The order (docs/reference/golden.md): a sum over products runs in the order ky, kx, ci (input
 // channels of the group last), by fused multiply-add, in chunks of kChunk products that each start
 // at zero; the chunk sums are added in order to the bias. Average pools add in the order ky, kx.
 #pragma once

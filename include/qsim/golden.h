@@ -1,5 +1,5 @@
 /* The C interface of libqsim_golden: quantized kernels whose every result bit is defined, on plain
- * pointers. docs/reference/c_interface.md is its page, ADR 0019 (docs/adr/golden.md) its reasons.
+ * pointers. docs/reference/c_interface.md is its page, ADR 0019 (docs/adr/software.md) its reasons.
  *
  * Every function that returns a qsim_status checks shapes, types, strides and devices before it
  * computes, and may be called from several threads at once. Where it fails it has written nothing
@@ -108,7 +108,7 @@ QSIM_API qsim_status qsim_threads_create(int32_t count, qsim_threads** threads);
 /* NULL is allowed. */
 QSIM_API void qsim_threads_destroy(qsim_threads* threads);
 
-/* ---- Weight-only linear layers: docs/reference/linear.md, ADR 0016 ---- */
+/* ---- Weight-only linear layers: docs/reference/kernels.md, ADR 0016 ---- */
 
 /* Weights [N, K] of N output channels and K <= 132,104 input features. Weight [n, k] is
  * (values[n, k] - zero_points[n, g]) * scales[n, g] with g = k / group_size. */
@@ -160,7 +160,7 @@ QSIM_API qsim_status qsim_quantize_to_int4(const qsim_tensor* w, int64_t group_s
                                            const qsim_tensor* values, const qsim_tensor* scales,
                                            const qsim_tensor* zero_points, const qsim_run* run);
 
-/* ---- Group conversions: docs/reference/convert.md, ADR 0017 ---- */
+/* ---- Group conversions: docs/reference/kernels.md, ADR 0017 ---- */
 
 #define QSIM_PER_TOKEN 0     /* a group is a row */
 #define QSIM_PER_TENSOR (-1) /* one group */
@@ -231,7 +231,7 @@ typedef struct qsim_window {
 #define QSIM_WINDOW_INIT \
   { 1, 1, 0, 0, 0, 0, 1, 1 }
 
-/* Binary convolution: docs/reference/binary_convolution.md, ADR 0018. W(C) = (C + 63) / 64 words
+/* Binary convolution: docs/reference/kernels.md, ADR 0018. W(C) = (C + 63) / 64 words
  * hold C channels. */
 
 /* x [B, H, W, C] (QSIM_FLOAT32) to bits [B, H, W, N, W(C)] (QSIM_BITS64): base j is +1 where

@@ -1,4 +1,4 @@
-"""A trained binary network in float, step by step as docs/reference/binary_convolution.md defines it, and its words:
+"""A trained binary network in float, step by step as docs/reference/kernels.md defines it, and its words:
 what the packed kernels must give. Writes <out>.words.npy, <out>.floats.npy and <out>.bits.npy, which
 tests/golden/binary/trained_network.cpp reads.
 """

@@ -1,4 +1,4 @@
-"""Writes a layer trace (docs/reference/workload.md) of binary layers as integers."""
+"""Writes a layer trace (docs/reference/files.md) of binary layers as integers."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Trace:
-    """A layer trace in the making (docs/reference/workload.md)."""
+    """A layer trace in the making (docs/reference/files.md)."""
 
     def __init__(self, folder, name, codes):
         self.folder = Path(folder)

@@ -186,7 +186,7 @@ def quantize(x: Any, preset: Optional[str] = None, *, format: Optional[str] = No
              scales: Optional[str] = None, scale_rounding: Optional[str] = None, column_major: bool = False,
              zero_point: bool = False, seed: Optional[int] = None, clip_value: Optional[float] = None,
              clip_percentile: Optional[float] = None) -> Quantized:
-    """x (float16 or bfloat16, any shape and strides) with a scale a group (docs/reference/convert.md).
+    """x (float16 or bfloat16, any shape and strides) with a scale a group (docs/reference/kernels.md).
 
     preset: mxfp8, mxfp8_e5m2, mxfp4, nvfp4. format: int8, fp8_e4m3, fp8_e5m2, int4, fp4_e2m1. group: 16 to 512, 0 a row,
     -1 the array. scales: fp32, ue8m0 (scale_rounding: floor, ceil, half_up), e4m3. seed: rounds stochastically.

@@ -26,7 +26,7 @@ class HistogramError {
 };
 
 // Kullback-Leibler divergence of the histogram, clipped, and what remains of it after quantization
-// (see docs/reference/quantization_schemes.md). Values that are 0 are left out. Infinite where the
+// (see docs/reference/quantize.md). Values that are 0 are left out. Infinite where the
 // quantized distribution has nothing and the data have something.
 double divergence(const TensorStatistics& statistics, const Quantization& quantization);
 

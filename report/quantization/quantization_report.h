@@ -11,7 +11,7 @@
 namespace qsim {
 
 // A tensor before and after: x and what its integers stand for.
-// docs/reference/quantization_schemes.md defines each.
+// docs/reference/quantize.md defines each.
 struct QuantizationErrors {
   double mse = 0;
   double sqnr_db = 0;  // infinite where nothing is lost; JSON null

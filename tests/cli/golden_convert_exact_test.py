@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`qsim golden convert` against exact rational arithmetic: the definition of docs/reference/convert.md in
+"""`qsim golden convert` against exact rational arithmetic: the definition of docs/reference/kernels.md in
 Fractions, with formats, roundings and Philox of its own, on files that NumPy writes and reads.
 
 usage: golden_convert_exact_test.py QSIM [SEED]

@@ -33,7 +33,7 @@ struct Case {
 };
 
 // Whether ONNX Runtime computes a sum in float32 for int8 tensors of several readers or for mixed
-// types (docs/reference/onnx_rounding.md#qdq-graphs): then a few bytes may differ.
+// types (docs/reference/onnx.md#qdq-graphs): then a few bytes may differ.
 bool has_float_sums(const std::filesystem::path& file) {
   const std::set<std::string> sums = {"Conv", "Gemm", "Add", "AveragePool", "GlobalAveragePool"};
   bool found = false;

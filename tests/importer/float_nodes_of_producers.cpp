@@ -1,5 +1,5 @@
 // Counts the nodes that ONNX Runtime runs as float in the producers' files, as the importer says
-// it, and compares with those of its optimizer (docs/reference/onnx_rounding.md#qdq-graphs).
+// it, and compares with those of its optimizer (docs/reference/onnx.md#qdq-graphs).
 //
 // usage: float_nodes_of_producers FOLDER
 #include <filesystem>

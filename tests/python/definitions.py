@@ -1,4 +1,4 @@
-"""The definitions of the kernels in numpy, for tests: linear.md, binary_convolution.md and convert.md of docs/reference."""
+"""The definitions of the kernels in numpy, for tests: docs/reference/kernels.md."""
 from fractions import Fraction
 
 import numpy as np

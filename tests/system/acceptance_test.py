@@ -70,14 +70,14 @@ def networks_of_any_scale_verify():
 
 
 def the_residual_network_classifies_as_its_card_says():
-    """models/resnet14-cifar10/card.md: 2,670 of 3,000 pictures."""
+    """models/README.md: 2,670 of 3,000 pictures."""
     run = qsim_json("golden", "run", "--model", "resnet14-cifar10", "--input", test_batch())
     print({key: run[key] for key in ("pictures", "top1_correct") if key in run})
     assert (run["pictures"], run["top1_correct"]) == (3000, 2670)
 
 
 def shipped_networks_are_made_again():
-    """The commands of the cards give the shipped bytes."""
+    """The commands of models/README.md give the shipped bytes."""
     archive = test_batch().with_name("train.zip")
     if not archive.exists():
         skip("data")
@@ -95,7 +95,7 @@ def shipped_networks_are_made_again():
 
 
 def the_networks_trained_with_4_bits_classify_as_their_cards_say():
-    """models/*/card.md; of the 3,000 pictures ONNX Runtime counts the same."""
+    """models/README.md; of the 3,000 pictures ONNX Runtime counts the same."""
     for network, correct in (("vgg8", 2669), ("resnet14", 2663)):
         model = ROOT / f"models/{network}-cifar10/{network}-w4.onnx"
         run = qsim_json("golden", "run", "--model", model, "--input", test_batch())

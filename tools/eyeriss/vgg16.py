@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Eyeriss's published DRAM traffic of VGG-16's convolutions beside qsim's, for docs/measurements/eyeriss.md.
+"""Eyeriss's published DRAM traffic of VGG-16's convolutions beside qsim's, for docs/measurements/performance.md.
 
 usage: vgg16.py QSIM
 """

@@ -96,7 +96,7 @@ ends with exit code 3 and says what to install.
 | 7 | partial: some of the work could not be done: points of `profile` that had no memory |
 | 130 | interrupted by Ctrl-C (SIGINT), SIGTERM or SIGHUP; stderr says [what was kept](limits.md), and no file is half-written |
 
-An error message says where, what was found and what is allowed. [Errors](errors.md) lists all messages.
+An error message says where, what was found and what is allowed. [Errors](limits.md#errors) has what does not fit into a line.
 
 ## Environment
 

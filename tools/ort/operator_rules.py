@@ -1,7 +1,7 @@
 """What ONNX Runtime 1.30 computes for quantized operators on an x86 processor: one function an operator.
 
 Every function takes and returns arrays of uint8 or int8 in ONNX's layouts (NCHW) with a Quantization for
-each. Paths in docstrings are those of ONNX Runtime's repository. docs/reference/onnx_rounding.md has the
+each. Paths in docstrings are those of ONNX Runtime's repository. docs/reference/onnx.md has the
 rules. Operators that ONNX Runtime runs by tables are in table_rules.py. `fma` says whether the processor has FMA3 (Haswell, Zen and later): two operators differ.
 """
 import collections

@@ -1,6 +1,6 @@
 """Runs a quantized ONNX graph by the rules of operator_rules.py and table_rules.py, without ONNX Runtime.
 
-It takes QOperator graphs, and QDQ graphs as ONNX Runtime fuses them (docs/reference/onnx_rounding.md#qdq-graphs): a
+It takes QOperator graphs, and QDQ graphs as ONNX Runtime fuses them (docs/reference/onnx.md#qdq-graphs): a
 float operator between DequantizeLinear and QuantizeLinear nodes is its QLinear operator, or stays float. What ONNX
 Runtime adds up as float is computed in float64 and rounded to float32 once; run() returns these nodes.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the pictures of docs/guide/quantize_your_network.md: drawings of the report of `qsim quantize` as files of their own.
 
-usage: quantization.py QSIM TRAIN    TRAIN: the folder of training pictures that the model's card names
+usage: quantization.py QSIM TRAIN    TRAIN: the folder of training pictures that models/README.md names
 """
 import pathlib
 import re
@@ -21,7 +21,7 @@ STYLE = ("<style>.bar { fill: #3b6ea5; } .covered { fill: #e6edf5; } .end { fill
 
 
 def report(qsim, train):
-    """The HTML page of VGG-8, quantized as its card says."""
+    """The HTML page of VGG-8, quantized as models/README.md says."""
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder) / "report.html"
         subprocess.run([qsim, "quantize", MODEL, "--calibrate", train, "--scale-kind", "power_of_two", "--quiet",

@@ -1,5 +1,5 @@
 // Enqueues a linear layer with int8 activations (W8A8) on a GPU: plain device pointers, no
-// allocation, no synchronisation. docs/reference/linear.md defines each bit.
+// allocation, no synchronisation. docs/reference/kernels.md defines each bit.
 #pragma once
 
 #include <cstdint>

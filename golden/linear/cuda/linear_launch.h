@@ -1,5 +1,5 @@
 // Enqueues a weight-only linear layer on a GPU: plain device pointers, no allocation, no
-// synchronisation. docs/reference/linear.md defines each bit of the result.
+// synchronisation. docs/reference/kernels.md defines each bit of the result.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 """The arithmetic of a QuantizedSequential beside its convolutions, as PyTorch operations that give the same bits on each device.
 
 Scales and their observers, normalization folded into a convolution's multipliers, and ONNX Runtime's rules of additions and
-average pools (docs/reference/onnx_rounding.md).
+average pools (docs/reference/onnx.md).
 """
 from __future__ import annotations
 

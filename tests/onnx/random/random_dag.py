@@ -2,7 +2,7 @@
 
 usage: random_dag.py FOLDER COUNT [SEED]
 Writes FOLDER/dag_N.KIND.onnx, .input.npy and .output.npy. KIND is `exact`, or `pools` where the graph has an
-average pool, which qsim rounds once (docs/reference/onnx_rounding.md). Graph N follows from SEED and N alone. Half of
+average pool, which qsim rounds once (docs/reference/onnx.md). Graph N follows from SEED and N alone. Half of
 the graphs of uint8 data are QDQ, the others QOperator.
 """
 import pathlib

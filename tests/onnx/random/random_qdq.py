@@ -4,7 +4,7 @@ usage: random_qdq.py FOLDER COUNT [SEED]
 Writes FOLDER/qdq_N.KIND.onnx, .input.npy and .output.npy. Graph N follows from SEED and N alone. KIND is
 
   exact    ONNX Runtime runs every layer as its QLinear operator, and .output.npy is its output
-  floats   ONNX Runtime runs a layer of int8 data as float (docs/reference/onnx_rounding.md#qdq-graphs). .output.npy is
+  floats   ONNX Runtime runs a layer of int8 data as float (docs/reference/onnx.md#qdq-graphs). .output.npy is
            what the rules give with every layer as its QLinear operator, which is what qsim computes
   pools    the graph has an average pool, which qsim rounds once; .output.npy is ONNX Runtime's
 

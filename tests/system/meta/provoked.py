@@ -20,7 +20,7 @@ import sys
 TOOLS = {"verify_rtl": (), "bench/run.py": ("/usr/bin/python3", "-B")}
 # What only a GPU lets end with exit code 0: gpu-test runs it.
 OF_A_GPU = {("golden linear", "--device")}
-EXIT_CODES = range(1, 8)  # docs/reference/errors.md
+EXIT_CODES = range(1, 8)  # docs/reference/cli.md
 faults = []
 missing = []
 

@@ -1,6 +1,6 @@
 // The kernels of the float executor, as functions that enqueue one and return. All pointers are
 // device memory; activations are float32 NHWC without padding. Each kernel gives golden/real's bits
-// (docs/reference/real.md).
+// (docs/reference/golden.md).
 #pragma once
 
 #include <cstdint>
