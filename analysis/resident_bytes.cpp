@@ -118,7 +118,7 @@ class UsedWords {
     begin_use(words, start, free);
   }
 
-  // Of words that are in use, goes on; of the others, begins.
+  // Goes on with the use of words that are in use; begins the use of the others.
   void keep_or_write(const Words& words, std::uint64_t start, std::uint64_t free) {
     std::int64_t next = words.begin;
     std::vector<Words> gaps;

@@ -33,7 +33,7 @@ struct Measurement {
   std::string backend;
   std::string device;
   double seconds = 0;  // the whole network, median
-  // Of CUDA alone.
+  // For CUDA only.
   std::vector<golden::CudaKernelTime> kernels;
   double peak_ops_per_second = 0;
   double copy_bytes_per_second = 0;

@@ -26,7 +26,7 @@ GoldenSelection golden_of(Context& context, const RunCommandOptions& options) {
   return {"", used ? "auto" : "cpu", context.notes()};
 }
 
-// Of the layers whose tensors are compared; of all that --dump-layers will write.
+// Keeps the tensors of the layers that are compared, or of all layers for --dump-layers.
 std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor& input,
                                    GoldenSelection& golden, Context& context,
                                    const RunCommandOptions& options) {

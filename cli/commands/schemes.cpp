@@ -120,7 +120,7 @@ Question load_question(Context& context, const SchemesOptions& options) {
           std::move(judges)};
 }
 
-// Of all that a row depends on, so that --resume takes no row of another question.
+// The key covers all that a row depends on, so that --resume takes no row of another question.
 std::string question_key(const Question& question, const SchemesOptions& options) {
   std::string all;
   const auto add = [&all](std::string_view text) {

@@ -31,11 +31,11 @@ class BasePoints {
 // A condition that is parsed. A copy shares it.
 class Condition {
  public:
-  // Throws Error (exit code 2) with the column for what is no condition.
+  // Throws Error (exit code 2) with the column for what is not a condition.
   explicit Condition(const std::string& text);
 
   const std::string& text() const { return text_; }
-  // Of results that it compares with, each once.
+  // The files of results that it compares with, each once.
   std::vector<std::string> files() const;
   // Whether it names energy or area of the result that it is about; those of a file do not count.
   bool uses_energy() const;

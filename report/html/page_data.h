@@ -28,9 +28,9 @@ struct PageContent {
 };
 
 // The data, in one line of at most about `most_bytes`. The first run is always there; the others
-// while they fit in their order. Of a profile with too many points those are left out that have
-// most of its measure, but no winner and none of the Pareto front. What is left is for timelines,
-// which are joined to fit (report/html/timeline.h).
+// while they fit in their order. A profile with too many points loses those that have most of its
+// measure, but no winner and no point of the Pareto front. What is left is for timelines, which are
+// joined to fit (report/html/timeline.h).
 std::string page_data(const PageContent& content, std::size_t most_bytes);
 
 // "vgg8-cifar10 on pe16x16": what the page is about.

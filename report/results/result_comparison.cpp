@@ -43,7 +43,7 @@ SheetTable only_table(const std::string& name, const ResultsFile& file, const Re
 
 std::int64_t cell(std::uint64_t count) { return static_cast<std::int64_t>(count); }
 
-// Of the second against the first: 0.02 is 2% more.
+// The change from the first to the second: 0.02 is 2% more.
 double change(std::uint64_t before, std::uint64_t after) {
   if (before == after) return 0;
   if (before == 0) return 1;

@@ -19,7 +19,7 @@ logic [BlockBits-1:0] spec_blocks_q;
 logic [PixelBits-1:0] spec_pixels_q, spec_group_q;
 logic [AccAddrBits-1:0] spec_addr_q;
 logic [CycleBits-1:0] spec_cycle_q;
-// Of the groups of output_stationary that ended 1, 2, ... cycles ago: the pixels (R at most), the
+// The groups of output_stationary that ended 1, 2, ... cycles ago: their pixels (R at most), the
 // address of the first, and what else the command says of them.
 logic [Ages-1:0] ended_q = '0;
 logic [Ages*CountBits-1:0] ended_count_q;

@@ -20,8 +20,8 @@ class RealRunner {
   virtual Tensor run(const Tensor& input, golden::ThreadTeam& team) = 0;
 };
 
-// Of the selection's first backend, with memory for `pictures` pictures at a time. Falls back to
-// the CPU as GoldenSelection::runner() does. Throws Error.
+// Makes a runner on the selection's first backend, with memory for `pictures` pictures at a time.
+// Falls back to the CPU as GoldenSelection::runner() does. Throws Error.
 std::unique_ptr<RealRunner> make_real_runner(GoldenSelection& selection, const RealGraph& graph,
                                              const golden::RealExecutorOptions& options,
                                              std::int64_t pictures);

@@ -10,7 +10,7 @@
 
 namespace qsim {
 
-// Of --engines.
+// The values of --engines.
 inline constexpr const char* kEvalEngineNames[] = {"golden", "systemc", "float", "fake"};
 
 struct EvalOptions : ConfigOption, NetworkOptions {

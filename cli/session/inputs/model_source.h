@@ -40,8 +40,8 @@ struct Model {
 
 // What a command asks of the network that its options name.
 struct NetworkRequest : ConfigOption, NetworkOptions {
-  // Of a workload or a topology, which have no file of values. Only commands that compute with the
-  // values, or write them, have them drawn.
+  // What becomes of the values that a workload or a topology has no file of. Only commands that
+  // compute with the values, or write them, have them drawn.
   Tensors tensors = Tensors::kDrawn;
   std::string layers = {};  // --layers, a pattern; "" for all
   std::string layer = {};   // --layer, a name; "" for all

@@ -42,7 +42,7 @@ void require_layers(const ModelShapes& model, const std::vector<LayerMapping>& m
   }
 }
 
-// Of one part of a network: the mappings that are of its layers.
+// The options for one part of a network, with the mappings of its layers only.
 CompileOptions options_of(const ModelShapes::Part& part, const CompileOptions& options,
                           bool is_only) {
   CompileOptions result = options;

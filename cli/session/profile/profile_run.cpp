@@ -168,7 +168,7 @@ class ProfileRun {
     result.dataflow = point.dataflow;
   }
 
-  // Of a valid configuration.
+  // `arch` must be valid.
   void add_size(NetworkResult& result, const ArchConfig& arch) const {
     result.sram_kib = arch.act_scratchpad_kib + arch.weight_scratchpad_kib + arch.accumulator_kib +
                       arch.output_scratchpad_kib;
