@@ -9,7 +9,7 @@
 
 namespace qsim {
 
-// Of Conv and QLinearConv.
+// Reads the attributes of Conv and QLinearConv.
 NodeAttributes convolution_attributes(const NodeReader& node);
 
 struct Convolution {

@@ -29,7 +29,7 @@ struct View {
 
   std::int64_t elems() const { return element_count(shape); }
   std::int64_t dim(std::size_t axis) const { return shape[axis]; }
-  // Of the elements without gaps; a row of half bytes begins at a byte.
+  // The bytes of the elements without gaps; a row of half bytes begins at a byte.
   std::size_t bytes() const;
 
   // The elements without gaps: where they are, or copied to `copy`.
@@ -58,7 +58,7 @@ inline ImageShape image_of(const View& view) {
   return {view.dim(0), view.dim(1), view.dim(2), view.dim(3)};
 }
 
-// Throws Error for data at an address that is no multiple of `bytes`.
+// Throws Error for data at an address that is not a multiple of `bytes`.
 void require_alignment(const View& view, std::size_t bytes);
 
 // One call of the interface: how it runs, and the device that all of its tensors are on.

@@ -168,7 +168,7 @@ QSIM_HOST_DEVICE constexpr std::uint32_t quantized(float x, float scale, std::in
   }
 }
 
-// The number of a code, before the scale: exact in FP32. Of integers, code minus zero_point.
+// The number of a code, before the scale: exact in FP32. For integers it is code minus zero_point.
 template <ElementFormat format>
 QSIM_HOST_DEVICE constexpr float number_of(std::uint32_t code, std::int32_t zero_point) {
   if constexpr (format == ElementFormat::kE4m3) {

@@ -197,7 +197,7 @@ class Quantizer {
     });
   }
 
-  // Of groups that are longer than a span: extents of spans, joined. Returns whether all elements
+  // Joins the extents of spans for groups that are longer than a span. Returns whether all elements
   // are finite.
   bool find_split_extents(std::vector<Extent>& extents) {
     std::atomic<bool> finite = true;

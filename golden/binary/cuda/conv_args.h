@@ -52,8 +52,8 @@ struct RasterArgs {
   std::int32_t kernel_w = 1;
   std::int32_t tap_row = 1;  // places from a tap to the one below, and to the next
   std::int32_t tap_column = 1;
-  // Of a step: where its first half starts, in units, and from bit 16 on how far away its second
-  // half is.
+  // By step: where its first half starts, in units, and from bit 16 on how far away its second half
+  // is.
   std::uint32_t step_at[kMostRasterSteps] = {};
 };
 

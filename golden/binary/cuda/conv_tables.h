@@ -17,8 +17,8 @@ struct TableSource {
   ImageShape y;
   BinaryTile tile;
   std::int64_t words;  // of a base of a pixel
-  // Of each word along K, its place in a window, with kOpposite its opposite, or -1 where a weight
-  // is 0. Empty: the window's own order.
+  // By word along K: its place in a window, with kOpposite its opposite, or -1 where a weight is 0.
+  // Empty: the window's own order.
   std::vector<std::int64_t> order;
 };
 

@@ -134,7 +134,7 @@ __device__ inline void store_plain(const FirstConv& conv, int picture, int y, in
 }
 
 // Block b computes channels 64 * (b % groups).. of the tiles b / groups, + gridDim.x / groups, ...
-// Of two patches one is loaded while slower warps still compute from the other.
+// One of two patches is loaded while slower warps still compute from the other.
 template <bool kUnsigned, bool kUnsignedOut, bool kPool>
 __global__ void __launch_bounds__(kFirstThreads, plain_blocks(kPool))
     conv_first_plain(const __grid_constant__ FirstConv conv) {

@@ -124,7 +124,7 @@ class RowMultiplier {
         make_int2(sums[0][2] + sums[1][2], sums[0][3] + sums[1][3]);
   }
 
-  // Of each round this lane rounds the sum of one channel and group.
+  // This lane rounds the sum of one channel and group in each round.
   __device__ int local_channel() const { return at_.g + at_.q % 2 * 8; }
   __device__ int group_of(int round) const { return 2 * round + at_.q / 2; }
   __device__ bool rounds(int round) const {

@@ -173,7 +173,7 @@ class RowStream {
     }
   }
 
-  // Of this lane's bytes of channel lane / 8 + 4 * i in a stage.
+  // Where this lane's bytes of channel lane / 8 + 4 * i are in a stage.
   __device__ std::uint32_t place(int i) const {
     constexpr int kFlip = row_swizzle(kBits, kGroup, 4) * 16;
     return static_cast<std::uint32_t>((i % 2 == 0 ? place_ : place_ ^ kFlip) +

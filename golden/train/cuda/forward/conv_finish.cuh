@@ -93,8 +93,8 @@ struct PassBits {
   std::uint8_t* passes;  // or null
   bool words, bytes;     // 32 (8) channels of a piece are whole aligned words (bytes)
 
-  // Of four channels from `channel` on, by a thread whose neighbours have the channels beside it.
-  // All threads of the warp come here.
+  // Writes the bits of four channels from `channel` on; the neighbouring threads have the channels
+  // beside them. All threads of the warp must call it.
   __device__ void put_four(std::int64_t pixel, int all_channels, int channel, bool inside,
                            std::uint32_t four) const {
     const int lane = static_cast<int>(threadIdx.x % 32);

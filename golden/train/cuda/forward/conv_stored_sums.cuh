@@ -26,7 +26,7 @@ struct StoredColumns {
     factors[column] = values.x;
     biases[column] = values.y;
   }
-  // Of two neighbours.
+  // For two neighbouring columns.
   __device__ float2 factors_of(int column) const {
     return *reinterpret_cast<const float2*>(factors + column);
   }
