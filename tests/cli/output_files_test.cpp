@@ -220,7 +220,7 @@ TEST_F(OutputFiles, AreTakenBesideEachOther) {
   }
 }
 
-// Of every command: the options whose value is no file's name, though any text is one.
+// The options of all commands whose value is not a file's name, though any text could be one.
 bool is_word(const std::string& option) {
   static const std::set<std::string> kWords = {"--fail-if",  // conditions_test.cpp
                                                "--layers",   // a pattern, but a file of `quantize`
