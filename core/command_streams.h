@@ -66,7 +66,7 @@ class CommandStream {
   std::size_t capacity() const;
   Instruction operator[](std::size_t index) const;
   Command command(std::size_t index) const;
-  // Of a stream whose unit takes commands of type Fields.
+  // The fields of a command, in a stream whose unit takes commands of type Fields.
   template <typename Fields>
   Fields fields(std::size_t index) const {
     return decode_as<Fields>(encoded(index));

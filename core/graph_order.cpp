@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
-// Of a Graph or a RealGraph.
+// AnyLayer is the layer of a Graph or a RealGraph.
 template <typename AnyLayer>
 [[noreturn]] void fail(const AnyLayer& layer, const std::string& message) {
   throw_bad_input(layer_place(layer.name, layer.source) + ": " + message);

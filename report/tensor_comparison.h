@@ -17,8 +17,8 @@ struct LayerComparison {
   std::int64_t mismatches = 0;
 };
 
-// The first value that differs: of the first layer that differs, the tile that is stored first, and
-// in it the first value in the order n, y, x, c.
+// The first value that differs: in the first layer that differs, in its tile that is stored first,
+// the first value in the order n, y, x, c.
 struct Divergence {
   std::string layer;
   std::optional<Origin> origin;  // the part of the ofmap whose STORE wrote it; absent: none did

@@ -68,7 +68,7 @@ std::vector<ModelShapes> load_models(const ProfileOptions& options, const ArchCo
   return models;
 }
 
-// Where no point ran, the first one's error is that of the command.
+// Throws the first point's error where no point ran.
 void require_one_that_ran(const Profile& profile) {
   for (const NetworkResult& point : profile.points) {
     if (point.ran()) return;

@@ -206,8 +206,8 @@ std::string name_of(const SchemeRow& row) {
   return name;
 }
 
-// Keeps the rows that --only names: of each column, those with one of the words given for it. A
-// word is of the first column that has it.
+// Keeps the rows that --only names: those with one of the words given for each column. A word
+// belongs to the first column that has it.
 class ChosenRows {
  public:
   explicit ChosenRows(const SchemeRows& rows) : words_(rows.columns.size()) {

@@ -92,7 +92,7 @@ class GraphBuilder {
   // an earlier transpose has already relied on the former.
   bool reinterpret_input_as_nhwc(const NodeReader& node);
 
-  // For a tensor that a table computes: of which tensor, and the table.
+  // The table that computes a tensor, and the tensor that it reads.
   struct Table {
     TensorId input;
     ByteTable bytes;

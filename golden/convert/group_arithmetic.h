@@ -44,8 +44,8 @@ QSIM_HOST_DEVICE inline float sum(float a, float b) {
 #endif
 }
 
-// The magnitude that a group's largest element is scaled to: the format's largest number; of the
-// integers 127 and 7, so that both signs have as many codes.
+// The magnitude that a group's largest element is scaled to: the format's largest number; 127 and
+// 7 for the integers, so that both signs have as many codes.
 QSIM_HOST_DEVICE constexpr float largest_number(ElementFormat format) {
   switch (format) {
     case ElementFormat::kInt8:

@@ -41,8 +41,8 @@ class Condition {
   bool uses_energy() const;
 
   // What makes the condition true for `result`: "cycles is 67799403; 1.01 * base.json is 66000000".
-  // "" where it is false. `base` has a file of each name of files(); of a profile, its point that
-  // is the same as `result` counts (same_point), of a run the run. Throws Error (exit code 3) for a
+  // "" where it is false. `base` has a file of each name of files(). A profile's point that is the
+  // same as `result` counts (same_point); a run counts as it is. Throws Error (exit code 3) for a
   // layer, point or energy that is not there, and for 0 / 0.
   std::string violation(const NetworkResult& result, const std::vector<ResultsFile>& base) const;
   // The same of files that are indexed once, for many results.

@@ -57,7 +57,8 @@ struct ConditionNode {
   std::size_t end = 0;
 };
 
-// The fields that a condition can name: of a result's total and layers, then of the whole network.
+// The fields that a condition can name: a result's total and layers have the first ones, the whole
+// network the others.
 std::vector<std::string> condition_fields();
 // Whether only the whole network has the field, and layers do not.
 bool is_network_field(const std::string& field);

@@ -1,5 +1,5 @@
 // What the report's page draws, as JSON: the runs as `--json` gives them, and beside each the words
-// and the timeline that only the page has; of a profile also every point. docs/reference/output.md
+// and the timeline that only the page has; a profile adds every point. docs/reference/output.md
 // lists the fields.
 #pragma once
 
@@ -36,7 +36,7 @@ std::string page_data(const PageContent& content, std::size_t most_bytes);
 // "vgg8-cifar10 on pe16x16": what the page is about.
 std::string page_title(const PageContent& content);
 
-// The page's first sentences: what limits the run and its longest layer; of a profile, which point
+// The page's first sentences: what limits the run and its longest layer; for a profile, which point
 // wins and why.
 std::string page_summary(const PageContent& content);
 

@@ -95,8 +95,8 @@ always_ff @(posedge clk_i) begin
   stream_addr_q <= group_addr + block_offset + AccAddrBits'(spec_lane);
 end
 
-// The psum words that leave now, and those that the registers before the outputs have ready: of the
-// group that ended k + 3 cycles ago pixel Rows - 1 - k, if it has that many.
+// The psum words that leave now, and those that the registers before the outputs have ready: pixel
+// Rows - 1 - k of the group that ended k + 3 cycles ago, if it has that many.
 logic out_valid, out_last, early_valid, early_last;
 always_comb begin
   out_valid = 1'b0;

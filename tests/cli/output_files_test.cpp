@@ -230,7 +230,7 @@ bool is_word(const std::string& option) {
   return kWords.contains(option);
 }
 
-// Gives the option a value; false where it takes no such one.
+// Gives the option a value; false where it does not take that value.
 bool give(OptionRow& row, const std::string& value) {
   if (row.is_flag || (row.refusal && !row.refusal(value).empty())) return false;
   try {

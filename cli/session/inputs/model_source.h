@@ -23,7 +23,7 @@ enum class ModelKind : std::uint8_t { kOnnx, kWorkload, kLayerTrace, kTopology }
 std::string_view model_kind_name(
     ModelKind kind);  // "ONNX model", "workload", "layer trace", "topology"
 
-// By the file's name; throws Error for one that is none of them.
+// The kind of model, by the file's name; throws Error for a name of no kind.
 ModelKind model_kind(const std::filesystem::path& path);
 
 struct Model {

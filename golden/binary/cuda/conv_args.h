@@ -24,7 +24,7 @@ inline constexpr std::int32_t kBiasBits = 0x4B400000;  // its bits
 // The kernels that keep rows of the picture see all pictures as one raster: picture after picture,
 // row after row, with pads between them that neighbours share. An output pixel is at the place of
 // its window's first pixel, so that each tap of all windows lies at one distance. A worker takes
-// `range` places in tiles of 64; those that are no output pixel are not written.
+// `range` places in tiles of 64; those that are not output pixels are not written.
 struct RasterArgs {
   FastDivisor pitch;         // places of a row
   FastDivisor picture_rows;  // of a picture and its pads
