@@ -28,7 +28,7 @@ enum class PathPart : std::uint8_t {
 };
 
 inline constexpr std::size_t kPathParts = 10;
-// As JSON and CSV name them.
+// The names in JSON and CSV, by PathPart.
 inline constexpr std::array<std::string_view, kPathParts> kPathPartNames = {
     "array",     "fold_bubbles", "weights",      "activations",   "parameters",
     "write_bus", "post",         "dram_latency", "array_latency", "post_latency"};

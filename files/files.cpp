@@ -37,7 +37,7 @@ int open_to_read(const fs::path& path, struct stat& status) {
                  "is longer than the " + std::to_string(max_bytes) + " bytes that are allowed");
 }
 
-// As many bytes at `offset` as fit `to`, or as the file has.
+// Reads as many bytes at `offset` as fit `to`, or as the file has.
 std::size_t read_at(int file, const fs::path& path, std::int64_t offset, std::span<std::byte> to) {
   std::size_t size = 0;
   while (size < to.size()) {

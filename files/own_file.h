@@ -18,8 +18,8 @@ std::string why_not_own(const std::filesystem::path& path);
 // not the caller's alone.
 std::filesystem::path require_own(const std::filesystem::path& path);
 
-// As make_folder (files/files.h); what it makes is the caller's alone, whatever the umask. Throws
-// Error also where a folder that is there is not.
+// Does what make_folder (files/files.h) does; what it makes is the caller's alone, whatever the
+// umask. Throws Error also for an existing folder that is not the caller's alone.
 void make_own_folder(const std::filesystem::path& path);
 
 }  // namespace qsim

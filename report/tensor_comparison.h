@@ -46,8 +46,8 @@ class OfmapComparison {
   // Compares the ofmap of program layer `layer` with `expected` (both NHWC). Throws InternalError
   // for another shape or dtype and for a layer that has been compared.
   void add(std::size_t layer, const Tensor& expected, const Tensor& found);
-  // The same of an ofmap whose bytes in DRAM are `dram` (TakeOfmap), of the ofmap's size: no tensor
-  // is made of one that is as expected.
+  // The same for an ofmap whose bytes in DRAM are `dram` (TakeOfmap), of the ofmap's size: no
+  // tensor is made of one that is as expected.
   void add(std::size_t layer, const Tensor& expected, std::span<const std::byte> dram);
 
   // Throws InternalError when a layer is missing.

@@ -192,7 +192,7 @@ SchemeRows mode_rows(const RealGraph& graph) {
   return result;
 }
 
-// As --only and the file of --resume have it: without spaces.
+// The word as --only and the file of --resume have it: without spaces.
 std::string plain_word(std::string word) {
   std::ranges::replace(word, ' ', '_');
   return word;

@@ -29,7 +29,7 @@ class GraphBuilder {
 
   // What input `index` of a node is; null for a constant of the file and for an absent one.
   const ImportedTensor* find(const NodeReader& node, int index) const;
-  // The same of an input that must be computed. Throws for any other.
+  // The same for an input that must be computed. Throws for any other.
   const ImportedTensor& tensor(const NodeReader& node, int index) const;
   // Sets what the node's output is: a tensor, or a layer that waits for its QuantizeLinear.
   void define(const NodeReader& node, ImportedTensor tensor);

@@ -28,7 +28,7 @@ Value value_of(const Quantization& quantization);
 
 // "scale 0.0625, zero_point 3"
 std::string quantization_text(const Quantization& quantization);
-// As few digits as give the same float32.
+// The number in as few digits as give the same float32.
 std::string float_text(float value);
 
 // A positive finite number as a scale; refuses any other by the name `what`.

@@ -36,7 +36,7 @@ struct View {
   const std::byte* packed(std::vector<std::byte>& copy) const;
   // Stores elements without gaps.
   void store(const void* elements) const;
-  // Into a vector; T is as large as an element.
+  // Copies the elements into a vector; T is as large as an element.
   template <typename T>
   std::vector<T> values() const {
     std::vector<std::byte> copy;
@@ -72,7 +72,7 @@ class Call {
   static constexpr int kAnyRank = -1;
   View tensor(const char* what, const qsim_tensor* tensor,
               std::initializer_list<std::int32_t> types, int rank);
-  // The same of a tensor that the call writes: no two elements share memory.
+  // The same for a tensor that the call writes: no two elements share memory.
   View output(const char* what, const qsim_tensor* tensor,
               std::initializer_list<std::int32_t> types, int rank);
   // The same without gaps, of a tensor that is read or written.

@@ -35,7 +35,7 @@ Element* data_of(Call& call, const char* what, const qsim_tensor* tensor, std::i
   const View view = call.dense_tensor(what, tensor, {dtype}, static_cast<int>(shape.size()));
   return reinterpret_cast<Element*>(view.require_shape(shape).data);
 }
-// The same of a tensor that must not be NULL.
+// The same for a tensor that must not be NULL.
 template <typename Element>
 Element* required_data(Call& call, const char* what, const qsim_tensor* tensor, std::int32_t dtype,
                        const Shape& shape) {

@@ -46,7 +46,7 @@ std::uint16_t Magnitudes::percentile(std::int64_t parts_per_million) const {
   return static_cast<std::uint16_t>(magnitude);
 }
 
-// The same of at most kSpan elements in one place.
+// The same for at most kSpan elements in one place.
 std::uint16_t small_percentile(const std::uint16_t* x, std::int64_t count, std::uint16_t infinity,
                                std::int64_t parts_per_million) {
   std::uint16_t found[kSpan];

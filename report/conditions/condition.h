@@ -45,7 +45,7 @@ class Condition {
   // same as `result` counts (same_point); a run counts as it is. Throws Error (exit code 3) for a
   // layer, point or energy that is not there, and for 0 / 0.
   std::string violation(const NetworkResult& result, const std::vector<ResultsFile>& base) const;
-  // The same of files that are indexed once, for many results.
+  // The same for files that are indexed once, for many results.
   std::string violation_among(const NetworkResult& result, const BasePoints& base) const;
 
  private:

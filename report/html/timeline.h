@@ -13,7 +13,7 @@ namespace qsim {
 
 // The load unit has a lane for each memory that it fills; every other unit has one.
 inline constexpr std::size_t kTimelineLanes = kLoadMemories + kUnits - 1;
-// As the page's data names them.
+// The lanes' names in the page's data.
 inline constexpr std::array<std::string_view, kTimelineLanes> kTimelineLaneNames = {
     "load_activations", "load_weights", "load_parameters", "execute", "post", "store"};
 

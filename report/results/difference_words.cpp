@@ -53,7 +53,7 @@ std::string share_words(const ResultLayer& layer) {
   return layer.limited_by == "dependence" ? "of its critical path" : "busy";
 }
 
-// Who differs by how much.
+// Two layers, and by how much they differ.
 struct Difference {
   const ResultLayer* first = nullptr;
   const ResultLayer* second = nullptr;

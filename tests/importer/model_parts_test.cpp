@@ -47,7 +47,7 @@ ImportError error_within(std::int64_t left, const std::filesystem::path& path) {
   return error;
 }
 
-// The same of a file of `bytes`.
+// The same for a file of `bytes`.
 ImportError error_within(std::int64_t left, const std::string& bytes) {
   const TestFolder folder;
   write_text(folder / "model.onnx", bytes);

@@ -16,7 +16,7 @@ class RealRunner {
  public:
   virtual ~RealRunner() = default;
   virtual GoldenBackend backend() const = 0;
-  // As RealExecutor::run(): on the CPU for several threads at once, on a GPU for one.
+  // Does what RealExecutor::run() does: on the CPU for several threads at once, on a GPU for one.
   virtual Tensor run(const Tensor& input, golden::ThreadTeam& team) = 0;
 };
 

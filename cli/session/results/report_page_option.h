@@ -28,7 +28,7 @@ void require_report_can_be_made(const std::string& file, const std::string& engi
 // Writes the page of one run. `report` is complete; `times` are those of `program`.
 void write_report(Context& context, const std::string& file, const RunReport& report,
                   const Program& program, const CommandTimes& times);
-// The same of a run whose timeline was put together by the caller.
+// The same for a run whose timeline was put together by the caller.
 void write_report(Context& context, const std::string& file, const RunReport& report,
                   const Timeline& timeline);
 

@@ -207,7 +207,7 @@ struct SharedPlaces {
   }
 };
 
-// The same of the kernels that keep rows of the picture: barriers at 0, then the block's tables,
+// The same for the kernels that keep rows of the picture: barriers at 0, then the block's tables,
 // and the rest at places of RasterArgs.
 inline constexpr std::int32_t kRasterBarriers = 256;
 

@@ -36,7 +36,7 @@ struct WindowClasses {
 };
 WindowClasses window_classes(const Window& window, const ImageShape& input, const ImageShape& y);
 
-// Sets the tables' bytes and offsets in `args`: of all blocks, and of one.
+// Sets in `args` where the tables are and their bytes: the common ones', and those of one block.
 void place_tables(const TableSource& source, const WindowClasses& classes, BinaryConvArgs& args);
 // The tables at these places: the common ones, then those of each channel block.
 std::vector<std::uint8_t> make_tables(const TableSource& source, const WindowClasses& classes,

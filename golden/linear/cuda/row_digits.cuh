@@ -18,7 +18,7 @@ struct RowFlags {
   BlockBarrier table_full[2];
   BlockBarrier table_empty[2];
 
-  // By one thread.
+  // Called by one thread.
   __device__ void init(int warps) {
     largest = non_finite = 0;
     for (std::int32_t& one : digit_sums) one = 0;

@@ -76,7 +76,8 @@ __device__ inline void add_dots(const BinaryConvArgs& args, const std::uint8_t* 
   }
 }
 
-// The same of counts of unequal signs: dot = products - 2 * count. A count is a float's bits, count
+// The same for counts of unequal signs: dot = products - 2 * count. A count is a float's bits,
+// count
 // * 2^-149; both terms and the dot are times 2^-23, and beta is times 2^23. Exact: a dot has less
 // than 2^24 products.
 template <int kValues>

@@ -95,7 +95,7 @@ struct SlabPlace {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// By the producing warps.
+// Runs in the producing warps.
 template <typename Shape>
 class SlabProducer {
  public:
@@ -182,7 +182,7 @@ class SlabProducer {
   std::uint32_t pads_;
 };
 
-// By the warpgroup of a row of taps: 64 channels of g by 64 of q for each of three taps.
+// The warpgroup of a row of taps multiplies 64 channels of g by 64 of q for each of three taps.
 template <typename Shape>
 __device__ inline void multiply_slabs(const SlabBlock& block, SlabBarriers& barriers,
                                       std::uint32_t stages, int tap_row, float (&sums)[3][32]) {

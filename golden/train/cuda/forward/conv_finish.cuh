@@ -47,14 +47,14 @@ struct PieceFrame {
   alignas(16) float columns[2][kPieceColumns];  // column_values() of its columns
   int pixels[kPieceRows];                       // output pixels; -1: none
 
-  // By the thread that has column `column`, whose channel is `channel`.
+  // Called by the thread that has column `column`, whose channel is `channel`.
   template <class Finish>
   __device__ void set_column(const Finish& finish, int column, int channel) {
     const float2 values = finish.column_values(channel);
     columns[0][column] = values.x;
     columns[1][column] = values.y;
   }
-  // By the thread that has row `row`.
+  // Called by the thread that has row `row`.
   template <class Finish>
   __device__ void set_row(const ConvSizes& conv, const Finish& finish, int row, int pixel) {
     pixels[row] = pixel;

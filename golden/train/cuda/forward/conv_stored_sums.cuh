@@ -17,7 +17,7 @@ struct StoredColumns {
   float factors[kColumns];
   float biases[kColumns];
 
-  // By the threads of a warpgroup.
+  // Called by the threads of a warpgroup.
   __device__ void load(const ConvSizes& conv, const RealFinishArgs& args, int first_column) {
     const int column = static_cast<int>(threadIdx.x) % 128;
     if (column >= kColumns) return;

@@ -42,7 +42,7 @@ struct PlaneReals {
   }
 };
 
-// To the tile, where all of the warp's are easy; else false.
+// Writes the levels to the tile where all of the warp's are easy; else returns false.
 template <typename T, bool kTruncates>
 __device__ bool put_easy_levels(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
                                 const PlaneReals<T>& from, PlaneTile<T>& tile) {
