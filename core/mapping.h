@@ -76,7 +76,7 @@ struct MappingField {
   std::string text_of(const Mapping& mapping) const;
 };
 
-// In the order in which they are printed.
+// The fields in the order in which they are printed.
 std::span<const MappingField> mapping_fields();
 
 // "dataflow: weight_stationary, tile_rows: 8, ...": every field; a YAML flow mapping without its

@@ -42,7 +42,7 @@ void describe_search(Profile& profile, const ProfileOptions& options) {
   profile.energy_unit = asked.mapper.energy->unit;
 }
 
-// With a hash of each file in the profile's provenance.
+// Loads the configurations, and notes a hash of each file in the profile's provenance.
 std::vector<NamedConfig> load_configs(Context& context, const ProfileOptions& options,
                                       Profile& profile) {
   std::vector<ArchConfig> configs;

@@ -19,7 +19,7 @@
 namespace qsim {
 namespace {
 
-// Without anything to compute no GPU is looked for.
+// Looks for a GPU only where golden has something to compute.
 GoldenSelection golden_of(Context& context, const RunCommandOptions& options) {
   const bool used =
       options.wants_golden() || (!options.no_data && (!options.layers.empty() || options.snap));

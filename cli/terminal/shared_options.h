@@ -33,7 +33,7 @@ struct ScaleOptions {
   bool snap = false;
 };
 void declare_scales(Declarations& declared, ScaleOptions& options);
-// Without --snap, and with golden's own roundings as well.
+// Declares --rounding with golden's own roundings as well, and no --snap.
 void declare_golden_rounding(Declarations& declared, ScaleOptions& options);
 
 // The network that a command works on.

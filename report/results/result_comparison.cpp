@@ -59,7 +59,7 @@ const std::vector<std::string> kColumns = {"cycles",     "cycles_after",     "ch
                                            "dram_bytes", "dram_bytes_after", "change_of_bytes",
                                            "limited_by", "limited_by_after"};
 
-// Both have energies by one table.
+// Whether both have energies by one table.
 bool compares_energy(const Pair& pair) {
   return !pair.first->energy_table.empty() &&
          pair.first->energy_table == pair.second->energy_table && pair.first->total.energy &&

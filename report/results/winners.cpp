@@ -32,7 +32,7 @@ constexpr Criterion criterion(const char* better) {
           [](const NetworkResult& point) { return text_of(point, kMeasure); }};
 }
 
-// After the measure, in this order.
+// What decides after the measure, in this order.
 constexpr std::array<Criterion, 5> kTieBreaks = {{
     criterion<Measure::kCycles>("takes fewer cycles"),
     criterion<Measure::kDramBytes>("moves fewer bytes of DRAM"),

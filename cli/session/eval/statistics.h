@@ -58,7 +58,7 @@ struct PairScore {
   std::int64_t same_top1 = 0;
   std::optional<std::int64_t> same_bytes;  // of two integer engines of one network
   OutputDistance distance;
-  // With labels.
+  // These need labels.
   bool has_labels = false;
   std::int64_t both_right = 0;
   std::int64_t first_only = 0;   // right by the first alone

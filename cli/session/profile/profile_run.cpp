@@ -262,7 +262,7 @@ class ProfileRun {
                   " searches: their mappings are the best that was found");
   }
 
-  // Until every thread has ended: a line of progress for each point.
+  // Shows a line of progress for each point until every thread has ended.
   void watch(std::size_t threads) {
     const Clock::time_point start = Clock::now();
     std::unique_lock lock(mutex_);

@@ -22,7 +22,7 @@ std::string chart_library();
 
 // All of them do nothing without a `file`, which --report names.
 
-// Before the work: the engine has times, and the library is there.
+// Checks before the work that the engine has times, and that the library is there.
 void require_report_can_be_made(const std::string& file, const std::string& engine);
 
 // Writes the page of one run. `report` is complete; `times` are those of `program`.

@@ -63,7 +63,7 @@ class RowMultiplier {
               (at_.g < kRowDigits ? at_.g : at_.g - 4) * plan.plane_bytes + at_.q * kReadFeatures;
   }
 
-  // Before x is there: starts to read the weights.
+  // Starts to read the weights, before x is there.
   __device__ void begin() { stream_.begin(); }
 
   // The warp's slices of a tile: `table` becomes what RowFinish takes.

@@ -7,7 +7,7 @@
 
 namespace qsim::golden::cuda {
 
-// Until the oldest of `stages` - 1 groups of copies has come.
+// Waits until the oldest of `stages` - 1 groups of copies has come.
 __device__ inline void wait_for_oldest_of(int stages) {
   if (stages == 4) {
     wait_copies<2>();
