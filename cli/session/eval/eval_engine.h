@@ -34,7 +34,8 @@ class EvalEngine {
   // Predictions of the network's pictures from `first` on, as many as `to` has rows. Throws Error
   // for a picture that cannot be read.
   virtual void predict(std::int64_t first, const PredictionRows& to) = 0;
-  // The seconds of all calls of predict(), by stage; absent where the stages run side by side.
+  // The seconds of all calls of predict(), by stage; absent for an engine whose threads are in
+  // different stages at a time.
   virtual std::optional<StageSeconds> stages() const { return std::nullopt; }
 };
 

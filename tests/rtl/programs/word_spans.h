@@ -29,7 +29,7 @@ bool drains_backwards(const Execute& execute);
 std::int64_t first_psum(const Execute& execute, const ArchConfig& arch);
 std::int64_t last_psum(const Execute& execute, const ArchConfig& arch);
 
-// From the first to the last of them; empty for none.
+// The span from the first to the last of them; empty for none.
 WordSpan span_of(const std::vector<WordSpan>& spans);
 
 }  // namespace qsim
