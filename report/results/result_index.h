@@ -28,7 +28,7 @@ class LayerIndex {
   std::unordered_map<std::string_view, const ResultLayer*> layers_;
 };
 
-// Finds results by label (full_label), each of which has its own; they must outlive it.
+// Finds results by label (full_label), which no two share; they must outlive it.
 class PointIndex {
  public:
   explicit PointIndex(const std::vector<NetworkResult>& results) {
