@@ -7,7 +7,7 @@
 namespace qsim {
 namespace {
 
-// By PathPart. The path is never at the array while the array waits.
+// Labels by PathPart. The path is never at the array while the array waits.
 constexpr std::array<const char*, kPathParts> kWaitLabels = {
     "",
     "",

@@ -15,9 +15,10 @@ struct ArrayTimePart {
   std::uint64_t pe_cycles = 0;
 };
 
-// Of one layer's window, or of the sum of several windows. `useful` comes first; parts of zero
-// PE-cycles are left out, but `useful` is always there. A wait has the name of what the critical
-// path is at in these cycles. The sum is PEs x cycles: throws InternalError when it is not.
+// What the PE-cycles of one layer's window, or of several windows together, are spent on. `useful`
+// comes first and is always there; other parts of zero PE-cycles are left out. A wait has the name
+// of what the critical path is at in these cycles. The sum is PEs x cycles: throws InternalError
+// when it is not.
 std::vector<ArrayTimePart> array_time(const Program& program, const LayerAccount& account);
 
 // Percentages of one decimal place that add up to exactly 100.0, in tenths: the first part rounded

@@ -70,7 +70,7 @@ class PathWalk {
     for (const std::vector<CommandTime>& unit : times) commands_ += unit.size();
   }
 
-  // Of the window [begin, end), which ends with this STORE's done.
+  // The path through the window [begin, end), which ends with this STORE's done.
   LayerPath walk(std::size_t store, std::uint64_t begin, std::uint64_t end);
 
  private:

@@ -28,7 +28,7 @@ enum class PathPart : std::uint8_t {
 };
 
 inline constexpr std::size_t kPathParts = 10;
-// As JSON and CSV name them.
+// The names in JSON and CSV, by PathPart.
 inline constexpr std::array<std::string_view, kPathParts> kPathPartNames = {
     "array",     "fold_bubbles", "weights",      "activations",   "parameters",
     "write_bus", "post",         "dram_latency", "array_latency", "post_latency"};
@@ -40,8 +40,8 @@ struct LayerPath {
   PathCycles waits{};   // of these, the cycles in which no EXECUTE occupies the array
 };
 
-// Of several starts that explain a command's, the path takes the unit's previous command before a
-// token, and the token of the lowest semaphore.
+// Where several causes explain a command's start, the path takes the unit's previous command before
+// a token, and the token of the lowest semaphore.
 // `windows` are the ends of the layers' windows, ascending: the done of each layer's last STORE. A
 // layer's path is cut where its window begins. Throws InternalError when the parts do not add up.
 std::vector<LayerPath> critical_paths(const Program& program, const CommandTimes& times,
@@ -61,7 +61,7 @@ struct LimitedBy {
   std::uint64_t path_cycles = 0;  // of the limiter
 };
 
-// Of equal shares the first limiter counts. Of a path of no cycles it is the array.
+// The first limiter wins among equal shares; an empty path is limited by the array.
 LimitedBy limited_by(const PathCycles& path);
 
 }  // namespace qsim

@@ -26,8 +26,8 @@ struct UnitAccount {
 struct BusyCycles {
   std::array<std::uint64_t, kUnits> units{};
   std::array<std::uint64_t, kLoadMemories> loads{};  // of the load unit, by LoadMemory
-  // Of `units`: a LOAD or STORE moves no beat, because all outstanding_bursts are in flight
-  // (analysis/channel_waits.h).
+  // The part of `units` in which a LOAD or STORE moves no beat, because all outstanding_bursts are
+  // in flight (analysis/channel_waits.h).
   std::array<std::uint64_t, kUnits> waits{};
 };
 
@@ -67,8 +67,8 @@ LayerAccount sum_of_layers(const RunAccount& account);
 // macs / (PEs x cycles); 0 for no cycles.
 double utilization(std::uint64_t macs, std::uint64_t cycles, const ArchConfig& arch);
 
-// The share of a layer's cycles in which its limiter's unit is occupied; of a dependence, which has
-// no unit, its share of the critical path.
+// The share of a layer's cycles in which its limiter's unit is occupied. A dependence has no unit:
+// its share of the critical path counts.
 double limiter_busy(const LayerAccount& layer);
 
 // Throws InternalError when a command starts at any cycle but that of start_causes.h, when the

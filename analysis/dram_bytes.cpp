@@ -58,7 +58,7 @@ class Regions {
   void add(const DramTensor& tensor, std::size_t index) {
     put(tensor.address, tensor.address + tensor.size_bytes(), index);
   }
-  // In place of those that have bytes of it.
+  // Replaces the regions that have bytes of it.
   void put(std::int64_t begin, std::int64_t end, std::size_t index) {
     auto first = regions_.upper_bound(begin);
     if (first != regions_.begin() && std::prev(first)->second.end > begin) --first;

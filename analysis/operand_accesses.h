@@ -10,8 +10,8 @@
 
 namespace qsim {
 
-// Of one operand in one memory. Cycles count from the beginning of the layer's window; both are 0
-// where nothing is accessed.
+// When and how much one operand is accessed in one memory. Cycles count from the beginning of the
+// layer's window; both are 0 where nothing is accessed.
 struct AccessWindow {
   std::uint64_t first_cycle = 0;  // in which the first command that accesses it starts
   std::uint64_t last_cycle = 0;   // before the last such command is done
@@ -31,8 +31,8 @@ struct OperandAccesses {
   bool operator==(const OperandAccesses&) const = default;
 };
 
-// Of each program layer. `times` are those of the program's commands. Throws InternalError for an
-// origin of no layer.
+// One entry for each program layer. `times` are those of the program's commands. Throws
+// InternalError for a command whose origin is not a layer.
 std::vector<OperandAccesses> operand_accesses(const Program& program, const CommandTimes& times);
 
 }  // namespace qsim

@@ -118,7 +118,7 @@ class UsedWords {
     begin_use(words, start, free);
   }
 
-  // Of words that are in use, goes on; of the others, begins.
+  // Goes on with the use of words that are in use; begins the use of the others.
   void keep_or_write(const Words& words, std::uint64_t start, std::uint64_t free) {
     std::int64_t next = words.begin;
     std::vector<Words> gaps;
@@ -232,7 +232,7 @@ std::vector<ResidentLevel> resident_bytes(const Program& program, const CommandT
   UsedWords used;
   std::array<UnitPlace, 2> places = {UnitPlace{writer_of(memory)},
                                      UnitPlace{writer_of(memory) + 1}};
-  // In the order of their starts; of two that start together the reader comes first, since what it
+  // In the order of their starts; the reader comes first where two start together, since what it
   // reads was written before.
   const auto start_of = [&](const UnitPlace& place) {
     return place.next < times[place.unit].size() ? times[place.unit][place.next].start : UINT64_MAX;

@@ -26,7 +26,7 @@ struct ResidentLevel {
 
 // A word is in use from the start of the command that writes it to the free of the last command
 // that reads it, or of the one that wrote it if that is later. An EXECUTE that accumulates goes on
-// with the words that are there. Of activations, an EXECUTE reads every word of a plane between the
+// with the words that are there. An EXECUTE reads every activation word of a plane between the
 // first and the last that it needs. `times` are those of the program's commands, by any engine.
 // Ascending cycles, each with another level than the one before; the first level is not 0, the last
 // one is.

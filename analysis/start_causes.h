@@ -15,13 +15,13 @@ namespace qsim {
 inline constexpr std::size_t kSwitchStall = kSemaphores;
 inline constexpr std::size_t kStallCauses = kSemaphores + 1;
 
-// Of one command. A command starts at max(unit free, its tokens; done of the EXECUTE before, where
-// the dataflow differs).
+// Why one command starts when it does: at max(unit free, its tokens; done of the EXECUTE before,
+// where the dataflow differs).
 struct StartCause {
   std::uint64_t stall_cycles = 0;  // start - unit free; 0: the unit was busy until the start
   // The token that came last, of several the one with the lowest semaphore number, and the command
   // that raised it; or kSwitchStall and the EXECUTE before, unless a token came after that was
-  // done. Of a command that does not stall the semaphore alone means something.
+  // done. Where a command does not stall, only the semaphore means something.
   std::uint32_t producer = 0;
   std::uint8_t producer_unit = 0;
   std::uint8_t semaphore = 0;

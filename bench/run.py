@@ -140,7 +140,7 @@ def run_command(run, bench, command):
                 read_figures(run, bench, child)
             except (BadFigure, ValueError) as error:
                 run.stopper.end()
-                # Of a command that was ended the last line may be half a one.
+                # The last line of a command that was ended may be cut short.
                 return "interrupted" if run.stopper.asked else f"failed: {error}"
     except OSError as error:
         return f"failed: {command[0]}: {error.strerror}"

@@ -8,7 +8,7 @@ find_package(CLI11 REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(Threads REQUIRED)
 
-# Of ONNX the protobuf classes alone are used: its own checker crashes on malformed models.
+# Only ONNX's protobuf classes are used: its own checker crashes on malformed models.
 find_library(ONNX_PROTO_LIBRARY onnx_proto REQUIRED)
 add_library(qsim_onnx_proto INTERFACE)
 target_link_libraries(qsim_onnx_proto INTERFACE ${ONNX_PROTO_LIBRARY} protobuf::libprotobuf)

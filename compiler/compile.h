@@ -31,8 +31,8 @@ Program compile(const Graph& graph, const ArchConfig& arch, const CompileOptions
 // (ADR 0007, docs/adr/machine.md).
 class Compilation {
  public:
-  // Of a graph without tensors (core/graph_shapes.h), commands() alone works.
-  // Step 1: the passes, the tiling, the memory plan. Throws as compile().
+  // Step 1: the passes, the tiling, the memory plan. Throws as compile(). Only commands() works for
+  // a graph without tensors (core/graph_shapes.h).
   Compilation(Graph graph, const ArchConfig& arch, const CompileOptions& options = {});
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
@@ -43,7 +43,7 @@ class Compilation {
   // inside one.
   std::vector<bool> ofmap_layers() const;
 
-  // Of each program layer, in order; empty after `program() &&`.
+  // The mapping of each program layer, in order; empty after `program() &&`.
   std::vector<LayerMapping> mappings() const;
 
   // The program without weights and parameters: all that its times, DRAM bytes and energy depend
@@ -58,7 +58,7 @@ class Compilation {
   // How many commands there are.
   std::int64_t command_count() const;
 
-  // Of each program layer: what no mapping of it does better; empty after `program() &&`.
+  // What no mapping of each program layer can beat; empty after `program() &&`.
   std::vector<LayerBounds> bounds() const;
 
   // Step 2. Throws Error (exit code 4) for commands that do not fit 256 bits. The second form frees

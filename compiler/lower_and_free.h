@@ -8,9 +8,9 @@
 
 namespace qsim {
 
-// As lower(), of a plan whose layers point into `graph`. Gives each part of the graph's weights
-// back to the operating system as soon as it is packed, and at the end what is left of their pages:
-// the weights' bytes have no particular value afterwards.
+// Lowers a plan whose layers point into `graph`, as lower() does. Gives each part of the graph's
+// weights back to the operating system as soon as it is packed, and at the end what is left of
+// their pages: the weights' bytes have no particular value afterwards.
 Program lower_and_free_weights(Graph& graph, const MemoryPlan& plan, const ArchConfig& arch);
 
 }  // namespace qsim

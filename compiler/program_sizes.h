@@ -11,8 +11,8 @@ namespace qsim {
 
 struct ProgramSizes {
   std::int64_t writable_bytes = 0;  // of DRAM: the input and all ofmaps, channels padded to blocks
-  // Of these what a run has at a time that frees what no command reads any more: of tensors apart,
-  // those that one layer needs; of tensors that share bytes, all.
+  // The most of them that a run holds at a time, when it frees what no command reads any more: the
+  // tensors that one layer needs where tensors are apart, all where tensors share bytes.
   std::int64_t resident_bytes = 0;
   std::int64_t constant_bytes = 0;       // weights and parameters, padded to the array
   std::int64_t largest_block_bytes = 0;  // weights of array_cols output channels of one layer

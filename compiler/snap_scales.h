@@ -20,7 +20,7 @@ struct Snapped {
 // gains by becoming 2^-s, its weights and bias lose: w becomes round(w * M * 2^s), ties away from
 // zero, within the range of its dtype (int16: -255..255), and the bias likewise within int32. Of
 // the two powers of two beside M, 2^-s is the one whose weights have the smaller sum of squares of
-// (round(w * M * 2^s) / (M * 2^s) - w); of equal ones the nearer one in the log domain. A
+// (round(w * M * 2^s) / (M * 2^s) - w); a tie goes to the nearer one in the log domain. A
 // scale that is a power of two within the range stays as it is. Additions, lookup tables and
 // average pools keep their scales: the compiler refuses those that no shift is.
 Snapped snap_scales(const Graph& graph, RequantizerRounding rounding);

@@ -15,7 +15,7 @@ namespace {
 using Stored = std::size_t;
 using StoredSet = std::set<Stored>;
 
-// By program layer: what of DRAM its graph layers read.
+// What the graph layers of each program layer read from DRAM.
 std::vector<StoredSet> reads_of_layers(const Graph& graph, const Program& program) {
   std::vector<Stored> ofmap_of(graph.layers.size(), 0);  // 0: none
   for (std::size_t p = 0; p < program.layers.size(); ++p) {

@@ -12,7 +12,7 @@ namespace {
 
 using C = ArchConfig;
 
-// Of two commands that address one memory, the widths are equal.
+// Commands that address one memory have addresses of one width.
 static_assert(bits_of<Load>("local_addr") == bits_of<Execute>("act_addr") &&
               bits_of<Load>("local_addr") == bits_of<Execute>("weight_addr") &&
               bits_of<Execute>("acc_addr") == bits_of<Post>("acc_addr") &&

@@ -95,8 +95,8 @@ bool is_written(const ArchConfig& config, const ArchConfigField& field);
 // its value and what is allowed.
 void validate(const ArchConfig& config);
 
-// A hash of the parameters that programs and timing depend on (not of name, model or input); of a
-// field of words only where is_written().
+// A hash of the parameters that programs and timing depend on (not of name, model or input). A
+// field of words counts only where is_written().
 std::uint64_t fingerprint(const ArchConfig& config);
 
 }  // namespace qsim

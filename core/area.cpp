@@ -51,7 +51,7 @@ std::int64_t queue_bits(const ArchConfig& arch) {
          (arch.array_rows + arch.array_cols + 1) * psum_bits;
 }
 
-// Both slots of POST's table, a copy for each lane.
+// The bits of both slots of POST's table, a copy for each lane.
 std::int64_t table_bits(const ArchConfig& arch) {
   return kParamSlots * kTableBytes * 8 * arch.array_cols;
 }

@@ -42,7 +42,7 @@ struct CellCounts {
   bool operator==(const CellCounts&) const = default;
 };
 
-// By AreaPart. The RTL is built for all three dataflows.
+// The cells by AreaPart. The RTL is built for all three dataflows.
 struct AreaReport {
   std::array<CellCounts, kAreaParts> parts{};
   std::string outside;  // what of the configuration is beyond the measured ones, in words; or empty

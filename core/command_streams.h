@@ -66,14 +66,14 @@ class CommandStream {
   std::size_t capacity() const;
   Instruction operator[](std::size_t index) const;
   Command command(std::size_t index) const;
-  // Of a stream whose unit takes commands of type Fields.
+  // The fields of a command, in a stream whose unit takes commands of type Fields.
   template <typename Fields>
   Fields fields(std::size_t index) const {
     return decode_as<Fields>(encoded(index));
   }
   const EncodedCommand& encoded(std::size_t index) const;
   const Origin& origin(std::size_t index) const;
-  // Without decoding the rest.
+  // The masks are read without decoding the rest.
   std::uint16_t wait_mask(std::size_t index) const { return wait_mask_of(encoded(index)); }
   std::uint16_t signal_mask(std::size_t index) const { return signal_mask_of(encoded(index)); }
 
@@ -96,7 +96,7 @@ class CommandStreams {
   CommandStream operator[](std::size_t unit) const&& = delete;  // would look at what is gone
   std::array<CommandStream, kUnits> all() const&;
 
-  // At the end of the stream of the command's unit. Throws Error naming the field when a value does
+  // Appends to the stream of the command's unit. Throws Error naming the field when a value does
   // not fit its bits; nothing is appended then.
   void append(const Command& command, const Origin& origin);
   // Room for `commands` in all.

@@ -22,7 +22,7 @@ struct Array {
         cols(static_cast<std::uint64_t>(arch.array_cols)) {}
   std::uint64_t fold_words() const { return std::min(rows, cols); }
   std::uint64_t weight_word() const { return std::max(rows, cols); }
-  // Of a psum on its way through `rows` PEs: |sum| <= rows * 2^14.
+  // The bits of a psum on its way through `rows` PEs: |sum| <= rows * 2^14.
   std::uint64_t psum_bits() const {
     return 16 + static_cast<std::uint64_t>(std::bit_width(rows - 1));
   }

@@ -51,7 +51,7 @@ EnergyEvents events_of(const Load& load, const ArchConfig& arch);
 // EXECUTE. R = array_rows, C = array_cols, F = folds = planes kernel_h kernel_w, P = pixels =
 // out_rows out_cols, B = blocks, W = min(R, C) words of a fold, max(R, C) bytes each, S = 16 + log2
 // R bits of a sum of R products of int8, G = groups of pixels: 1 of P (weight_stationary), ceil(P /
-// R) of up to R (output_stationary), ceil(P / C) of up to C (input_stationary). Of every dataflow:
+// R) of up to R (output_stationary), ceil(P / C) of up to C (input_stationary). Every dataflow has:
 //   pe_macs           = F B P R C
 //   activation.reads  = pixels of all folds inside the resident rows and columns, R bytes each: not
 //                       pads, and once for all blocks

@@ -30,14 +30,15 @@ struct CommandTime {
   bool operator==(const CommandTime&) const = default;
 };
 
-// Of all commands, indexed as Program::streams.
+// The times of all commands, indexed as Program::streams.
 using CommandTimes = std::array<std::vector<CommandTime>, kUnits>;
 
 struct RunResult {
-  // Of every program layer, NHWC; empty when no data was moved, or with RunOptions::take_ofmap.
+  // One for each program layer, NHWC; empty when no data was moved, or with
+  // RunOptions::take_ofmap.
   std::vector<Tensor> ofmaps;
   CommandTimes times;  // empty: no time
-  // Absent when no data was moved, and of the rtl engine, whose port sees beats alone.
+  // Absent when no data was moved, and for the rtl engine, whose port sees only beats.
   std::optional<DramTraffic> dram_traffic;
   // The engine alone, on one thread: without what RunOptions::take_ofmap does.
   double wall_seconds = 0;

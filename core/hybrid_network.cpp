@@ -45,7 +45,7 @@ std::int64_t level_at(const Tensor& levels, std::size_t i) {
   return levels.dtype == DType::kInt16 ? levels.as<std::int16_t>()[i] : levels.as<std::int8_t>()[i];
 }
 
-// As int8 where all fit.
+// The levels as int8 where all fit.
 Tensor narrowed(const Tensor& levels) {
   const auto wide = levels.as<std::int16_t>();
   const auto [least, most] = std::ranges::minmax(wide);

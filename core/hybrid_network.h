@@ -41,7 +41,7 @@ inline constexpr std::int32_t kMostExponents = 30;
 // zero_point.
 using InputRule = std::variant<UniformRule, DynamicRule>;
 
-// Of a Conv2d or FullyConnected, whose float weights are then not used; its bias is.
+// Replaces the float weights of a Conv2d or FullyConnected, whose bias is still used.
 struct RealLayerWeights {
   std::variant<IntegerWeights, Log2Weights> weights;
   std::optional<InputRule> input = {};  // absent: the input stays float (weight-only)
@@ -55,7 +55,7 @@ Log2Weights log2_weights(const Tensor& levels, std::vector<float> scales);
 // without a zero_point the levels are int8 where they fit; powers of two alone are Log2Weights, so
 // that golden shifts. With one, levels and zero_points are those of uint8, as int16. `levels` are
 // int16, zero_points as many as scales. Throws Error (exit code 3) for levels that 8 bits and a
-// sign do not hold and that are no powers of two.
+// sign do not hold and that are not powers of two.
 RealLayerWeights layer_weights_of(const Tensor& levels, std::vector<float> scales,
                                   std::vector<std::int32_t> zero_points);
 

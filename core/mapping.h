@@ -56,13 +56,13 @@ struct LayerMapping {
   std::string layer;
   Mapping mapping;
   // Where the layer's name is, and each field in the order of mapping_fields(): "m.yaml:9:5", or ""
-  // for what is no place in a file.
+  // for what has no place in a file.
   std::string place;
   std::vector<std::string> field_places;
 };
 
 // One row of the table of a mapping's fields: a number, or one of a few words. Every field reads
-// and writes as a number; of a field with words it is the index of the word.
+// and writes as a number; a field with words has the index of its word.
 struct MappingField {
   std::string_view name;
   std::span<const std::string_view> words;  // empty for a number
@@ -76,7 +76,7 @@ struct MappingField {
   std::string text_of(const Mapping& mapping) const;
 };
 
-// In the order in which they are printed.
+// The fields in the order in which they are printed.
 std::span<const MappingField> mapping_fields();
 
 // "dataflow: weight_stationary, tile_rows: 8, ...": every field; a YAML flow mapping without its

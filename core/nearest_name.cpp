@@ -27,7 +27,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names) {
   std::string_view best;
-  // A word that shares no letter with a name is no misspelling of it.
+  // A word that shares no letter with a name is not a misspelling of it.
   std::size_t best_distance = std::min(std::max<std::size_t>(2, word.size() / 3) + 1, word.size());
   for (const std::string_view name : names) {
     // At least as many letters must come or go, so that a long word costs no comparison.

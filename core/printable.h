@@ -38,7 +38,7 @@ std::string printable(std::string_view text);
 
 inline constexpr char kHexDigits[] = "0123456789abcdef";
 
-// The same of several lines: their ends stay.
+// The same for several lines: their ends stay.
 std::string printable_lines(std::string_view text);
 
 // A word as a message shows it: printable, and of a long one the start and the length.

@@ -19,7 +19,7 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // As so many calls of next(), at once.
+  // Does what so many calls of next() do, at once.
   void skip(std::uint64_t draws) { state_ += draws * kStep; }
 
   // Uniform in [low, high], both ends included; low <= high. (Bias below 2^-32 for small ranges.)

@@ -71,7 +71,7 @@ QSIM_HOST_DEVICE constexpr std::int32_t requantize(std::int32_t acc, std::int32_
   return clamp_to(rounding_shift(t, shift, mode) + zero_point, lo, hi);
 }
 
-// The same of t = acc + bias where |t| + 2^shift + |zero_point| fits int32: a third of the
+// The same for t = acc + bias where |t| + 2^shift + |zero_point| fits int32: a third of the
 // instructions on processors without 64-bit integers.
 QSIM_HOST_DEVICE constexpr std::int32_t requantize_narrow(std::int32_t t, int shift,
                                                           RoundingMode mode,

@@ -187,7 +187,7 @@ static_assert(static_cast<int>(RequantizerRounding::kHalfUp) ==
 static_assert(requantizer_of(Scale::power_of_two(0), RequantizerRounding::kHalfEven) ==
               Requantizer{});
 static_assert(requantizer_of(*Scale::of(0.001F), RequantizerRounding::kFloor).shift == 33);
-#if !defined(__CUDA_ARCH__)  // the device's __clzll is no constant expression
+#if !defined(__CUDA_ARCH__)  // the device's __clzll is not a constant expression
 static_assert(nearest_float32((1 << 24) + 1) == 1 << 24);
 static_assert(nearest_float32((1 << 24) + 3) == (1 << 24) + 4);
 static_assert(nearest_float32((1 << 25) - 1) == 1 << 25);

@@ -60,7 +60,7 @@ class Scale {
   explicit constexpr Scale(std::uint32_t bits) : bits_(bits) {}
 
   constexpr bool is_normal() const { return bits_ >= kImplicitBit; }
-  // Of a subnormal's fraction, in 24 bits.
+  // The leading zeros of a subnormal's fraction, in 24 bits.
   constexpr int leading_zeros() const { return std::countl_zero(bits_) - (31 - kFractionBits); }
 
   std::uint32_t bits_;

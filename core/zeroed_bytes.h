@@ -6,7 +6,7 @@
 
 namespace qsim {
 
-// Of a large area a page takes memory when it is first written, not before. Neither copied nor
+// A page of a large area takes memory when it is first written, not before. Neither copied nor
 // moved: the holder of a span of the bytes may rely on them as long as this object lives.
 class ZeroedBytes {
  public:

@@ -46,7 +46,7 @@ ArchConfig load_arch_config(const std::filesystem::path& path) {
       }
     }
   }
-  // What remains are limits between fields, which have no one line.
+  // The root reports limits between fields, which no single line breaks.
   try {
     validate(config);
   } catch (const Error& error) {

@@ -33,7 +33,7 @@ class Descriptor {
 int open_again(const char* path, int flags, unsigned mode = 0);
 // fsync(2), likewise.
 bool sync_to_disk(int fd);
-// The same of a folder, as far as its file system can.
+// The same for a folder, as far as its file system can.
 bool sync_folder_to_disk(int fd);
 // Writes all of `content`; false with errno.
 bool write_all(int fd, std::string_view content);
@@ -43,7 +43,7 @@ bool is_deleted_folder(const char* folder);
 
 // "no permission", "the disk is full", ...
 std::string error_reason(int error);
-// The same of a file that was to be written, whose folder may be missing.
+// The same for a file that was to be written, whose folder may be missing.
 std::string write_error_reason(int error);
 
 }  // namespace qsim

@@ -27,7 +27,7 @@ const std::string& words(const YamlNode& map, std::string_view key) {
   return node.text();
 }
 
-// Of one event, or of one bit where the map has `bits`.
+// The energy of one event, or of one bit where the map has `bits`.
 double energy_of(const YamlNode& map, bool per_bit) {
   if (per_bit) {
     map.require_keys({"energy", "bits", "source"});

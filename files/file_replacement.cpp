@@ -81,7 +81,7 @@ int FileReplacement::open_temporary(Writer writer) {
   return fd;
 }
 
-// What umask took. A file system that has no permissions refuses, which is no harm.
+// Gives back what umask took. A file system that has no permissions refuses, which does no harm.
 void FileReplacement::keep_mode() {
   if (mode_) static_cast<void>(::fchmod(file_.get(), *mode_));
 }

@@ -37,7 +37,7 @@ int open_to_read(const fs::path& path, struct stat& status) {
                  "is longer than the " + std::to_string(max_bytes) + " bytes that are allowed");
 }
 
-// As many bytes at `offset` as fit `to`, or as the file has.
+// Reads as many bytes at `offset` as fit `to`, or as the file has.
 std::size_t read_at(int file, const fs::path& path, std::int64_t offset, std::span<std::byte> to) {
   std::size_t size = 0;
   while (size < to.size()) {
@@ -51,7 +51,7 @@ std::size_t read_at(int file, const fs::path& path, std::int64_t offset, std::sp
   return size;
 }
 
-// Before anything is read of a file that says how long it is, or memory is taken for it.
+// Checks a file that says how long it is, before it is read or memory is taken for it.
 void judge_length(int file, const fs::path& path, std::int64_t bytes, std::int64_t max_bytes,
                   const StartJudge& judge) {
   if (bytes > max_bytes) fail_longer(path, max_bytes);

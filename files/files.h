@@ -51,8 +51,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 // Has on the disk, with its name, a file that a program of its own has made and renamed.
 void sync_file(const std::filesystem::path& path);
 
-// Removes the file, if there is one, so that it is gone from the disk before what follows: of the
-// file that says a set of files is whole, before its members change. Throws Error.
+// Removes the file, if there is one, so that it is gone from the disk before what follows. The file
+// that says that a set of files is whole is removed before its members change. Throws Error.
 void remove_file(const std::filesystem::path& path);
 
 // Removes from a folder the files whose name `is_member` takes, but those of `names`: what an older

@@ -15,7 +15,7 @@ class GrowingFile {
  public:
   // Opens the file, or makes it with `header` as its first line. A last line without an end, which
   // a killed process left, is removed. Throws Error (exit code 3) naming the file when it cannot be
-  // opened, is no regular file, begins with another line, or is open in another process.
+  // opened, is not a regular file, begins with another line, or is open in another process.
   GrowingFile(const std::filesystem::path& path, const std::string& header);
 
   // The lines that were there, without the header.

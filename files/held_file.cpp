@@ -44,8 +44,8 @@ void HeldFile::read(std::int64_t offset, std::span<std::byte> to) const {
   }
 }
 
-// Who writes and sets the old time of writing again (cp -p) is found by the time of change. Of a
-// file whose name was taken by another or got a second one, that says nothing.
+// The time of change finds a writer that sets the old time of writing again (cp -p). It says
+// nothing about a file whose name was taken by another, or that got a second name.
 void HeldFile::require_unchanged() const {
   struct stat now {};
   if (::fstat(file_.get(), &now) != 0)

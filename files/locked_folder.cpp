@@ -28,7 +28,7 @@ void make_missing(const fs::path& path, std::vector<fs::path>& made) {
   }
 }
 
-// Of a folder that was removed the kernel says that it has no name left.
+// The kernel says that a folder that was removed has no name left.
 bool same_folder(int fd, const fs::path& path) {
   struct stat opened {};
   struct stat named {};

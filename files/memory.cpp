@@ -34,7 +34,7 @@ std::int64_t number_after(const fs::path& file, const std::string& key, std::int
   return otherwise;
 }
 
-// A file of one number; "max", which is no number, and what is not there are no limit.
+// Reads a file of one number. "max" and a file that is not there set no limit.
 std::int64_t number_in(const fs::path& file, std::int64_t otherwise) {
   std::ifstream stream(file);
   std::int64_t value = 0;

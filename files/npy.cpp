@@ -234,7 +234,7 @@ struct Layout {
   std::size_t begin;  // of the data
 };
 
-// Of a file of `bytes` bytes that begins with `start`, which has all of the header.
+// The layout of a file of `bytes` bytes that begins with `start`, which has all of the header.
 Layout layout_of(std::span<const std::byte> start, std::int64_t bytes,
                  std::span<const NpyType> allowed, const std::string& source) {
   const HeaderSpan span = header_span(start, source);

@@ -21,8 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // A group of one, by the custom of Debian and others: it is called as its user, whose first group
-// it is, and lists nobody else. The group of root is no such group: processes of containers are in
-// it without being listed.
+// it is, and lists nobody else. The group of root is not such a group: processes of containers are
+// in it without being listed.
 bool is_callers_group(gid_t gid) {
   if (::geteuid() == 0) return false;
   const passwd* user = ::getpwuid(::geteuid());

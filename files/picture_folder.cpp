@@ -57,7 +57,7 @@ void require_file(const fs::directory_entry& entry) {
                   "rename it, or remove it");
 }
 
-// In the order of torchvision: by the folder, then by the file's name.
+// The pictures in the order of torchvision: by the folder, then by the file's name.
 std::vector<fs::path> pictures_beneath(const fs::path& folder) {
   std::vector<std::pair<std::string, fs::path>> found;
   walk(folder, [&](const fs::directory_entry& entry) {

@@ -19,7 +19,7 @@ struct ScaleSimConfig {
   std::vector<std::string> notes;
 };
 
-// By the file's name: whether it ends in .cfg.
+// Whether the file's name ends in .cfg.
 bool is_scale_sim_config(const std::filesystem::path& path);
 
 // Reads the file by the rules of Python's ConfigParser, which SCALE-Sim uses. Throws Error with

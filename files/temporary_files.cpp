@@ -42,7 +42,7 @@ struct Numbers {
   std::size_t end = 0;
 };
 
-// Of a name that is made exactly as ours are; {0, 0} of any other.
+// The numbers in a name that is made exactly as ours are; {0, 0} for any other name.
 Numbers numbers_of(std::string_view name) {
   const std::size_t mark = name.rfind(kTemporaryMark);
   if (mark == std::string_view::npos || mark < 2 || name[0] != '.') return {};

@@ -21,7 +21,7 @@ std::string range_text(std::int64_t min, std::int64_t max) {
   return std::to_string(min) + " to " + std::to_string(max);
 }
 
-// Of what printable_length() refuses, all of which has four digits at most.
+// Appends a code that printable_length() refuses; all of those have four digits at most.
 void append_escape(std::string& to, std::uint32_t code) {
   to += "\\u";
   for (int shift = 12; shift >= 0; shift -= 4) to += "0123456789abcdef"[code >> shift & 15];

@@ -219,7 +219,7 @@ class YamlBuilder : public YAML::EventHandler {
     int key_column = 1;
   };
 
-  // Of a list or map, whose tag is "?" where the file has none.
+  // The node of a list or map, whose tag is "?" where the file has none.
   YamlNode untagged_node_at(const YAML::Mark& mark, const std::string& tag,
                             YAML::anchor_t anchor) const {
     const YamlNode node = node_at(mark, anchor);

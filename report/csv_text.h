@@ -8,7 +8,7 @@ namespace qsim {
 // A name on one line, quoted where CSV wants it.
 std::string csv_field(const std::string& name);
 
-// With six decimal places.
+// The number with six decimal places.
 std::string csv_number(double value);
 
 }  // namespace qsim

@@ -1,5 +1,5 @@
-// Energies and energy-delay products as tables and sentences show them: of a table in pJ in uJ, of
-// one in another unit in millions of it.
+// Energies and energy-delay products as tables and sentences show them: in uJ where the table of
+// energies is in pJ, else in millions of its unit.
 #pragma once
 
 #include <string>

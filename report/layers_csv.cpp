@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, kLoadMemories> kDestinations = {"activations", "weights",
                                                                        "parameters"};
 
-// Of columns that only an engine with time fills.
+// Only an engine with time fills these columns.
 std::string timing_titles(const LayerTiming& timing) {
   std::string titles;
   for (const Stall& stall : timing.stalls) titles += ",stall_" + stall.semaphore;
@@ -32,7 +32,7 @@ std::string timing_cells(const LayerTiming& timing) {
   return cells;
 }
 
-// Of columns that only a run with an energy table has.
+// Only a run with an energy table has these columns.
 std::string energy_titles() {
   std::string titles = ",energy";
   for (const std::string_view part : kEnergyPartNames) titles += ",energy_" + std::string(part);
@@ -46,7 +46,7 @@ std::string energy_cells(const Energy& energy) {
   return cells;
 }
 
-// Of columns that a run has whose mappings are known; as `bounds` of the JSON.
+// Only a run whose mappings are known has these columns; they are `bounds` of the JSON.
 constexpr std::string_view kBoundTitles =
     ",bound_mac_cycles,bound_bus_cycles,bound_cycles,bound_dram_bytes,bound_cycles_ratio,"
     "bound_dram_bytes_ratio";

@@ -36,7 +36,8 @@ std::string full_words(const ArchConfig& arch) {
          std::to_string(arch.outstanding_bursts) + ")";
 }
 
-// After the share of the cycles in which commands of the bus occupy it: where they often wait.
+// Says how much the commands of the bus wait, where they often do. It comes after the share of the
+// cycles in which they occupy the bus.
 std::string waits_words(Unit bus, const LayerTiming& timing, const ArchConfig& arch) {
   const std::uint64_t waits = timing.busy.waits[static_cast<std::size_t>(bus)];
   if (10 * waits <= timing.cycles) return "";
@@ -62,7 +63,7 @@ std::string latency_words(const LayerTiming& timing, const ArchConfig& arch) {
          full_words(arch);
 }
 
-// After "is limited by ".
+// The words that come after "is limited by ".
 std::string reason(const LayerTiming& timing, const ArchConfig& arch) {
   const std::string busy = percent(timing.limiter_busy) + " of these cycles";
   const std::string& name = std::string(timing.limited_by.name);

@@ -25,8 +25,7 @@ std::vector<Stall> stalls_of(const Program& program, std::uint32_t mask,
   return stalls;
 }
 
-// Of the execute unit. What it waited at switches of the dataflow is there if the run waited at
-// any.
+// The stalls of the execute unit; those at switches of the dataflow are there if the run had any.
 std::vector<Stall> execute_stalls_of(const Program& program, const StallCycles& cycles,
                                      bool has_switches) {
   std::vector<Stall> stalls =
@@ -96,7 +95,7 @@ void add_timing(RunReport& report, const Program& program, const RunResult& resu
   add_units(report, program, run);
 }
 
-// Of each layer, by its first EXECUTE; "" for a layer without one.
+// The dataflow of each layer's first EXECUTE; "" for a layer without one.
 std::vector<std::string> dataflows_of(const Program& program) {
   std::vector<std::string> dataflows(program.layers.size());
   const CommandStream executes = program.stream(Unit::kExecute);

@@ -127,7 +127,7 @@ struct SnapDifference {
 struct SnapError {
   std::vector<SnapDifference> layers;  // of the graph, in their order; the last is the output's
   std::int64_t pictures = 0;
-  std::optional<std::int64_t> top1_changed;  // pictures; absent where the output is no classes
+  std::optional<std::int64_t> top1_changed;  // pictures; absent where the output has no classes
 };
 
 struct RunReport {

@@ -91,7 +91,7 @@ std::string spaced(std::string_view name) {
   return text;
 }
 
-// With two decimal places.
+// The number with two decimal places.
 std::string hundredths_text(double value) {
   char buffer[320];  // any double
   std::snprintf(buffer, sizeof buffer, "%.2f", value);

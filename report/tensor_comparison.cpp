@@ -82,7 +82,7 @@ void check_comparable(const std::string& layer, const Tensor& expected, const Sh
                  ", the engine's ofmap is " + std::string(dtype_name(found_dtype)));
 }
 
-// Of two comparable tensors that differ.
+// The first divergence of a layer whose two tensors are comparable and differ.
 Divergence first_of_layer(const Program& program, std::size_t layer, const Tensor& expected,
                           const Tensor& found) {
   Divergence divergence = first_stored(program, layer, expected, found);

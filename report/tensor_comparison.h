@@ -17,8 +17,8 @@ struct LayerComparison {
   std::int64_t mismatches = 0;
 };
 
-// The first value that differs: of the first layer that differs, the tile that is stored first, and
-// in it the first value in the order n, y, x, c.
+// The first value that differs: in the first layer that differs, in its tile that is stored first,
+// the first value in the order n, y, x, c.
 struct Divergence {
   std::string layer;
   std::optional<Origin> origin;  // the part of the ofmap whose STORE wrote it; absent: none did
@@ -46,8 +46,8 @@ class OfmapComparison {
   // Compares the ofmap of program layer `layer` with `expected` (both NHWC). Throws InternalError
   // for another shape or dtype and for a layer that has been compared.
   void add(std::size_t layer, const Tensor& expected, const Tensor& found);
-  // The same of an ofmap whose bytes in DRAM are `dram` (TakeOfmap), of the ofmap's size: no tensor
-  // is made of one that is as expected.
+  // The same for an ofmap whose bytes in DRAM are `dram` (TakeOfmap), of the ofmap's size: no
+  // tensor is made of one that is as expected.
   void add(std::size_t layer, const Tensor& expected, std::span<const std::byte> dram);
 
   // Throws InternalError when a layer is missing.

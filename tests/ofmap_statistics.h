@@ -41,7 +41,7 @@ struct OfmapLimits {
   double at_clamp = 0.25;
 };
 
-// Holds every ofmap of `graph` against the rule.
+// Checks every ofmap of `graph` against the limits.
 inline void expect_living_ofmaps(const Graph& graph, const std::vector<Tensor>& ofmaps,
                                  const OfmapLimits& limits = {}) {
   ASSERT_EQ(ofmaps.size(), graph.layers.size());

@@ -142,7 +142,7 @@ void DramRecurrence::stream_runs(std::uint64_t runs, const Run& run) {
   }
 }
 
-// Of two bursts in a row one is full, which is often enough and needs no division.
+// The first test counts every second burst as full, which is often enough and needs no division.
 bool DramRecurrence::streams_when_alone(const Run& run) const {
   return (outstanding_ - 1) / 2 * burst_beats_ >= latency_ ||
          least_beats(outstanding_ - 1, run) >= latency_;

@@ -2,7 +2,7 @@
 // of docs/reference/timing_model.md and nothing of core/dram_channel.*, which steps from burst to
 // burst, so that each is a witness of the other.
 //
-// Of burst i, with b its beats, N = outstanding_bursts and L = dram_latency_cycles:
+// For burst i, with b its beats, N = outstanding_bursts and L = dram_latency_cycles:
 //   free_i = max(start of its command, free_{i-1}, done_{i-N}) + b_i,   done_i = free_i + L
 // The state is free_i of the last burst and the bursts in flight: those whose done is after it. No
 // other burst can delay a later one.

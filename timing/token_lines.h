@@ -75,7 +75,7 @@ class TokenLines {
 
   TokenCounts initial_;
   std::array<Line, kSemaphores> lines_;
-  // Of tokens that are not taken: a ring for each semaphore, all of one size, a power of two.
+  // The tokens that are not taken: a ring for each semaphore, all of one size, a power of two.
   std::uint64_t capacity_;
   std::vector<std::uint64_t> arrivals_;
 };

@@ -50,7 +50,7 @@ copy_here() {
   cp -rL "$1" "$machine$(dirname "$1")/" 2>/dev/null || true
 }
 
-# Where pip finds its packages. No token, name or password: what is copied is no place for them.
+# Where pip finds its packages. No token, name or password: they do not belong into what is copied.
 copy_pip_settings() {
   local file certificates
   for file in /etc/pip.conf "$HOME/.pip/pip.conf" "$HOME/.config/pip/pip.conf"; do

@@ -6,7 +6,7 @@ import pathlib
 import re
 import subprocess
 
-# Of the many flags of a processor, those that choose a kernel or its speed.
+# The flags of a processor that choose a kernel or its speed.
 VECTOR_FLAGS = ("sse4_2", "avx", "avx2", "avx_vnni", "avx512f", "avx512bw", "avx512vl",
                 "avx512_vnni", "amx_int8", "asimd", "asimddp", "i8mm")
 VERSIONS = ("version", "build_type", "compiler", "systemc", "protobuf", "golden_vector_path", "engines")

@@ -7,7 +7,8 @@ import tempfile
 from figure import BadFigure, figure_of
 
 SCHEMA = "qsim.bench/1"
-# Of every file, with its type; `benches` maps a bench to "ran", or to why it was skipped or failed.
+# The fields of every file, with their types; `benches` maps a bench to "ran", or to why it was
+# skipped or failed.
 FIELDS = {"schema": str, "commit": str, "dirty": bool, "date": str, "machine": dict, "complete": bool,
           "benches": dict, "figures": list}
 MACHINE_FIELDS = {"cpu": str, "cores": int, "vector_instructions": list, "compiler": str,

@@ -1,9 +1,9 @@
 // limits_bench [--figures] [--vector PATH] CONFIG.yaml WORKLOAD.yaml...
 // What simulating a network, with data, and its golden take, beside what this machine needs for
 // their least work alone: the multiplications at the rate of the path's instructions between
-// registers, and the bytes at the rate of plain passes over memory, one after the other. Of one
-// vector path, or of each that this processor has but the plain C++. One thread. Without
-// --figures a table.
+// registers, and the bytes at the rate of plain passes over memory, one after the other. Measures
+// one vector path, or each that this processor has but the plain C++, on one thread. Without
+// --figures it prints a table.
 #include <cstdio>
 #include <cstring>
 #include <optional>

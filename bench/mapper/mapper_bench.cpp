@@ -34,7 +34,7 @@ struct Searched {
   std::vector<double> seconds;
 };
 
-// Over the layers of a network.
+// Sums over the layers of a network.
 struct Sum {
   std::uint64_t cycles = 0;
   std::uint64_t bytes = 0;

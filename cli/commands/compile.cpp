@@ -44,7 +44,7 @@ std::string text_of(const Program& program) {
   return std::move(text).str();
 }
 
-// Without the bytes of weights, its commands alone.
+// The program, or only its commands where the graph has no bytes of weights.
 Program program_of(Compilation&& compilation) {
   return has_tensors(compilation.graph()) ? std::move(compilation).program()
                                           : compilation.commands();

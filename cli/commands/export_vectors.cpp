@@ -45,7 +45,7 @@ std::string program_text(const Program& program) {
   return std::move(text).str();
 }
 
-// Bytes that golden does not confirm are no test vectors.
+// Bytes that golden does not confirm must not become test vectors.
 std::int64_t mismatches(const Network& network, const Program& program, const Vectors& vectors,
                         GoldenSelection& golden) {
   RunResult result;

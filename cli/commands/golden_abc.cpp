@@ -137,7 +137,7 @@ Window window_of(const golden::WeightShape& shape, std::int64_t stride, std::int
   return window;
 }
 
-// Of all numbers 0 nothing is lost.
+// 0 where `whole` is 0: nothing is lost.
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 std::vector<AbcLayer> layers_of(const AbcOptions& options, std::string& name) {

@@ -33,7 +33,7 @@ struct Measurement {
   std::string backend;
   std::string device;
   double seconds = 0;  // the whole network, median
-  // Of CUDA alone.
+  // For CUDA only.
   std::vector<golden::CudaKernelTime> kernels;
   double peak_ops_per_second = 0;
   double copy_bytes_per_second = 0;
@@ -108,7 +108,7 @@ double tops(std::int64_t macs, double seconds) {
   return 2e-12 * static_cast<double>(macs) / std::max(seconds, 1e-12);
 }
 
-// A kernel's figures; of a peak that is 0 the share is 0.
+// A kernel's figures; the share of a peak that is 0 is 0.
 struct Rates {
   double gmacs, tops, gigabytes_per_second, share_of_peak, share_of_copy;
 };

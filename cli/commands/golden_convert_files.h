@@ -31,10 +31,10 @@ struct ConvertOptions : ConfigOption {
   std::int64_t runs = 21;
   std::string vector = "auto";
   std::string out_scales, out_zero_points, out_back;  // files; "": none
-  // Of quantized input.
+  // For quantized input.
   std::string in_scales, in_zero_points;  // files; "": none
   std::optional<float> in_global_scale;
-  bool odd_cols = false;  // the last nibble of a row is no element
+  bool odd_cols = false;  // the last nibble of a row is not an element
   bool product = false;   // INT4 to FP8: q times scale
   std::string backend = "auto";
   std::uint64_t seed = 0;
@@ -55,7 +55,7 @@ void write_array(const std::string& file, const NpyType& type, Shape shape,
   write_npy_array(file, {std::string(type.descr), std::move(shape), {bytes, bytes + size}});
 }
 
-// Of the files of the scales and the zero_points.
+// The shape of the scales and zero_points in their files.
 Shape scale_shape(const golden::QuantizedTensor& q);
 // --out-scales and --out-zero-points.
 void write_scales(const ConvertOptions& options, const golden::QuantizedTensor& q);

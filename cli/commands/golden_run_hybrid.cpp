@@ -100,7 +100,7 @@ SheetTable classes_table(const Tensor& outputs, const PictureForm& form, const P
   return table;
 }
 
-// In the model's layout; after Softmax and ArgMax if it ends with them.
+// The output in the model's layout, after Softmax and ArgMax if the model ends with them.
 Tensor host_output(const Tensor& outputs, const HostInterface& host) {
   if (!host.flat_output && host.tail.is_empty() && host.layout == HostInterface::Layout::kNhwc)
     return outputs;

@@ -19,7 +19,7 @@ struct GoldenRunOptions : ConfigOption, GoldenOptions, SeriesChoice {
 // So many pictures, or fewer, are printed with their classes.
 inline constexpr std::int64_t kShownPictures = 20;
 
-// The network that --model or the configuration names, where it is such a one; else null.
+// The file that --model or the configuration names, where it is a hybrid network; else null.
 std::shared_ptr<const HeldFile> hybrid_file(const GoldenRunOptions& options);
 
 ExitCode golden_run_hybrid(Context& context, const GoldenRunOptions& options,

@@ -42,7 +42,7 @@ void describe_search(Profile& profile, const ProfileOptions& options) {
   profile.energy_unit = asked.mapper.energy->unit;
 }
 
-// With a hash of each file in the profile's provenance.
+// Loads the configurations, and notes a hash of each file in the profile's provenance.
 std::vector<NamedConfig> load_configs(Context& context, const ProfileOptions& options,
                                       Profile& profile) {
   std::vector<ArchConfig> configs;
@@ -68,7 +68,7 @@ std::vector<ModelShapes> load_models(const ProfileOptions& options, const ArchCo
   return models;
 }
 
-// Where no point ran, the first one's error is that of the command.
+// Throws the first point's error where no point ran.
 void require_one_that_ran(const Profile& profile) {
   for (const NetworkResult& point : profile.points) {
     if (point.ran()) return;

@@ -107,7 +107,7 @@ class Quantizing {
     result_.mixed_precision = std::move(found.report);
   }
 
-  // By a scheme of the same activations, corrected as the options say.
+  // Quantizes by a scheme of the same activations, with the corrections that the options ask for.
   QuantizedNetwork corrected_network(const quantize::Scheme& scheme) {
     if (!has_corrections(own_)) {
       return quantize::quantize_network(result_.graph, result_.tensors, scheme, decided_);

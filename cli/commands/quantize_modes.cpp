@@ -61,7 +61,7 @@ class ModeQuantizing {
 
   quantize::CalibrationPictures pictures() { return calibration_of(*pictures_, team_); }
 
-  // Of fake quantization alone: the other modes have no ranges that pictures choose.
+  // Only fake quantization calibrates: the other modes have no ranges that pictures choose.
   void calibrate() {
     if (mode_ != HybridMode::kFake) return;
     const auto statistics = quantize::calibrate(result_.graph, pictures(), team_);

@@ -19,14 +19,14 @@
 namespace qsim {
 namespace {
 
-// Without anything to compute no GPU is looked for.
+// Looks for a GPU only where golden has something to compute.
 GoldenSelection golden_of(Context& context, const RunCommandOptions& options) {
   const bool used =
       options.wants_golden() || (!options.no_data && (!options.layers.empty() || options.snap));
   return {"", used ? "auto" : "cpu", context.notes()};
 }
 
-// Of the layers whose tensors are compared; of all that --dump-layers will write.
+// Keeps the tensors of the layers that are compared, or of all layers for --dump-layers.
 std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor& input,
                                    GoldenSelection& golden, Context& context,
                                    const RunCommandOptions& options) {

@@ -120,7 +120,7 @@ Question load_question(Context& context, const SchemesOptions& options) {
           std::move(judges)};
 }
 
-// Of all that a row depends on, so that --resume takes no row of another question.
+// The key covers all that a row depends on, so that --resume takes no row of another question.
 std::string question_key(const Question& question, const SchemesOptions& options) {
   std::string all;
   const auto add = [&all](std::string_view text) {
@@ -192,7 +192,7 @@ SchemeRows mode_rows(const Graph& graph) {
   return result;
 }
 
-// As --only and the file of --resume have it: without spaces.
+// The word as --only and the file of --resume have it: without spaces.
 std::string plain_word(std::string word) {
   std::ranges::replace(word, ' ', '_');
   return word;
@@ -206,8 +206,8 @@ std::string name_of(const SchemeRow& row) {
   return name;
 }
 
-// Keeps the rows that --only names: of each column, those with one of the words given for it. A
-// word is of the first column that has it.
+// Keeps the rows that --only names: those with one of the words given for each column. A word
+// belongs to the first column that has it.
 class ChosenRows {
  public:
   explicit ChosenRows(const SchemeRows& rows) : words_(rows.columns.size()) {

@@ -34,10 +34,10 @@ OutputForm output_form(const Graph& graph);
 // float32 or the graph's 8-bit dtype, as the graph's input. `source` names it in errors.
 Tensor input_from_host(const Tensor& tensor, const InputForm& form, const std::string& source);
 
-// The same of any number of pictures, at least one; the form's own batch does not count.
+// The same for any number of pictures, at least one; the form's own batch does not count.
 Tensor pictures_from_host(const Tensor& tensor, const InputForm& form, const std::string& source);
 
-// The same of float32 alone, not quantized: float32 NHWC.
+// The same for float32 alone, not quantized: float32 NHWC.
 Tensor real_pictures_from_host(const Tensor& tensor, const InputForm& form,
                                const std::string& source);
 

@@ -13,7 +13,7 @@ namespace qsim {
 // docs/reference/onnx.md#qlinearsoftmax.
 Tensor tail_of(const Tensor& levels, const Value& value, const HostInterface& host);
 
-// The same of float32 numbers [N, C], which a network of float layers gives.
+// The same for float32 numbers [N, C], which a network of float layers gives.
 Tensor tail_of_reals(Tensor reals, const HostTail& tail);
 
 // The .npy file of a model's output. What ArgMax gives is int64 there, as ONNX has it.

@@ -28,7 +28,8 @@ class Context {
   // Text for people on stdout; dropped when an option has stdout (`--json -`). What a line cannot
   // show is escaped (core/printable.h); the words of a name are the caller's to keep on one line.
   void print(const std::string& text);
-  // To the file that an option names, or to stdout where it is "-"; nothing where it is "".
+  // Writes to the file that an option names, or to stdout where it is "-"; writes nothing where it
+  // is "".
   void print_to(const std::string& place, const std::string& text);
   void print_json(const std::string& json) { print_to(options_.json, json); }
   // Both, of a sheet; the file first, so that it is there when nobody reads stdout to its end.

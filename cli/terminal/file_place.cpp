@@ -54,7 +54,7 @@ FilePlace place_of(const fs::path& given) {
     if (!error) place.path = fs::weakly_canonical(folder, error) / whole.filename();
   }
   if (!error) return place;
-  // Of a current folder that was deleted nothing is known: the path is as it was given.
+  // Nothing is known about a current folder that was deleted: the path is as it was given.
   const fs::path absolute = fs::absolute(path, error);
   place.path = (error ? path : absolute).lexically_normal();
   return place;

@@ -49,8 +49,8 @@ void say(const std::string& line) {
   static_cast<void>(written);  // there is nobody left to tell
 }
 
-// Of a thread that removes files and prints a line; the usual 8 MB are more than a low ulimit -v
-// leaves.
+// Enough for a thread that removes files and prints a line; the usual 8 MB are more than a low
+// ulimit -v leaves.
 constexpr std::size_t kStackBytes = std::size_t{1} << 19;
 
 // What pthread_create says: 0, or an error number.

@@ -51,7 +51,8 @@ class InterruptWatch {
   // From here on the first signal does not end the process: is_stopping() becomes true, for a
   // command that ends soon by itself and then says what it has. A second one ends it at once.
   void stop_softly();
-  // As before stop_softly(): what is left, as writing the results, may wait for a reader of a pipe.
+  // Undoes stop_softly(): what is left, such as writing the results, may wait for a reader of a
+  // pipe.
   void stop_at_once();
   bool is_stopping() const { return is_stopping_; }
   // What to add to the interrupt's line: "120 of 2,000 layers, 0 mismatches so far".

@@ -31,11 +31,10 @@ std::vector<NamedOutput> named_outputs(const Declarations& declared);
 
 using NamedOutputs = std::span<const NamedOutput>;
 
-// At most one of them is "-".
+// Throws unless at most one of them is "-".
 void require_stdout_once(NamedOutputs named);
 
-// Two outputs must not be one file. Of two folders, one may be inside the other, but not in the
-// place of a file.
+// Two outputs must not be one file. A folder may be inside another, but not in the place of a file.
 void require_outputs_apart(NamedOutputs named);
 
 struct ReadFile {

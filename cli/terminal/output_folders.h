@@ -19,7 +19,7 @@ bool is_vector_file(const std::string& name);
 
 inline constexpr const char* kRunFile = "run.json";
 inline constexpr const char* kVectorFile = "manifest.json";
-// Of `eval`: its result, and what it keeps while it works.
+// What `eval` writes: its result, and what it keeps while it works.
 inline constexpr const char* kEvalFile = "eval.json";
 inline constexpr const char* kPredictionsFile = "predictions.npy";
 inline constexpr const char* kOutputsFile = "outputs.npy";

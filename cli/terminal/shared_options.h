@@ -18,7 +18,7 @@ inline constexpr const char* kNetworkGroup = "The network and its input";
 inline constexpr const char* kMappingGroup = "How layers are mapped";
 inline constexpr const char* kGoldenGroup = "The network of golden";
 
-// Of every command but `profile`, which takes several.
+// Every command has this option but `profile`, which takes several configurations.
 struct ConfigOption {
   std::string config = kDefaultConfig;
   bool config_given = false;
@@ -26,14 +26,14 @@ struct ConfigOption {
 // The options of every command. Each begins with them.
 void declare_config(Declarations& declared, ConfigOption& options);
 
-// Of a command that reads an ONNX model: the rounding of its layers ("": as ONNX Runtime), and
-// whether its scales are rounded to powers of two.
+// What a command that reads an ONNX model takes: the rounding of its layers ("": as ONNX Runtime),
+// and whether its scales are rounded to powers of two.
 struct ScaleOptions {
   std::string rounding;
   bool snap = false;
 };
 void declare_scales(Declarations& declared, ScaleOptions& options);
-// Without --snap, and with golden's own roundings as well.
+// Declares --rounding with golden's own roundings as well, and no --snap.
 void declare_golden_rounding(Declarations& declared, ScaleOptions& options);
 
 // The network that a command works on.
@@ -41,9 +41,9 @@ struct NetworkOptions : ScaleOptions {
   std::string model;  // "": the configuration's
   std::optional<std::int64_t> batch;
 };
-// Of those that compile it for the accelerator.
+// For commands that compile the network for the accelerator.
 void declare_network(Declarations& declared, NetworkOptions& options);
-// --model alone, of a command that says otherwise what a network may be.
+// --model alone, for a command that says otherwise what a network may be.
 OptionRow& declare_model(Declarations& declared, std::string& model, std::string meaning);
 OptionRow& declare_batch(Declarations& declared, std::optional<std::int64_t>& batch,
                          std::string meaning);
@@ -85,14 +85,14 @@ struct MappingOptions : SearchOptions {
 void declare_mapping(Declarations& declared, MappingOptions& options);
 void declare_mapping_file(Declarations& declared, SearchOptions& options);
 void declare_search(Declarations& declared, SearchOptions& options);
-// Of a command that runs or writes the program.
+// For a command that runs or writes the program.
 void declare_dram_plan(Declarations& declared, MappingOptions& options);
-// The table of energies: of the search alone, or also of what the command reports.
+// The table of energies: for the search alone, or also for what the command reports.
 void declare_energy(Declarations& declared, SearchOptions& options);
 void declare_reported_energy(Declarations& declared, SearchOptions& options);
 void declare_write_mapping(Declarations& declared, std::string& file);
 
-// Of `run` and `profile`.
+// For `run` and `profile`.
 OptionRow& declare_report(Declarations& declared, std::string& file, std::string meaning);
 void declare_page(Declarations& declared, std::string& file);
 void declare_fail_if(Declarations& declared, Words& conditions);

@@ -30,8 +30,8 @@ struct SmallTensor {
   std::vector<std::int64_t> values;  // of float32 its bits
 
   std::int64_t at(const Shape& index) const;
-  // Makes it of another type: uint8, int8, int32, int64 or float32, numbers rounded towards zero
-  // and wrapped. False for another type and for what is no number of it.
+  // Converts it to uint8, int8, int32, int64 or float32; numbers are rounded towards zero and
+  // wrapped. False for another type and for what is not a number of it.
   bool convert(int to);
   onnx::TensorProto proto() const;
 };
@@ -259,7 +259,7 @@ std::optional<SmallTensor> reshape(const NodeReader& node, const Inputs& inputs)
   return SmallTensor{inputs[0].data_type, shape, inputs[0].values};
 }
 
-// Of one axis of at most two; starts and ends beyond the tensor mean its ends.
+// Slices one axis of at most two; starts and ends beyond the tensor mean its ends.
 std::optional<SmallTensor> slice(const NodeReader& node, const Inputs& inputs) {
   if (inputs.size() < 3) return std::nullopt;
   const Shape& shape = inputs[0].shape;
@@ -309,7 +309,7 @@ std::optional<SmallTensor> unsqueeze(const NodeReader& node, const Inputs& input
   return result;
 }
 
-// Of two integers of one type.
+// Combines two int64 numbers.
 template <typename Combine>
 std::optional<SmallTensor> combined(const Inputs& inputs, Combine combine) {
   if (inputs.size() != 2 || inputs[0].data_type != onnx::TensorProto::INT64 ||

@@ -15,7 +15,7 @@ namespace qsim {
 using ShapeOfInput = std::function<std::optional<Shape>(const NodeReader& node)>;
 
 // Adds the output to model's constants. False for a node that is not of this kind: another
-// operator, an input that is no small constant (Shape reads any tensor of the graph).
+// operator, an input that is not a small constant (Shape reads any tensor of the graph).
 bool fold_constants(ModelGraph& model, const NodeReader& node, const ShapeOfInput& shape_of_input);
 
 // Whether the operator is one that fold_constants() knows.

@@ -9,7 +9,7 @@
 
 namespace qsim {
 
-// Of Conv and QLinearConv.
+// Reads the attributes of Conv and QLinearConv.
 NodeAttributes convolution_attributes(const NodeReader& node);
 
 struct Convolution {
@@ -18,8 +18,8 @@ struct Convolution {
   ImageShape output;
 };
 
-// Over pictures of shape `in` with `pads` around them, which are in the shape, and weights
-// [M, C / groups, kernel_h, kernel_w] that the ONNX specification calls `weights`.
+// Reads a convolution over pictures of shape `in` with `pads` around them, which are in the shape,
+// and weights [M, C / groups, kernel_h, kernel_w] that the ONNX specification calls `weights`.
 Convolution read_convolution(const NodeReader& node, const NodeAttributes& attributes,
                              const ImageShape& in, const Pads& pads, const std::string& weights,
                              const Shape& weights_shape);

@@ -34,7 +34,8 @@ OpenLayer open_addition(const GraphBuilder& graph, const NodeReader& node, Impor
   return {node.node(), Add{}, {std::move(a), std::move(b)}, shape, axes};
 }
 
-// The number of a constant input of one element; nothing where it is no such constant.
+// The number of a constant input; nothing where the input is absent or computed. Refuses a constant
+// that is not one float32 number.
 std::optional<float> constant_number(const GraphBuilder& graph, const NodeReader& node, int index) {
   const ImportedTensor* found = graph.find(node, index);
   if (found != nullptr || !node.has_input(index)) return std::nullopt;

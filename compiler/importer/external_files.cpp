@@ -34,7 +34,7 @@ void add(const onnx::NodeProto& node, Locations& locations) {
   }
 }
 
-// As deep as protobuf parses, which is a hundred levels.
+// Recurses as deep as protobuf parses, which is a hundred levels.
 void add(const onnx::GraphProto& graph, Locations& locations) {
   for (const auto& tensor : graph.initializer()) add(tensor, locations);
   for (const auto& tensor : graph.sparse_initializer()) add(tensor, locations);

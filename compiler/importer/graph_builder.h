@@ -29,7 +29,7 @@ class GraphBuilder {
 
   // What input `index` of a node is; null for a constant of the file and for an absent one.
   const ImportedTensor* find(const NodeReader& node, int index) const;
-  // The same of an input that must be computed. Throws for any other.
+  // The same for an input that must be computed. Throws for any other.
   const ImportedTensor& tensor(const NodeReader& node, int index) const;
   // Sets what the node's output is: a tensor, or a layer that waits for its QuantizeLinear.
   void define(const NodeReader& node, ImportedTensor tensor);
@@ -92,7 +92,7 @@ class GraphBuilder {
   // an earlier transpose has already relied on the former.
   bool reinterpret_input_as_nhwc(const NodeReader& node);
 
-  // For a tensor that a table computes: of which tensor, and the table.
+  // The table that computes a tensor, and the tensor that it reads.
   struct Table {
     TensorId input;
     ByteTable bytes;

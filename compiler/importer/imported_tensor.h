@@ -31,7 +31,7 @@ struct ImportedTensor {
   Pads pads = {};           // around tensor `id`, of what no layer has added yet
   std::shared_ptr<const ByteFunction> function = {};  // of kReals; null: the levels' real numbers
   std::shared_ptr<OpenLayer> open = {};               // of kOpen
-  // Of kConstant: the DequantizeLinear. Of kReals with a function: the last node of it.
+  // For kConstant: the DequantizeLinear. For kReals with a function: the last node of it.
   ModelNode node = {};
   bool transposed = false;  // of kConstant
   HostTail tail = {};       // of kHost
@@ -45,12 +45,12 @@ struct OpenLayer {
   std::vector<ImportedTensor> inputs;  // kLevels; of Concat kReals
   ImageShape shape;
   Axes axes = Axes::kNchw;
-  // Of Conv2d, FullyConnected: x_scale * w_scale by channel, exactly.
+  // For Conv2d and FullyConnected: x_scale * w_scale by channel, exactly.
   std::vector<double> products = {};
   // Relu and Clip after it.
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
-  // Of each QuantizeLinear that has come, and the tensor that it writes.
+  // Each QuantizeLinear that has come, and the tensor that it writes.
   std::vector<std::pair<Quantization, TensorId>> outputs = {};
 };
 

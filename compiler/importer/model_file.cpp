@@ -20,7 +20,7 @@ bool parse(const std::string& message, ModelFile& file) {
   return true;
 }
 
-// Without the large tensors; false for what is left to protobuf.
+// Parses the file without its large tensors; false for what is left to protobuf.
 bool parse_outline(ModelFile& file) {
   const std::optional<ModelOutline> outline = read_model_outline(*file.held);
   if (!outline || !parse(outline->message, file)) return false;

@@ -31,7 +31,7 @@ struct ModelFile {
 
   std::shared_ptr<const HeldFile> held;  // all bytes are read through it
   onnx::ModelProto proto;
-  // Of the initializers whose raw_data was left in the file; their `proto` has none.
+  // The initializers whose raw_data was left in the file, and where; their `proto` has none.
   std::map<const onnx::TensorProto*, FileRange> raw_data;
   OnExternalFile on_external;
   std::shared_ptr<FileChecksums> checksums = std::make_shared<FileChecksums>();

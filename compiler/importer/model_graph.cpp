@@ -49,7 +49,7 @@ void check_domain(const Domains& domains, const NodeProto& node, const std::stri
 
 void check_model(const onnx::ModelProto& model, const std::string& source) {
   for (const onnx::FunctionProto& function : model.functions()) {
-    // Of "qsim", which the operators of that name define (docs/reference/onnx.md).
+    // Functions of the domain "qsim" define that domain's operators (docs/reference/onnx.md).
     if (function.domain() == "qsim") continue;
     throw_unsupported(source + ": local function '" + echoed(function.name()) +
                       "'; supported: nodes of standard operators");

@@ -16,7 +16,8 @@ struct ModelParts {
   std::string not_utf8 = {};      // the first text that is not: "NodeProto.name '...'"
 };
 
-// Of the bytes of a ModelProto; of bytes that are none, no less than protobuf makes of them.
+// Counts the parts of a ModelProto's bytes. Counts no less than protobuf makes of them where the
+// bytes are not a ModelProto.
 ModelParts count_model_parts(std::string_view message);
 
 // Throws Error (exit code 4) when they are more than core/limits.h allows, or (3) than the memory

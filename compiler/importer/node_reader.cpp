@@ -56,7 +56,7 @@ const onnx::TensorProto& NodeReader::constant_proto(int index, std::string_view 
   const std::string& tensor = node_.proto->input(index);
   const onnx::TensorProto* proto = graph_.constant(tensor);
   if (proto != nullptr) return *proto;
-  // NodeOrder has found each input: what is no constant is the input or a node's output.
+  // NodeOrder has found each input: what is not a constant is the input or a node's output.
   refuse(std::string(name) + " '" + echoed(tensor) + "' is computed", "a constant");
 }
 

@@ -173,7 +173,7 @@ class Reader {
   std::map<std::string, std::vector<const ModelNode*>, std::less<>> readers_;
 };
 
-// In the order of `nodes`, which the importer has taken.
+// The float nodes among `nodes`, which the importer has taken, in their order.
 std::vector<FloatNode> float_nodes(const ModelGraph& model, const std::vector<ModelNode>& nodes) {
   Reader reader(model, nodes);
   std::vector<FloatNode> found;

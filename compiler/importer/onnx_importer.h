@@ -26,8 +26,8 @@ struct ImportOptions {
   // Replaces a symbolic batch dimension; a model whose batch is fixed keeps it, and any `batch` but
   // 1 or that number is refused.
   std::int64_t batch = 1;
-  // Of all layers that round. Absent: as ONNX Runtime rounds; and a chain whose scales are powers
-  // of two gets shifts with rounding half to even (core/graph_cleanup.h).
+  // How all layers round. Absent: as ONNX Runtime rounds; and a chain whose scales are powers of
+  // two gets shifts with rounding half to even (core/graph_cleanup.h).
   std::optional<RequantizerRounding> rounding = {};
   // Unless empty, is told of each file of external data before it is read, and may throw Error.
   std::function<void(const std::filesystem::path&)> on_external = {};

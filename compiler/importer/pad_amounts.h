@@ -12,7 +12,8 @@ bool has_pad_inputs(const NodeReader& node);
 void require_pad_inputs(const NodeReader& node);
 // The attribute `value` of a Pad before opset 11; else 0.
 float pad_value(const NodeReader& node);
-// Of a Pad in constant mode over a tensor with these axes; any but of height and width is refused.
+// Reads a Pad in constant mode over a tensor with these axes; refuses pads of any axis but height
+// and width.
 Pads read_pad_amounts(const NodeReader& node, Axes axes);
 // The pads of both.
 Pads sum_of(const Pads& a, const Pads& b);

@@ -15,13 +15,13 @@ struct PoolWindow {
   ImageShape shape;
 };
 
-// Of a pool with kernel_shape over pictures of shape `in`.
+// Reads a pool with kernel_shape over pictures of shape `in`.
 PoolWindow read_pool(const NodeReader& node, const NodeAttributes& attributes,
                      const ImageShape& in);
-// The same without dilation, which average pools have not.
+// The same without dilation, which average pools do not have.
 PoolWindow read_average_pool(const NodeReader& node, const NodeAttributes& attributes,
                              const ImageShape& in);
-// Of a global pool.
+// The window of a global pool: the whole picture.
 PoolWindow global_pool(const ImageShape& in);
 
 // A Pad before an average pool counts. True where the pool can take the pads into its own, which

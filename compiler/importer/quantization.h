@@ -12,7 +12,7 @@
 
 namespace qsim {
 
-// Of one activation tensor: a real number is (q - zero_point) * scale.
+// How one activation tensor is quantized: a real number is (q - zero_point) * scale.
 struct Quantization {
   DType dtype = DType::kInt8;  // kInt8 or kUint8
   std::int32_t zero_point = 0;
@@ -28,7 +28,7 @@ Value value_of(const Quantization& quantization);
 
 // "scale 0.0625, zero_point 3"
 std::string quantization_text(const Quantization& quantization);
-// As few digits as give the same float32.
+// The number in as few digits as give the same float32.
 std::string float_text(float value);
 
 // A positive finite number as a scale; refuses any other by the name `what`.
@@ -40,10 +40,10 @@ Scale scale_of(const NodeReader& node, float value, const std::string& what);
 Quantization read_quantization(const NodeReader& node, int index, const std::string& name,
                                std::optional<DType> absent = {});
 
-// Of what a QuantizeLinear writes: one scale, int8 or uint8.
+// Reads how a QuantizeLinear quantizes what it writes: one scale, int8 or uint8.
 Quantization read_quantize_linear(const NodeReader& node);
 
-// Of a constant per tensor or per channel: one element or `channels` of them.
+// How a constant is quantized, per tensor or per channel: one element or `channels` of them.
 struct ChannelQuantization {
   std::vector<float> scales;
   std::vector<std::int32_t> zero_points;

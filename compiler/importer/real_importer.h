@@ -22,7 +22,7 @@ struct RealImportOptions {
 Graph import_real_onnx(const std::shared_ptr<const HeldFile>& held,
                        const RealImportOptions& options = {});
 
-// From a file whose weights alone are integers, or whose layers find the ranges of what they read,
+// Reads a file whose weights alone are integers, or whose layers find the ranges of what they read,
 // or whose tensors are rounded by nodes of the domain "qsim". docs/reference/onnx.md is the
 // format. Throws Error as import_real_onnx() does.
 HybridNetwork import_hybrid_onnx(const std::shared_ptr<const HeldFile>& held,

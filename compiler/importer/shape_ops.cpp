@@ -75,7 +75,7 @@ void import_identity(const NodeReader& node, GraphBuilder& graph) {
   graph.define(node, graph.tensor(node, 0));
 }
 
-// Of activations: to the type that they have.
+// Drops a Cast of activations to the type that they have; refuses any other.
 void import_cast(const NodeReader& node, GraphBuilder& graph) {
   node.require_inputs(1, 1);
   const NodeAttributes attributes(node, {"saturate", "to"});

@@ -35,7 +35,8 @@ std::optional<Axes> transposed_axes(const ImageShape& shape, Axes axes, bool has
                                     const Permutation& perm);
 [[noreturn]] void refuse_permutation(const NodeReader& node, const ImageShape& shape,
                                      const Permutation& perm);
-// The transpose from [N, H, W, C] to [N, C, H, W]: of the input, it says that this is [N, H, W, C].
+// The transpose from [N, H, W, C] to [N, C, H, W]. On the input it says that the input is
+// [N, H, W, C].
 inline const Permutation kNhwcToNchw = {0, 3, 1, 2};
 
 // The axes of Squeeze and Unsqueeze: an attribute, from opset 13 on an input. Sorted; negative ones

@@ -36,7 +36,7 @@ StoredTensor store_tensor(const onnx::TensorProto& proto, const TensorFiles& fil
 // The elements of a tensor of int64, of any shape.
 std::vector<std::int64_t> decode_int64_elements(const onnx::TensorProto& proto,
                                                 const TensorFiles& files, const std::string& where);
-// The same of at most one dimension: the shapes that Reshape reads.
+// The same for at most one dimension: the shapes that Reshape reads.
 std::vector<std::int64_t> decode_int64s(const onnx::TensorProto& proto, const TensorFiles& files,
                                         const std::string& where);
 

@@ -26,7 +26,7 @@ struct StoredWeights {
 // channels are axis `channel_axis`.
 StoredWeights read_qlinear_weights(const NodeReader& node, int index, const std::string& name,
                                    const std::string& scale_name, std::size_t channel_axis);
-// The same of input `index` of a float operator, which must come from a DequantizeLinear.
+// The same for input `index` of a float operator, which must come from a DequantizeLinear.
 StoredWeights read_dequantized_weights(const NodeReader& node, int index,
                                        const ImportedTensor* tensor, const std::string& name,
                                        std::size_t channel_axis);

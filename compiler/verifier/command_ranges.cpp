@@ -25,7 +25,7 @@ struct Walk {
   std::int64_t steps() const { return last - first + 1; }
 };
 
-// From the first to the last position in [0, size) under a window that slides `outputs` times.
+// The first and the last position in [0, size) under a window that slides `outputs` times.
 Span covered(std::int64_t outputs, std::int64_t kernel, std::int64_t stride, std::int64_t origin,
              std::int64_t size) {
   if (stride <= kernel) {  // the window leaves no position out

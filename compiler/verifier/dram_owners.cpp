@@ -24,7 +24,7 @@ void DramOwners::find_successors() {
          ++j) {
       const Region* first = by_begin[i];
       const Region* second = by_begin[j];
-      // Of the input no STORE is first; of two layers without STOREs, the numbers decide.
+      // Regions take turns by their first STOREs; the numbers decide where neither has one.
       const auto turn = [this](const Region* r) { return std::pair(r->first_store(), number(*r)); };
       if (turn(second) < turn(first)) std::swap(first, second);
       successors_[number(*first)].push_back(second);

@@ -13,8 +13,8 @@ namespace qsim::verifier {
 
 class DramOwners {
  public:
-  // Of `regions`, whose STOREs are known: the first is the input, which is there from the start.
-  // Both must outlive this object, and stay where they are.
+  // The STOREs of `regions` are known; the first region is the input, which is there from the
+  // start. `regions` must outlive this object and stay where it is.
   explicit DramOwners(std::vector<Region>& regions);
 
   // Reports tensors that share bytes and are not written one after the other: a tensor must be

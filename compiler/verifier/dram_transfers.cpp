@@ -214,7 +214,7 @@ class DramCheck {
     });
   }
 
-  // Checks what STOREs a run reads; false where they are no words of a tensor, or of the ofmaps
+  // Checks what STOREs a run reads; false where they are not words of a tensor, or of the ofmaps
   // that a concatenation joins.
   bool check_run(std::size_t index, std::int64_t address, std::int64_t bytes) {
     const std::int64_t word_bytes = program_.arch.array_rows;

@@ -143,8 +143,8 @@ class HazardCheck {
                         text);
   }
 
-  // Every word of the output scratchpad is stored. Of the other memories words may stay unread:
-  // channels of another chunk, columns that a stride skips, psums that pooling drops.
+  // Every word of the output scratchpad must be stored. Words of the other memories may stay
+  // unread: channels of another chunk, columns that a stride skips, psums that pooling drops.
   static bool is_strict(Memory memory) { return memory == Memory::kOutput; }
 
   std::string label(Unit unit, std::size_t index) const {

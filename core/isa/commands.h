@@ -115,7 +115,7 @@ struct Store {
 #undef QSIM_U_MEMBER
 #undef QSIM_S_MEMBER
 
-// In the order of the variant below, of `opcode`, and of the way of a byte.
+// The units, in the order of the variant below, of `opcode`, and of the way of a byte.
 enum class Unit : std::uint8_t { kLoad, kExecute, kPost, kStore };
 inline constexpr auto kExecuteUnit = static_cast<std::size_t>(Unit::kExecute);  // indices by unit
 inline constexpr auto kStoreUnit = static_cast<std::size_t>(Unit::kStore);

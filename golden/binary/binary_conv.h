@@ -59,7 +59,7 @@ inline ImageShape output_shape(const BinaryConv& conv, const BitTensor& input) {
   return output_shape(conv, input.shape, input.bases);
 }
 
-// The same of what the stage makes. Also throws Error for a pool larger than y, and lists of
+// The same for what the stage makes. Also throws Error for a pool larger than y, and lists of
 // another length than out_channels.
 ImageShape stage_shape(const BinaryConv& conv, const BinaryStage& stage, const ImageShape& input,
                        int input_bases);

@@ -32,7 +32,7 @@ class PackedLayer {
     std::vector<std::uint64_t> rows;   // [kRowPixels][activation bases][depth]
     std::vector<std::int32_t> counts;  // [kRowPixels][activation bases][kPanelColumns]
     std::vector<std::int32_t> full;    // [kRowPixels][weight bases][padded_channels()]
-    // Of each pixel: where its `full` is, in this scratch or, away from the border, the layer's.
+    // By pixel: where its `full` is, in this scratch or, away from the border, the layer's.
     std::array<const std::int32_t*, kRowPixels> full_of{};
   };
   Scratch scratch() const;

@@ -22,7 +22,7 @@ struct BinaryWeightsViews {
 };
 BinaryWeightsViews weights_of(Call& call, const qsim_binary_weights* given,
                               const qsim_window* window);
-// With their values, of tensors on the CPU.
+// The convolution with its values, for tensors on the CPU.
 BinaryConv conv_of(const BinaryWeightsViews& views);
 BinaryConv conv_of(Call& call, const qsim_binary_weights* given, const qsim_window* window);
 

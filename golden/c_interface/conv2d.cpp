@@ -41,7 +41,7 @@ void check_scale(const Call& call, float real) {
                   "; a scale is a positive finite number");
 }
 
-// The scales of a GPU are not read: one that fits stands in their place.
+// Scales on a GPU are not read: one that fits takes their place.
 Requantization requantization_of(const Call& call, const qsim_requantization& given,
                                  const View& scales) {
   if (given.rounding < QSIM_ROUND_FLOOR || given.rounding > QSIM_ROUND_FLOAT32) {
@@ -105,7 +105,7 @@ Graph graph_of(const Call& call, const Conv2dViews& views, const qsim_requantiza
   return graph;
 }
 
-// Whether validate() has nothing against the layer, whose graph takes longer to make than a launch.
+// Whether validate() would accept the layer, whose graph takes longer to make than a launch.
 bool is_ordinary(const Conv2dViews& views, const qsim_requantization& given) {
   const Window& w = views.window;
   const auto in_range = [](std::int64_t number, std::int32_t dtype) {
@@ -202,7 +202,7 @@ void run_pieces(const Call& call, ThreadTeam& team, const std::vector<RowsOfPict
 }
 
 // Each thread computes rows of pictures; where pads alone are under some, one computes all.
-// `graph`: of the whole call.
+// `graph` is the whole call's.
 void run_divided(const Call& call, const Graph& graph, const Conv2dViews& views,
                  const qsim_requantization& given) {
   CallThreads threads(call.run());

@@ -108,7 +108,7 @@ LinearViews views_of(Call& call, const qsim_linear_weights* given, const qsim_te
   return views;
 }
 
-// On the CPU.
+// The layer of tensors on the CPU.
 Layer layer_of(const Call& call, const LinearViews& views) {
   Layer layer;
   LinearWeights& weights = layer.weights;

@@ -35,7 +35,7 @@ inline FloatType float_type(std::int32_t dtype) {
 
 // Groups of a row. Throws Error for a group_size that linear layers do not have.
 std::int64_t group_count(const Call& call, std::int64_t in_features, std::int64_t group_size);
-// Of scales and zero_points: [N, groups], or [N] of one group.
+// Views scales or zero_points: [N, groups], or [N] for one group.
 View grouped_tensor(Call& call, const char* what, const qsim_tensor* tensor, std::int32_t type,
                     std::int64_t channels, std::int64_t groups);
 // The elements of a matrix of floats on the CPU.

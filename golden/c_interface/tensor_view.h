@@ -29,14 +29,14 @@ struct View {
 
   std::int64_t elems() const { return element_count(shape); }
   std::int64_t dim(std::size_t axis) const { return shape[axis]; }
-  // Of the elements without gaps; a row of half bytes begins at a byte.
+  // The bytes of the elements without gaps; a row of half bytes begins at a byte.
   std::size_t bytes() const;
 
   // The elements without gaps: where they are, or copied to `copy`.
   const std::byte* packed(std::vector<std::byte>& copy) const;
   // Stores elements without gaps.
   void store(const void* elements) const;
-  // Into a vector; T is as large as an element.
+  // Copies the elements into a vector; T is as large as an element.
   template <typename T>
   std::vector<T> values() const {
     std::vector<std::byte> copy;
@@ -58,7 +58,7 @@ inline ImageShape image_of(const View& view) {
   return {view.dim(0), view.dim(1), view.dim(2), view.dim(3)};
 }
 
-// Throws Error for data at an address that is no multiple of `bytes`.
+// Throws Error for data at an address that is not a multiple of `bytes`.
 void require_alignment(const View& view, std::size_t bytes);
 
 // One call of the interface: how it runs, and the device that all of its tensors are on.
@@ -72,7 +72,7 @@ class Call {
   static constexpr int kAnyRank = -1;
   View tensor(const char* what, const qsim_tensor* tensor,
               std::initializer_list<std::int32_t> types, int rank);
-  // The same of a tensor that the call writes: no two elements share memory.
+  // The same for a tensor that the call writes: no two elements share memory.
   View output(const char* what, const qsim_tensor* tensor,
               std::initializer_list<std::int32_t> types, int rank);
   // The same without gaps, of a tensor that is read or written.

@@ -18,7 +18,7 @@ inline double* norm_of(Call& call, const qsim_tensor* norm, std::int64_t channel
   return data_of<double>(call, "norm", norm, QSIM_BITS64, {5, channels});
 }
 
-// Of work.channels.
+// Reads the parameters and statistics of work.channels channels into `work`.
 inline void read_normalization(Call& call, const qsim_normalization* given,
                                train::NormalizeStatistics& work) {
   call.require("normalization", given);

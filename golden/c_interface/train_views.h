@@ -35,7 +35,7 @@ Element* data_of(Call& call, const char* what, const qsim_tensor* tensor, std::i
   const View view = call.dense_tensor(what, tensor, {dtype}, static_cast<int>(shape.size()));
   return reinterpret_cast<Element*>(view.require_shape(shape).data);
 }
-// The same of a tensor that must not be NULL.
+// The same for a tensor that must not be NULL.
 template <typename Element>
 Element* required_data(Call& call, const char* what, const qsim_tensor* tensor, std::int32_t dtype,
                        const Shape& shape) {
@@ -47,10 +47,10 @@ std::uint8_t* bits_of_elems(Call& call, const char* what, const qsim_tensor* bit
 // On the CPU the zero_point is read and must be -128 to 127.
 const std::int32_t* zero_point_of(Call& call, const char* what, const qsim_tensor* zero_point);
 
-// Which of a convolution's tensors a call computes with; of the other the shape alone counts.
+// Which of a convolution's tensors a call computes with; only the shape of the other counts.
 enum class Operands { kBoth, kLevels, kWeights, kNone };
 train::LevelConv conv_of(Call& call, const qsim_level_conv* given, Operands operands);
-// Of pictures and weights whose shapes alone count, without data and zero_point.
+// The same for pictures and weights whose shapes alone count, without data and zero_point.
 train::LevelConv conv_of_shapes(Call& call, const View& x, const View& w, const qsim_window* window,
                                 std::int64_t groups);
 train::Observer observer_of(const Call& call, std::int32_t observer, float momentum);

@@ -16,7 +16,7 @@ struct StepTensors {
   TensorId output = 0;
 };
 
-// Of a chain: two buffers, which take turns.
+// The buffers that the steps write. A chain has two, which take turns.
 struct BufferPlan {
   std::vector<std::size_t> buffers;  // by step, the number of the buffer that it writes
   std::size_t count = 0;

@@ -6,7 +6,7 @@
 
 namespace qsim::golden {
 
-// Over the weights of one output channel.
+// Sums over the weights of one output channel.
 struct ChannelSums {
   std::int64_t sum = 0;
   std::int64_t magnitude = 0;  // sum of |w|

@@ -82,7 +82,7 @@ QSIM_HOST_DEVICE constexpr std::uint32_t encode(std::uint32_t bits, Round round)
   return code | bits >> 31 << (format.exponent_bits + format.mantissa_bits);
 }
 
-// To nearest, ties to even.
+// Rounds to nearest, ties to even.
 template <FloatFormat format>
 QSIM_HOST_DEVICE constexpr std::uint32_t encode(std::uint32_t bits) {
   return encode<format>(bits, HalfEven());

@@ -44,8 +44,8 @@ QSIM_HOST_DEVICE inline float sum(float a, float b) {
 #endif
 }
 
-// The magnitude that a group's largest element is scaled to: the format's largest number; of the
-// integers 127 and 7, so that both signs have as many codes.
+// The magnitude that a group's largest element is scaled to: the format's largest number; 127 and
+// 7 for the integers, so that both signs have as many codes.
 QSIM_HOST_DEVICE constexpr float largest_number(ElementFormat format) {
   switch (format) {
     case ElementFormat::kInt8:
@@ -168,7 +168,7 @@ QSIM_HOST_DEVICE constexpr std::uint32_t quantized(float x, float scale, std::in
   }
 }
 
-// The number of a code, before the scale: exact in FP32. Of integers, code minus zero_point.
+// The number of a code, before the scale: exact in FP32. For integers it is code minus zero_point.
 template <ElementFormat format>
 QSIM_HOST_DEVICE constexpr float number_of(std::uint32_t code, std::int32_t zero_point) {
   if constexpr (format == ElementFormat::kE4m3) {

@@ -46,7 +46,7 @@ std::uint16_t Magnitudes::percentile(std::int64_t parts_per_million) const {
   return static_cast<std::uint16_t>(magnitude);
 }
 
-// The same of at most kSpan elements in one place.
+// The same for at most kSpan elements in one place.
 std::uint16_t small_percentile(const std::uint16_t* x, std::int64_t count, std::uint16_t infinity,
                                std::int64_t parts_per_million) {
   std::uint16_t found[kSpan];
@@ -197,7 +197,7 @@ class Quantizer {
     });
   }
 
-  // Of groups that are longer than a span: extents of spans, joined. Returns whether all elements
+  // Joins the extents of spans for groups that are longer than a span. Returns whether all elements
   // are finite.
   bool find_split_extents(std::vector<Extent>& extents) {
     std::atomic<bool> finite = true;

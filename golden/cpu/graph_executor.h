@@ -21,7 +21,7 @@ struct ExecutorOptions {
   Path path = Path::kOptimised;
   VectorPath vector_path = VectorPath::kAuto;  // of the optimised path; must be available
   bool keep_every_layer = true;                // false: run() returns the last layer alone
-  // Of keep_every_layer, by layer: whether it is kept, or else a tensor of no bytes. Empty: all
+  // With keep_every_layer, by layer: whether it is kept, or else a tensor of no bytes. Empty: all
   // are.
   std::vector<bool> kept_layers = {};
   // false, for a single run: each layer's weights are packed when it runs and dropped after it.

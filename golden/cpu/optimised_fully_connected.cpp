@@ -38,8 +38,8 @@ class FullyConnectedExecutor : public LayerExecutor {
   }
 
  private:
-  // Of kDotRows channels from `co` on. Rows beyond the last channel repeat it; their products are
-  // dropped.
+  // Adds the products of kDotRows channels from `co` on. Rows beyond the last channel repeat it;
+  // their products are dropped.
   void add_products(const std::uint8_t* x, int count, std::int64_t co, std::size_t part,
                     std::int32_t* products) const {
     const std::int64_t channels = output_.shape.channels;

@@ -7,8 +7,8 @@ namespace qsim::golden {
 
 class OutputStage {
  public:
-  // Of the channels of `packed`, the first of which is the layer's channel `first_channel`. Keeps
-  // references to everything but the kernels' table, which is the program's.
+  // Finishes a layer's channels from `first_channel` on. Keeps references to everything but the
+  // kernels' table, which is the program's.
   OutputStage(const Requantization& requantization, const Tensor& bias, const Value& output,
               std::int64_t first_channel, const VectorKernels& kernels)
       : requantization_(requantization),

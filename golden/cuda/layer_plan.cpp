@@ -206,7 +206,7 @@ class Planner {
 
   bool join(std::size_t index) {
     const Layer& layer = graph_.layers[index];
-    // Of two operands, the one that is written later is in a cache more likely.
+    // Tries the operand that is written later first: it is more likely to be in a cache.
     std::vector<TensorId> operands = layer.inputs;
     std::sort(operands.rbegin(), operands.rend());
     for (const TensorId operand : operands) {

@@ -44,7 +44,7 @@ struct AdderParams {
   float hi = 0;
 };
 
-// Of an adder that rounds as kFloat32.
+// The parameters of an adder that rounds as kFloat32.
 AdderParams adder_params(const Adder& adder, std::int32_t lo, std::int32_t hi);
 
 class OutputStage {

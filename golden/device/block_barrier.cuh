@@ -21,7 +21,7 @@ class BlockBarrier {
         "{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}\n" ::"r"(to_shared(this))
         : "memory");
   }
-  // Until the phase of this parity is complete.
+  // Waits until the phase of this parity is complete.
   __device__ void wait(std::uint32_t parity) {
     std::uint32_t done = 0;
     while (done == 0) {

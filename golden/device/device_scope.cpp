@@ -10,7 +10,8 @@ namespace {
 
 using PrimaryState = decltype(&cuDevicePrimaryCtxGetState);
 
-// From the driver itself, so that nothing links against libcuda; null where it has none.
+// The driver's function, found at run time so that nothing links against libcuda; null where the
+// driver has none.
 PrimaryState primary_state() {
   static const PrimaryState kFunction = [] {
     void* found = nullptr;

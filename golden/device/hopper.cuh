@@ -31,7 +31,7 @@ class MBarrier {
                  "r"(bytes)
                  : "memory");
   }
-  // Until the phase of this parity is complete.
+  // Waits until the phase of this parity is complete.
   __device__ void wait(std::uint32_t parity) {
     asm volatile(
         "{\n.reg .pred done;\nagain:\n"
@@ -97,7 +97,7 @@ __device__ inline void store_box(const CUtensorMap* map, std::uint32_t from, int
       : "memory");
 }
 __device__ inline void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-// Until all but the last kPending commits of this thread have read shared memory.
+// Waits until all but the last kPending commits of this thread have read shared memory.
 template <int kPending>
 __device__ inline void wait_for_stores_to_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
@@ -141,7 +141,7 @@ __device__ inline void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" 
 __device__ inline void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-// Until at most kPending groups of this warpgroup are unfinished.
+// Waits until at most kPending groups of this warpgroup are unfinished.
 template <int kPending>
 __device__ inline void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");

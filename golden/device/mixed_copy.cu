@@ -64,8 +64,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// As many that a thread has one vector of the smaller side, which was the fastest of 1, 2 and 4;
-// more where it would have too many of the larger one.
+// So many blocks that a thread has one vector of the smaller side, which was the fastest of 1, 2
+// and 4; more where it would have too many of the larger one.
 std::int64_t copy_blocks(std::int64_t reads, std::int64_t writes) {
   const std::int64_t larger = std::max(reads, writes);
   const std::int64_t smaller = std::min(reads, writes);

@@ -64,7 +64,7 @@ class PinnedBuffer {
 // that no launch is waited for.
 std::vector<double> time_replays(const Stream& stream, const CapturedGraph& graph, int runs);
 
-// The middle one; the mean of the two middle ones of an even number. Not of none.
+// The middle one, or the mean of the two middle ones; `values` must not be empty.
 double median(std::vector<double> values);
 
 }  // namespace qsim::golden::cuda

@@ -12,7 +12,7 @@ namespace {
 
 using EncodeTiled = decltype(&cuTensorMapEncodeTiled);
 
-// From the driver itself, so that nothing links against libcuda.
+// The driver's function, found at run time so that nothing links against libcuda.
 EncodeTiled encode_function() {
   static const EncodeTiled kFunction = [] {
     void* found = nullptr;

@@ -17,8 +17,8 @@ __device__ inline std::uint64_t whole_operand(std::uint32_t operand) {
   return operand | std::uint64_t{128 >> 4} << 32;
 }
 
-// d[64][kN] (+)= popcount(a[64][256] & b[kN][256]), summed over K. Of warp w, g = lane / 4, q =
-// lane % 4, d[4 * j + 2 * h + e] is row 16 * w + g + 8 * h, column 8 * j + 2 * q + e.
+// d[64][kN] (+)= popcount(a[64][256] & b[kN][256]), summed over K. In warp w, with g = lane / 4 and
+// q = lane % 4, d[4 * j + 2 * h + e] is row 16 * w + g + 8 * h, column 8 * j + 2 * q + e.
 template <int kN>
 __device__ void wgmma_bits(std::int32_t (&d)[kN / 2], std::uint64_t a, std::uint64_t b,
                            int accumulate);

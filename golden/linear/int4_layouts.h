@@ -23,14 +23,14 @@ struct Int4Tensors {
   bool operator==(const Int4Tensors&) const = default;
 };
 
-// Without loss. Throws Error for sizes that the layout does not have (K a multiple of 8, of Marlin
-// of 16; N of 8, of Marlin of 64), tensors of another size, and groups in another order.
+// Reads without loss. Throws Error for sizes that the layout does not have (K a multiple of 8, with
+// Marlin of 16; N of 8, with Marlin of 64), tensors of another size, and groups in another order.
 LinearWeights read_int4(Int4Layout layout, const Int4Tensors& tensors, std::int64_t out_features,
                         std::int64_t in_features, std::int64_t group_size);
 
-// Without loss, and so only what the layout can hold: throws Error for other sizes, weights of 8
-// bits, a zero_point that it does not have (kGptq: 1..16, kMarlin: 8, else 0..15) and a scale that
-// is no FP16 number.
+// Writes without loss, and so only what the layout can hold: throws Error for other sizes, weights
+// of 8 bits, a zero_point that it does not have (kGptq: 1..16, kMarlin: 8, else 0..15) and a scale
+// that is not an FP16 number.
 Int4Tensors write_int4(Int4Layout layout, const LinearWeights& weights);
 
 }  // namespace qsim::golden

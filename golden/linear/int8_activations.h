@@ -12,13 +12,13 @@ namespace qsim::golden {
 
 // How x becomes int8.
 struct Int8Activations {
-  // Of every row of x (a static scale), a finite number of at least 2^-126. None: each row has the
+  // A static scale for every row of x, a finite number of at least 2^-126. None: each row has the
   // scale of its own largest magnitude.
   std::optional<float> scale;
 };
 
 // The scale of a row whose largest finite magnitude is `largest`, FP32 bits: largest / 127, at
-// least 2^-126; 1 of a row of zeros.
+// least 2^-126; 1 for a row of zeros.
 QSIM_HOST_DEVICE inline float row_scale(std::uint32_t largest) {
   return fp32_scale(float_of(largest), ElementFormat::kInt8);
 }

@@ -70,9 +70,9 @@ void check_shapes(const FloatMatrix& x, const LinearWeights& weights, std::span<
 // scale of x, if it is static, that is finite and at least 2^-126.
 void check_int8_activations(std::int64_t group_size, int bits, const Int8Activations& activations);
 
-// On request: throws Error for a value of x or bias that is not finite, a scale that is not a
-// positive finite number, and a weight outside its range. Without it floats that are not finite and
-// other scales have a defined result; weights outside their range have none.
+// Callers may ask for this check. Throws Error for a value of x or bias that is not finite, a scale
+// that is not a positive finite number, and a weight outside its range. Without it, floats that are
+// not finite and other scales have a defined result; weights outside their range do not.
 void check_values(const FloatMatrix& x, const LinearWeights& weights, std::span<const float> bias);
 
 }  // namespace qsim::golden

@@ -37,7 +37,7 @@ struct PackedRows {
   }
 };
 
-// As many digits as the largest number of all rows needs.
+// Splits rows into as many digits as the largest number of all rows needs.
 PackedRows split_rows(const FloatMatrix& x, const RowLayout& layout, ThreadTeam& team);
 
 // One digit, the int8 code; a step is a row's scale. No x counts as not finite.

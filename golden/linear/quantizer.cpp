@@ -78,7 +78,7 @@ Int4Group int4_group(std::span<const float> values, bool symmetric) {
   } else {
     const float low = std::min(0.0F, *std::min_element(values.begin(), values.end()));
     const float high = std::max(0.0F, *std::max_element(values.begin(), values.end()));
-    // Halves, so that the difference of the largest numbers is no infinity.
+    // Halves, so that the difference of the largest numbers is not infinite.
     group.scale = (high / 2 - low / 2) / 7.5F;
     group.least = 0;
     if (group.scale > 0) group.zero_point = rounded_quotient(-low, group.scale, 0, 15);

@@ -34,7 +34,7 @@ Row row_of(const FloatMatrix& x, std::size_t row) {
   return result;
 }
 
-// To FP32, to nearest, ties to even, in integers alone.
+// Rounds to FP32, to nearest, ties to even, with integers only.
 float round_to_float(Wide value) {
   const bool negative = value < 0;
   auto magnitude = static_cast<UnsignedWide>(negative ? -value : value);

@@ -10,7 +10,7 @@
 
 namespace qsim::golden::train {
 
-// Cuts memory into pieces that are aligned as it is, to 256 bytes. Of null it counts alone.
+// Cuts memory into pieces that are aligned as it is, to 256 bytes. With null it only counts.
 class Cut {
  public:
   explicit Cut(std::byte* memory) : memory_(memory) {}

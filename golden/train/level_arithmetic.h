@@ -56,7 +56,7 @@ struct AffineScale {
   std::int32_t zero_point;
 };
 
-// Of a finite range, to which 0 is added. A range beyond float32 counts as float32's greatest.
+// Covers a finite range and 0. A range beyond float32 counts as float32's greatest.
 QSIM_HOST_DEVICE inline AffineScale affine_scale(float least, float most, std::int32_t lo,
                                                  std::int32_t hi) {
   const float from = least < 0 ? least : 0.0F;

@@ -25,7 +25,7 @@ struct Lanes {
   std::array<float, kLanes> least, most;
 };
 
-// Of a multiple of kLanes numbers.
+// `count` is a multiple of kLanes.
 QSIM_CLONES void include_all(const float* values, std::int64_t count, Lanes& lanes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   Lanes own = lanes;

@@ -9,7 +9,7 @@
 
 namespace qsim::golden::train {
 
-// Of finite numbers; empty at first.
+// The range of the finite numbers seen; empty at first.
 struct FiniteRange {
   float least = std::numeric_limits<float>::infinity();
   float most = -std::numeric_limits<float>::infinity();
@@ -20,7 +20,7 @@ struct FiniteRange {
 
 FiniteRange range_of_span(const float* values, std::int64_t count);
 
-// Of numbers that have one scale.
+// What numbers with one scale are quantized by.
 struct SpanScale {
   float scale = 1;
   std::int32_t zero_point = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kObservedSpan = 4096;
 
-// Of the finite elements.
+// The range of the finite elements.
 FiniteRange range_of(const RealTensor& x, ThreadTeam& team) {
   std::vector<FiniteRange> parts(static_cast<std::size_t>(ceil_div(x.elems(), kObservedSpan)));
   for_ranges(team, std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {

@@ -27,7 +27,7 @@ struct PairProducts {
   std::int32_t* sums = nullptr;  // [rows][lanes]
 };
 
-// By the best instructions of this processor, or by those of a path that it has.
+// Multiplies with the best instructions of this processor, or with those of a path that it has.
 void multiply(const PairProducts& products);
 void multiply(const PairProducts& products, VectorPath path);
 

@@ -49,7 +49,7 @@ QSIM_VECTOR void multiply_panel(const PairProducts& p) {
   }
 }
 
-// Of a panel of kLanes lanes or a multiple of it.
+// Multiplies a panel of kLanes lanes or a multiple of it.
 QSIM_VECTOR inline void multiply_lanes(const PairProducts& p) {
   switch (p.rows) {
     case 1:

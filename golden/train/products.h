@@ -28,7 +28,7 @@ struct Products {
   bool adds = false;      // else sums begin at 0
 };
 
-// By the best instructions of this processor, or by those of a path that it has.
+// Multiplies with the best instructions of this processor, or with those of a path that it has.
 void multiply(const Products& products);
 void multiply(const Products& products, VectorPath path);
 

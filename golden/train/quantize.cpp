@@ -31,8 +31,8 @@ void write_scales(const QuantizeWeights& call, std::int64_t weights_of_channel, 
   });
 }
 
-// Of elements of one scale each time: scale_of(element), of the `elems_of_scale` elements from each
-// multiple of that on. `Call` has q, passes, residual and levels.
+// Writes the levels of x. scale_of(i) is the scale of `elems_of_scale` elements, the i-th such
+// group. `Call` has q, passes, residual and levels.
 template <typename Call, typename ScaleOf>
 void write_levels(const Call& call, const RealTensor& x, ThreadTeam& team,
                   std::int64_t elems_of_scale, const ScaleOf& scale_of) {

@@ -6,9 +6,10 @@ import functools
 import struct
 from typing import Any, List
 
-# Of each function that returns a status. T: an array, or None; p: an address; q and i: integers of 8 and 4 bytes; f: a
-# float; d: a double of a struct; parentheses: a struct of such fields and structs, by reference; R: a qsim_run, which is two arguments of call(),
-# threads and workspace; S: the same with a third, constant_weights.
+# The arguments of each function that returns a status. T: an array, or None; p: an address; q and
+# i: integers of 8 and 4 bytes; f: a float; d: a double of a struct; parentheses: a struct of such
+# fields and structs, by reference; R: a qsim_run, which is two arguments of call(), threads and
+# workspace; S: the same with a third, constant_weights.
 _WINDOW, _BINARY_WEIGHTS, _QUANTIZED = "(qqqqqqqq)", "(qTTTT)", "(TTTT)"
 _LEVELS, _LEVEL_CONV, _NORMALIZATION = "(qiiii)", f"(qTTT{_WINDOW}q)", "(qTTTTTdd)"
 SIGNATURES = {

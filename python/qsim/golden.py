@@ -21,7 +21,7 @@ __all__ = ["Array", "Quantized", "abc_conv2d", "binarize_weights", "binary_conv2
 Pair = Union[int, Sequence[int]]
 _BYTES = {"int8": 1, "uint8": 1, "fp8_e4m3": 1, "fp8_e5m2": 1, "float16": 2, "bfloat16": 2, "float32": 4, "int32": 4,
           "int64": 8}
-# Of numpy; bfloat16 has none.
+# numpy's names; bfloat16 has none.
 _TYPESTR = {"int8": "|i1", "uint8": "|u1", "float16": "<f2", "float32": "<f4", "int32": "<i4", "int64": "<i8"}
 
 

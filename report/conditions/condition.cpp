@@ -44,7 +44,7 @@ class Evaluation {
     }
   }
 
-  // Of the comparison that was made last: what its sides are, and of which layer.
+  // The sides of the comparison that was made last, and its layer.
   const std::string& sides() const { return sides_; }
 
  private:

@@ -31,21 +31,21 @@ class BasePoints {
 // A condition that is parsed. A copy shares it.
 class Condition {
  public:
-  // Throws Error (exit code 2) with the column for what is no condition.
+  // Throws Error (exit code 2) with the column for what is not a condition.
   explicit Condition(const std::string& text);
 
   const std::string& text() const { return text_; }
-  // Of results that it compares with, each once.
+  // The files of results that it compares with, each once.
   std::vector<std::string> files() const;
   // Whether it names energy or area of the result that it is about; those of a file do not count.
   bool uses_energy() const;
 
   // What makes the condition true for `result`: "cycles is 67799403; 1.01 * base.json is 66000000".
-  // "" where it is false. `base` has a file of each name of files(); of a profile, its point that
-  // is the same as `result` counts (same_point), of a run the run. Throws Error (exit code 3) for a
+  // "" where it is false. `base` has a file of each name of files(). A profile's point that is the
+  // same as `result` counts (same_point); a run counts as it is. Throws Error (exit code 3) for a
   // layer, point or energy that is not there, and for 0 / 0.
   std::string violation(const NetworkResult& result, const std::vector<ResultsFile>& base) const;
-  // The same of files that are indexed once, for many results.
+  // The same for files that are indexed once, for many results.
   std::string violation_among(const NetworkResult& result, const BasePoints& base) const;
 
  private:

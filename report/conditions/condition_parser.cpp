@@ -252,7 +252,7 @@ class Parser {
     return made;
   }
 
-  // A field; of a layer, whose name has been read, after a point.
+  // Reads a field; a point comes before it where the name of a layer has been read.
   Node value(std::size_t begin, const std::string& layer) {
     if (!layer.empty()) {
       if (!scanner_.take(".")) scanner_.fail("expected .FIELD after the name of a layer");

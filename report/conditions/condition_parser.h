@@ -57,13 +57,15 @@ struct ConditionNode {
   std::size_t end = 0;
 };
 
-// The fields that a condition can name: of a result's total and layers, then of the whole network.
+// The fields that a condition can name: a result's total and layers have the first ones, the whole
+// network the others.
 std::vector<std::string> condition_fields();
-// Whether the field is of the whole network alone, and no field of a layer.
+// Whether only the whole network has the field, and layers do not.
 bool is_network_field(const std::string& field);
 // Whether the field is known only with a table of energies.
 bool needs_energy_table(const std::string& field);
-// Of the result's `layer` or total. Absent for what the result does not have.
+// The value of a field of `layer`, which may be the total. Absent for what the result does not
+// have.
 std::optional<double> condition_value(const NetworkResult& result, const ResultLayer& layer,
                                       const std::string& field);
 

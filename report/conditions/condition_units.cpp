@@ -23,7 +23,7 @@ constexpr std::array<ConditionUnit, 7> kConditionUnits = {{
     {"%", 0.01, kShare, false},
 }};
 
-// As few digits as say what it is: counts as they are.
+// The number in few digits; counts keep all of them.
 std::string number_text(double value) {
   char buffer[64];
   const bool is_count = std::abs(value) < 0x1p53 && value == std::floor(value);

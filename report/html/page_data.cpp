@@ -153,7 +153,7 @@ const ReportLayer* longest_layer(const RunReport& report) {
   return longest == report.layers.end() ? nullptr : &*longest;
 }
 
-// Of a network of several layers: the layer that takes most cycles, and what limits it.
+// The layer that takes most cycles, and what limits it; "" for a network of one layer.
 std::string longest_layer_words(const RunReport& report) {
   const ReportLayer* layer = longest_layer(report);
   if (layer == nullptr || report.layers.size() < 2) return "";

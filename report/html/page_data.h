@@ -1,5 +1,5 @@
 // What the report's page draws, as JSON: the runs as `--json` gives them, and beside each the words
-// and the timeline that only the page has; of a profile also every point. docs/reference/output.md
+// and the timeline that only the page has; a profile adds every point. docs/reference/output.md
 // lists the fields.
 #pragma once
 
@@ -28,15 +28,15 @@ struct PageContent {
 };
 
 // The data, in one line of at most about `most_bytes`. The first run is always there; the others
-// while they fit in their order. Of a profile with too many points those are left out that have
-// most of its measure, but no winner and none of the Pareto front. What is left is for timelines,
-// which are joined to fit (report/html/timeline.h).
+// while they fit in their order. A profile with too many points loses those that have most of its
+// measure, but no winner and no point of the Pareto front. What is left is for timelines, which are
+// joined to fit (report/html/timeline.h).
 std::string page_data(const PageContent& content, std::size_t most_bytes);
 
 // "vgg8-cifar10 on pe16x16": what the page is about.
 std::string page_title(const PageContent& content);
 
-// The page's first sentences: what limits the run and its longest layer; of a profile, which point
+// The page's first sentences: what limits the run and its longest layer; for a profile, which point
 // wins and why.
 std::string page_summary(const PageContent& content);
 

@@ -13,7 +13,7 @@ namespace qsim {
 
 // The load unit has a lane for each memory that it fills; every other unit has one.
 inline constexpr std::size_t kTimelineLanes = kLoadMemories + kUnits - 1;
-// As the page's data names them.
+// The lanes' names in the page's data.
 inline constexpr std::array<std::string_view, kTimelineLanes> kTimelineLaneNames = {
     "load_activations", "load_weights", "load_parameters", "execute", "post", "store"};
 
@@ -53,9 +53,9 @@ Timeline joined(const Timeline& timeline, std::uint64_t gap);
 Timeline fitted(const Timeline& timeline, std::size_t most_bytes);
 
 // A lane as Base64 (RFC 4648) of numbers, each in groups of 7 bits, the lowest first, with bit 7
-// set in all bytes but the last. Of each span: begin - end of the one before, end - begin, (end -
-// begin)
-// - busy, commands - 1, and the layer's distance d to the one before as 2 d, or -2 d - 1 if d < 0.
+// set in all bytes but the last. Each span has five: begin - end of the one before; end - begin;
+// (end - begin) - busy; commands - 1; and the layer's distance d to the one before as 2 d, or
+// -2 d - 1 if d < 0.
 std::string lane_text(const TimelineLane& lane);
 
 }  // namespace qsim

@@ -30,7 +30,7 @@ std::uint64_t share(std::uint64_t bytes, std::uint64_t part, std::uint64_t whole
   return bytes * part / whole;
 }
 
-// By interval of the window.
+// The bytes that `unit` moves in each interval of the window.
 std::vector<std::uint64_t> bytes_by_interval(const TracedRun& run, Unit unit, CycleInterval window,
                                              std::uint64_t interval) {
   std::vector<std::uint64_t> sums((window.end - window.begin + interval - 1) / interval);
@@ -109,7 +109,7 @@ std::string_view dataflow_of(const Program& program, std::size_t execute) {
   return kDataflowNames[fields.dataflow];
 }
 
-// By layer, of its first EXECUTE.
+// The dataflow of each layer's first EXECUTE.
 std::vector<std::string_view> layer_dataflows(const Program& program) {
   std::vector<std::string_view> dataflows(program.layers.size(), "none");
   const CommandStream executes = program.stream(Unit::kExecute);

@@ -52,7 +52,7 @@ constexpr std::uint32_t kString = 6;
 constexpr std::uint32_t kStringIid = 17;
 }  // namespace debug_annotation
 namespace interned {
-// Of InternedData, by TraceWriter::Text; each entry has a number and a text.
+// The fields of InternedData, by TraceWriter::Text; each entry has a number and a text.
 constexpr std::array<std::uint32_t, 4> kKinds = {1, 2, 3, 29};
 constexpr std::uint32_t kIid = 1;
 constexpr std::uint32_t kText = 2;
@@ -140,7 +140,7 @@ TraceTrack TraceWriter::group(std::string_view name, std::string_view descriptio
   return TraceTrack{tracks_};
 }
 
-// Of a track of a group: fills in what all of them have.
+// Fills in what every track of a group has.
 TraceTrack TraceWriter::describe(ProtoMessage descriptor, TraceTrack group) {
   ++tracks_;
   descriptor.number(track_descriptor::kUuid, tracks_)

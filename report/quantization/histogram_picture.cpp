@@ -41,7 +41,7 @@ std::vector<std::int64_t> folded(const std::vector<std::int64_t>& bins) {
   return sums;
 }
 
-// From real numbers to pixels; the axis covers the values and the integers.
+// Maps real numbers to pixels; the axis covers the values and the integers.
 class Axis {
  public:
   Axis(const HistogramOfTensor& histogram, const std::optional<QuantizedRange>& range)

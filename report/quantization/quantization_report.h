@@ -18,7 +18,7 @@ struct QuantizationErrors {
   double cosine_distance = 0;
   double pearson = 0;
   double largest_error = 0;
-  // Of activations alone:
+  // For activations only:
   double share_clipped = 0;    // of the values outside the range that the integers cover
   double share_of_levels = 0;  // of the integers that occur at all
 };

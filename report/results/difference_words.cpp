@@ -27,7 +27,7 @@ constexpr std::array<const char*, kPathParts> kPartWords = {"pixels in the array
                                                             "waits for the array to fill and empty",
                                                             "waits for the pipeline of POST"};
 
-// Of a path that is mostly waits: the longest of them.
+// The longest wait of a path that is mostly waits.
 std::string waits_words(const PathCycles& path) {
   const auto waits = path.begin() + static_cast<std::ptrdiff_t>(PathPart::kDramLatency);
   const auto longest = std::max_element(waits, path.end());
@@ -53,7 +53,7 @@ std::string share_words(const ResultLayer& layer) {
   return layer.limited_by == "dependence" ? "of its critical path" : "busy";
 }
 
-// Who differs by how much.
+// Two layers, and by how much they differ.
 struct Difference {
   const ResultLayer* first = nullptr;
   const ResultLayer* second = nullptr;

@@ -55,8 +55,8 @@ struct NetworkResult {
   std::vector<ResultLayer> layers;
   ResultLayer total;
 
-  // Of the table of energies; "" without energy. Of a point of a profile, they and what follows are
-  // set once all points are known (complete_points), and are no part of what --resume keeps.
+  // The table's name and unit; "" without energy. In a profile they and what follows are set once
+  // all points are known (complete_points), and --resume does not keep them.
   std::string energy_table;
   std::string energy_unit;
   std::int64_t sram_kib = 0;                // of the accelerator's memories together

@@ -7,8 +7,8 @@
 namespace qsim {
 namespace {
 
-// Of the points before: the second cost, and the least third cost of those with at most that second
-// one. Third costs fall as second ones rise.
+// Maps a second cost to the least third cost of the points before with at most that second cost.
+// Third costs fall as second ones rise.
 using Staircase = std::map<double, double>;
 
 bool is_beaten(const Staircase& stairs, const PointCosts& point) {

@@ -7,7 +7,7 @@
 
 namespace qsim {
 
-// What a point costs; of each number less is better.
+// What a point costs; less is better in each number.
 using PointCosts = std::array<double, 3>;
 
 // For each point, whether it is on the front: no other point is at most as large in every cost and

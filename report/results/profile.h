@@ -57,9 +57,9 @@ void complete_points(Profile& profile);
 // "cycles, energy and area": what the front is of.
 std::string front_words(const Profile& profile);
 
-// Ranks the points of each model by the measure. Of equal ones the one with fewer cycles is better,
-// then fewer bytes of DRAM, then less energy, then less area, then fewer PEs. Points that are equal
-// in all of that are the winner's `equal`, and the first of them is `point`.
+// Ranks the points of each model by the measure. A tie goes to fewer cycles, then fewer bytes of
+// DRAM, then less energy, then less area, then fewer PEs. Points that are equal in all of that are
+// the winner's `equal`, and the first of them is `point`.
 void choose_winners(Profile& profile);
 
 // "pe8x8, ws wins for vgg16 (fewest cycles): " and its first two reasons, of each model.

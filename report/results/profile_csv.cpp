@@ -35,7 +35,7 @@ std::string layer_cells(const ResultLayer& layer) {
          optional_cell(layer.energy) + "," + optional_cell(measured(layer, Measure::kEnergyDelay));
 }
 
-// Of a point's total; empty for a layer.
+// Filled for a point's total; empty for a layer.
 std::string standing_cells(const NetworkResult& point) {
   return "," + optional_cell(point.tops_per_watt) + "," + optional_cell(point.area_mm2) + "," +
          csv_field(point.area_extrapolated) + "," + optional_cell(point.simulated_seconds) + "," +

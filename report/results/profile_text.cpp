@@ -17,7 +17,7 @@ constexpr const char* kExtrapolatedMark = "*";
 
 struct Column {
   TableColumn heading;
-  // Of a point that ran; the columns that say which point it is, of any.
+  // Called for a point that ran; the columns that say which point it is, for any point.
   std::function<std::string(const NetworkResult& point)> cell;
 };
 

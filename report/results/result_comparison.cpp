@@ -43,7 +43,7 @@ SheetTable only_table(const std::string& name, const ResultsFile& file, const Re
 
 std::int64_t cell(std::uint64_t count) { return static_cast<std::int64_t>(count); }
 
-// Of the second against the first: 0.02 is 2% more.
+// The change from the first to the second: 0.02 is 2% more.
 double change(std::uint64_t before, std::uint64_t after) {
   if (before == after) return 0;
   if (before == 0) return 1;
@@ -59,7 +59,7 @@ const std::vector<std::string> kColumns = {"cycles",     "cycles_after",     "ch
                                            "dram_bytes", "dram_bytes_after", "change_of_bytes",
                                            "limited_by", "limited_by_after"};
 
-// Both have energies by one table.
+// Whether both have energies by one table.
 bool compares_energy(const Pair& pair) {
   return !pair.first->energy_table.empty() &&
          pair.first->energy_table == pair.second->energy_table && pair.first->total.energy &&

@@ -11,7 +11,7 @@
 
 namespace qsim {
 
-// Of layers that outlive it.
+// Finds layers by name; they must outlive it.
 class LayerIndex {
  public:
   explicit LayerIndex(const std::vector<ResultLayer>& layers) {
@@ -28,7 +28,7 @@ class LayerIndex {
   std::unordered_map<std::string_view, const ResultLayer*> layers_;
 };
 
-// Of results that outlive it, each with a label of its own (full_label).
+// Finds results by label (full_label), which no two share; they must outlive it.
 class PointIndex {
  public:
   explicit PointIndex(const std::vector<NetworkResult>& results) {

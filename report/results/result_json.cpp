@@ -193,7 +193,7 @@ NetworkResult profile_point(const Reader& json, const ReadJson& object) {
   return result;
 }
 
-// Of a run, whose entries have no edge_lane_pe_cycles of their own.
+// Reads an entry of a run, which has no edge_lane_pe_cycles of its own.
 ResultLayer run_counts(const Reader& json) {
   ResultLayer layer = counts_of(json);
   const Reader parts = json.object("array_time_pe_cycles");

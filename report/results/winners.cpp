@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostLayers = 3;  // in the reasons
 constexpr std::size_t kMostEqual = 4;   // points by name
 
-// What ranks two points; of each number less is better.
+// What ranks two points; the smaller value is better.
 struct Criterion {
   double (*value)(const NetworkResult& point);
   const char* better;  // "moves fewer bytes of DRAM"
@@ -32,7 +32,7 @@ constexpr Criterion criterion(const char* better) {
           [](const NetworkResult& point) { return text_of(point, kMeasure); }};
 }
 
-// After the measure, in this order.
+// What decides after the measure, in this order.
 constexpr std::array<Criterion, 5> kTieBreaks = {{
     criterion<Measure::kCycles>("takes fewer cycles"),
     criterion<Measure::kDramBytes>("moves fewer bytes of DRAM"),

@@ -27,7 +27,7 @@ module qsim_execute_assertions #(
   input logic                acc_write_i,
   input logic                done_i
 );
-  // No command without blocks has started: such a one has psum addresses and no stream.
+  // No command without blocks has started: such a command has psum addresses and no stream.
   logic all_have_blocks_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) all_have_blocks_q <= 1'b1;

@@ -11,7 +11,7 @@ namespace qsim {
 // Raised with every change of this file; a library of another version is refused.
 inline constexpr std::uint32_t kRtlAbiVersion = 2;
 
-// The ports of docs/reference/rtl.md, in place in the model. Of write_data_o and read_data_i the
+// The ports of docs/reference/rtl.md, in place in the model. write_data_o and read_data_i use their
 // first 8 * BusBytes bits, least significant byte first.
 struct RtlPorts {
   // Inputs: set before a cycle ends.

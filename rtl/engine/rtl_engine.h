@@ -28,8 +28,8 @@ struct RtlEngineOptions {
   std::uint32_t init_seed = 0;
   std::optional<RtlTrace> trace;
   std::uint64_t cycle_limit = 0;  // of a run; 0: none
-  // With the variant "coverage": KEY-NUMBER.dat of every core that ran, at the latest when the
-  // engine is destroyed; `verilator_coverage` merges them.
+  // Where the variant "coverage" writes KEY-NUMBER.dat of every core that ran, at the latest when
+  // the engine is destroyed; `verilator_coverage` merges them.
   std::string coverage_folder;
 };
 

@@ -108,7 +108,7 @@ void RtlHarness::feed(unsigned taken) {
   });
 }
 
-// Of one unit in one cycle: it is free again before it starts the next command.
+// A unit may end one command and start the next in one cycle: free comes before start.
 void RtlHarness::note(unsigned started, unsigned done, unsigned freed) {
   const auto check = [&](bool right, std::size_t unit, const char* what) {
     QSIM_CHECK(right, "cycle " + std::to_string(cycle_) + ": " + std::string(kUnitNames[unit]) +

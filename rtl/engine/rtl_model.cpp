@@ -172,8 +172,8 @@ std::string own_compiler() {
   return value == nullptr ? "" : value;
 }
 
-// Of one core of about 2.6 GHz, measured from 4x4 (7 s) to 256x256 (16 s): nothing but the loops
-// over the columns is unrolled.
+// The time that one core of about 2.6 GHz takes, measured from 4x4 (7 s) to 256x256 (16 s): nothing
+// but the loops over the columns is unrolled.
 std::string build_time_text(const ArchConfig& arch) {
   return std::to_string(8 + arch.block_channels() / 20) + " s";
 }

@@ -19,7 +19,7 @@
 
 namespace {
 
-// Who is being evaluated in this thread: the RTL's messages are its.
+// The messages of the core that this thread is evaluating.
 struct Messages {
   std::string text;
   bool failed = false;

@@ -243,7 +243,7 @@ if [ "${1:-}" = --quick ]; then
   quick=yes
   shift
 fi
-# Of the two units of the execute unit that are proven.
+# The shapes for which psum_sequencer and array_flags are proven.
 shapes=("Rows=4 Cols=4 Dataflows=7")
 [ "$quick" = yes ] || shapes+=("Rows=4 Cols=4 Dataflows=3" "Rows=4 Cols=4 Dataflows=5" "Rows=4 Cols=8 Dataflows=7"
   "Rows=8 Cols=4 Dataflows=7")

@@ -19,7 +19,7 @@ logic [BlockBits-1:0] spec_blocks_q;
 logic [PixelBits-1:0] spec_pixels_q, spec_group_q;
 logic [AccAddrBits-1:0] spec_addr_q;
 logic [CycleBits-1:0] spec_cycle_q;
-// Of the groups of output_stationary that ended 1, 2, ... cycles ago: the pixels (R at most), the
+// The groups of output_stationary that ended 1, 2, ... cycles ago: their pixels (R at most), the
 // address of the first, and what else the command says of them.
 logic [Ages-1:0] ended_q = '0;
 logic [Ages*CountBits-1:0] ended_count_q;
@@ -95,8 +95,8 @@ always_ff @(posedge clk_i) begin
   stream_addr_q <= group_addr + block_offset + AccAddrBits'(spec_lane);
 end
 
-// The psum words that leave now, and those that the registers before the outputs have ready: of the
-// group that ended k + 3 cycles ago pixel Rows - 1 - k, if it has that many.
+// The psum words that leave now, and those that the registers before the outputs have ready: pixel
+// Rows - 1 - k of the group that ended k + 3 cycles ago, if it has that many.
 logic out_valid, out_last, early_valid, early_last;
 always_comb begin
   out_valid = 1'b0;

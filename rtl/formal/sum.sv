@@ -25,7 +25,7 @@ module sum #(
   wire float32 = rounding == qsim_pkg::RoundingFloat32;
   wire signed [63:0] exact = total;
   wire [63:0] size = exact < 0 ? -exact : exact;
-  // To nearest, ties to even.
+  // Rounds to nearest, ties to even.
   wire [63:0] to_even = (Unit >> 1) - (Unit == 64'd1 ? 64'd0 : 64'd1) +
                         (Unit != 64'd1 && (size & Unit) != 64'd0 ? 64'd1 : 64'd0);
   wire [63:0] seen = float32 ? (size + to_even) & ~(Unit - 64'd1) : size;

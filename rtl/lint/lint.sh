@@ -20,9 +20,9 @@ for shape in "4 4 4" "16 16 16" "16 32 32" "32 8 16" "16 16 4" "8 8 64"; do
   read -r rows cols bus <<<"$shape"
   lint qsim_accelerator "-GArrayRows=$rows" "-GArrayCols=$cols" "-GBusBytes=$bus"
 done
-# Without one of the dataflows, or two.
+# Lints the core without one of the dataflows, or two.
 for dataflows in 1 3 5; do lint qsim_accelerator "-GDataflows=$dataflows"; done
-# With the requantizer for any scale.
+# Lints the core with the requantizer for any scale.
 for bus in 4 64; do lint qsim_accelerator -GDyadic=1 "-GBusBytes=$bus"; done
 lint qsim_accelerator --assert "${assertions[@]}"
 lint qsim_axi4_shim

@@ -4,8 +4,8 @@
 // weight_stationary and input_stationary: in the R cycles of a fold's preload, `load_i`, row r of the
 // shadow registers takes part from the r-th on. The swap follows R cycles after the first.
 // output_stationary: a pixel group's first elements are where the finished sums move to the psum
-// registers; the first group of a command that begins on an empty array has none, but moves too: what
-// the PEs hold is no sum. R + 1 cycles later the column begins to drain, row r for r cycles.
+// registers; the first group of a command that begins on an empty array has none, but moves too:
+// the PEs hold no sums. R + 1 cycles later the column begins to drain, row r for r cycles.
 module qsim_array_flags #(
   parameter int unsigned Rows = 16,
   parameter int unsigned Cols = 16,

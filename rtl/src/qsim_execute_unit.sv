@@ -81,8 +81,8 @@ module qsim_execute_unit #(
     end
   end
 
-  // Of the two sequencers one begins with the command, and the other follows: with the stream R cycles
-  // later, or with the activations of output_stationary one cycle later.
+  // One sequencer begins with the command, and the other follows: with the stream R cycles later,
+  // or with the activations of output_stationary one cycle later.
   logic weights_start, pixels_start;
   qsim_pkg::execute_t weights_command, pixels_command;
 

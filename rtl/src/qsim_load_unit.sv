@@ -147,7 +147,7 @@ module qsim_load_unit #(
                  oldest.memory == qsim_pkg::MemoryWeight ? 8'(WeightBeats - 1) : 8'd0;
   assign part = first_beat_q ? 8'd0 : part_q;
   assign word_end = part == parts;
-  // Of the last two memories local_addr is a slot.
+  // For the parameter and the table memory, local_addr is a slot.
   assign first_addr = oldest.memory == qsim_pkg::MemoryParameter || oldest.memory == qsim_pkg::MemoryTable
       ? '0 : oldest.local_addr;
   assign word_addr = first_beat_q ? first_addr : word_addr_q;

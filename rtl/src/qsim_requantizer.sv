@@ -51,7 +51,7 @@ module qsim_requantizer #(
   logic [55:0] products_q [Cols];
   logic [8:0] rounded_q [Cols];
 
-  // Of words that are added.
+  // For words that are added.
   logic sum_add_q, magnitude_add_q, product_add_q, round_add_q;
   logic sum_second_q, magnitude_second_q, product_second_q;
   qsim_pkg::rounding_e round_rounding_q;

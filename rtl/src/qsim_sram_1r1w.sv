@@ -1,6 +1,6 @@
-// A memory with one read and one write port. The word read stands at `read_data_o` from the cycle
-// after `read_i` until the cycle after the next. A word is undefined until written; reading the
-// address that is written in the same cycle is the caller's bug.
+// A memory with one read and one write port. `read_data_o` has the word read from the cycle after
+// `read_i` until the cycle after the next. A word is undefined until written; reading the address
+// that is written in the same cycle is the caller's bug.
 module qsim_sram_1r1w #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 2,

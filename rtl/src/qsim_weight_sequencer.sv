@@ -20,7 +20,7 @@ module qsim_weight_sequencer #(
   output logic                      ready_o,       // may start in this cycle
   output logic                      loaded_o,      // the command's first fold ends its preload
   output logic                      busy_o,
-  // Of the present cycle, for the psums' addresses.
+  // What the present cycle is, for the psums' addresses.
   output logic                      fold_begin_o,
   output logic                      first_fold_o,  // of a pixel group
   output logic                      group_end_o,   // the group's last cycle
@@ -52,7 +52,7 @@ module qsim_weight_sequencer #(
   logic [qsim_pkg::ExecuteKernelWWidth-1:0] cols_left_q, kernel_w_q;
   // weight_stationary: the fold's first word. Else: the next word.
   logic [WeightAddrBits-1:0] fold_addr_q, first_addr_q;
-  // Of output_stationary and input_stationary.
+  // For output_stationary and input_stationary.
   logic output_stationary_q, input_stationary_q, by_group;
   logic group_first_q;
   logic [PixelBits-1:0] channels_q;     // of a fold, in all blocks

@@ -6,8 +6,8 @@
 namespace qsim {
 namespace {
 
-// Of SystemC's own resolution, 1 ps, which nobody changes; a constant, since each event divides by
-// it.
+// One cycle in units of SystemC's own resolution, 1 ps, which nobody changes; a constant, since
+// each event divides by it.
 constexpr std::uint64_t kUnitsPerCycle = 1000;
 
 }  // namespace

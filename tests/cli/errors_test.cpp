@@ -177,7 +177,7 @@ TEST(Errors, UnreadableModelSaysNoPermission) {
   expect_error(folder, "--model model.onnx --input chelsea-32x32", 3, "no permission", *prefix);
 }
 
-// Of whatever kind the file is; not even whether it is there can be known.
+// The kind of the file does not matter: nobody can know even whether it is there.
 TEST(Errors, AFileInAFolderThatMayNotBeEnteredIsBadInputOfEveryCommand) {
   const TestFolder folder;
   for (const char* name : {"model.onnx", "n.yaml", "net.csv", "p.qprog", "x.npy", "b.bin", "p.png",

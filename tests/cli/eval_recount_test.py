@@ -26,8 +26,9 @@ import onnxruntime  # noqa: E402
 RECORD = 3073
 NAMES = ("vgg8-cifar10/vgg8-int8", "resnet14-cifar10/resnet14-int8")
 FLOAT_TOLERANCE = 1e-5  # of the largest output
-# Of fake outputs: ONNX Runtime's float32 sums have another order, so that a tensor's number near the middle of two
-# levels may go to the other one, and those that it enters after it. With power-of-two scales all are equal.
+# The share of fake outputs that may differ, and by how many levels: ONNX Runtime's float32 sums
+# have another order, so that a tensor's number near the middle of two levels may go to the other
+# one, and those that it enters after it. With power-of-two scales all are equal.
 FAKE_SHARE, FAKE_LEVELS = {"vgg8-int8": 0, "resnet14-int8": 0.15}, 6
 
 

@@ -1,4 +1,4 @@
-// The hash of provenance: of the file that was opened, and of no pipe.
+// The hash of provenance is the opened file's; a pipe has none.
 #include "cli/session/inputs/file_hash.h"
 
 #include <gtest/gtest.h>

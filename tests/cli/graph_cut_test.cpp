@@ -86,7 +86,7 @@ TEST(GraphCut, APartWithASecondOutputIsRefused) {
   }
 }
 
-// Of all parts of one to four layers of random graphs, those that can be cut.
+// Cuts all parts of one to four layers of random graphs that can be cut.
 TEST(GraphCut, APartComputesWhatTheWholeNetworkComputesThere) {
   constexpr std::uint64_t kFirstSeed = 800;
   GoldenSelection golden("--golden", "cpu", [](const std::string&) {});

@@ -103,7 +103,7 @@ class MixedPrecision : public testing::Test {
   TestFolder folder_;
 };
 
-// Of the pictures, how many a share says are right: it is n / kPictures, rounded once.
+// How many pictures a share says are right: it is n / kPictures, rounded once.
 std::int64_t correct(const json& share) {
   const auto count = std::llround(share.get<double>() * kPictures);
   EXPECT_EQ(share.get<double>(), static_cast<double>(count) / kPictures);

@@ -220,7 +220,7 @@ TEST_F(OutputFiles, AreTakenBesideEachOther) {
   }
 }
 
-// Of every command: the options whose value is no file's name, though any text is one.
+// The options of all commands whose value is not a file's name, though any text could be one.
 bool is_word(const std::string& option) {
   static const std::set<std::string> kWords = {"--fail-if",  // conditions_test.cpp
                                                "--layers",   // a pattern, but a file of `quantize`
@@ -230,7 +230,7 @@ bool is_word(const std::string& option) {
   return kWords.contains(option);
 }
 
-// Gives the option a value; false where it takes no such one.
+// Gives the option a value; false where it does not take that value.
 bool give(OptionRow& row, const std::string& value) {
   if (row.is_flag || (row.refusal && !row.refusal(value).empty())) return false;
   try {

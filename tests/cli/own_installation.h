@@ -40,7 +40,7 @@ class OwnInstallation : public ::testing::Test {
     return nlohmann::json::parse(text.substr(begin, text.find("</script>", begin) - begin));
   }
 
-  // Of a run in a page's data: what differs from one run of a command to the next.
+  // Erases what differs from one run of a command to the next, in a run of a page's data.
   static void erase_times(nlohmann::json& run) {
     for (const char* times : {"wall_seconds", "phase_seconds"}) run.erase(times);
     run["provenance"].erase("argv");

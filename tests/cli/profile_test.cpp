@@ -250,7 +250,7 @@ class ProfileWithLittleMemory : public ::testing::Test {
   TestFolder folder_;
 };
 
-// A point that needs memory is no point that the accelerator cannot run: no winner is one over it.
+// A point that lacks memory is not one that the accelerator cannot run: it might be the best one.
 TEST_F(ProfileWithLittleMemory, APointWithoutMemoryIsSaidAndNotCompared) {
   const Outcome outcome =
       profile("--jobs 2 --set accumulator_kib=1,64 --json p.json --resume kept");

@@ -1,4 +1,4 @@
-// --rounding and --snap: models whose scales are no powers of two; and what `inspect`, `run` and
+// --rounding and --snap: models whose scales are not powers of two; and what `inspect`, `run` and
 // `profile` say of layers that the accelerator cannot run.
 #include <algorithm>
 #include <set>

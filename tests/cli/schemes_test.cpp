@@ -97,7 +97,8 @@ TEST_F(Schemes, TakeFinishedRowsFromTheFileOfResume) {
   EXPECT_NE(other["schemes"][0]["correct"], 29);
 }
 
-// Of each column the words that are given; a row keeps its number in the catalogue.
+// A row needs one of the words that are given for each column, and keeps its number in the
+// catalogue.
 TEST_F(Schemes, OnlyJudgesTheRowsThatHaveTheWords) {
   const Json json =
       quiet_json_of(folder_, arguments_ + " --only mse,min_max,channel --only dyadic");

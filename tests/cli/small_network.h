@@ -29,8 +29,8 @@ inline nlohmann::json quiet_json_of(const TestFolder& folder, const std::string&
   return nlohmann::json::parse(outcome.out);
 }
 
-// A folder with small.yaml: two convolutions, `first` and `second`, whose sizes are no multiples of
-// the array's.
+// A folder with small.yaml: two convolutions, `first` and `second`, whose sizes are not multiples
+// of the array's.
 class TwoConvolutions : public ::testing::Test {
  protected:
   TwoConvolutions() {

@@ -159,7 +159,7 @@ TEST(TopologyRun, NotesOfRoundedSizesGoToStderr) {
   EXPECT_EQ(run_qsim(files.folder, arguments + " --quiet").err, "");
 }
 
-// Of four rows three have the same sizes, and the host lays no taps of the first: two searches.
+// Three of four rows have the same sizes, and the host lays no taps of the first: two searches.
 // Each command says what the layers alone say.
 TEST(TopologyRun, LayersOfTheSameSizesAreSearchedOnce) {
   const TestFolder folder;

@@ -1,5 +1,6 @@
 // Tensors that several layers read: what runs as one, and programs whose every ofmap is golden's.
-// A tree has several outputs, so it is no network: it goes through the passes and lowering alone.
+// A tree has several outputs, so it is not a network: it goes through the passes and lowering
+// alone.
 #include <gtest/gtest.h>
 
 #include "compiler/lowering/lower.h"

@@ -98,7 +98,7 @@ class GraphBuilder {
     return *this;
   }
 
-  // Of tensors with the same rows, columns and quantization.
+  // Joins tensors with the same rows, columns and quantization.
   GraphBuilder& concat(std::vector<TensorId> inputs) {
     Value out = graph_.tensors[inputs.front()];
     out.shape.channels = 0;
@@ -145,7 +145,7 @@ class GraphBuilder {
     for (std::byte& b : tensor.bytes) b = static_cast<std::byte>(random_.next() >> 56);
     return tensor;
   }
-  // Of nine bits; half of the tensors have more than two int8 numbers add up to.
+  // Weights of nine bits; half of the tensors have numbers beyond the sum of two int8 numbers.
   Tensor random_wide(Shape shape) {
     Tensor tensor(DType::kInt16, std::move(shape));
     const std::int64_t most = random_.chance(0.5) ? 254 : kMostWideWeight;

@@ -108,7 +108,7 @@ std::vector<Costed> all_costs(const PlannedLayer& layer, const ArchConfig& arch,
   return costs;
 }
 
-// By the objective's own words, with no bound.
+// The choice by the objective's own words, with no bound.
 Costed best_of(const std::vector<Costed>& costs, const MapperOptions& options) {
   std::int64_t fewest = costs.front().cycles;
   for (const Costed& c : costs) fewest = std::min(fewest, c.cycles);

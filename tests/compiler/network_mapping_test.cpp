@@ -14,7 +14,7 @@
 namespace qsim {
 namespace {
 
-// Of a whole program, from its commands, what a report shows: its last STORE's done, and its bytes
+// What a report shows of a whole program, from its commands: its last STORE's done, and its bytes
 // of data or its energy.
 Score score_of(const Program& program, const MapperOptions& options) {
   Score score;
@@ -102,7 +102,7 @@ TEST(NetworkMapping, AutoIsNeverWorseThanOneDataflowForAllLayers) {
   RecordProperty("mixed_programs", std::to_string(mixed));
 }
 
-// Of VGG-8 there, input_stationary has fewer commands, and more cycles and bytes than the others.
+// VGG-8 has fewer commands with input_stationary there, and more cycles and bytes than otherwise.
 TEST(NetworkMapping, CommandsThatNoReportShowsDoNotMakeAutoDominated) {
   ArchConfig arch = load_arch_config("configs/pe16x16.yaml");
   arch.bus_bytes = 8;

@@ -85,7 +85,7 @@ bool fits(const testing::ShapeLayer& layer, const ArchConfig& arch) {
   return !find_fault(g, testing::smallest_mapping(g), arch);
 }
 
-// Of a layer that fits; with slots of its own, not the configuration's.
+// Draws a mapping of a layer that fits; it has slots of its own, not the configuration's.
 Mapping random_mapping(const testing::ShapeLayer& layer, const ArchConfig& arch, Random& random) {
   const LayerGeometry& g = (*layer).geometry;
   Mapping mapping = testing::random_mapping(g, arch, testing::smallest_mapping(g), random);
@@ -126,7 +126,7 @@ TEST(NeverWorse, NoMappingIsSlowerOrMovesMoreOnALargerMachine) {
   RecordProperty("cases", std::to_string(cases));
 }
 
-// Of LOADs in the order of need, more slots make none later.
+// More slots make no LOAD later where LOADs are in the order of need.
 TEST(NeverWorse, MoreSlotsInTheOrderOfNeedMakeNoMappingSlower) {
   std::int64_t cases = 0;
   for (std::uint64_t seed = 1; seed <= 1500; ++seed) {

@@ -139,7 +139,7 @@ TEST(FuseLayersRefuses, RoundingsOfGoldenAlone) {
             "layer 'conv0': rounding tflite_single" + end);
 }
 
-// A scale that is no power of two is what the message names, whatever the rounding.
+// The message names the scale that is not a power of two, whatever the rounding.
 TEST(CheckRequantizersRefuses, AScaleBeforeARounding) {
   const std::string message = requantizer_refusal({10066330, 23, RequantizerRounding::kFloat32});
   EXPECT_TRUE(message.starts_with("layer 'conv0': scale 1.20000005 of output channel 1; "))
@@ -272,8 +272,8 @@ std::string workload_refusal(const std::string& fields) {
   return refusal([&] { load_workload(file.path()); }, ExitCode::kBadInput);
 }
 
-// What only the accelerator lacks is no error of the reader, and names the file's place all the
-// same.
+// What only the accelerator lacks is not an error of the reader; the message names the file's
+// place all the same.
 TEST(FuseLayersRefuses, WhatAFileAsksForAtItsPlaceInTheFile) {
   const auto fused = [](const std::string& layers) {
     const WorkloadFile file(layers);

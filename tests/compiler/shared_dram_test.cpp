@@ -26,7 +26,7 @@ using testing::picture;
 using testing::small_arch;
 using testing::window;
 
-// Of ofmaps that share bytes.
+// Counts the pairs of ofmaps that share bytes.
 int shared_pairs(const Program& program) {
   int pairs = 0;
   for (std::size_t a = 0; a < program.layers.size(); ++a) {

@@ -167,7 +167,7 @@ TEST(Distribution, LargestOfFourFollowsTheOrderStatistic) {
   const Distribution one = normal(value, 0, 20);
   EXPECT_NEAR(mean(one), 0, 0.01);
   EXPECT_NEAR(variance(one), 400, 1);
-  // Of four standard normals the largest has mean 1.0294 and variance 0.4917.
+  // The largest of four standard normals has mean 1.0294 and variance 0.4917.
   const Distribution four = largest(one, 4);
   EXPECT_NEAR(mean(four), 1.0294 * 20, 0.05);
   EXPECT_NEAR(variance(four), 0.4917 * 400, 1);

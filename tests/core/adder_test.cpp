@@ -195,7 +195,7 @@ TEST(Adder, TakesRatiosFromTwoToTheMinus16UpToBelow256) {
   EXPECT_FALSE(is_taken(std::nextafter(0x1p-16F, 0.0F)));
   EXPECT_TRUE(is_taken(std::nextafter(256.0F, 0.0F)));
   EXPECT_FALSE(is_taken(256.0F));
-  // Ratios that are no float32 at all.
+  // Ratios that are not float32 at all.
   const LevelScale least{Scale::power_of_two(-149), 0};
   const LevelScale most{Scale::power_of_two(127), 0};
   EXPECT_FALSE(adder_of(most, most, least, RequantizerRounding::kFloat32).has_value());

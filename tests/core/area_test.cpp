@@ -19,7 +19,7 @@ struct Counted {
   std::map<std::string, CellCounts> parts;
 };
 
-// Of the RTL for all three dataflows.
+// Reads what was counted in the RTL for all three dataflows.
 std::map<std::string, Counted> counted_in(const char* path, RequantizerKind requantizer) {
   std::ifstream file(path);
   std::string line;

@@ -39,7 +39,7 @@ Tensor filled_input() {
   return input;
 }
 
-// Of the pages inside `bytes`.
+// Counts the pages inside `bytes` that are in memory.
 std::size_t resident_pages(std::span<const std::byte> bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const auto start = reinterpret_cast<std::uintptr_t>(bytes.data());
@@ -52,7 +52,7 @@ std::size_t resident_pages(std::span<const std::byte> bytes) {
       resident, [](unsigned char in_memory) { return (in_memory & 1) != 0; }));
 }
 
-// Of a range that begins and ends within a page.
+// The whole pages inside a range that begins and ends within a page.
 std::size_t pages_inside(std::int64_t bytes) {
   return static_cast<std::size_t>(bytes / sysconf(_SC_PAGESIZE)) - 1;
 }

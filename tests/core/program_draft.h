@@ -43,7 +43,7 @@ class ProgramDraft : private Program {
     return streams_[static_cast<std::size_t>(unit)];
   }
   Command& command(Unit unit, std::size_t index) { return stream(unit)[index].command; }
-  // Of a command of the unit that takes commands of type Fields.
+  // The fields of command `index` of the unit that takes commands of type Fields.
   template <typename Fields>
   Fields& fields(std::size_t index) {
     return std::get<Fields>(command(Command{0, 0, Fields{}}.unit(), index).fields);

@@ -17,7 +17,7 @@ inline constexpr std::array<RequantizerRounding, kAcceleratorRequantizerRounding
     kRequantizerRoundingList = {RequantizerRounding::kFloor, RequantizerRounding::kHalfEven,
                                 RequantizerRounding::kHalfUp, RequantizerRounding::kFloat32};
 
-// The nearest number with 24 significant bits; of two, the one with the even significand.
+// The nearest number with 24 significant bits; a tie goes to the even significand.
 inline Wide oracle_float32(Wide value) {
   if (value < 0) return -oracle_float32(-value);
   Wide unit = 1;

@@ -129,7 +129,7 @@ TEST(Requantizer, AnyPositiveFloat32IsAScaleAndGivesTheProcessorsLevels) {
   }
 }
 
-// Of exact products too: a scale beyond the ends gives the levels of the end.
+// A scale beyond the ends gives the levels of the end, with exact products too.
 TEST(Requantizer, AScaleBeyondTheEndsGivesTheSameLevels) {
   Random random(7);
   for (int i = 0; i < 300000; ++i) {

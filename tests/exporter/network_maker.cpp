@@ -227,8 +227,7 @@ TensorId NetworkMaker::concat(std::vector<TensorId> operands) {
   return append_layer("", Concat{}, std::move(operands), out, {}, {}, name);
 }
 
-// Of another scale than the last tensor has: the importer makes a clamp of a table that only
-// clamps.
+// The scale differs from the last tensor's: the importer makes a clamp of a table that only clamps.
 Value NetworkMaker::rescaled() {
   Value result = value(current().shape);
   while (result.scale == current().scale) result = value(current().shape);

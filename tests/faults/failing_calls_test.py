@@ -12,10 +12,10 @@ FAULTS = [("open", errno.EACCES, ""), ("open", errno.ENOSPC, ""), ("write", errn
           ("write", errno.EDQUOT, ""), ("write", errno.EIO, ""), ("fsync", errno.EIO, ""),
           ("fsync", errno.ENOSPC, "on"), ("close", errno.EIO, ""), ("rename", errno.EACCES, ""),
           ("rename", errno.ENOSPC, "on"), ("mkdir", errno.EACCES, ""), ("unlink", errno.EACCES, "")]
-# What is no failure: the call is to be made again, or for the rest.
+# What is not a failure: the call is to be made again, or for the rest.
 NUISANCES = [("open", errno.EINTR), ("write", errno.EINTR), ("write", 0), ("fsync", errno.EINTR),
              ("close", errno.EINTR), ("rename", errno.EINTR)]
-# Of a file that has no content to lose: closing it, taking a trial away.
+# These may fail unnoticed for a file that has no content to lose: closing it, taking a trial away.
 MAY_PASS = ("close", "unlink", "open")
 
 

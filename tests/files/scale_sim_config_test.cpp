@@ -82,7 +82,7 @@ std::int64_t number_of(const std::string& text, const std::string& key) {
   return std::stoll(text.substr(text.find(':', at) + 1));
 }
 
-// SCALE-Sim 3.0.0 ends where the bandwidth is no multiple of the banks, also without a layout.
+// SCALE-Sim 3.0.0 ends where the bandwidth is not a multiple of the banks, also without a layout.
 TEST(ScaleSimConfig, ShippedOnesHaveBanksThatScaleSimTakes) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator("configs/scale_sim")) {

@@ -49,7 +49,7 @@ class ByteSource {
  public:
   explicit ByteSource(Bytes bytes) : bytes_(bytes) {}
 
-  // In [low, high], of one byte where the range allows it.
+  // A number in [low, high], from one byte where the range allows it.
   std::int64_t pick(std::int64_t low, std::int64_t high);
   bool flag() { return pick(0, 1) != 0; }
   // True for one byte in `count`.

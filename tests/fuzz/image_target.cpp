@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMostPixels = 1 << 16;
 
-// Height x width as the header says. 0 for a file that is no picture.
+// Height x width as the header says. 0 for a file that is not a picture.
 std::int64_t pixels_of(Bytes bytes) {
   const auto number = [&](std::size_t at, std::size_t count) {
     std::int64_t value = 0;

@@ -115,7 +115,7 @@ void mutate(ProgramDraft& program, Random& random) {
 
 }  // namespace
 
-// Of the program in data[0, size), into the same bytes; the new size.
+// Mutates the program in data[0, size) in place; returns the new size.
 std::size_t mutate_program(std::span<std::uint8_t> data, std::size_t size, std::uint64_t seed) {
   Random random(seed);
   if (random.chance(0.25)) return LLVMFuzzerMutate(data.data(), size, data.size());

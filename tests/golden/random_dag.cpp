@@ -197,7 +197,7 @@ class DagMaker {
     add_layer(Concat{}, operands, output);
   }
 
-  // Of two tensors that nobody reads, one.
+  // Joins two tensors that nobody reads, or pools them so that they can be joined.
   void join(TensorId a, TensorId b) {
     const ImageShape& first = value(a).shape;
     const ImageShape& second = value(b).shape;

@@ -1,5 +1,5 @@
 // Random graphs with branches: all operations of core/operations.h, tensors with several readers,
-// additions and concatenations, scales that are no powers of two.
+// additions and concatenations, scales that are not powers of two.
 #pragma once
 
 #include "core/graph.h"

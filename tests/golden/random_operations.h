@@ -29,7 +29,7 @@ struct OperationLimits {
 
 RequantizerRounding random_rounding(Random& random, const OperationLimits& limits);
 
-// Of any dtype and zero_point, with a scale from 2^-6 to 2^-1; one in three is a power of two.
+// Draws any dtype and zero_point, and a scale from 2^-6 to 2^-1; one in three is a power of two.
 Value random_scaled_value(Random& random, const ImageShape& shape);
 
 // Kernel, strides, pads and dilation for a picture of this size, so that one window fits.

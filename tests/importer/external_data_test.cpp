@@ -125,8 +125,7 @@ TEST(ExternalData, DeclaredSizesAreHeldAgainstTheFile) {
                                                   "' has 62 bytes; expected 54 from offset 9"}));
 }
 
-// Of a model that is a link, the folder of the link counts: what lies beside the link's target is
-// outside.
+// The folder of the link counts where a model is a link: what lies beside its target is outside.
 TEST(ExternalData, OfAModelThatIsALinkLiesBesideTheLink) {
   const TestFolder folder;
   fs::create_directories(folder / "store");

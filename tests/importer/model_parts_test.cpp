@@ -47,7 +47,7 @@ ImportError error_within(std::int64_t left, const std::filesystem::path& path) {
   return error;
 }
 
-// The same of a file of `bytes`.
+// The same for a file of `bytes`.
 ImportError error_within(std::int64_t left, const std::string& bytes) {
   const TestFolder folder;
   write_text(folder / "model.onnx", bytes);
@@ -72,7 +72,7 @@ TEST(ModelParts, TooManyAreRefusedByTheirNumber) {
     const ImportError error{ExitCode::kUnsupportedModel, message};
     const std::string model = delimited(kGraph, graph);
     EXPECT_EQ(error_of(model), error);
-    // Merged by protobuf, so it is read whole; then with an end that is no protobuf.
+    // Merged by protobuf, so it is read whole; then with an end that is not protobuf.
     EXPECT_EQ(error_of(model + delimited(kGraph, "")).code, ExitCode::kUnsupportedModel);
     EXPECT_EQ(error_of(model + "\x3b"), error);
     // A message that stands for none takes nothing from the count.
@@ -95,7 +95,7 @@ TEST(ModelParts, AsManyAsAreAllowedAreRead) {
   EXPECT_EQ(error_of(delimited(kGraph, empty_fields(kNode, kMaxModelNodes))), no_opset);
 }
 
-// Of raw_data and text as long as it is; of numbers, which grow, the largest list that doubles.
+// raw_data and text take their own length; numbers, which grow, the largest list that doubles.
 TEST(ModelParts, MemoryIsThatOfTheValues) {
   const std::string bytes(1'000'000, '\1');
   const auto memory_of = [](const std::string& initializer) {

@@ -8,7 +8,7 @@
 namespace qsim {
 namespace {
 
-// Of the weights' magnitudes: all of int8.
+// The largest magnitude of weights: all of int8.
 constexpr std::int64_t kAnyWeight = 128;
 
 class GraphMaker {
@@ -104,7 +104,7 @@ Requantization GraphMaker::requantization(std::int64_t depth, std::int64_t large
   return result;
 }
 
-// Of the size of 64 steps of the ofmap, so that large shifts do not make it constant.
+// Draws up to 64 steps of the ofmap, so that large shifts do not make it constant.
 Tensor GraphMaker::bias(const Requantization& requantization, std::int64_t channels) {
   Tensor tensor(DType::kInt32, {channels});
   for (std::int64_t c = 0; c < channels; ++c) {

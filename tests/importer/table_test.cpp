@@ -53,7 +53,7 @@ TEST(Tables, AnActivationIsATableOfItsBytes) {
   EXPECT_EQ(table.bytes[255], 13);  // 1
 }
 
-// y's zero_point 5 is no smallest level, so the ReLU is a clamp that must be seen.
+// y's zero_point 5 is not the smallest level, so the ReLU is a clamp that must be seen.
 TEST(Tables, AReluAfterALayerIsItsClamp) {
   TestModel model;
   onnx::NodeProto& pool = island(model, "GlobalAveragePool");

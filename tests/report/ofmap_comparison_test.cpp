@@ -43,7 +43,7 @@ void add_layer(Case& made, std::int32_t index, Random& random) {
   add_tiles(made.program, index, layer.ofmap.value.shape, random);
   std::vector<std::byte> dram(static_cast<std::size_t>(layer.ofmap.size_bytes()));
   for (std::byte& byte : dram) byte = static_cast<std::byte>(random.next());
-  made.golden.emplace_back();  // of a graph layer that is no ofmap
+  made.golden.emplace_back();  // of a graph layer that is not an ofmap
   made.golden.push_back(unpack(layer.ofmap, dram));
   made.dram.push_back(std::move(dram));
   made.program.layers.push_back(layer);

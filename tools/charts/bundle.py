@@ -8,7 +8,7 @@ import sys
 
 import vl_convert
 
-# Of the bundle's parts; the bundler drops the comments that hold it.
+# The notice of the bundle's parts; the bundler drops the comments that hold it.
 NOTICE = """\
 /*! Vega, Vega-Lite, vega-embed and vega-tooltip.
 Copyright (c) 2015-2024, University of Washington Interactive Data Lab. All rights reserved.

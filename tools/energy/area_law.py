@@ -20,7 +20,7 @@ BEGIN, END = "// Written by tools/energy/area_law.py.\n", "// End of what is wri
 
 # The terms of LawTerms in core/area_law.h. Differences are 0 where they would be negative.
 TERMS = ("1", "R", "C", "RC", "R(R-1)", "CC", "RW", "R-C", "C-R", "W-B", "C>R")
-# Of a part, the terms of its gates and of its flip-flops.
+# By part, the terms of its gates and of its flip-flops.
 PARTS = {
     "array": (("C", "RC", "CC", "RW"), ("C", "RC", "R(R-1)", "CC", "RW", "R-C")),
     "operands": (("1", "C", "R-C", "C-R"), ("1", "R", "C")),

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 
-# Of the C library, which must be the machine's own; and of the GPU's driver.
+# The C library, which must be the machine's own, and the GPU's driver.
 SYSTEM_LIBRARIES = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|cuda))\.so")
 
 

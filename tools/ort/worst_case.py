@@ -16,7 +16,7 @@ IMAGES = 5  # only extremes, all 0 and all 255 (-128 and 127) among them
 CHANNELS = 20
 TYPES = {np.uint8: onnx.TensorProto.UINT8, np.int8: onnx.TensorProto.INT8}
 # (operator, in channels, kernel, images). A sum has at most 514 products, so that it fits 24 bits:
-# beyond, ONNX Runtime rounds twice, which is no fault of a kernel.
+# beyond, ONNX Runtime rounds twice, which is not a kernel's fault.
 SHAPES = (("QLinearConv", 16, 3, IMAGES), ("QLinearConv", 67, 1, IMAGES), ("QLinearConv", 3, 5, 1),
           ("QGemm", 301, 1, IMAGES), ("QGemm", 512, 1, 1),
           ("QLinearMatMul", 301, 1, IMAGES), ("QLinearMatMul", 512, 1, 1))

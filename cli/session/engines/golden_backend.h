@@ -63,14 +63,14 @@ class GoldenSelection {
   const std::vector<GoldenBackend>& backends() const { return backends_; }
   std::string name() const;  // "cpu", "cuda", "cpu,cuda"
 
-  // Of the first backend.
+  // A runner on the first backend.
   std::unique_ptr<GoldenRunner> runner(const Graph& graph,
                                        GoldenKeep keep = GoldenKeep::kEveryLayer);
   // One run of the first backend that leaves little in memory: the tensors of the graph layers that
   // `kept` says, the others with no bytes. (On a GPU the host holds all of them for a moment.)
   std::vector<Tensor> run_once(const Graph& graph, const Tensor& input,
                                const std::vector<bool>& kept);
-  // Of every backend, each keeping every layer.
+  // One runner for each backend; each keeps every layer.
   std::vector<std::unique_ptr<GoldenRunner>> runners(const Graph& graph);
 
   // runner()'s fall-back, for a caller that makes an executor of its own: whether the CPU may take

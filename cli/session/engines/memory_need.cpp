@@ -40,7 +40,7 @@ struct Sizes {
   std::int64_t scores = 0;  // of the classes of one picture
   std::int64_t most_live_outputs = 2;
 
-  // Outputs that a later layer still reads, and the one that is computed: of a chain two.
+  // Outputs that a later layer still reads, and the one that is computed; a chain has two.
   std::int64_t in_work() const { return checked_mul(most_live_outputs, largest_output); }
 };
 

@@ -45,7 +45,7 @@ NeedOf need_of_compile(bool writes_text);
 NeedOf need_of_explain();
 NeedOf need_of_export_vectors();
 NeedOf need_of_eval(bool has_program);
-// Of golden alone, which keeps the last layer.
+// For golden alone, which keeps the last layer.
 NeedOf need_of_golden();
 
 // Throws Error (exit code 3) naming the model when that is more than there is. `more_bytes` are

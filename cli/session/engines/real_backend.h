@@ -16,12 +16,12 @@ class RealRunner {
  public:
   virtual ~RealRunner() = default;
   virtual GoldenBackend backend() const = 0;
-  // As RealExecutor::run(): on the CPU for several threads at once, on a GPU for one.
+  // Does what RealExecutor::run() does: on the CPU for several threads at once, on a GPU for one.
   virtual Tensor run(const Tensor& input, golden::ThreadTeam& team) = 0;
 };
 
-// Of the selection's first backend, with memory for `pictures` pictures at a time. Falls back to
-// the CPU as GoldenSelection::runner() does. Throws Error.
+// Makes a runner on the selection's first backend, with memory for `pictures` pictures at a time.
+// Falls back to the CPU as GoldenSelection::runner() does. Throws Error.
 std::unique_ptr<RealRunner> make_real_runner(GoldenSelection& selection, const Graph& graph,
                                              const golden::RealExecutorOptions& options,
                                              std::int64_t pictures);

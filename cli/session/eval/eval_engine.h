@@ -21,11 +21,11 @@ struct StageSeconds {
   void add(const StageSeconds& other);
 };
 
-// Of one network and its pictures; both outlive it.
+// Predicts the classes of one network's pictures; both outlive it.
 class EvalEngine {
  public:
   virtual ~EvalEngine() = default;
-  // "cpu", "cuda"; "" of an engine that has no choice.
+  // "cpu", "cuda"; "" for an engine that has no choice.
   virtual std::string backend() const { return ""; }
   // Whether Prediction::bytes is of bytes.
   virtual bool is_integer() const = 0;
@@ -34,7 +34,8 @@ class EvalEngine {
   // Predictions of the network's pictures from `first` on, as many as `to` has rows. Throws Error
   // for a picture that cannot be read.
   virtual void predict(std::int64_t first, const PredictionRows& to) = 0;
-  // Of all calls of predict(); absent of an engine that does them side by side.
+  // The seconds of all calls of predict(), by stage; absent for an engine whose threads are in
+  // different stages at a time.
   virtual std::optional<StageSeconds> stages() const { return std::nullopt; }
 };
 

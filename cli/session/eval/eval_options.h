@@ -10,7 +10,7 @@
 
 namespace qsim {
 
-// Of --engines.
+// The values of --engines.
 inline constexpr const char* kEvalEngineNames[] = {"golden", "systemc", "float", "fake"};
 
 struct EvalOptions : ConfigOption, NetworkOptions {
@@ -63,7 +63,7 @@ inline void declare_eval(Declarations& declared, EvalOptions& options) {
   declared.check([&] { require_engines_once(options.engines); });
 }
 
-// With the configuration's network, or with that of --against.
+// The request for `model`: the configuration's network, or that of --against.
 inline NetworkRequest network_of(const EvalOptions& options, const std::string& model) {
   NetworkRequest request{options, options};
   request.model = model;

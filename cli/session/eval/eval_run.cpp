@@ -79,7 +79,7 @@ class EvalRun {
     return text_hash(text);
   }
 
-  // Of the sidecar too, which says what becomes of the pictures.
+  // The hash covers the sidecar too, which says what becomes of the pictures.
   const std::string& data_hash(std::size_t network) {
     std::string& hash = data_hashes_[network];
     if (!hash.empty()) return hash;

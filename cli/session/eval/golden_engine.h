@@ -11,8 +11,8 @@
 
 namespace qsim {
 
-// Of network.model, whose graph has the batch that it computes at a time. All of them must outlive
-// the engine. Throws the Error of golden's executor.
+// Makes an engine for network.model, whose graph has the batch that it computes at a time. All
+// arguments must outlive the engine. Throws the Error of golden's executor.
 std::unique_ptr<EvalEngine> make_golden_engine(GoldenSelection& selection,
                                                const EvalNetwork& network,
                                                golden::ThreadTeam& team);

@@ -18,8 +18,8 @@ class KeptPredictions {
   // and for a line that is none of its own.
   explicit KeptPredictions(const std::filesystem::path& path);
 
-  // Of the first pictures of a set, with what `key` stands for; empty where there are none, or none
-  // of so many classes.
+  // What is kept under `key`: the predictions of the first pictures of a set. Empty where there are
+  // none, or none with so many classes.
   PredictionTable find(const std::string& key, std::int64_t classes) const;
   // Predictions of pictures `first` and up.
   void keep(const std::string& key, std::int64_t first, const PredictionTable& table);

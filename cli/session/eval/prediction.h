@@ -43,9 +43,9 @@ struct PredictionTable {
   void cut(std::size_t pictures);
 };
 
-// Of equal scores the lower class is the better one; what is not a number is the worst.
+// The lower class is the better one of equal scores; what is not a number is the worst.
 Prediction prediction_of(std::span<const float> scores);
-// Of 8-bit levels, as `is_unsigned` says.
+// The same for 8-bit levels, uint8 or int8 as `is_unsigned` says.
 Prediction prediction_of(std::span<const std::byte> levels, bool is_unsigned);
 
 }  // namespace qsim

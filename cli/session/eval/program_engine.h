@@ -11,8 +11,8 @@
 
 namespace qsim {
 
-// Of network.model, whose graph has the batch that it computes at a time. All of them must outlive
-// the engine. Throws the compiler's Error.
+// Makes an engine for network.model, whose graph has the batch that it computes at a time. All
+// arguments must outlive the engine. Throws the compiler's Error.
 std::unique_ptr<EvalEngine> make_program_engine(Engine& engine, const ArchConfig& config,
                                                 const EvalNetwork& network,
                                                 golden::ThreadTeam& team);

@@ -11,11 +11,12 @@
 
 namespace qsim {
 
-// Of network.real. Network and team must outlive the engine.
+// Makes an engine for network.real. Network and team must outlive the engine.
 std::unique_ptr<EvalEngine> make_float_engine(GoldenSelection& selection,
                                               const EvalNetwork& network, std::int64_t batch,
                                               golden::ThreadTeam& team);
-// Of network.model. Throws Error (exit code 4) for a layer that fake quantization does not know.
+// Makes an engine for network.model. Throws Error (exit code 4) for a layer that fake quantization
+// does not know.
 std::unique_ptr<EvalEngine> make_fake_engine(GoldenSelection& selection, const EvalNetwork& network,
                                              std::int64_t batch, golden::ThreadTeam& team);
 

@@ -21,7 +21,7 @@ struct ClassScore {
   double share() const;
 };
 
-// Of pictures with labels.
+// How many pictures with labels a series gets right.
 struct SeriesScore {
   std::int64_t pictures = 0;
   std::int64_t top1 = 0;  // right ones
@@ -58,7 +58,7 @@ struct PairScore {
   std::int64_t same_top1 = 0;
   std::optional<std::int64_t> same_bytes;  // of two integer engines of one network
   OutputDistance distance;
-  // With labels.
+  // These need labels.
   bool has_labels = false;
   std::int64_t both_right = 0;
   std::int64_t first_only = 0;   // right by the first alone
@@ -74,7 +74,7 @@ struct Series {
   std::span<const int> labels;
 };
 
-// Of the pictures that both series have, from the first on.
+// Compares the pictures that both series have, from the first on.
 PairScore pair_score(const Series& first, const Series& second, bool compares_bytes);
 
 // The two-sided p of the sign test of `a` against `b`: how probable a split of a + b fair coins is

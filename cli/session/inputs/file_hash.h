@@ -15,15 +15,14 @@ namespace qsim {
 // for a device.
 std::string file_hash(const std::filesystem::path& path);
 
-// Of what was read of it. Throws Error when it was written to since.
+// The hash of the bytes that were read. Throws Error when the file was written to since.
 std::string file_hash(const HeldFile& file);
 
-// Of an ONNX model: its file, its external data, and its sidecar where one is named. With its file
-// alone it is the hash of that.
+// Hashes an ONNX model: its file, its external data, and its sidecar where one is named. A model of
+// one file has that file's hash.
 std::string model_hash(const std::shared_ptr<const HeldFile>& onnx,
                        const std::filesystem::path& sidecar = {});
 
-// Of a text.
 std::string text_hash(std::string_view text);
 
 }  // namespace qsim

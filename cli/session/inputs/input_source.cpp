@@ -21,7 +21,7 @@ std::string given_name(const NetworkRequest& request, const std::string& input,
               "model '" + model.name + "' needs an --input: an image, a .npy or a CIFAR-10 batch");
 }
 
-// By the file's name, in capital letters too.
+// The kind by the file's extension, in capital letters too.
 InputKind kind_of(const std::filesystem::path& path) {
   std::string extension = path.extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -17,8 +17,8 @@ struct InputFile {
   std::filesystem::path path;  // "" likewise
 };
 
-// --input, else the model's own tensor, else the config's default input. Throws Error when there is
-// none of them for this model.
+// --input, else the model's own tensor, else the config's default input. Throws Error when this
+// model has none of the three.
 InputFile find_input_file(const NetworkRequest& request, const std::string& input,
                           const ArchConfig& config, const Model& model);
 

@@ -12,9 +12,9 @@
 
 namespace qsim {
 
-// What the options ask of the compiler. Of a network cut by --layers, and of a layer of a SCALE-Sim
-// topology, the file may name layers that are not in `graph`. Throws Error for a mapping file or an
-// energy table that is not as it should be. The searches tell the context how far they are, so it
+// What the options ask of the compiler. The mapping file may name layers that are not in `graph`
+// where --layers cuts the network and for a layer of a SCALE-Sim topology. Throws Error for a
+// malformed mapping file or energy table. The searches tell the context how far they are, so it
 // must outlive the result. `topology` is the file that the layer is from, where it is read already.
 CompileOptions compile_options(Context& context, const NetworkRequest& request,
                                const MappingOptions& options, const ArchConfig& arch,

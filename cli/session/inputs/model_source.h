@@ -23,7 +23,7 @@ enum class ModelKind : std::uint8_t { kOnnx, kWorkload, kLayerTrace, kTopology }
 std::string_view model_kind_name(
     ModelKind kind);  // "ONNX model", "workload", "layer trace", "topology"
 
-// By the file's name; throws Error for one that is none of them.
+// The kind of model, by the file's name; throws Error for a name of no kind.
 ModelKind model_kind(const std::filesystem::path& path);
 
 struct Model {
@@ -40,8 +40,8 @@ struct Model {
 
 // What a command asks of the network that its options name.
 struct NetworkRequest : ConfigOption, NetworkOptions {
-  // Of a workload or a topology, which have no file of values. Only commands that compute with the
-  // values, or write them, have them drawn.
+  // What becomes of the values that a workload or a topology has no file of. Only commands that
+  // compute with the values, or write them, have them drawn.
   Tensors tensors = Tensors::kDrawn;
   std::string layers = {};  // --layers, a pattern; "" for all
   std::string layer = {};   // --layer, a name; "" for all

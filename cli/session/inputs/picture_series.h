@@ -25,7 +25,8 @@ class PictureSeries {
   PictureSeries(const NetworkRequest& request, const SeriesChoice& choice, const ArchConfig& config,
                 const Model& model);
 
-  // As the user or the config gave it; for the model's own tensor "workload" or "layer trace".
+  // The name that the user or the config gave; "workload" or "layer trace" for the model's own
+  // tensor.
   std::string name() const;
   std::int64_t first() const { return first_; }  // number of picture 0 in its file
   std::int64_t count() const { return count_; }

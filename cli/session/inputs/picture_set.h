@@ -33,7 +33,8 @@ struct PictureForm {
 std::filesystem::path labels_path(const std::filesystem::path& npy);
 
 PictureForm picture_form(const Model& model);
-// Of a float network from a file, whose sidecar it reads. Throws Error for a malformed one.
+// The same for a float network from a file, whose sidecar it reads. Throws Error for a malformed
+// sidecar.
 PictureForm picture_form(const Graph& graph, const std::filesystem::path& path);
 
 class PictureSet {

@@ -6,9 +6,9 @@
 
 namespace qsim {
 
-// Of a command with --config, and with --snap, which ONNX models take.
+// For a command with --config, and with --snap, which ONNX models take.
 Remedies remedies_for(ModelKind kind, const ScaleOptions& options);
-// Of one with --config alone.
+// For a command with --config but without --snap.
 Remedies remedies_without_snap();
 
 }  // namespace qsim

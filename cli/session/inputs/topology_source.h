@@ -21,15 +21,15 @@ struct TopologySource {
   Topology file;  // all of its layers
 };
 
-// Absent where the model that the options or the config name is no topology. Throws Error.
+// Absent where the model that the options or the config name is not a topology. Throws Error.
 std::optional<TopologySource> find_topology(const NetworkRequest& request,
                                             const ArchConfig& config);
 
 // Layer `layer` as a model. Throws Error.
 Model layer_model(const TopologySource& source, std::size_t layer, Tensors tensors);
 
-// Of load_model_file(): fills `model`, which has its kind, name and path. Throws Error unless the
-// options leave one layer.
+// Fills `model`, which has its kind, name and path; load_model_file() calls it. Throws Error unless
+// the options leave one layer.
 void load_only_layer(Model& model, const NetworkRequest& request);
 
 // An option that works on one network alone.

@@ -193,7 +193,7 @@ LinearSource load_linear(const LinearOptions& linear, const LinearSize& size) {
   Random random(linear.seed);
   LinearSource source;
   if (linear.w.empty()) {
-    // As floats, as integers and packed.
+    // Memory holds the weights as floats, as integers and packed.
     require_memory(checked_mul(6, checked_mul(size.in_features, size.out_features)),
                    "weights of " + std::to_string(size.in_features) + " x " +
                        std::to_string(size.out_features));

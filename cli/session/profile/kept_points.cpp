@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kHeader = R"({"schema":"qsim.kept-points/1"})";
 
-// On one line. A byte that is not UTF-8 becomes U+FFFD, as in every JSON of qsim.
+// The JSON on one line. A byte that is not UTF-8 becomes U+FFFD, as in every JSON of qsim.
 std::string line_of(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }

@@ -11,8 +11,8 @@
 
 namespace qsim {
 
-// Of all that a result depends on: this executable, the model's bytes, the configuration, the
-// options of the compiler, the energy table.
+// The key of all that a result depends on: this executable, the model's bytes, the configuration,
+// the options of the compiler, the energy table.
 std::string point_key(const std::vector<std::string>& parts);
 
 class KeptPoints {

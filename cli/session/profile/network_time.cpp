@@ -30,7 +30,8 @@ std::vector<ModelShapes::Part> parts_of_topology(const NetworkRequest& request,
   return parts;
 }
 
-// Every mapping is of a layer of some part; of a network of one part the compiler says so.
+// Throws unless every mapping is of a layer of some part; the compiler checks a network of one
+// part.
 void require_layers(const ModelShapes& model, const std::vector<LayerMapping>& mappings) {
   std::vector<std::string_view> names;
   for (const ModelShapes::Part& part : model.parts) {
@@ -42,7 +43,7 @@ void require_layers(const ModelShapes& model, const std::vector<LayerMapping>& m
   }
 }
 
-// Of one part of a network: the mappings that are of its layers.
+// The options for one part of a network, with the mappings of its layers only.
 CompileOptions options_of(const ModelShapes::Part& part, const CompileOptions& options,
                           bool is_only) {
   CompileOptions result = options;

@@ -83,7 +83,7 @@ inline void declare_profile(Declarations& declared, ProfileOptions& options) {
   });
 }
 
-// Of one of its models on one of its configurations.
+// The request for one of the models.
 inline NetworkRequest network_of(const ProfileOptions& options, const std::string& model) {
   NetworkRequest request;
   request.rounding = options.rounding;

@@ -22,8 +22,8 @@ struct FieldValues {
 };
 
 // One entry for each --set, "array_rows=8,16,32". Throws Error (exit code 2) for a text that is not
-// of this form, an unknown field or one that is a text, a value that is no number (of a field of
-// words: none of them) or there twice, and a field that is set twice.
+// of this form, an unknown field or one that is a text, a value that is not a number (for a field
+// of words: not one of them) or there twice, and a field that is set twice.
 std::vector<FieldValues> field_values(const std::vector<std::string>& texts);
 
 // The dataflows in the order of --dataflow, "all" meaning the three and then "auto": short names.

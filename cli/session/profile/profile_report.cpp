@@ -36,8 +36,8 @@ std::vector<std::size_t> most_telling_first(const Profile& profile) {
   return order;
 }
 
-// Of points that are equal in their costs and mappings the page shows one: `auto` is often one of
-// the three.
+// The page shows only one of the points with equal costs and mappings: `auto` is often one of the
+// three.
 bool costs_the_same(const NetworkResult& a, const NetworkResult& b) {
   const auto same_layer = [](const ResultLayer& x, const ResultLayer& y) {
     return x.cycles == y.cycles && x.dram_bytes() == y.dram_bytes() && x.mapping == y.mapping &&

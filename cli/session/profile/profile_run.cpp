@@ -168,7 +168,7 @@ class ProfileRun {
     result.dataflow = point.dataflow;
   }
 
-  // Of a valid configuration.
+  // `arch` must be valid.
   void add_size(NetworkResult& result, const ArchConfig& arch) const {
     result.sram_kib = arch.act_scratchpad_kib + arch.weight_scratchpad_kib + arch.accumulator_kib +
                       arch.output_scratchpad_kib;
@@ -262,7 +262,7 @@ class ProfileRun {
                   " searches: their mappings are the best that was found");
   }
 
-  // Until every thread has ended: a line of progress for each point.
+  // Shows a line of progress for each point until every thread has ended.
   void watch(std::size_t threads) {
     const Clock::time_point start = Clock::now();
     std::unique_lock lock(mutex_);

@@ -12,8 +12,8 @@ namespace qsim {
 
 struct PointRuns {
   std::vector<NetworkResult> results;
-  // Of each point that ran here and was not kept from before. Empty where a search is short enough
-  // to be done again, or nobody needs them (no --report).
+  // By point; a point that was kept from before has none. Empty where a search is short enough to
+  // be done again, or nobody needs them (no --report).
   std::vector<std::vector<LayerMapping>> mappings;
 };
 

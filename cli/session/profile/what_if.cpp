@@ -11,7 +11,7 @@
 namespace qsim {
 namespace {
 
-// Fields that are no resource: texts, and the clock, which changes no cycle.
+// Fields that are not resources: texts, and the clock, which changes no cycle.
 bool is_resource(const ArchConfigField& field) {
   return field.number != nullptr && field.name != "clock_mhz";
 }

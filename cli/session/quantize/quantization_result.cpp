@@ -38,7 +38,8 @@ QuantizedRange range_of(const quantize::Quantization& quantization, bool is_unsi
       quantization.zero_point};
 }
 
-// Of the numbers as the layer holds them, where calibration saw such a tensor.
+// The statistics of the values as the quantized layer holds them, where calibration saw such a
+// tensor.
 const quantize::TensorStatistics& statistics_of(const QuantizationResult& result,
                                                 const quantize::LayerError& layer) {
   const Layer& own = result.graph.layers[layer.layer];

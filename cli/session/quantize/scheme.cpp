@@ -51,7 +51,7 @@ struct Numbers {
   double hi = 0;
 };
 
-// "LO,HI" with LO < HI; the first character that is no number is refused.
+// Reads "LO,HI" with LO < HI; refuses the first character that is not part of a number.
 Numbers two_numbers(const std::string& option, const std::string& text) {
   const auto wrong = [&] {
     throw Error(ExitCode::kUsage, option + ": found '" + echoed(text) +

@@ -16,15 +16,15 @@ struct Conditions {
   bool is_auto = false;  // the run is of --dataflow auto
 };
 
-// Throws Error: exit code 2 for a text that is no condition and for one about energy without
+// Throws Error: exit code 2 for a text that is not a condition and for one about energy without
 // --energy, 3 for a file that cannot be read.
 Conditions load_conditions(const Words& texts, bool has_energy, bool is_auto = false);
 
-// The files that the conditions name; of a text that is no condition none.
+// The files that the conditions name; a text that is not a condition names none.
 std::vector<std::string> condition_files(const Words& texts);
 
-// Of a run that has times: its point is that of a profile with the same options. Throws Error (exit
-// code 6) where a condition is true.
+// Throws Error (exit code 6) where a condition is true. The run must have times; its point is that
+// of a profile with the same options.
 void require_conditions(const Conditions& conditions, const RunReport& report);
 
 }  // namespace qsim

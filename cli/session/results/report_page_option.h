@@ -22,13 +22,13 @@ std::string chart_library();
 
 // All of them do nothing without a `file`, which --report names.
 
-// Before the work: the engine has times, and the library is there.
+// Checks before the work that the engine has times, and that the library is there.
 void require_report_can_be_made(const std::string& file, const std::string& engine);
 
 // Writes the page of one run. `report` is complete; `times` are those of `program`.
 void write_report(Context& context, const std::string& file, const RunReport& report,
                   const Program& program, const CommandTimes& times);
-// The same of a run whose timeline was put together by the caller.
+// The same for a run whose timeline was put together by the caller.
 void write_report(Context& context, const std::string& file, const RunReport& report,
                   const Timeline& timeline);
 

@@ -78,7 +78,7 @@ TensorId input_of_part(const Graph& graph, PartLayers range, const std::string& 
                   "; a part reads one: take in more layers, or fewer");
 }
 
-// What one layer of `range` writes and none of them reads would be a second output.
+// A tensor that one layer of `range` writes and none of them reads would be a second output.
 void require_one_output(const Graph& graph, PartLayers range, const std::string& pattern) {
   const auto readers = readers_of_tensors(graph);
   for (std::size_t i = range.first; i + 1 < range.end; ++i) {

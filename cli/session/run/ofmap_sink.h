@@ -20,8 +20,8 @@ class OfmapSink {
   // A TakeOfmap. Throws InternalError when golden's tensor is missing or of another shape or dtype.
   void take(std::size_t layer, std::span<const std::byte> dram);
 
-  // After the run. Absent where nothing was to be compared; throws InternalError for a layer that
-  // was not handed over.
+  // The result, after the run. Absent where nothing was to be compared; throws InternalError for a
+  // layer that was not handed over.
   std::optional<Comparison> comparison() const;
   // The last program layer's ofmap; absent before it was handed over.
   const std::optional<Tensor>& last() const { return last_; }

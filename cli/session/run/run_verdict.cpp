@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kTopClasses = 5;
 
-// The most likely classes of the first picture; none where the output is no vector of classes, or
-// where the last ofmap is a picture that the host flattens.
+// The most likely classes of the first picture; none where the output is not a vector of classes,
+// or where the last ofmap is a picture that the host flattens.
 std::vector<OutputClass> classes_of(const Tensor& last, const Network& network) {
   const OutputForm& output = network.output;
   if (!has_classes(output) || last.shape != output.value.shape.nhwc()) return {};

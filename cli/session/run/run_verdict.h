@@ -30,7 +30,7 @@ struct FinishedRun {
 ExitCode finish_run(Context& context, const RunCommandOptions& options, RunReport& report,
                     const FinishedRun& run);
 
-// The same of a report that has everything, of networks without one output: writes --out, --json
+// The same for a report that has everything, of networks without one output: writes --out, --json
 // and the tables.
 ExitCode finish_report(Context& context, const RunCommandOptions& options, const RunReport& report);
 

@@ -122,7 +122,7 @@ std::string result_line(const std::string& key, const SchemeResult& result) {
 std::optional<std::pair<std::string, SchemeResult>> read_result_line(std::string_view line) {
   std::istringstream words{std::string(line)};
   std::string key;
-  std::string sqnr;  // "inf" is no number to a stream
+  std::string sqnr;  // a stream cannot read "inf" as a number
   SchemeResult result;
   if (!(words >> key >> result.correct >> sqnr >> result.outputs >> result.seconds)) return {};
   try {

@@ -40,7 +40,7 @@ std::int64_t correct_of(const Judges& judges);
 // Golden's answers, on all threads of the team. Their `seconds` are the caller's to set.
 SchemeResult judge(const QuantizedNetwork& network, const Judges& judges, golden::ThreadTeam& team);
 
-// The same of a float network with those options: `outputs` is of float32 numbers.
+// The same for a float network with those options: `outputs` is of float32 numbers.
 SchemeResult judge(const Graph& graph, const golden::RealExecutorOptions& options,
                    const Judges& judges, golden::ThreadTeam& team);
 

@@ -27,7 +27,7 @@ class VectorFolder {
   VectorFolder(Context& context, std::filesystem::path folder)
       : context_(context), folder_(std::move(folder)) {}
 
-  // A file that is no array; a `.npy` with the elements' bytes, row-major; lines for $readmemh.
+  // A file that is not an array; a `.npy` with the elements' bytes, row-major; lines for $readmemh.
   void add_text(const VectorFile& file, std::string_view content);
   void add_npy(const VectorFile& file, std::span<const std::byte> elements);
 

@@ -25,7 +25,7 @@ std::string_view binary_cuda_path_name(BinaryCudaPath path);
 // Whether the current device has wgmma; false in a build without nvcc and without a device.
 bool has_wgmma();
 
-// Of the current device; those of an H200 in a build without nvcc and without a device.
+// How many the current device has; without nvcc or without a device, as many as an H200.
 int multiprocessors();
 
 struct BinaryCudaPlan {

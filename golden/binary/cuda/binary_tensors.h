@@ -25,7 +25,8 @@ struct BinaryThresholds {
 
 // What it computes is BinaryConv's sum. Pointers are of the device.
 struct BinaryTensorConv {
-  // Of bits: [batch][height][width][input_bases][words]. Null: x is packed into `packed` first.
+  // Words of bits: [batch][height][width][input_bases][words]. Null: x is packed into `packed`
+  // first.
   const std::uint64_t* bits = nullptr;
   BitStrides bit_strides;
   // [batch][height][width][channels], of the first four strides.

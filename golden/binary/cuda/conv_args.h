@@ -24,7 +24,7 @@ inline constexpr std::int32_t kBiasBits = 0x4B400000;  // its bits
 // The kernels that keep rows of the picture see all pictures as one raster: picture after picture,
 // row after row, with pads between them that neighbours share. An output pixel is at the place of
 // its window's first pixel, so that each tap of all windows lies at one distance. A worker takes
-// `range` places in tiles of 64; those that are no output pixel are not written.
+// `range` places in tiles of 64; those that are not output pixels are not written.
 struct RasterArgs {
   FastDivisor pitch;         // places of a row
   FastDivisor picture_rows;  // of a picture and its pads
@@ -52,8 +52,8 @@ struct RasterArgs {
   std::int32_t kernel_w = 1;
   std::int32_t tap_row = 1;  // places from a tap to the one below, and to the next
   std::int32_t tap_column = 1;
-  // Of a step: where its first half starts, in units, and from bit 16 on how far away its second
-  // half is.
+  // By step: where its first half starts, in units, and from bit 16 on how far away its second half
+  // is.
   std::uint32_t step_at[kMostRasterSteps] = {};
 };
 
@@ -207,7 +207,7 @@ struct SharedPlaces {
   }
 };
 
-// The same of the kernels that keep rows of the picture: barriers at 0, then the block's tables,
+// The same for the kernels that keep rows of the picture: barriers at 0, then the block's tables,
 // and the rest at places of RasterArgs.
 inline constexpr std::int32_t kRasterBarriers = 256;
 

@@ -17,8 +17,8 @@ struct TableSource {
   ImageShape y;
   BinaryTile tile;
   std::int64_t words;  // of a base of a pixel
-  // Of each word along K, its place in a window, with kOpposite its opposite, or -1 where a weight
-  // is 0. Empty: the window's own order.
+  // By word along K: its place in a window, with kOpposite its opposite, or -1 where a weight is 0.
+  // Empty: the window's own order.
   std::vector<std::int64_t> order;
 };
 
@@ -36,7 +36,7 @@ struct WindowClasses {
 };
 WindowClasses window_classes(const Window& window, const ImageShape& input, const ImageShape& y);
 
-// Bytes of the tables, whose offsets this sets in `args`: of all blocks, and of one.
+// Sets in `args` where the tables are and their bytes: the common ones', and those of one block.
 void place_tables(const TableSource& source, const WindowClasses& classes, BinaryConvArgs& args);
 // The tables at these places: the common ones, then those of each channel block.
 std::vector<std::uint8_t> make_tables(const TableSource& source, const WindowClasses& classes,

@@ -35,7 +35,7 @@ void quantize(const HalfTensor& x, const DeviceQuantized& out, void* workspace, 
 // `out` has element_count(q.shape) elements, row-major; target and errors as golden::dequantize.
 void dequantize(const DeviceQuantized& q, ElementFormat target, std::uint16_t* out, void* stream);
 
-// As golden::int4_to_fp8, one byte an element.
+// Does what golden::int4_to_fp8 does, with one byte an element.
 void int4_to_fp8(const DeviceQuantized& q, ElementFormat target, Int4ToFp8 what, std::uint8_t* out,
                  void* stream, CodecPath path = CodecPath::kAuto);
 

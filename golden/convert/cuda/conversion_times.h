@@ -13,9 +13,9 @@ struct ConversionTimes {
   double back_copy = 0;  // as the way back
 };
 
-// Of a contiguous tensor in host memory, on the current device, with cold caches
-// (golden/device/cold_timer.h): nodes of one CUDA graph on buffers that rotate. Throws Error where
-// the device has too little memory.
+// Times the conversion of a contiguous tensor in host memory, on the current device, with cold
+// caches (golden/device/cold_timer.h): nodes of one CUDA graph on buffers that rotate. Throws Error
+// where the device has too little memory.
 ConversionTimes time_on_gpu(const HalfTensor& x, const Quantization& how);
 
 }  // namespace qsim::golden::cuda

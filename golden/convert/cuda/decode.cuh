@@ -106,7 +106,7 @@ __device__ inline void store_elements(uint4 words, void* out, std::int64_t index
   }
 }
 
-// The same of any tensor, one chunk after the other.
+// The same for any tensor, one chunk after the other.
 template <typename Work>
 __device__ inline void decode_any_tile(const DecodeParams& p) {
   constexpr bool kPacked = Work::kSource >= ElementFormat::kInt4;

@@ -6,7 +6,7 @@
 
 namespace qsim::golden::cuda {
 
-// As golden::quantize, golden::dequantize and golden::int4_to_fp8.
+// These do what golden::quantize, golden::dequantize and golden::int4_to_fp8 do.
 void quantize_on_gpu(const HalfTensor& x, const Quantization& how, QuantizedTensor& out,
                      CodecPath path = CodecPath::kAuto);
 void dequantize_on_gpu(const QuantizedTensor& q, ElementFormat target,

@@ -17,9 +17,9 @@ struct QuantizeLaunch {
 
 void launch_quantize_half(const QuantizeLaunch& launch);
 void launch_quantize_bfloat16(const QuantizeLaunch& launch);
-// Of a whole tensor's percentile: the bin that has the rank (long_groups.cuh).
+// Finds the bin that has the rank of a whole tensor's percentile (long_groups.cuh).
 void launch_choose_bin(const QuantizeParams& p, int level, cudaStream_t stream);
-// The scales of long groups from their extents.
+// Computes the scales of long groups from their extents.
 void launch_long_scales(const QuantizeParams& p, cudaStream_t stream);
 void launch_dequantize(const DecodePlan& plan, ElementFormat source, ElementFormat target,
                        cudaStream_t stream);

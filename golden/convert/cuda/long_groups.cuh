@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kLongThreads)
   }
 }
 
-// The same of a whole tensor, by all blocks: one launch a level, each followed by choose_bin.
+// The same for a whole tensor, by all blocks: one launch a level, each followed by choose_bin.
 template <ElementFormat source>
 __global__ void __launch_bounds__(kLongThreads)
     count_tensor(const __grid_constant__ QuantizeParams p, int level) {

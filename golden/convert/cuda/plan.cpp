@@ -62,7 +62,7 @@ bool is_contiguous(const DeviceRows& rows, const DeviceLayout& layout) {
   return rows.dims == 0 || (rows.dims == 1 && rows.strides[0] == layout.cols);
 }
 
-// Of every group, and so of every row, the last chunk is full.
+// Whether the last chunk of every group, and so of every row, is full.
 bool has_full_chunks(const DeviceLayout& layout, int chunk_elems) {
   const std::int64_t group = layout.group == 0 ? layout.cols : layout.group;
   return layout.cols % group == 0 && group % chunk_elems == 0;

@@ -17,7 +17,7 @@ struct TileScratch {
   std::uint32_t counts[kTileChunks];
 };
 
-// The groups of a tile. Of its chunks, a lane has lane, lane + 32, ...
+// The groups of a tile. A lane has the tile's chunks lane, lane + 32, ...
 struct GroupTile {
   std::int64_t first_group;
   int groups;

@@ -15,7 +15,7 @@ constexpr std::int64_t kMost = 1 << 28;
 constexpr std::int64_t kMostTaps = 49;
 constexpr std::int64_t kMostShared = 48 * 1024;  // bytes of a block
 
-// Of the general kernel, whose tiles are the largest.
+// What the general kernel needs, whose tiles are the largest.
 std::int64_t shared_bytes(const ConvTask& task) {
   const Window& w = task.window;
   FirstConv conv{};

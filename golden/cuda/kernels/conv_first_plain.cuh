@@ -81,7 +81,7 @@ __device__ inline std::uint32_t plain_word(const std::int32_t (&sums)[2][4], int
   return pack4(values[0], values[1], values[2], values[3], kUnsignedOut);
 }
 
-// words[p][w]: channels 4w.. of the lane's 16, of pixel p = row * 2 + dx; pooled, of p = 0 alone.
+// words[p][w]: channels 4w.. of the lane's 16, of pixel p = row * 2 + dx; pooled, p is 0 only.
 template <bool kUnsigned, bool kUnsignedOut, bool kPool>
 __device__ inline void plain_words(const FirstConv& conv, const PlainLane& lane, const int4* starts,
                                    const PlainPixels& pixels,
@@ -134,7 +134,7 @@ __device__ inline void store_plain(const FirstConv& conv, int picture, int y, in
 }
 
 // Block b computes channels 64 * (b % groups).. of the tiles b / groups, + gridDim.x / groups, ...
-// Of two patches one is loaded while slower warps still compute from the other.
+// One of two patches is loaded while slower warps still compute from the other.
 template <bool kUnsigned, bool kUnsignedOut, bool kPool>
 __global__ void __launch_bounds__(kFirstThreads, plain_blocks(kPool))
     conv_first_plain(const __grid_constant__ FirstConv conv) {

@@ -132,7 +132,7 @@ __device__ inline void set_places(const FirstConv& conv, PatchPlace* places) {
   }
 }
 
-// From a pixel of the patch to that of a window position, to itself where there is none.
+// The way from a pixel of the patch to that of a window position; 0 where there is none.
 __device__ inline int tap_offset(const FirstConv& conv, int tap) {
   const bool real = tap < conv.kernel_h * conv.kernel_w;
   return real ? tap / conv.kernel_w * conv.patch_w + tap % conv.kernel_w : 0;

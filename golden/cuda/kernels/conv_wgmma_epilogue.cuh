@@ -23,7 +23,7 @@ struct UnitPlace {
   }
 
   // Row `row` of the unit in the ofmap (after pooling, when `pool`), in pixels from its start; -1
-  // for a row that is no output.
+  // for a row that is not an output.
   __device__ int pixel(const ConvGeometry& g, int row, bool pool) const {
     const int row_y = g.row_pitch.divide(row);
     const int row_x = row - row_y * g.row_pitch.divisor();
@@ -51,7 +51,7 @@ __device__ inline void read_run(const std::int32_t (&acc)[kSums], int run, int h
 
 // 2 x 2 pixels of a square to one: rows g and g + 8 are vertical neighbours in a thread, lanes 4
 // apart horizontal ones. The largest psum gives the largest output, since requantization is
-// monotone. Of a pair of lanes each takes half of a run, the odd one the second half.
+// monotone. Each lane of a pair takes half of a run, the odd one the second half.
 template <int kCount>
 __device__ inline void read_pooled_run(const std::int32_t (&acc)[kCount], int run, bool odd,
                                        std::int32_t (&values)[kRun / 2]) {

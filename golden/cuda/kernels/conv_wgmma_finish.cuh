@@ -79,8 +79,8 @@ __device__ inline float level_of_byte(std::uint32_t levels, int byte, float zero
   return __fadd_rn(__uint_as_float(bits), -zero);
 }
 
-// The same plus the levels of the other operand, whose bytes are `words`, in the low bytes;
-// kOtherIsFirst: of the two operands.
+// The same plus the levels of the other operand, whose bytes are `words`, in the low bytes.
+// kOtherIsFirst: the other operand is the first of the two.
 template <bool kOtherIsFirst, int kCount>
 __device__ inline void finish_sums_of(std::int32_t (&values)[kCount], const RunParams<kCount>& run,
                                       const ConvWgmmaArgs& args, int channel,

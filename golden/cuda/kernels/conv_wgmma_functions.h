@@ -8,8 +8,8 @@ namespace qsim::golden::cuda {
 
 using WgmmaFunction = void (*)(ConvWgmmaArgs);
 
-// Of an input of uint8 or int8: kPlain and kPlainPool; kAny and kAnyPool; kScale and kScalePool;
-// kScaleAdd and kScaleAddFirst; kSplit.
+// The kernel for an input of uint8 or int8 and a finish. The functions, in order, have kPlain and
+// kPlainPool; kAny and kAnyPool; kScale and kScalePool; kScaleAdd and kScaleAddFirst; kSplit.
 WgmmaFunction plain_function(bool is_unsigned, const ConvPlan& plan, Finish finish);
 WgmmaFunction shift_function(bool is_unsigned, const ConvPlan& plan, Finish finish);
 WgmmaFunction scale_function(bool is_unsigned, const ConvPlan& plan, Finish finish);

@@ -59,7 +59,7 @@ struct Tap {
     x = kTaps == 1 ? stage - y * g.kernel_w : 0;
     pixels = y * g.pitch + x;
   }
-  // To the next stage.
+  // Moves on to the next stage.
   __device__ void advance(const ConvGeometry& g) {
     if constexpr (kTaps > 1) {
       pixels += g.pitch;
@@ -102,7 +102,7 @@ class ConvPipeline {
     weight_operand_ = operand<kRowBytes>(weights_, 8 * kRowBytes);
   }
 
-  // By one thread.
+  // Called by one thread.
   __device__ static void init(Barriers& barriers) {
     for (int i = 0; i < kMaxInputStages; ++i) {
       barriers.input_full[i].init(1);
@@ -115,8 +115,8 @@ class ConvPipeline {
     fence_barrier_init();
   }
 
-  // By one thread of the producer warp, for its first job: the first stages of weights are on their
-  // way before the kernel that makes the input has ended.
+  // Called by one thread of the producer warp, for its first job: the first stages of weights are
+  // on their way before the kernel that makes the input has ended.
   __device__ void produce_first(const Job& job) {
     const int ahead = min(g_.weight_stages, job.end_stage - job.first_stage);
     for (int i = 0; i < ahead; ++i) {
@@ -135,8 +135,8 @@ class ConvPipeline {
     asm volatile("bar.sync %0, 256;" ::"r"(group) : "memory");
   }
 
-  // By the threads of a consumer warpgroup; the sums of the job, complete on return. After `lead`
-  // stages (0: never) the next warpgroup may go on.
+  // Called by the threads of a consumer warpgroup; the job's sums are complete on return. After
+  // `lead` stages (0: never) the next warpgroup may go on.
   __device__ void multiply(const Job& job, int lead, Accumulators& acc) {
     Reader reader{job.first_stage % g_.block_stages, job.end_stage - job.first_stage, lead};
     Tap<kTaps> tap(g_, reader.in_block);

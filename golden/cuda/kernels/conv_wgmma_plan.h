@@ -44,7 +44,7 @@ struct ConvPlan {
 };
 
 // The best plan, or none: groups, dilation, strides above 1 but of 1x1 windows and, on even
-// pictures, 2 of 3x3 windows with pads of 1; channels that are no multiple of 16, pads where the
+// pictures, 2 of 3x3 windows with pads of 1; channels that are not multiples of 16, pads where the
 // zero point is not 0 (the copy engine fills with 0), sums beyond 32 bits, rounding other than
 // half_even of shifts and float32 of requantizers, shifts of 0, additions after shifts, windows or
 // pictures whose boxes do not fit; tiles other than the one that the task's choices name.

@@ -122,7 +122,7 @@ struct Sum {
   bool a_is_unsigned, b_is_unsigned;
 };
 
-// In the low byte.
+// The sum of two levels, in the low byte.
 template <bool kFloat>
 __device__ std::int32_t sum_of(const Sum& sum, std::uint32_t a_byte, std::uint32_t b_byte) {
   const std::int32_t a = activation(static_cast<std::uint8_t>(a_byte), sum.a_is_unsigned);

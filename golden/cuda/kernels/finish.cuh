@@ -36,7 +36,7 @@ __device__ inline std::int32_t finish_as(const OutputParams& params, std::int32_
   }
 }
 
-// The same of column `column`, whatever the kind.
+// The same for column `column`, whatever the kind.
 __device__ inline std::int32_t finish(const OutputParams& params, std::int32_t acc, int column) {
   const float scale = params.scale != nullptr ? params.scale[column] : 0.0F;
   return finish_as<FinishKind::kGeneral>(

@@ -18,7 +18,7 @@ struct Strides4 {
 };
 
 // y = clamp(round((psum + bias) * scale) + y_zero_point, lo, hi). Pointers are of the device. Where
-// a scale is no positive finite number it counts as 2^-40, an infinite one as 2^24 - 1.
+// a scale is not a positive finite number it counts as 2^-40, an infinite one as 2^24 - 1.
 struct TensorConv {
   const std::uint8_t* x = nullptr;  // [batch][height][width][channels] at its strides
   Strides4 x_strides;

@@ -20,7 +20,7 @@ class BatchMultiplier {
     digits_ = shared + plan.digits_at + at_.g * batch_plane_bytes(kBits) + at_.q * 8;
   }
 
-  // Before x is there: starts to read the weights.
+  // Starts to read the weights, before x is there.
   __device__ void begin() {
     stream_.begin();
     load_zero_points(0);

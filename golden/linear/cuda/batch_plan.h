@@ -11,13 +11,13 @@ inline constexpr int kBatchTiles = 2;  // of 16 output channels, of a warp
 inline constexpr int kBatchMostTiles = kBatchWarps * kBatchTiles;
 inline constexpr int kBatchMostStages = 6;
 
-// From a channel to the next in a stage. 8 bits: 32 bytes beyond a multiple of 128 keep the warp's
-// reads of 8 bytes free of conflicts; 4 bits: 16 bytes beyond, for reads of 4 bytes.
+// The bytes from a channel to the next in a stage. 8 bits: 32 bytes beyond a multiple of 128 keep
+// the warp's reads of 8 bytes free of conflicts; 4 bits: 16 bytes beyond, for reads of 4 bytes.
 QSIM_HOST_DEVICE constexpr int batch_stride(int bits) {
   return kRowSliceBytes + (bits == 8 ? 32 : 16);
 }
 
-// From a column of digits to the next: free of conflicts as the rows of a stage are.
+// The bytes from a column of digits to the next: free of conflicts as the rows of a stage are.
 QSIM_HOST_DEVICE constexpr int batch_plane_bytes(int bits) { return row_slice(bits) + 32; }
 
 // A warp's stage: the weights of its tiles, one after the other, then the scales of all channels.

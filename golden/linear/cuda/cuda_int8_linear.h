@@ -37,8 +37,8 @@ class CudaInt8Linear {
   std::unique_ptr<Impl> impl_;
 };
 
-// As time_linear(), of a layer of 8 bits without groups; its CudaLinearKernel and its stages do not
-// matter. linear_bytes() are what one launch reads and writes at least.
+// Times a layer of 8 bits without groups, as time_linear() does; its CudaLinearKernel and its
+// stages do not matter. linear_bytes() are what one launch reads and writes at least.
 std::vector<double> time_int8_linear(const LinearTimingCase& one, Int8LinearKernel kernel,
                                      int device);
 // Whether the kernel can compute it on `device`.

@@ -76,7 +76,7 @@ __global__ void fill_floats(FloatType type, void* values, std::int64_t count, in
   for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
     const std::uint32_t word = random_word(i, seed);
     const auto field = static_cast<std::uint32_t>(exponent + 127) + (word >> 24) % exponents;
-    // Of scales, which have one exponent, the sign is +.
+    // Scales have one exponent, and their sign is +.
     const std::uint32_t sign = exponents == 1 ? 0 : word << 31;
     const std::uint32_t bits = sign | field << 23 | (word & 0x7FFFFF);
     if (type == FloatType::kFloat32) {

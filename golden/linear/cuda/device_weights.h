@@ -15,7 +15,7 @@ class OwnedWeights {
  public:
   // is_signed: 4 bits are stored in two's complement, 8 less than LinearWeights has them.
   OwnedWeights(const LinearWeights& weights, std::span<const float> bias, bool is_signed);
-  // Not filled: for random_device_weights().
+  // Leaves the memory unfilled, for random_device_weights().
   explicit OwnedWeights(const LinearTimingCase& one);
 
   DeviceWeights view() const;

@@ -16,7 +16,7 @@ namespace qsim::golden::cuda {
 namespace {
 
 constexpr std::int64_t kAlignment = 128;
-// Of one reading of the weights by int8_rows.
+// The most rows that int8_rows computes with one reading of the weights.
 constexpr std::int64_t kMostForRows = 16;
 // On an H200 int8_matrix is the faster one from 8 rows on where it has work for most
 // multiprocessors (8192 x 28672: 65 us and 68 us), and from 17 on elsewhere.

@@ -71,7 +71,7 @@ struct Part {
   }
 };
 
-// By one thread.
+// Called by one thread.
 template <class Tile>
 __device__ void produce(const MatrixArgs& args, Barriers& barriers, std::uint32_t buffers,
                         const Part& part) {

@@ -14,7 +14,7 @@ struct EightNumbers {
   std::uint32_t bits[8];
 };
 
-// From number `first` of x on, a multiple of 8 of its row; 0 from number `end` of the row on.
+// Eight numbers of x from number `first` of its row on, a multiple of 8; 0 beyond the row's end.
 __device__ inline EightNumbers load_eight(const Int8Job& job, std::int64_t row, int first) {
   EightNumbers result{};
   const std::int64_t index = row * job.in_features + first;

@@ -21,7 +21,7 @@ struct DeviceWeights {
   // multiples of 16: they need that, row_bytes and `values` are multiples of 16.
   std::int64_t readable_bytes = 0;
   const float* scales = nullptr;  // [out_features][groups]
-  // Of 4 bits, [out_features][groups]: in the weights' range, and signed as they are. Null: 8 for
+  // For 4 bits, [out_features][groups]: in the weights' range, and signed as they are. Null: 8 for
   // all, or 0 if the weights are signed.
   const void* zero_points = nullptr;
   bool is_signed = false;       // of 4 bits: two's complement, -8..7; else 0..15

@@ -19,7 +19,7 @@ struct LinearJob {
   std::int64_t row_bytes;
   int in_features, out_features, groups, group_elems;
   int bits;
-  // Of signed 4 bits all bits 3: exclusive or with them adds 8, which makes them unsigned.
+  // For signed 4 bits, all bits 3: exclusive or with them adds 8, which makes them unsigned.
   std::uint32_t flip;
   FloatType x_type, y_type;
   bool constant;
@@ -127,7 +127,7 @@ __device__ inline void store_result(const LinearJob& job, int row, int channel, 
   }
 }
 
-// Of one group: a warp finds the terms that are not finite. All lanes return the same.
+// A warp finds the terms of one group that are not finite. All lanes return the same.
 __device__ inline NonFiniteSum non_finite_terms(const LinearJob& job, int row, int channel,
                                                 int group) {
   const int lane = static_cast<int>(threadIdx.x) % 32;

@@ -14,11 +14,11 @@ struct RowFlags {
   std::uint32_t largest;
   std::uint32_t non_finite;
   std::int32_t digit_sums[kRowDigits];  // of 4 bits without groups: each plane's sum
-  // Of each table of groups' sums: all threads have written it; a warp has read it.
+  // For each table of groups' sums: all threads have written it; a warp has read it.
   BlockBarrier table_full[2];
   BlockBarrier table_empty[2];
 
-  // By one thread.
+  // Called by one thread.
   __device__ void init(int warps) {
     largest = non_finite = 0;
     for (std::int32_t& one : digit_sums) one = 0;

@@ -63,7 +63,7 @@ class RowMultiplier {
               (at_.g < kRowDigits ? at_.g : at_.g - 4) * plan.plane_bytes + at_.q * kReadFeatures;
   }
 
-  // Before x is there: starts to read the weights.
+  // Starts to read the weights, before x is there.
   __device__ void begin() { stream_.begin(); }
 
   // The warp's slices of a tile: `table` becomes what RowFinish takes.
@@ -124,7 +124,7 @@ class RowMultiplier {
         make_int2(sums[0][2] + sums[1][2], sums[0][3] + sums[1][3]);
   }
 
-  // Of each round this lane rounds the sum of one channel and group.
+  // This lane rounds the sum of one channel and group in each round.
   __device__ int local_channel() const { return at_.g + at_.q % 2 * 8; }
   __device__ int group_of(int round) const { return 2 * round + at_.q / 2; }
   __device__ bool rounds(int round) const {

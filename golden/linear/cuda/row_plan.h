@@ -50,7 +50,7 @@ QSIM_HOST_DEVICE constexpr int row_plane_skew(int bits, int group_size) {
   return bytes == 32 ? 16 : 4 * bytes;
 }
 
-// Of a stage of 4 bits with groups: the words of four bytes that have a channel's zero_points.
+// The bytes of the whole words that have a channel's zero_points, in a stage of 4 bits with groups.
 QSIM_HOST_DEVICE constexpr int row_zero_point_bytes(int group_size) {
   const int groups = row_slice(4) / group_size;
   return groups < 4 ? 4 : groups;

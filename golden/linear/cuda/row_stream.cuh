@@ -7,7 +7,7 @@
 
 namespace qsim::golden::cuda {
 
-// Until the oldest of `stages` - 1 groups of copies has come.
+// Waits until the oldest of `stages` - 1 groups of copies has come.
 __device__ inline void wait_for_oldest_of(int stages) {
   if (stages == 4) {
     wait_copies<2>();
@@ -173,7 +173,7 @@ class RowStream {
     }
   }
 
-  // Of this lane's bytes of channel lane / 8 + 4 * i in a stage.
+  // Where this lane's bytes of channel lane / 8 + 4 * i are in a stage.
   __device__ std::uint32_t place(int i) const {
     constexpr int kFlip = row_swizzle(kBits, kGroup, 4) * 16;
     return static_cast<std::uint32_t>((i % 2 == 0 ? place_ : place_ ^ kFlip) +

@@ -59,7 +59,7 @@ class WindowRows {
         scratchpads_(scratchpads) {}
 
   std::int64_t width() const { return width_; }
-  // Of all words read so far; none: both the same.
+  // The range of all words read so far; both are the same where none was read.
   std::int64_t first_word() const { return std::min(first_word_, end_word_); }
   std::int64_t end_word() const { return end_word_; }
 
@@ -90,7 +90,7 @@ class WindowRows {
   }
 
  private:
-  // Of window column 0.
+  // The word of window column 0.
   std::int64_t word_of(std::int64_t plane, std::int64_t iy) const {
     return execute_.act_addr + plane * execute_.act_plane_words + iy * execute_.act_row_words +
            execute_.origin_col;
@@ -136,7 +136,7 @@ class WindowCopies {
   std::size_t offset(std::size_t plane, std::size_t kx, std::size_t phase) const {
     return plane * plane_pitch() + (kx * phases_ + phase) * copy_pitch_;
   }
-  // Of pixel 0 in each fold of the plane.
+  // Appends the offset of pixel 0 in each fold of the plane.
   void append_fold_offsets(std::size_t plane, std::vector<std::size_t>& offsets) const {
     for (std::size_t ky = 0; ky < execute_.kernel_h; ++ky) {
       const std::size_t row = ky / execute_.stride_h;
@@ -170,7 +170,7 @@ struct PhaseOfPlane {
   std::uint32_t* lanes;
   std::size_t steps;
 
-  // Of one kernel column: window rows are laid where the kernel reads them.
+  // For a kernel of one column: window rows are laid where the kernel reads them.
   void lay_once(std::size_t plane, std::size_t phase, WindowRows& window) const {
     const auto iy = static_cast<std::int64_t>(phase) + execute.origin_row;
     const auto rows = static_cast<std::int64_t>(copies.rows(phase));
@@ -185,7 +185,7 @@ struct PhaseOfPlane {
     }
   }
 
-  // Of any kernel: each window row is laid in `buffer`, then copied for each kernel column.
+  // For any kernel: each window row is laid in `buffer`, then copied for each kernel column.
   void lay_copies(std::size_t plane, std::size_t phase, WindowRows& window,
                   LaneBuffer& buffer) const {
     const std::size_t row_pitch = static_cast<std::size_t>(window.width()) + kLaneSlack;

@@ -42,7 +42,7 @@ struct LaneView {
 
 class ArrayOperands {
  public:
-  // Of column block `block` of the command.
+  // Prepares the operands of column block `block` of the command.
   LaneView prepare(const Execute& execute, std::uint32_t block, const ArchConfig& arch,
                    OperandFormat format, Scratchpads& scratchpads);
 

@@ -59,7 +59,7 @@ constexpr bool is_position_by_position(const Post& post) {
 }
 
 // With AVX-512, 16 columns at a time. False, and nothing is done, where it has no code: for fewer
-// columns, exact sums, and a constant of a sum that is no float32. x86-64 only.
+// columns, exact sums, and a constant of a sum that is not a float32. x86-64 only.
 bool try_post_avx512(const PostEpilogue& epilogue);
 
 }  // namespace qsim

@@ -41,7 +41,7 @@ struct Range {
   }
 };
 
-// Of psums one float32 scale a column: PostRule::kFloat32.
+// Scales psums by one float32 scale a column: PostRule::kFloat32.
 class Scaled {
  public:
   QSIM_INLINE Scaled(const PostEpilogue& epilogue, std::size_t column)

@@ -13,7 +13,7 @@ struct RandomLayer {
   golden::BinaryStage stage;
 };
 
-// A number in about -2..2 that is no multiple of anything.
+// A number in about -2..2 that is not a multiple of anything.
 float random_real(Random& random);
 std::vector<float> random_reals(Random& random, std::size_t count);
 golden::BitTensor random_bits(Random& random, const ImageShape& shape, int bases);

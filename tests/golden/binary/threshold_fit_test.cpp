@@ -41,7 +41,7 @@ TEST(ThresholdFit, MoreBasesLeaveLess) {
   }
 }
 
-// Of a normal distribution one base at 0 leaves 1 - 2/pi of the variance, and the best four levels
+// One base at 0 leaves 1 - 2/pi of a normal distribution's variance, and the best four levels
 // (three bases) 0.1175 (Max, "Quantizing for minimum distortion", 1960).
 TEST(ThresholdFit, OfNormalSamplesLeavesWhatTheBestQuantizersDo) {
   const std::vector<float> samples = bell_samples(2, 20'000);

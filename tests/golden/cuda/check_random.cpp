@@ -32,7 +32,7 @@ const char* keep_name(CudaKeep keep) {
 
 std::string family_of(const std::string& kernel) { return kernel.substr(0, kernel.find(' ')); }
 
-// Without what runs after it: "conv_wgmma 256x64 + max_pool 2x2".
+// The first kernel of "conv_wgmma 256x64 + max_pool 2x2", without what runs after it.
 std::string first_of(const std::string& kernel) { return kernel.substr(0, kernel.find(" + ")); }
 
 double macs_of(const Graph& graph) {

@@ -76,7 +76,7 @@ TEST(PlanConvWgmma, WidthsThatSquaresWouldWasteGoInStripes) {
   EXPECT_EQ(stripes.step_x, 28);
 }
 
-// A stripe of 256 pixels and a pad is no box; squares are.
+// A stripe of 256 pixels and a pad is not a box; squares are.
 TEST(PlanConvWgmma, WidthsBeyondABoxGoInSquares) {
   const ConvPlan plan = *Layer(8, 256, 64, 64, 3).plan();
   EXPECT_EQ(plan.tile, k512x64);

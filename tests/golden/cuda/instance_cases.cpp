@@ -22,7 +22,7 @@ Value input_of(DType dtype, const ImageShape& shape) {
   return input;
 }
 
-// Of sums that no kernel knows at compile time.
+// Gives sums a rounding that no kernel knows at compile time.
 void round_down(Graph& graph) {
   for (Layer& layer : graph.layers) {
     if (auto* conv = std::get_if<Conv2d>(&layer.operation)) {

@@ -17,11 +17,11 @@ struct InstanceCase {
   Graph graph;  // for CudaKeep::kStored, which fuses
 };
 
-// Of conv_wgmma, on path hopper: each input's dtype, each width of a channel block and number of
-// taps of a stage, each tile, each finish; each division of depth.
+// Cases of conv_wgmma, on path hopper: each input's dtype, each width of a channel block and number
+// of taps of a stage, each tile, each finish; each division of depth.
 std::vector<InstanceCase> wgmma_instances();
 
-// Of conv_mma, conv_first, conv_depthwise, linear_stream and concat, on path portable.
+// Cases of conv_mma, conv_first, conv_depthwise, linear_stream and concat, on path portable.
 std::vector<InstanceCase> portable_instances();
 
 }  // namespace qsim::golden_test

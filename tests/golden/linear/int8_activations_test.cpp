@@ -137,7 +137,7 @@ TEST(Int8Activations, AreAsNearToTheExactResultAsTheBoundSays) {
     ASSERT_LE(error, bound) << "case " << i << " of seed 7";
     closest = std::max(closest, error / bound);
   }
-  EXPECT_GT(closest, 0.3L);  // the bound is no empty one
+  EXPECT_GT(closest, 0.3L);  // the bound is not an empty one
 }
 
 TEST(Int8Activations, AreExactUpToTheMostInputFeatures) {

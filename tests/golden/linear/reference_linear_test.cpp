@@ -154,7 +154,7 @@ TEST(ReferenceLinear, TakesFourBitWeightsWithTheirZeroPoints) {
 }
 
 TEST(ReferenceLinear, IsExactUpToTheMostInputFeatures) {
-  // 65504 * 2^24 * 127 * 132104 does not fit 64 bits. Of odd counts the sum is rounded.
+  // 65504 * 2^24 * 127 * 132104 does not fit 64 bits. The sum of an odd count is rounded.
   const std::vector<float> x(static_cast<std::size_t>(kMostInFeatures), 65504);
   LinearWeights weights = one_channel(std::vector<int>(x.size(), 127));
   EXPECT_EQ(result(row_of(FloatType::kFloat16, x), weights),

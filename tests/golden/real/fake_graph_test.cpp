@@ -103,7 +103,7 @@ TEST(FakeGraph, IsGoldenWhereEveryScaleIsAPowerOfTwo) {
   EXPECT_GT(other_bytes, 10'000) << "outputs that say something";
 }
 
-// Of one layer: float32 rounds twice where golden rounds once, so a tie may go another way.
+// In one layer, float32 rounds twice where golden rounds once, so a tie may go another way.
 TEST(FakeGraph, IsWithinOneLevelOfGoldenInOneLayerOfAnyScale) {
   Random random(2);
   std::int64_t outputs = 0;

@@ -14,7 +14,7 @@ Log2Weights random_powers(Random& random, const Shape& shape);
 // What the layers read: floats, levels of a rule found at run time, levels of a fixed one.
 enum class WeightMode { kWeightOnly, kDynamic, kStatic };
 
-// Of every convolution and linear layer.
+// Draws weights for every convolution and linear layer.
 std::map<std::size_t, RealLayerWeights> random_layer_weights(Random& random, const Graph& graph,
                                                              WeightMode mode, bool log2);
 

@@ -108,7 +108,7 @@ class Builder {
     add(AveragePool{w, random_.chance(0.5)}, output);
   }
 
-  // Of the last tensor and one of its shape that was there before, or itself.
+  // Adds the last tensor to one of its shape that was there before, or to itself.
   void add_sum() {
     TensorId other = graph_.output;
     for (TensorId id = 0; id < graph_.tensors.size(); ++id) {

@@ -14,7 +14,7 @@ float product(float a, float b) {
   return static_cast<float>(static_cast<double>(a) * static_cast<double>(b));
 }
 
-// As `qsim::Random`, so that a trace names the seed.
+// A case drawn from a seed, and the generator that goes on from there.
 struct Drawn {
   Random random;
   ConvCase c;

@@ -3,8 +3,8 @@
 //
 //   float_layers MODEL.onnx INPUT.npy FOLDER
 //
-// INPUT has the axes of the model's input. Of each layer FOLDER/<number>.npy (NHWC) and a line:
-// number, operation, name, ONNX tensor, with tabs between.
+// INPUT has the axes of the model's input. Writes FOLDER/<number>.npy (NHWC) for each layer, and a
+// line: number, operation, name, ONNX tensor, with tabs between.
 #include <filesystem>
 #include <iostream>
 #include <memory>

@@ -33,7 +33,7 @@ class RealModel : public TestModel {
 std::vector<float> numbers_of(TestModel& model, const std::string& name);
 
 Graph import_real(const TestModel& model, std::int64_t batch = 1);
-// As import_error of model_builder.h, by the float importer.
+// Does what import_error of model_builder.h does, with the float importer.
 ImportError real_import_error(const std::filesystem::path& path);
 ImportError real_import_error(const TestModel& model, std::int64_t batch = 1);
 

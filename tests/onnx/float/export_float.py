@@ -16,7 +16,7 @@ import torch
 
 SEED = 16
 NAMES = {"input_names": ["input"], "output_names": ["output"]}
-# Forms that are no other than the one beside it: nothing to fold.
+# Forms that equal the one beside them: nothing to fold.
 FOLDED = ("vgg", "residual", "inverted_residual", "hard_swish", "adaptive")
 
 

@@ -12,7 +12,7 @@
 
 namespace qsim::quantize {
 
-// Of input and layers alike.
+// A scheme with one type for the input and all layers.
 Scheme scheme_of_type(bool is_unsigned, ScaleKind kind = ScaleKind::kFloat);
 
 // What a test looks at.

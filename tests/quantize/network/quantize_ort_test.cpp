@@ -89,8 +89,8 @@ class Witness {
   std::set<int> levels_;
 };
 
-// Of equal scales, where a Concat has both its input and its output: many means are ties, which
-// ONNX Runtime's float32 sums may bring to either side.
+// Whether a pool's input and output have equal scales, because a Concat has both: many means are
+// ties, which ONNX Runtime's float32 sums may bring to either side.
 bool has_pool_of_ties(const Graph& graph) {
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     if (std::holds_alternative<AveragePool>(graph.layers[i].operation) &&

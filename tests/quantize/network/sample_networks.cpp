@@ -189,7 +189,7 @@ class RandomLayers {
     }
   }
 
-  // Of the last tensor, or of one that others read too.
+  // Adds a ReLU of the last tensor, or of one that others read too.
   void add_relu(TensorId last) {
     const TensorId read = random_.chance(0.7) ? last : partner(false);
     const TensorId relu = net_.relu(read);

@@ -13,7 +13,7 @@ namespace {
 
 using Square = std::vector<std::vector<double>>;
 
-// By Gauss-Jordan elimination.
+// Inverts by Gauss-Jordan elimination.
 Square inverse(Square a) {
   const std::size_t size = a.size();
   Square result(size, std::vector<double>(size));

@@ -79,7 +79,7 @@ TEST(Condition, NamesALayerOrAnyOrAll) {
   EXPECT_NE(violation("any(cycles == 200)"), "");
   EXPECT_EQ(violation("all(cycles == 200)"), "");
   EXPECT_NE(violation("all(cycles >= 100 && cycles <= 200)"), "");
-  EXPECT_EQ(violation("any(cycles == 300)"), "");  // the total is no layer
+  EXPECT_EQ(violation("any(cycles == 300)"), "");  // the total is not a layer
 }
 
 TEST(Condition, AFileHasTheFieldOfItsComparison) {

@@ -109,7 +109,7 @@ TEST(ProfilePage, LeavesOutPointsThatNeitherWinNorAreOnTheFront) {
   std::size_t front = 0;
   for (const Json& each : data["points"]) {
     if (each["pareto_front"]) ++front;
-    // Of the others those of the fewest cycles.
+    // The others that are kept have the fewest cycles.
     EXPECT_TRUE(each["pareto_front"] || each["cycles"] < 5000 + kept - 20) << each;
   }
   EXPECT_EQ(front, 20U);

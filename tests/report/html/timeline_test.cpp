@@ -74,7 +74,7 @@ std::uint64_t commands_of(const TimelineLane& lane) {
   return commands;
 }
 
-// Of many commands in a few layers, at random but ascending times.
+// A timeline of many commands in a few layers, at random but ascending times.
 Timeline random_timeline(unsigned seed, std::size_t commands) {
   std::mt19937 random(seed);
   Timeline timeline;

@@ -29,7 +29,7 @@ struct ReadCount {
   bool operator==(const ReadCount&) const = default;
 };
 
-// Of the one group in a file.
+// What a file has, which is one group.
 struct ReadTrace {
   std::string group;
   std::string description;          // of the group
@@ -42,9 +42,9 @@ struct ReadTrace {
   std::uint64_t cycles_on(std::string_view track, std::string_view name = "") const;
 };
 
-// Throws std::runtime_error for bytes that are no such trace: a wire type or field that the writer
-// has no use for, a text that is used before it is there, an end without a begin, a slice inside
-// another.
+// Throws std::runtime_error for bytes that are not such a trace: a wire type or field that the
+// writer has no use for, a text that is used before it is there, an end without a begin, a slice
+// inside another.
 ReadTrace read_trace(std::string_view bytes);
 
 }  // namespace qsim

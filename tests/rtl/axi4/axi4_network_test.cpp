@@ -49,7 +49,7 @@ Network load_network(const std::string& name) {
   return network;
 }
 
-// Of a LOAD or STORE stream: its beats, and its bursts as the core asks for them.
+// What a LOAD or STORE stream asks for: its beats, and its bursts as the core asks for them.
 struct Demand {
   std::uint64_t beats = 0;
   std::uint64_t bursts = 0;

@@ -109,7 +109,7 @@ class Bench {
     recorded_.accumulator_writes += model_->acc_write_o;
     model_->clk_i = 1;
     model_->eval();
-    // A word stands at the scratchpad's output from the next cycle on.
+    // A word is at the scratchpad's output from the next cycle on.
     if (reads_activation) {
       set_port(model_->act_read_data_i, word_of(recorded_.activation_reads++, shape_.rows, changed_,
                                                 Changed::What::kActivation));

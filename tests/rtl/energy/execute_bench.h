@@ -41,7 +41,7 @@ struct Recorded {
 
 Recorded record(ArrayShape shape, const Execute& execute, const Changed& changed);
 
-// Of a psum register, in the narrowest array that has the dataflow.
+// The width of a psum register, in the narrowest array that has the dataflow.
 std::uint64_t psum_register_bits(ArrayShape shape, Dataflow dataflow);
 
 // How often a register takes over a value that depends on what is changed, by kind. A register

@@ -49,7 +49,7 @@ class Axi4ShimBench {
     }
   }
 
-  // Until all traffic is answered; "" or what went wrong.
+  // Runs until all traffic is answered; returns "" or what went wrong.
   std::string run(std::uint64_t cycle_limit) {
     for (cycles_ = 0; cycles_ < cycle_limit && !traffic_.finished(); ++cycles_) {
       if (const std::string breach = cycle(); !breach.empty()) {

@@ -34,7 +34,7 @@ struct Word {
   PsumAdder adder;
   std::array<std::int32_t, kCols> first_psums{};  // of the second word: operand b's
 
-  // Of a word that has levels of its own.
+  // The level of column c, for a word that has levels of its own.
   std::int32_t expected(int c) const {
     if (add) {
       return add_psums(psums[static_cast<std::size_t>(c)], first_psums[static_cast<std::size_t>(c)],

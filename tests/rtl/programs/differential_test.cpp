@@ -187,7 +187,7 @@ TEST_F(DifferentialTest, DifferenceThatDoesNotRepeatIsReportedAsItIs) {
   EXPECT_TRUE(read_reproducer(file).program == make_random_case(options.configs[0], 9).program);
 }
 
-// Of 30 programs the last of each five differ.
+// Every fifth of 30 programs differs.
 TEST_F(DifferentialTest, FindersAreCountedAndNoneIsMadeSmall) {
   CampaignOptions options;
   options.configs = {named_config("pe4x4")};

@@ -145,7 +145,7 @@ class Census {
     if (e.acc_half != 0) seen.insert("second half");
     if (e.planes * e.kernel_h * e.kernel_w == 1) seen.insert("one fold");
   }
-  // Of EXECUTEs that follow one another.
+  // Adds what is seen in pairs of EXECUTEs that follow one another.
   static void add_pairs(const CommandStream& executes, std::set<std::string>& seen) {
     for (std::size_t i = 1; i < executes.size(); ++i) {
       const auto a = executes.fields<Execute>(i - 1);

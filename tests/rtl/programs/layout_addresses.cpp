@@ -1,4 +1,4 @@
-// In which slot or half each turn lies, and where in it, and so every address.
+// Chooses the slot or half of each turn, the place in it, and so every address.
 #include <algorithm>
 
 #include "core/random.h"

@@ -21,7 +21,7 @@ namespace {
 
 // Semaphores that order what needs no order: more waits, other overlaps, the same bytes.
 
-// Of each command in an order of all commands that the tokens allow.
+// Each command's position in an order of all commands that the tokens allow.
 using CommandPositions = std::array<std::vector<std::size_t>, kUnits>;
 
 // `count` numbers below `all`, ascending.

@@ -172,7 +172,7 @@ class PlanDraw {
   }
 
  private:
-  // The first EXECUTE overwrites, the others accumulate. Of each dataflow the stream is filled to
+  // The first EXECUTE overwrites, the others accumulate. The stream of each dataflow is filled to
   // its end, or nearly so.
   TurnPlan draw_turn_back_to_back() {
     const ArchConfig& arch = plan_.arch;
@@ -212,8 +212,8 @@ class PlanDraw {
     return turn;
   }
 
-  // More and smaller slots: their number is no matter of the hardware. A weight slot holds a fold,
-  // an activation slot twice what a LOAD that deinterleaves writes at least.
+  // More and smaller slots: the hardware does not know their number. A weight slot holds a fold, an
+  // activation slot twice what a LOAD that deinterleaves writes at least.
   void more_slots() {
     ArchConfig& arch = plan_.arch;
     const std::int64_t act_words = 4 * (arch.block_channels() / arch.array_rows);

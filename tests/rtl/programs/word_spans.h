@@ -23,13 +23,13 @@ struct WordSpan {
 std::vector<WordSpan> words_of(const Execute& execute, const ArchConfig& arch);
 std::vector<WordSpan> words_of(const Post& post, const ArchConfig& arch);
 
-// Of the psum words of an EXECUTE, counted from acc_addr, the one that the accumulator sees first,
-// and last: output_stationary drains a group of pixels from its last to its first.
+// The psum words of an EXECUTE, counted from acc_addr, that the accumulator sees first and last:
+// output_stationary drains a group of pixels from its last to its first.
 bool drains_backwards(const Execute& execute);
 std::int64_t first_psum(const Execute& execute, const ArchConfig& arch);
 std::int64_t last_psum(const Execute& execute, const ArchConfig& arch);
 
-// From the first to the last of them; empty for none.
+// The span from the first to the last of them; empty for none.
 WordSpan span_of(const std::vector<WordSpan>& spans);
 
 }  // namespace qsim

@@ -212,8 +212,8 @@ TEST_F(CommandEffects, PostAddsTwoTensorsAsOnnxRuntimeDoes) {
   EXPECT_EQ(machine.out[0] + 128, 119);
 }
 
-// Levels -3, 0, 2 and 5, clamped to 4 at most; entry i of the table is i ^ 0x55. Of the window's
-// two pixels the larger entry is kept.
+// Levels -3, 0, 2 and 5, clamped to 4 at most; entry i of the table is i ^ 0x55. POST keeps the
+// larger entry of the window's two pixels.
 TEST_F(CommandEffects, PostLooksUpClampedLevelsBeforeTheMaximum) {
   program_.arch.requantizer = RequantizerKind::kDyadic;
   Machine machine(program_, counting_picture());

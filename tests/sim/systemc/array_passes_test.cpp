@@ -1,6 +1,6 @@
 // EXECUTEs of more folds than the vector paths work on at once: their psums are written and read
-// again between two groups of folds. Of every path, for every width of the array, with the extreme
-// values of int8 among the operands.
+// again between two groups of folds. Tests every path and every width of the array, with the
+// extreme values of int8 among the operands.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Networks whose scales are no powers of two, on machines with a requantizer for any scale:
+// Networks whose scales are not powers of two, on machines with a requantizer for any scale:
 // golden's plain loops, interpreter and SystemC model have the same bytes, SystemC model and
 // recurrence the same times.
 #include <cmath>

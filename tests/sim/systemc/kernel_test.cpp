@@ -31,7 +31,7 @@ TEST(ArrayKernel, EveryVectorPathExecutesRandomCommandsAsThePseudoCodeDoes) {
   });
 }
 
-// Of 127 the biased products wrap while they are added, of -128 the corrections do.
+// With 127 the biased products wrap while they are added, with -128 the corrections do.
 TEST(ArrayKernel, PsumsWrapAtTwoToThe32) {
   for_each_case(2, [](VectorPath path, const ArchConfig& arch, std::uint64_t seed) {
     const std::int8_t value = seed == 1 ? -128 : 127;

@@ -151,7 +151,7 @@ std::int32_t ReferenceMachine::level(const Post& p, std::int64_t c, std::int32_t
   return requantize(acc, bias, requantizer, p.zero_point, p.lo, p.hi);
 }
 
-// Of psums a and b, as the pseudo-code has it.
+// Adds psums a and b as the pseudo-code does.
 std::int32_t ReferenceMachine::sum(const Post& p, std::int32_t a, std::int32_t b) const {
   const std::int8_t* slot = parameters.data() + p.param_slot * arch.param_block_bytes();
   std::array<std::uint32_t, 2> operands;

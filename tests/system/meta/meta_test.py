@@ -86,7 +86,7 @@ class OptionsRead(unittest.TestCase):
         readers = ["void run(const RunOptions& options) { load(options.model); }", "const RunOptions& o; take(options_.index);",
                    "dataflow = kDataflow;"]
         self.assertEqual(options_read_test.unread([declaration, *readers]), [("RunOptions", "dataflow")])
-        # Another struct's member of the same name is no reader.
+        # Another struct's member of the same name is not a reader.
         other = "struct GoOptions {\n  std::string dataflow;\n};\nvoid go(GoOptions& options) { take(options.dataflow); }"
         self.assertEqual(options_read_test.unread([declaration, *readers, other]), [("RunOptions", "dataflow")])
 

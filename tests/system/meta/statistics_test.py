@@ -79,7 +79,7 @@ OTHERS = (
 )
 # Maps whose keys are names of semaphores, units, parts or fields, which have tables of their own.
 NAMED = {"mapping_fields", "stalls", "array_time_pe_cycles", "units", "config"}
-# What stands before such a name in a column of layers.csv.
+# What comes before such a name in a column of layers.csv.
 PREFIXES = "^(stall|busy|read_bus|path|energy|bound)_"
 # What only a broken engine makes other than zero.
 ZERO_HERE = {"run.verify.mismatches"}  # tests/report has it

@@ -39,7 +39,7 @@ std::string window_words(const Window& w) {
          " pad " + by(w.pad_top, w.pad_left);
 }
 
-// Of a layer that shapes.py prints.
+// The line that shapes.py prints for a layer.
 std::string line_of(const Graph& graph, std::size_t index) {
   const Operation& operation = graph.layers[index].operation;
   const ImageShape& in = graph.input_of(index).shape;

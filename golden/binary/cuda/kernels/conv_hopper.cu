@@ -79,7 +79,7 @@ class HopperMultiply {
   }
 
   // The popcounts of a thread's two rows, of what two threads counted of each. The sets take turns,
-  // so that one barrier is enough: who writes a set again has passed the barrier of the other.
+  // so that one barrier is enough: a thread that writes a set again has passed the other's barrier.
   __device__ void exchange_counts(std::uint32_t mine, std::int32_t (&ones)[2]) {
     std::uint32_t* counts = counts_ + set_ * (2 * kTileRows);
     set_ ^= 1;

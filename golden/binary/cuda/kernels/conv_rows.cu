@@ -86,7 +86,7 @@ class RowsWarpgroup {
     finish(tile, y);
   }
 
-  // Until a tile's places and a chunk's weights have arrived.
+  // Waits until a tile's places and a chunk's weights have arrived.
   __device__ void wait_for(std::int32_t tile, std::int32_t chunk) {
     const RasterArgs& raster = args_.raster;
     const std::int32_t needed =

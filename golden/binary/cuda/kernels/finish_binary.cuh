@@ -47,7 +47,7 @@ struct RowDots<true> {
 
   __device__ explicit RowDots(std::int32_t row_ones)
       : ones(kBias + static_cast<float>(2 * row_ones)) {}
-  // Of kBias and twice the ones of the row.
+  // `biased_ones` is kBias plus twice the ones of the row.
   __device__ explicit RowDots(float biased_ones) : ones(biased_ones) {}
   __device__ float of(std::int32_t both, std::int32_t inside) const {
     return __fsub_rn(__int_as_float(4 * both + inside), ones);
@@ -76,7 +76,8 @@ __device__ inline void add_dots(const BinaryConvArgs& args, const std::uint8_t* 
   }
 }
 
-// The same of counts of unequal signs: dot = products - 2 * count. A count is a float's bits, count
+// The same for counts of unequal signs: dot = products - 2 * count. A count is a float's bits,
+// count
 // * 2^-149; both terms and the dot are times 2^-23, and beta is times 2^23. Exact: a dot has less
 // than 2^24 products.
 template <int kValues>

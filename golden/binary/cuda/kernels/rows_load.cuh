@@ -78,7 +78,7 @@ class RowLoader {
   }
 
  private:
-  // Of a unit: with one word a pixel the second word is another pixel's.
+  // Counts the ones of a unit; with one word a pixel, the second word is another pixel's.
   __device__ std::int32_t count_ones(const uint4& unit) const {
     const std::int32_t first = __popc(unit.x) + __popc(unit.y);
     return raster_.pair != 0 ? first : first + __popc(unit.z) + __popc(unit.w);

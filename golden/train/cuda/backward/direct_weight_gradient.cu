@@ -81,7 +81,7 @@ struct DirectWeightPlan {
   int items, rounds, parts;
 };
 
-// By the shapes alone.
+// The plan depends on the shapes only.
 DirectWeightPlan plan_of(const LevelConv& conv) {
   DirectWeightPlan plan{};
   const int chunks = direct_chunks(conv);

@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(kThreads, 3)
   }
 }
 
-// By the shapes alone.
+// The number of parts depends on the shapes only.
 std::int64_t parts_of(const LevelConv& conv) {
   constexpr std::int64_t kMostParts = 1056;
   constexpr std::int64_t kFewestUnits = 4 * kWarps;

@@ -83,7 +83,7 @@ class InputCopies {
                chunk_ * 8;
   }
 
-  // Of the step to a stage at `shared`.
+  // Copies the operands of the step to a stage at `shared`.
   __device__ void copy(const InputSteps& step, std::uint32_t shared) const {
     const int thread = static_cast<int>(threadIdx.x);
     const ConvGeometry& c = args_.conv;

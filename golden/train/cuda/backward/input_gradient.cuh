@@ -102,7 +102,7 @@ class InputSteps {
   int shift_h = 0, shift_w = 0;
 
  private:
-  // From (tap_h, tap_w) on to a tap of the phase.
+  // Moves on from (tap_h, tap_w) to a tap of the phase.
   __device__ void settle() {
     const ConvGeometry& c = args_.conv;
     for (; tap_h < c.kernel_h; ++tap_h, tap_w = 0) {

@@ -94,7 +94,7 @@ struct RingPlace {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// By one thread: all copies of the block.
+// Called by one thread: all copies of the block.
 __device__ inline void produce(const WgmmaInputArgs& args, const CUtensorMap& g,
                                const CUtensorMap& weights, WgmmaBarriers& barriers,
                                std::uint32_t boxes, std::uint32_t taps) {

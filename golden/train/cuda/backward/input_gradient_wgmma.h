@@ -8,7 +8,7 @@
 
 namespace qsim::golden::train::cuda {
 
-// On the current device.
+// Whether the current device can compute the call so.
 bool has_wgmma_input_gradient(const ConvInputGradient& call);
 std::size_t wgmma_input_workspace_bytes(const ConvInputGradient& call);
 void enqueue_wgmma_input_gradient(const ConvInputGradient& call, void* workspace,

@@ -204,7 +204,7 @@ struct LinearPlan {
   int column_tiles, parts, part_steps;
 };
 
-// By the shapes alone: about three blocks for each of 132 multiprocessors.
+// The plan depends on the shapes only: about three blocks for each of 132 multiprocessors.
 LinearPlan plan_of(const LevelConv& conv) {
   constexpr int kBlocks = 396;
   constexpr int kFewestSteps = 8;

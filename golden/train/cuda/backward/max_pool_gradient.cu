@@ -135,7 +135,7 @@ std::size_t workspace_bytes(const MaxPoolGradient&) { return 0; }
 
 namespace {
 
-// Of some pictures.
+// Enqueues the gradient of as many pictures as `call` has.
 void enqueue_pictures(const MaxPoolGradient& call, bool vectors, cudaStream_t stream) {
   const ImageShape& x = call.x_shape;
   const ImageShape& y = call.y_shape;

@@ -127,7 +127,7 @@ struct WeightSums {
   }
 
  private:
-  // To dw itself; the bits of 32 columns are a word.
+  // Stores to dw itself; the bits of 32 columns are a word.
   __device__ void store_words(const WeightGradientArgs& args, int group_row, int first_row,
                               int first_column) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;

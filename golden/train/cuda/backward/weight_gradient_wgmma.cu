@@ -59,8 +59,8 @@ SlabPlan plan_with(const ImageShape& y, int rows, int width, int pictures) {
   return {rows, width, pictures, tiles_y, tiles_x, slabs, 1};
 }
 
-// By the shapes alone: the slabs that leave the fewest places beyond the pictures, and as many
-// parts as give 132 blocks.
+// The plan depends on the shapes only: the slabs that leave the fewest places beyond the pictures,
+// and as many parts as give 132 blocks.
 SlabPlan plan_of(const LevelConv& conv) {
   constexpr std::int64_t kBlocks = 132;
   const ImageShape& y = conv.y_shape;

@@ -31,7 +31,7 @@ struct SlabShape {
   static constexpr int kWidth = kWidthOfSlab;
   static constexpr int kPictures = kPicturesOfSlab;
   static constexpr int kProducts = kRows * kWidth * kPictures / kSlabDepth;
-  // Of levels, with those around them that taps meet.
+  // Levels, with those around them that taps meet.
   static constexpr int kPitch = kWidth + 2;
   static constexpr int kPicturePixels = (kRows + 2) * kPitch;
   static constexpr int kPixels = kPictures * kPicturePixels;
@@ -95,7 +95,7 @@ struct SlabPlace {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// By the producing warps.
+// Runs in the producing warps.
 template <typename Shape>
 class SlabProducer {
  public:
@@ -182,13 +182,13 @@ class SlabProducer {
   std::uint32_t pads_;
 };
 
-// By the warpgroup of a row of taps: 64 channels of g by 64 of q for each of three taps.
+// The warpgroup of a row of taps multiplies 64 channels of g by 64 of q for each of three taps.
 template <typename Shape>
 __device__ inline void multiply_slabs(const SlabBlock& block, SlabBarriers& barriers,
                                       std::uint32_t stages, int tap_row, float (&sums)[3][32]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
-  // Of the 16 pixels of g of a product: 8 pixels by the lane's half, 16 channels of the warp.
+  // A product has 16 pixels of g: the lane's half takes 8 of them, the warp 16 channels.
   const std::uint32_t in_row = in_rows_of_128(lane / 16 * 8 + lane % 8, warp * 2 + lane / 8 % 2);
   const std::uint64_t levels = golden::cuda::operand<128>(
       stages + static_cast<std::uint32_t>(kSlabGBytes + tap_row * Shape::kPitch * 128),

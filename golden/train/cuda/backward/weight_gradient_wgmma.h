@@ -8,7 +8,7 @@
 
 namespace qsim::golden::train::cuda {
 
-// On the current device.
+// Whether the current device can compute the call so.
 bool has_wgmma_weight_gradient(const ConvWeightGradient& call);
 std::size_t wgmma_weight_workspace_bytes(const ConvWeightGradient& call);
 void enqueue_wgmma_weight_gradient(const ConvWeightGradient& call, void* workspace,

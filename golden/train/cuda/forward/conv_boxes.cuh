@@ -65,7 +65,7 @@ __device__ inline void subtract_zero_point(const BoxConv& plan, const ConvSizes&
 template <class Finish, int kColumns>
 class BoxFinisher {
  public:
-  // In dynamic shared memory.
+  // What the finisher has in dynamic shared memory.
   struct Memory {
     PieceSums<Finish::kRowsInnermost> sums;
   };

@@ -49,11 +49,11 @@ struct BoxConv {
       zero_sums;  // of conv_zero_sums.h, which the launch gives; null: no zero_point
 };
 
-// The plan, or none: groups, strides above 8, channels that are no multiple of 16, unaligned
-// tensors, a zero_point with many taps, or boxes that do not fit.
+// The plan; none for groups, strides above 8, channels that are not a multiple of 16, unaligned
+// tensors, a zero_point with many taps, and boxes that do not fit.
 std::optional<BoxConv> plan_boxes(const ConvSizes& conv, int multiprocessors);
 
-// Of the current device. The instructions are those of compute capability 9.0.
+// What the current device has. The instructions are those of compute capability 9.0.
 int multiprocessors();
 bool has_box_instructions();
 

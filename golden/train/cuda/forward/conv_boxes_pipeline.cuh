@@ -16,7 +16,7 @@ struct BoxBarriers {
   MBarrier weights_full[kMostWeightStages];
   MBarrier weights_empty[kMostWeightStages];
 
-  // By one thread.
+  // Called by one thread.
   __device__ void init() {
     for (int i = 0; i < kMostInputStages; ++i) {
       input_full[i].init(1);
@@ -72,7 +72,7 @@ struct BoxUnit {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
-// By one thread.
+// Called by one thread.
 template <int kColumns, int kTaps>
 __device__ void produce_boxes(const BoxConv& plan, const ConvSizes& conv, BoxBarriers& barriers,
                               std::uint32_t inputs, std::uint32_t weights) {

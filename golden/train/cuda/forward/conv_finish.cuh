@@ -47,14 +47,14 @@ struct PieceFrame {
   alignas(16) float columns[2][kPieceColumns];  // column_values() of its columns
   int pixels[kPieceRows];                       // output pixels; -1: none
 
-  // By the thread that has column `column`, whose channel is `channel`.
+  // Called by the thread that has column `column`, whose channel is `channel`.
   template <class Finish>
   __device__ void set_column(const Finish& finish, int column, int channel) {
     const float2 values = finish.column_values(channel);
     columns[0][column] = values.x;
     columns[1][column] = values.y;
   }
-  // By the thread that has row `row`.
+  // Called by the thread that has row `row`.
   template <class Finish>
   __device__ void set_row(const ConvSizes& conv, const Finish& finish, int row, int pixel) {
     pixels[row] = pixel;
@@ -93,8 +93,8 @@ struct PassBits {
   std::uint8_t* passes;  // or null
   bool words, bytes;     // 32 (8) channels of a piece are whole aligned words (bytes)
 
-  // Of four channels from `channel` on, by a thread whose neighbours have the channels beside it.
-  // All threads of the warp come here.
+  // Writes the bits of four channels from `channel` on; the neighbouring threads have the channels
+  // beside them. All threads of the warp must call it.
   __device__ void put_four(std::int64_t pixel, int all_channels, int channel, bool inside,
                            std::uint32_t four) const {
     const int lane = static_cast<int>(threadIdx.x % 32);

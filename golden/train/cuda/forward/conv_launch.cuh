@@ -16,7 +16,7 @@ inline std::int64_t most_slots(const LevelConv& conv) {
   return std::max(ceil_div(conv.pixels(), kPieceRows), kMostMultiprocessors * kBoxWarpgroups);
 }
 
-// Of launch_conv(), a multiple of 256.
+// The workspace of launch_conv(), a multiple of 256.
 inline std::size_t conv_workspace_bytes(const LevelConv& conv) {
   const ConvSizes sizes = conv_sizes(conv);
   const std::size_t bytes = std::max(
@@ -24,8 +24,8 @@ inline std::size_t conv_workspace_bytes(const LevelConv& conv) {
   return (bytes + 255) / 256 * 256;
 }
 
-// Instead of launch_boxes(), of finishes that take sums as they come from the tensor cores
-// (overloads in conv_stored_*.cuh): false where they do not.
+// Replaces launch_boxes() for finishes that take sums as they come from the tensor cores (overloads
+// in conv_stored_*.cuh): false for other finishes.
 template <class Finish>
 bool launch_stored(const BoxConv& /*plan*/, const ConvSizes& /*conv*/, const Finish& /*finish*/,
                    cudaStream_t /*stream*/) {

@@ -8,11 +8,11 @@
 
 namespace qsim::golden::train::cuda {
 
-// Bytes of a row; 0 where a convolution is not taken: groups, a zero_point, more than 64 products
-// of an output, channels that the copy engine takes as they are.
+// The bytes of a row; 0 where a convolution is not taken: groups, a zero_point, more than 64
+// products of an output, channels that the copy engine takes as they are.
 int patch_bytes(const ConvSizes& conv);
 
-// Of the rows of both operands.
+// The workspace for the rows of both operands.
 std::size_t patch_workspace_bytes(const ConvSizes& conv);
 
 // Enqueues the kernels that write the rows; returns the convolution of them.

@@ -17,7 +17,7 @@ struct StoredColumns {
   float factors[kColumns];
   float biases[kColumns];
 
-  // By the threads of a warpgroup.
+  // Called by the threads of a warpgroup.
   __device__ void load(const ConvSizes& conv, const RealFinishArgs& args, int first_column) {
     const int column = static_cast<int>(threadIdx.x) % 128;
     if (column >= kColumns) return;
@@ -26,7 +26,7 @@ struct StoredColumns {
     factors[column] = values.x;
     biases[column] = values.y;
   }
-  // Of two neighbours.
+  // For two neighbouring columns.
   __device__ float2 factors_of(int column) const {
     return *reinterpret_cast<const float2*>(factors + column);
   }

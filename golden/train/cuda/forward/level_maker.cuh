@@ -58,7 +58,7 @@ class LevelMaker {
   }
 
  private:
-  // As a float too.
+  // The rounded quotient, in `rounded` as a float too.
   __device__ static std::int32_t rounded_quotient(float quotient, float& rounded) {
     if constexpr (kTruncates) {
       rounded = truncf(quotient);

@@ -31,7 +31,7 @@ struct Range {
   }
 };
 
-// Of all threads of the block, for its first.
+// Joins the ranges of all threads of the block; only its first thread gets the result.
 __device__ Range block_range(Range range) {
   __shared__ Range warps[kThreads / 32];
 #pragma unroll

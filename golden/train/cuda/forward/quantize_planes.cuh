@@ -42,7 +42,7 @@ struct PlaneReals {
   }
 };
 
-// To the tile, where all of the warp's are easy; else false.
+// Writes the levels to the tile where all of the warp's are easy; else returns false.
 template <typename T, bool kTruncates>
 __device__ bool put_easy_levels(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
                                 const PlaneReals<T>& from, PlaneTile<T>& tile) {
@@ -85,7 +85,7 @@ __device__ void put_levels(const QuantizeLevels& call, const LevelMaker<kTruncat
   }
 }
 
-// From a block's registers to the tile.
+// Writes the levels of a block's registers to the tile.
 template <typename T, bool kTruncates>
 __device__ void fill_tile(const QuantizeLevels& call, const LevelMaker<kTruncates>& maker,
                           const PlaneReals<T>& from, PlaneTile<T>& tile) {

@@ -80,7 +80,7 @@ __device__ void write_eight(const QuantizeWeights& call, const LevelMaker<kTrunc
   }
   if (call.passes != nullptr) call.passes[at / 8] = static_cast<std::uint8_t>(bits);
 }
-// The same of eight, aligned.
+// The same for eight, aligned.
 template <bool kTruncates>
 __device__ void write_aligned(const QuantizeWeights& call, const LevelMaker<kTruncates>& maker,
                               const float (&values)[8], std::int64_t at) {

@@ -52,7 +52,7 @@ __device__ inline RealVector<T> load_vector(const void* from) {
   memcpy(&vector, &loaded, sizeof(vector));
   return vector;
 }
-// The same of what is not read again soon.
+// The same for what is not read again soon.
 template <typename T>
 __device__ inline RealVector<T> load_vector_once(const void* from) {
   const uint4 loaded = __ldcs(static_cast<const uint4*>(from));

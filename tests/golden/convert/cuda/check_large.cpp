@@ -15,7 +15,7 @@ namespace {
 using namespace qsim::golden;
 using cuda::DeviceBuffer;
 
-constexpr std::int64_t kPeriod = 1000;  // rows; their bytes are no power of two
+constexpr std::int64_t kPeriod = 1000;  // rows; their bytes are not a power of two
 constexpr std::int64_t kElems = (std::int64_t{1} << 31) + 50'000'000;
 
 // The bytes of a device buffer that are not those of the period.

@@ -138,7 +138,7 @@ class RandomCase {
   KernelTally& tally_;
 };
 
-// Of one process of gpu-test.
+// So many cases in one process of gpu-test meet the kernels of all families.
 constexpr std::uint64_t kCasesToMeetAll = 200;
 constexpr std::array kFamilies = {"flat_groups", "flat_rows",        "flat_tensor",
                                   "groups",      "long_groups",      "flat_back",

@@ -12,7 +12,7 @@ namespace qsim::golden_test {
 
 class LateLinear {
  public:
-  // As CudaLinear, on device 0.
+  // Takes what CudaLinear takes; runs on device 0.
   LateLinear(const golden::LinearWeights& weights, std::span<const float> bias, bool is_signed);
   ~LateLinear();
   LateLinear(const LateLinear&) = delete;

@@ -52,7 +52,7 @@ struct Layer {
   std::int64_t y_size() const { return (size + kernel / 2 * 2 - kernel) / stride + 1; }
   std::int64_t y_pixels() const { return batch * y_size() * y_size(); }
   std::int64_t x_pixels() const { return batch * size * size; }
-  // Of x, that meet a tap.
+  // The pixels of x that meet a tap.
   std::int64_t used_pixels() const { return kernel < stride ? y_pixels() : x_pixels(); }
 };
 
@@ -152,7 +152,8 @@ class Bench {
   }
 
  private:
-  // Of a plain copy that reads and writes as many bytes, or less where few bytes need many buffers.
+  // Times a plain copy that reads and writes as many bytes, or less where few bytes need many
+  // buffers.
   double copy_seconds(std::int64_t read, std::int64_t written) {
     const std::int64_t from_bytes = (read + 15) / 16 * 16;
     const std::int64_t to_bytes = (written + 15) / 16 * 16;

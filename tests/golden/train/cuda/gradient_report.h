@@ -19,7 +19,7 @@ class GradientReport {
     ++line.wrong;
     if (++wrong_ <= 20) std::cout << call << ": " << share << " of the bound: " << text << "\n";
   }
-  // Of something that is right or wrong.
+  // Adds a result that is right or wrong.
   void add_exact(const std::string& call, bool same, const std::string& text) {
     add(call, same ? 0 : 2, text);
   }

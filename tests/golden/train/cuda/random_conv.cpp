@@ -52,7 +52,7 @@ LevelConv usual_conv(Random& random) {
   return conv;
 }
 
-// Of 1 to 8 channels a group, mostly the same number of x and y and whole eights in all, as
+// Draws groups of 1 to 8 channels, mostly as many of x as of y and whole eights in all, as
 // depthwise layers have them.
 LevelConv small_group_conv(Random& random) {
   constexpr std::array<std::int64_t, 5> kGroups = {1, 1, 2, 4, 8};

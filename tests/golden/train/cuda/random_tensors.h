@@ -32,7 +32,7 @@ inline std::uint16_t bfloat16_of(float value) {
   return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-// Of magnitudes from 2^-8 to 8, some 0.
+// Draws a number of magnitude up to 8, sometimes 0.
 inline float random_real(Random& random) {
   if (random.chance(0.05)) return 0;
   const auto significand = static_cast<float>(random.uniform(-(1 << 23), 1 << 23));
@@ -107,7 +107,7 @@ class StridedTensor {
     tensor.data = device_.as<void>();
     return tensor;
   }
-  // Of the device, gaps too.
+  // The bytes on the device, gaps too.
   std::vector<std::uint8_t> downloaded() const {
     return download<std::uint8_t>(device_, memory_.size());
   }
@@ -118,7 +118,7 @@ class StridedTensor {
   }
   const golden::train::RealTensor& description() const { return tensor_; }
 
-  // Whether what is no element has its 0xA5 in memory of this layout.
+  // Whether what is not an element has its 0xA5 in memory of this layout.
   bool has_same_gaps(const std::vector<std::uint8_t>& memory) const {
     std::vector<bool> is_element(memory.size() / elem_bytes());
     const auto& [b, h, w, c] = tensor_.shape;
