@@ -85,6 +85,7 @@ class NetworkWriter {
 }  // namespace
 
 std::string onnx_bytes(const HybridNetwork& network) {
+  QSIM_CHECK(network.graph.is_real(), "a hybrid network of integers");
   const onnx::ModelProto model = NetworkWriter(network).write();
   // A protobuf message has less than 2 GiB.
   const std::size_t bytes = model.ByteSizeLong();

@@ -65,24 +65,6 @@ const RealLayerWeights* HybridLayerWriter::integers() const {
   return found == network_.weights.end() ? nullptr : &found->second;
 }
 
-void HybridLayerWriter::add_window(onnx::NodeProto& node, const Window& w) const {
-  set_ints(node, "kernel_shape", {w.kernel_h, w.kernel_w});
-  set_ints(node, "strides", {w.stride_h, w.stride_w});
-  set_ints(node, "pads", {w.pad_top, w.pad_left, w.pad_bottom, w.pad_right});
-  if (w.dilation_h != 1 || w.dilation_w != 1) {
-    set_ints(node, "dilations", {w.dilation_h, w.dilation_w});
-  }
-}
-
-void HybridLayerWriter::add_ceil_mode(onnx::NodeProto& node, const Window& w) const {
-  const ImageShape& in = input();
-  const ImageShape& out = output();
-  const bool floor =
-      window_count(in.height, w.extent_h(), w.stride_h, w.pad_top, w.pad_bottom) == out.height &&
-      window_count(in.width, w.extent_w(), w.stride_w, w.pad_left, w.pad_right) == out.width;
-  set_int(node, "ceil_mode", floor ? 0 : 1);
-}
-
 void HybridLayerWriter::write(const Conv2d& conv) {
   const RealLayerWeights* own = integers();
   onnx::NodeProto* node = nullptr;
@@ -93,7 +75,7 @@ void HybridLayerWriter::write(const Conv2d& conv) {
     const std::string bias = model_.add_constant(layer().name + "/bias", conv.bias);
     node = &add_layer("Conv", {operand(), weights, bias});
   }
-  add_window(*node, conv.window);
+  set_window(*node, conv.window);
   if (conv.groups != 1) set_int(*node, "group", conv.groups);
 }
 
@@ -112,14 +94,14 @@ void HybridLayerWriter::write(const FullyConnected& linear) {
 
 void HybridLayerWriter::write(const MaxPool& pool) {
   onnx::NodeProto& node = add_layer("MaxPool", {operand()});
-  add_window(node, pool.window);
-  add_ceil_mode(node, pool.window);
+  set_window(node, pool.window);
+  set_ceil_mode(node, pool.window, input(), output());
 }
 
 void HybridLayerWriter::write(const AveragePool& pool) {
   onnx::NodeProto& node = add_layer("AveragePool", {operand()});
-  add_window(node, pool.window);
-  add_ceil_mode(node, pool.window);
+  set_window(node, pool.window);
+  set_ceil_mode(node, pool.window, input(), output());
   set_int(node, "count_include_pad", pool.count_include_pad ? 1 : 0);
 }
 
@@ -142,10 +124,7 @@ void HybridLayerWriter::write(const Activation& activation) {
     inputs.push_back(bound("/max", activation.hi));
   }
   onnx::NodeProto& node = add_layer(onnx_operator(activation.kind), inputs);
-  if (activation.kind == Kind::kLeakyRelu || activation.kind == Kind::kHardSigmoid) {
-    set_float(node, "alpha", activation.alpha);
-  }
-  if (activation.kind == Kind::kHardSigmoid) set_float(node, "beta", activation.beta);
+  set_slope(node, activation);
 }
 
 void HybridLayerWriter::write(const PRelu& prelu) {

@@ -60,8 +60,6 @@ class HybridLayerWriter {
   // `op_type` on integers, the scales of input and weights, and the bias. Returns its node.
   onnx::NodeProto& add_dynamic(const char* op_type, const Stored& stored, const Tensor& bias,
                                bool is_conv);
-  void add_window(onnx::NodeProto& node, const Window& window) const;
-  void add_ceil_mode(onnx::NodeProto& node, const Window& window) const;
   [[noreturn]] void refuse(const std::string& found, const std::string& supported) const;
 
   const HybridNetwork& network_;

@@ -224,24 +224,6 @@ std::string LayerWriter::add_clip(const std::string& name, const std::string& re
   return output;
 }
 
-void LayerWriter::add_window(onnx::NodeProto& node, const Window& w) const {
-  set_ints(node, "kernel_shape", {w.kernel_h, w.kernel_w});
-  set_ints(node, "strides", {w.stride_h, w.stride_w});
-  set_ints(node, "pads", {w.pad_top, w.pad_left, w.pad_bottom, w.pad_right});
-  if (w.dilation_h != 1 || w.dilation_w != 1) {
-    set_ints(node, "dilations", {w.dilation_h, w.dilation_w});
-  }
-}
-
-void LayerWriter::add_ceil_mode(onnx::NodeProto& node, const Window& w) const {
-  const ImageShape& in = input().shape;
-  const ImageShape& out = output().shape;
-  const bool floor =
-      window_count(in.height, w.extent_h(), w.stride_h, w.pad_top, w.pad_bottom) == out.height &&
-      window_count(in.width, w.extent_w(), w.stride_w, w.pad_left, w.pad_right) == out.width;
-  set_int(node, "ceil_mode", floor ? 0 : 1);
-}
-
 TensorNames LayerWriter::weighted_inputs(const Tensor& weights, const Tensor& bias,
                                          const Requantization& requantization, TensorRank rank,
                                          bool bias_last) {
@@ -280,7 +262,7 @@ void LayerWriter::write(const Conv2d& conv) {
   onnx::NodeProto& node =
       add_layer(is_real() ? "Conv" : "QLinearConv", inputs, TensorRank::kPicture, is_real(),
                 Clamp{requantization.lo, requantization.hi});
-  add_window(node, conv.window);
+  set_window(node, conv.window);
   if (conv.groups != 1) set_int(node, "group", conv.groups);
 }
 
@@ -298,8 +280,8 @@ void LayerWriter::write(const MaxPool& pool) {
   const std::string x = is_real() ? tensors_.reals(operand(), TensorRank::kPicture)
                                   : tensors_.levels(operand(), TensorRank::kPicture);
   onnx::NodeProto& node = add_layer("MaxPool", {x}, TensorRank::kPicture, is_real());
-  add_window(node, pool.window);
-  add_ceil_mode(node, pool.window);
+  set_window(node, pool.window);
+  set_ceil_mode(node, pool.window, input().shape, output().shape);
 }
 
 void LayerWriter::write(const AveragePool& pool) {
@@ -322,8 +304,8 @@ void LayerWriter::write(const AveragePool& pool) {
     node->set_domain(kMicrosoft);
   }
   if (global) return;
-  add_window(*node, pool.window);
-  add_ceil_mode(*node, pool.window);
+  set_window(*node, pool.window);
+  set_ceil_mode(*node, pool.window, input().shape, output().shape);
   set_int(*node, "count_include_pad", pool.count_include_pad ? 1 : 0);
 }
 

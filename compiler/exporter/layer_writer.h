@@ -70,8 +70,6 @@ class LayerWriter {
   TensorNames weighted_inputs(const Tensor& weights, const Tensor& bias,
                               const Requantization& requantization, TensorRank rank,
                               bool bias_last);
-  void add_window(onnx::NodeProto& node, const Window& window) const;
-  void add_ceil_mode(onnx::NodeProto& node, const Window& window) const;
 
   const QuantizedNetwork& network_;
   OnnxForm form_;
@@ -85,8 +83,5 @@ class LayerWriter {
 
 // The slopes as ONNX repeats them over [N, C, H, W], or over [N, K].
 Tensor onnx_slopes(const PRelu& prelu, bool is_vector);
-
-// Where a float activation is a node of ONNX: its operator's name.
-const char* onnx_operator(Activation::Kind kind);
 
 }  // namespace qsim

@@ -70,6 +70,49 @@ void set_float(onnx::NodeProto& node, const char* name, float value) {
   add_attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
 }
 
+void set_window(onnx::NodeProto& node, const Window& w) {
+  set_ints(node, "kernel_shape", {w.kernel_h, w.kernel_w});
+  set_ints(node, "strides", {w.stride_h, w.stride_w});
+  set_ints(node, "pads", {w.pad_top, w.pad_left, w.pad_bottom, w.pad_right});
+  if (w.dilation_h != 1 || w.dilation_w != 1) {
+    set_ints(node, "dilations", {w.dilation_h, w.dilation_w});
+  }
+}
+
+void set_ceil_mode(onnx::NodeProto& node, const Window& w, const ImageShape& in,
+                   const ImageShape& out) {
+  const bool floor =
+      window_count(in.height, w.extent_h(), w.stride_h, w.pad_top, w.pad_bottom) == out.height &&
+      window_count(in.width, w.extent_w(), w.stride_w, w.pad_left, w.pad_right) == out.width;
+  set_int(node, "ceil_mode", floor ? 0 : 1);
+}
+
+void set_slope(onnx::NodeProto& node, const Activation& activation) {
+  using Kind = Activation::Kind;
+  if (activation.kind == Kind::kLeakyRelu || activation.kind == Kind::kHardSigmoid) {
+    set_float(node, "alpha", activation.alpha);
+  }
+  if (activation.kind == Kind::kHardSigmoid) set_float(node, "beta", activation.beta);
+}
+
+const char* onnx_operator(Activation::Kind kind) {
+  switch (kind) {
+    case Activation::Kind::kRelu:
+      return "Relu";
+    case Activation::Kind::kClip:
+      return "Clip";
+    case Activation::Kind::kLeakyRelu:
+      return "LeakyRelu";
+    case Activation::Kind::kSigmoid:
+      return "Sigmoid";
+    case Activation::Kind::kHardSigmoid:
+      return "HardSigmoid";
+    case Activation::Kind::kHardSwish:
+      return "HardSwish";
+  }
+  return "";
+}
+
 ModelWriter::ModelWriter(const std::string& graph_name, std::set<std::string, std::less<>> taken)
     : taken_(std::move(taken)) {
   model_.set_ir_version(kIrVersion);

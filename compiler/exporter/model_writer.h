@@ -1,5 +1,4 @@
-// An ONNX model in the making: nodes, attributes and constants. It knows no operator and no Graph;
-// it keeps names unique.
+// An ONNX model in the making: nodes, attributes and constants. It keeps names unique.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +9,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "core/graph.h"
 #include "core/tensor.h"
 
 namespace qsim {
@@ -30,6 +30,14 @@ std::string bytes_of(const std::vector<T>& values) {
 void set_int(onnx::NodeProto& node, const char* name, std::int64_t value);
 void set_ints(onnx::NodeProto& node, const char* name, const Ints& values);
 void set_float(onnx::NodeProto& node, const char* name, float value);
+
+// The attributes of nodes that slide a window or compute an activation.
+void set_window(onnx::NodeProto& node, const Window& window);
+void set_ceil_mode(onnx::NodeProto& node, const Window& window, const ImageShape& input,
+                   const ImageShape& output);
+void set_slope(onnx::NodeProto& node, const Activation& activation);
+// Where a float activation is a node of ONNX: its operator's name.
+const char* onnx_operator(Activation::Kind kind);
 
 class ModelWriter {
  public:

@@ -20,24 +20,6 @@ bool has_clamp(const Operation& operation) {
 
 }  // namespace
 
-const char* onnx_operator(Activation::Kind kind) {
-  switch (kind) {
-    case Activation::Kind::kRelu:
-      return "Relu";
-    case Activation::Kind::kClip:
-      return "Clip";
-    case Activation::Kind::kLeakyRelu:
-      return "LeakyRelu";
-    case Activation::Kind::kSigmoid:
-      return "Sigmoid";
-    case Activation::Kind::kHardSigmoid:
-      return "HardSigmoid";
-    case Activation::Kind::kHardSwish:
-      return "HardSwish";
-  }
-  return "";
-}
-
 // Whether the importer makes a clamp after this tensor a part of the layer that writes it.
 bool LayerWriter::absorbs_clamp(TensorId tensor) const {
   return readers_[tensor] == 1 && writers_[tensor] &&
@@ -131,10 +113,7 @@ std::string LayerWriter::add_activation(const Activation& activation, const std:
   if (activation.kind == Kind::kClip) return add_clip(name, reals, activation.lo, activation.hi);
   const std::string written = model_.new_name(name + "/real");
   onnx::NodeProto& node = model_.add_node(onnx_operator(activation.kind), name, {reals}, written);
-  if (activation.kind == Kind::kLeakyRelu || activation.kind == Kind::kHardSigmoid) {
-    set_float(node, "alpha", activation.alpha);
-  }
-  if (activation.kind == Kind::kHardSigmoid) set_float(node, "beta", activation.beta);
+  set_slope(node, activation);
   return written;
 }
 

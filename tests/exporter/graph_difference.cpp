@@ -32,6 +32,10 @@ bool same(const LookupTable& a, const LookupTable& b) {
   return a.function == b.function && a.bytes == b.bytes;
 }
 
+bool same(const Activation& a, const Activation& b) {
+  return a.kind == b.kind && a.alpha == b.alpha && a.beta == b.beta && a.lo == b.lo && a.hi == b.hi;
+}
+
 bool same(const PRelu& a, const PRelu& b) { return a.slopes == b.slopes; }
 bool same(const Flatten& a, const Flatten& b) { return a.order == b.order; }
 bool same(const Relu&, const Relu&) { return true; }

@@ -159,7 +159,7 @@ TEST(Folding, APadBeforeABatchNormIsPartOfTheLayer) {
   EXPECT_EQ(names_of(graph)[1], "norm: conv2d");
   const Window window{1, 1, 1, 1, 1, 0, 0, 1};
   EXPECT_EQ(conv_of(graph, 1).window, window);
-  EXPECT_EQ(graph.tensors[2], (ImageShape{1, 5, 5, 3}));
+  EXPECT_EQ(graph.tensors[2].shape, (ImageShape{1, 5, 5, 3}));
 }
 
 TEST(Folding, AlphaBetaAndALaterBatchNormGoIntoAGemm) {

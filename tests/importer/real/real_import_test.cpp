@@ -25,7 +25,7 @@ const Operation& operation(const Graph& graph, const std::string& name) {
 }
 
 ImageShape output_of(const Graph& graph, const std::string& name) {
-  return graph.tensors[layer(graph, name).output];
+  return graph.tensors[layer(graph, name).output].shape;
 }
 
 // The function of a node that is put before the pool.

@@ -58,7 +58,7 @@ TEST_F(Calibration, HasTheRangeAndTheValuesOfEveryTensor) {
     const TensorStatistics& tensor = statistics[i];
     EXPECT_NEAR(double{tensor.min}, least[i], 1e-5);
     EXPECT_NEAR(double{tensor.max}, most[i], 1e-5);
-    EXPECT_EQ(tensor.count, kPictures * element_count(net_.graph().tensors[i].nhwc()));
+    EXPECT_EQ(tensor.count, kPictures * element_count(net_.graph().tensors[i].shape.nhwc()));
     EXPECT_EQ(tensor.batch_min.size(), 2U);
     EXPECT_EQ(std::accumulate(tensor.bins.begin(), tensor.bins.end(), std::int64_t{0}),
               tensor.count);

@@ -34,7 +34,7 @@ PlainTensor computed(const ImageShape& shape, const Compute& compute) {
   return out;
 }
 
-struct Layer {
+struct PlainLayer {
   const std::vector<PlainTensor>& inputs;
   const ImageShape& shape;
   const std::vector<double>& weights;
@@ -154,7 +154,11 @@ struct Layer {
 
 PlainTensor plain_layer(const Operation& operation, const std::vector<PlainTensor>& inputs,
                         const ImageShape& output, const std::vector<double>& weights) {
-  return std::visit(Layer{inputs, output, weights}, operation);
+  PlainTensor computed;
+  visit_real(operation, [&](const auto& each) {
+    computed = PlainLayer{inputs, output, weights}(each);
+  });
+  return computed;
 }
 
 std::vector<PlainTensor> plain_run(const Graph& graph, const PlainTensor& input) {
@@ -163,7 +167,7 @@ std::vector<PlainTensor> plain_run(const Graph& graph, const PlainTensor& input)
   for (const Layer& layer : graph.layers) {
     std::vector<PlainTensor> inputs;
     for (const TensorId id : layer.inputs) inputs.push_back(tensors[id]);
-    tensors[layer.output] = plain_layer(layer.operation, inputs, graph.tensors[layer.output]);
+    tensors[layer.output] = plain_layer(layer.operation, inputs, graph.tensors[layer.output].shape);
   }
   return tensors;
 }

@@ -6,7 +6,7 @@ namespace qsim::quantize {
 
 SampleNetwork::SampleNetwork(const ImageShape& input, std::uint64_t seed) : random_(seed) {
   graph_.name = "sample";
-  graph_.tensors[0] = input;
+  graph_.input_value() = real_value(input);
   graph_.host.layout = HostInterface::Layout::kNchw;
   graph_.host.float_input = true;
   graph_.host.float_output = true;
@@ -29,12 +29,13 @@ std::string SampleNetwork::name(const std::string& kind) {
 
 TensorId SampleNetwork::append(const std::string& kind, Operation operation,
                                std::vector<TensorId> inputs, const ImageShape& output) {
-  return qsim::append(graph_, name(kind), std::move(operation), std::move(inputs), output);
+  return qsim::append(graph_, name(kind), std::move(operation), std::move(inputs),
+                      real_value(output));
 }
 
 TensorId SampleNetwork::conv(TensorId input, std::int64_t channels, std::int64_t kernel,
                              std::int64_t stride, std::int64_t groups) {
-  const ImageShape in = graph_.tensors[input];
+  const ImageShape in = graph_.tensors[input].shape;
   const std::int64_t pad = kernel / 2;
   Conv2d conv;
   conv.window = {kernel, kernel, stride, stride, pad, pad, pad, pad, 1, 1};
@@ -49,7 +50,7 @@ TensorId SampleNetwork::conv(TensorId input, std::int64_t channels, std::int64_t
 }
 
 TensorId SampleNetwork::linear(TensorId input, std::int64_t channels) {
-  const ImageShape in = graph_.tensors[input];
+  const ImageShape in = graph_.tensors[input].shape;
   FullyConnected linear;
   linear.weights = normal({channels, in.channels}, 1 / std::sqrt(static_cast<double>(in.channels)));
   linear.bias = normal({channels}, 0.3);
@@ -59,7 +60,7 @@ TensorId SampleNetwork::linear(TensorId input, std::int64_t channels) {
 
 TensorId SampleNetwork::activation(TensorId input, const Activation& activation) {
   return append(std::string(operation_name(Operation{activation})), activation, {input},
-                graph_.tensors[input]);
+                graph_.tensors[input].shape);
 }
 
 TensorId SampleNetwork::relu(TensorId input) { return activation(input, {}); }
@@ -69,12 +70,12 @@ TensorId SampleNetwork::clip(TensorId input, float lo, float hi) {
 }
 
 TensorId SampleNetwork::prelu(TensorId input) {
-  const ImageShape& shape = graph_.tensors[input];
+  const ImageShape& shape = graph_.tensors[input].shape;
   return append("prelu", PRelu{normal({shape.channels}, 0.4)}, {input}, shape);
 }
 
 TensorId SampleNetwork::max_pool(TensorId input, std::int64_t kernel) {
-  const ImageShape in = graph_.tensors[input];
+  const ImageShape in = graph_.tensors[input].shape;
   MaxPool pool;
   pool.window = {kernel, kernel, kernel, kernel};
   return append("max_pool", pool, {input},
@@ -83,7 +84,7 @@ TensorId SampleNetwork::max_pool(TensorId input, std::int64_t kernel) {
 }
 
 TensorId SampleNetwork::average_pool(TensorId input, std::int64_t kernel, bool with_pads) {
-  const ImageShape in = graph_.tensors[input];
+  const ImageShape in = graph_.tensors[input].shape;
   AveragePool pool;
   pool.window = {kernel, kernel, kernel, kernel};
   const std::int64_t pad = with_pads ? 1 : 0;
@@ -95,18 +96,18 @@ TensorId SampleNetwork::average_pool(TensorId input, std::int64_t kernel, bool w
 }
 
 TensorId SampleNetwork::add(TensorId a, TensorId b) {
-  return append("add", Add{}, {a, b}, graph_.tensors[a]);
+  return append("add", Add{}, {a, b}, graph_.tensors[a].shape);
 }
 
 TensorId SampleNetwork::concat(std::vector<TensorId> inputs) {
-  ImageShape shape = graph_.tensors[inputs[0]];
+  ImageShape shape = graph_.tensors[inputs[0]].shape;
   shape.channels = 0;
-  for (const TensorId input : inputs) shape.channels += graph_.tensors[input].channels;
+  for (const TensorId input : inputs) shape.channels += graph_.tensors[input].shape.channels;
   return append("concat", Concat{}, std::move(inputs), shape);
 }
 
 TensorId SampleNetwork::flatten(TensorId input, Flatten::Order order) {
-  const ImageShape in = graph_.tensors[input];
+  const ImageShape in = graph_.tensors[input].shape;
   graph_.host.flat_output = true;
   return append("flatten", Flatten{order}, {input},
                 {in.batch, 1, 1, in.height * in.width * in.channels});
@@ -139,7 +140,7 @@ class RandomLayers {
   }
 
  private:
-  const ImageShape& shape(TensorId id) { return net_.graph().tensors[id]; }
+  const ImageShape& shape(TensorId id) { return net_.graph().tensors[id].shape; }
 
   TensorId partner(bool with_channels) {
     const ImageShape& own = shape(net_.output());
