@@ -2,16 +2,13 @@
 
 #include <string>
 
+#include "core/layer_checks.h"
 #include "core/printable.h"
 
 namespace qsim {
 namespace {
 
 constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
-
-[[noreturn]] void fail(const Layer& layer, const std::string& message) {
-  throw_bad_input(layer_place(layer.name, layer.source) + ": " + message);
-}
 
 // By tensor, the layer that writes it; kNobody for the input.
 std::vector<std::size_t> writers_of_tensors(const Graph& graph) {
@@ -37,23 +34,23 @@ void check_order(const Graph& graph) {
     const std::size_t least = row_of(layer.operation).least_operands;
     const std::size_t most = row_of(layer.operation).most_operands;
     if (layer.inputs.size() < least || layer.inputs.size() > most) {
-      fail(layer, "reads " + std::to_string(layer.inputs.size()) + " tensors; " +
-                      std::string(operation_name(layer.operation)) + " reads " +
-                      (least == most ? "" : "at least ") + std::to_string(least));
+      fail_at(layer, "reads " + std::to_string(layer.inputs.size()) + " tensors; " +
+                         std::string(operation_name(layer.operation)) + " reads " +
+                         (least == most ? "" : "at least ") + std::to_string(least));
     }
     for (const TensorId input : layer.inputs) {
       QSIM_CHECK(input < graph.tensors.size(), layer.name + " reads a tensor that is not there");
       if (input != graph.input && writers[input] >= i) {
-        fail(layer, "reads the output of layer '" + echoed(graph.layers[writers[input]].name) +
-                        "', which is not before it; put it after the layers that it reads");
+        fail_at(layer, "reads the output of layer '" + echoed(graph.layers[writers[input]].name) +
+                           "', which is not before it; put it after the layers that it reads");
       }
       is_read[input] = true;
     }
   }
   for (std::size_t i = 0; i + 1 < graph.layers.size(); ++i) {
     if (is_read[graph.layers[i].output]) continue;
-    fail(graph.layers[i],
-         "no layer reads its output; only the last layer's output is the network's");
+    fail_at(graph.layers[i],
+            "no layer reads its output; only the last layer's output is the network's");
   }
   QSIM_CHECK(graph.layers.empty() || graph.output == graph.layers.back().output,
              "the graph's output is not its last layer's");

@@ -20,6 +20,10 @@ void fail_at(const std::string& place, const std::string& message) {
   throw_bad_input(place + ": " + message);
 }
 
+void fail_at(const Layer& layer, const std::string& message) {
+  fail_at(layer_place(layer.name, layer.source), message);
+}
+
 void check_constant(const std::string& place, const Tensor& tensor, std::string_view what,
                     DType dtype, const Shape& shape) {
   if (tensor.dtype != dtype || tensor.shape != shape) {

@@ -11,6 +11,8 @@ namespace qsim {
 
 // "PLACE: MESSAGE"
 [[noreturn]] void fail_at(const std::string& place, const std::string& message);
+// The place is what errors call the layer.
+[[noreturn]] void fail_at(const Layer& layer, const std::string& message);
 
 // A constant of that dtype and shape; its bytes, where it has any, fill the shape.
 void check_constant(const std::string& place, const Tensor& tensor, std::string_view what,

@@ -16,10 +16,6 @@ using Operands = std::vector<const Value*>;
 
 std::string place_of(const Layer& layer) { return layer_place(layer.name, layer.source); }
 
-[[noreturn]] void fail(const Layer& layer, const std::string& message) {
-  fail_at(place_of(layer), message);
-}
-
 // float32, with bytes and finite.
 void check_real_constant(const Layer& layer, const Tensor& tensor, std::string_view what,
                          const Shape& shape) {
@@ -28,8 +24,8 @@ void check_real_constant(const Layer& layer, const Tensor& tensor, std::string_v
   const std::span<const float> values = tensor.as<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
-    fail(layer, std::string(what) + " has " + std::to_string(values[i]) + " at index " +
-                    std::to_string(i) + "; expected finite numbers");
+    fail_at(layer, std::string(what) + " has " + std::to_string(values[i]) + " at index " +
+                       std::to_string(i) + "; expected finite numbers");
   }
 }
 
@@ -42,8 +38,8 @@ void check_weights(const Layer& layer, const Tensor& weights, const Shape& shape
   check_constant(place_of(layer), weights, "weights", DType::kInt16, shape);
   for (const std::int16_t weight : weights.as<std::int16_t>()) {
     if (weight >= -kMostWideWeight && weight <= kMostWideWeight) continue;
-    fail(layer, "weight " + std::to_string(weight) + " is outside " +
-                    std::to_string(-kMostWideWeight) + ".." + std::to_string(kMostWideWeight));
+    fail_at(layer, "weight " + std::to_string(weight) + " is outside " +
+                       std::to_string(-kMostWideWeight) + ".." + std::to_string(kMostWideWeight));
   }
 }
 
@@ -55,8 +51,9 @@ void check_bias(const Layer& layer, const Tensor& bias, const Value& output) {
 
 void check_clamps(const Layer& layer, std::int32_t lo, std::int32_t hi, const Value& output) {
   if (lo <= hi && lo >= output.min() && hi <= output.max()) return;
-  fail(layer, "clamp range " + std::to_string(lo) + ".." + std::to_string(hi) + " is not within " +
-                  std::to_string(output.min()) + ".." + std::to_string(output.max()));
+  fail_at(layer, "clamp range " + std::to_string(lo) + ".." + std::to_string(hi) +
+                     " is not within " + std::to_string(output.min()) + ".." +
+                     std::to_string(output.max()));
 }
 
 void check_requantization(const Layer& layer, const Requantization& requantization,
@@ -66,12 +63,12 @@ void check_requantization(const Layer& layer, const Requantization& requantizati
   const bool is_dyadic = requantization.is_dyadic();
   const auto count = std::ssize(requantization.shifts) + std::ssize(requantization.requantizers);
   if (count != 1 && count != channels) {
-    fail(layer, std::to_string(count) + (is_dyadic ? " requantizers" : " shifts") +
-                    "; expected 1 or " + std::to_string(channels));
+    fail_at(layer, std::to_string(count) + (is_dyadic ? " requantizers" : " shifts") +
+                       "; expected 1 or " + std::to_string(channels));
   }
   for (const int shift : requantization.shifts) {
     QSIM_CHECK(!is_dyadic, layer.name + " has shifts and requantizers");
-    if (shift > kMaxShift) fail(layer, "shift " + std::to_string(shift) + " is outside 0..31");
+    if (shift > kMaxShift) fail_at(layer, "shift " + std::to_string(shift) + " is outside 0..31");
   }
   for (const Requantizer& requantizer : requantization.requantizers) {
     QSIM_CHECK(
@@ -84,8 +81,8 @@ void check_requantization(const Layer& layer, const Requantization& requantizati
 void check_quantization_kept(const Layer& layer, const Value& input, const Value& output) {
   if (output.dtype != input.dtype || output.zero_point != input.zero_point ||
       output.scale != input.scale) {
-    fail(layer, "changes dtype, zero_point or scale, which " +
-                    std::string(operation_name(layer.operation)) + " cannot");
+    fail_at(layer, "changes dtype, zero_point or scale, which " +
+                       std::string(operation_name(layer.operation)) + " cannot");
   }
 }
 
@@ -116,7 +113,7 @@ void check(const Layer& layer, const MaxPool& pool, const Value& input, const Va
 }
 
 void check_has_scale(const Layer& layer, const Value& value) {
-  if (!value.scale) fail(layer, "a tensor that it reads or writes has no scale");
+  if (!value.scale) fail_at(layer, "a tensor that it reads or writes has no scale");
 }
 
 void check(const Layer& layer, const AveragePool& pool, const Value& input, const Value& output) {
@@ -129,7 +126,7 @@ void check(const Layer& layer, const AveragePool& pool, const Value& input, cons
   check_has_scale(layer, output);
   for (const std::int64_t count : {std::int64_t{1}, checked_mul(w.kernel_h, w.kernel_w)}) {
     if (average_requantizer(pool, input, output, count)) continue;
-    fail(layer, "the ratio of its scales is not a positive float32");
+    fail_at(layer, "the ratio of its scales is not a positive float32");
   }
 }
 
@@ -151,9 +148,10 @@ void check_operands(const Layer& layer, const Add& add, const Operands& operands
   char ratio[32];
   std::snprintf(ratio, sizeof ratio, "%.9g",
                 static_cast<double>(operands[wrong]->scale->real() / output.scale->real()));
-  fail(layer, "the scale of operand " + std::to_string(wrong) + " is " + ratio +
-                  " times the output's; allowed: 2^" + std::to_string(kLeastLog2Ratio) +
-                  " times or more, and less than 2^" + std::to_string(kMostLog2Ratio) + " times");
+  fail_at(layer, "the scale of operand " + std::to_string(wrong) + " is " + ratio +
+                     " times the output's; allowed: 2^" + std::to_string(kLeastLog2Ratio) +
+                     " times or more, and less than 2^" + std::to_string(kMostLog2Ratio) +
+                     " times");
 }
 
 void check_operands(const Layer& layer, const Concat&, const Operands& operands,
@@ -163,7 +161,7 @@ void check_operands(const Layer& layer, const Concat&, const Operands& operands,
   for (const Value* operand : operands) {
     if (operand->dtype != output.dtype || operand->zero_point != output.zero_point ||
         operand->scale != output.scale) {
-      fail(layer, "an operand has another dtype, zero_point or scale than the output");
+      fail_at(layer, "an operand has another dtype, zero_point or scale than the output");
     }
     joined.channels = checked_add(joined.channels, operand->shape.channels);
     check_operand_shape(
@@ -177,11 +175,11 @@ void check(const Layer& layer, const Activation& activation, const Value& input,
            const Value& output) {
   check_output_shape(place_of(layer), output.shape, input.shape);
   if (!std::isfinite(activation.alpha) || !std::isfinite(activation.beta)) {
-    fail(layer, "alpha or beta is not a finite number; expected finite numbers");
+    fail_at(layer, "alpha or beta is not a finite number; expected finite numbers");
   }
   if (activation.lo <= activation.hi) return;
-  fail(layer, "clip range " + std::to_string(activation.lo) + ".." + std::to_string(activation.hi) +
-                  "; expected lo at most hi");
+  fail_at(layer, "clip range " + std::to_string(activation.lo) + ".." +
+                     std::to_string(activation.hi) + "; expected lo at most hi");
 }
 
 void check(const Layer& layer, const PRelu& prelu, const Value& input, const Value& output) {
@@ -189,8 +187,8 @@ void check(const Layer& layer, const PRelu& prelu, const Value& input, const Val
   const Shape& shape = prelu.slopes.shape;
   const Shape by_channel = {output.shape.channels};
   if (shape != Shape{1} && shape != by_channel) {
-    fail(layer,
-         "slopes have shape " + shape_text(shape) + "; expected [1] or " + shape_text(by_channel));
+    fail_at(layer, "slopes have shape " + shape_text(shape) + "; expected [1] or " +
+                       shape_text(by_channel));
   }
   check_real_constant(layer, prelu.slopes, "slopes", shape);
   if (output.is_real()) return;

@@ -11,17 +11,11 @@
 namespace qsim {
 namespace {
 
-std::set<std::string, std::less<>> layer_names(const Graph& graph) {
-  std::set<std::string, std::less<>> names;
-  for (const Layer& layer : graph.layers) names.insert(layer.name);
-  return names;
-}
-
 class NetworkWriter {
  public:
   explicit NetworkWriter(const HybridNetwork& network)
       : network_(network),
-        model_(network.graph.name, layer_names(network.graph)),
+        model_(network.graph),
         layers_(network, model_) {}
 
   onnx::ModelProto write() && {

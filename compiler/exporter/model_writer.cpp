@@ -113,11 +113,11 @@ const char* onnx_operator(Activation::Kind kind) {
   return "";
 }
 
-ModelWriter::ModelWriter(const std::string& graph_name, std::set<std::string, std::less<>> taken)
-    : taken_(std::move(taken)) {
+ModelWriter::ModelWriter(const Graph& graph) {
+  for (const Layer& layer : graph.layers) taken_.insert(layer.name);
   model_.set_ir_version(kIrVersion);
   model_.set_producer_name("qsim");
-  model_.mutable_graph()->set_name(graph_name);
+  model_.mutable_graph()->set_name(graph.name);
 }
 
 std::string ModelWriter::new_name(const std::string& wanted) {

@@ -41,8 +41,8 @@ const char* onnx_operator(Activation::Kind kind);
 
 class ModelWriter {
  public:
-  // new_name() gives none of the names in `taken`.
-  ModelWriter(const std::string& graph_name, std::set<std::string, std::less<>> taken);
+  // The model has the graph's name. new_name() gives no name of a layer.
+  explicit ModelWriter(const Graph& graph);
 
   // `wanted`, or with a number after it where it is taken; taken from now on.
   std::string new_name(const std::string& wanted);

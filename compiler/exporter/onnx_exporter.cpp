@@ -41,17 +41,11 @@ void require_scales(const Graph& graph) {
   }
 }
 
-std::set<std::string, std::less<>> layer_names(const Graph& graph) {
-  std::set<std::string, std::less<>> names;
-  for (const Layer& layer : graph.layers) names.insert(layer.name);
-  return names;
-}
-
 class GraphWriter {
  public:
   GraphWriter(const QuantizedNetwork& network, OnnxForm form)
       : network_(network),
-        model_(network.graph.name, layer_names(network.graph)),
+        model_(network.graph),
         tensors_(network.graph, form, model_),
         form_(form) {}
 
