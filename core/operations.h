@@ -89,8 +89,8 @@ struct Conv2d {
   static constexpr OperationRow kRow{.name = "conv2d"};
   Window window;
   // [Cout][kernel_h][kernel_w][Cin / groups]; int8, or int16 within -255..255; float32 of reals
-  Tensor weights;
-  Tensor bias;  // int32 [Cout]; float32 of reals
+  Tensor weights = {};
+  Tensor bias = {};  // int32 [Cout]; float32 of reals
   Requantization requantization = {};
   std::int64_t groups = 1;  // divides Cin and Cout
 
@@ -107,8 +107,8 @@ struct Conv2d {
 // ofmap[n][co] = requantize(sum over k of x'[n][k] * weights[co][k], bias[co]).
 struct FullyConnected {
   static constexpr OperationRow kRow{.name = "fully_connected"};
-  Tensor weights;  // [Cout][Cin]; int8, or int16 within -255..255; float32 of reals
-  Tensor bias;     // int32 [Cout]; float32 of reals
+  Tensor weights = {};  // [Cout][Cin]; int8, or int16 within -255..255; float32 of reals
+  Tensor bias = {};     // int32 [Cout]; float32 of reals
   Requantization requantization = {};
 
   template <typename Self, typename Visit>
