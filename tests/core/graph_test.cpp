@@ -234,10 +234,12 @@ TEST(Graph, RefusesBrokenOrder) {
   expect_refusals(
       small_float_network(),
       {
+          {"graph 'small' has no layers", [](Graph& g) { g.layers.clear(); }},
+          {"two layers are called 'conv'; names must be unique",
+           [](Graph& g) { g.layers[7].name = "conv"; }},
           {"layer 'add': reads 1 tensors; add reads 2", [](Graph& g) { g.layers[5].inputs = {5}; }},
           {"layer 'clip': reads the output of layer 'average', which is not before it; put it "
-           "after "
-           "the layers that it reads",
+           "after the layers that it reads",
            [](Graph& g) { g.layers[1].inputs = {4}; }},
           {"layer 'conv': no layer reads its output; only the last layer's output is the network's",
            [](Graph& g) { g.layers[1].inputs = {0}; }},
