@@ -5,7 +5,7 @@
 namespace qsim::golden::cuda {
 namespace {
 
-using Kind = Activation::Kind;
+using Kind = qsim::Activation::Kind;
 
 __device__ inline float clamped(float x, float lo, float hi) {
   const float above = x < lo ? lo : x;

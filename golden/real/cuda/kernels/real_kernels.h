@@ -72,9 +72,9 @@ void launch_average_pool(const Pool& pool, cudaStream_t stream);
 
 void launch_add(const float* a, const float* b, float* y, std::int64_t count, cudaStream_t stream);
 
-// A Activation, with the constants of its formula (core/float_rules.h).
+// An activation (core/operations.h), with the constants of its formula (core/float_rules.h).
 struct Activation {
-  int kind = 0;  // Activation::Kind
+  int kind = 0;  // qsim::Activation::Kind
   float alpha = 0, beta = 0, lo = 0, hi = 0;
   float odd[5] = {};
   float even[6] = {};
