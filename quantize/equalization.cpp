@@ -5,26 +5,12 @@
 #include <limits>
 #include <optional>
 
+#include "quantize/layer_weights.h"
+
 namespace qsim::quantize {
 namespace {
 
 constexpr double kNearOne = 1e-3;
-
-Tensor* weights_or_none(Operation& operation) {
-  if (auto* conv = std::get_if<Conv2d>(&operation)) return &conv->weights;
-  if (auto* linear = std::get_if<FullyConnected>(&operation)) return &linear->weights;
-  return nullptr;
-}
-
-Tensor& bias_in(Operation& operation) {
-  if (auto* conv = std::get_if<Conv2d>(&operation)) return conv->bias;
-  return std::get<FullyConnected>(operation).bias;
-}
-
-bool has_weights(const Operation& operation) {
-  return std::holds_alternative<Conv2d>(operation) ||
-         std::holds_alternative<FullyConnected>(operation);
-}
 
 // Whether f(s x) = s f(x) for every s > 0.
 bool is_scale_invariant(const Operation& operation) {
@@ -82,7 +68,7 @@ class PairSearch {
     for (std::size_t c = 0; c < channels.size(); ++c) channels[c] = static_cast<std::int64_t>(c);
     while (const auto reader = only_reader(graph_, tensor)) {
       const Layer& next = graph_.layers[*reader];
-      if (has_weights(next.operation)) return Pair{{first, *reader}, std::move(channels)};
+      if (weights_of(next.operation)) return Pair{{first, *reader}, std::move(channels)};
       if (!is_scale_invariant(next.operation)) {
         note(layer, next);
         return std::nullopt;
@@ -112,7 +98,7 @@ class PairSearch {
 // Weights of a layer by what they read: calls visit(channel of the first layer, weight).
 template <typename Visit>
 void for_weights_by_input(const Pair& pair, Operation& second, const Visit& visit) {
-  Tensor& tensor = *weights_or_none(second);
+  Tensor& tensor = *weights_of(second)->weights;
   const auto weights = tensor.as<float>();
   const auto* conv = std::get_if<Conv2d>(&second);
   const std::int64_t depth = tensor.shape.back();  // input channels of a group
@@ -129,7 +115,7 @@ void for_weights_by_input(const Pair& pair, Operation& second, const Visit& visi
 // Calls visit(channel, weight).
 template <typename Visit>
 void for_weights_by_output(Operation& first, const Visit& visit) {
-  Tensor& tensor = *weights_or_none(first);
+  Tensor& tensor = *weights_of(first)->weights;
   const auto weights = tensor.as<float>();
   const std::size_t each = weights.size() / static_cast<std::size_t>(tensor.shape[0]);
   for (std::size_t i = 0; i < weights.size(); ++i) visit(i / each, weights[i]);
@@ -148,7 +134,8 @@ double factor_of(double first_range, double second_range, const Equalization& op
 double equalize_pair(const Pair& pair, const Equalization& options, Graph& graph) {
   Operation& first = graph.layers[pair.layers.first].operation;
   Operation& second = graph.layers[pair.layers.second].operation;
-  const auto channels = static_cast<std::size_t>(bias_in(first).elems());
+  const auto bias = weights_of(first)->bias->as<float>();
+  const std::size_t channels = bias.size();
   std::vector<double> first_range(channels);
   std::vector<double> second_range(channels);
   for_weights_by_output(first, [&](std::size_t c, const float& weight) {
@@ -169,7 +156,6 @@ double equalize_pair(const Pair& pair, const Equalization& options, Graph& graph
   for_weights_by_input(pair, second, [&](std::size_t c, float& weight) {
     weight = static_cast<float>(weight * factors[c]);
   });
-  const auto bias = bias_in(first).as<float>();
   for (std::size_t c = 0; c < channels; ++c) bias[c] = static_cast<float>(bias[c] / factors[c]);
   return farthest;
 }
@@ -181,7 +167,7 @@ EqualizedGraph equalize(const Graph& graph, const Equalization& options) {
   std::vector<Pair> pairs;
   PairSearch search(graph, result.left_out);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    if (!has_weights(graph.layers[i].operation)) continue;
+    if (!weights_of(graph.layers[i].operation)) continue;
     if (auto pair = search.from(i)) {
       result.pairs.push_back(pair->layers);
       pairs.push_back(std::move(*pair));

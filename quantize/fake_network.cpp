@@ -37,12 +37,10 @@ std::vector<std::optional<golden::TensorRule>> uniform_rules(const TensorQuantiz
 }
 
 void set_weights(Operation& operation, const LayerWeights& weights) {
-  const auto set = [&](auto& layer) {
-    if (weights.weights) layer.weights = dequantize(*weights.weights);
-    if (weights.bias) std::ranges::copy(*weights.bias, layer.bias.template as<float>().begin());
-  };
-  if (auto* conv = std::get_if<Conv2d>(&operation)) set(*conv);
-  if (auto* linear = std::get_if<FullyConnected>(&operation)) set(*linear);
+  const auto own = weights_of(operation);
+  if (!own) return;
+  if (weights.weights) *own->weights = dequantize(*weights.weights);
+  if (weights.bias) std::ranges::copy(*weights.bias, own->bias->as<float>().begin());
 }
 
 FakeNetwork fake_network(const Graph& graph, const std::map<std::size_t, LayerWeights>& weights,

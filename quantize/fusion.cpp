@@ -5,11 +5,6 @@
 namespace qsim::quantize {
 namespace {
 
-// Whether it gives numbers that it reads, so that it may as well read clamped ones.
-bool selects(const Operation& operation) {
-  return row_of(operation).selects_levels || std::holds_alternative<Concat>(operation);
-}
-
 // The range of a Relu or Clip; nothing for another layer.
 struct RealClamp {
   float low;
@@ -112,6 +107,10 @@ class Fuser {
 };
 
 }  // namespace
+
+bool selects(const Operation& operation) {
+  return row_of(operation).selects_levels || std::holds_alternative<Concat>(operation);
+}
 
 Fusion fuse(const Graph& graph) { return Fuser(graph).run(); }
 

@@ -36,4 +36,8 @@ struct Fusion {
 
 Fusion fuse(const Graph& graph);
 
+// Whether an operation gives numbers that it reads, so that it may as well read clamped ones. Relu
+// and Clip of real numbers are no such operation.
+bool selects(const Operation& operation);
+
 }  // namespace qsim::quantize

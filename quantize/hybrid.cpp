@@ -29,12 +29,10 @@ RealLayerWeights integers_of(const Layer& layer, const QuantizedWeights& weights
 
 void set_layer(Operation& operation, const RealLayerWeights& integers,
                const LayerWeights& weights) {
-  const auto set = [&](auto& layer) {
-    layer.weights = dequantized(integers);
-    if (weights.bias) std::ranges::copy(*weights.bias, layer.bias.template as<float>().begin());
-  };
-  if (auto* conv = std::get_if<Conv2d>(&operation)) set(*conv);
-  if (auto* linear = std::get_if<FullyConnected>(&operation)) set(*linear);
+  const auto own = weights_of(operation);
+  if (!own) return;
+  *own->weights = dequantized(integers);
+  if (weights.bias) std::ranges::copy(*weights.bias, own->bias->as<float>().begin());
 }
 
 // Of the bins' middles.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/random.h"
+#include "quantize/layer_weights.h"
 
 namespace qsim::quantize {
 namespace {
@@ -69,8 +70,7 @@ std::vector<Matrix> inputs_at(const Operation& operation, const Tensor& input,
 
 std::vector<Matrix> weights_by_group(const Operation& operation) {
   const auto* conv = std::get_if<Conv2d>(&operation);
-  const Tensor& weights =
-      conv != nullptr ? conv->weights : std::get<FullyConnected>(operation).weights;
+  const Tensor& weights = *weights_of(operation)->weights;
   const std::int64_t groups = conv != nullptr ? conv->groups : 1;
   const std::int64_t rows = weights.shape[0] / groups;
   const std::int64_t columns = weights.elems() / weights.shape[0];

@@ -182,16 +182,29 @@ Tensor centred(const QuantizedWeights& weights, std::size_t channels) {
   return narrow;
 }
 
+template <typename AnyTensor, typename AnyOperation>
+std::optional<WeightsAndBias<AnyTensor>> found_in(AnyOperation& operation) {
+  return std::visit(
+      [](auto& each) -> std::optional<WeightsAndBias<AnyTensor>> {
+        if constexpr (requires {
+                        each.weights;
+                        each.bias;
+                      }) {
+          return WeightsAndBias<AnyTensor>{&each.weights, &each.bias};
+        }
+        return std::nullopt;
+      },
+      operation);
+}
+
 }  // namespace
 
 std::optional<RealWeights> weights_of(const Operation& operation) {
-  if (const auto* conv = std::get_if<Conv2d>(&operation)) {
-    return RealWeights{&conv->weights, &conv->bias};
-  }
-  if (const auto* linear = std::get_if<FullyConnected>(&operation)) {
-    return RealWeights{&linear->weights, &linear->bias};
-  }
-  return std::nullopt;
+  return found_in<const Tensor>(operation);
+}
+
+std::optional<WeightsAndBias<Tensor>> weights_of(Operation& operation) {
+  return found_in<Tensor>(operation);
 }
 
 namespace {

@@ -13,12 +13,15 @@
 
 namespace qsim::quantize {
 
-// Of a Conv2d or FullyConnected; nothing for another layer.
-struct RealWeights {
-  const Tensor* weights;
-  const Tensor* bias;
+// Of an operation that has both; nothing for another one.
+template <typename AnyTensor>
+struct WeightsAndBias {
+  AnyTensor* weights;
+  AnyTensor* bias;
 };
+using RealWeights = WeightsAndBias<const Tensor>;
 std::optional<RealWeights> weights_of(const Operation& operation);
+std::optional<WeightsAndBias<Tensor>> weights_of(Operation& operation);
 
 // The quantizations of what a layer reads and writes; both are absent for float activations.
 struct LayerEnds {

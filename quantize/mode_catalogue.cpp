@@ -7,6 +7,7 @@
 
 #include "quantize/fake_network.h"
 #include "quantize/hybrid.h"
+#include "quantize/layer_weights.h"
 
 namespace qsim::quantize {
 namespace {
@@ -109,14 +110,11 @@ ModeRow format_row(const Format& format) {
       const TensorStatistics& own = statistics[id];
       result.options.rules[id] = FloatRule{format.format, scale_of(format, own.min, own.max)};
     }
-    const auto round = [&](auto& layer) {
-      const auto values = layer.weights.template as<float>();
-      const auto [least, most] = std::ranges::minmax(values);
-      golden::apply(FloatRule{format.format, scale_of(format, least, most)}, layer.weights);
-    };
     for (Layer& layer : result.graph.layers) {
-      if (auto* conv = std::get_if<Conv2d>(&layer.operation)) round(*conv);
-      if (auto* linear = std::get_if<FullyConnected>(&layer.operation)) round(*linear);
+      const auto own = weights_of(layer.operation);
+      if (!own) continue;
+      const auto [least, most] = std::ranges::minmax(own->weights->as<float>());
+      golden::apply(FloatRule{format.format, scale_of(format, least, most)}, *own->weights);
     }
     return result;
   };

@@ -49,11 +49,6 @@ std::vector<Tensor> batches_of(const Tensor& pictures) {
   return batches;
 }
 
-Tensor& weights_in(Operation& operation) {
-  if (auto* conv = std::get_if<Conv2d>(&operation)) return conv->weights;
-  return std::get<FullyConnected>(operation).weights;
-}
-
 class Sensitivities {
  public:
   Sensitivities(const Graph& graph, const Scheme& scheme, const Tensor& pictures,
@@ -96,7 +91,7 @@ class Sensitivities {
   // The squared error of the output with these weights.
   double error_with(std::size_t layer, const Tensor& weights) {
     Graph changed = graph_;
-    weights_in(changed.layers[layer].operation) = weights;
+    *weights_of(changed.layers[layer].operation)->weights = weights;
     const golden::RealExecutor executor(changed);
     double sum = 0;
     for (std::size_t i = 0; i < pictures_.size(); ++i) {

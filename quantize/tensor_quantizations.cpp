@@ -15,13 +15,12 @@ namespace qsim::quantize {
 namespace {
 
 // Layers that only select numbers of what they read, or gather them.
-bool selects(const Operation& operation) {
+bool selects_or_clamps(const Operation& operation) {
   if (const auto* activation = std::get_if<Activation>(&operation)) {
     return activation->kind == Activation::Kind::kRelu ||
            activation->kind == Activation::Kind::kClip;
   }
-  return std::holds_alternative<MaxPool>(operation) || std::holds_alternative<Flatten>(operation) ||
-         std::holds_alternative<Concat>(operation);
+  return selects(operation);
 }
 
 bool has_pads(const Window& window) {
@@ -123,7 +122,7 @@ class Chooser {
     const auto& content = fusion_.content[tensor];
     if (!content) return;
     std::vector<TensorId>& roots = roots_of(tensor);
-    if (!selects(layer.operation)) {
+    if (!selects_or_clamps(layer.operation)) {
       roots.push_back(*content);
       return;
     }

@@ -52,12 +52,6 @@ const quantize::TensorStatistics& statistics_of(const QuantizationResult& result
   return result.statistics[own.output];
 }
 
-const Tensor* integer_weights(const Operation& operation) {
-  if (const auto* conv = std::get_if<Conv2d>(&operation)) return &conv->weights;
-  if (const auto* fc = std::get_if<FullyConnected>(&operation)) return &fc->weights;
-  return nullptr;
-}
-
 // The float weights beside what the integers stand for, channel by channel.
 quantize::TensorError weight_error(const Tensor& real, const Tensor& integers,
                                    const WeightScales& stored) {
@@ -88,8 +82,9 @@ std::int64_t dead_channels(const Tensor& weights) {
 std::optional<QuantizedWeightsReport> weights_report(const QuantizationResult& result,
                                                      const quantize::LayerError& layer, int bits) {
   const auto real = quantize::weights_of(result.graph.layers[layer.layer].operation);
-  const Tensor* integers = integer_weights(result.network.graph.layers[layer.quantized].operation);
-  if (!real || integers == nullptr) return {};
+  const auto integers =
+      quantize::weights_of(result.network.graph.layers[layer.quantized].operation);
+  if (!real || !integers) return {};
   const WeightScales& stored = result.network.weights[layer.quantized];
   const auto [least, largest] = std::ranges::minmax(stored.scales);
   QuantizedWeightsReport report;
@@ -99,7 +94,7 @@ std::optional<QuantizedWeightsReport> weights_report(const QuantizationResult& r
   report.least_scale = least;
   report.largest_scale = largest;
   report.dead_channels = dead_channels(*real->weights);
-  report.errors = errors_of(weight_error(*real->weights, *integers, stored));
+  report.errors = errors_of(weight_error(*real->weights, *integers->weights, stored));
   quantize::TensorStatistics statistics;
   quantize::add_range(real->weights->as<float>(), statistics);
   quantize::add_values(real->weights->as<float>(), statistics);

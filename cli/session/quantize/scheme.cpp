@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/printable.h"
 #include "files/yaml.h"
+#include "quantize/layer_weights.h"
 
 namespace qsim {
 namespace {
@@ -240,11 +241,6 @@ void require_effects(const YamlNode& entry, const std::vector<Matched>& layers, 
   }
 }
 
-bool has_weights(const Layer& layer) {
-  return std::holds_alternative<Conv2d>(layer.operation) ||
-         std::holds_alternative<FullyConnected>(layer.operation);
-}
-
 void apply_file(const std::string& file, const Graph& graph, bool has_ranges,
                 quantize::Scheme& scheme) {
   const YamlNode document = load_yaml(file);
@@ -264,7 +260,7 @@ void apply_file(const std::string& file, const Graph& graph, bool has_ranges,
       LayerScheme& own =
           is_input ? scheme.input : scheme.layers.try_emplace(name, scheme.all).first->second;
       apply_entry(entry, own);
-      matched.push_back({&own, !is_input && has_weights(graph.layers[i - 1])});
+      matched.push_back({&own, !is_input && quantize::weights_of(graph.layers[i - 1].operation)});
     }
     if (matched.empty()) {
       entry.at("name").fail("'" + echoed(pattern) + "' matches no layer; the network has " +
