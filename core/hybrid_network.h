@@ -1,7 +1,7 @@
-// A float network parts of which are integers: weights alone, weights and what a layer reads
-// (dynamic quantization, integer layers), or every tensor rounded (fake quantization). Golden runs
-// it; the accelerator, which has integers alone, does not. docs/reference/onnx.md is the
-// file.
+// A Graph of float32 together with what its file says and the Graph does not: the integers of its
+// weights, and the rules that round its tensors. These are weights alone, weights and what a layer
+// reads (dynamic quantization, integer layers), or every tensor (fake quantization). Golden runs
+// it; the accelerator, which has integers alone, does not. docs/reference/onnx.md is the file.
 #pragma once
 
 #include <cstddef>

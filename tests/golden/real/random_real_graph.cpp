@@ -46,8 +46,8 @@ class Builder {
  public:
   explicit Builder(std::uint64_t seed) : random_(seed) {
     graph_.name = "random " + std::to_string(seed);
-    graph_.tensors[0] = {random_.uniform(1, 3), random_.uniform(3, 9), random_.uniform(3, 9),
-                         random_.uniform(1, 40)};
+    graph_.input_value() = real_value({random_.uniform(1, 3), random_.uniform(3, 9),
+                                       random_.uniform(3, 9), random_.uniform(1, 40)});
   }
 
   Graph build() {
@@ -64,10 +64,10 @@ class Builder {
   }
 
  private:
-  const ImageShape& last() const { return graph_.tensors[graph_.output]; }
+  const ImageShape& last() const { return graph_.output_shape(); }
 
   void add(Operation operation, const ImageShape& output) {
-    append(graph_, name(), std::move(operation), {graph_.output}, output);
+    append(graph_, name(), std::move(operation), real_value(output));
   }
   std::string name() const { return "layer" + std::to_string(graph_.layers.size()); }
 
@@ -112,22 +112,22 @@ class Builder {
   void add_sum() {
     TensorId other = graph_.output;
     for (TensorId id = 0; id < graph_.tensors.size(); ++id) {
-      if (graph_.tensors[id] == last() && random_.chance(0.5)) other = id;
+      if (graph_.tensors[id].shape == last() && random_.chance(0.5)) other = id;
     }
-    append(graph_, name(), Add{}, {graph_.output, other}, last());
+    append(graph_, name(), Add{}, {graph_.output, other}, real_value(last()));
   }
 
   void add_concat() {
     std::vector<TensorId> operands = {graph_.output};
     ImageShape output = last();
     for (TensorId id = 0; id < graph_.tensors.size(); ++id) {
-      const ImageShape& shape = graph_.tensors[id];
+      const ImageShape& shape = graph_.tensors[id].shape;
       const bool fits = shape.height == output.height && shape.width == output.width;
       if (!fits || shape.channels + output.channels > 120 || random_.chance(0.3)) continue;
       operands.push_back(id);
       output.channels += shape.channels;
     }
-    if (operands.size() > 1) append(graph_, name(), Concat{}, operands, output);
+    if (operands.size() > 1) append(graph_, name(), Concat{}, operands, real_value(output));
   }
 
   void add_linear() {
@@ -182,8 +182,8 @@ Graph random_real_graph(std::uint64_t seed) {
 Graph single_layer(const ImageShape& input, Operation operation, const ImageShape& output) {
   Graph graph;
   graph.name = "single";
-  graph.tensors[0] = input;
-  append(graph, "layer", std::move(operation), {0}, output);
+  graph.input_value() = real_value(input);
+  append(graph, "layer", std::move(operation), real_value(output));
   return graph;
 }
 

@@ -29,15 +29,15 @@ class Vgg8 {
  public:
   Vgg8() {
     graph_.name = "vgg8 in float";
-    graph_.tensors[0] = {1, 32, 32, 3};
+    graph_.input_value() = real_value({1, 32, 32, 3});
     conv(64, true);
     conv(192, true);
     conv(384, false);
     conv(256, false);
     conv(256, true);
     const ImageShape last = graph_.output_shape();
-    append(graph_, "flatten", Flatten{}, {graph_.output},
-           {1, 1, 1, last.height * last.width * last.channels});
+    append(graph_, "flatten", Flatten{},
+           real_value({1, 1, 1, last.height * last.width * last.channels}));
     linear(256, true);
     linear(128, true);
     linear(10, false);
@@ -46,8 +46,8 @@ class Vgg8 {
 
  private:
   void relu() {
-    append(graph_, "relu" + std::to_string(graph_.layers.size()), Activation{}, {graph_.output},
-           graph_.output_shape());
+    append(graph_, "relu" + std::to_string(graph_.layers.size()), Activation{},
+           graph_.output_value());
   }
 
   void conv(std::int64_t outputs, bool has_pool) {
@@ -58,14 +58,14 @@ class Vgg8 {
                 golden::random_floats(random_, {outputs})};
     shape.channels = outputs;
     const std::string number = std::to_string(graph_.layers.size());
-    append(graph_, "conv" + number, std::move(conv), {graph_.output}, shape);
+    append(graph_, "conv" + number, std::move(conv), real_value(shape));
     relu();
     if (!has_pool) return;
     shape.height /= 2;
     shape.width /= 2;
     append(graph_, "pool" + number,
-           MaxPool{{.kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2}}, {graph_.output},
-           shape);
+           MaxPool{{.kernel_h = 2, .kernel_w = 2, .stride_h = 2, .stride_w = 2}},
+           real_value(shape));
   }
 
   void linear(std::int64_t outputs, bool has_relu) {
@@ -73,7 +73,7 @@ class Vgg8 {
     append(graph_, "fc" + std::to_string(graph_.layers.size()),
            FullyConnected{scaled_floats(random_, {outputs, inputs}),
                           golden::random_floats(random_, {outputs})},
-           {graph_.output}, {1, 1, 1, outputs});
+           real_value({1, 1, 1, outputs}));
     if (has_relu) relu();
   }
 
