@@ -78,8 +78,10 @@ class ModelWriter {
   void write(const Layer& layer, const AveragePool& pool, const Value& input);
   void write(const Layer& layer, const Add& add, const Value& input);
   void write(const Layer& layer, const Concat& concat, const Value& input);
-  void write(const Layer& layer, const LookupTable&, const Value&) {
-    throw_unsupported(layer.name + ": a lookup table is not written as ONNX");
+  template <typename Other>
+  void write(const Layer& layer, const Other&, const Value&) {
+    throw_unsupported(layer.name + ": " + std::string(Other::kRow.name) +
+                      " is not written as ONNX");
   }
 
   onnx::NodeProto& add_node(const char* op_type, const std::string& name);

@@ -123,33 +123,33 @@ class FlattenStep final : public RealStep {
   ImageShape in_;
 };
 
-Activation activation_of(const Activation& real) {
-  Activation activation{.kind = static_cast<int>(real.kind),
-                        .alpha = real.alpha,
-                        .beta = real.beta,
-                        .lo = real.lo,
-                        .hi = real.hi,
-                        .bound = kSigmoidBound};
-  static_assert(std::size(Activation{}.odd) == kSigmoidOdd.size());
-  static_assert(std::size(Activation{}.even) == kSigmoidEven.size());
-  std::copy(kSigmoidOdd.begin(), kSigmoidOdd.end(), activation.odd);
-  std::copy(kSigmoidEven.begin(), kSigmoidEven.end(), activation.even);
-  return activation;
+ActivationFormula formula_of(const Activation& activation) {
+  ActivationFormula formula{.kind = static_cast<int>(activation.kind),
+                            .alpha = activation.alpha,
+                            .beta = activation.beta,
+                            .lo = activation.lo,
+                            .hi = activation.hi,
+                            .bound = kSigmoidBound};
+  static_assert(std::size(ActivationFormula{}.odd) == kSigmoidOdd.size());
+  static_assert(std::size(ActivationFormula{}.even) == kSigmoidEven.size());
+  std::copy(kSigmoidOdd.begin(), kSigmoidOdd.end(), formula.odd);
+  std::copy(kSigmoidEven.begin(), kSigmoidEven.end(), formula.even);
+  return formula;
 }
 
 class ActivationStep final : public RealStep {
  public:
   ActivationStep(const Activation& activation, const ImageShape& out)
-      : activation_(activation_of(activation)), out_(out) {}
+      : formula_(formula_of(activation)), out_(out) {}
 
   std::string kernel() const override { return "activation"; }
   void launch(Operands operands, float* output, std::int64_t pictures,
               cudaStream_t stream) const override {
-    launch_activation(activation_, operands[0], output, elems(with_batch(out_, pictures)), stream);
+    launch_activation(formula_, operands[0], output, elems(with_batch(out_, pictures)), stream);
   }
 
  private:
-  Activation activation_;
+  ActivationFormula formula_;
   ImageShape out_;
 };
 

@@ -24,7 +24,7 @@ __device__ inline float polynomial(float square, const float (&constants)[kCount
   return value;
 }
 
-__device__ inline float sigmoid(const Activation& a, float x) {
+__device__ inline float sigmoid(const ActivationFormula& a, float x) {
   const float v = clamped(x, -a.bound, a.bound);
   const float square = __fmul_rn(v, v);
   const float numerator = __fmul_rn(v, polynomial(square, a.odd));
@@ -34,7 +34,7 @@ __device__ inline float sigmoid(const Activation& a, float x) {
 
 // The formulas of core/float_rules.cpp.
 template <Kind kind>
-__device__ inline float activated(const Activation& a, float x) {
+__device__ inline float activated(const ActivationFormula& a, float x) {
   if constexpr (kind == Kind::kRelu) return x < 0.0F ? 0.0F : x;
   if constexpr (kind == Kind::kClip) return clamped(x, a.lo, a.hi);
   if constexpr (kind == Kind::kLeakyRelu) return x >= 0.0F ? x : __fmul_rn(a.alpha, x);
@@ -45,7 +45,7 @@ __device__ inline float activated(const Activation& a, float x) {
 
 template <Kind kind>
 __global__ void __launch_bounds__(kThreads)
-    activation_kernel(const __grid_constant__ Activation a, const float* x, float* y,
+    activation_kernel(const __grid_constant__ ActivationFormula a, const float* x, float* y,
                       std::int64_t count) {
   begin_kernel();
   for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-using ActivationKernel = void (*)(Activation, const float*, float*, std::int64_t);
+using ActivationKernel = void (*)(ActivationFormula, const float*, float*, std::int64_t);
 
 ActivationKernel kernel_of(Kind kind) {
   switch (kind) {
@@ -116,8 +116,8 @@ ActivationKernel kernel_of(Kind kind) {
 
 }  // namespace
 
-void launch_activation(const Activation& activation, const float* x, float* y, std::int64_t count,
-                       cudaStream_t stream) {
+void launch_activation(const ActivationFormula& activation, const float* x, float* y,
+                       std::int64_t count, cudaStream_t stream) {
   launch_kernel("launching activation", kernel_of(static_cast<Kind>(activation.kind)),
                 grid_stride_blocks(count, kThreads), kThreads, 0, stream, activation, x, y, count);
 }

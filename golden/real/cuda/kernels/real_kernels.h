@@ -72,16 +72,16 @@ void launch_average_pool(const Pool& pool, cudaStream_t stream);
 
 void launch_add(const float* a, const float* b, float* y, std::int64_t count, cudaStream_t stream);
 
-// A Activation, with the constants of its formula (core/float_rules.h).
-struct Activation {
+// An activation (core/operations.h), with the constants of its formula (core/float_rules.h).
+struct ActivationFormula {
   int kind = 0;  // Activation::Kind
   float alpha = 0, beta = 0, lo = 0, hi = 0;
   float odd[5] = {};
   float even[6] = {};
   float bound = 0;
 };
-void launch_activation(const Activation& activation, const float* x, float* y, std::int64_t count,
-                       cudaStream_t stream);
+void launch_activation(const ActivationFormula& activation, const float* x, float* y,
+                       std::int64_t count, cudaStream_t stream);
 
 // The slope of element i is number i % `slope_count`.
 void launch_prelu(const float* slopes, std::int64_t slope_count, const float* x, float* y,
