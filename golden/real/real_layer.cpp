@@ -2,30 +2,13 @@
 
 #include <algorithm>
 
-#include "golden/real/reference_layers.h"
-
 namespace qsim::golden {
 namespace {
 
 // Elements below which starting a thread costs more than it saves.
 constexpr std::int64_t kLeastPart = 16384;
 
-class PlainLayer : public RealLayerRunner {
- public:
-  explicit PlainLayer(const Layer& layer) : layer_(layer) {}
-
-  void run(RealOperands operands, Tensor& output, ThreadTeam&) const override {
-    visit_real(layer_.operation,
-               [&](const auto& operation) { reference(operation, operands, output); });
-  }
-
- private:
-  const Layer& layer_;
-};
-
 }  // namespace
-
-RealRunner make_plain_layer(const Layer& layer) { return std::make_unique<PlainLayer>(layer); }
 
 RealRunner make_optimised_layer(const Layer& layer, const ProductKernels& kernels) {
   RealRunner runner;

@@ -1,11 +1,11 @@
-// The plain loops of reference_layers.h.
-#include "golden/real/reference_layers.h"
-
+// The definition of every layer as plain loops, one function a layer. Written to be read and
+// checked by eye, not to be fast. Operands and `y` are float32 [N][H][W][C]; y has its shape.
 #include <limits>
 
 #include "core/float_rules.h"
 #include "core/layer_arithmetic.h"
 #include "golden/real/real_arithmetic.h"
+#include "golden/real/real_layer.h"
 
 namespace qsim::golden {
 namespace {
@@ -63,8 +63,6 @@ void fill(Tensor& y, Function value) {
     }
   }
 }
-
-}  // namespace
 
 void reference(const Conv2d& conv, RealOperands operands, Tensor& y) {
   const Tensor& x = *operands[0];
@@ -175,5 +173,22 @@ void reference(const Flatten& flatten, RealOperands operands, Tensor& y) {
     }
   }
 }
+
+class PlainLayer : public RealLayerRunner {
+ public:
+  explicit PlainLayer(const Layer& layer) : layer_(layer) {}
+
+  void run(RealOperands operands, Tensor& output, ThreadTeam&) const override {
+    visit_real(layer_.operation,
+               [&](const auto& operation) { reference(operation, operands, output); });
+  }
+
+ private:
+  const Layer& layer_;
+};
+
+}  // namespace
+
+RealRunner make_plain_layer(const Layer& layer) { return std::make_unique<PlainLayer>(layer); }
 
 }  // namespace qsim::golden
