@@ -17,10 +17,10 @@
 #include "cli/commands/files_read.h"
 #include "cli/terminal/command_line.h"
 #include "cli/terminal/output_files.h"
-#include "core/error.h"
-#include "core/printable.h"
-#include "files/descriptor.h"
-#include "files/memory.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "formats/files/descriptor.h"
+#include "formats/files/memory.h"
 
 namespace qsim {
 namespace {

@@ -1,6 +1,6 @@
 #include "compiler/accepted_layers.h"
 
-#include "core/graph_shapes.h"
+#include "core/network/graph_shapes.h"
 
 namespace qsim {
 namespace {

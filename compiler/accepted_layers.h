@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "compiler/passes/passes.h"
-#include "core/arch_config.h"
-#include "core/graph.h"
+#include "core/machine/arch_config.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

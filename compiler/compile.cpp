@@ -11,7 +11,7 @@
 #include "compiler/tensor_reads.h"
 #include "compiler/useful_macs.h"
 #include "compiler/verifier/verify.h"
-#include "core/graph_shapes.h"
+#include "core/network/graph_shapes.h"
 
 namespace qsim {
 namespace {

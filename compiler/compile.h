@@ -5,10 +5,10 @@
 
 #include "compiler/lowering/memory_plan.h"
 #include "compiler/passes/refusal.h"
-#include "core/arch_config.h"
-#include "core/graph.h"
-#include "core/layer_bounds.h"
-#include "core/program.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/layer_bounds.h"
+#include "core/machine/program.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 
@@ -32,7 +32,7 @@ Program compile(const Graph& graph, const ArchConfig& arch, const CompileOptions
 class Compilation {
  public:
   // Step 1: the passes, the tiling, the memory plan. Throws as compile(). Only commands() works for
-  // a graph without tensors (core/graph_shapes.h).
+  // a graph without tensors (core/network/graph_shapes.h).
   Compilation(Graph graph, const ArchConfig& arch, const CompileOptions& options = {});
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;

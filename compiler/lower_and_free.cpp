@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "compiler/lowering/lower.h"
-#include "core/page_release.h"
+#include "core/base/page_release.h"
 
 namespace qsim {
 namespace {

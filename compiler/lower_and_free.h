@@ -3,8 +3,8 @@
 #pragma once
 
 #include "compiler/lowering/memory_plan.h"
-#include "core/graph.h"
-#include "core/program.h"
+#include "core/machine/program.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

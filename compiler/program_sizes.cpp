@@ -6,7 +6,7 @@
 #include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/memory_plan.h"
 #include "compiler/passes/passes.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "compiler/lowering/compile_options.h"
-#include "core/arch_config.h"
-#include "core/graph.h"
+#include "core/machine/arch_config.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

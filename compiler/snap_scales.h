@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

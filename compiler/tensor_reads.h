@@ -2,8 +2,8 @@
 // memory plan, which may give one tensor's bytes to another.
 #pragma once
 
-#include "core/graph.h"
-#include "core/program.h"
+#include "core/machine/program.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <tuple>
 
-#include "core/bit_set.h"
-#include "core/error.h"
+#include "core/base/bit_set.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

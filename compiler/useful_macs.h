@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/graph.h"
-#include "core/program.h"
+#include "core/machine/program.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

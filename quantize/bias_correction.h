@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/tensor.h"
+#include "core/base/tensor.h"
 
 namespace qsim::quantize {
 

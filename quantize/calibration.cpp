@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/graph.h"
-#include "golden/real/real_executor.h"
+#include "core/network/graph.h"
+#include "golden/graph/real/real_executor.h"
 
 namespace qsim::quantize {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "golden/common/thread_team.h"
 #include "quantize/ranges/tensor_statistics.h"
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
-#include "core/graph.h"
+#include "core/base/error.h"
+#include "core/network/graph.h"
 #include "golden/common/thread_team.h"
-#include "golden/real/real_executor.h"
-#include "golden/real/real_rules.h"
+#include "golden/graph/real/real_executor.h"
+#include "golden/graph/real/real_rules.h"
 #include "quantize/bias_correction.h"
 #include "quantize/fake_network.h"
 #include "quantize/fusion.h"

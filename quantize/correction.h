@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "golden/common/thread_team.h"
 #include "quantize/calibration.h"
 #include "quantize/quantizer.h"

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim::quantize {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/float_rules.h"
+#include "core/network/float_rules.h"
 #include "quantize/fusion.h"
 #include "quantize/layer_weights.h"
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/graph.h"
-#include "golden/real/real_rules.h"
+#include "core/network/graph.h"
+#include "golden/graph/real/real_rules.h"
 #include "quantize/quantizer.h"
 
 namespace qsim::quantize {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim::quantize {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/nearest_name.h"
-#include "core/printable.h"
+#include "core/base/nearest_name.h"
+#include "core/base/printable.h"
 #include "quantize/fusion.h"
 #include "quantize/layer_weights.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "quantize/quantizer.h"
 
 namespace qsim::quantize {

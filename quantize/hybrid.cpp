@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "golden/real/real_rules.h"
+#include "golden/graph/real/real_rules.h"
 #include "quantize/layer_weights.h"
 
 namespace qsim::quantize {

@@ -1,13 +1,13 @@
-// Networks parts of which are integers (core/hybrid_network.h), of a float network: weight-only,
-// dynamic and fake quantization.
+// Networks parts of which are integers (core/network/hybrid_network.h), of a float network:
+// weight-only, dynamic and fake quantization.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/hybrid_network.h"
+#include "core/network/graph.h"
+#include "core/network/hybrid_network.h"
 #include "quantize/quantizer.h"
 #include "quantize/ranges/tensor_statistics.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "core/float_rules.h"
-#include "golden/cpu/graph_executor.h"
-#include "golden/real/real_executor.h"
+#include "core/network/float_rules.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "quantize/fake_network.h"
 #include "quantize/fusion.h"
 #include "quantize/layer_weights.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/quantized_network.h"
+#include "core/network/graph.h"
+#include "core/network/quantized_network.h"
 #include "golden/common/thread_team.h"
 #include "quantize/calibration.h"
 #include "quantize/quantizer.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "quantize/layer_weights.h"
 
 namespace qsim::quantize {

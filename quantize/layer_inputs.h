@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "quantize/weights/matrix.h"
 
 namespace qsim::quantize {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "core/layer_arithmetic.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
+#include "core/network/layer_arithmetic.h"
 
 namespace qsim::quantize {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/quantized_network.h"
+#include "core/network/graph.h"
+#include "core/network/quantized_network.h"
 #include "quantize/fusion.h"
 #include "quantize/quantizer.h"
 

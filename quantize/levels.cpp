@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim::quantize {
 namespace {

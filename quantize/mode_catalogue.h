@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "quantize/quantizer.h"
 #include "quantize/ranges/tensor_statistics.h"
 

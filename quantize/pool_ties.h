@@ -5,7 +5,7 @@
 // halves go to another level where that is odd.
 #pragma once
 
-#include "core/operations.h"
+#include "core/network/operations.h"
 #include "quantize/levels.h"
 
 namespace qsim::quantize {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/float_rules.h"
-#include "core/graph_cleanup.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
+#include "core/network/float_rules.h"
+#include "core/network/graph_cleanup.h"
 #include "quantize/fusion.h"
 #include "quantize/layer_weights.h"
 

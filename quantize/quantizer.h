@@ -1,5 +1,5 @@
 // From a float network and the statistics of its tensors to a quantized one: the Graph that the
-// importer would read from the file that compiler/exporter writes of it, to the last bit.
+// importer would read from the file that formats/onnx/exporter writes of it, to the last bit.
 #pragma once
 
 #include <map>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/quantized_network.h"
+#include "core/network/graph.h"
+#include "core/network/quantized_network.h"
 #include "quantize/ranges/clipping.h"
 #include "quantize/weights/weight_quantizer.h"
 

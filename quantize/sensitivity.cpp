@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/random.h"
-#include "golden/real/real_executor.h"
+#include "core/base/random.h"
+#include "golden/graph/real/real_executor.h"
 #include "quantize/fake_network.h"
 #include "quantize/layer_weights.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "core/adder.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
+#include "core/numerics/adder.h"
 #include "quantize/fusion.h"
 #include "quantize/merged_statistics.h"
 #include "quantize/pool_ties.h"

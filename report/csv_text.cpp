@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/energy_table.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
+#include "core/machine/energy_table.h"
 #include "report/text_table.h"
 
 namespace qsim {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "core/graph_order.h"
-#include "files/graph_words.h"
+#include "core/network/graph_order.h"
+#include "formats/settings/graph_words.h"
 
 namespace qsim {
 namespace {

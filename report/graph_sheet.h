@@ -1,7 +1,7 @@
 // What a Graph holds, as a sheet: for `inspect`.
 #pragma once
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "report/sheet.h"
 
 namespace qsim {

@@ -1,6 +1,6 @@
 #include "report/program_sheet.h"
 
-#include "core/dram_channel.h"
+#include "core/machine/dram_channel.h"
 
 namespace qsim {
 namespace {

@@ -1,7 +1,7 @@
 // What a Program holds, as a sheet: for `compile` and `inspect`.
 #pragma once
 
-#include "core/program.h"
+#include "core/machine/program.h"
 #include "report/sheet.h"
 
 namespace qsim {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/dram_bytes.h"
-#include "analysis/layer_edges.h"
+#include "report/analysis/dram_bytes.h"
+#include "report/analysis/layer_edges.h"
 
 namespace qsim {
 namespace {

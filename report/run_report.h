@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/array_time.h"
-#include "analysis/cycle_accounting.h"
-#include "analysis/energy.h"
-#include "core/area.h"
-#include "core/layer_bounds.h"
-#include "core/mapping.h"
+#include "core/machine/area.h"
+#include "core/machine/layer_bounds.h"
+#include "core/machine/mapping.h"
+#include "report/analysis/array_time.h"
+#include "report/analysis/cycle_accounting.h"
+#include "report/analysis/energy.h"
 #include "report/output_class.h"
 #include "report/tensor_comparison.h"
 
@@ -150,7 +150,7 @@ struct RunReport {
 
 // Fills config, layers, total, units, simulated_seconds and wall_seconds; without timing for an
 // engine that has none. Throws InternalError when the run's times break a rule of
-// analysis/cycle_accounting.h.
+// report/analysis/cycle_accounting.h.
 void add_layers(RunReport& report, const Program& program, const RunResult& result);
 
 // Adds the mapping of each layer to what add_layers() has filled.

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "report/json_text.h"
 #include "report/text_table.h"
 

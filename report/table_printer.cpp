@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "report/energy_text.h"
 #include "report/run_report.h"
 #include "report/text_table.h"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 namespace {

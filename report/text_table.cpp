@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 namespace {

@@ -3,7 +3,7 @@
 # builder of CMake's models and of those built on demand. Needs verilator, a C++ compiler, and nothing
 # else. Nothing half-made is left: the library is renamed into place when it is whole.
 set -euo pipefail
-umask go-w  # nobody else's code is loaded (files/own_file.h)
+umask go-w  # nobody else's code is loaded (formats/files/own_file.h)
 
 usage() {
   cat >&2 <<'USAGE'

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

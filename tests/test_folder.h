@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 

@@ -37,6 +37,6 @@ step "demo, no GPU" qsim
 configure -DQSIM_TESTS=ON -DQSIM_BENCH=ON -DQSIM_CUDA_KERNELS=ON "$@"
 step "everything else"
 configure -DCMAKE_UNITY_BUILD=OFF "$@" # each source by itself, as with the preset edit
-again core/graph.cpp core/CMakeFiles/qsim_core.dir/graph.cpp.o
+again core/network/graph.cpp core/CMakeFiles/qsim_core.dir/network/graph.cpp.o
 again cli/commands/run.cpp cli/CMakeFiles/qsim_cli_lib.dir/commands/run.cpp.o
 again tests/cli/run_test.cpp tests/cli/CMakeFiles/cli_test.dir/run_test.cpp.o

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim::bench {
 namespace {

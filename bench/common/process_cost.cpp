@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "bench/common/figures.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim::bench {
 namespace {

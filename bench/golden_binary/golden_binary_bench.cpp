@@ -9,8 +9,8 @@
 
 #include "bench/common/cpu_clock.h"
 #include "bench/common/figures.h"
-#include "core/random.h"
-#include "golden/binary/optimised_conv.h"
+#include "core/base/random.h"
+#include "golden/kernels/binary/optimised_conv.h"
 
 namespace qsim {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "bench/common/cpu_clock.h"
 #include "bench/common/figures.h"
-#include "core/random.h"
-#include "golden/convert/conversion.h"
+#include "core/base/random.h"
+#include "golden/kernels/convert/conversion.h"
 
 namespace qsim {
 namespace {

@@ -16,8 +16,8 @@
 #include "bench/common/cpu_clock.h"
 #include "bench/common/figures.h"
 #include "bench/golden_cpu/multiply_peak.h"
-#include "compiler/workload/workload.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 
 namespace qsim {
 namespace {

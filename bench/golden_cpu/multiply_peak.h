@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 
 namespace qsim::bench {
 

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "compiler/workload/workload.h"
-#include "files/npy.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/traces/npy.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/onnx/onnx_writer.h"
 
 int main(int argc, char** argv) {

@@ -16,7 +16,7 @@
 #include "bench/common/figures.h"
 #include "bench/golden_cpu/multiply_peak.h"
 #include "bench/limits/measure.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim::bench {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <functional>
 
-#include "analysis/cycle_accounting.h"
 #include "bench/common/cpu_clock.h"
 #include "bench/golden_cpu/multiply_peak.h"
 #include "bench/limits/memory_pass.h"
 #include "compiler/compile.h"
+#include "report/analysis/cycle_accounting.h"
 
 namespace qsim::bench {
 namespace {

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/workload/workload.h"
-#include "core/arch_config.h"
-#include "core/engine.h"
-#include "golden/cpu/graph_executor.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/engine.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 
 namespace qsim::bench {
 

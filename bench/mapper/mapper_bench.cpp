@@ -12,9 +12,9 @@
 #include "bench/common/figures.h"
 #include "compiler/lowering/mapper.h"
 #include "compiler/passes/passes.h"
-#include "compiler/workload/workload.h"
-#include "core/error.h"
-#include "files/arch_config_file.h"
+#include "core/base/error.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
 
 namespace qsim {
 namespace {

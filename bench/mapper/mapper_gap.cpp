@@ -15,9 +15,9 @@
 #include "bench/common/cpu_clock.h"
 #include "compiler/lowering/mapper.h"
 #include "compiler/lowering/objective.h"
-#include "core/error.h"
-#include "files/arch_config_file.h"
-#include "files/energy_table_file.h"
+#include "core/base/error.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/settings/energy_table_file.h"
 #include "tests/compiler/shape_layer.h"
 
 namespace qsim {

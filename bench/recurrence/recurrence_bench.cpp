@@ -9,12 +9,12 @@
 #include "bench/common/cpu_clock.h"
 #include "bench/common/figures.h"
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
-#include "core/error.h"
-#include "files/arch_config_file.h"
+#include "core/base/error.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "sim/recurrence/program_times.h"
+#include "sim/recurrence/recurrence.h"
 #include "sim/systemc/systemc_engine.h"
-#include "timing/program_times.h"
-#include "timing/recurrence.h"
 
 namespace qsim {
 namespace {

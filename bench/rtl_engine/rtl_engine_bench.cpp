@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <vector>
 
-#include "analysis/cycle_accounting.h"
 #include "bench/common/figures.h"
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "report/analysis/cycle_accounting.h"
 #include "rtl/engine/rtl_engine.h"
 
 namespace qsim {

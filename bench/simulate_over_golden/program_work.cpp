@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "analysis/cycle_accounting.h"
 #include "bench/common/cpu_clock.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/systemc/datapath/array_kernel.h"
 
 namespace qsim::bench {

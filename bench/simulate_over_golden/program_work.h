@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "core/engine.h"
-#include "core/program.h"
+#include "core/machine/engine.h"
+#include "core/machine/program.h"
 
 namespace qsim::bench {
 

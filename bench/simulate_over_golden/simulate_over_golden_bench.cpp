@@ -16,9 +16,9 @@
 #include "bench/limits/memory_pass.h"
 #include "bench/simulate_over_golden/program_work.h"
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim::bench {

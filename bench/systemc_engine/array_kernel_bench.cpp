@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/common/figures.h"
-#include "core/random.h"
+#include "core/base/random.h"
 #include "sim/systemc/datapath/array_kernel.h"
 
 namespace qsim {

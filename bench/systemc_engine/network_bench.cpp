@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/cycle_accounting.h"
 #include "bench/common/figures.h"
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {

@@ -11,9 +11,9 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/run/topology_run.h"
-#include "core/graph_shapes.h"
-#include "core/printable.h"
-#include "core/program_text.h"
+#include "core/base/printable.h"
+#include "core/machine/program_text.h"
+#include "core/network/graph_shapes.h"
 #include "report/program_sheet.h"
 
 namespace qsim {

@@ -12,7 +12,7 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/results/report_page_option.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 
 namespace qsim {
 namespace {

@@ -1,8 +1,8 @@
 // `qsim eval`: what networks and engines get right of many pictures, and where they agree.
 #include "cli/commands/commands.h"
 #include "cli/session/eval/eval_report.h"
-#include "files/files.h"
-#include "files/npy.h"
+#include "formats/files/files.h"
+#include "formats/traces/npy.h"
 
 namespace qsim {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/session/inputs/named_layer.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/profile/what_if.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "report/limiter_words.h"
 #include "report/run_report.h"
 

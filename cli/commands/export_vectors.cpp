@@ -11,9 +11,9 @@
 #include "cli/session/vectors/vector_manifest.h"
 #include "cli/terminal/output_folders.h"
 #include "compiler/compile.h"
-#include "core/program_text.h"
-#include "files/arch_config_file.h"
-#include "files/files.h"
+#include "core/machine/program_text.h"
+#include "formats/files/files.h"
+#include "formats/settings/arch_config_file.h"
 #include "report/tensor_comparison.h"
 #include "report/text_table.h"
 

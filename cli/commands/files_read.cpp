@@ -9,12 +9,12 @@
 #include "cli/session/results/condition_option.h"
 #include "cli/session/results/report_page_option.h"
 #include "cli/terminal/shared_options.h"
-#include "compiler/importer/external_files.h"
-#include "core/error.h"
-#include "files/arch_config_file.h"
-#include "files/layer_trace.h"
-#include "files/picture_folder.h"
-#include "files/sidecar.h"
+#include "core/base/error.h"
+#include "formats/onnx/importer/external_files.h"
+#include "formats/pictures/picture_folder.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/settings/sidecar.h"
+#include "formats/traces/layer_trace.h"
 
 namespace qsim {
 namespace {

@@ -11,11 +11,11 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/terminal/output_folders.h"
 #include "cli/terminal/usage_error.h"
-#include "core/limits.h"
-#include "files/npy.h"
-#include "golden/binary/float_conv.h"
-#include "golden/binary/optimised_conv.h"
-#include "golden/binary/threshold_fit.h"
+#include "core/base/limits.h"
+#include "formats/traces/npy.h"
+#include "golden/kernels/binary/float_conv.h"
+#include "golden/kernels/binary/optimised_conv.h"
+#include "golden/kernels/binary/threshold_fit.h"
 #include "report/text_table.h"
 
 namespace qsim {

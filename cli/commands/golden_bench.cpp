@@ -7,11 +7,11 @@
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/engines/memory_need.h"
 #include "cli/session/inputs/model_source.h"
-#include "core/limits.h"
-#include "core/random.h"
-#include "golden/cpu/graph_executor.h"
-#include "golden/cuda/graph_executor.h"
-#include "golden/cuda/peak.h"
+#include "core/base/limits.h"
+#include "core/base/random.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/cuda/graph_executor.h"
+#include "golden/graph/cuda/peak.h"
 #include "report/text_table.h"
 
 namespace qsim {

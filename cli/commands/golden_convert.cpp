@@ -10,12 +10,12 @@
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/model_source.h"
-#include "core/random.h"
-#include "files/npy.h"
-#include "golden/convert/conversion.h"
-#include "golden/convert/cuda/conversion_times.h"
-#include "golden/convert/cuda/host_conversion.h"
-#include "golden/convert/error_report.h"
+#include "core/base/random.h"
+#include "formats/traces/npy.h"
+#include "golden/kernels/convert/conversion.h"
+#include "golden/kernels/convert/cuda/conversion_times.h"
+#include "golden/kernels/convert/cuda/host_conversion.h"
+#include "golden/kernels/convert/error_report.h"
 #include "report/text_table.h"
 
 namespace qsim {

@@ -3,8 +3,8 @@
 
 #include "cli/commands/golden_convert_files.h"
 #include "cli/session/engines/threads_note.h"
-#include "core/checked_math.h"
-#include "golden/convert/cuda/host_conversion.h"
+#include "core/base/checked_math.h"
+#include "golden/kernels/convert/cuda/host_conversion.h"
 #include "report/text_table.h"
 
 namespace qsim {

@@ -6,8 +6,8 @@
 
 #include "cli/terminal/context.h"
 #include "cli/terminal/shared_options.h"
-#include "files/npy.h"
-#include "golden/convert/conversion.h"
+#include "formats/traces/npy.h"
+#include "golden/kernels/convert/conversion.h"
 
 namespace qsim {
 

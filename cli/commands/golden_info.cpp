@@ -2,9 +2,9 @@
 #include "cli/build_info.h"
 #include "cli/commands/commands.h"
 #include "cli/session/inputs/model_source.h"
-#include "golden/cpu/graph_executor.h"
-#include "golden/cuda/graph_executor.h"
 #include "golden/device/devices.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/cuda/graph_executor.h"
 
 namespace qsim {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/commands/commands.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/linear/linear_source.h"
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 #include "report/text_table.h"
 
 namespace qsim {

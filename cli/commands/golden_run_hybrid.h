@@ -7,8 +7,8 @@
 #include "cli/session/inputs/picture_series.h"
 #include "cli/terminal/context.h"
 #include "cli/terminal/shared_options.h"
-#include "core/error.h"
-#include "files/held_file.h"
+#include "core/base/error.h"
+#include "formats/files/held_file.h"
 
 namespace qsim {
 

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "cli/session/quantize/quantize_files.h"
-#include "compiler/importer/real_importer.h"
-#include "files/files.h"
+#include "formats/files/files.h"
+#include "formats/onnx/importer/real_importer.h"
 #include "quantize/equalization.h"
 
 namespace qsim {

@@ -4,7 +4,7 @@
 #include "cli/session/inputs/picture_set.h"
 #include "cli/session/quantize/quantize_options.h"
 #include "cli/terminal/context.h"
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "golden/common/thread_team.h"
 #include "quantize/correction.h"
 

@@ -3,7 +3,7 @@
 
 #include "cli/session/quantize/quantize_options.h"
 #include "cli/terminal/context.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 

@@ -17,7 +17,7 @@
 #include "cli/session/verification/verification.h"
 #include "cli/terminal/usage_error.h"
 #include "compiler/compile.h"
-#include "core/limits.h"
+#include "core/base/limits.h"
 #include "report/text_table.h"
 
 namespace qsim {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/error.h"
-#include "files/npy.h"
+#include "core/base/error.h"
+#include "formats/traces/npy.h"
 
 namespace qsim {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

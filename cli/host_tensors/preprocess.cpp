@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 

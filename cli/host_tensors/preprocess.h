@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "cli/host_tensors/host_layout.h"
-#include "files/image.h"
-#include "files/sidecar.h"
+#include "formats/pictures/image.h"
+#include "formats/settings/sidecar.h"
 
 namespace qsim {
 

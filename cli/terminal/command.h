@@ -8,7 +8,7 @@
 
 #include "cli/terminal/context.h"
 #include "cli/terminal/declarations.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 

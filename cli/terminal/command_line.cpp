@@ -8,7 +8,7 @@
 #include "cli/terminal/command_words.h"
 #include "cli/terminal/output_files.h"
 #include "cli/terminal/usage_error.h"
-#include "files/yaml.h"
+#include "formats/text/yaml.h"
 
 namespace qsim {
 namespace {

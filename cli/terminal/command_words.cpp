@@ -4,7 +4,7 @@
 
 #include "cli/terminal/shared_options.h"
 #include "cli/terminal/usage_error.h"
-#include "files/yaml.h"
+#include "formats/text/yaml.h"
 
 namespace qsim {
 namespace {

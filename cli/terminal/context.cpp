@@ -5,8 +5,8 @@
 #include <cstring>
 #include <iostream>
 
-#include "core/error.h"
-#include "core/printable.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 namespace {

@@ -26,7 +26,8 @@ class Context {
   bool has_json() const { return !options_.json.empty(); }
 
   // Text for people on stdout; dropped when an option has stdout (`--json -`). What a line cannot
-  // show is escaped (core/printable.h); the words of a name are the caller's to keep on one line.
+  // show is escaped (core/base/printable.h); the words of a name are the caller's to keep on one
+  // line.
   void print(const std::string& text);
   // Writes to the file that an option names, or to stdout where it is "-"; writes nothing where it
   // is "".

@@ -5,7 +5,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "files/temporary_files.h"
+#include "formats/files/temporary_files.h"
 
 namespace qsim {
 namespace {

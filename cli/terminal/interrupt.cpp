@@ -10,12 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/error.h"
-#include "core/printable.h"
-#include "files/descriptor.h"
-#include "files/files.h"
-#include "files/memory.h"
-#include "files/temporary_files.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "formats/files/descriptor.h"
+#include "formats/files/files.h"
+#include "formats/files/memory.h"
+#include "formats/files/temporary_files.h"
 
 namespace qsim {
 namespace {

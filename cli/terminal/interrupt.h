@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "files/file_replacement.h"
-#include "files/locked_folder.h"
+#include "formats/files/file_replacement.h"
+#include "formats/files/locked_folder.h"
 
 namespace qsim {
 
@@ -29,7 +29,7 @@ class InterruptWatch {
   // process, and before anything is written. Throws Error where no thread can be had.
   InterruptWatch();
 
-  // Writes a file (files/files.h); an interrupt in between removes what is there of it.
+  // Writes a file (formats/files/files.h); an interrupt in between removes what is there of it.
   void write_file(const std::filesystem::path& path, std::string_view content);
   // The same in two steps, for a file that comes in parts, or that another writer makes, under the
   // name temporary().
@@ -42,7 +42,8 @@ class InterruptWatch {
   void require_writable(const std::filesystem::path& path);
 
   // Makes a folder for output, to be taken back if nothing comes of it, and keeps other processes
-  // from writing into it (files/locked_folder.h) until this one ends. False where it cannot.
+  // from writing into it (formats/files/locked_folder.h) until this one ends. False where it
+  // cannot.
   bool make_folder(const std::filesystem::path& path);
   // Removes those that it made, and their parents that it made, where they are still empty.
   void remove_empty_folders();

@@ -4,9 +4,9 @@
 #include <array>
 #include <string_view>
 
-#include "core/command_streams.h"
-#include "core/error.h"
-#include "files/layer_trace.h"
+#include "core/base/error.h"
+#include "core/machine/command_streams.h"
+#include "formats/traces/layer_trace.h"
 
 namespace qsim {
 namespace {

@@ -11,7 +11,7 @@ namespace qsim {
 
 // Whether a command may write a file of that name into its folder: `run --out`, `golden run --out`,
 // `eval --out`, `export-vectors --out`. Of --dump-layers that is is_layer_trace_file
-// (files/layer_trace.h).
+// (formats/traces/layer_trace.h).
 bool is_run_file(const std::string& name);
 bool is_eval_file(const std::string& name);
 bool is_golden_file(const std::string& name);

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "cli/terminal/usage_error.h"
-#include "core/limits.h"
+#include "core/base/limits.h"
 
 namespace qsim {
 namespace {

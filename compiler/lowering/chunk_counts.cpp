@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/checked_math.h"
-#include "core/isa/command_fields.h"
+#include "core/base/checked_math.h"
+#include "core/machine/isa/command_fields.h"
 
 namespace qsim {
 namespace {

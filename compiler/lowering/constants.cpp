@@ -4,7 +4,7 @@
 
 #include "compiler/lowering/fold_bytes.h"
 #include "compiler/lowering/loop_nest.h"
-#include "core/isa/parameter_block.h"
+#include "core/machine/isa/parameter_block.h"
 
 namespace qsim {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "compiler/lowering/memory_plan.h"
-#include "core/program.h"
+#include "core/machine/program.h"
 
 namespace qsim {
 

@@ -6,7 +6,7 @@
 #include "compiler/lowering/memory_plan.h"
 #include "compiler/lowering/post_parts.h"
 #include "compiler/lowering/step_transfers.h"
-#include "core/program.h"
+#include "core/machine/program.h"
 
 namespace qsim {
 

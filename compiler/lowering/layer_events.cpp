@@ -5,7 +5,7 @@
 #include "compiler/lowering/command_field.h"
 #include "compiler/lowering/layer_commands.h"
 #include "compiler/lowering/loop_nest.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 namespace {

@@ -1,5 +1,5 @@
-// The events that take energy (core/energy_events.h) of a layer under a mapping, summed over its
-// tiles in closed form: no command is made.
+// The events that take energy (core/machine/energy_events.h) of a layer under a mapping, summed
+// over its tiles in closed form: no command is made.
 // - LOADs: from the bytes, since each byte is written to its memory once.
 // - POSTs and STOREs: the same for all mappings, but for a read of the parameters by each psum tile
 //   and column block. Each window's psums are read once, in whatever tile they are.
@@ -13,7 +13,7 @@
 #pragma once
 
 #include "compiler/lowering/layer_sums.h"
-#include "core/energy_events.h"
+#include "core/machine/energy_events.h"
 
 namespace qsim {
 

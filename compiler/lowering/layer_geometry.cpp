@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 namespace {

@@ -8,8 +8,8 @@
 #include "compiler/lowering/layer_kinds.h"
 #include "compiler/passes/fused_layer.h"
 #include "compiler/passes/window_limits.h"
-#include "core/arch_config.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
+#include "core/machine/arch_config.h"
 
 namespace qsim {
 

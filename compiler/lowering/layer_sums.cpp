@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/lowering/post_parts.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 namespace {

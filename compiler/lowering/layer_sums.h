@@ -8,7 +8,7 @@
 #include "compiler/lowering/chunk_counts.h"
 #include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/memory_plan.h"
-#include "core/timing_model.h"
+#include "core/machine/timing_model.h"
 
 namespace qsim {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "compiler/lowering/schedule.h"
-#include "timing/recurrence.h"
+#include "sim/recurrence/recurrence.h"
 
 namespace qsim {
 namespace {

@@ -1,6 +1,6 @@
 // What a layer costs with a mapping: its cycles and DRAM bytes, exactly as an engine counts them.
-// The schedule's commands go through the recurrence of timing/ from the layer's boundary on, one by
-// one; they are neither encoded nor kept.
+// The schedule's commands go through the recurrence of sim/recurrence/ from the layer's boundary
+// on, one by one; they are neither encoded nor kept.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "compiler/lowering/mapping.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 

@@ -5,7 +5,7 @@
 
 #include "compiler/lowering/constants.h"
 #include "compiler/lowering/memory_plan.h"
-#include "core/program.h"
+#include "core/machine/program.h"
 
 namespace qsim {
 

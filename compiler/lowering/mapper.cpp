@@ -8,7 +8,7 @@
 #include "compiler/lowering/layer_sums.h"
 #include "compiler/lowering/mapping_search.h"
 #include "compiler/lowering/tile_sizes.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "compiler/lowering/layer_timing.h"
 #include "compiler/lowering/mapper_options.h"
-#include "core/layer_bounds.h"
+#include "core/machine/layer_bounds.h"
 
 namespace qsim {
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "compiler/lowering/layer_cost.h"
-#include "core/energy_table.h"
-#include "core/mapping.h"
+#include "core/machine/energy_table.h"
+#include "core/machine/mapping.h"
 
 namespace qsim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/lowering/loop_nest.h"
-#include "core/isa/command_fields.h"
+#include "core/machine/isa/command_fields.h"
 
 namespace qsim {
 namespace {

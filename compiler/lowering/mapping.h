@@ -1,12 +1,12 @@
-// Which mappings (core/mapping.h) a layer can have on an accelerator, and how a mapping divides the
-// on-chip memories.
+// Which mappings (core/machine/mapping.h) a layer can have on an accelerator, and how a mapping
+// divides the on-chip memories.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "compiler/lowering/layer_geometry.h"
-#include "core/mapping.h"
+#include "core/machine/mapping.h"
 
 namespace qsim {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 namespace {

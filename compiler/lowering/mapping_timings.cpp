@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "compiler/lowering/network_mapping.h"
 #include "compiler/lowering/tensor_lifetimes.h"
-#include "core/checked_math.h"
-#include "core/limits.h"
+#include "core/base/checked_math.h"
+#include "core/base/limits.h"
 
 namespace qsim {
 namespace {

@@ -7,8 +7,8 @@
 #include "compiler/lowering/mapper.h"
 #include "compiler/lowering/objective.h"
 #include "compiler/passes/refusal.h"
-#include "core/nearest_name.h"
-#include "core/printable.h"
+#include "core/base/nearest_name.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 namespace {

@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
-#include "core/energy.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/machine/energy.h"
 
 namespace qsim {
 

@@ -4,7 +4,7 @@
 
 #include "compiler/lowering/loop_nest.h"
 #include "compiler/lowering/memory_plan.h"
-#include "core/program.h"
+#include "core/machine/program.h"
 
 namespace qsim {
 

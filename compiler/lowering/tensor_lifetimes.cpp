@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 namespace {

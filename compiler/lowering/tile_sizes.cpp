@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "compiler/lowering/mapping_space.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 

@@ -1,6 +1,6 @@
 #include "compiler/passes/dilated_pool.h"
 
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 namespace {

@@ -3,7 +3,7 @@
 // tap of every window is on such a row and column.
 #pragma once
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

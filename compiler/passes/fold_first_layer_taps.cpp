@@ -3,7 +3,7 @@
 
 #include "compiler/passes/passes.h"
 #include "compiler/passes/window_limits.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim {
 namespace {

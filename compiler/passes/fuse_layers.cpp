@@ -8,10 +8,10 @@
 #include "compiler/passes/fused_layer.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/window_limits.h"
-#include "core/float_rules.h"
-#include "core/graph_order.h"
-#include "core/layer_arithmetic.h"
-#include "core/operation_checks.h"
+#include "core/network/float_rules.h"
+#include "core/network/graph_order.h"
+#include "core/network/layer_arithmetic.h"
+#include "core/network/operation_checks.h"
 
 namespace qsim {
 namespace {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "compiler/passes/window_counts.h"
-#include "core/arch_config.h"
-#include "core/dram_layout.h"
-#include "core/graph.h"
-#include "core/isa/adder_block.h"
-#include "core/isa/commands.h"
-#include "core/requantizer.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/dram_layout.h"
+#include "core/machine/isa/adder_block.h"
+#include "core/machine/isa/commands.h"
+#include "core/network/graph.h"
+#include "core/numerics/requantizer.h"
 
 namespace qsim {
 

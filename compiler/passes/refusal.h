@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/arch_config.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/machine/arch_config.h"
 
 namespace qsim {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/layer_arithmetic.h"
+#include "core/network/layer_arithmetic.h"
 
 namespace qsim {
 namespace {

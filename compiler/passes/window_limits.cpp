@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/isa/command_fields.h"
+#include "core/machine/isa/command_fields.h"
 
 namespace qsim {
 namespace {

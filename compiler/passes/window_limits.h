@@ -2,7 +2,7 @@
 // names the layer, the number and the limit.
 #pragma once
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

@@ -1,8 +1,8 @@
-#include "core/isa/command_fields.h"
+#include "core/machine/isa/command_fields.h"
 
 #include "compiler/verifier/checks.h"
 #include "compiler/verifier/for_each_command.h"
-#include "core/isa/parameter_block.h"
+#include "core/machine/isa/parameter_block.h"
 
 namespace qsim::verifier {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compiler/verifier/for_each_command.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim::verifier {
 namespace {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "compiler/verifier/checks.h"
-#include "core/checked_math.h"
-#include "core/limits.h"
+#include "core/base/checked_math.h"
+#include "core/base/limits.h"
 
 namespace qsim::verifier {
 namespace {

@@ -5,7 +5,7 @@
 #include "compiler/verifier/checks.h"
 #include "compiler/verifier/dram_owners.h"
 #include "compiler/verifier/region.h"
-#include "core/program_text.h"
+#include "core/machine/program_text.h"
 
 namespace qsim::verifier {
 namespace {

@@ -1,7 +1,7 @@
 // Visits the commands of a program unit by unit, each as its unit's type.
 #pragma once
 
-#include "core/program.h"
+#include "core/machine/program.h"
 
 namespace qsim::verifier {
 

@@ -5,8 +5,8 @@
 
 #include "compiler/verifier/checks.h"
 #include "compiler/verifier/command_ranges.h"
-#include "core/bit_set.h"
-#include "core/program_text.h"
+#include "core/base/bit_set.h"
+#include "core/machine/program_text.h"
 
 namespace qsim::verifier {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/bit_set.h"
-#include "core/dram_layout.h"
+#include "core/base/bit_set.h"
+#include "core/machine/dram_layout.h"
 
 namespace qsim::verifier {
 

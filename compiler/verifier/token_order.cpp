@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/program_text.h"
+#include "core/machine/program_text.h"
 
 namespace qsim::verifier {
 namespace {

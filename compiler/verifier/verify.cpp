@@ -2,7 +2,7 @@
 
 #include "compiler/verifier/checks.h"
 #include "compiler/verifier/command_ranges.h"
-#include "core/timing_model.h"
+#include "core/machine/timing_model.h"
 
 namespace qsim {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/program.h"
+#include "core/machine/program.h"
 
 namespace qsim {
 

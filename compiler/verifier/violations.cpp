@@ -1,6 +1,6 @@
 #include "compiler/verifier/violations.h"
 
-#include "core/program_text.h"
+#include "core/machine/program_text.h"
 
 namespace qsim::verifier {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/program.h"
+#include "core/machine/program.h"
 
 namespace qsim::verifier {
 

@@ -6,9 +6,9 @@
 #include <exception>
 
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
 #include "examples/cosim/rtl_module.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
 #include "rtl/engine/rtl_model.h"
 #include "sim/systemc/accelerator.h"
 

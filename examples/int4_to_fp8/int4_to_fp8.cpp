@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "core/random.h"
-#include "golden/convert/conversion.h"
-#include "golden/linear/reference_linear.h"
+#include "core/base/random.h"
+#include "golden/kernels/convert/conversion.h"
+#include "golden/kernels/linear/reference_linear.h"
 
 namespace qsim::golden {
 namespace {

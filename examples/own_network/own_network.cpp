@@ -3,10 +3,10 @@
 // Exit code 0 when every byte agrees.
 #include <iostream>
 
-#include "analysis/cycle_accounting.h"
 #include "compiler/compile.h"
-#include "core/random.h"
-#include "golden/cpu/graph_executor.h"
+#include "core/base/random.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "report/analysis/cycle_accounting.h"
 #include "report/tensor_comparison.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "sim/systemc/systemc_engine.h"

@@ -1,8 +1,8 @@
-// The C interface of golden/binary: packing, and convolutions of bases of +1 and -1.
-#include "golden/binary/optimised_conv.h"
+// The C interface of golden/kernels/binary: packing, and convolutions of bases of +1 and -1.
 #include "golden/c_interface/binary_views.h"
 #include "golden/c_interface/threads.h"
 #include "golden/c_interface/window.h"
+#include "golden/kernels/binary/optimised_conv.h"
 
 namespace ci = qsim::golden::c_interface;
 

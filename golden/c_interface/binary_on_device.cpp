@@ -1,11 +1,11 @@
 // The C interface of binary convolution on a GPU: packing, and layers that are planned once.
 #include <algorithm>
 
-#include "core/checked_math.h"
-#include "golden/binary/cuda/binary_cuda.h"
-#include "golden/binary/cuda/binary_tensors.h"
+#include "core/base/checked_math.h"
 #include "golden/c_interface/binary_views.h"
 #include "golden/c_interface/device_call.h"
+#include "golden/kernels/binary/cuda/binary_cuda.h"
+#include "golden/kernels/binary/cuda/binary_tensors.h"
 
 namespace ci = qsim::golden::c_interface;
 

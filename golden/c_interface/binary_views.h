@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "golden/binary/binary_conv.h"
 #include "golden/c_interface/tensor_view.h"
+#include "golden/kernels/binary/binary_conv.h"
 
 namespace qsim::golden::c_interface {
 

@@ -1,11 +1,11 @@
-// The C interface of the int8 convolution: a graph of one layer, which golden/cpu executes.
+// The C interface of the int8 convolution: a graph of one layer, which golden/graph/cpu executes.
 #include <algorithm>
 #include <memory>
 
 #include "golden/c_interface/conv2d_views.h"
 #include "golden/c_interface/threads.h"
 #include "golden/c_interface/window.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 
 namespace ci = qsim::golden::c_interface;
 

@@ -1,6 +1,6 @@
 #include "golden/c_interface/conv2d_views.h"
 #include "golden/c_interface/device_call.h"
-#include "golden/cuda/tensors/conv_tensors.h"
+#include "golden/graph/cuda/tensors/conv_tensors.h"
 
 namespace qsim::golden::c_interface {
 namespace {

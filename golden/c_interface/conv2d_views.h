@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/operations.h"
-#include "core/requantizer.h"
+#include "core/network/operations.h"
+#include "core/numerics/requantizer.h"
 #include "golden/c_interface/tensor_view.h"
 
 namespace qsim::golden::c_interface {

@@ -1,4 +1,4 @@
-// The C interface of golden/convert: group conversions.
+// The C interface of golden/kernels/convert: group conversions.
 #include "golden/c_interface/convert_views.h"
 #include "golden/c_interface/threads.h"
 

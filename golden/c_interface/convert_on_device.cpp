@@ -1,6 +1,6 @@
 #include "golden/c_interface/convert_views.h"
 #include "golden/c_interface/device_call.h"
-#include "golden/convert/cuda/conversion_cuda.h"
+#include "golden/kernels/convert/cuda/conversion_cuda.h"
 
 namespace qsim::golden::c_interface {
 namespace {

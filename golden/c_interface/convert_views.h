@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "golden/c_interface/tensor_view.h"
-#include "golden/convert/conversion.h"
+#include "golden/kernels/convert/conversion.h"
 
 namespace qsim::golden::c_interface {
 

@@ -1,8 +1,8 @@
-// The C interface of golden/linear: weight-only linear layers.
-#include "core/checked_math.h"
+// The C interface of golden/kernels/linear: weight-only linear layers.
+#include "core/base/checked_math.h"
 #include "golden/c_interface/linear_views.h"
 #include "golden/c_interface/threads.h"
-#include "golden/linear/packed_linear.h"
+#include "golden/kernels/linear/packed_linear.h"
 
 namespace ci = qsim::golden::c_interface;
 

@@ -1,8 +1,8 @@
 #include "golden/c_interface/device_call.h"
 #include "golden/c_interface/linear_views.h"
-#include "golden/linear/cuda/int8_launch.h"
-#include "golden/linear/cuda/linear_launch.h"
-#include "golden/linear/cuda/quantize_weights.h"
+#include "golden/kernels/linear/cuda/int8_launch.h"
+#include "golden/kernels/linear/cuda/linear_launch.h"
+#include "golden/kernels/linear/cuda/quantize_weights.h"
 
 namespace qsim::golden::c_interface {
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "golden/c_interface/tensor_view.h"
-#include "golden/linear/int8_activations.h"
-#include "golden/linear/linear.h"
+#include "golden/kernels/linear/int8_activations.h"
+#include "golden/kernels/linear/linear.h"
 
 namespace qsim::golden::c_interface {
 

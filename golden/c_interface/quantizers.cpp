@@ -1,7 +1,7 @@
-// The C interface of golden/linear's quantizers: float weights to 8 and 4 bits.
+// The C interface of golden/kernels/linear's quantizers: float weights to 8 and 4 bits.
 #include "golden/c_interface/linear_views.h"
 #include "golden/c_interface/threads.h"
-#include "golden/linear/quantizer.h"
+#include "golden/kernels/linear/quantizer.h"
 
 namespace ci = qsim::golden::c_interface;
 

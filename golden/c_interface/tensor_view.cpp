@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 
 namespace qsim::golden::c_interface {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/tensor.h"
+#include "core/base/tensor.h"
+#include "core/network/graph.h"
 #include "include/qsim/golden.h"
 
 namespace qsim::golden::c_interface {

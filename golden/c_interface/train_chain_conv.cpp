@@ -1,7 +1,7 @@
 // The C interface of a chain's convolution in one call: the steps of the other calls.
 #include "golden/c_interface/train_normalization.h"
 #include "golden/c_interface/train_steps.h"
-#include "golden/train/chain_steps.h"
+#include "golden/kernels/train/chain_steps.h"
 
 namespace ci = qsim::golden::c_interface;
 namespace train = qsim::golden::train;

@@ -1,7 +1,7 @@
 // The C interface of a layer's whole forward and backward pass: the steps of the other calls.
 #include "golden/c_interface/train_steps.h"
 #include "golden/c_interface/train_views.h"
-#include "golden/train/layer_steps.h"
+#include "golden/kernels/train/layer_steps.h"
 
 namespace ci = qsim::golden::c_interface;
 namespace train = qsim::golden::train;

@@ -1,8 +1,8 @@
-// Batch normalization of a chain as the struct of golden/train.
+// Batch normalization of a chain as the struct of golden/kernels/train.
 #pragma once
 
 #include "golden/c_interface/train_views.h"
-#include "golden/train/chain_calls.h"
+#include "golden/kernels/train/chain_calls.h"
 
 namespace qsim::golden::c_interface {
 

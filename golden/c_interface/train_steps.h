@@ -1,12 +1,12 @@
-// How a call runs that is steps of other calls (golden/train/layer_steps.h, chain_steps.h).
+// How a call runs that is steps of other calls (golden/kernels/train/layer_steps.h, chain_steps.h).
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
 #include "golden/c_interface/train_views.h"
-#include "golden/train/chain_calls.h"
-#include "golden/train/layer_steps.h"
+#include "golden/kernels/train/chain_calls.h"
+#include "golden/kernels/train/layer_steps.h"
 
 namespace qsim::golden::c_interface {
 

@@ -1,12 +1,13 @@
-// The tensors of training calls, checked, as the structs of golden/train; and how such a call runs.
+// The tensors of training calls, checked, as the structs of golden/kernels/train; and how such a
+// call runs.
 #pragma once
 
 #include <string>
 
 #include "golden/c_interface/device_call.h"
 #include "golden/c_interface/threads.h"
-#include "golden/train/cuda/train_cuda.h"
-#include "golden/train/train.h"
+#include "golden/kernels/train/cuda/train_cuda.h"
+#include "golden/kernels/train/train.h"
 #include "include/qsim/training.h"
 
 namespace qsim::golden::c_interface {

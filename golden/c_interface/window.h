@@ -1,7 +1,7 @@
 // The window of a convolution of the C interface.
 #pragma once
 
-#include "core/operations.h"
+#include "core/network/operations.h"
 #include "golden/c_interface/tensor_view.h"
 
 namespace qsim::golden::c_interface {

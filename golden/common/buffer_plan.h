@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim::golden {
 

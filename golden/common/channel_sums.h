@@ -15,7 +15,7 @@ struct ChannelSums {
 ChannelSums sum_weights(const std::int8_t* weights, std::size_t depth);
 
 // Whether |t| + 2^shift + |zero_point| fits int32 whatever the input is, t being a psum plus
-// `bias`: then core/requantize.h may be evaluated in 32 bits. (|x - zero_point| <= 255.)
+// `bias`: then core/numerics/requantize.h may be evaluated in 32 bits. (|x - zero_point| <= 255.)
 bool psums_stay_narrow(const ChannelSums& sums, std::int32_t bias, int shift);
 
 // Whether |t| <= 2^29 whatever the input is: then t times a 24-bit multiplier has at most 53 bits,

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "core/avx_vnni.h"
-#include "core/error.h"
+#include "core/base/avx_vnni.h"
+#include "core/base/error.h"
 
 namespace qsim::golden {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/checked_math.h"
-#include "core/error.h"
+#include "core/base/checked_math.h"
+#include "core/base/error.h"
 #include "golden/device/cuda_error.h"
 
 namespace qsim::golden::cuda {

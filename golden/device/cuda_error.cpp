@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim::golden::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/requantize.h"
+#include "core/numerics/requantize.h"
 
 namespace qsim::golden::cuda {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/checked_math.h"
-#include "core/error.h"
+#include "core/base/checked_math.h"
+#include "core/base/error.h"
 #include "golden/device/cold_timer.h"
 #include "golden/device/copy_time.h"
 #include "golden/device/device_buffer.h"

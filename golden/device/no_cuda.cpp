@@ -1,5 +1,5 @@
 // The devices of a build without nvcc: there are none, and it says so.
-#include "core/error.h"
+#include "core/base/error.h"
 #include "golden/device/copy_time.h"
 #include "golden/device/device_scope.h"
 #include "golden/device/devices.h"

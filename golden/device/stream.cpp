@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "golden/device/cuda_error.h"
 
 namespace qsim::golden::cuda {

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "golden/device/cuda_error.h"
 
 namespace qsim::golden::cuda {

@@ -1,7 +1,7 @@
 """A network in integers alone, made of float weights and scales (qsim.scales/1): the reference for what QAT exports.
 
-It shares no arithmetic with the training: sums are int64, and requantizing is as core/requantize.h, core/requantizer.h and
-core/adder.h define it, with shifts where all scales are powers of two, else with multipliers of 24 bits.
+It shares no arithmetic with the training: sums are int64, and requantizing is as core/numerics/requantize.h, core/numerics/requantizer.h and
+core/numerics/adder.h define it, with shifts where all scales are powers of two, else with multipliers of 24 bits.
 """
 
 from __future__ import annotations

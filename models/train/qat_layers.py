@@ -2,8 +2,8 @@
 
 Between layers run the levels themselves, as float32. A convolution sums levels of activations times levels of weights:
 all sums are integers, exact in float32 below 2^24 in whatever order they are added; beyond that, weights are split in
-two. The requantizer multiplies the sum with its bias by scale_x * scale_w / scale_y, rounds and clamps, as core/requantize.h
-and core/requantizer.h do. Since levels times scales are real numbers, the gradients of LSQ follow by the chain rule.
+two. The requantizer multiplies the sum with its bias by scale_x * scale_w / scale_y, rounds and clamps, as core/numerics/requantize.h
+and core/numerics/requantizer.h do. Since levels times scales are real numbers, the gradients of LSQ follow by the chain rule.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class QatWeights(QatNode):
 
 
 class QatAdd(QatNode):
-    """ofmap = clamp(round(a' * (scale_a / scale_y) + b' * (scale_b / scale_y)) + zero_point), as core/adder.h."""
+    """ofmap = clamp(round(a' * (scale_a / scale_y) + b' * (scale_b / scale_y)) + zero_point), as core/numerics/adder.h."""
 
     def forward(self, a: Tensor, b: Tensor, read: tuple[Levels, Levels],
                 scales: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "quantize/ranges/histogram_error.h"
 #include "quantize/ranges/range_search.h"
 

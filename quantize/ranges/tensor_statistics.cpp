@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim::quantize {
 namespace {

@@ -13,8 +13,8 @@ inline constexpr int kLeastLog2Bits = 2;
 inline constexpr int kMostLog2Bits = 5;
 
 // sign(w) 2^e, e the integer nearest to log2(|w| / scale), at most `most_exponent`; 0 where |w| /
-// scale, a float32, is below 2^-0.5. The same rule as Log2Rule in golden/real/real_rules.h with lo
-// 0.
+// scale, a float32, is below 2^-0.5. The same rule as Log2Rule in golden/graph/real/real_rules.h
+// with lo 0.
 std::int16_t log2_level(float weight, float scale, int most_exponent);
 
 // By the scheme's clipping. min_max: the largest |w| (percentile: the larger end; fixed: of what is

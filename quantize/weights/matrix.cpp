@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "quantize/weights/vector_clones.h"
 
 namespace qsim::quantize {

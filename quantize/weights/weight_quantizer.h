@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor.h"
+#include "core/base/tensor.h"
 #include "quantize/levels.h"
 #include "quantize/ranges/clipping.h"
 

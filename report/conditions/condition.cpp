@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <functional>
 
-#include "core/energy_table.h"
-#include "core/nearest_name.h"
-#include "core/printable.h"
+#include "core/base/nearest_name.h"
+#include "core/base/printable.h"
+#include "core/machine/energy_table.h"
 #include "report/conditions/condition_parser.h"
 #include "report/conditions/condition_units.h"
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <set>
 
-#include "core/nearest_name.h"
-#include "core/printable.h"
+#include "core/base/nearest_name.h"
+#include "core/base/printable.h"
 #include "report/conditions/condition_scanner.h"
 #include "report/conditions/condition_units.h"
 

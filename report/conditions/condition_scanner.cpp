@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/error.h"
-#include "core/printable.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/energy_table.h"
+#include "core/machine/energy_table.h"
 
 namespace qsim {
 namespace {

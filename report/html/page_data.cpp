@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "report/json_printer.h"
 #include "report/limiter_words.h"
 #include "report/text_table.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "report/html/page_files.h"
 
 namespace qsim {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 
 namespace qsim {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/dram_channel.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
+#include "core/machine/dram_channel.h"
 
 namespace qsim {
 namespace {

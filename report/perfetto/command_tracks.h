@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "analysis/channel_waits.h"
+#include "report/analysis/channel_waits.h"
 #include "report/perfetto/run_trace.h"
 
 namespace qsim {

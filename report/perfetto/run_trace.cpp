@@ -4,10 +4,10 @@
 #include <bit>
 #include <optional>
 
-#include "analysis/resident_bytes.h"
-#include "core/dram_channel.h"
-#include "core/error.h"
-#include "core/printable.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "core/machine/dram_channel.h"
+#include "report/analysis/resident_bytes.h"
 #include "report/perfetto/command_tracks.h"
 
 namespace qsim {
@@ -77,7 +77,7 @@ void trace_dram_bytes(const TracedRun& run, const CycleWindow& window, TraceTrac
   }
 }
 
-// The bytes in use of each on-chip memory (analysis/resident_bytes.h).
+// The bytes in use of each on-chip memory (report/analysis/resident_bytes.h).
 void trace_resident_bytes(const TracedRun& run, const CycleWindow& window, TraceTrack group,
                           TraceWriter& writer) {
   const std::optional<CycleInterval> cycles = part_in(window, {0, run.account.total_cycles});

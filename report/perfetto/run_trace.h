@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/cycle_accounting.h"
+#include "report/analysis/cycle_accounting.h"
 #include "report/perfetto/trace_writer.h"
 
 namespace qsim {

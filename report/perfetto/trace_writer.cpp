@@ -1,6 +1,6 @@
 #include "report/perfetto/trace_writer.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "report/energy_text.h"
 #include "report/results/result_index.h"
 #include "report/text_table.h"

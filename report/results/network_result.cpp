@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/nearest_name.h"
+#include "core/base/nearest_name.h"
 
 namespace qsim {
 namespace {

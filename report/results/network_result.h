@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/critical_path.h"
-#include "analysis/operand_accesses.h"
+#include "report/analysis/critical_path.h"
+#include "report/analysis/operand_accesses.h"
 #include "report/run_report.h"
 
 namespace qsim {

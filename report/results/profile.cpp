@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/energy_table.h"
+#include "core/machine/energy_table.h"
 #include "report/json_text.h"
 #include "report/results/pareto_front.h"
 #include "report/results/result_json.h"

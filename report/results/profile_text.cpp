@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "report/energy_text.h"
 #include "report/results/profile.h"
 #include "report/text_table.h"

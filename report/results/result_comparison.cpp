@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "report/energy_text.h"
 #include "report/results/difference_words.h"
 #include "report/results/result_index.h"

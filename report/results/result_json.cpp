@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/printable.h"
-#include "files/files.h"
-#include "files/shallow_json.h"
+#include "core/base/printable.h"
+#include "formats/files/files.h"
+#include "formats/text/shallow_json.h"
 
 namespace qsim {
 namespace {

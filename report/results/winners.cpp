@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "report/energy_text.h"
 #include "report/results/profile.h"
 #include "report/text_table.h"

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <exception>
 
-#include "core/error.h"
-#include "files/arch_config_file.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "formats/files/files.h"
+#include "formats/settings/arch_config_file.h"
 #include "rtl/engine/rtl_model.h"
 
 namespace qsim {
@@ -59,7 +59,7 @@ void replace_key(const Request& request, const ArchConfig& config, const std::st
   write_file_atomically(note, key);
 }
 
-// Whatever the umask is: nobody else's code is loaded (files/own_file.h).
+// Whatever the umask is: nobody else's code is loaded (formats/files/own_file.h).
 void take_from_others(const fs::path& folder) {
   make_folder(folder);
   fs::permissions(folder, fs::perms::group_write | fs::perms::others_write,

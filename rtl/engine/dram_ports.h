@@ -1,6 +1,6 @@
-// The memory at the core's DRAM port: bytes of a DramMemory, at the cycles of core/dram_channel.h
-// or, for tests, with random delays everywhere. Called once a cycle; what the calls cost is most of
-// what the harness costs.
+// The memory at the core's DRAM port: bytes of a DramMemory, at the cycles of
+// core/machine/dram_channel.h or, for tests, with random delays everywhere. Called once a cycle;
+// what the calls cost is most of what the harness costs.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/dram_channel.h"
-#include "core/dram_memory.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/dram_channel.h"
+#include "core/machine/dram_memory.h"
 #include "rtl/engine/core_abi.h"
 
 namespace qsim {

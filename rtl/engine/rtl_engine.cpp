@@ -3,7 +3,7 @@
 #include <chrono>
 #include <map>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

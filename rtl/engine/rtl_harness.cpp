@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/timing_model.h"
-#include "core/who_waits.h"
+#include "core/machine/timing_model.h"
+#include "core/machine/who_waits.h"
 
 namespace qsim {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/engine.h"
-#include "core/isa/command_codec.h"
+#include "core/machine/engine.h"
+#include "core/machine/isa/command_codec.h"
 #include "rtl/engine/dram_ports.h"
 
 namespace qsim {

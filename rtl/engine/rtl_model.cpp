@@ -17,10 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/error.h"
-#include "core/printable.h"
-#include "files/files.h"
-#include "files/own_file.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "formats/files/files.h"
+#include "formats/files/own_file.h"
 
 namespace qsim {
 namespace {

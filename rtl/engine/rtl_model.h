@@ -33,7 +33,7 @@ std::string rtl_model_key(const RtlParameters& parameters, const RtlModelOptions
 class RtlModel {
  public:
   // Throws Error (exit code 3) when the library is not there, is not the caller's alone
-  // (files/own_file.h), is cut short, is not a model, or was built with other parameters.
+  // (formats/files/own_file.h), is cut short, is not a model, or was built with other parameters.
   RtlModel(const std::filesystem::path& library, const RtlParameters& parameters);
 
   std::unique_ptr<RtlCore> make_core(const RtlCoreOptions& options = {}) const;

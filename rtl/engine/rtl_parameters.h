@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/arch_config.h"
+#include "core/machine/arch_config.h"
 #include "rtl/engine/core_abi.h"
 
 namespace qsim {

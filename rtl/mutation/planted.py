@@ -83,7 +83,7 @@ BUGS = (
 )
 
 
-SYSTEMC_BUG = Bug("SystemC model: an EXECUTE is done a cycle late", "core/timing_model.h",
+SYSTEMC_BUG = Bug("SystemC model: an EXECUTE is done a cycle late", "core/machine/timing_model.h",
                   "kExecutePipelineCycles = 6;", "kExecutePipelineCycles = 7;")
 # The line of the RTL, which is right, in the program as it was drawn or as it was made small:
 # `...: rtl: execute command 0 (...): done at cycle 28, expected 29`.

@@ -1,4 +1,4 @@
-// From an int32 psum to an int8 activation with any scale: the functions of core/requantizer.h, each the
+// From an int32 psum to an int8 activation with any scale: the functions of core/numerics/requantizer.h, each the
 // work of one pipeline stage of qsim_requantizer. docs/reference/numerics.md has formulas, widths and
 // proofs. Values are sign and magnitude from the first stage on, because float32 and half_even treat
 // both signs alike.

@@ -1,4 +1,4 @@
-// From two int8 levels to one: the functions of core/adder.h, in units of 2^-39. qsim_requantizer says which
+// From two int8 levels to one: the functions of core/numerics/adder.h, in units of 2^-39. qsim_requantizer says which
 // pipeline stage computes which; the clamp is qsim_requantizer_pkg's. docs/reference/numerics.md has
 // formulas, widths and proofs.
 package qsim_sum_pkg;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/limits.h"
+#include "core/base/limits.h"
 
 namespace qsim::interpreter {
 namespace {

@@ -1,5 +1,5 @@
-// What each command does to the memories: the pseudo-code of core/isa/commands.h as plain code.
-// Throws Error when a command leaves a memory; the caller adds which command it was.
+// What each command does to the memories: the pseudo-code of core/machine/isa/commands.h as plain
+// code. Throws Error when a command leaves a memory; the caller adds which command it was.
 #pragma once
 
 #include "sim/interpreter/machine.h"

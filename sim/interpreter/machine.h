@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/dram_memory.h"
-#include "core/isa/commands.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/dram_memory.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim::interpreter {
 

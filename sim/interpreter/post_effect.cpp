@@ -1,10 +1,10 @@
-// POST: psums to levels, by the formulas of core/isa/commands.h.
+// POST: psums to levels, by the formulas of core/machine/isa/commands.h.
 #include <algorithm>
 #include <span>
 #include <string>
 
-#include "core/isa/adder_block.h"
-#include "core/isa/parameter_block.h"
+#include "core/machine/isa/adder_block.h"
+#include "core/machine/isa/parameter_block.h"
 #include "sim/interpreter/command_effects.h"
 
 namespace qsim::interpreter {

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "core/program_text.h"
+#include "core/machine/program_text.h"
 #include "sim/interpreter/command_effects.h"
 #include "sim/interpreter/unit_order.h"
 

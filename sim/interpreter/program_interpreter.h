@@ -1,10 +1,10 @@
-// The engine without time: executes a Program by the pseudo-code of core/isa/commands.h, command
-// by command. It is the trusted meaning of a Program; nothing of it is shared with sim/.
+// The engine without time: executes a Program by the pseudo-code of core/machine/isa/commands.h,
+// command by command. It is the trusted meaning of a Program; nothing of it is shared with sim/.
 #pragma once
 
 #include <memory>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 
 namespace qsim {
 

@@ -1,7 +1,7 @@
 #include "sim/interpreter/unit_order.h"
 
-#include "core/program_text.h"
-#include "core/who_waits.h"
+#include "core/machine/program_text.h"
+#include "core/machine/who_waits.h"
 
 namespace qsim::interpreter {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/program.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/program.h"
 
 namespace qsim::interpreter {
 

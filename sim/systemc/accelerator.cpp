@@ -1,6 +1,6 @@
 #include "sim/systemc/accelerator.h"
 
-#include "core/who_waits.h"
+#include "core/machine/who_waits.h"
 
 namespace qsim {
 

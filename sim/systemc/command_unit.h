@@ -9,8 +9,8 @@
 #include <systemc>
 #include <vector>
 
-#include "core/dram_memory.h"
-#include "core/engine.h"
+#include "core/machine/dram_memory.h"
+#include "core/machine/engine.h"
 #include "sim/systemc/datapath/scratchpads.h"
 #include "sim/systemc/ofmap_handover.h"
 #include "sim/systemc/semaphore_bank.h"

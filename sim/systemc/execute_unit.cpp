@@ -1,6 +1,6 @@
 #include "sim/systemc/execute_unit.h"
 
-#include "core/timing_model.h"
+#include "core/machine/timing_model.h"
 
 namespace qsim {
 

@@ -1,7 +1,7 @@
 // The unit that brings tiles from DRAM to the scratchpads and parameter slots.
 #pragma once
 
-#include "core/dram_channel.h"
+#include "core/machine/dram_channel.h"
 #include "sim/systemc/command_unit.h"
 
 namespace qsim {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 
 namespace qsim {
 

@@ -1,6 +1,6 @@
 #include "sim/systemc/post_unit.h"
 
-#include "core/timing_model.h"
+#include "core/machine/timing_model.h"
 #include "sim/systemc/datapath/post_kernel.h"
 
 namespace qsim {

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

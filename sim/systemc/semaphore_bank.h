@@ -7,7 +7,7 @@
 #include <string>
 #include <systemc>
 
-#include "core/program.h"
+#include "core/machine/program.h"
 
 namespace qsim {
 

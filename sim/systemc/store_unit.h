@@ -1,7 +1,7 @@
 // The unit that writes finished ofmap tiles from the output scratchpad to DRAM.
 #pragma once
 
-#include "core/dram_channel.h"
+#include "core/machine/dram_channel.h"
 #include "sim/systemc/command_unit.h"
 
 namespace qsim {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sim/systemc/accelerator.h"
 
 namespace qsim {

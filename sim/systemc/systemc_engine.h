@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 #include "sim/systemc/datapath/vector_path.h"
 
 namespace qsim {

@@ -1,12 +1,12 @@
-// analysis/array_time.h and analysis/layer_edges.h
-#include "analysis/array_time.h"
+// report/analysis/array_time.h and report/analysis/layer_edges.h
+#include "report/analysis/array_time.h"
 
 #include <numeric>
 
 #include <gtest/gtest.h>
 
-#include "analysis/layer_edges.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "report/analysis/layer_edges.h"
 #include "tests/core/program_draft.h"
 #include "tests/report/sample_run.h"
 

@@ -1,12 +1,12 @@
-// analysis/critical_path.h and analysis/channel_waits.h, on programs of a few commands whose times
-// are worked out by hand: no engine takes part.
-#include "analysis/critical_path.h"
+// report/analysis/critical_path.h and report/analysis/channel_waits.h, on programs of a few
+// commands whose times are worked out by hand: no engine takes part.
+#include "report/analysis/critical_path.h"
 
 #include <numeric>
 
 #include <gtest/gtest.h>
 
-#include "analysis/cycle_accounting.h"
+#include "report/analysis/cycle_accounting.h"
 #include "tests/report/sample_run.h"
 
 namespace qsim {

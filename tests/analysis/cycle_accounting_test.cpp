@@ -1,6 +1,6 @@
 // Where cycles go, on the hand-made program of tests/sim/systemc with times written down here: no
 // engine takes part, so that an engine's mistake and the accounting's cannot hide each other.
-#include "analysis/cycle_accounting.h"
+#include "report/analysis/cycle_accounting.h"
 
 #include <numeric>
 

@@ -1,18 +1,18 @@
-// analysis/energy_events.h against loops that walk every fold, pixel, PE and register of small
-// commands, and against the other counts of whole programs. The registers that a loop walks are
-// those that tests/rtl/energy finds in the RTL.
-#include "analysis/energy_events.h"
+// report/analysis/energy_events.h against loops that walk every fold, pixel, PE and register of
+// small commands, and against the other counts of whole programs. The registers that a loop walks
+// are those that tests/rtl/energy finds in the RTL.
+#include "report/analysis/energy_events.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "analysis/dram_bytes.h"
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
-#include "core/error.h"
-#include "core/random.h"
-#include "files/arch_config_file.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "report/analysis/dram_bytes.h"
 #include "tests/core/program_draft.h"
 #include "tests/report/sample_run.h"
 

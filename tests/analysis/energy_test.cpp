@@ -1,10 +1,11 @@
-// analysis/energy.h: each part by hand, the SRAM rule against its points, and the shipped tables.
-#include "analysis/energy.h"
+// report/analysis/energy.h: each part by hand, the SRAM rule against its points, and the shipped
+// tables.
+#include "report/analysis/energy.h"
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
-#include "files/energy_table_file.h"
+#include "core/base/random.h"
+#include "formats/settings/energy_table_file.h"
 
 namespace qsim {
 namespace {

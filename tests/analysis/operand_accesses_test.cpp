@@ -1,14 +1,15 @@
-// analysis/operand_accesses.h: by hand on the sample program, and against counts made elsewhere.
-#include "analysis/operand_accesses.h"
+// report/analysis/operand_accesses.h: by hand on the sample program, and against counts made
+// elsewhere.
+#include "report/analysis/operand_accesses.h"
 
 #include <gtest/gtest.h>
 
-#include "analysis/dram_bytes.h"
-#include "analysis/energy_events.h"
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
+#include "formats/workload/random_layer.h"
+#include "report/analysis/dram_bytes.h"
+#include "report/analysis/energy_events.h"
+#include "sim/recurrence/program_times.h"
 #include "tests/report/sample_run.h"
-#include "timing/program_times.h"
 
 namespace qsim {
 namespace {

@@ -1,17 +1,17 @@
-// analysis/dram_bytes.h and compiler/useful_macs.h: the second counts agree with the first on
-// compiled programs, and a command or a layer that is counted in the wrong place is found.
+// report/analysis/dram_bytes.h and compiler/useful_macs.h: the second counts agree with the first
+// on compiled programs, and a command or a layer that is counted in the wrong place is found.
 #include <filesystem>
 #include <functional>
 
 #include <gtest/gtest.h>
 
-#include "analysis/dram_bytes.h"
 #include "compiler/compile.h"
 #include "compiler/useful_macs.h"
-#include "compiler/workload/random_layer.h"
-#include "compiler/workload/workload.h"
-#include "core/error.h"
-#include "files/arch_config_file.h"
+#include "core/base/error.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "formats/workload/workload.h"
+#include "report/analysis/dram_bytes.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/core/program_draft.h"
 

@@ -1,16 +1,16 @@
-// analysis/resident_bytes.h against a count word by word.
-#include "analysis/resident_bytes.h"
+// report/analysis/resident_bytes.h against a count word by word.
+#include "report/analysis/resident_bytes.h"
 
 #include <map>
 
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
-#include "core/dram_channel.h"
-#include "core/mapping.h"
-#include "files/arch_config_file.h"
-#include "timing/program_times.h"
+#include "core/machine/dram_channel.h"
+#include "core/machine/mapping.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "sim/recurrence/program_times.h"
 
 namespace qsim {
 namespace {
@@ -22,7 +22,7 @@ struct Use {
 };
 
 // What one command does with single words of a memory, by the address formulas of
-// core/isa/commands.h, word for word.
+// core/machine/isa/commands.h, word for word.
 struct Touch {
   std::uint64_t start = 0;
   std::uint64_t free = 0;

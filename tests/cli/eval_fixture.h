@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 #include "tests/cli/golden_command.h"
 #include "tests/cli/picture_files.h"
 

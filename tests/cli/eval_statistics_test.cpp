@@ -7,7 +7,7 @@
 
 #include "cli/session/eval/kept_predictions.h"
 #include "cli/session/eval/statistics.h"
-#include "core/random.h"
+#include "core/base/random.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/arch_config.h"
-#include "files/arch_config_file.h"
+#include "core/machine/arch_config.h"
+#include "formats/settings/arch_config_file.h"
 #include "tests/cli/small_network.h"
 
 namespace qsim {

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/isa/command_codec.h"
-#include "core/program_text.h"
-#include "files/npy.h"
+#include "core/machine/isa/command_codec.h"
+#include "core/machine/program_text.h"
+#include "formats/traces/npy.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

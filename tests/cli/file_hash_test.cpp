@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
-#include "files/npy.h"
+#include "core/base/random.h"
+#include "formats/traces/npy.h"
 #include "golden/device/devices.h"
 #include "tests/cli/golden_command.h"
 

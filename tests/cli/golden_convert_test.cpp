@@ -1,5 +1,5 @@
 // `qsim golden convert` as a user runs it: files, presets, errors, times.
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 #include "golden/device/devices.h"
 #include "tests/cli/golden_command.h"
 

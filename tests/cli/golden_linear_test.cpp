@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/session/linear/linear_times.h"
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 #include "golden/device/devices.h"
 #include "tests/cli/golden_command.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 #include "tests/cli/golden_command.h"
 
 namespace qsim {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/golden/random_dag.h"
 #include "tests/golden/random_graph.h"
 

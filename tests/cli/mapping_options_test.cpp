@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/shared_options.h"
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/cli/small_network.h"
 
 namespace qsim {

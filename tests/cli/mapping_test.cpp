@@ -1,5 +1,5 @@
 // --mapping and --write-mapping.
-#include "core/mapping.h"
+#include "core/machine/mapping.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

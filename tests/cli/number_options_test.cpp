@@ -6,7 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/terminal/command_line.h"
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

@@ -2,7 +2,7 @@
 // run here is recorded: tests/system/meta/provoked.py compares the record with `--help`.
 #include <gtest/gtest.h>
 
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

@@ -9,8 +9,8 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/files_read.h"
 #include "cli/terminal/output_folders.h"
-#include "core/error.h"
-#include "files/layer_trace.h"
+#include "core/base/error.h"
+#include "formats/traces/layer_trace.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

@@ -7,7 +7,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 
 namespace qsim {
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "cli/host_tensors/preprocess.h"
-#include "files/image.h"
-#include "files/npy.h"
+#include "formats/pictures/image.h"
+#include "formats/traces/npy.h"
 #include "tests/cli/picture_files.h"
 #include "tests/files/bytes_read.h"
 #include "tests/files/files_test_support.h"

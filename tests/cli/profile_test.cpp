@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "tests/cli/small_network.h"
 
 namespace qsim {

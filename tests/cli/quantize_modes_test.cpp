@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "compiler/importer/real_importer.h"
-#include "core/random.h"
-#include "files/npy.h"
-#include "golden/real/real_executor.h"
+#include "core/base/random.h"
+#include "formats/onnx/importer/real_importer.h"
+#include "formats/traces/npy.h"
+#include "golden/graph/real/real_executor.h"
 #include "quantize/calibration.h"
 #include "quantize/fake_network.h"
 #include "quantize/hybrid.h"

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "compiler/importer/onnx_importer.h"
-#include "core/random.h"
-#include "files/npy.h"
+#include "core/base/random.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/traces/npy.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

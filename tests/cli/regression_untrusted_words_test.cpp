@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "files/arch_config_file.h"
-#include "files/layer_trace.h"
-#include "files/npy.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/traces/layer_trace.h"
+#include "formats/traces/npy.h"
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {

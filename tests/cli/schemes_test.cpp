@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 #include "quantize/scheme_catalogue.h"
 #include "tests/cli/picture_files.h"
 #include "tests/cli/small_network.h"

@@ -7,7 +7,7 @@
 #include "compiler/passes/passes.h"
 #include "compiler/useful_macs.h"
 #include "compiler/verifier/verify.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
 

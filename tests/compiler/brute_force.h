@@ -9,7 +9,7 @@
 #include "compiler/lowering/mapper.h"
 #include "compiler/lowering/mapping_space.h"
 #include "compiler/lowering/schedule.h"
-#include "core/energy.h"
+#include "core/machine/energy.h"
 #include "tests/compiler/random_network.h"
 
 namespace qsim::testing {

@@ -6,7 +6,7 @@
 
 #include "compiler/lowering/loop_nest.h"
 #include "compiler/passes/passes.h"
-#include "core/isa/command_fields.h"
+#include "core/machine/isa/command_fields.h"
 #include "tests/compiler/graph_builder.h"
 #include "tests/compiler/refusal.h"
 

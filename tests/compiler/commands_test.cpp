@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
-#include "compiler/workload/workload.h"
-#include "core/graph_shapes.h"
+#include "core/network/graph_shapes.h"
+#include "formats/workload/random_layer.h"
+#include "formats/workload/workload.h"
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {

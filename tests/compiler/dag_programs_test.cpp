@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/random_network.h"
 #include "tests/golden/random_dag.h"

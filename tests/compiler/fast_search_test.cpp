@@ -4,7 +4,7 @@
 
 #include "compiler/lowering/mapper.h"
 #include "compiler/lowering/objective.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 #include "tests/compiler/random_network.h"
 #include "tests/compiler/shape_layer.h"
 

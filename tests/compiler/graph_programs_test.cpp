@@ -5,7 +5,7 @@
 #include "compiler/compile.h"
 #include "compiler/useful_macs.h"
 #include "compiler/verifier/verify.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/mapped_network.h"
 #include "tests/compiler/random_average_pool.h"

@@ -9,7 +9,7 @@
 
 #include "compiler/lowering/memory_plan.h"
 #include "compiler/passes/passes.h"
-#include "compiler/workload/random_layer.h"
+#include "formats/workload/random_layer.h"
 #include "tests/compiler/graph_builder.h"
 #include "tests/compiler/random_mapping.h"
 #include "tests/compiler/random_network.h"

@@ -9,9 +9,9 @@
 #include "compiler/lowering/mapping_bounds.h"
 #include "compiler/lowering/mapping_space.h"
 #include "compiler/passes/passes.h"
-#include "compiler/workload/random_layer.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "formats/workload/workload.h"
 #include "tests/compiler/graph_builder.h"
 #include "tests/compiler/shape_layer.h"
 

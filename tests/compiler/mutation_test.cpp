@@ -9,8 +9,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/verifier/verify.h"
-#include "core/isa/command_codec.h"
-#include "core/program_text.h"
+#include "core/machine/isa/command_codec.h"
+#include "core/machine/program_text.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
 #include "tests/core/program_draft.h"

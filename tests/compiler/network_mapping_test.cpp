@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/energy.h"
 #include "compiler/compile.h"
 #include "compiler/lowering/objective.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "report/analysis/energy.h"
+#include "sim/recurrence/program_times.h"
 #include "tests/compiler/random_network.h"
-#include "timing/program_times.h"
 
 namespace qsim {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/energy.h"
 #include "compiler/compile.h"
 #include "compiler/lowering/mapper.h"
+#include "report/analysis/energy.h"
 #include "tests/compiler/brute_force.h"
 #include "tests/compiler/random_network.h"
 

@@ -1,10 +1,10 @@
 // Random layers: every bucket is met, values live, and many need several tiles of everything.
-#include "compiler/workload/random_layer.h"
+#include "formats/workload/random_layer.h"
 
 #include <map>
 
-#include "files/arch_config_file.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/settings/arch_config_file.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/ofmap_statistics.h"
 
 namespace qsim {

@@ -5,7 +5,7 @@
 
 #include "compiler/lowering/layer_geometry.h"
 #include "compiler/lowering/mapping.h"
-#include "core/random.h"
+#include "core/base/random.h"
 
 namespace qsim::testing {
 

@@ -5,8 +5,8 @@
 
 #include "compiler/lowering/memory_plan.h"
 #include "compiler/passes/passes.h"
-#include "core/energy_table.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/energy_table.h"
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim::testing {

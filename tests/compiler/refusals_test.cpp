@@ -9,7 +9,7 @@
 #include "compiler/accepted_layers.h"
 #include "compiler/compile.h"
 #include "compiler/passes/passes.h"
-#include "compiler/workload/workload.h"
+#include "formats/workload/workload.h"
 #include "tests/compiler/graph_builder.h"
 #include "tests/compiler/refusal.h"
 

@@ -4,7 +4,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/verifier/verify.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
 #include "tests/core/program_draft.h"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "compiler/lowering/memory_plan.h"
-#include "core/checked_math.h"
-#include "core/random.h"
+#include "core/base/checked_math.h"
+#include "core/base/random.h"
 
 namespace qsim::testing {
 

@@ -4,14 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/dram_bytes.h"
 #include "compiler/compile.h"
 #include "compiler/program_sizes.h"
 #include "compiler/tensor_reads.h"
 #include "compiler/verifier/dram_owners.h"
 #include "compiler/verifier/verify.h"
-#include "core/error.h"
-#include "golden/cpu/graph_executor.h"
+#include "core/base/error.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "report/analysis/dram_bytes.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
 #include "tests/compiler/random_network.h"

@@ -1,9 +1,9 @@
 // SCALE-Sim topologies: which convolution each row becomes, that it has SCALE-Sim's ofmap and
 // multiply-accumulates, that it compiles and computes golden's bytes, and refusals.
-#include "compiler/workload/topology.h"
+#include "formats/workload/topology.h"
 
 #include "compiler/compile.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/compiler/graph_builder.h"
 #include "tests/files/files_test_support.h"

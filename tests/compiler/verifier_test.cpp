@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/verifier/verify.h"
-#include "core/timing_model.h"
+#include "core/machine/timing_model.h"
 #include "tests/compiler/planted_violation.h"
 
 namespace qsim {

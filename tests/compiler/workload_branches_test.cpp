@@ -1,5 +1,5 @@
 // Workload files of networks with branches: what they expand to, and refusals.
-#include "compiler/workload/workload.h"
+#include "formats/workload/workload.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -1,9 +1,9 @@
 // Workload files: what they expand to, that a seed fixes every byte, and refusals.
-#include "compiler/workload/workload.h"
+#include "formats/workload/workload.h"
 
 #include <sys/resource.h>
 
-#include "compiler/workload/synthetic_tensors.h"
+#include "formats/workload/synthetic_tensors.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

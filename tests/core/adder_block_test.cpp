@@ -1,6 +1,6 @@
 // The adder block: its bits by hand, writing and reading of random adders, and the arithmetic of
 // every bit pattern.
-#include "core/isa/adder_block.h"
+#include "core/machine/isa/adder_block.h"
 
 #include <array>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/core/requantizer_oracle.h"
 
 namespace qsim {

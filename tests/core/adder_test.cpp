@@ -1,6 +1,6 @@
-// Compares core/adder.h with an oracle of wide integers, and its float32 rounding with the
+// Compares core/numerics/adder.h with an oracle of wide integers, and its float32 rounding with the
 // processor's own fused multiply-adds.
-#include "core/adder.h"
+#include "core/numerics/adder.h"
 
 #include <algorithm>
 #include <cmath>

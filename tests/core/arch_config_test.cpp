@@ -1,12 +1,12 @@
 // The parameter table: every range is enforced with a message that names the field, and the
 // fingerprint covers what programs and timing depend on, no more.
-#include "core/arch_config.h"
+#include "core/machine/arch_config.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

@@ -1,5 +1,6 @@
-// core/area.h against Yosys's counts (rtl/yosys/area.csv), which it is fitted to, and by hand.
-#include "core/area.h"
+// core/machine/area.h against Yosys's counts (rtl/yosys/area.csv), which it is fitted to, and by
+// hand.
+#include "core/machine/area.h"
 
 #include <cmath>
 #include <fstream>
@@ -8,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/area_law.h"
+#include "core/machine/area_law.h"
 
 namespace qsim {
 namespace {

@@ -1,5 +1,5 @@
-// core/bit_set.h against one bool a position.
-#include "core/bit_set.h"
+// core/base/bit_set.h against one bool a position.
+#include "core/base/bit_set.h"
 
 #include <algorithm>
 #include <random>

@@ -1,13 +1,13 @@
 // The 256-bit encoding: what goes in comes out, what does not fit is refused by field name, and
 // the layout is the documented one (checked bit by bit, not through decode).
-#include "core/isa/command_codec.h"
+#include "core/machine/isa/command_codec.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "core/random.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
 
 namespace qsim {
 namespace {

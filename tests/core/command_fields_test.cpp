@@ -1,16 +1,16 @@
 // The constants of the command table against the encoding: what max_of and min_of say is what
 // encode() takes, and one more is refused. And the limits of the accelerator that come from them.
-#include "core/isa/command_fields.h"
+#include "core/machine/isa/command_fields.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "core/arch_config.h"
-#include "core/error.h"
-#include "core/isa/command_codec.h"
-#include "core/limits.h"
-#include "core/requantize.h"
+#include "core/base/error.h"
+#include "core/base/limits.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/isa/command_codec.h"
+#include "core/numerics/requantize.h"
 
 namespace qsim {
 namespace {

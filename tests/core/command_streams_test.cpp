@@ -1,15 +1,15 @@
 // The streams of a program give back what was appended, command by command and origin by origin;
 // a command without an encoding never gets in.
-#include "core/command_streams.h"
+#include "core/machine/command_streams.h"
 
 #include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "core/program.h"
-#include "core/random.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/machine/program.h"
 
 namespace qsim {
 namespace {

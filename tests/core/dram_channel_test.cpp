@@ -1,5 +1,5 @@
 // The recurrence of the DRAM channel against times worked out by hand.
-#include "core/dram_channel.h"
+#include "core/machine/dram_channel.h"
 
 #include <algorithm>
 

@@ -1,13 +1,13 @@
 // The blocked DRAM layout against naive definitions: where an element lies, what the host writes
 // for a picture and its taps, and what comes back.
-#include "core/dram_layout.h"
+#include "core/machine/dram_layout.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 
 namespace qsim {
 namespace {

@@ -1,6 +1,6 @@
-// core/dram_memory.h: memory that comes when it is written and goes when it is released, and what
-// it gives of ofmaps.
-#include "core/dram_memory.h"
+// core/machine/dram_memory.h: memory that comes when it is written and goes when it is released,
+// and what it gives of ofmaps.
+#include "core/machine/dram_memory.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 
 namespace qsim {
 namespace {

@@ -1,7 +1,7 @@
 // The times of an EXECUTE of each dataflow, worked by hand from docs/reference/timing_model.md.
 #include <gtest/gtest.h>
 
-#include "core/timing_model.h"
+#include "core/machine/timing_model.h"
 
 namespace qsim {
 namespace {

@@ -1,9 +1,9 @@
 // Networks of more layers, and tensors of more elements, than any has.
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "core/graph.h"
-#include "core/limits.h"
+#include "core/base/error.h"
+#include "core/base/limits.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 namespace {

@@ -1,5 +1,5 @@
 // Which graphs are in order, who reads each tensor, and until when.
-#include "core/graph_order.h"
+#include "core/network/graph_order.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // Graph::validate refuses each kind of broken graph with a message that names the layer, and
 // window_count agrees with a count made by walking the windows.
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 #include <cmath>
 #include <limits>

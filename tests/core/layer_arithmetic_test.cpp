@@ -1,12 +1,12 @@
 // How many positions an average counts, and the requantizers and adders that the scales of tensors
 // give.
-#include "core/layer_arithmetic.h"
+#include "core/network/layer_arithmetic.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 
 namespace qsim {
 namespace {

@@ -1,5 +1,5 @@
-// core/nearest_name.h: which name a word may have meant, and lists of names for messages.
-#include "core/nearest_name.h"
+// core/base/nearest_name.h: which name a word may have meant, and lists of names for messages.
+#include "core/base/nearest_name.h"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // What each operation of a graph with branches demands of its tensors: each error once, provoked
 // in a graph that is valid otherwise.
-#include "core/operation_checks.h"
+#include "core/network/operation_checks.h"
 
 #include <limits>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/graph_shapes.h"
+#include "core/network/graph_shapes.h"
 #include "tests/core/graph_refusals.h"
 
 namespace qsim {

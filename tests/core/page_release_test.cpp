@@ -1,5 +1,5 @@
 // Whole pages inside a range go, and no byte outside of it changes.
-#include "core/page_release.h"
+#include "core/base/page_release.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,13 +1,13 @@
 // The bytes of a channel's parameters, of both requantizers: the documented bits, and what is read
 // of bits that mean nothing.
-#include "core/isa/parameter_block.h"
+#include "core/machine/isa/parameter_block.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "core/random.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
 
 namespace qsim {
 namespace {

@@ -1,11 +1,11 @@
 // Words from outside in the lines that are printed: nothing in them ends a line or steers a
 // terminal, and long ones are cut.
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "core/random.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
 
 namespace qsim {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/program.h"
+#include "core/machine/program.h"
 
 namespace qsim {
 

@@ -1,14 +1,14 @@
 // parse(print(p)) == p for programs by hand and at random, and every malformed text is refused
 // with source:line:column, what was found and what is expected.
-#include "core/program_text.h"
+#include "core/machine/program_text.h"
 
 #include <limits>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
-#include "core/isa/command_codec.h"
-#include "core/text_line.h"
+#include "core/base/text_line.h"
+#include "core/machine/isa/command_codec.h"
 #include "tests/core/program_draft.h"
 #include "tests/core/sample_program.h"
 

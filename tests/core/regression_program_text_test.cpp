@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "core/limits.h"
-#include "core/program_text.h"
-#include "core/text_line.h"
+#include "core/base/error.h"
+#include "core/base/limits.h"
+#include "core/base/text_line.h"
+#include "core/machine/program_text.h"
 #include "tests/core/sample_program.h"
 
 namespace qsim {

@@ -1,14 +1,14 @@
-// core/requantize.h and core/requantizer.h on the device, the latter through the function that
-// kernels call: random psums on the GPU, compared with the host. Compiling it is a test of its own
-// (no GPU needed). Exit codes: 0 equal, 1 different or a CUDA error, 77 no GPU.
+// core/numerics/requantize.h and core/numerics/requantizer.h on the device, the latter through the
+// function that kernels call: random psums on the GPU, compared with the host. Compiling it is a
+// test of its own (no GPU needed). Exit codes: 0 equal, 1 different or a CUDA error, 77 no GPU.
 #include <cstdio>
 #include <vector>
 
 #include <cuda_runtime.h>
 
-#include "core/random.h"
-#include "core/requantize.h"
-#include "golden/cuda/kernels/finish.cuh"
+#include "core/base/random.h"
+#include "core/numerics/requantize.h"
+#include "golden/graph/cuda/kernels/finish.cuh"
 #include "tests/core/requantizer_oracle.h"
 
 namespace {

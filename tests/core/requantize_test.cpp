@@ -1,6 +1,6 @@
-// Compares core/requantize.h with an oracle that shares nothing with it: exact integer division
-// with remainder on 128 bits, and the definition of each rounding mode in words.
-#include "core/requantize.h"
+// Compares core/numerics/requantize.h with an oracle that shares nothing with it: exact integer
+// division with remainder on 128 bits, and the definition of each rounding mode in words.
+#include "core/numerics/requantize.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "tests/core/rounding_oracle.h"
 
 namespace qsim {

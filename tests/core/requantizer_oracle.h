@@ -1,5 +1,5 @@
-// Requantizers as the tests draw them, and an oracle of core/requantizer.h: exact integer division
-// on 128 bits, where float32 is a search for the two neighbours with 24 significant bits.
+// Requantizers as the tests draw them, and an oracle of core/numerics/requantizer.h: exact integer
+// division on 128 bits, where float32 is a search for the two neighbours with 24 significant bits.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/random.h"
-#include "core/requantizer.h"
+#include "core/base/random.h"
+#include "core/numerics/requantizer.h"
 #include "tests/core/rounding_oracle.h"
 
 namespace qsim::test {

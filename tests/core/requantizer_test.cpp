@@ -1,6 +1,6 @@
-// Compares core/requantizer.h with an oracle of wide integers, and its float32 rounding with the
-// processor's own float32 arithmetic.
-#include "core/requantizer.h"
+// Compares core/numerics/requantizer.h with an oracle of wide integers, and its float32 rounding
+// with the processor's own float32 arithmetic.
+#include "core/numerics/requantizer.h"
 
 #include <algorithm>
 #include <cfloat>

@@ -1,8 +1,8 @@
 // The definition of each rounding mode in words, by exact integer division with remainder on 128
-// bits. It shares nothing with core/requantize.h but the names of the modes.
+// bits. It shares nothing with core/numerics/requantize.h but the names of the modes.
 #pragma once
 
-#include "core/requantize.h"
+#include "core/numerics/requantize.h"
 
 namespace qsim::test {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/program.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/program.h"
 
 namespace qsim::sample {
 

@@ -1,13 +1,13 @@
-// core/scale.h against the C library's frexp and ldexp in double, which holds every float32
-// exactly.
-#include "core/scale.h"
+// core/numerics/scale.h against the C library's frexp and ldexp in double, which holds every
+// float32 exactly.
+#include "core/numerics/scale.h"
 
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 
 namespace qsim {
 namespace {

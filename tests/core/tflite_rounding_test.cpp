@@ -1,7 +1,7 @@
-// core/tflite_rounding.h and core/tflite_adder.h against numbers that the tests of TensorFlow Lite
-// and ruy publish, against gemmlowp's definition as it is written there, and against exact division
-// of wide integers.
-#include "core/tflite_rounding.h"
+// core/numerics/tflite_rounding.h and core/numerics/tflite_adder.h against numbers that the tests
+// of TensorFlow Lite and ruy publish, against gemmlowp's definition as it is written there, and
+// against exact division of wide integers.
+#include "core/numerics/tflite_rounding.h"
 
 #include <cmath>
 #include <limits>
@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
-#include "core/tflite_adder.h"
+#include "core/base/random.h"
+#include "core/numerics/tflite_adder.h"
 #include "tests/core/requantizer_oracle.h"
 
 namespace qsim {

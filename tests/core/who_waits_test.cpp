@@ -1,9 +1,9 @@
 // The watchdogs' text and the count of tokens at the end, of programs of a few empty commands.
-#include "core/who_waits.h"
+#include "core/machine/who_waits.h"
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

@@ -1,6 +1,6 @@
-// core/zeroed_bytes.h: zeros that stay where they are. (That they take memory when they are written
-// is tested in dram_memory_test.cpp.)
-#include "core/zeroed_bytes.h"
+// core/base/zeroed_bytes.h: zeros that stay where they are. (That they take memory when they are
+// written is tested in dram_memory_test.cpp.)
+#include "core/base/zeroed_bytes.h"
 
 #include <algorithm>
 #include <type_traits>

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/exporter/onnx_exporter.h"
-#include "compiler/importer/onnx_importer.h"
-#include "files/npy.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/onnx/exporter/onnx_exporter.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/traces/npy.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/exporter/random_networks.h"
 #include "tests/importer/model_builder.h"
 #include "tests/importer/onnx_layout.h"

@@ -1,8 +1,8 @@
 // What ONNX cannot say is refused by the layer's name.
 #include <gtest/gtest.h>
 
-#include "compiler/exporter/onnx_exporter.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "formats/onnx/exporter/onnx_exporter.h"
 #include "tests/exporter/network_maker.h"
 
 namespace qsim {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/exporter/onnx_exporter.h"
-#include "compiler/importer/onnx_importer.h"
+#include "formats/onnx/exporter/onnx_exporter.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/exporter/graph_difference.h"
 #include "tests/exporter/network_maker.h"
 #include "tests/exporter/random_networks.h"

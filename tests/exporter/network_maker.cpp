@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/float_rules.h"
-#include "core/graph_cleanup.h"
+#include "core/network/float_rules.h"
+#include "core/network/graph_cleanup.h"
 
 namespace qsim {
 namespace {

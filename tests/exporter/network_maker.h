@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/quantized_network.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/quantized_network.h"
 
 namespace qsim {
 

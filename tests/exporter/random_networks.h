@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/quantized_network.h"
+#include "core/network/quantized_network.h"
 
 namespace qsim {
 

@@ -1,7 +1,7 @@
 // Configuration files, among them the shipped ones.
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
 
-#include "files/files.h"
+#include "formats/files/files.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

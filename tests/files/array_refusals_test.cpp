@@ -1,6 +1,6 @@
 // Refusals of .npy headers and layer traces that the tests of their readers leave out.
-#include "files/layer_trace.h"
-#include "files/npy.h"
+#include "formats/traces/layer_trace.h"
+#include "formats/traces/npy.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

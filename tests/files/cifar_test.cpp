@@ -1,5 +1,5 @@
 // CIFAR-10 binary batches.
-#include "files/cifar.h"
+#include "formats/pictures/cifar.h"
 
 #include <cstdlib>
 

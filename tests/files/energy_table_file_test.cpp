@@ -1,7 +1,7 @@
 // Energy tables: the shipped ones, and what a wrong one is told.
-#include "files/energy_table_file.h"
+#include "formats/settings/energy_table_file.h"
 
-#include "files/files.h"
+#include "formats/files/files.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -1,5 +1,5 @@
 // Files that a model may name: beneath its folder, whatever leads there, and nothing else.
-#include "files/file_beneath.h"
+#include "formats/files/file_beneath.h"
 
 #include <array>
 

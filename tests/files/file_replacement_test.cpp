@@ -1,13 +1,13 @@
 // A file that takes another's place: whole or not at all, and without traces.
-#include "files/file_replacement.h"
+#include "formats/files/file_replacement.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "files/descriptor.h"
-#include "files/files.h"
-#include "files/temporary_files.h"
+#include "formats/files/descriptor.h"
+#include "formats/files/files.h"
+#include "formats/files/temporary_files.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -1,12 +1,12 @@
 // Reading and replacing whole files.
-#include "files/files.h"
+#include "formats/files/files.h"
 
 #include <csignal>
 
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "files/file_replacement.h"
+#include "formats/files/file_replacement.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 

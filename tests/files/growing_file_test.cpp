@@ -1,12 +1,12 @@
-// files/growing_file.h: lines survive, a torn one goes, nothing of another kind is touched.
-#include "files/growing_file.h"
+// formats/files/growing_file.h: lines survive, a torn one goes, nothing of another kind is touched.
+#include "formats/files/growing_file.h"
 
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "formats/files/files.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -1,5 +1,5 @@
 // Pictures: PNG in its variants, JPEG, damaged files, and resizing.
-#include "files/image.h"
+#include "formats/pictures/image.h"
 
 #include <cstdio>
 // jpeglib.h needs <cstdio> first.
@@ -9,8 +9,8 @@
 #include <jpeglib.h>
 #include <png.h>
 
-#include "core/random.h"
-#include "files/files.h"
+#include "core/base/random.h"
+#include "formats/files/files.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

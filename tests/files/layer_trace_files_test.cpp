@@ -2,9 +2,9 @@
 #include <fstream>
 #include <set>
 
-#include "core/random.h"
-#include "files/files.h"
-#include "files/layer_trace.h"
+#include "core/base/random.h"
+#include "formats/files/files.h"
+#include "formats/traces/layer_trace.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

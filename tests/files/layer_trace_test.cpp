@@ -1,5 +1,5 @@
 // Layer traces: an exact round trip of every field, what a script may leave out, and refusals.
-#include "files/layer_trace.h"
+#include "formats/traces/layer_trace.h"
 
 #include <bit>
 #include <fstream>
@@ -7,9 +7,9 @@
 
 #include <sys/stat.h>
 
-#include "core/random.h"
-#include "files/files.h"
-#include "files/npy.h"
+#include "core/base/random.h"
+#include "formats/files/files.h"
+#include "formats/traces/npy.h"
 #include "tests/files/files_test_support.h"
 #include "tests/golden/random_dag.h"
 

@@ -1,9 +1,9 @@
 // A file whose length is wrong is refused by its length, before it is read: what is counted is the
 // bytes that this process reads.
-#include "core/limits.h"
-#include "files/image.h"
-#include "files/npy.h"
-#include "files/yaml.h"
+#include "core/base/limits.h"
+#include "formats/pictures/image.h"
+#include "formats/text/yaml.h"
+#include "formats/traces/npy.h"
 #include "tests/files/bytes_read.h"
 #include "tests/files/files_test_support.h"
 

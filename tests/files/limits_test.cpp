@@ -1,9 +1,9 @@
 // The table of limits and its page say the same.
-#include "core/limits.h"
+#include "core/base/limits.h"
 
 #include <set>
 
-#include "files/files.h"
+#include "formats/files/files.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
@@ -34,7 +34,7 @@ TEST(Limits, PageListsTheTableAndNothingElse) {
 // Constant by constant: the header declares no limit that the table leaves out.
 TEST(Limits, TableHasEveryConstantOfTheHeader) {
   const std::string header =
-      read_text_file(std::filesystem::path(QSIM_SOURCE_DIR) / "core/limits.h");
+      read_text_file(std::filesystem::path(QSIM_SOURCE_DIR) / "core/base/limits.h");
   std::set<std::string> names;
   for (const Limit& limit : kLimits) EXPECT_TRUE(names.insert(std::string(limit.name)).second);
   const std::string declaration = "inline constexpr std::int64_t ";

@@ -1,6 +1,6 @@
 // Folders that one process at a time writes into. (Two locks of one process exclude each other as
 // those of two processes do; tests/faults/writers_test.py has real ones.)
-#include "files/locked_folder.h"
+#include "formats/files/locked_folder.h"
 
 #include "tests/files/files_test_support.h"
 

@@ -1,8 +1,8 @@
 // Mapping files: what is written is read back, and what is wrong is told with its place.
-#include "files/mapping_file.h"
+#include "formats/settings/mapping_file.h"
 
-#include "core/limits.h"
-#include "core/random.h"
+#include "core/base/limits.h"
+#include "core/base/random.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

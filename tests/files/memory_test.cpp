@@ -1,5 +1,5 @@
 // What memory there is, by the kernel's word.
-#include "files/memory.h"
+#include "formats/files/memory.h"
 
 #include <sys/resource.h>
 

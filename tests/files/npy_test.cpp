@@ -1,7 +1,7 @@
 // .npy files: what NumPy writes is read, everything else is refused by name.
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 
-#include "files/files.h"
+#include "formats/files/files.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -1,5 +1,5 @@
 // Whose the files are that qsim runs as code.
-#include "files/own_file.h"
+#include "formats/files/own_file.h"
 
 #include <fstream>
 

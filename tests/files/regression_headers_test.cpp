@@ -1,7 +1,7 @@
 // Found by hostile files: a .npy header with a key twice or with text after it was read, and a
 // sidecar with an empty list of labels or a std near zero, which was then blamed on the picture.
-#include "files/npy.h"
-#include "files/sidecar.h"
+#include "formats/settings/sidecar.h"
+#include "formats/traces/npy.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <zlib.h>
 
-#include "files/image.h"
+#include "formats/pictures/image.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

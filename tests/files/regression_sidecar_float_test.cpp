@@ -1,6 +1,6 @@
 // Found by the fuzz target `sidecar`: a mean of 1e39 was read as infinity, and every picture was
 // then refused for an element that is not finite, with no word of the sidecar.
-#include "files/sidecar.h"
+#include "formats/settings/sidecar.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

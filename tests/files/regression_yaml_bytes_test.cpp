@@ -1,8 +1,8 @@
 // Found by hostile files: a NUL in a YAML file was part of a value, and 80,000 keys took a minute
 // to refuse, since each was compared with all before it.
-#include "core/limits.h"
-#include "files/arch_config_file.h"
-#include "files/yaml.h"
+#include "core/base/limits.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/text/yaml.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -1,7 +1,7 @@
 // Found by hostile files: `name: "abc` without its second quote took in the keys below it, and the
 // configuration was simulated without them; as did a single quote. No value goes over a line's end.
-#include "files/arch_config_file.h"
-#include "files/yaml.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/text/yaml.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -1,8 +1,8 @@
 // SCALE-Sim's .cfg files: the accelerator that each key comes to, and what a wrong file is told.
-#include "files/scale_sim_config.h"
+#include "formats/settings/scale_sim_config.h"
 
-#include "files/arch_config_file.h"
-#include "files/files.h"
+#include "formats/files/files.h"
+#include "formats/settings/arch_config_file.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

@@ -1,5 +1,5 @@
 // SHA-1 against the examples of FIPS 180 and against the lengths where its padding changes.
-#include "files/sha1.h"
+#include "formats/files/sha1.h"
 
 #include <span>
 

@@ -1,4 +1,4 @@
-#include "files/shallow_json.h"
+#include "formats/text/shallow_json.h"
 
 #include <string>
 

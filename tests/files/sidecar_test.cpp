@@ -1,5 +1,5 @@
 // The file beside a model that says how a picture becomes its input.
-#include "files/sidecar.h"
+#include "formats/settings/sidecar.h"
 
 #include "tests/files/files_test_support.h"
 

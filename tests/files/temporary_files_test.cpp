@@ -1,5 +1,5 @@
 // Temporary files beside other processes: one at work keeps its own, whoever writes the same file.
-#include "files/temporary_files.h"
+#include "formats/files/temporary_files.h"
 
 #include <array>
 #include <functional>
@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "files/descriptor.h"
-#include "files/file_replacement.h"
-#include "files/files.h"
+#include "formats/files/descriptor.h"
+#include "formats/files/file_replacement.h"
+#include "formats/files/files.h"
 #include "tests/files/files_test_support.h"
 
 namespace qsim {

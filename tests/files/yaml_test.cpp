@@ -1,5 +1,5 @@
 // The strict YAML reader: each refusal says where, what was found and what is allowed.
-#include "files/yaml.h"
+#include "formats/text/yaml.h"
 
 #include "tests/files/files_test_support.h"
 

@@ -1,6 +1,6 @@
 // configs/*.yaml: a configuration that is read can be built, and is read again from what is
 // printed of it.
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

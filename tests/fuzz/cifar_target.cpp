@@ -1,7 +1,7 @@
 // A CIFAR-10 batch: two bytes of the input are the index that is asked for, the rest is the file.
 #include <algorithm>
 
-#include "files/cifar.h"
+#include "formats/pictures/cifar.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

@@ -3,12 +3,12 @@
 #include <cstdlib>
 #include <span>
 
-#include "analysis/cycle_accounting.h"
-#include "core/dram_layout.h"
+#include "core/machine/dram_layout.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/interpreter/program_interpreter.h"
+#include "sim/recurrence/program_times.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/fuzz/fuzz_support.h"
-#include "timing/program_times.h"
 
 namespace qsim::fuzz {
 namespace {

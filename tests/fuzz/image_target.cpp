@@ -1,7 +1,7 @@
 // PNG and JPEG pictures: what is read has as many bytes as its size says, and can be resized.
 #include <algorithm>
 
-#include "files/image.h"
+#include "formats/pictures/image.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

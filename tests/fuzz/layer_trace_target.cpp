@@ -1,5 +1,5 @@
 // Layer traces: a folder in one input. A trace that is read is written and read again as itself.
-#include "files/layer_trace.h"
+#include "formats/traces/layer_trace.h"
 #include "tests/fuzz/fuzz_support.h"
 #include "tests/importer/random_graphs.h"
 

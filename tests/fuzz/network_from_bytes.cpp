@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/random.h"
+#include "core/base/random.h"
 
 namespace qsim::fuzz {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "core/arch_config.h"
-#include "core/graph.h"
+#include "core/machine/arch_config.h"
+#include "core/network/graph.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {
@@ -14,8 +14,8 @@ namespace qsim::fuzz {
 // one another.
 std::optional<ArchConfig> arch_from(ByteSource& bytes);
 
-// One to six layers, at most some 50,000 MACs, over all that core/graph.h allows: more than the
-// compiler takes. Valid.
+// One to six layers, at most some 50,000 MACs, over all that core/network/graph.h allows: more than
+// the compiler takes. Valid.
 Graph graph_from(ByteSource& bytes);
 
 // The graph's input.

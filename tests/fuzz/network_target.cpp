@@ -5,8 +5,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/verifier/verify.h"
-#include "core/program_text.h"
-#include "golden/cpu/graph_executor.h"
+#include "core/machine/program_text.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/fuzz/engine_agreement.h"
 #include "tests/fuzz/network_from_bytes.h"
 

@@ -1,5 +1,5 @@
 // .npy bytes: a tensor that is read is written and read again as itself.
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

@@ -7,7 +7,7 @@
 #include <google/protobuf/message.h>
 #include <onnx/onnx_pb.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);

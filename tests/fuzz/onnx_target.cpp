@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "compiler/compile.h"
-#include "compiler/importer/onnx_importer.h"
-#include "compiler/importer/real_importer.h"
 #include "compiler/verifier/verify.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/onnx/importer/real_importer.h"
 #include "tests/fuzz/fuzz_support.h"
 #include "tests/importer/random_graphs.h"
 #include "tests/onnx/onnx_writer.h"

@@ -7,9 +7,9 @@
 #include <span>
 #include <sstream>
 
-#include "core/isa/command_codec.h"
-#include "core/program_text.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/isa/command_codec.h"
+#include "core/machine/program_text.h"
 #include "tests/core/program_draft.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's

@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "compiler/verifier/verify.h"
-#include "core/program_text.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/program_text.h"
 #include "tests/fuzz/engine_agreement.h"
 #include "tests/fuzz/fuzz_support.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "files/files.h"
+#include "formats/files/files.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace {

@@ -2,8 +2,8 @@
 // and must then be valid graphs whose tensors fit.
 #include <algorithm>
 
-#include "compiler/workload/workload.h"
-#include "compiler/workload/workload_file.h"
+#include "formats/workload/workload.h"
+#include "formats/workload/workload_file.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

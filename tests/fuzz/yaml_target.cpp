@@ -1,6 +1,6 @@
 // YAML text of any kind: parsed or refused; every way to ask a node answers or throws Error; any
 // text that is written quoted comes back.
-#include "files/yaml.h"
+#include "formats/text/yaml.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {

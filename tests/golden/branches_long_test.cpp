@@ -2,7 +2,7 @@
 // for every instruction set that this processor has.
 #include <gtest/gtest.h>
 
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/golden/random_dag.h"
 #include "tests/golden/random_graph.h"
 

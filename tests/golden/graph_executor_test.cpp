@@ -1,11 +1,11 @@
 // What GraphExecutor promises beside the bits: reuse, what it returns, and what it refuses.
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "golden/cpu/vector_kernels.h"
+#include "golden/graph/cpu/vector_kernels.h"
 #include "tests/golden/random_graph.h"
 
 namespace qsim::golden {

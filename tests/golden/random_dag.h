@@ -1,9 +1,9 @@
-// Random graphs with branches: all operations of core/operations.h, tensors with several readers,
-// additions and concatenations, scales that are not powers of two.
+// Random graphs with branches: all operations of core/network/operations.h, tensors with several
+// readers, additions and concatenations, scales that are not powers of two.
 #pragma once
 
-#include "core/graph.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/graph.h"
 #include "tests/golden/random_operations.h"
 
 namespace qsim::golden_test {

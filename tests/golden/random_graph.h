@@ -1,9 +1,9 @@
-// Random one-layer graphs for the golden library's tests, over everything that core/graph.h
-// allows (the accelerator allows less: compiler/workload/random_layer.h makes layers for it).
+// Random one-layer graphs for the golden library's tests, over everything that core/network/graph.h
+// allows (the accelerator allows less: formats/workload/random_layer.h makes layers for it).
 #pragma once
 
-#include "core/graph.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/graph.h"
 
 namespace qsim::golden_test {
 

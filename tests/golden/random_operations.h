@@ -1,12 +1,13 @@
-// Random operations with every feature that core/operations.h has: groups, dilation, wide weights,
-// requantizers of any scale. The layers of random_graph.h are those of chains with shifts alone.
+// Random operations with every feature that core/network/operations.h has: groups, dilation, wide
+// weights, requantizers of any scale. The layers of random_graph.h are those of chains with shifts
+// alone.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/graph.h"
 
 namespace qsim::golden_test {
 

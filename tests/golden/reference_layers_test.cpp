@@ -2,7 +2,7 @@
 // themselves.
 #include <gtest/gtest.h>
 
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 
 namespace qsim::golden {
 namespace {

@@ -1,5 +1,5 @@
-// The vector kernels of the dyadic requantizer against core/requantizer.h, on random tiles, for
-// every instruction set that this processor has.
+// The vector kernels of the dyadic requantizer against core/numerics/requantizer.h, on random
+// tiles, for every instruction set that this processor has.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/cpu/vector_kernels.h"
+#include "golden/graph/cpu/vector_kernels.h"
 #include "tests/core/requantizer_oracle.h"
 
 namespace qsim::golden {

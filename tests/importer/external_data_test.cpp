@@ -1,7 +1,7 @@
 // Tensor data in files beside the model: read from where it says, from nowhere else, and in full.
 #include <gtest/gtest.h>
 
-#include "compiler/importer/onnx_importer.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/importer/model_builder.h"
 
 namespace qsim {

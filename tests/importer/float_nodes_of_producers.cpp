@@ -6,8 +6,8 @@
 #include <iostream>
 #include <map>
 
-#include "compiler/importer/onnx_importer.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "formats/onnx/importer/onnx_importer.h"
 
 namespace qsim {
 namespace {

@@ -1,5 +1,5 @@
 // The weights of float networks: which nodes have them, and in which order their numbers are.
-#include "compiler/importer/float_weights.h"
+#include "formats/onnx/importer/float_weights.h"
 
 #include <gtest/gtest.h>
 

@@ -13,10 +13,10 @@
 #include <sstream>
 
 #include "cli/host_tensors/host_layout.h"
-#include "compiler/importer/onnx_importer.h"
-#include "core/error.h"
-#include "files/npy.h"
-#include "golden/cpu/graph_executor.h"
+#include "core/base/error.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/traces/npy.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/importer/quantized_files.h"
 
 namespace qsim {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/importer/onnx_importer.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/importer/float_island.h"
 #include "tests/importer/model_builder.h"
 

@@ -2,8 +2,8 @@
 // elements in their new places.
 #include <gtest/gtest.h>
 
-#include "compiler/importer/onnx_importer.h"
 #include "compiler/passes/passes.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/compiler/refusal.h"
 #include "tests/importer/model_builder.h"
 

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/importer/model_file.h"
-#include "compiler/importer/onnx_importer.h"
-#include "core/random.h"
-#include "files/files.h"
+#include "core/base/random.h"
+#include "formats/files/files.h"
+#include "formats/onnx/importer/model_file.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/importer/model_builder.h"
 #include "tests/importer/random_graphs.h"
 #include "tests/onnx/onnx_writer.h"

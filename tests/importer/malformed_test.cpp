@@ -2,7 +2,7 @@
 // never a crash: truncated, mutated, incomplete, or pointing out of their folder.
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "tests/importer/refusal_cases.h"
 
 namespace qsim {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "compiler/importer/onnx_importer.h"
+#include "formats/onnx/importer/onnx_importer.h"
 
 namespace qsim {
 

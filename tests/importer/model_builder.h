@@ -8,8 +8,8 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "core/error.h"
-#include "core/graph.h"
+#include "core/base/error.h"
+#include "core/network/graph.h"
 #include "tests/test_folder.h"
 
 namespace qsim {

@@ -1,5 +1,5 @@
 // Files that are small on the disk and large in protobuf are counted before protobuf sees them.
-#include "compiler/importer/model_parts.h"
+#include "formats/onnx/importer/model_parts.h"
 
 #include <fstream>
 
@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "core/limits.h"
-#include "files/files.h"
+#include "core/base/limits.h"
+#include "formats/files/files.h"
 #include "tests/importer/model_builder.h"
 
 namespace qsim {

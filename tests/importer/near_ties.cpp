@@ -10,11 +10,11 @@
 #include <set>
 
 #include "cli/host_tensors/host_layout.h"
-#include "compiler/importer/onnx_importer.h"
-#include "core/error.h"
-#include "core/layer_arithmetic.h"
-#include "files/npy.h"
-#include "golden/cpu/graph_executor.h"
+#include "core/base/error.h"
+#include "core/network/layer_arithmetic.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/traces/npy.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/importer/quantized_files.h"
 
 namespace qsim {

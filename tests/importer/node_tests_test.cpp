@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/importer/onnx_importer.h"
-#include "compiler/importer/tensor_proto.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/onnx/importer/tensor_proto.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/importer/model_builder.h"
 #include "tests/importer/onnx_layout.h"
 

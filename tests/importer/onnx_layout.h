@@ -1,7 +1,7 @@
 // Between the NHWC tensors of a graph and what its ONNX model reads and writes.
 #pragma once
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

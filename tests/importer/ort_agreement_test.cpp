@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/importer/onnx_importer.h"
-#include "files/npy.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/traces/npy.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/importer/model_builder.h"
 #include "tests/importer/onnx_layout.h"
 #include "tests/importer/random_graphs.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/importer/real_importer.h"
+#include "formats/onnx/importer/real_importer.h"
 #include "tests/importer/float_island.h"
 #include "tests/importer/refusal_cases.h"
 

@@ -2,8 +2,8 @@
 // twice, and external data with a key twice or a wrong checksum were all taken.
 #include <gtest/gtest.h>
 
-#include "core/limits.h"
-#include "core/printable.h"
+#include "core/base/limits.h"
+#include "core/base/printable.h"
 #include "tests/importer/model_builder.h"
 
 namespace qsim {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "compiler/importer/model_file.h"
-#include "compiler/importer/onnx_importer.h"
+#include "formats/onnx/importer/model_file.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/importer/model_builder.h"
 #include "tests/importer/random_graphs.h"
 

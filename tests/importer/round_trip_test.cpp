@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/importer/onnx_importer.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/importer/model_builder.h"
 #include "tests/importer/random_graphs.h"
 #include "tests/onnx/onnx_writer.h"

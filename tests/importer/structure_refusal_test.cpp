@@ -2,7 +2,7 @@
 // chain, layouts that move elements, inputs of other kinds.
 #include <gtest/gtest.h>
 
-#include "compiler/importer/onnx_importer.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/importer/refusal_cases.h"
 
 namespace qsim {

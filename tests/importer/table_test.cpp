@@ -2,8 +2,8 @@
 // definition.
 #include <gtest/gtest.h>
 
-#include "compiler/importer/onnx_importer.h"
-#include "core/float_rules.h"
+#include "core/network/float_rules.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/importer/float_island.h"
 #include "tests/importer/model_builder.h"
 

@@ -1,5 +1,5 @@
-// add_file ROUNDING IN OUT: core/adder.h on the records of a file, for the test that compares it
-// with ONNX Runtime. IN has records of nine 32-bit words: a, b, the bits of the float32
+// add_file ROUNDING IN OUT: core/numerics/adder.h on the records of a file, for the test that
+// compares it with ONNX Runtime. IN has records of nine 32-bit words: a, b, the bits of the float32
 // scales of a, b and y, their zero_points, and the least level of y's type; OUT gets an int32 each.
 // ROUNDING: half_even or float32.
 #include <bit>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/adder.h"
+#include "core/numerics/adder.h"
 
 namespace qsim {
 namespace {

@@ -1,4 +1,4 @@
-"""core/adder.h with rounding float32 gives the bytes of ONNX Runtime's QLinearAdd on a processor with FMA, and those
+"""core/numerics/adder.h with rounding float32 gives the bytes of ONNX Runtime's QLinearAdd on a processor with FMA, and those
 of the rule in tools/ort/operator_rules.py. Runs in the environment of tools/ort/install.sh.
 
 usage: adder_test.py ADD_FILE [LAYERS [SEED]]

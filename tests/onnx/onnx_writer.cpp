@@ -6,7 +6,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

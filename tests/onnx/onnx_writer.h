@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

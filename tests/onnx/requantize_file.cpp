@@ -1,7 +1,7 @@
-// requantize_file ROUNDING IN OUT: core/requantizer.h on the records of a file, for the test that
-// compares it with ONNX Runtime. IN has records of six 32-bit words: acc, bias, the bits of a
-// float32 scale, zero_point, lo, hi; OUT gets an int32 each. ROUNDING: floor, half_even, half_up,
-// float32.
+// requantize_file ROUNDING IN OUT: core/numerics/requantizer.h on the records of a file, for the
+// test that compares it with ONNX Runtime. IN has records of six 32-bit words: acc, bias, the bits
+// of a float32 scale, zero_point, lo, hi; OUT gets an int32 each. ROUNDING: floor, half_even,
+// half_up, float32.
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <iterator>
 #include <vector>
 
-#include "core/requantizer.h"
+#include "core/numerics/requantizer.h"
 
 namespace qsim {
 namespace {

@@ -1,4 +1,4 @@
-"""core/requantizer.h with rounding float32 gives the bytes of ONNX Runtime's QLinearConv, with scales that
+"""core/numerics/requantizer.h with rounding float32 gives the bytes of ONNX Runtime's QLinearConv, with scales that
 are no powers of two. Runs in the environment of tools/ort/install.sh.
 
 usage: requantizer_test.py REQUANTIZE_FILE [LAYERS [SEED]]

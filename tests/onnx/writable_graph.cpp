@@ -1,6 +1,6 @@
 #include "tests/onnx/writable_graph.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

@@ -2,7 +2,7 @@
 // powers of two.
 #pragma once
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 nn = torch.nn
-UNIT = 2 ** 39  # of core/adder.h
+UNIT = 2 ** 39  # of core/numerics/adder.h
 
 
 class Value:
@@ -36,7 +36,7 @@ def covering(least, most, span, power_of_two):
 
 
 def added(a, b, scale, zero, relu):
-    """(levels, passes) of the sum of two Values, as core/adder.h defines it, in integers of 2^-39."""
+    """(levels, passes) of the sum of two Values, as core/numerics/adder.h defines it, in integers of 2^-39."""
     near = lambda units: np.asarray(units).astype(np.float32).astype(np.int64)  # numpy rounds half to even
     ra, rb = (np.int64(float(value.scale / scale) * UNIT) for value in (a, b))
     fixed = near(zero * UNIT - near(ra * a.zero + near(rb * b.zero)))

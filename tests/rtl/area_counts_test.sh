@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rtl/yosys/area.csv, to which core/area.h is fitted, is of today's RTL: pe4x4 is counted again. Flip-flops and
+# rtl/yosys/area.csv, to which core/machine/area.h is fitted, is of today's RTL: pe4x4 is counted again. Flip-flops and
 # memory bits are equal. Gates may differ by 1 in 100: ABC's result depends a little on the numbers that Yosys
 # gives to cells, and these on all that it reads, also on modules that the accelerator does not use. (The array's
 # 18,403 became 18,245 when POST got modules that this configuration does not have.)

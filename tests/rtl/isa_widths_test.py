@@ -37,8 +37,8 @@ def package(root, include, work, compiler):
     """The text of qsim_pkg.sv; headers in `include` come before the repository's."""
     (work / "print.cpp").write_text(PRINTS)
     run(compiler, "-std=c++20", "-O0", f"-I{include}", f"-I{root}", "-o", work / "print",
-        work / "print.cpp", root / "tools/gen/rtl_package.cpp", root / "core/isa/command_codec.cpp",
-        root / "core/error.cpp", root / "core/printable.cpp")
+        work / "print.cpp", root / "tools/gen/rtl_package.cpp", root / "core/machine/isa/command_codec.cpp",
+        root / "core/base/error.cpp", root / "core/base/printable.cpp")
     return subprocess.run([work / "print"], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
@@ -47,17 +47,17 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         include, rtl = work / "include", work / "rtl"
-        table = (root / "core/isa/command_table.h").read_text()
+        table = (root / "core/machine/isa/command_table.h").read_text()
         changed = wider(table)
         widened = sum(a != b for a, b in zip(ROW.findall(table), ROW.findall(changed)))
         if widened < 40:
             sys.exit(f"FAILED: only {widened} fields of the table are wider")
-        (include / "core/isa").mkdir(parents=True)
-        (include / "core/isa/command_table.h").write_text(changed)
+        (include / "core/machine/isa").mkdir(parents=True)
+        (include / "core/machine/isa/command_table.h").write_text(changed)
         # Headers beside each other are found first there, so all of the folder is copied.
-        for header in (root / "core/isa").glob("*.h"):
+        for header in (root / "core/machine/isa").glob("*.h"):
             if header.name != "command_table.h":
-                shutil.copy2(header, include / "core/isa")
+                shutil.copy2(header, include / "core/machine/isa")
         for part in ("src", "assertions", "lint"):
             shutil.copytree(root / "rtl" / part, rtl / part)
         generated = rtl / "src/qsim_pkg.sv"

@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <set>
 
-#include "compiler/workload/workload.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/ofmap_statistics.h"
 
 namespace qsim {

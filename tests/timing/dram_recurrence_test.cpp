@@ -1,13 +1,13 @@
 // The closed forms of the DRAM port against times worked out by hand and against the channel that
 // steps from burst to burst, and what they cost.
-#include "timing/dram_recurrence.h"
+#include "sim/recurrence/dram_recurrence.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "core/dram_channel.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/dram_channel.h"
 
 namespace qsim {
 namespace {

@@ -1,21 +1,21 @@
 // Every command of whole programs starts, frees its unit and is done in the cycle that the SystemC
 // engine gives, which shares no line of code with the recurrence but the terms of EXECUTE and POST.
-#include "timing/program_times.h"
+#include "sim/recurrence/program_times.h"
 
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
-#include "compiler/workload/workload.h"
-#include "core/error.h"
-#include "files/arch_config_file.h"
+#include "core/base/error.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "formats/workload/workload.h"
+#include "sim/recurrence/recurrence_engine.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/core/program_draft.h"
 #include "tests/sim/systemc/hand_program.h"
 #include "tests/sim/systemc/random_program.h"
-#include "timing/recurrence_engine.h"
 
 namespace qsim {
 namespace {

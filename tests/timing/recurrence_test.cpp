@@ -1,12 +1,12 @@
 // Times of commands against sums worked out by hand: the examples of
 // docs/reference/timing_model.md, tokens between units, and what a caller may do with the state.
-#include "timing/recurrence.h"
+#include "sim/recurrence/recurrence.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

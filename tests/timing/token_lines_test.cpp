@@ -1,9 +1,9 @@
 // Which wait takes which token, and when a semaphore overflows.
-#include "timing/token_lines.h"
+#include "sim/recurrence/token_lines.h"
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

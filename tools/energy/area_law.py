@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Fits the law of core/area_law.cpp to Yosys's counts in rtl/yosys/area.csv, and that of POST with a requantizer
+"""Fits the law of core/machine/area_law.cpp to Yosys's counts in rtl/yosys/area.csv, and that of POST with a requantizer
 for any scale to those in rtl/yosys/area_dyadic.csv.
 
 usage: area_law.py --write | --check | residuals
---write: puts the numbers into core/area_law.cpp.  --check: says whether they are there, and ends with 1 if not.
+--write: puts the numbers into core/machine/area_law.cpp.  --check: says whether they are there, and ends with 1 if not.
 residuals: prints the law beside the count at each counted configuration.
 """
 import csv
@@ -15,10 +15,10 @@ import numpy
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COUNTS = ROOT / "rtl" / "yosys" / "area.csv"
 DYADIC = ROOT / "rtl" / "yosys" / "area_dyadic.csv"
-SOURCE = ROOT / "core" / "area_law.cpp"
+SOURCE = ROOT / "core" / "machine" / "area_law.cpp"
 BEGIN, END = "// Written by tools/energy/area_law.py.\n", "// End of what is written.\n"
 
-# The terms of LawTerms in core/area_law.h. Differences are 0 where they would be negative.
+# The terms of LawTerms in core/machine/area_law.h. Differences are 0 where they would be negative.
 TERMS = ("1", "R", "C", "RC", "R(R-1)", "CC", "RW", "R-C", "C-R", "W-B", "C>R")
 # By part, the terms of its gates and of its flip-flops.
 PARTS = {
@@ -72,7 +72,7 @@ def law(counts):
 
 
 def written(counts):
-    """The part of core/area_law.cpp that is generated."""
+    """The part of core/machine/area_law.cpp that is generated."""
     numbers = law(counts)
     lines = ["constexpr std::array<PartLaw, kLawParts> kLaw = {{"]
     for part in PARTS:
@@ -123,7 +123,7 @@ def main():
     if sys.argv[1] == "--write":
         SOURCE.write_text(now, encoding="utf-8")
     elif now != text:
-        sys.exit("area_law.py: core/area_law.cpp has other numbers than area.csv gives; area_law.py --write")
+        sys.exit("area_law.py: core/machine/area_law.cpp has other numbers than area.csv gives; area_law.py --write")
     return 0
 
 

@@ -2,7 +2,7 @@
 """Prints what docs/reference/energy.md says from the numbers of configs/energy/.
 
 usage: tables.py formats | sram
-formats: int8 against fp32.  sram: the rule of core/energy.cpp against its points.
+formats: int8 against fp32.  sram: the rule of core/machine/energy.cpp against its points.
 """
 import math
 import pathlib

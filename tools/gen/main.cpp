@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "formats/files/files.h"
 #include "tools/gen/pages.h"
 
 namespace {

@@ -2,8 +2,8 @@
 
 #include <sstream>
 
-#include "core/error.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "formats/files/files.h"
 
 namespace qsim::gen {
 namespace {
@@ -24,7 +24,7 @@ int first_different_line(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::vector<Page> make_pages(const std::filesystem::path& root) {
-  return {{"docs/reference/isa.md", isa_page(read_text_file(root / "core/isa/commands.h"))},
+  return {{"docs/reference/isa.md", isa_page(read_text_file(root / "core/machine/isa/commands.h"))},
           {"docs/reference/config.md", config_page()},
           {"docs/reference/cli.md", cli_page()},
           {"rtl/src/qsim_pkg.sv", rtl_package()}};

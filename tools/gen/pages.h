@@ -14,10 +14,10 @@ struct Page {
 };
 
 // docs/reference/isa.md, from the command table and the pseudo-code of `commands_header` (the text
-// of core/isa/commands.h).
+// of core/machine/isa/commands.h).
 std::string isa_page(const std::string& commands_header);
 
-// docs/reference/config.md, from the field table of core/arch_config.h.
+// docs/reference/config.md, from the field table of core/machine/arch_config.h.
 std::string config_page();
 
 // docs/reference/cli.md, from the declarations of the commands (cli/commands/commands.h).

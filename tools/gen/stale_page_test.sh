@@ -5,8 +5,8 @@ set -euo pipefail
 gen=$1
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-mkdir -p "$copy/core/isa" "$copy/docs/reference" "$copy/rtl/src"
-cp "$2/core/isa/commands.h" "$copy/core/isa/"
+mkdir -p "$copy/core/machine/isa" "$copy/docs/reference" "$copy/rtl/src"
+cp "$2/core/machine/isa/commands.h" "$copy/core/machine/isa/"
 
 expect_stale() {
   local status=0
@@ -23,7 +23,7 @@ expect_stale "docs/reference/config.md:3: differs"
 sed -i 's/LoadDramAddrWidth = 32;/LoadDramAddrWidth = 33;/' "$copy/rtl/src/qsim_pkg.sv"
 expect_stale "rtl/src/qsim_pkg.sv:"
 "$gen" "$copy" >/dev/null
-sed -i 's/^struct Post {/struct Posted {/' "$copy/core/isa/commands.h"
+sed -i 's/^struct Post {/struct Posted {/' "$copy/core/machine/isa/commands.h"
 status=0
 "$gen" --check "$copy" 2>"$copy/log" || status=$?
 [ "$status" -eq 3 ] || { echo "exit $status without the pseudo-code, expected 3"; exit 1; }

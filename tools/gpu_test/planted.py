@@ -29,25 +29,25 @@ class Fault:
 
 
 FAULTS = (
-    Fault("golden_cuda_check", "golden/cuda/kernels/", "golden/cuda/libqsim_golden_cuda.a", "core/requantize.h",
+    Fault("golden_cuda_check", "golden/graph/cuda/kernels/", "golden/graph/cuda/libqsim_golden_cuda.a", "core/numerics/requantize.h",
           "return half - 1 + ((t >> shift) & 1);", "return half + ((t >> shift) & 1);", host_too=True),
-    Fault("golden_binary_cuda_check", "golden/binary/cuda/", "golden/binary/cuda/libqsim_golden_binary_cuda.a",
-          "golden/binary/cuda/kernels/finish_binary.cuh", "__fmaf_rn(alpha, value, sums[h][k])",
+    Fault("golden_binary_cuda_check", "golden/kernels/binary/cuda/", "golden/kernels/binary/cuda/libqsim_golden_binary_cuda.a",
+          "golden/kernels/binary/cuda/kernels/finish_binary.cuh", "__fmaf_rn(alpha, value, sums[h][k])",
           "__fmaf_rn(alpha, value + 1, sums[h][k])"),
-    Fault("golden_int8_linear_cuda_check", "golden/linear/cuda/", "golden/linear/cuda/libqsim_golden_linear_cuda.a",
-          "golden/linear/cuda/int8_values.cuh", "scaled_sum(sum, weight_scale, row_scale)",
+    Fault("golden_int8_linear_cuda_check", "golden/kernels/linear/cuda/", "golden/kernels/linear/cuda/libqsim_golden_linear_cuda.a",
+          "golden/kernels/linear/cuda/int8_values.cuh", "scaled_sum(sum, weight_scale, row_scale)",
           "scaled_sum(sum + 1, weight_scale, row_scale)"),
     # Its kernels have no integer sum in common: the fault is in the FP32 result, one unit of BF16 too high.
-    Fault("golden_linear_cuda_check", "golden/linear/cuda/", "golden/linear/cuda/libqsim_golden_linear_cuda.a",
-          "golden/linear/cuda/linear_values.cuh", "const std::uint32_t bits = canonical(result);",
+    Fault("golden_linear_cuda_check", "golden/kernels/linear/cuda/", "golden/kernels/linear/cuda/libqsim_golden_linear_cuda.a",
+          "golden/kernels/linear/cuda/linear_values.cuh", "const std::uint32_t bits = canonical(result);",
           "const std::uint32_t bits = canonical(result) + 0x10000;"),
     # Each number that a layer computes, one unit in the last place off.
-    Fault("golden_real_cuda_check", "golden/real/cuda/", "golden/real/cuda/libqsim_golden_real_cuda.a",
-          "golden/real/cuda/kernels/float_arithmetic.cuh",
+    Fault("golden_real_cuda_check", "golden/graph/real/cuda/", "golden/graph/real/cuda/libqsim_golden_real_cuda.a",
+          "golden/graph/real/cuda/kernels/float_arithmetic.cuh",
           "return value == value ? value : __uint_as_float(kFp32Nan);",
           "return value == value ? __uint_as_float(__float_as_uint(value) + 1) : __uint_as_float(kFp32Nan);"),
-    Fault("golden_convert_cuda_check", "golden/convert/cuda/", "golden/convert/cuda/libqsim_golden_convert_cuda.a",
-          "golden/convert/cuda/encode.cuh", ': "=f"(first), "=f"(second)', ': "=f"(second), "=f"(first)'),
+    Fault("golden_convert_cuda_check", "golden/kernels/convert/cuda/", "golden/kernels/convert/cuda/libqsim_golden_convert_cuda.a",
+          "golden/kernels/convert/cuda/encode.cuh", ': "=f"(first), "=f"(second)', ': "=f"(second), "=f"(first)'),
 )
 
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
 #include "rtl/engine/rtl_model.h"
 
 int main(int argc, char** argv) {

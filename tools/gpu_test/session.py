@@ -11,7 +11,7 @@ import time
 # A step's result.
 OK, FAILED, SKIPPED, NOT_THERE = "ok", "FAILED", "skipped", "not there"
 
-MISMATCH = 5  # exit code of our programs, core/error.h
+MISMATCH = 5  # exit code of our programs, core/base/error.h
 # What a machine may lack, as QSIM_REQUIRE names it.
 REQUIREMENTS = ("data", "compute-sanitizer", "onnxruntime", "torch")
 REQUIREMENTS_ELSEWHERE = ("charts", "nvcc", "perfetto", "qemu", "verilator")  # of ./dev test, as .ci/run names them

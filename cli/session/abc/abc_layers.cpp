@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <variant>
 
-#include "compiler/importer/float_weights.h"
-#include "core/printable.h"
-#include "files/npy.h"
+#include "core/base/printable.h"
+#include "formats/onnx/importer/float_weights.h"
+#include "formats/traces/npy.h"
 
 namespace qsim {
 namespace {

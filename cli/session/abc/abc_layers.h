@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "golden/binary/binary_weights.h"
-#include "golden/binary/bit_tensor.h"
+#include "core/network/graph.h"
+#include "golden/kernels/binary/binary_weights.h"
+#include "golden/kernels/binary/bit_tensor.h"
 
 namespace qsim {
 
@@ -27,7 +27,7 @@ struct AbcInput {
 // none.
 std::vector<AbcLayer> abc_layers(const Graph& graph, const std::string& name);
 
-// The layers of a float network, where the file's name ends in .onnx (compiler/importer's
+// The layers of a float network, where the file's name ends in .onnx (formats/onnx/importer's
 // read_float_weights()), or one layer of an array: float32 [out_channels, channels, kernel_h,
 // kernel_w]. With `name` the layer of that name alone. Throws Error for another file and for a name
 // that it does not have.

@@ -4,12 +4,12 @@
 
 #include <time.h>
 
-#include "core/random.h"
-#include "golden/binary/cuda/layer_times.h"
-#include "golden/binary/float_conv.h"
-#include "golden/binary/optimised_conv.h"
-#include "golden/cpu/graph_executor.h"
-#include "golden/cuda/graph_executor.h"
+#include "core/base/random.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/cuda/graph_executor.h"
+#include "golden/kernels/binary/cuda/layer_times.h"
+#include "golden/kernels/binary/float_conv.h"
+#include "golden/kernels/binary/optimised_conv.h"
 
 namespace qsim {
 namespace {

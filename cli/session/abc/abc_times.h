@@ -5,23 +5,24 @@
 #include <cstdint>
 #include <string>
 
-#include "core/operations.h"
-#include "golden/binary/binary_weights.h"
+#include "core/network/operations.h"
+#include "golden/kernels/binary/binary_weights.h"
 
 namespace qsim {
 
 struct AbcTimes {
   std::int64_t size = 0;      // of the square picture
   double binary_seconds = 0;  // bits in, bits out: convolution, batch norm, ReLU and quantizer
-  double float_seconds = 0;   // float in, float out: the plain kernel (golden/binary/float_conv.h)
-  double int8_seconds = 0;    // int8 in, int8 out: golden's own convolution (golden/cpu)
+  double float_seconds =
+      0;  // float in, float out: the plain kernel (golden/kernels/binary/float_conv.h)
+  double int8_seconds = 0;  // int8 in, int8 out: golden's own convolution (golden/graph/cpu)
 };
 
 struct AbcGpuTimes {
   std::int64_t size = 0;
   std::string kernels;        // the binary ones: "hopper", "portable"
   double binary_seconds = 0;  // as above; launches in one CUDA graph on the same buffers
-  double int8_seconds = 0;    // golden's own convolution (golden/cuda), likewise
+  double int8_seconds = 0;    // golden's own convolution (golden/graph/cuda), likewise
   bool equal = false;         // the words are those of the CPU
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/random.h"
+#include "core/base/random.h"
 
 namespace qsim {
 namespace {

@@ -1,8 +1,8 @@
 #include "cli/session/engines/engines.h"
 
 #include "sim/interpreter/program_interpreter.h"
+#include "sim/recurrence/recurrence_engine.h"
 #include "sim/systemc/systemc_engine.h"
-#include "timing/recurrence_engine.h"
 
 namespace qsim {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 #include "rtl/engine/rtl_engine.h"
 
 namespace qsim {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "golden/cpu/graph_executor.h"
-#include "golden/cuda/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/cuda/graph_executor.h"
 
 namespace qsim {
 namespace {

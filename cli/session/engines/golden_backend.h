@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
-#include "core/graph.h"
+#include "core/base/error.h"
+#include "core/network/graph.h"
 #include "golden/device/devices.h"
 
 namespace qsim {

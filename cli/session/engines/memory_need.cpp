@@ -4,12 +4,12 @@
 #include <set>
 
 #include "compiler/program_sizes.h"
-#include "core/checked_math.h"
-#include "core/command_streams.h"
-#include "core/engine.h"
-#include "core/graph_order.h"
-#include "core/graph_shapes.h"
-#include "files/memory.h"
+#include "core/base/checked_math.h"
+#include "core/machine/command_streams.h"
+#include "core/machine/engine.h"
+#include "core/network/graph_order.h"
+#include "core/network/graph_shapes.h"
+#include "formats/files/memory.h"
 
 namespace qsim {
 namespace {

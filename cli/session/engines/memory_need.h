@@ -6,8 +6,8 @@
 #include <string>
 
 #include "compiler/compile.h"
-#include "core/arch_config.h"
-#include "core/graph.h"
+#include "core/machine/arch_config.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

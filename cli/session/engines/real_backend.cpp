@@ -1,6 +1,6 @@
 #include "cli/session/engines/real_backend.h"
 
-#include "golden/real/cuda/real_cuda_executor.h"
+#include "golden/graph/real/cuda/real_cuda_executor.h"
 
 namespace qsim {
 namespace {

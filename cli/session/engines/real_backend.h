@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "cli/session/engines/golden_backend.h"
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "golden/common/thread_team.h"
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 
 namespace qsim {
 

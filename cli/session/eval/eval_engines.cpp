@@ -8,8 +8,8 @@
 #include "cli/session/eval/program_engine.h"
 #include "cli/session/eval/real_engine.h"
 #include "cli/session/inputs/remedies.h"
-#include "core/checked_math.h"
-#include "files/memory.h"
+#include "core/base/checked_math.h"
+#include "formats/files/memory.h"
 
 namespace qsim {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/session/eval/eval_network.h"
 #include "cli/session/eval/eval_options.h"
 #include "cli/terminal/context.h"
-#include "core/engine.h"
+#include "core/machine/engine.h"
 #include "golden/common/thread_team.h"
 
 namespace qsim {

@@ -6,7 +6,7 @@
 #include "cli/host_tensors/classes.h"
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "compiler/importer/real_importer.h"
+#include "formats/onnx/importer/real_importer.h"
 
 namespace qsim {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/terminal/context.h"
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

@@ -6,7 +6,7 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/terminal/output_folders.h"
 #include "cli/terminal/shared_options.h"
-#include "core/limits.h"
+#include "core/base/limits.h"
 
 namespace qsim {
 

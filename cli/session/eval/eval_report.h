@@ -7,7 +7,7 @@
 #include "cli/session/eval/eval_network.h"
 #include "cli/session/eval/eval_run.h"
 #include "cli/session/eval/statistics.h"
-#include "core/tensor.h"
+#include "core/base/tensor.h"
 
 namespace qsim {
 

@@ -10,7 +10,7 @@
 #include "cli/session/eval/kept_predictions.h"
 #include "cli/session/inputs/file_hash.h"
 #include "cli/terminal/output_folders.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
 #include "report/text_table.h"
 
 namespace qsim {

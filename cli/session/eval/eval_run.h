@@ -11,7 +11,7 @@
 #include "cli/session/eval/eval_options.h"
 #include "cli/session/eval/prediction.h"
 #include "cli/terminal/context.h"
-#include "core/arch_config.h"
+#include "core/machine/arch_config.h"
 
 namespace qsim {
 

@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "cli/session/eval/eval_report.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "report/text_table.h"
 
 namespace qsim {

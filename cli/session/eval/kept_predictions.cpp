@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
-#include "files/shallow_json.h"
+#include "core/base/error.h"
+#include "formats/text/shallow_json.h"
 
 namespace qsim {
 namespace {

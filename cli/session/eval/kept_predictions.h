@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/session/eval/prediction.h"
-#include "files/growing_file.h"
+#include "formats/files/growing_file.h"
 
 namespace qsim {
 

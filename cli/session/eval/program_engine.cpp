@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "compiler/compile.h"
-#include "core/dram_layout.h"
+#include "core/machine/dram_layout.h"
 
 namespace qsim {
 namespace {

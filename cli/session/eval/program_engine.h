@@ -5,8 +5,8 @@
 
 #include "cli/session/eval/eval_engine.h"
 #include "cli/session/eval/eval_network.h"
-#include "core/arch_config.h"
-#include "core/engine.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/engine.h"
 #include "golden/common/thread_team.h"
 
 namespace qsim {

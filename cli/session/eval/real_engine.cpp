@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cli/session/engines/real_backend.h"
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 #include "golden/common/thread_team.h"
-#include "golden/real/fake_graph.h"
+#include "golden/graph/real/fake_graph.h"
 
 namespace qsim {
 namespace {

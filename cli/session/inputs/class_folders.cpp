@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/error.h"
-#include "core/nearest_name.h"
-#include "core/printable.h"
+#include "core/base/error.h"
+#include "core/base/nearest_name.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/importer/external_files.h"
-#include "core/error.h"
-#include "files/descriptor.h"
+#include "core/base/error.h"
+#include "formats/files/descriptor.h"
+#include "formats/onnx/importer/external_files.h"
 
 namespace qsim {
 namespace {

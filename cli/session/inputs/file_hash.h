@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "files/held_file.h"
+#include "formats/files/held_file.h"
 
 namespace qsim {
 

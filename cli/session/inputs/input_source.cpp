@@ -5,9 +5,9 @@
 
 #include "cli/host_tensors/preprocess.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "core/graph_shapes.h"
-#include "files/cifar.h"
-#include "files/npy.h"
+#include "core/network/graph_shapes.h"
+#include "formats/pictures/cifar.h"
+#include "formats/traces/npy.h"
 
 namespace qsim {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "cli/session/inputs/remedies.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "core/printable.h"
-#include "files/mapping_file.h"
-#include "files/scale_sim_config.h"
+#include "core/base/printable.h"
+#include "formats/settings/mapping_file.h"
+#include "formats/settings/scale_sim_config.h"
 #include "report/text_table.h"
 
 namespace qsim {

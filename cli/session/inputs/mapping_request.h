@@ -8,7 +8,7 @@
 
 #include "cli/session/inputs/model_source.h"
 #include "compiler/compile.h"
-#include "compiler/workload/topology_file.h"
+#include "formats/workload/topology_file.h"
 
 namespace qsim {
 

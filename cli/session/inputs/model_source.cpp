@@ -4,15 +4,15 @@
 
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/topology_source.h"
-#include "compiler/importer/onnx_importer.h"
-#include "compiler/workload/workload.h"
-#include "core/printable.h"
-#include "files/arch_config_file.h"
-#include "files/energy_table_file.h"
-#include "files/graph_words.h"
-#include "files/held_file.h"
-#include "files/layer_trace.h"
-#include "files/scale_sim_config.h"
+#include "core/base/printable.h"
+#include "formats/files/held_file.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/settings/energy_table_file.h"
+#include "formats/settings/graph_words.h"
+#include "formats/settings/scale_sim_config.h"
+#include "formats/traces/layer_trace.h"
+#include "formats/workload/workload.h"
 
 namespace qsim {
 namespace {

@@ -9,12 +9,12 @@
 
 #include "cli/terminal/context.h"
 #include "cli/terminal/shared_options.h"
-#include "compiler/importer/onnx_importer.h"
-#include "core/arch_config.h"
-#include "core/energy_table.h"
-#include "core/graph_shapes.h"
-#include "files/held_file.h"
-#include "files/sidecar.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/energy_table.h"
+#include "core/network/graph_shapes.h"
+#include "formats/files/held_file.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/settings/sidecar.h"
 
 namespace qsim {
 
@@ -59,7 +59,8 @@ std::optional<RequantizerRounding> asked_rounding(const ScaleOptions& options);
 
 // The config that --config names. Throws Error.
 ArchConfig load_config(const ConfigOption& options);
-// The same, with a note of each size that is not as the file says (files/scale_sim_config.h).
+// The same, with a note of each size that is not as the file says
+// (formats/settings/scale_sim_config.h).
 ArchConfig load_config(Context& context, const ConfigOption& options);
 
 // The energy table that --energy names; absent without the option. Throws Error.

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/graph.h"
-#include "core/program.h"
+#include "core/machine/program.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

@@ -4,8 +4,8 @@
 
 #include "cli/host_tensors/preprocess.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "files/cifar.h"
-#include "files/npy.h"
+#include "formats/pictures/cifar.h"
+#include "formats/traces/npy.h"
 
 namespace qsim {
 

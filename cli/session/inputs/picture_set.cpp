@@ -7,12 +7,12 @@
 #include "cli/host_tensors/classes.h"
 #include "cli/host_tensors/preprocess.h"
 #include "cli/session/inputs/class_folders.h"
-#include "core/limits.h"
-#include "core/random.h"
-#include "files/cifar.h"
-#include "files/held_file.h"
-#include "files/npy.h"
-#include "files/picture_folder.h"
+#include "core/base/limits.h"
+#include "core/base/random.h"
+#include "formats/files/held_file.h"
+#include "formats/pictures/cifar.h"
+#include "formats/pictures/picture_folder.h"
+#include "formats/traces/npy.h"
 #include "golden/common/thread_team.h"
 
 namespace qsim {

@@ -13,9 +13,9 @@
 
 #include "cli/host_tensors/host_layout.h"
 #include "cli/session/inputs/model_source.h"
-#include "core/graph.h"
-#include "files/image.h"
-#include "files/sidecar.h"
+#include "core/network/graph.h"
+#include "formats/pictures/image.h"
+#include "formats/settings/sidecar.h"
 #include "golden/common/thread_team.h"
 
 namespace qsim {

@@ -1,8 +1,8 @@
 #include "cli/session/inputs/remedies.h"
 
 #include "cli/session/inputs/shipped_files.h"
-#include "files/arch_config_file.h"
-#include "files/scale_sim_config.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/settings/scale_sim_config.h"
 
 namespace qsim {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "core/error.h"
-#include "files/layer_trace.h"
-#include "files/yaml.h"
+#include "core/base/error.h"
+#include "formats/text/yaml.h"
+#include "formats/traces/layer_trace.h"
 
 namespace qsim {
 namespace {

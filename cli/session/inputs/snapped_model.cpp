@@ -1,7 +1,7 @@
 #include "cli/session/inputs/snapped_model.h"
 
 #include "compiler/snap_scales.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 namespace {

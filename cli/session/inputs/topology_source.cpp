@@ -4,7 +4,7 @@
 
 #include "cli/session/inputs/named_layer.h"
 #include "cli/session/inputs/shipped_files.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 namespace {

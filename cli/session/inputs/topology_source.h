@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "cli/session/inputs/model_source.h"
-#include "compiler/workload/topology.h"
+#include "formats/workload/topology.h"
 
 namespace qsim {
 

@@ -7,11 +7,11 @@
 #include <span>
 
 #include "cli/terminal/context.h"
-#include "core/checked_math.h"
-#include "core/random.h"
-#include "files/memory.h"
-#include "files/npy.h"
-#include "golden/linear/quantizer.h"
+#include "core/base/checked_math.h"
+#include "core/base/random.h"
+#include "formats/files/memory.h"
+#include "formats/traces/npy.h"
+#include "golden/kernels/linear/quantizer.h"
 
 namespace qsim {
 namespace {

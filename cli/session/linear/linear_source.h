@@ -6,7 +6,7 @@
 
 #include "cli/session/linear/linear_options.h"
 #include "cli/terminal/context.h"
-#include "golden/linear/linear.h"
+#include "golden/kernels/linear/linear.h"
 
 namespace qsim {
 

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <functional>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "golden/common/memory_bandwidth.h"
 #include "golden/device/copy_time.h"
-#include "golden/linear/cuda/cuda_int8_linear.h"
-#include "golden/linear/cuda/cuda_linear.h"
-#include "golden/linear/float_linear.h"
-#include "golden/linear/quantizer.h"
+#include "golden/kernels/linear/cuda/cuda_int8_linear.h"
+#include "golden/kernels/linear/cuda/cuda_linear.h"
+#include "golden/kernels/linear/float_linear.h"
+#include "golden/kernels/linear/quantizer.h"
 
 namespace qsim {
 namespace {

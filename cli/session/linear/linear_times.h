@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/session/linear/linear_source.h"
-#include "golden/linear/packed_linear.h"
+#include "golden/kernels/linear/packed_linear.h"
 
 namespace qsim {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/session/inputs/file_hash.h"
-#include "files/shallow_json.h"
+#include "formats/text/shallow_json.h"
 #include "report/results/result_json.h"
 
 namespace qsim {

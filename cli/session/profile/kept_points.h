@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "files/growing_file.h"
+#include "formats/files/growing_file.h"
 #include "report/results/network_result.h"
 
 namespace qsim {

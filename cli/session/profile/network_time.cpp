@@ -7,13 +7,13 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/inputs/topology_source.h"
-#include "compiler/workload/workload.h"
-#include "core/command_streams.h"
-#include "core/graph_shapes.h"
-#include "core/printable.h"
-#include "files/memory.h"
+#include "core/base/printable.h"
+#include "core/machine/command_streams.h"
+#include "core/network/graph_shapes.h"
+#include "formats/files/memory.h"
+#include "formats/workload/workload.h"
 #include "report/run_sum.h"
-#include "timing/program_times.h"
+#include "sim/recurrence/program_times.h"
 
 namespace qsim {
 namespace {

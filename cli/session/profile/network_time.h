@@ -3,9 +3,9 @@
 // cycles and bytes are those of `qsim run --no-data`.
 #pragma once
 
-#include "analysis/operand_accesses.h"
 #include "cli/session/inputs/model_source.h"
 #include "compiler/compile.h"
+#include "report/analysis/operand_accesses.h"
 #include "report/html/timeline.h"
 #include "report/run_report.h"
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "cli/terminal/decimal_number.h"
-#include "core/error.h"
-#include "core/nearest_name.h"
-#include "core/printable.h"
+#include "core/base/error.h"
+#include "core/base/nearest_name.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 namespace {

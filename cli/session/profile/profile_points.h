@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/terminal/declarations.h"
-#include "core/arch_config.h"
-#include "core/mapping.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/mapping.h"
 #include "report/results/network_result.h"
 
 namespace qsim {

@@ -16,10 +16,10 @@
 #include "cli/session/inputs/remedies.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/profile/kept_points.h"
-#include "core/area.h"
-#include "core/printable.h"
-#include "files/arch_config_file.h"
-#include "files/memory.h"
+#include "core/base/printable.h"
+#include "core/machine/area.h"
+#include "formats/files/memory.h"
+#include "formats/settings/arch_config_file.h"
 #include "report/text_table.h"
 
 namespace qsim {

@@ -2,11 +2,11 @@
 
 #include <array>
 
-#include "analysis/cycle_accounting.h"
 #include "cli/session/engines/memory_need.h"
 #include "cli/session/inputs/mapping_request.h"
 #include "compiler/compile.h"
-#include "core/graph_shapes.h"
+#include "core/network/graph_shapes.h"
+#include "report/analysis/cycle_accounting.h"
 
 namespace qsim {
 namespace {

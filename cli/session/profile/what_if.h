@@ -6,8 +6,8 @@
 
 #include "cli/session/inputs/model_source.h"
 #include "cli/terminal/context.h"
-#include "core/engine.h"
-#include "core/graph.h"
+#include "core/machine/engine.h"
+#include "core/network/graph.h"
 #include "report/limiter_words.h"
 
 namespace qsim {

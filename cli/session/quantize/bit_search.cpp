@@ -5,7 +5,7 @@
 
 #include "cli/session/schemes/scheme_results.h"
 #include "cli/terminal/context.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
 #include "quantize/mixed_precision.h"
 #include "report/text_table.h"
 

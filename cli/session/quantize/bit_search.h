@@ -7,7 +7,7 @@
 
 #include "cli/session/inputs/picture_set.h"
 #include "cli/session/quantize/quantize_options.h"
-#include "core/quantized_network.h"
+#include "core/network/quantized_network.h"
 #include "golden/common/thread_team.h"
 #include "quantize/quantizer.h"
 #include "report/quantization/quantization_report.h"

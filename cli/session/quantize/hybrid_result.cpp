@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "quantize/layer_weights.h"
 #include "report/text_table.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/session/quantize/quantize_options.h"
-#include "core/hybrid_network.h"
+#include "core/network/hybrid_network.h"
 #include "golden/common/thread_team.h"
 #include "quantize/calibration.h"
 #include "quantize/ranges/tensor_error.h"

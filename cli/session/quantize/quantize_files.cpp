@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "files/files.h"
-#include "files/sidecar.h"
+#include "formats/files/files.h"
+#include "formats/settings/sidecar.h"
 
 namespace qsim {
 

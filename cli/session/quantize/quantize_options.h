@@ -3,7 +3,7 @@
 
 #include "cli/terminal/shared_options.h"
 #include "cli/terminal/usage_error.h"
-#include "core/limits.h"
+#include "core/base/limits.h"
 
 namespace qsim {
 

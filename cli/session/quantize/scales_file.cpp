@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
-#include "core/printable.h"
-#include "files/files.h"
-#include "files/shallow_json.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "formats/files/files.h"
+#include "formats/text/shallow_json.h"
 
 namespace qsim {
 namespace {

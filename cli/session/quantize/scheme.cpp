@@ -9,9 +9,9 @@
 
 #include <fnmatch.h>
 
-#include "core/error.h"
-#include "core/printable.h"
-#include "files/yaml.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "formats/text/yaml.h"
 #include "quantize/layer_weights.h"
 
 namespace qsim {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/session/quantize/quantize_options.h"
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "quantize/quantizer.h"
 
 namespace qsim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/terminal/shared_options.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
 
 namespace qsim {
 

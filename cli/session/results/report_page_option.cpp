@@ -1,7 +1,7 @@
 #include "cli/session/results/report_page_option.h"
 
-#include "core/error.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "formats/files/files.h"
 #include "report/html/report_page.h"
 
 namespace qsim {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/terminal/context.h"
-#include "core/engine.h"
+#include "core/machine/engine.h"
 #include "report/html/timeline.h"
 #include "report/run_report.h"
 

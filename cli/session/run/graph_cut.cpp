@@ -8,9 +8,9 @@
 #include <fnmatch.h>
 
 #include "cli/session/inputs/named_layer.h"
-#include "core/graph_order.h"
-#include "core/graph_shapes.h"
-#include "core/printable.h"
+#include "core/base/printable.h"
+#include "core/network/graph_order.h"
+#include "core/network/graph_shapes.h"
 
 namespace qsim {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/terminal/context.h"
 #include "compiler/compile.h"
-#include "core/arch_config.h"
+#include "core/machine/arch_config.h"
 #include "report/run_report.h"
 
 namespace qsim {

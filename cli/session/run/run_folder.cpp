@@ -1,10 +1,10 @@
 #include "cli/session/run/run_folder.h"
 
 #include "cli/host_tensors/host_tail.h"
-#include "files/arch_config_file.h"
-#include "files/files.h"
-#include "files/layer_trace.h"
-#include "files/npy.h"
+#include "formats/files/files.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/traces/layer_trace.h"
+#include "formats/traces/npy.h"
 #include "report/json_printer.h"
 #include "report/layers_csv.h"
 

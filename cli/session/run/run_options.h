@@ -9,7 +9,7 @@
 #include "cli/terminal/output_folders.h"
 #include "cli/terminal/shared_options.h"
 #include "cli/terminal/usage_error.h"
-#include "files/layer_trace.h"
+#include "formats/traces/layer_trace.h"
 
 namespace qsim {
 

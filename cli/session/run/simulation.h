@@ -5,7 +5,7 @@
 #include "cli/session/run/ofmap_sink.h"
 #include "cli/session/run/run_options.h"
 #include "cli/terminal/context.h"
-#include "core/engine.h"
+#include "core/machine/engine.h"
 #include "report/run_report.h"
 
 namespace qsim {

@@ -8,7 +8,7 @@
 #include "cli/session/run/run_options.h"
 #include "cli/terminal/context.h"
 #include "compiler/compile.h"
-#include "core/energy_table.h"
+#include "core/machine/energy_table.h"
 #include "report/html/timeline.h"
 #include "report/run_report.h"
 

@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "cli/host_tensors/preprocess.h"
-#include "files/sha1.h"
+#include "formats/files/sha1.h"
 #include "golden/common/thread_team.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 
 namespace qsim {
 namespace {

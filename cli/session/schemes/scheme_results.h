@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/session/inputs/picture_set.h"
-#include "core/quantized_network.h"
-#include "golden/real/real_executor.h"
+#include "core/network/quantized_network.h"
+#include "golden/graph/real/real_executor.h"
 
 namespace qsim {
 

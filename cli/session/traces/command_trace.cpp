@@ -1,8 +1,8 @@
 #include "cli/session/traces/command_trace.h"
 
 #include "cli/session/inputs/named_layer.h"
-#include "core/error.h"
-#include "core/printable.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
 #include "report/perfetto/run_trace.h"
 #include "report/text_table.h"
 

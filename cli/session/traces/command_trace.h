@@ -7,8 +7,8 @@
 
 #include "cli/session/traces/trace_options.h"
 #include "cli/terminal/context.h"
-#include "core/engine.h"
-#include "core/graph.h"
+#include "core/machine/engine.h"
+#include "core/network/graph.h"
 
 namespace qsim {
 

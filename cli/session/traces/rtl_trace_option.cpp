@@ -1,7 +1,7 @@
 #include "cli/session/traces/rtl_trace_option.h"
 
-#include "core/error.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "formats/files/files.h"
 
 namespace qsim {
 namespace {

@@ -5,9 +5,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "core/error.h"
-#include "core/printable.h"
-#include "files/temporary_files.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "formats/files/temporary_files.h"
 
 namespace qsim {
 namespace {

@@ -3,7 +3,7 @@
 // error.
 #pragma once
 
-#include "files/file_replacement.h"
+#include "formats/files/file_replacement.h"
 
 namespace qsim {
 

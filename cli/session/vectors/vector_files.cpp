@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cli/terminal/output_folders.h"
-#include "core/checked_math.h"
-#include "files/npy.h"
+#include "core/base/checked_math.h"
+#include "formats/traces/npy.h"
 #include "rtl/engine/rtl_parameters.h"
 
 namespace qsim {
@@ -38,7 +38,7 @@ std::string npy_type(const std::string& dtype) {
   return dtype == "uint8" ? "|u1" : "|i1";
 }
 
-// Version 1.0; files/npy.h writes tensors, whose elements have 8 or 32 bits.
+// Version 1.0; formats/traces/npy.h writes tensors, whose elements have 8 or 32 bits.
 std::string npy_header(const VectorFile& file) {
   std::string header =
       "{'descr': '" + npy_type(file.dtype) + "', 'fortran_order': False, 'shape': (";

@@ -9,7 +9,7 @@
 
 #include "cli/session/vectors/vectors.h"
 #include "cli/terminal/context.h"
-#include "core/isa/command_codec.h"
+#include "core/machine/isa/command_codec.h"
 
 namespace qsim {
 

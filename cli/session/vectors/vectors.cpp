@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "analysis/cycle_accounting.h"
 #include "cli/session/engines/engines.h"
-#include "core/checked_math.h"
-#include "files/files.h"
+#include "core/base/checked_math.h"
+#include "formats/files/files.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/interpreter/command_effects.h"
 #include "sim/interpreter/unit_order.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 
 namespace qsim {
 

@@ -4,7 +4,7 @@
 
 #include "cli/session/inputs/shipped_files.h"
 #include "compiler/compile.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
 
 namespace qsim {
 namespace {

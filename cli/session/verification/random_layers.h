@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/session/verification/verification.h"
-#include "compiler/workload/random_layer.h"
+#include "formats/workload/random_layer.h"
 #include "report/sheet.h"
 
 namespace qsim {

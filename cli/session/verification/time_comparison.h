@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 
 namespace qsim {
 

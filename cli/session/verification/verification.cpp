@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analysis/cycle_accounting.h"
 #include "cli/session/engines/engines.h"
 #include "cli/session/verification/time_comparison.h"
+#include "report/analysis/cycle_accounting.h"
 
 namespace qsim {
 namespace {

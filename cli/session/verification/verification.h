@@ -10,7 +10,7 @@
 #include "cli/session/engines/engines.h"
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/verification/time_comparison.h"
-#include "core/engine.h"
+#include "core/machine/engine.h"
 #include "report/tensor_comparison.h"
 
 namespace qsim {
@@ -36,8 +36,8 @@ struct TimeTally {
 class Verification {
  public:
   // "interpreter" runs twice, in order and in random order. Each run's times are compared with the
-  // token rules too (analysis/cycle_accounting.h), and against each other: the SystemC model's are
-  // what is expected of the others, and without it those of the recurrence.
+  // token rules too (report/analysis/cycle_accounting.h), and against each other: the SystemC
+  // model's are what is expected of the others, and without it those of the recurrence.
   Verification(const std::vector<std::string>& engines, std::uint64_t seed,
                const EngineSettings& settings = {});
 

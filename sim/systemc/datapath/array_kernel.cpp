@@ -1,6 +1,6 @@
 #include "sim/systemc/datapath/array_kernel.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sim/systemc/datapath/array_paths.h"
 
 namespace qsim {

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/arch_config.h"
-#include "core/isa/commands.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/isa/commands.h"
 #include "sim/systemc/datapath/laid_activations.h"
 #include "sim/systemc/datapath/lane_layout.h"
 #include "sim/systemc/datapath/scratchpads.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/isa/commands.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim {
 

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/isa/adder_block.h"
-#include "core/isa/commands.h"
-#include "core/requantize.h"
+#include "core/machine/isa/adder_block.h"
+#include "core/machine/isa/commands.h"
+#include "core/numerics/requantize.h"
 
 namespace qsim {
 
@@ -24,9 +24,9 @@ constexpr bool adds(PostRule rule) {
 }
 
 // What requantize() needs of each column, all 64 bits wide so that vectors need no conversion; of
-// kFloat32 the bias and the scale alone are set. The addend of core/requantize.h depends on its
-// argument only through the lowest bit that the shift keeps: it is even_addend + (argument >> shift
-// & odd_addend), where odd_addend is 0 or 1.
+// kFloat32 the bias and the scale alone are set. The addend of core/numerics/requantize.h depends
+// on its argument only through the lowest bit that the shift keeps: it is even_addend + (argument
+// >> shift & odd_addend), where odd_addend is 0 or 1.
 struct PostColumns {
   static constexpr std::size_t kMost = 256;  // array_cols
 

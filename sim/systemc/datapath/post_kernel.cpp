@@ -3,9 +3,9 @@
 #include <bit>
 #include <cmath>
 
-#include "core/error.h"
-#include "core/isa/parameter_block.h"
-#include "core/isa/post_words.h"
+#include "core/base/error.h"
+#include "core/machine/isa/parameter_block.h"
+#include "core/machine/isa/post_words.h"
 #include "sim/systemc/datapath/post_epilogue.h"
 
 namespace qsim {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/arch_config.h"
+#include "core/machine/arch_config.h"
 #include "sim/systemc/datapath/laid_activations.h"
 
 namespace qsim {

@@ -1,9 +1,9 @@
-// The bytes that LOAD and STORE move, as core/isa/commands.h defines them. When they move is up to
-// load_unit and store_unit.
+// The bytes that LOAD and STORE move, as core/machine/isa/commands.h defines them. When they move
+// is up to load_unit and store_unit.
 #pragma once
 
-#include "core/dram_memory.h"
-#include "core/isa/commands.h"
+#include "core/machine/dram_memory.h"
+#include "core/machine/isa/commands.h"
 #include "sim/systemc/datapath/scratchpads.h"
 
 namespace qsim {

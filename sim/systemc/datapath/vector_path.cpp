@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/avx_vnni.h"
+#include "core/base/avx_vnni.h"
 
 namespace qsim {
 

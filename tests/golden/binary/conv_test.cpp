@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/binary/binary_conv.h"
-#include "golden/binary/optimised_conv.h"
+#include "golden/kernels/binary/binary_conv.h"
+#include "golden/kernels/binary/optimised_conv.h"
 #include "tests/golden/binary/random_binary.h"
 
 namespace qsim::golden {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/binary/optimised_conv.h"
-#include "golden/binary/threshold_fit.h"
+#include "golden/kernels/binary/optimised_conv.h"
+#include "golden/kernels/binary/threshold_fit.h"
 #include "tests/golden/binary/random_binary.h"
 
 namespace qsim::golden {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/binary/optimised_conv.h"
+#include "golden/kernels/binary/optimised_conv.h"
 #include "tests/golden/binary/random_binary.h"
 
 namespace qsim::golden {

@@ -2,8 +2,8 @@
 // dilation.
 #pragma once
 
-#include "core/random.h"
-#include "golden/binary/binary_conv.h"
+#include "core/base/random.h"
+#include "golden/kernels/binary/binary_conv.h"
 
 namespace qsim::golden_test {
 

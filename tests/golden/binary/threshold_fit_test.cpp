@@ -1,11 +1,11 @@
 // Thresholds by the squared error that they leave.
-#include "golden/binary/threshold_fit.h"
+#include "golden/kernels/binary/threshold_fit.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "golden/binary/binary_weights.h"
+#include "golden/kernels/binary/binary_weights.h"
 #include "tests/golden/binary/random_binary.h"
 
 namespace qsim::golden {

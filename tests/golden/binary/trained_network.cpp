@@ -3,7 +3,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "files/npy.h"
+#include "formats/traces/npy.h"
 
 namespace qsim::golden_test {
 namespace {

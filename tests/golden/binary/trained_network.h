@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "golden/binary/binary_conv.h"
+#include "golden/kernels/binary/binary_conv.h"
 
 namespace qsim::golden_test {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/binary/optimised_conv.h"
+#include "golden/kernels/binary/optimised_conv.h"
 #include "tests/golden/binary/trained_network.h"
 
 namespace qsim::golden {

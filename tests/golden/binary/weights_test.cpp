@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/binary/binary_weights.h"
-#include "golden/binary/least_squares.h"
+#include "golden/kernels/binary/binary_weights.h"
+#include "golden/kernels/binary/least_squares.h"
 #include "tests/golden/binary/random_binary.h"
 
 namespace qsim::golden {

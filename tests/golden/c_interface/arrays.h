@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "core/random.h"
-#include "core/tensor.h"
+#include "core/base/random.h"
+#include "core/base/tensor.h"
 #include "include/qsim/golden.h"
 
 namespace qsim::golden_test {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/golden/binary/random_binary.h"
 #include "tests/golden/c_interface/arrays.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/linear/quantizer.h"
-#include "golden/linear/reference_linear.h"
+#include "golden/kernels/linear/quantizer.h"
+#include "golden/kernels/linear/reference_linear.h"
 #include "tests/golden/c_interface/arrays.h"
 #include "tests/golden/convert/random_conversion.h"
 #include "tests/golden/linear/random_linear.h"

@@ -1,6 +1,6 @@
 // Group conversions by hand-made examples: presets, zero groups, NaN and infinities, tails,
 // layouts, clipping, stochastic rounding, errors.
-#include "golden/convert/conversion.h"
+#include "golden/kernels/convert/conversion.h"
 
 #include <cfenv>
 #include <cmath>
@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "golden/common/float_environment.h"
-#include "golden/convert/error_report.h"
-#include "golden/convert/philox.h"
+#include "golden/kernels/convert/error_report.h"
+#include "golden/kernels/convert/philox.h"
 
 namespace qsim::golden {
 namespace {

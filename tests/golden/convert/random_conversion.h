@@ -1,8 +1,8 @@
 // Random group conversions: tensors of any rank, strides and numbers, and how they are quantized.
 #pragma once
 
-#include "core/random.h"
-#include "golden/convert/conversion.h"
+#include "core/base/random.h"
+#include "golden/kernels/convert/conversion.h"
 
 namespace qsim::golden {
 

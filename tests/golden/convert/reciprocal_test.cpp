@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
-#include "golden/convert/scale_rule.h"
+#include "core/base/random.h"
+#include "golden/kernels/convert/scale_rule.h"
 
 namespace qsim::golden {
 namespace {

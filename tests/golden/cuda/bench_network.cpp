@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "compiler/workload/workload.h"
+#include "formats/workload/workload.h"
 #include "tests/golden/cuda/check_commands.h"
 
 namespace qsim::golden_test {

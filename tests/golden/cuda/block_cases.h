@@ -1,8 +1,8 @@
 // Random blocks of the networks that people have: residual ones and inverted residual ones.
 #pragma once
 
-#include "core/graph.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/graph.h"
 
 namespace qsim::golden_test {
 

@@ -1,5 +1,5 @@
-// The commands of golden_cuda_check, which compares the CUDA golden with golden/cpu on a machine
-// with a GPU. Each prints what it found and returns an exit code of core/error.h.
+// The commands of golden_cuda_check, which compares the CUDA golden with golden/graph/cpu on a
+// machine with a GPU. Each prints what it found and returns an exit code of core/base/error.h.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
-#include "golden/cuda/graph_executor.h"
+#include "core/base/error.h"
+#include "golden/graph/cuda/graph_executor.h"
 
 namespace qsim::golden_test {
 

@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "cli/host_tensors/preprocess.h"
-#include "compiler/importer/onnx_importer.h"
-#include "compiler/workload/workload.h"
-#include "files/cifar.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/onnx/importer/onnx_importer.h"
+#include "formats/pictures/cifar.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "tests/golden/cuda/check_commands.h"
 #include "tests/golden/cuda/ofmap_difference.h"
 #include "tests/golden/random_graph.h"

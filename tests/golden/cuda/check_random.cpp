@@ -2,9 +2,9 @@
 #include <map>
 #include <set>
 
-#include "golden/cpu/graph_executor.h"
-#include "golden/cuda/layer_plan.h"
 #include "golden/device/devices.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/cuda/layer_plan.h"
 #include "tests/golden/cuda/check_commands.h"
 #include "tests/golden/cuda/instance_cases.h"
 #include "tests/golden/cuda/ofmap_difference.h"

@@ -1,15 +1,15 @@
 // How the Hopper kernel cuts convolutions, without a GPU: divisions by multiplication, what is
 // taken and what is refused, and that every plan fits the hardware.
-#include "golden/cuda/kernels/conv_wgmma_plan.h"
+#include "golden/graph/cuda/kernels/conv_wgmma_plan.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
-#include "golden/cuda/kernels/pixel_groups.h"
-#include "golden/cuda/layer_plan.h"
+#include "core/base/random.h"
 #include "golden/device/fast_divisor.h"
+#include "golden/graph/cuda/kernels/pixel_groups.h"
+#include "golden/graph/cuda/layer_plan.h"
 #include "tests/golden/cuda/random_cases.h"
 #include "tests/golden/cuda/tile_cases.h"
 

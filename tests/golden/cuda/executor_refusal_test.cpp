@@ -1,8 +1,8 @@
 // What CudaGraphExecutor refuses before anything runs on a device.
 #include <gtest/gtest.h>
 
-#include "golden/cuda/graph_executor.h"
 #include "golden/device/devices.h"
+#include "golden/graph/cuda/graph_executor.h"
 #include "tests/golden/cuda/network_builder.h"
 
 namespace qsim::golden {

@@ -1,5 +1,5 @@
-// golden_cuda_check: compares the CUDA golden with golden/cpu, byte for byte, on random graphs and
-// on whole networks, and times it. Exits 77 where there is no GPU to run on.
+// golden_cuda_check: compares the CUDA golden with golden/graph/cpu, byte for byte, on random
+// graphs and on whole networks, and times it. Exits 77 where there is no GPU to run on.
 #include <CLI/CLI.hpp>
 
 #include "tests/golden/cuda/check_commands.h"
@@ -44,7 +44,7 @@ void add_paths(CLI::App* command, std::vector<std::string>& paths) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Compares the CUDA golden with golden/cpu");
+  CLI::App app("Compares the CUDA golden with golden/graph/cpu");
 
   golden_test::RandomOptions random;
   std::vector<std::string> random_paths{"auto", "hopper", "portable", "direct"};

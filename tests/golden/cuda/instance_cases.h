@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "golden/cuda/graph_executor.h"
+#include "core/network/graph.h"
+#include "golden/graph/cuda/graph_executor.h"
 
 namespace qsim::golden_test {
 

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/cuda/kernels/conv_wgmma_plan.h"
-#include "golden/cuda/kernels/pixel_groups.h"
-#include "golden/cuda/layer_plan.h"
+#include "golden/graph/cuda/kernels/conv_wgmma_plan.h"
+#include "golden/graph/cuda/kernels/pixel_groups.h"
+#include "golden/graph/cuda/layer_plan.h"
 #include "tests/golden/cuda/tile_cases.h"
 
 namespace qsim::golden::cuda {

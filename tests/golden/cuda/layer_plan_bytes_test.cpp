@@ -1,9 +1,9 @@
 // That the numbers of the steps give the layers' bytes: a graph made of the steps is run by
-// golden/cpu against the graph itself. Needs no GPU.
+// golden/graph/cpu against the graph itself. Needs no GPU.
 #include <gtest/gtest.h>
 
-#include "golden/cpu/graph_executor.h"
-#include "golden/cuda/layer_plan.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/cuda/layer_plan.h"
 #include "tests/golden/cuda/network_builder.h"
 #include "tests/golden/random_dag.h"
 #include "tests/golden/random_graph.h"

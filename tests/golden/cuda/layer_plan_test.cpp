@@ -1,5 +1,5 @@
 // Which layers run as one step, when they must not, and with which numbers. Needs no GPU.
-#include "golden/cuda/layer_plan.h"
+#include "golden/graph/cuda/layer_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // golden: the shapes are chosen by the caller, everything else is drawn.
 #pragma once
 
-#include "core/graph.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/graph.h"
 
 namespace qsim::golden_test {
 

@@ -1,11 +1,11 @@
-// Where an ofmap of the CUDA golden parts from golden/cpu's.
+// Where an ofmap of the CUDA golden parts from golden/graph/cpu's.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 
 namespace qsim::golden_test {
 

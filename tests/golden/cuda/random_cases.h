@@ -1,11 +1,11 @@
-// Random graphs for the CUDA golden: everything that golden/cpu takes, and often the shapes that
-// the fast kernels take.
+// Random graphs for the CUDA golden: everything that golden/graph/cpu takes, and often the shapes
+// that the fast kernels take.
 #pragma once
 
 #include <string>
 
-#include "core/graph.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/graph.h"
 
 namespace qsim::golden_test {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "core/graph.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/graph.h"
 
 namespace qsim::golden_test {
 

@@ -3,11 +3,11 @@
 
 usage: cuda_code_test.py CASE BUILD_DIR [KERNEL]
   opcodes           the table of operations in cubin.py is right for this nvcc (probes.cu)
-  kernel KERNEL     golden/cuda/kernels/KERNEL.cu has its instructions in PTX and machine code
+  kernel KERNEL     golden/graph/cuda/kernels/KERNEL.cu has its instructions in PTX and machine code
   planted KERNEL    the same without its tensor-core instruction is refused; after `kernel KERNEL`,
                     whose PTX it takes
-  waits             no kernel of golden/train/cuda loads from global memory before it waits for the kernel before
-What nvcc made of the kernels is where the build has kept it (golden/cuda/CMakeLists.txt). If it has
+  waits             no kernel of golden/kernels/train/cuda loads from global memory before it waits for the kernel before
+What nvcc made of the kernels is where the build has kept it (golden/graph/cuda/CMakeLists.txt). If it has
 not, they are compiled by the commands of BUILD_DIR/compile_commands.json into BUILD_DIR/cuda_code.
 """
 import collections
@@ -39,7 +39,7 @@ EXPECTED = {
 
 
 # Kernels of the training calls: all that the build keeps, else these.
-TRAINING = ("golden/train/cuda/forward/conv_real", "golden/train/cuda/forward/observe")
+TRAINING = ("golden/kernels/train/cuda/forward/conv_real", "golden/kernels/train/cuda/forward/observe")
 LOADS = ("LDG", "LD", "LDGSTS", "UTMALDG")
 
 
@@ -56,7 +56,7 @@ def compile_commands(build):
 
 def row_of(build, kernel):
     """The build's command for a kernel's source, and the folder that it runs in."""
-    ending = f"{kernel}.cu" if "/" in kernel else f"golden/cuda/kernels/{kernel}.cu"
+    ending = f"{kernel}.cu" if "/" in kernel else f"golden/graph/cuda/kernels/{kernel}.cu"
     rows = [row for row in compile_commands(build) if row["file"].endswith(ending)]
     if not rows:
         sys.exit(f"{build}/compile_commands.json has no command for {ending}")

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim::golden_test {
 

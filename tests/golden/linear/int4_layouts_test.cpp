@@ -1,12 +1,12 @@
 // 4-bit weights in the layouts of GPTQ, AWQ and Marlin: where each number is, and nothing is lost.
-#include "golden/linear/int4_layouts.h"
+#include "golden/kernels/linear/int4_layouts.h"
 
 #include <algorithm>
 #include <functional>
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/golden/linear/random_linear.h"
 
 namespace qsim::golden {

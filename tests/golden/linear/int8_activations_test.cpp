@@ -1,6 +1,6 @@
 // The linear layer with int8 activations (W8A8): its definition value by value, the packed layer
 // against the plain one, and the codes against those of a conversion per token.
-#include "golden/linear/int8_activations.h"
+#include "golden/kernels/linear/int8_activations.h"
 
 #include <cfenv>
 #include <cmath>
@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "golden/convert/conversion.h"
-#include "golden/linear/packed_linear.h"
-#include "golden/linear/quantizer.h"
-#include "golden/linear/reference_linear.h"
+#include "core/base/error.h"
+#include "golden/kernels/convert/conversion.h"
+#include "golden/kernels/linear/packed_linear.h"
+#include "golden/kernels/linear/quantizer.h"
+#include "golden/kernels/linear/reference_linear.h"
 #include "tests/golden/linear/random_linear.h"
 
 namespace qsim::golden {

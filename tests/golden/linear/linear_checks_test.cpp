@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "golden/linear/packed_linear.h"
-#include "golden/linear/quantizer.h"
-#include "golden/linear/reference_linear.h"
+#include "core/base/error.h"
+#include "golden/kernels/linear/packed_linear.h"
+#include "golden/kernels/linear/quantizer.h"
+#include "golden/kernels/linear/reference_linear.h"
 #include "tests/golden/linear/random_linear.h"
 
 namespace qsim::golden {

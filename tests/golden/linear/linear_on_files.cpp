@@ -7,10 +7,10 @@
 #include <cstring>
 #include <string>
 
-#include "core/error.h"
-#include "files/npy.h"
-#include "golden/linear/packed_linear.h"
-#include "golden/linear/reference_linear.h"
+#include "core/base/error.h"
+#include "formats/traces/npy.h"
+#include "golden/kernels/linear/packed_linear.h"
+#include "golden/kernels/linear/reference_linear.h"
 
 namespace qsim::golden {
 namespace {

@@ -1,14 +1,14 @@
 // The packed linear layer against the plain one, bit for bit, with each instruction set, shape of
 // tiles, number of threads and rows.
-#include "golden/linear/packed_linear.h"
+#include "golden/kernels/linear/packed_linear.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "golden/linear/float_linear.h"
-#include "golden/linear/quantizer.h"
-#include "golden/linear/reference_linear.h"
+#include "golden/kernels/linear/float_linear.h"
+#include "golden/kernels/linear/quantizer.h"
+#include "golden/kernels/linear/reference_linear.h"
 #include "tests/golden/linear/random_linear.h"
 
 namespace qsim::golden {

@@ -1,8 +1,8 @@
 // Random linear layers for tests: sizes that are multiples of nothing, and values of every kind.
 #pragma once
 
-#include "core/random.h"
-#include "golden/linear/linear.h"
+#include "core/base/random.h"
+#include "golden/kernels/linear/linear.h"
 
 namespace qsim::golden {
 

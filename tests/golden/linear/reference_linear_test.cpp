@@ -1,6 +1,6 @@
 // The definition of the weight-only linear layer, value by value, and the quantizer. The test of
 // `qsim golden linear` compares it with exact rational arithmetic.
-#include "golden/linear/reference_linear.h"
+#include "golden/kernels/linear/reference_linear.h"
 
 #include <cfenv>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/linear/quantizer.h"
+#include "golden/kernels/linear/quantizer.h"
 #include "tests/golden/linear/random_linear.h"
 
 #if defined(__x86_64__)

@@ -1,15 +1,15 @@
 // A quantized graph in fake quantization is golden's bytes where float32 is exact, and the float
 // network of its scales with each tensor rounded otherwise.
-#include "golden/real/fake_graph.h"
+#include "golden/graph/real/fake_graph.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "core/float_rules.h"
-#include "golden/cpu/graph_executor.h"
-#include "golden/real/real_executor.h"
+#include "core/base/error.h"
+#include "core/network/float_rules.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "tests/golden/random_dag.h"
 #include "tests/golden/random_graph.h"
 

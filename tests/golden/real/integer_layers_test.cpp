@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "tests/golden/real/random_layer_weights.h"
 #include "tests/golden/real/random_real_graph.h"
 

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "core/random.h"
-#include "golden/real/layer_weights.h"
+#include "core/base/random.h"
+#include "golden/graph/real/layer_weights.h"
 
 namespace qsim::golden {
 

@@ -1,8 +1,8 @@
 // Seeded float networks of every kind of layer, and their numbers.
 #pragma once
 
-#include "core/graph.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/graph.h"
 
 namespace qsim::golden {
 

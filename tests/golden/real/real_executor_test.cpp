@@ -1,6 +1,6 @@
 // The optimised float executor equals the plain loops bit for bit, on every vector path, for any
 // number of threads and pictures.
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 
 #include <limits>
 

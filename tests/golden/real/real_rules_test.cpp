@@ -1,6 +1,6 @@
 // The rules of fake quantization: against definitions of the tests' own, exhaustively where the
 // numbers are few, and the fast loops against the plain ones.
-#include "golden/real/real_rules.h"
+#include "golden/graph/real/real_rules.h"
 
 #include <bit>
 #include <cmath>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
-#include "golden/real/reference_rules.h"
+#include "core/base/random.h"
+#include "golden/graph/real/reference_rules.h"
 
 namespace qsim::golden {
 namespace {

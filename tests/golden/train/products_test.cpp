@@ -1,6 +1,6 @@
 // The innermost loops of training on every instruction set that this processor has: the bits of
 // plain loops.
-#include "golden/train/products.h"
+#include "golden/kernels/train/products.h"
 
 #include <algorithm>
 #include <string>
@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
-#include "golden/train/pair_products.h"
+#include "core/base/random.h"
+#include "golden/kernels/train/pair_products.h"
 
 namespace qsim::golden_test {
 namespace {

@@ -1,5 +1,5 @@
 // Random layers of levels for tests, and what they must give, by plain loops that share nothing
-// with golden/train: sums in 64 bits, formats by their definition.
+// with golden/kernels/train: sums in 64 bits, formats by their definition.
 #pragma once
 
 #include <cmath>

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "golden/train/cuda/train_cuda.h"
+#include "core/base/error.h"
+#include "golden/kernels/train/cuda/train_cuda.h"
 #include "include/qsim/training.h"
 #include "tests/golden/c_interface/arrays.h"
 

@@ -9,11 +9,11 @@
 #include <iostream>
 #include <memory>
 
-#include "compiler/importer/real_importer.h"
-#include "core/error.h"
-#include "files/npy.h"
+#include "core/base/error.h"
+#include "formats/onnx/importer/real_importer.h"
+#include "formats/traces/npy.h"
 #include "golden/common/thread_team.h"
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 
 namespace qsim {
 namespace {

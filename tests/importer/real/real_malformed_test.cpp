@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/importer/real_importer.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "formats/onnx/importer/real_importer.h"
 #include "tests/importer/real/real_model.h"
 
 namespace qsim {

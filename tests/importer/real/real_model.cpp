@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/importer/real_importer.h"
+#include "formats/onnx/importer/real_importer.h"
 
 namespace qsim {
 namespace {

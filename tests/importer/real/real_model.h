@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "tests/importer/model_builder.h"
 
 namespace qsim {

@@ -2,7 +2,7 @@
 // what is supported; every such node is told.
 #include <gtest/gtest.h>
 
-#include "compiler/importer/real_importer.h"
+#include "formats/onnx/importer/real_importer.h"
 #include "tests/importer/real/real_model.h"
 
 namespace qsim {

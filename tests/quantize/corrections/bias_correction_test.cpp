@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 
 namespace qsim::quantize {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "quantize/bias_correction.h"
 #include "quantize/fake_network.h"
 #include "quantize/fusion.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "tests/quantize/network/sample_networks.h"
 
 namespace qsim::quantize {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "quantize/fake_network.h"
 #include "tests/quantize/network/integer_output.h"
 #include "tests/quantize/network/sample_networks.h"

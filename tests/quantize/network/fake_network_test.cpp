@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "tests/quantize/network/integer_output.h"
 #include "tests/quantize/network/judged_run.h"
 

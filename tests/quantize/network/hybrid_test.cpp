@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/exporter/hybrid_exporter.h"
-#include "compiler/importer/real_importer.h"
-#include "core/random.h"
-#include "golden/real/real_executor.h"
+#include "core/base/random.h"
+#include "formats/onnx/exporter/hybrid_exporter.h"
+#include "formats/onnx/importer/real_importer.h"
+#include "golden/graph/real/real_executor.h"
 #include "quantize/calibration.h"
 #include "quantize/fake_network.h"
 #include "tests/cli/run_qsim.h"

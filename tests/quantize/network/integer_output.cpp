@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/float_rules.h"
-#include "golden/cpu/graph_executor.h"
-#include "golden/real/real_executor.h"
+#include "core/network/float_rules.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/real/real_executor.h"
 
 namespace qsim::quantize {
 namespace {

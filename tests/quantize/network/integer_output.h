@@ -1,7 +1,7 @@
 // How far the output of fake quantization is from that of the integer-only network.
 #pragma once
 
-#include "core/quantized_network.h"
+#include "core/network/quantized_network.h"
 #include "golden/common/thread_team.h"
 #include "quantize/fake_network.h"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 
 namespace qsim::quantize {
 namespace {

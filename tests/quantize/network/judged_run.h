@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/quantized_network.h"
+#include "core/network/quantized_network.h"
 #include "quantize/quantizer.h"
 #include "tests/quantize/network/plain_network.h"
 #include "tests/quantize/network/sample_networks.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "quantize/fusion.h"
 #include "quantize/given_scales.h"
 #include "tests/quantize/network/judged_run.h"

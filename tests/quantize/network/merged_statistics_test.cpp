@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "quantize/ranges/histogram_error.h"
 
 namespace qsim::quantize {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/graph.h"
+#include "core/network/graph.h"
 #include "quantize/ranges/tensor_statistics.h"
 
 namespace qsim::quantize {

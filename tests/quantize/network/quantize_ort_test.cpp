@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/exporter/onnx_exporter.h"
-#include "compiler/importer/real_importer.h"
-#include "files/npy.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/onnx/exporter/onnx_exporter.h"
+#include "formats/onnx/importer/real_importer.h"
+#include "formats/traces/npy.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "quantize/calibration.h"
 #include "quantize/fake_network.h"
 #include "tests/importer/model_builder.h"

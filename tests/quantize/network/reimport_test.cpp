@@ -2,8 +2,8 @@
 // writes of it, in both forms, field by field.
 #include <gtest/gtest.h>
 
-#include "compiler/exporter/onnx_exporter.h"
-#include "compiler/importer/onnx_importer.h"
+#include "formats/onnx/exporter/onnx_exporter.h"
+#include "formats/onnx/importer/onnx_importer.h"
 #include "tests/exporter/graph_difference.h"
 #include "tests/importer/model_builder.h"
 #include "tests/quantize/network/judged_run.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/graph.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/network/graph.h"
 #include "tests/quantize/network/plain_network.h"
 
 namespace qsim::quantize {

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/importer/real_importer.h"
-#include "files/cifar.h"
-#include "golden/cpu/graph_executor.h"
-#include "golden/real/real_executor.h"
+#include "formats/onnx/importer/real_importer.h"
+#include "formats/pictures/cifar.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "golden/graph/real/real_executor.h"
 #include "quantize/calibration.h"
 #include "quantize/fake_network.h"
 #include "quantize/quantizer.h"

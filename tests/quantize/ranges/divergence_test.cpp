@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "quantize/ranges/clipping.h"
 #include "quantize/ranges/histogram_error.h"
 

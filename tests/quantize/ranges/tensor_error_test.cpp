@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
-#include "core/random.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
 
 namespace qsim::quantize {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "quantize/weights/level_grid.h"
 #include "quantize/weights/rounding_problem.h"
 

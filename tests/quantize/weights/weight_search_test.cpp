@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/random.h"
-#include "golden/real/real_rules.h"
+#include "core/base/random.h"
+#include "golden/graph/real/real_rules.h"
 #include "quantize/weights/channel_scale.h"
 #include "quantize/weights/log2_weights.h"
 #include "quantize/weights/weight_quantizer.h"

@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "sim/recurrence/program_times.h"
 #include "tests/report/perfetto/trace_reader.h"
 #include "tests/report/sample_run.h"
-#include "timing/program_times.h"
 
 namespace qsim {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/report/perfetto/trace_reader.h"
 
 namespace qsim {

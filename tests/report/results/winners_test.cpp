@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "report/energy_text.h"
 #include "report/results/pareto_front.h"
 #include "report/results/profile.h"

@@ -6,8 +6,8 @@
 #include <Vaccelerator_axi4.h>
 #include <verilated.h>
 
-#include "core/dram_channel.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/machine/dram_channel.h"
 
 namespace qsim::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/dram_memory.h"
+#include "core/machine/dram_memory.h"
 #include "rtl/engine/core_abi.h"
 #include "tests/rtl/leaf/axi4_memory.h"
 

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "rtl/engine/rtl_harness.h"
 #include "rtl/engine/rtl_parameters.h"
 #include "tests/rtl/axi4/axi4_core.h"

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "core/arch_config.h"
-#include "core/error.h"
-#include "core/isa/command_codec.h"
-#include "core/limits.h"
-#include "core/random.h"
-#include "files/arch_config_file.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "core/base/limits.h"
+#include "core/base/random.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/isa/command_codec.h"
+#include "formats/files/files.h"
+#include "formats/settings/arch_config_file.h"
 #include "rtl/engine/core_abi.h"
 #include "rtl/engine/rtl_engine.h"
 #include "sim/interpreter/program_interpreter.h"

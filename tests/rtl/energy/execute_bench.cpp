@@ -16,7 +16,7 @@
 #include <Vexecute8x4_7___024root.h>
 #include <verilated.h>
 
-#include "core/isa/command_codec.h"
+#include "core/machine/isa/command_codec.h"
 
 namespace qsim::test {
 namespace {

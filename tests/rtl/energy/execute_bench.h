@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/isa/commands.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim::test {
 

@@ -1,11 +1,12 @@
-// EXECUTE's events (core/energy_events.h) against the RTL: each operand that the unit reads is made
-// another one, alone, and the registers whose values change with it are those that took it over.
+// EXECUTE's events (core/machine/energy_events.h) against the RTL: each operand that the unit reads
+// is made another one, alone, and the registers whose values change with it are those that took it
+// over.
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "core/energy_events.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/energy_events.h"
 #include "tests/rtl/energy/execute_bench.h"
 
 namespace qsim::test {

@@ -1,13 +1,13 @@
-// POST's events (core/energy_events.h) against the RTL: how often the post unit reads and writes
-// each memory. Data change no count, so it gets none.
+// POST's events (core/machine/energy_events.h) against the RTL: how often the post unit reads and
+// writes each memory. Data change no count, so it gets none.
 #include <Vpost0.h>
 #include <Vpost1.h>
 #include <gtest/gtest.h>
 #include <verilated.h>
 
-#include "core/energy_events.h"
-#include "core/isa/command_codec.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/energy_events.h"
+#include "core/machine/isa/command_codec.h"
 
 namespace qsim::test {
 namespace {

@@ -1,7 +1,7 @@
 // Shared libraries that lie where a Verilated model should, and are none.
 #include <fstream>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "rtl/engine/rtl_model.h"
 #include "tests/rtl/engine/rtl_support.h"
 #include "tests/sim/systemc/hand_program.h"

@@ -2,14 +2,14 @@
 // recurrence, command by command.
 #include <set>
 
-#include "compiler/workload/random_layer.h"
-#include "files/arch_config_file.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "rtl/engine/rtl_engine.h"
+#include "sim/recurrence/program_times.h"
 #include "tests/compiler/mapped_network.h"
 #include "tests/compiler/random_average_pool.h"
 #include "tests/rtl/engine/rtl_support.h"
-#include "timing/program_times.h"
 
 namespace qsim {
 namespace {

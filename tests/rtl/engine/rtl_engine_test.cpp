@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/cycle_accounting.h"
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
-#include "files/arch_config_file.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/engine/rtl_support.h"

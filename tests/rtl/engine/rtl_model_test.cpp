@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/engine/rtl_support.h"
 #include "tests/sim/systemc/hand_program.h"

@@ -1,6 +1,6 @@
-// The RTL's requantize functions, as Verilator reads them, equal core/requantize.h. The proof over
-// all inputs is in rtl/formal; it takes the functions as Yosys reads them.
-#include "core/requantize.h"
+// The RTL's requantize functions, as Verilator reads them, equal core/numerics/requantize.h. The
+// proof over all inputs is in rtl/formal; it takes the functions as Yosys reads them.
+#include "core/numerics/requantize.h"
 
 #include <array>
 #include <random>

@@ -1,7 +1,8 @@
-// qsim_requantizer, as Verilator reads it, equals core/requantizer.h and core/adder.h: a stream of
-// words with gaps, each column with its own psum, bias, multiplier and shift. The proof of its
-// functions over all inputs is in rtl/formal; it takes them as Yosys reads them.
-#include "core/requantizer.h"
+// qsim_requantizer, as Verilator reads it, equals core/numerics/requantizer.h and
+// core/numerics/adder.h: a stream of words with gaps, each column with its own psum, bias,
+// multiplier and shift. The proof of its functions over all inputs is in rtl/formal; it takes them
+// as Yosys reads them.
+#include "core/numerics/requantizer.h"
 
 #include <array>
 #include <cstddef>
@@ -11,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <verilated.h>
 
-#include "core/isa/adder_block.h"
+#include "core/machine/isa/adder_block.h"
 #include "tests/core/requantizer_oracle.h"
 
 namespace qsim::test {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <verilated.h>
 
-#include "core/isa/commands.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim::test {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
-#include "core/error.h"
-#include "core/graph.h"
-#include "golden/cpu/graph_executor.h"
+#include "core/base/error.h"
+#include "core/network/graph.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/golden/random_dag.h"
 #include "tests/rtl/programs/differential.h"

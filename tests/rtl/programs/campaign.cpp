@@ -4,8 +4,8 @@
 #include <istream>
 #include <ostream>
 
-#include "core/error.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "formats/files/files.h"
 #include "tests/rtl/programs/reproducer.h"
 #include "tests/rtl/programs/shrinker.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/isa/parameter_block.h"
+#include "core/machine/isa/parameter_block.h"
 #include "tests/rtl/programs/word_spans.h"
 
 namespace qsim {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 #include "tests/rtl/programs/coverage_bins.h"
 
 namespace qsim {

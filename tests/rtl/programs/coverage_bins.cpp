@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/requantizer.h"
+#include "core/numerics/requantizer.h"
 
 namespace qsim {
 namespace {

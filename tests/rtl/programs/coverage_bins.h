@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "core/isa/commands.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim {
 

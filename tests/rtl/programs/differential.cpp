@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "analysis/cycle_accounting.h"
-#include "core/error.h"
-#include "core/program_text.h"
+#include "core/base/error.h"
+#include "core/machine/program_text.h"
+#include "report/analysis/cycle_accounting.h"
 
 namespace qsim {
 namespace {

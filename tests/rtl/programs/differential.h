@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 #include "tests/rtl/programs/program_generator.h"
 
 namespace qsim {

@@ -3,16 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "compiler/verifier/verify.h"
-#include "core/error.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "formats/files/files.h"
 #include "sim/interpreter/program_interpreter.h"
+#include "sim/recurrence/recurrence_engine.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/programs/campaign.h"
 #include "tests/rtl/programs/reproducer.h"
 #include "tests/rtl/programs/shrinker.h"
 #include "tests/rtl/programs/witnesses.h"
-#include "timing/recurrence_engine.h"
 
 namespace qsim {
 namespace {

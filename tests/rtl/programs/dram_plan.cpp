@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/adder.h"
-#include "core/checked_math.h"
-#include "core/isa/command_fields.h"
-#include "core/limits.h"
+#include "core/base/checked_math.h"
+#include "core/base/limits.h"
+#include "core/machine/isa/command_fields.h"
+#include "core/numerics/adder.h"
 #include "tests/rtl/programs/coverage_bins.h"
 #include "tests/rtl/programs/field_numbers.h"
 

@@ -2,7 +2,7 @@
 // and what each LOAD reads of them.
 #pragma once
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/programs/program_layout.h"
 

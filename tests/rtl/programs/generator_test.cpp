@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "compiler/verifier/verify.h"
-#include "core/dram_memory.h"
-#include "core/isa/command_codec.h"
+#include "core/machine/dram_memory.h"
+#include "core/machine/isa/command_codec.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "tests/rtl/programs/coverage_bins.h"
 #include "tests/rtl/programs/program_generator.h"

@@ -1,7 +1,7 @@
 // Chooses the slot or half of each turn, the place in it, and so every address.
 #include <algorithm>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/program_layout.h"
 #include "tests/rtl/programs/turn_transfers.h"

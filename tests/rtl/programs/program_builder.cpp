@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "compiler/verifier/verify.h"
-#include "core/error.h"
-#include "core/random.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
 #include "tests/core/program_draft.h"
 #include "tests/rtl/programs/dram_plan.h"
 #include "tests/rtl/programs/field_numbers.h"

@@ -2,7 +2,7 @@
 // engine must run alike, whether a compiler would emit it or not.
 #pragma once
 
-#include "core/program.h"
+#include "core/machine/program.h"
 #include "tests/rtl/programs/program_plan.h"
 
 namespace qsim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/turn_transfers.h"
 #include "tests/rtl/programs/word_spans.h"

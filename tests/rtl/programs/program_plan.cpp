@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/arch_config.h"
-#include "core/isa/command_fields.h"
-#include "core/isa/commands.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/isa/command_fields.h"
+#include "core/machine/isa/commands.h"
 #include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/shape_draw.h"
 #include "tests/rtl/programs/word_spans.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "compiler/verifier/command_ranges.h"
-#include "core/arch_config.h"
-#include "core/isa/commands.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim {
 

@@ -3,9 +3,9 @@
 #include <sstream>
 
 #include "compiler/verifier/verify.h"
-#include "core/program_text.h"
-#include "core/text_line.h"
-#include "files/files.h"
+#include "core/base/text_line.h"
+#include "core/machine/program_text.h"
+#include "formats/files/files.h"
 
 namespace qsim {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "compiler/verifier/command_ranges.h"
-#include "core/isa/command_fields.h"
-#include "core/isa/parameter_block.h"
+#include "core/machine/isa/command_fields.h"
+#include "core/machine/isa/parameter_block.h"
 #include "tests/rtl/programs/field_numbers.h"
 #include "tests/rtl/programs/word_spans.h"
 

@@ -1,8 +1,8 @@
 // Random shapes of EXECUTE and POST that fall into wanted coverage bins, without addresses.
 #pragma once
 
-#include "core/arch_config.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/arch_config.h"
 #include "tests/rtl/programs/coverage_bins.h"
 
 namespace qsim {

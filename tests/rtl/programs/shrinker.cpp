@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "compiler/verifier/verify.h"
-#include "core/error.h"
-#include "core/isa/command_codec.h"
+#include "core/base/error.h"
+#include "core/machine/isa/command_codec.h"
 #include "tests/core/program_draft.h"
 
 namespace qsim {

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "core/arch_config.h"
-#include "core/isa/commands.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim {
 

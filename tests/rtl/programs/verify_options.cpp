@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim {
 namespace {

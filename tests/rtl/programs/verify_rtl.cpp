@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/error.h"
-#include "files/files.h"
+#include "core/base/error.h"
+#include "formats/files/files.h"
 #include "tests/rtl/programs/campaign.h"
 #include "tests/rtl/programs/reproducer.h"
 #include "tests/rtl/programs/witnesses.h"

@@ -2,11 +2,11 @@
 
 #include <iostream>
 
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
 #include "rtl/engine/rtl_engine.h"
 #include "sim/interpreter/program_interpreter.h"
+#include "sim/recurrence/recurrence_engine.h"
 #include "sim/systemc/systemc_engine.h"
-#include "timing/recurrence_engine.h"
 
 namespace qsim {
 namespace {

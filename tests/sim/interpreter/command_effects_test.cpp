@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/isa/adder_block.h"
-#include "core/isa/parameter_block.h"
+#include "core/machine/isa/adder_block.h"
+#include "core/machine/isa/parameter_block.h"
 #include "sim/interpreter/fold_kernel.h"
 #include "tests/core/program_draft.h"
 #include "tests/core/sample_program.h"

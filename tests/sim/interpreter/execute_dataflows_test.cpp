@@ -1,7 +1,7 @@
 // The interpreter's EXECUTE against plain loops: random commands of every dataflow and array shape.
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sim/interpreter/command_effects.h"
 #include "tests/sim/systemc/hand_program.h"
 #include "tests/sim/systemc/random_commands.h"

@@ -2,10 +2,10 @@
 // layer, DRAM bytes by layer, and times that break the token rules.
 #include <gtest/gtest.h>
 
-#include "analysis/cycle_accounting.h"
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/core/program_draft.h"
 #include "tests/sim/systemc/hand_program.h"

@@ -3,11 +3,11 @@
 // what the engine counts.
 #include <gtest/gtest.h>
 
-#include "analysis/cycle_accounting.h"
 #include "compiler/lowering/layer_timing.h"
 #include "compiler/lowering/mapping_bounds.h"
 #include "compiler/verifier/verify.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/compiler/mapped_network.h"

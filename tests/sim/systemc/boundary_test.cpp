@@ -2,10 +2,10 @@
 // layers add up.
 #include <gtest/gtest.h>
 
-#include "analysis/cycle_accounting.h"
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
-#include "core/program_text.h"
+#include "core/machine/program_text.h"
+#include "formats/workload/random_layer.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/compiler/graph_builder.h"
 

@@ -2,10 +2,10 @@
 // whatever the mapper and the schedule decide, so no other test sees these numbers grow.
 #include <gtest/gtest.h>
 
-#include "analysis/cycle_accounting.h"
 #include "compiler/compile.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {

@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "golden/cpu/graph_executor.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/interpreter/program_interpreter.h"
+#include "sim/recurrence/program_times.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/compiler/graph_builder.h"
-#include "timing/program_times.h"
 
 namespace qsim {
 namespace {

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <vector>
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 
 namespace qsim {
 

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "sim/systemc/accelerator.h"
 #include "sim/systemc/systemc_engine.h"

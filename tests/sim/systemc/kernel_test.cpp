@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/dram_memory.h"
+#include "core/machine/dram_memory.h"
 #include "sim/systemc/datapath/array_kernel.h"
 #include "sim/systemc/datapath/tile_copy.h"
 #include "tests/sim/systemc/kernel_cases.h"

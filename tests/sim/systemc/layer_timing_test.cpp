@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/cycle_accounting.h"
 #include "compiler/compile.h"
 #include "compiler/passes/passes.h"
-#include "compiler/workload/workload.h"
-#include "files/arch_config_file.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/workload.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {

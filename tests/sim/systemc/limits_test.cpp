@@ -8,12 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/cycle_accounting.h"
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
-#include "compiler/workload/workload.h"
-#include "core/dram_channel.h"
-#include "files/arch_config_file.h"
+#include "core/machine/dram_channel.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "formats/workload/workload.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/isa/adder_block.h"
-#include "core/isa/parameter_block.h"
+#include "core/machine/isa/adder_block.h"
+#include "core/machine/isa/parameter_block.h"
 #include "tests/sim/systemc/kernel_cases.h"
 
 namespace qsim {

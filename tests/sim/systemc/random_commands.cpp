@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/checked_math.h"
-#include "core/isa/parameter_block.h"
+#include "core/base/checked_math.h"
+#include "core/machine/isa/parameter_block.h"
 
 namespace qsim {
 namespace {

@@ -2,9 +2,9 @@
 // afford: what the kernels must get right, whether a compiler would emit it or not.
 #pragma once
 
-#include "core/arch_config.h"
-#include "core/isa/commands.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim {
 

@@ -2,11 +2,11 @@
 // engine give the golden's bytes, and the prediction of the layer's cost is what the engine counts.
 #include <gtest/gtest.h>
 
-#include "analysis/cycle_accounting.h"
 #include "compiler/lowering/layer_timing.h"
 #include "compiler/verifier/verify.h"
-#include "compiler/workload/random_layer.h"
-#include "golden/cpu/graph_executor.h"
+#include "formats/workload/random_layer.h"
+#include "golden/graph/cpu/graph_executor.h"
+#include "report/analysis/cycle_accounting.h"
 #include "sim/interpreter/program_interpreter.h"
 #include "sim/systemc/systemc_engine.h"
 #include "tests/compiler/mapped_network.h"

@@ -3,7 +3,7 @@
 // gives.
 #pragma once
 
-#include "core/engine.h"
+#include "core/machine/engine.h"
 
 namespace qsim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/adder.h"
+#include "core/numerics/adder.h"
 
 namespace qsim {
 namespace {

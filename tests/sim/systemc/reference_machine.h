@@ -1,4 +1,4 @@
-// The pseudo-code of core/isa/commands.h as plain loops over memories of its own: what the
+// The pseudo-code of core/machine/isa/commands.h as plain loops over memories of its own: what the
 // SystemC engine's kernels are compared with. No time, no checks, no cleverness.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/arch_config.h"
-#include "core/isa/commands.h"
-#include "core/random.h"
+#include "core/base/random.h"
+#include "core/machine/arch_config.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim {
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/cycle_accounting.h"
-#include "core/timing_model.h"
+#include "core/machine/timing_model.h"
+#include "report/analysis/cycle_accounting.h"
 #include "tests/core/program_draft.h"
 #include "tests/sim/systemc/hand_program.h"
 #include "tests/sim/systemc/random_program.h"

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
-#include "compiler/workload/random_layer.h"
-#include "compiler/workload/workload.h"
-#include "core/error.h"
-#include "files/arch_config_file.h"
-#include "golden/cpu/graph_executor.h"
+#include "core/base/error.h"
+#include "formats/settings/arch_config_file.h"
+#include "formats/workload/random_layer.h"
+#include "formats/workload/workload.h"
+#include "golden/graph/cpu/graph_executor.h"
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {

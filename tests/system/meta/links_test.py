@@ -14,8 +14,8 @@ SKIPPED = {"build", ".git"}
 LINK = re.compile(r"\]\(([^) ]+)\)|<img src=\"([^\"]+)\"")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 # Top folders, for what in backticks looks like a path of the repository.
-PATH = re.compile(r"^\.?/?((?:bench|cmake|compiler|configs|core|docs|examples|golden|models|report|rtl|"
-                  r"sim|tests|tools)/[\w./{},*-]+)$")
+PATH = re.compile(r"^\.?/?((?:bench|cli|cmake|compiler|configs|core|docs|examples|formats|golden|include|models|python|"
+                  r"quantize|report|rtl|sim|tests|tools)/[\w./{},*-]+)$")
 
 
 def pages(root):

@@ -11,8 +11,8 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("analysis", "bench", "cli", "compiler", "core", "examples", "files", "golden", "include", "models",
-           "quantize", "report", "rtl", "sim", "tests", "timing", "tools")
+FOLDERS = ("bench", "cli", "compiler", "core", "examples", "formats", "golden", "include", "models",
+           "quantize", "report", "rtl", "sim", "tests", "tools")
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 UNNAMED = "(unnamed)"
 # Comments, raw and plain strings, characters (not the digits' separator).

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/workload/workload.h"
+#include "formats/workload/workload.h"
 
 namespace qsim {
 namespace {

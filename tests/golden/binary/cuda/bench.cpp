@@ -4,9 +4,9 @@
 #include <iomanip>
 #include <iostream>
 
-#include "golden/binary/optimised_conv.h"
 #include "golden/device/cold_timer.h"
 #include "golden/device/cuda_error.h"
+#include "golden/kernels/binary/optimised_conv.h"
 #include "tests/golden/binary/cuda/check_commands.h"
 #include "tests/golden/binary/cuda/device_layer.h"
 #include "tests/golden/binary/random_binary.h"

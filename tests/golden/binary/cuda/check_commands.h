@@ -1,12 +1,12 @@
 // The commands of golden_binary_cuda_check, which compares binary convolution on a GPU with
-// golden/binary on a machine that has one. Each prints what it found and returns an exit code of
-// core/error.h.
+// golden/kernels/binary on a machine that has one. Each prints what it found and returns an exit
+// code of core/base/error.h.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim::golden_test {
 

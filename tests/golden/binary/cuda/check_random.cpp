@@ -6,7 +6,7 @@
 #include <iostream>
 #include <optional>
 
-#include "golden/binary/optimised_conv.h"
+#include "golden/kernels/binary/optimised_conv.h"
 #include "tests/golden/binary/cuda/check_commands.h"
 #include "tests/golden/binary/cuda/device_layer.h"
 #include "tests/golden/binary/random_binary.h"

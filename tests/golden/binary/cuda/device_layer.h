@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "golden/binary/cuda/binary_cuda.h"
 #include "golden/device/device_buffer.h"
 #include "golden/device/stream.h"
+#include "golden/kernels/binary/cuda/binary_cuda.h"
 
 namespace qsim::golden_test {
 

@@ -1,5 +1,5 @@
-// golden_binary_cuda_check: compares binary convolution on a GPU with golden/binary on random
-// layers, bit for bit, and times it. Exits 77 where there is no GPU to run on.
+// golden_binary_cuda_check: compares binary convolution on a GPU with golden/kernels/binary on
+// random layers, bit for bit, and times it. Exits 77 where there is no GPU to run on.
 #include <CLI/CLI.hpp>
 
 #include "tests/golden/binary/cuda/check_commands.h"
@@ -10,7 +10,7 @@
 using namespace qsim;
 
 int main(int argc, char** argv) {
-  CLI::App app("Compares binary convolution on a GPU with golden/binary");
+  CLI::App app("Compares binary convolution on a GPU with golden/kernels/binary");
   golden_test::BinaryRandomOptions random;
   CLI::App* random_command = app.add_subcommand("random", "random layers");
   random_command->add_option("--count", random.count)->check(CLI::PositiveNumber);

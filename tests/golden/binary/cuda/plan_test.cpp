@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/binary/cuda/binary_cuda.h"
+#include "golden/kernels/binary/cuda/binary_cuda.h"
 #include "tests/golden/binary/random_binary.h"
 
 namespace qsim::golden {

@@ -2,12 +2,12 @@
 // many bytes.
 #include <cstdio>
 
-#include "core/random.h"
-#include "golden/convert/cuda/conversion_cuda.h"
+#include "core/base/random.h"
 #include "golden/device/cold_timer.h"
 #include "golden/device/cuda_error.h"
 #include "golden/device/device_buffer.h"
 #include "golden/device/mixed_copy.h"
+#include "golden/kernels/convert/cuda/conversion_cuda.h"
 #include "tests/golden/convert/cuda/check_commands.h"
 
 namespace qsim::golden_test {

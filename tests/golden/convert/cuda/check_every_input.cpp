@@ -1,8 +1,8 @@
 // Every input of each format, on the GPU and on the CPU, bit for bit.
 #include <iostream>
 
-#include "core/random.h"
-#include "golden/convert/cuda/host_conversion.h"
+#include "core/base/random.h"
+#include "golden/kernels/convert/cuda/host_conversion.h"
 #include "tests/golden/convert/cuda/check_commands.h"
 
 namespace qsim::golden_test {

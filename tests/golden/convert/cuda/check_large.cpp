@@ -2,11 +2,11 @@
 #include <cstring>
 #include <iostream>
 
-#include "core/random.h"
-#include "golden/convert/cuda/conversion_cuda.h"
+#include "core/base/random.h"
 #include "golden/device/cuda_error.h"
 #include "golden/device/device_buffer.h"
 #include "golden/device/stream.h"
+#include "golden/kernels/convert/cuda/conversion_cuda.h"
 #include "tests/golden/convert/cuda/check_commands.h"
 
 namespace qsim::golden_test {

@@ -3,8 +3,8 @@
 #include <iostream>
 #include <map>
 
-#include "golden/convert/cuda/host_conversion.h"
-#include "golden/convert/cuda/plan.h"
+#include "golden/kernels/convert/cuda/host_conversion.h"
+#include "golden/kernels/convert/cuda/plan.h"
 #include "tests/golden/convert/cuda/check_commands.h"
 #include "tests/golden/convert/random_conversion.h"
 #include "tests/golden/device/chosen_cases.h"

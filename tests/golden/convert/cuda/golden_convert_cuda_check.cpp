@@ -9,7 +9,7 @@
 using namespace qsim;
 
 int main(int argc, char** argv) {
-  CLI::App app("Compares the group conversions on a GPU with golden/convert");
+  CLI::App app("Compares the group conversions on a GPU with golden/kernels/convert");
   golden_test::RandomConversions random;
   CLI::App* random_command = app.add_subcommand("random", "random conversions of each format");
   random_command->add_option("--count", random.count, "cases of each format")

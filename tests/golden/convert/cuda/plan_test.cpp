@@ -1,6 +1,6 @@
 // What the GPU's kernels are told of a conversion: tiles, flat tensors, joined dimensions, sizes
 // beyond 2^31. Needs no GPU.
-#include "golden/convert/cuda/plan.h"
+#include "golden/kernels/convert/cuda/plan.h"
 
 #include <gtest/gtest.h>
 

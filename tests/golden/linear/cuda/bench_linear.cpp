@@ -2,7 +2,7 @@
 #include <string>
 
 #include "golden/device/copy_time.h"
-#include "golden/linear/cuda/cuda_linear.h"
+#include "golden/kernels/linear/cuda/cuda_linear.h"
 #include "tests/golden/linear/cuda/linear_check_commands.h"
 
 namespace qsim::golden_test {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "golden/device/copy_time.h"
-#include "golden/linear/cuda/cuda_int8_linear.h"
-#include "golden/linear/packed_linear.h"
+#include "golden/kernels/linear/cuda/cuda_int8_linear.h"
+#include "golden/kernels/linear/packed_linear.h"
 #include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/linear/cuda/late_linear.h"
 #include "tests/golden/linear/cuda/linear_check_commands.h"

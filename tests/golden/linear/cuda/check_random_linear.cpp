@@ -3,9 +3,9 @@
 #include <iostream>
 #include <map>
 
-#include "core/error.h"
-#include "golden/linear/cuda/cuda_linear.h"
-#include "golden/linear/packed_linear.h"
+#include "core/base/error.h"
+#include "golden/kernels/linear/cuda/cuda_linear.h"
+#include "golden/kernels/linear/packed_linear.h"
 #include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/linear/cuda/late_linear.h"
 #include "tests/golden/linear/cuda/linear_check_commands.h"

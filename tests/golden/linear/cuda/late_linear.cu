@@ -1,11 +1,11 @@
 #include <vector>
 
-#include "core/checked_math.h"
+#include "core/base/checked_math.h"
 #include "golden/device/device_buffer.h"
 #include "golden/device/devices.h"
 #include "golden/device/launch.cuh"
 #include "golden/device/stream.h"
-#include "golden/linear/cuda/device_weights.h"
+#include "golden/kernels/linear/cuda/device_weights.h"
 #include "tests/golden/linear/cuda/late_linear.h"
 
 namespace qsim::golden_test {

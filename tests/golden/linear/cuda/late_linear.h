@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
-#include "golden/linear/cuda/cuda_int8_linear.h"
-#include "golden/linear/cuda/cuda_linear.h"
+#include "golden/kernels/linear/cuda/cuda_int8_linear.h"
+#include "golden/kernels/linear/cuda/cuda_linear.h"
 
 namespace qsim::golden_test {
 

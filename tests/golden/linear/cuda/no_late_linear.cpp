@@ -1,5 +1,5 @@
 // LateLinear in a build without nvcc: it says so.
-#include "core/error.h"
+#include "core/base/error.h"
 #include "golden/device/devices.h"
 #include "tests/golden/linear/cuda/late_linear.h"
 

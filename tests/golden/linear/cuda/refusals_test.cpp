@@ -1,12 +1,12 @@
 // What the linear layer on a GPU refuses, with and without one.
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "golden/device/copy_time.h"
 #include "golden/device/devices.h"
-#include "golden/linear/cuda/cuda_linear.h"
-#include "golden/linear/cuda/int8_launch.h"
-#include "golden/linear/cuda/linear_launch.h"
+#include "golden/kernels/linear/cuda/cuda_linear.h"
+#include "golden/kernels/linear/cuda/int8_launch.h"
+#include "golden/kernels/linear/cuda/linear_launch.h"
 
 namespace qsim::golden {
 namespace {

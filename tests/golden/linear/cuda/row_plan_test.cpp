@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "golden/linear/cuda/batch_plan.h"
-#include "golden/linear/cuda/hopper_plan.h"
+#include "golden/kernels/linear/cuda/batch_plan.h"
+#include "golden/kernels/linear/cuda/hopper_plan.h"
 
 namespace qsim::golden::cuda {
 namespace {

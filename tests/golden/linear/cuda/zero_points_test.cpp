@@ -6,7 +6,7 @@
 #include "golden/device/device_buffer.h"
 #include "golden/device/devices.h"
 #include "golden/device/stream.h"
-#include "golden/linear/cuda/linear_launch.h"
+#include "golden/kernels/linear/cuda/linear_launch.h"
 
 namespace qsim::golden::cuda {
 namespace {

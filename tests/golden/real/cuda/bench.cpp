@@ -3,7 +3,7 @@
 #include <cmath>
 #include <iostream>
 
-#include "golden/real/cuda/real_cuda_executor.h"
+#include "golden/graph/real/cuda/real_cuda_executor.h"
 #include "tests/golden/real/cuda/check_commands.h"
 #include "tests/golden/real/random_real_graph.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "golden/common/float_formats.h"
-#include "golden/real/cuda/real_cuda_executor.h"
+#include "golden/graph/real/cuda/real_cuda_executor.h"
 #include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/real/cuda/check_commands.h"
 #include "tests/golden/real/cuda/random_cases.h"

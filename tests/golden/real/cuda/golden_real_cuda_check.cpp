@@ -1,5 +1,5 @@
-// golden_real_cuda_check: compares the float executor on a GPU with golden/real on random networks,
-// bit for bit, and times it. Exits 77 where there is no GPU to run on.
+// golden_real_cuda_check: compares the float executor on a GPU with golden/graph/real on random
+// networks, bit for bit, and times it. Exits 77 where there is no GPU to run on.
 #include <CLI/CLI.hpp>
 
 #include "tests/golden/device/chosen_cases.h"
@@ -9,7 +9,7 @@
 using namespace qsim;
 
 int main(int argc, char** argv) {
-  CLI::App app("Compares the float executor on a GPU with golden/real");
+  CLI::App app("Compares the float executor on a GPU with golden/graph/real");
   golden_test::RealRandomOptions random;
   CLI::App* random_command = app.add_subcommand("random", "random networks");
   random_command->add_option("--count", random.count)->check(CLI::PositiveNumber);

@@ -1,7 +1,7 @@
 // Seeded float networks, what becomes of their tensors and weights, and their inputs.
 #pragma once
 
-#include "golden/real/real_executor.h"
+#include "golden/graph/real/real_executor.h"
 
 namespace qsim::golden_test {
 

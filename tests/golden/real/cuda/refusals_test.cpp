@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "golden/device/devices.h"
-#include "golden/real/cuda/real_cuda_executor.h"
+#include "golden/graph/real/cuda/real_cuda_executor.h"
 #include "tests/golden/real/random_real_graph.h"
 
 namespace qsim::golden {

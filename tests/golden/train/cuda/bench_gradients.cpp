@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <functional>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "golden/device/cold_timer.h"
 #include "golden/device/cuda_error.h"
 #include "golden/device/device_buffer.h"
 #include "golden/device/mixed_copy.h"
-#include "golden/train/cuda/train_cuda.h"
+#include "golden/kernels/train/cuda/train_cuda.h"
 #include "tests/golden/train/cuda/gradient_commands.h"
 
 namespace qsim::golden_test {

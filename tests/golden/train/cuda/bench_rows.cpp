@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "golden/device/cold_timer.h"
 #include "golden/device/copy_time.h"
 

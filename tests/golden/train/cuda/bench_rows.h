@@ -10,7 +10,7 @@
 #include <cuda_runtime.h>
 
 #include "golden/device/device_buffer.h"
-#include "golden/train/cuda/train_cuda.h"
+#include "golden/kernels/train/cuda/train_cuda.h"
 #include "tests/golden/train/cuda/forward_check_commands.h"
 
 namespace qsim::golden_test {

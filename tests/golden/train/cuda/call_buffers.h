@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "golden/device/device_buffer.h"
-#include "golden/train/train_calls.h"
+#include "golden/kernels/train/train_calls.h"
 
 namespace qsim::golden_test {
 

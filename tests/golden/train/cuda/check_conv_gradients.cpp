@@ -1,6 +1,6 @@
 // Random convolutions' gradients on the GPU, within their bounds of float64.
-#include "golden/train/cuda/backward/direct_input_gradient.h"
-#include "golden/train/cuda/backward/direct_weight_gradient.h"
+#include "golden/kernels/train/cuda/backward/direct_input_gradient.h"
+#include "golden/kernels/train/cuda/backward/direct_weight_gradient.h"
 #include "tests/golden/train/cuda/gradient_checks.h"
 
 namespace qsim::golden_test {

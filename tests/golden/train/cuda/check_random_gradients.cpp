@@ -1,6 +1,6 @@
 // Random gradients on the GPU: within their bounds of float64, or the CPU's bits; each twice.
 #include "golden/common/thread_team.h"
-#include "golden/train/train.h"
+#include "golden/kernels/train/train.h"
 #include "tests/golden/device/chosen_cases.h"
 #include "tests/golden/train/cuda/gradient_checks.h"
 #include "tests/golden/train/cuda/gradient_commands.h"

@@ -7,8 +7,8 @@
 #include <cuda_runtime.h>
 
 #include "golden/device/cuda_error.h"
-#include "golden/train/cuda/train_cuda.h"
-#include "golden/train/train.h"
+#include "golden/kernels/train/cuda/train_cuda.h"
+#include "golden/kernels/train/train.h"
 #include "tests/golden/train/cuda/random_calls.h"
 
 namespace qsim::golden_test {

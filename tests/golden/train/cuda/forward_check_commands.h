@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace qsim::golden_test {
 

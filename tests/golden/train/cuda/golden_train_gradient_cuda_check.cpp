@@ -1,6 +1,6 @@
 // golden_train_gradient_cuda_check: compares the gradients of training layers on a GPU with plain
-// loops in float64, or bit for bit with golden/train, and times them. Exits 77 where there is no
-// GPU to run on.
+// loops in float64, or bit for bit with golden/kernels/train, and times them. Exits 77 where there
+// is no GPU to run on.
 #include <CLI/CLI.hpp>
 
 #include "tests/golden/device/chosen_cases.h"

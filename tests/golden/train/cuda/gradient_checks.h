@@ -4,7 +4,7 @@
 #include <string>
 
 #include "golden/device/stream.h"
-#include "golden/train/cuda/train_cuda.h"
+#include "golden/kernels/train/cuda/train_cuda.h"
 #include "tests/golden/train/cuda/gradient_report.h"
 #include "tests/golden/train/cuda/random_conv.h"
 #include "tests/golden/train/cuda/random_tensors.h"

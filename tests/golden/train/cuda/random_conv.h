@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/random.h"
-#include "golden/train/train_calls.h"
+#include "core/base/random.h"
+#include "golden/kernels/train/train_calls.h"
 
 namespace qsim::golden_test {
 

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <vector>
 
-#include "core/random.h"
+#include "core/base/random.h"
 #include "golden/common/float_formats.h"
 #include "golden/device/cuda_error.h"
 #include "golden/device/device_buffer.h"
-#include "golden/train/train_calls.h"
+#include "golden/kernels/train/train_calls.h"
 
 namespace qsim::golden_test {
 

@@ -1,0 +1,21 @@
+// What the importer and the quantizer do with a Graph that has all its layers.
+#pragma once
+
+#include "core/network/graph.h"
+
+namespace qsim {
+
+// The Graph without layers that the output does not depend on. A table that only clamps its input
+// becomes the clamp of the layer before it, where no other layer reads that, or a Relu.
+Graph cleaned(Graph graph);
+
+// The Graph with each table and Relu of one flattened picture before the Flatten, which moves
+// numbers and computes none: the accelerator runs it there. The output keeps its bytes.
+Graph with_tables_before_flattens(Graph graph);
+
+// A chain of convolutions (of one group, without dilation), fully connected layers, max-pools,
+// ReLU and Flatten whose scales are all powers of two gets shifts with rounding half to even. These
+// run on an accelerator without multipliers. Any other Graph stays as it is.
+void use_shifts_where_all_can(Graph& graph);
+
+}  // namespace qsim

@@ -1,0 +1,141 @@
+// Functions of one number: Relu, Clip, LeakyRelu, Sigmoid, HardSigmoid, HardSwish, and the QLinear
+// forms of two of them; PRelu, which is one for each channel.
+#include <algorithm>
+#include <limits>
+
+#include "formats/onnx/importer/clip_bounds.h"
+#include "formats/onnx/importer/operators.h"
+#include "formats/onnx/importer/prelu_slopes.h"
+
+namespace qsim {
+namespace {
+
+using Kind = ImportedTensor::Kind;
+
+constexpr int kFirstOpsetWithInt8Relu = 14;
+
+// The function of real numbers, each of which is a function of one level.
+void apply_to_reals(const NodeReader& node, GraphBuilder& graph, const RealFunction& function) {
+  const ImportedTensor& input = graph.tensor(node, 0);
+  if (input.kind != Kind::kReals) graph.dequantized(node, 0);  // refuses it
+  ImportedTensor result = graph.apply(input, function);
+  result.node = node.node();
+  graph.define(node, std::move(result));
+}
+
+// Relu and Clip of a layer that waits for its QuantizeLinear are clamps of that layer.
+bool narrow_open_layer(const NodeReader& node, GraphBuilder& graph, float low, float high) {
+  const ImportedTensor& input = graph.tensor(node, 0);
+  if (input.kind != Kind::kOpen) return false;
+  if (std::holds_alternative<PRelu>(input.open->operation)) return false;  // it has no clamp
+  if (node.model().reads_of(node.input(0)) > 1) {
+    node.refuse("reads float32 numbers that another node reads too",
+                "a QuantizeLinear and a DequantizeLinear between the two");
+  }
+  OpenLayer& layer = *input.open;
+  layer.low = std::min(std::max(layer.low, low), high);
+  layer.high = std::min(std::max(layer.high, low), high);
+  graph.define(node, input);
+  return true;
+}
+
+// ONNX's Relu of int8: the stored number is cut off at 0, which is ReLU of the real number for
+// zero_point 0 only.
+void import_relu_of_levels(const NodeReader& node, GraphBuilder& graph) {
+  const ImportedTensor input = graph.levels(node, 0);
+  const Value& value = graph.value(input);
+  if (value.dtype != DType::kInt8 || node.opset() < kFirstOpsetWithInt8Relu) {
+    node.malformed(
+        std::string(dtype_name(value.dtype)) + " in opset " + std::to_string(node.opset()),
+        "int8, opset " + std::to_string(kFirstOpsetWithInt8Relu) + " or later");
+  }
+  if (value.zero_point != 0) {
+    node.refuse("reads a tensor of zero_point " + std::to_string(value.zero_point), "zero_point 0");
+  }
+  graph.define_moved(node, input, Relu{}, value.shape, input.axes);
+}
+
+// QLinearLeakyRelu, QLinearSigmoid: X, its scale and zero_point, and Y's.
+void import_qlinear(const NodeReader& node, GraphBuilder& graph, const std::string& name,
+                    const RealFunction& function) {
+  node.require_inputs(4, 5);
+  const DType dtype = graph.value(graph.levels(node, 0)).dtype;
+  const ImportedTensor input = graph.levels(node, 0, read_quantization(node, 1, "X", dtype));
+  const Quantization output = read_quantization(node, 3, "Y", dtype);
+  graph.define(node, graph.quantized_levels(node, node.layer_name(), name,
+                                            graph.apply(input, function), output));
+}
+
+}  // namespace
+
+void import_relu(const NodeReader& node, GraphBuilder& graph) {
+  node.require_inputs(1, 1);
+  const NodeAttributes attributes(node, {});
+  if (narrow_open_layer(node, graph, 0.0F, std::numeric_limits<float>::infinity())) return;
+  if (graph.tensor(node, 0).kind == Kind::kReals) return apply_to_reals(node, graph, relu);
+  import_relu_of_levels(node, graph);
+}
+
+void import_clip(const NodeReader& node, GraphBuilder& graph) {
+  const auto [low, high] = read_clip(node);
+  if (narrow_open_layer(node, graph, low, high)) return;
+  apply_to_reals(node, graph, [lo = low, hi = high](float x) { return clip(x, lo, hi); });
+}
+
+void import_leaky_relu(const NodeReader& node, GraphBuilder& graph) {
+  node.require_inputs(1, 1);
+  const float alpha = NodeAttributes(node, {"alpha"}).real("alpha", 0.01F);
+  apply_to_reals(node, graph, [=](float x) { return leaky_relu(x, alpha); });
+}
+
+void import_p_relu(const NodeReader& node, GraphBuilder& graph) {
+  node.require_inputs(2, 2);
+  const NodeAttributes attributes(node, {});
+  const ImportedTensor* found = graph.find(node, 1);
+  const bool is_dequantized = found != nullptr && found->kind == Kind::kConstant;
+  const Tensor slope = is_dequantized ? dequantized_constant(NodeReader(node.model(), found->node))
+                                      : node.constant(1, "slope");
+  const ImportedTensor& input = graph.tensor(node, 0);
+  if (input.kind != Kind::kReals) graph.dequantized(node, 0);  // refuses it
+  const ImageShape shape = graph.shape(input);
+  Tensor slopes = prelu_slopes(node, slope, input.axes, shape.channels);
+  if (slopes.elems() == 1) {
+    const float alpha = slopes.as<float>()[0];
+    return apply_to_reals(node, graph, [=](float x) { return leaky_relu(x, alpha); });
+  }
+  const ImportedTensor levels = graph.dequantized(node, 0);
+  graph.define_open(node, std::make_shared<OpenLayer>(OpenLayer{
+                              node.node(), PRelu{std::move(slopes)}, {levels}, shape, input.axes}));
+}
+
+void import_sigmoid(const NodeReader& node, GraphBuilder& graph) {
+  node.require_inputs(1, 1);
+  const NodeAttributes attributes(node, {});
+  apply_to_reals(node, graph, sigmoid);
+}
+
+void import_hard_sigmoid(const NodeReader& node, GraphBuilder& graph) {
+  node.require_inputs(1, 1);
+  const NodeAttributes attributes(node, {"alpha", "beta"});
+  const float alpha = attributes.real("alpha", 0.2F);
+  const float beta = attributes.real("beta", 0.5F);
+  apply_to_reals(node, graph, [=](float x) { return hard_sigmoid(x, alpha, beta); });
+}
+
+void import_hard_swish(const NodeReader& node, GraphBuilder& graph) {
+  node.require_inputs(1, 1);
+  const NodeAttributes attributes(node, {});
+  apply_to_reals(node, graph, hard_swish);
+}
+
+void import_qlinear_leaky_relu(const NodeReader& node, GraphBuilder& graph) {
+  const float alpha = NodeAttributes(node, {"alpha"}).real("alpha", 0.01F);
+  import_qlinear(node, graph, "leaky_relu", [=](float x) { return leaky_relu(x, alpha); });
+}
+
+void import_qlinear_sigmoid(const NodeReader& node, GraphBuilder& graph) {
+  const NodeAttributes attributes(node, {});
+  import_qlinear(node, graph, "sigmoid", sigmoid);
+}
+
+}  // namespace qsim

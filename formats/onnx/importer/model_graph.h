@@ -1,0 +1,65 @@
+// The names of an ONNX graph resolved: which tensors are constants, which node writes a tensor and
+// how many read it, and the order of the nodes. It knows no operator but Constant and Identity.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include "formats/onnx/importer/model_file.h"
+
+namespace qsim {
+
+inline constexpr int kMinOpset = 10;
+inline constexpr int kMaxOpset = 21;
+
+struct ModelNode {
+  const onnx::NodeProto* proto = nullptr;
+  int index = 0;  // in the file
+};
+
+// Points into the ModelFile that it was made from.
+struct ModelGraph {
+  const ModelFile* file = nullptr;
+  std::string source;  // the model's path, which opens every error
+  std::string name;
+  int opset = 0;
+  const onnx::ValueInfoProto* input = nullptr;   // by find_ends
+  const onnx::ValueInfoProto* output = nullptr;  // by find_ends
+  std::map<std::string, const onnx::TensorProto*, std::less<>> constants;
+  std::deque<onnx::TensorProto> made_constants;   // of Constant nodes that hold plain numbers
+  std::deque<onnx::NodeProto> made_nodes;         // that stand for several of the file
+  std::vector<ModelNode> nodes;                   // in file order, without constants
+  std::map<std::string, int, std::less<>> reads;  // of each tensor, by inputs of nodes
+
+  // The initializer, or the value of a Constant node, of that name; null when there is none.
+  const onnx::TensorProto* constant(const std::string& tensor) const;
+  // Names a constant that was computed from others.
+  void add_constant(const std::string& tensor, onnx::TensorProto value);
+  // How many inputs of nodes a tensor is.
+  int reads_of(const std::string& tensor) const;
+};
+
+// "conv1", or "QLinearConv_3" for a node without a name.
+std::string layer_name(const ModelNode& node);
+// "model.onnx: node 'conv1' (QLinearConv)", or "... node 3 (QLinearConv)".
+std::string node_location(const ModelGraph& graph, const ModelNode& node);
+
+// Checks opset and that every tensor has one definition. Throws Error.
+ModelGraph read_model_graph(const ModelFile& file);
+
+// Sets the graph's one input (initializers aside) and one output. Throws Error when there are more
+// or none.
+void find_ends(const ModelFile& file, ModelGraph& graph);
+
+// The nodes that the graph's output depends on, each after the nodes whose outputs it reads: in
+// file order, where that is such an order. Throws Error for a tensor that is nowhere defined and
+// for a cycle.
+std::vector<ModelNode> nodes_in_order(const ModelGraph& graph);
+
+}  // namespace qsim

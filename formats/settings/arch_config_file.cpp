@@ -1,0 +1,70 @@
+#include "formats/settings/arch_config_file.h"
+
+#include <vector>
+
+#include "core/base/checked_math.h"
+#include "core/base/printable.h"
+#include "formats/settings/scale_sim_config.h"
+#include "formats/text/yaml.h"
+
+namespace qsim {
+namespace {
+
+std::int64_t number_field(const YamlNode& node, const ArchConfigField& field) {
+  const std::int64_t value =
+      node.integer(field.min, field.max, field.power_of_two ? "a power of two" : "");
+  if (field.power_of_two && !is_power_of_two(value)) {
+    node.fail(std::to_string(value) + " is not allowed; allowed: a power of two from " +
+              std::to_string(field.min) + " to " + std::to_string(field.max) +
+              ", since words and bursts are cut by shifts (docs/reference/config.md)");
+  }
+  return value;
+}
+
+}  // namespace
+
+ArchConfig load_arch_config(const std::filesystem::path& path) {
+  if (is_scale_sim_config(path)) return load_scale_sim_config(path).config;
+  const YamlNode root = load_yaml(path);
+  std::vector<std::string_view> names;
+  for (const ArchConfigField& field : arch_config_fields()) names.push_back(field.name);
+  root.require_keys(names);
+  ArchConfig config;
+  config.name = path.stem().string();
+  for (const ArchConfigField& field : arch_config_fields()) {
+    const YamlNode* node = root.find(field.name);
+    if (node == nullptr) continue;
+    if (field.number != nullptr) {
+      config.*field.number = number_field(*node, field);
+    } else if (field.word != nullptr) {
+      set_word(config, field, choice_or(root, field.name, field.words, 0));
+    } else {
+      config.*field.text = node->text();
+      if (node->text().empty()) node->fail("the text is empty; give one, or leave the key out");
+      if (unprintable_at(node->text()) != std::string::npos) {
+        node->fail("found '" + echoed(node->text()) + "'; expected one line of printable text");
+      }
+    }
+  }
+  // The root reports limits between fields, which no single line breaks.
+  try {
+    validate(config);
+  } catch (const Error& error) {
+    root.fail(error.what());
+  }
+  return config;
+}
+
+std::string arch_config_yaml(const ArchConfig& config) {
+  std::string text;
+  for (const ArchConfigField& field : arch_config_fields()) {
+    if (!is_written(config, field)) continue;
+    const std::string value = value_text(config, field);
+    text += std::string(field.name) + ": ";
+    text += field.text != nullptr ? yaml_quoted(value) : value;
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace qsim
