@@ -9,6 +9,7 @@
 #include "cli/session/inputs/topology_source.h"
 #include "compiler/workload/workload.h"
 #include "core/command_streams.h"
+#include "core/engine_names.h"
 #include "core/graph_shapes.h"
 #include "core/printable.h"
 #include "files/memory.h"
@@ -104,7 +105,7 @@ NetworkTime time_part(const ModelShapes& model, const ModelShapes::Part& part,
   result.times = command_times(program);
   NetworkTime time;
   time.mappings = compilation.mappings();
-  time.report.engine = "recurrence";
+  time.report.engine = kRecurrenceEngine;
   add_layers(time.report, program, result);
   add_mappings(time.report, time.mappings);
   if (energy != nullptr) add_energy(time.report, program, *energy);
