@@ -115,7 +115,7 @@ void add_versions(Sheet& sheet) {
   const golden::VectorPath path = golden::resolve(golden::VectorPath::kAuto);
   sheet.add("golden_vector_path", std::string(golden::vector_path_name(path)));
   sheet.add("systemc_vector_path", systemc_vector_path());
-  sheet.add("engines", joined({std::begin(kEngineNames), std::end(kEngineNames)}));
+  sheet.add("engines", joined(engine_names()));
   const golden::CudaStatus& cuda = golden::cuda_status();
   sheet.add("golden", std::string(cuda.usable() ? "cpu, cuda" : "cpu"));
   add_rtl(sheet);

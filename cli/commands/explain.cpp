@@ -15,8 +15,6 @@
 namespace qsim {
 namespace {
 
-constexpr const char* kTimeEngine = "recurrence";
-
 struct ExplainOptions : ConfigOption, NetworkOptions, MappingOptions {
   std::string layer;  // "": the whole network
 };
@@ -148,7 +146,7 @@ ExitCode explain_command(Context& context, const ExplainOptions& options) {
   const ArchConfig config = load_config(context, options);
   Model model = load_model(network, config);
   snap_model(context, model, options, config);
-  const std::unique_ptr<Engine> engine = make_engine(kTimeEngine);
+  const std::unique_ptr<Engine> engine = make_engine(kRecurrenceEngine);
   const auto [subject, timing, total_cycles] =
       run_now(*engine, model, config, options.layer, request);
   const std::vector<ResourceChange> all =

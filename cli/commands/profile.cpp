@@ -10,6 +10,7 @@
 #include "cli/session/profile/profile_report.h"
 #include "cli/session/results/condition_option.h"
 #include "cli/session/results/report_page_option.h"
+#include "core/base/engine_names.h"
 #include "report/results/profile_csv.h"
 
 namespace qsim {
@@ -92,7 +93,7 @@ void require_memory_of_points(const Profile& profile) {
 }
 
 ExitCode profile_command(Context& context, const ProfileOptions& options) {
-  require_report_can_be_made(options.report, "recurrence");
+  require_report_can_be_made(options.report, kRecurrenceEngine);
   Profile profile;
   profile.version = build_version();
   profile.commit = build_commit();

@@ -1,7 +1,6 @@
 // `qsim verify`: several engines against golden, and the cycles of those that have time against
 // each other, on a model or on random layers. Exit code 5 when anything differs.
 #include <algorithm>
-#include <set>
 
 #include "cli/commands/commands.h"
 #include "cli/session/engines/engines.h"
@@ -24,12 +23,36 @@ namespace qsim {
 namespace {
 
 struct VerifyOptions : ConfigOption, NetworkOptions, InputOptions, MappingOptions {
-  Words engines = {"interpreter", "systemc"};
+  Words engines = {std::string(kInterpreterEngine), std::string(kSystemcEngine)};
   std::string golden = "auto";  // "cpu", "cuda", both with a comma, or "auto"
   std::optional<std::int64_t> images;
   std::int64_t seeds = 0;
   bool all_configs = false;
 };
+
+// Those without times are first.
+Words engine_words() {
+  Words words = engine_names([](const EngineRow& row) { return !row.has_time; });
+  for (std::string& name : engine_names(&EngineRow::has_time)) words.push_back(std::move(name));
+  return words;
+}
+
+bool simulates_time(const EngineRow& row) { return row.has_time && row.has_data; }
+
+// An engine that computes times alone needs another one that they are compared with.
+void require_compared_times(const Words& engines) {
+  const auto times_alone = std::ranges::find_if(
+      engines, [](const std::string& name) { return !engine_row(name).has_data; });
+  if (times_alone == engines.end() || std::ranges::any_of(engines, [](const std::string& name) {
+        return simulates_time(engine_row(name));
+      })) {
+    return;
+  }
+  usage_error("--engines names " + *times_alone +
+              ", which computes times alone, and no engine whose times they are compared with; "
+              "add " +
+              engine_list(simulates_time, " or "));
+}
 
 void check_verify(const VerifyOptions& options, const Declarations& declared) {
   if (options.seeds > 0) {
@@ -42,12 +65,7 @@ void check_verify(const VerifyOptions& options, const Declarations& declared) {
     }
   }
   require_engines_once(options.engines);
-  const std::set<std::string> engines(options.engines.begin(), options.engines.end());
-  if (engines.contains("recurrence") && !engines.contains("systemc") && !engines.contains("rtl")) {
-    usage_error(
-        "--engines names recurrence, which computes times alone, and no engine whose times they "
-        "are compared with; add systemc or rtl");
-  }
+  require_compared_times(options.engines);
   if (options.all_configs && options.seeds == 0) {
     usage_error("--all-configs needs --seeds; give --seeds N");
   }
@@ -72,8 +90,8 @@ void declare_verify(Declarations& declared, VerifyOptions& options) {
   declare_energy(declared, options);
   declared
       .list("--engines", options.engines, "engines to compare, with commas between them",
-            {"interpreter", "systemc", "rtl", "recurrence"})
-      .shows("interpreter,systemc");
+            engine_words())
+      .shows(options.engines.front() + "," + options.engines.back());
   OptionRow& golden = declared.text(
       "--golden", options.golden,
       "golden backend: cpu, cuda, cpu,cuda, or auto, which takes QSIM_GOLDEN if it is set, "
@@ -159,12 +177,18 @@ EngineSettings settings_of(Context& context) {
   return settings;
 }
 
+bool runs_rtl(const Words& engines) {
+  return std::ranges::any_of(engines,
+                             [](const std::string& name) { return engine_row(name).runs_rtl; });
+}
+
 // What the last line says of times, besides the bytes. A user who compares with the hardware's
 // values could otherwise believe that its cycles are confirmed too.
 std::string times_text(const std::vector<std::string>& engines, const Verification& verification) {
   if (verification.times().empty()) {
-    const bool has_rtl = std::find(engines.begin(), engines.end(), "rtl") != engines.end();
-    return has_rtl ? "; cycles: not compared (needs systemc or recurrence)" : "";
+    if (!runs_rtl(engines)) return "";
+    const auto predicts = [](const EngineRow& row) { return row.has_time && !row.runs_rtl; };
+    return "; cycles: not compared (needs " + engine_list(predicts, " or ") + ")";
   }
   return "; start, free and done of " + with_thousands(verification.timed_commands()) +
          " commands, " + with_thousands(verification.time_mismatches()) + " mismatches";
@@ -307,10 +331,9 @@ Sheet verify_model(Context& context, const VerifyOptions& options, Verification&
 
 Sheet verify_random_layers(Context& context, const VerifyOptions& options,
                            Verification& verification, GoldenSelection& golden) {
-  const bool has_rtl = std::ranges::count(options.engines, "rtl") > 0;
   RandomLayers layers(options.all_configs ? RandomLayers::every_config()
                                           : std::vector<ArchConfig>{load_config(options)},
-                      options.seed, !has_rtl);
+                      options.seed, !runs_rtl(options.engines));
   for (std::int64_t i = 0; i < options.seeds; ++i) {
     layers.check(i, verification, golden);
     context.progress(so_far(i + 1, options.seeds, "random layers", verification));

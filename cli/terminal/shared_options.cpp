@@ -4,6 +4,7 @@
 
 #include "cli/terminal/usage_error.h"
 #include "core/base/limits.h"
+#include "core/machine/isa/commands.h"
 
 namespace qsim {
 namespace {
@@ -145,12 +146,17 @@ void declare_search(Declarations& declared, SearchOptions& options) {
   });
 }
 
+Words dataflow_words(Words words, const Words& more) {
+  words.insert(words.end(), kShortDataflowNames.begin(), kShortDataflowNames.end());
+  words.insert(words.end(), more.begin(), more.end());
+  words.insert(words.end(), kDataflowNames.begin(), kDataflowNames.end());
+  return words;
+}
+
 void declare_mapping(Declarations& declared, MappingOptions& options) {
   declare_mapping_file(declared, options);
   declared.begin_group(kMappingGroup);
-  declared.word("--dataflow", options.dataflow,
-                {kAutoDataflow, "ws", "os", "is", "weight_stationary", "output_stationary",
-                 "input_stationary"},
+  declared.word("--dataflow", options.dataflow, dataflow_words({kAutoDataflow}),
                 "the dataflow of every layer that the mapping file does not name; auto: the best "
                 "one of each layer, or of all");
   declare_search(declared, options);

@@ -76,6 +76,8 @@ struct SearchOptions {
   bool takes_energy() const { return objective == "energy" || objective == "energy_delay"; }
 };
 inline constexpr const char* kAutoDataflow = "auto";
+// What --dataflow takes: `words`, the dataflows' short names, `more`, and their long names.
+Words dataflow_words(Words words, const Words& more = {});
 
 struct MappingOptions : SearchOptions {
   std::string dataflow;  // of the layers that no file names; "": the compiler's default

@@ -201,7 +201,7 @@ std::string short_text(const LayerGeometry& g, const Mapping& m) {
                      std::to_string(g.column_blocks) +
                      (g.column_blocks == 1 ? " block" : " blocks");
   if (m.dataflow != Dataflow::kWeightStationary) {
-    text = (m.dataflow == Dataflow::kOutputStationary ? "os " : "is ") + text;
+    text = std::string(short_name(m.dataflow)) + " " + text;
   }
   if (reduction.acts.size() > 1)
     text += ", " + std::to_string(reduction.acts.size()) + " act chunks";

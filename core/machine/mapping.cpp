@@ -73,9 +73,9 @@ std::string MappingField::text_of(const Mapping& mapping) const {
 }
 
 std::optional<Dataflow> dataflow_named(std::string_view name) {
-  constexpr std::array<std::string_view, kDataflows> kShortNames = {"ws", "os", "is"};
   for (std::size_t d = 0; d < kDataflows; ++d) {
-    if (name == kShortNames[d] || name == kDataflowNames[d]) return static_cast<Dataflow>(d);
+    const auto dataflow = static_cast<Dataflow>(d);
+    if (name == short_name(dataflow) || name == kDataflowNames[d]) return dataflow;
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 // compiler/lowering/mapping.h says which mappings fit a layer on an accelerator.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -48,8 +49,12 @@ struct Mapping {
   bool operator==(const Mapping&) const = default;
 };
 
-// The dataflow of that name, or of its short name: ws, os, is. Nothing for another word.
+// The dataflow of that name, or of its short name. Nothing for another word.
 std::optional<Dataflow> dataflow_named(std::string_view name);
+
+constexpr std::string_view short_name(Dataflow dataflow) {
+  return kShortDataflowNames[static_cast<std::size_t>(dataflow)];
+}
 
 // The mapping of the program layer of that name, as a user gives it.
 struct LayerMapping {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/nearest_name.h"
+#include "core/machine/mapping.h"
 
 namespace qsim {
 namespace {
@@ -67,12 +68,8 @@ bool same_point(const NetworkResult& a, const NetworkResult& b) {
 }
 
 std::string short_dataflow(const std::string& name) {
-  constexpr std::pair<std::string_view, const char*> kShort[] = {
-      {"weight_stationary", "ws"}, {"output_stationary", "os"}, {"input_stationary", "is"}};
-  for (const auto& [dataflow, word] : kShort) {
-    if (name == dataflow) return word;
-  }
-  return name;
+  const std::optional<Dataflow> dataflow = dataflow_named(name);
+  return dataflow ? std::string(short_name(*dataflow)) : name;
 }
 
 std::string common_dataflow(const std::vector<ResultLayer>& layers) {

@@ -48,10 +48,10 @@ struct NetworkResult {
   std::string model;
   std::string config;           // its name, or what tells it from others of that name
   std::vector<FieldValue> set;  // in the order of the options; of a run none
-  std::string dataflow;       // that was asked for: "ws", "os", "is", "auto"; of a run "mixed" too
-  std::string error;          // why it cannot run, "" if it can; the rest is then empty
-  bool lacks_memory = false;  // the error says so: it may run where there is more
-  std::int64_t pes = 0;       // of the array
+  std::string dataflow;         // asked for: a short name or "auto"; of a run "mixed" too
+  std::string error;            // why it cannot run, "" if it can; the rest is then empty
+  bool lacks_memory = false;    // the error says so: it may run where there is more
+  std::int64_t pes = 0;         // of the array
   std::vector<ResultLayer> layers;
   ResultLayer total;
 
@@ -79,7 +79,7 @@ std::string nearest_results(const std::string& label, const std::vector<NetworkR
 // Whether both are of the same model, configuration, set fields and dataflow.
 bool same_point(const NetworkResult& a, const NetworkResult& b);
 
-// "ws" for "weight_stationary", and so on; any other word as it is.
+// The short name of the dataflow of that name; any other word as it is.
 std::string short_dataflow(const std::string& name);
 // The dataflow of all layers that have one; "mixed" where they differ.
 std::string common_dataflow(const std::vector<ResultLayer>& layers);

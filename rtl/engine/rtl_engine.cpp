@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 
+#include "core/base/engine_names.h"
 #include "core/base/error.h"
 
 namespace qsim {
@@ -26,7 +27,7 @@ class RtlEngine : public Engine {
   explicit RtlEngine(const RtlEngineOptions& options) : options_(with_trace_variant(options)) {}
   ~RtlEngine() override;
 
-  std::string_view name() const override { return "rtl"; }
+  std::string_view name() const override { return kRtlEngine; }
   bool has_time() const override { return true; }
   RunResult run(const Program& program, const Tensor& input, const RunOptions& options) override;
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "core/base/engine_names.h"
 #include "core/machine/program_text.h"
 #include "sim/interpreter/command_effects.h"
 #include "sim/interpreter/unit_order.h"
@@ -13,9 +14,7 @@ class ProgramInterpreter : public Engine {
  public:
   explicit ProgramInterpreter(bool random_order) : random_order_(random_order) {}
 
-  std::string_view name() const override {
-    return random_order_ ? "interpreter-random" : "interpreter";
-  }
+  std::string_view name() const override { return kInterpreterEngine; }
   bool has_time() const override { return false; }
   RunResult run(const Program& program, const Tensor& input, const RunOptions& options) override;
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "core/base/engine_names.h"
 #include "core/base/error.h"
 #include "sim/recurrence/program_times.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 class RecurrenceEngine : public Engine {
  public:
-  std::string_view name() const override { return "recurrence"; }
+  std::string_view name() const override { return kRecurrenceEngine; }
   bool has_time() const override { return true; }
   bool has_data() const override { return false; }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/base/engine_names.h"
 #include "core/base/error.h"
 #include "sim/systemc/accelerator.h"
 
@@ -36,7 +37,7 @@ class SystemcEngine : public Engine {
   explicit SystemcEngine(const SystemcEngineOptions& options)
       : accelerator_(kAcceleratorName, prepare_systemc(options)) {}
 
-  std::string_view name() const override { return "systemc"; }
+  std::string_view name() const override { return kSystemcEngine; }
   bool has_time() const override { return true; }
   RunResult run(const Program& program, const Tensor& input, const RunOptions& options) override;
 

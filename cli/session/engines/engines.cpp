@@ -1,5 +1,8 @@
 #include "cli/session/engines/engines.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "sim/interpreter/program_interpreter.h"
 #include "sim/recurrence/recurrence_engine.h"
 #include "sim/systemc/systemc_engine.h"
@@ -15,24 +18,71 @@ RtlEngineOptions rtl_options(const EngineSettings& settings) {
   return options;
 }
 
+constexpr EngineRow kEngines[] = {
+    {.name = kSystemcEngine,
+     .make = [](const EngineSettings&) { return make_systemc_engine(); },
+     .frees_ofmaps = true},
+    {.name = kInterpreterEngine,
+     .make =
+         [](const EngineSettings& settings) {
+           return make_program_interpreter(settings.random_order);
+         },
+     .has_time = false,
+     .has_orders = true},
+    {.name = kRtlEngine,
+     .make = [](const EngineSettings& settings) { return make_rtl_engine(rtl_options(settings)); },
+     .runs_rtl = true},
+    {.name = kRecurrenceEngine,
+     .make = [](const EngineSettings&) { return make_recurrence_engine(); },
+     .has_data = false},
+};
+
 }  // namespace
 
-std::unique_ptr<Engine> make_engine(const std::string& name, const EngineSettings& settings) {
-  if (name == "systemc") return make_systemc_engine();
-  if (name == "recurrence") return make_recurrence_engine();
-  if (name == "rtl") return make_rtl_engine(rtl_options(settings));
-  QSIM_CHECK(name == "interpreter", "engine '" + name + "' is not in the list");
-  return make_program_interpreter(settings.random_order);
+const EngineRow& engine_row(std::string_view name) {
+  const EngineRow* row = std::ranges::find(kEngines, name, &EngineRow::name);
+  QSIM_CHECK(row != std::end(kEngines), "engine '" + std::string(name) + "' is not in the list");
+  return *row;
 }
 
-void prepare_engine(const std::string& name, const ArchConfig& arch,
-                    const EngineSettings& settings) {
-  if (name == "rtl") find_or_build_rtl_model(arch, rtl_options(settings).model);
+std::vector<std::string> engine_names(const WantedEngines& wanted) {
+  std::vector<std::string> names;
+  for (const EngineRow& row : kEngines) {
+    if (wanted(row)) names.emplace_back(row.name);
+  }
+  return names;
 }
 
-std::string rtl_model_of(const std::string& name, const ArchConfig& arch,
+std::vector<std::string> engine_names() {
+  return engine_names([](const EngineRow&) { return true; });
+}
+
+std::string engine_list(const WantedEngines& wanted, std::string_view before_last) {
+  const std::vector<std::string> names = engine_names(wanted);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? before_last : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+std::unique_ptr<Engine> make_engine(std::string_view name, const EngineSettings& settings) {
+  const EngineRow& row = engine_row(name);
+  std::unique_ptr<Engine> engine = row.make(settings);
+  QSIM_CHECK(engine->name() == row.name && engine->has_time() == row.has_time &&
+                 engine->has_data() == row.has_data,
+             "an engine is not what its row says");
+  return engine;
+}
+
+void prepare_engine(std::string_view name, const ArchConfig& arch, const EngineSettings& settings) {
+  if (engine_row(name).runs_rtl) find_or_build_rtl_model(arch, rtl_options(settings).model);
+}
+
+std::string rtl_model_of(std::string_view name, const ArchConfig& arch,
                          const EngineSettings& settings) {
-  if (name != "rtl") return "";
+  if (!engine_row(name).runs_rtl) return "";
   return rtl_model_key(rtl_parameters(arch), rtl_options(settings).model);
 }
 

@@ -28,7 +28,9 @@ std::int64_t batch_of(const EvalOptions& options, const EvalNetwork& network,
   return std::clamp<std::int64_t>((pictures + threads - 1) / threads, 1, kBatch);
 }
 
-bool is_real(const std::string& engine) { return engine == "float" || engine == "fake"; }
+bool is_real(const std::string& engine) { return eval_engine_row(engine).is_real; }
+
+bool runs_program(const std::string& engine) { return eval_engine_row(engine).runs_program; }
 
 // What the predictions of all engines take.
 std::int64_t prediction_bytes(const EvalNetwork& network) {
@@ -65,7 +67,7 @@ void EvalEngines::require_room(EvalNetwork& network) const {
   set_batch(network.model->graph, batch_of(options_, network, team_.threads()));
   CompileOptions asked;
   asked.remedies = remedies_without_snap();
-  const bool has_program = std::ranges::count(options_.engines, "systemc") > 0;
+  const bool has_program = std::ranges::any_of(options_.engines, runs_program);
   require_memory_for(network.name, network.model->graph, config_, need_of_eval(has_program), asked,
                      checked_add(more, thread_bytes(network, team_.threads())));
 }
@@ -78,12 +80,12 @@ GoldenSelection& EvalEngines::selection() {
 }
 
 bool EvalEngines::is_on_gpu(const std::string& name) {
-  return name != "systemc" && selection().backends().front() == GoldenBackend::kCuda;
+  return !runs_program(name) && selection().backends().front() == GoldenBackend::kCuda;
 }
 
 std::int64_t EvalEngines::batch_for(const std::string& name, const EvalNetwork& network) {
   if (!is_on_gpu(name) || options_.batch) {
-    return batch_of(options_, network, name == "systemc" ? 1 : team_.threads());
+    return batch_of(options_, network, runs_program(name) ? 1 : team_.threads());
   }
   const std::int64_t elem_bytes = is_real(name) ? sizeof(float) : 1;
   const std::int64_t tensor = checked_mul(largest_tensor_elems(network), elem_bytes);
@@ -93,10 +95,10 @@ std::int64_t EvalEngines::batch_for(const std::string& name, const EvalNetwork& 
 
 std::unique_ptr<EvalEngine> EvalEngines::make(const std::string& name, EvalNetwork& network) {
   const std::int64_t batch = batch_for(name, network);
-  if (name == "float") return make_float_engine(selection(), network, batch, team_);
-  if (name == "fake") return make_fake_engine(selection(), network, batch, team_);
+  if (name == kFloatEngine) return make_float_engine(selection(), network, batch, team_);
+  if (name == kFakeEngine) return make_fake_engine(selection(), network, batch, team_);
   set_batch(network.model->graph, batch);
-  if (name == "golden") return make_golden_engine(selection(), network, team_);
+  if (name == kGoldenEngine) return make_golden_engine(selection(), network, team_);
   if (!program_engine_) program_engine_ = make_engine(name);
   return make_program_engine(*program_engine_, config_, network, team_);
 }

@@ -1,6 +1,5 @@
-// The engines of `eval` by name: the one place that makes them. An engine more is a case in make()
-// and its memory in require_room(), its name in kEvalEngineNames (eval_options.h), what it needs in
-// eval_network.cpp's can_have(), and what its predictions depend on in EvalRun::key_of().
+// The engines of `eval` by name: the one place that makes them. An engine more is a row in
+// kEvalEngines (eval_options.h), a case in make() and its memory in require_room().
 #pragma once
 
 #include <memory>
@@ -29,7 +28,7 @@ class EvalEngines {
   // Throws Error where the network's engines take more memory than there is, and where the
   // accelerator cannot run the network on an engine that needs it.
   void require_room(EvalNetwork& network) const;
-  // `name` is one of kEvalEngineNames, and the network can have it.
+  // `name` is one of kEvalEngines, and the network can have it.
   std::unique_ptr<EvalEngine> make(const std::string& name, EvalNetwork& network);
 
  private:

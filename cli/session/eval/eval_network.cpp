@@ -81,7 +81,7 @@ void add_float(const EvalOptions& options, EvalNetwork& network) {
   const std::string& name = options.float_model;
   if (name.empty()) return;
   const std::vector<std::string>& engines = options.engines;
-  if (!engines.empty() && std::count(engines.begin(), engines.end(), "float") == 0) {
+  if (!engines.empty() && std::ranges::count(engines, kFloatEngine) == 0) {
     throw Error(
         ExitCode::kUsage,
         "--float is of the engine float, which --engines leaves out; add it there, or leave "
@@ -106,7 +106,7 @@ void add_float(const EvalOptions& options, EvalNetwork& network) {
 }
 
 bool can_have(const EvalNetwork& network, const std::string& engine) {
-  return engine == "float" ? network.real.has_value() : network.model.has_value();
+  return eval_engine_row(engine).is_of_float ? network.real.has_value() : network.model.has_value();
 }
 
 // Those of --engines that it can have; without any, those that it can have without more.
@@ -115,9 +115,9 @@ std::vector<std::string> engines_of(const EvalNetwork& network, const EvalOption
   for (const std::string& engine : options.engines) {
     if (can_have(network, engine)) engines.push_back(engine);
   }
-  if (engines.empty() && network.model) engines.push_back("golden");
+  if (engines.empty() && network.model) engines.emplace_back(kGoldenEngine);
   if (engines.empty() || (options.engines.empty() && network.model && network.real)) {
-    engines.push_back("float");
+    engines.emplace_back(kFloatEngine);
   }
   return engines;
 }

@@ -1,17 +1,50 @@
 // The options of `qsim eval`.
 #pragma once
 
+#include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include "cli/session/inputs/model_source.h"
 #include "cli/terminal/output_folders.h"
 #include "cli/terminal/shared_options.h"
+#include "core/base/engine_names.h"
+#include "core/base/error.h"
 #include "core/base/limits.h"
 
 namespace qsim {
 
+inline constexpr std::string_view kGoldenEngine = "golden";
+inline constexpr std::string_view kFloatEngine = "float";
+inline constexpr std::string_view kFakeEngine = "fake";
+
+struct EvalEngineRow {
+  std::string_view name;
+  bool is_real = false;       // computes in float32
+  bool is_of_float = false;   // runs the float network; the others the quantized one
+  bool runs_program = false;  // an engine of cli/session/engines/engines.h, on the accelerator
+};
+
 // The values of --engines.
-inline constexpr const char* kEvalEngineNames[] = {"golden", "systemc", "float", "fake"};
+inline constexpr EvalEngineRow kEvalEngines[] = {
+    {.name = kGoldenEngine},
+    {.name = kSystemcEngine, .runs_program = true},
+    {.name = kFloatEngine, .is_real = true, .is_of_float = true},
+    {.name = kFakeEngine, .is_real = true},
+};
+
+// The row of that name, which is there.
+inline const EvalEngineRow& eval_engine_row(std::string_view name) {
+  const EvalEngineRow* row = std::ranges::find(kEvalEngines, name, &EvalEngineRow::name);
+  QSIM_CHECK(row != std::end(kEvalEngines), "an engine of eval is not in the list");
+  return *row;
+}
+
+inline Words eval_engine_names() {
+  Words names;
+  for (const EvalEngineRow& row : kEvalEngines) names.emplace_back(row.name);
+  return names;
+}
 
 struct EvalOptions : ConfigOption, NetworkOptions {
   std::string float_model;  // "" for none
@@ -50,7 +83,7 @@ inline void declare_eval(Declarations& declared, EvalOptions& options) {
   declared.seed(options.seed, "seed of --pictures");
   declared
       .list("--engines", options.engines, "what judges the pictures, with commas between them",
-            {std::begin(kEvalEngineNames), std::end(kEvalEngineNames)})
+            eval_engine_names())
       .shows("golden; of a float network float");
   declare_batch(declared, options.batch, "number of pictures at a time (default: 32)");
   declared.number("--jobs", {1, kMostThreads}, options.jobs,

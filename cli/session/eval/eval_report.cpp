@@ -72,7 +72,7 @@ EvalReport make_eval_report(const EvalOptions& options, const std::vector<std::s
     report.scores.push_back(network.pictures.has_labels()
                                 ? score_of(run.table.predictions, labels.back(), network.classes)
                                 : SeriesScore{});
-    if (run.engine == "systemc") report.config = options.config;
+    if (eval_engine_row(run.engine).runs_program) report.config = options.config;
   }
   for (std::size_t a = 0; a < report.runs.size(); ++a) {
     for (std::size_t b = a + 1; b < report.runs.size(); ++b) {

@@ -68,12 +68,13 @@ class EvalRun {
   // All that the predictions depend on.
   std::string key_of(const EngineRun& run) {
     const EvalNetwork& network = networks_[run.network];
+    const EvalEngineRow& row = eval_engine_row(run.engine);
     std::string text;
     for (const std::string& part :
-         {executable_, run.engine, run.engine == "float" ? network.real_hash : network.hash,
+         {executable_, run.engine, row.is_of_float ? network.real_hash : network.hash,
           data_hash(run.network), options_.rounding, std::to_string(options_.pictures.value_or(0)),
           std::to_string(options_.seed),
-          run.engine == "systemc" ? arch_config_yaml(config_) : std::string()}) {
+          row.runs_program ? arch_config_yaml(config_) : std::string()}) {
       text += std::to_string(part.size()) + ":" + part + "\n";
     }
     return text_hash(text);

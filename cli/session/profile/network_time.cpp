@@ -7,6 +7,7 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/inputs/topology_source.h"
+#include "core/base/engine_names.h"
 #include "core/base/printable.h"
 #include "core/machine/command_streams.h"
 #include "core/network/graph_shapes.h"
@@ -104,7 +105,7 @@ NetworkTime time_part(const ModelShapes& model, const ModelShapes::Part& part,
   result.times = command_times(program);
   NetworkTime time;
   time.mappings = compilation.mappings();
-  time.report.engine = "recurrence";
+  time.report.engine = kRecurrenceEngine;
   add_layers(time.report, program, result);
   add_mappings(time.report, time.mappings);
   if (energy != nullptr) add_energy(time.report, program, *energy);

@@ -32,7 +32,7 @@ ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
                         const ArchConfig& config);
 
 struct NetworkTime {
-  RunReport report;  // engine "recurrence"; provenance is left empty
+  RunReport report;  // of the recurrence; provenance is left empty
   std::vector<OperandAccesses> accesses;
   std::vector<LayerMapping> mappings;
   std::optional<Timeline> timeline;

@@ -63,8 +63,7 @@ inline void declare_profile(Declarations& declared, ProfileOptions& options) {
   declared
       .list("--dataflow", options.dataflows,
             "the dataflows of the layers: some of them, or all; auto: the best one of each layer",
-            {"all", "ws", "os", "is", "auto", "weight_stationary", "output_stationary",
-             "input_stationary"})
+            dataflow_words({"all"}, {kAutoDataflow}))
       .shows("all");
   declare_mapping_file(declared, options);
   declare_search(declared, options);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/terminal/decimal_number.h"
+#include "cli/terminal/shared_options.h"
 #include "core/base/error.h"
 #include "core/base/nearest_name.h"
 #include "core/base/printable.h"
@@ -95,9 +96,11 @@ std::vector<FieldValues> field_values(const std::vector<std::string>& texts) {
 std::vector<std::string> asked_dataflows(const Words& words) {
   std::vector<std::string> dataflows;
   for (const std::string& word : words) {
-    const std::vector<std::string> named = word == "all"
-                                               ? std::vector<std::string>{"ws", "os", "is", "auto"}
-                                               : std::vector<std::string>{short_dataflow(word)};
+    std::vector<std::string> named = {short_dataflow(word)};
+    if (word == "all") {
+      named.assign(kShortDataflowNames.begin(), kShortDataflowNames.end());
+      named.emplace_back(kAutoDataflow);
+    }
     for (const std::string& name : named) {
       if (std::find(dataflows.begin(), dataflows.end(), name) != dataflows.end()) {
         throw Error(ExitCode::kUsage,

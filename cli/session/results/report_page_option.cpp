@@ -1,5 +1,6 @@
 #include "cli/session/results/report_page_option.h"
 
+#include "cli/session/engines/engines.h"
 #include "core/base/error.h"
 #include "formats/files/files.h"
 #include "report/html/report_page.h"
@@ -44,11 +45,11 @@ std::string chart_library() {
   return library;
 }
 
-void require_report_can_be_made(const std::string& file, const std::string& engine) {
+void require_report_can_be_made(const std::string& file, std::string_view engine) {
   if (file.empty()) return;
-  if (engine == "interpreter") {
-    throw Error(ExitCode::kUsage,
-                "--report needs an engine with times; allowed: systemc, rtl, recurrence");
+  if (!engine_row(engine).has_time) {
+    throw Error(ExitCode::kUsage, "--report needs an engine with times; allowed: " +
+                                      engine_list(&EngineRow::has_time, ", "));
   }
   chart_library();
 }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "cli/terminal/context.h"
 #include "core/machine/engine.h"
@@ -23,7 +24,7 @@ std::string chart_library();
 // All of them do nothing without a `file`, which --report names.
 
 // Checks before the work that the engine has times, and that the library is there.
-void require_report_can_be_made(const std::string& file, const std::string& engine);
+void require_report_can_be_made(const std::string& file, std::string_view engine);
 
 // Writes the page of one run. `report` is complete; `times` are those of `program`.
 void write_report(Context& context, const std::string& file, const RunReport& report,

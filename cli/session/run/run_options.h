@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/session/engines/engines.h"
 #include "cli/session/engines/memory_need.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/traces/trace_options.h"
@@ -19,7 +20,7 @@ struct RunCommandOptions : ConfigOption,
                            MappingOptions,
                            TraceOptions {
   std::string write_mapping;  // a file, "-" for stdout, "" for none
-  std::string engine = "systemc";
+  std::string engine = std::string(kDefaultEngine);
   bool no_data = false;
   bool no_verify = false;
   std::string out;          // a folder; "" for none
@@ -34,16 +35,18 @@ struct RunCommandOptions : ConfigOption,
 };
 
 inline void check_run(const RunCommandOptions& options) {
-  if (!options.fail_if.empty() && options.engine == "interpreter") {
-    usage_error(
-        "--fail-if needs times, which --engine interpreter does not have; take another engine");
+  const EngineRow& engine = engine_row(options.engine);
+  if (!options.fail_if.empty() && !engine.has_time) {
+    usage_error("--fail-if needs times, which --engine " + options.engine +
+                " does not have; take another engine");
   }
   check_trace(options, options.engine);
-  if (options.no_data && options.engine == "rtl") {
-    usage_error("--no-data does not work with --engine rtl, which always computes the data");
+  if (options.no_data && engine.runs_rtl) {
+    usage_error("--no-data does not work with --engine " + options.engine +
+                ", which always computes the data");
   }
-  if (!options.no_data && options.engine == "recurrence") {
-    usage_error("--engine recurrence computes times and no data; add --no-data");
+  if (!options.no_data && !engine.has_data) {
+    usage_error("--engine " + options.engine + " computes times and no data; add --no-data");
   }
   if (options.no_data && !options.dump_layers.empty()) {
     usage_error(
@@ -58,8 +61,7 @@ inline void declare_run(Declarations& declared, RunCommandOptions& options) {
   declare_mapping(declared, options);
   declare_dram_plan(declared, options);
   declare_write_mapping(declared, options.write_mapping);
-  declared.word("--engine", options.engine, {"systemc", "interpreter", "rtl", "recurrence"},
-                "the engine that executes the program");
+  declared.word("--engine", options.engine, engine_names(), "the engine that executes the program");
   declare_trace(declared, options);
   declared.flag("--no-data", options.no_data,
                 "compute the cycles only: move no data, compare nothing");
@@ -89,7 +91,7 @@ inline NeedOf need_of(const RunCommandOptions& options) {
                       .compares = !options.no_verify,
                       .dumps_layers = !options.dump_layers.empty(),
                       .keeps_output = !options.out.empty(),
-                      .frees_ofmaps = options.engine == "systemc"});
+                      .frees_ofmaps = engine_row(options.engine).frees_ofmaps});
 }
 
 }  // namespace qsim

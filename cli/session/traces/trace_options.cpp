@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "cli/session/engines/engines.h"
 #include "cli/terminal/decimal_number.h"
 #include "cli/terminal/usage_error.h"
 
@@ -41,21 +42,19 @@ void check_trace(const TraceOptions& options, const std::string& engine) {
   if (!kind && !options.trace_window.empty()) usage_error("--trace-window needs --trace");
   if (!kind && !options.trace_layers.empty()) usage_error("--trace-layers needs --trace");
   if (!kind) return;
-  if (*kind == TraceKind::kSignals && engine != "rtl") {
-    usage_error(
-        "--trace needs --engine rtl for signals, or a FILE that ends in .perfetto-trace or "
-        ".pftrace "
-        "for commands");
+  if (*kind == TraceKind::kSignals && !engine_row(engine).runs_rtl) {
+    usage_error("--trace needs --engine " + engine_list(&EngineRow::runs_rtl, " or ") +
+                " for signals, or a FILE that ends in .perfetto-trace or .pftrace for commands");
   }
   if (*kind == TraceKind::kSignals && !options.trace_layers.empty()) {
     usage_error(
         "--trace-layers needs a --trace of the commands: a FILE that ends in .perfetto-trace or "
         ".pftrace; take --trace-window for the signals");
   }
-  if (engine == "interpreter") {
-    usage_error(
-        "--trace does not work with --engine interpreter, which computes data and no times; take "
-        "systemc, rtl or recurrence");
+  if (!engine_row(engine).has_time) {
+    usage_error("--trace does not work with --engine " + engine +
+                ", which computes data and no times; take " +
+                engine_list(&EngineRow::has_time, " or "));
   }
   if (!options.trace_layers.empty() && !options.trace_window.empty()) {
     usage_error("--trace-layers and --trace-window both give a window; leave one of them out");

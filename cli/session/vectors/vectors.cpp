@@ -42,7 +42,7 @@ Vectors make_vectors(const Program& program, const Tensor& input) {
     std::visit([&](const auto& fields) { interpreter::apply(fields, machine); }, command.fields);
   });
   vectors.dram_after = image(program, machine.dram);
-  RunResult timed = make_engine("systemc")->run(program, input, {});
+  RunResult timed = make_engine(kSystemcEngine)->run(program, input, {});
   vectors.ofmaps = machine.dram.ofmaps();
   QSIM_CHECK(timed.ofmaps == vectors.ofmaps, "interpreter and SystemC differ in an ofmap");
   vectors.total_cycles = account(program, timed.times).total_cycles;

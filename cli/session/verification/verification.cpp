@@ -15,10 +15,9 @@ WitnessTally tally_named(const std::string& name) {
   return tally;
 }
 
-// Engines in the order in which their times are what is expected of the others.
-int rank_of(const Engine& engine) {
-  return engine.name() == "systemc" ? 0 : engine.name() == "recurrence" ? 1 : 2;
-}
+// Engines in the order in which their times are what is expected of the others: a simulation, a
+// calculation, the hardware.
+int rank_of(const EngineRow& engine) { return engine.runs_rtl ? 2 : engine.has_data ? 0 : 1; }
 
 }  // namespace
 
@@ -26,22 +25,23 @@ Verification::Verification(const std::vector<std::string>& engines, std::uint64_
                            const EngineSettings& settings)
     : seed_(seed) {
   for (const std::string& name : engines) {
-    const bool has_orders = name == "interpreter";
-    join(make_engine(name, settings), has_orders ? name + ", in order" : name);
-    if (!has_orders) continue;
+    const EngineRow& row = engine_row(name);
+    join(row, settings, row.has_orders ? name + ", in order" : name);
+    if (!row.has_orders) continue;
     EngineSettings any_order = settings;
     any_order.random_order = true;
-    join(make_engine(name, any_order), name + ", random order");
+    join(row, any_order, name + ", random order");
   }
 }
 
-void Verification::join(std::unique_ptr<Engine> engine, const std::string& witness_name) {
+void Verification::join(const EngineRow& row, const EngineSettings& settings,
+                        const std::string& witness_name) {
   std::optional<std::size_t> witness;
-  if (engine->has_data()) {
+  if (row.has_data) {
     witness = witnesses_.size();
     witnesses_.push_back(tally_named(witness_name));
   }
-  participants_.push_back({std::move(engine), witness});
+  participants_.push_back({&row, make_engine(row.name, settings), witness});
 }
 
 void Verification::add(WitnessTally& tally, const std::string& what, const Comparison& comparison) {
@@ -64,9 +64,9 @@ void Verification::check(const std::string& what, const Program& program, const 
                          const std::vector<Tensor>& golden, const std::vector<Tensor>& recorded) {
   std::vector<CommandTimes> times;
   for (const Participant& participant : participants_) {
-    Engine& engine = *participant.engine;
-    RunResult result = engine.run(program, input, {.move_data = engine.has_data(), .seed = seed_});
-    if (engine.has_time()) account(program, result.times);
+    RunResult result = participant.engine->run(
+        program, input, {.move_data = participant.row->has_data, .seed = seed_});
+    if (participant.row->has_time) account(program, result.times);
     times.push_back(std::move(result.times));
     if (!participant.witness) continue;
     add(witnesses_[*participant.witness], what, compare_ofmaps(program, golden, result));
@@ -81,18 +81,18 @@ void Verification::add_times(const std::string& what, const Program& program,
                              const std::vector<CommandTimes>& times) {
   std::vector<std::size_t> timed;
   for (std::size_t i = 0; i < participants_.size(); ++i) {
-    if (participants_[i].engine->has_time()) timed.push_back(i);
+    if (participants_[i].row->has_time) timed.push_back(i);
   }
   // The prediction first, whatever the order on the command line.
   std::stable_sort(timed.begin(), timed.end(), [this](std::size_t a, std::size_t b) {
-    return rank_of(*participants_[a].engine) < rank_of(*participants_[b].engine);
+    return rank_of(*participants_[a].row) < rank_of(*participants_[b].row);
   });
   times_.resize(timed.empty() ? 0 : timed.size() - 1);
   for (std::size_t t = 0; t < times_.size(); ++t) {
     TimeTally& tally = times_[t];
-    const Engine& expected = *participants_[timed[0]].engine;
-    const Engine& found = *participants_[timed[t + 1]].engine;
-    tally.name = std::string(found.name()) + " against " + std::string(expected.name());
+    const EngineRow& expected = *participants_[timed[0]].row;
+    const EngineRow& found = *participants_[timed[t + 1]].row;
+    tally.name = std::string(found.name) + " against " + std::string(expected.name);
     const TimeComparison comparison = compare_times(times[timed[0]], times[timed[t + 1]]);
     tally.commands += comparison.commands;
     tally.mismatches += comparison.mismatches;

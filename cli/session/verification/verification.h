@@ -35,9 +35,9 @@ struct TimeTally {
 
 class Verification {
  public:
-  // "interpreter" runs twice, in order and in random order. Each run's times are compared with the
-  // token rules too (report/analysis/cycle_accounting.h), and against each other: the SystemC
-  // model's are what is expected of the others, and without it those of the recurrence.
+  // An engine that has orders runs twice, in order and in random order. Each run's times are
+  // compared with the token rules too (report/analysis/cycle_accounting.h), and against each other:
+  // the SystemC model's are what is expected of the others, and without it those of the recurrence.
   Verification(const std::vector<std::string>& engines, std::uint64_t seed,
                const EngineSettings& settings = {});
 
@@ -72,11 +72,12 @@ class Verification {
                  const std::vector<CommandTimes>& times);
 
   struct Participant {
+    const EngineRow* row;
     std::unique_ptr<Engine> engine;
     std::optional<std::size_t> witness;  // of witnesses_; absent for an engine without data
   };
 
-  void join(std::unique_ptr<Engine> engine, const std::string& witness_name);
+  void join(const EngineRow& row, const EngineSettings& settings, const std::string& witness_name);
 
   std::vector<Participant> participants_;
   std::vector<WitnessTally> witnesses_;

@@ -147,6 +147,7 @@ enum class Dataflow : std::uint8_t {
 inline constexpr std::size_t kDataflows = 3;
 inline constexpr std::array<std::string_view, kDataflows> kDataflowNames = {
     "weight_stationary", "output_stationary", "input_stationary"};
+inline constexpr std::array<std::string_view, kDataflows> kShortDataflowNames = {"ws", "os", "is"};
 
 // What POST's pool_h, pool_w, pool_stride_h and pool_stride_w may be; their fields could hold more.
 inline constexpr int kMostPoolWindow = 4;
