@@ -71,7 +71,7 @@ class Fuser {
     return graph_.layers[fusion_.layers[*writers_[tensor]].layer];
   }
 
-  // Whether the layers that make `id`, which is in the Graph, can clamp it unseen by others.
+  // Whether the layers that make `id` can clamp it unseen by others.
   bool can_clamp(TensorId id) const {
     const TensorId tensor = fusion_.held_in[id];
     if (readers_[id] != 1 || !writers_[tensor]) return false;

@@ -25,7 +25,7 @@ struct Fusion {
   // By tensor of the Graph: the tensor, one that a layer writes which stays, that holds its
   // numbers. A Relu's output is in the tensor of the layer that clamps.
   std::vector<TensorId> held_in;
-  // By tensor that stays: the Graph's tensor whose numbers it holds. Absent where the float
+  // By tensor that stays: the float network's tensor whose numbers it holds. Absent where the float
   // network has no such tensor: the clamped ofmap of a convolution before a pool and a Relu.
   std::vector<std::optional<TensorId>> content;
   // By tensor that stays: a tensor with the same quantization, equal for all of them. MaxPool,

@@ -83,20 +83,18 @@ class NetworkBuilder {
     if (const auto* found = std::get_if<Activation>(&layer.operation)) activation = *found;
     WeightScales stored;
     Operation operation = operation_of(fused, ends, limits, inputs[0], output, stored);
+    // A PRelu has no clamp: where a level has fewer bits than its type, a table after it, which has
+    // the layer's name, cuts it off.
+    const bool is_cut = std::holds_alternative<PRelu>(operation) &&
+                        (limits.lo != output.min() || limits.hi != output.max());
+    if (is_cut) {
+      inputs = {append(layer.name + "/uncut", std::move(operation), std::move(inputs), output,
+                       layer.source, {}, std::nullopt, -1)};
+      operation = table(Activation{.kind = Activation::Kind::kClip}, limits, output, output);
+    }
     made_[layer.output] =
         append(layer.name, std::move(operation), std::move(inputs), output, layer.source,
                std::move(stored), activation, static_cast<std::int64_t>(fused.last));
-    if (std::holds_alternative<PRelu>(layer.operation)) clip(layer, limits, output);
-  }
-
-  // A PRelu has no clamp: where a level has fewer bits than its type, a table after it cuts it off.
-  void clip(const Layer& layer, const Limits& limits, const Value& output) {
-    if (limits.lo == output.min() && limits.hi == output.max()) return;
-    const std::int64_t real_layer = std::exchange(network_.real_layers.back(), -1);
-    TensorId& made = made_[layer.output];
-    made = append(layer.name + "/clip",
-                  table(Activation{.kind = Activation::Kind::kClip}, limits, output, output),
-                  {made}, output, layer.source, {}, std::nullopt, real_layer);
   }
 
   TensorId append(const std::string& name, Operation operation, std::vector<TensorId> inputs,
@@ -204,7 +202,7 @@ class NetworkBuilder {
   const std::map<std::size_t, LayerWeights>& decided_;
   Fusion fusion_;
   std::vector<LayerEnds> ends_;  // by Fusion::layers
-  std::vector<TensorId> made_;   // the Graph's tensor, by tensor of the Graph that stays
+  std::vector<TensorId> made_;   // the integer tensor, by float tensor that stays
   QuantizedNetwork network_;
   std::vector<std::string> refusals_;
 };

@@ -216,6 +216,15 @@ TEST(QdqRefuses, OperandsOfAddMulAndConcat) {
           m.set_constant("q", TensorProto::INT8, {3, 1, 1}, "abc");
           m.set_scale("q_scale", {3}, {0.25F, 0.5F, 1.0F});
         }},
+       {"node 'op' (PRelu): slope is transposed; supported: a constant, or a DequantizeLinear of "
+        "one",
+        [](TestModel& m) {
+          island(m, "PRelu").add_input("turned.out");
+          append(m, "DequantizeLinear", "slopes", {"q", "q_scale"});
+          append(m, "Transpose", "turned", {"slopes.out"});
+          m.set_constant("q", TensorProto::INT8, {3, 1}, "abc");
+          m.set_scale("q_scale", {}, {0.25F});
+        }},
        {"node 'relu' (Relu): reads float32 numbers of 'op'; supported: a QuantizeLinear and a "
         "DequantizeLinear between the two",
         [](TestModel& m) {

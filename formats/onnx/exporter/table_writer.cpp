@@ -12,18 +12,12 @@ namespace {
 constexpr const char* kRequantize = "requantize";
 constexpr const char* kClip = "clip";
 
-bool has_clamp(const Operation& operation) {
-  return std::holds_alternative<Conv2d>(operation) ||
-         std::holds_alternative<FullyConnected>(operation) ||
-         std::holds_alternative<AveragePool>(operation) || std::holds_alternative<Add>(operation);
-}
-
 }  // namespace
 
 // Whether the importer makes a clamp after this tensor a part of the layer that writes it.
 bool LayerWriter::absorbs_clamp(TensorId tensor) const {
   return readers_[tensor] == 1 && writers_[tensor] &&
-         has_clamp(network_.graph.layers[*writers_[tensor]].operation);
+         clamp_of(network_.graph.layers[*writers_[tensor]].operation).has_value();
 }
 
 void LayerWriter::write(const Relu&) {

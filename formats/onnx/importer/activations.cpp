@@ -93,6 +93,9 @@ void import_p_relu(const NodeReader& node, GraphBuilder& graph) {
   const NodeAttributes attributes(node, {});
   const ImportedTensor* found = graph.find(node, 1);
   const bool is_dequantized = found != nullptr && found->kind == Kind::kConstant;
+  if (is_dequantized && found->transposed) {
+    node.refuse("slope is transposed", "a constant, or a DequantizeLinear of one");
+  }
   const Tensor slope = is_dequantized ? dequantized_constant(NodeReader(node.model(), found->node))
                                       : node.constant(1, "slope");
   const ImportedTensor& input = graph.tensor(node, 0);

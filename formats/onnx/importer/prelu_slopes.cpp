@@ -9,10 +9,13 @@
 namespace qsim {
 namespace {
 
-void check_shape(const NodeReader& node, const Shape& shape, Axes axes, std::int64_t channels) {
+// Equal numbers may repeat along any axis.
+void check_shape(const NodeReader& node, const Shape& shape, bool are_equal, Axes axes,
+                 std::int64_t channels) {
   const std::int64_t rank = rank_of(axes);
   const std::int64_t own_rank = std::ssize(shape);
   bool fits = own_rank <= rank;
+  if (fits && are_equal) return;
   for (std::int64_t i = 0; i < own_rank; ++i) {
     const std::int64_t dim = shape[static_cast<std::size_t>(i)];
     fits &= dim == 1 || (i + rank - own_rank == channel_axis(axes) && dim == channels);
@@ -31,13 +34,14 @@ Tensor prelu_slopes(const NodeReader& node, const Tensor& slope, Axes axes, std:
   if (slope.dtype != DType::kFloat32) {
     node.refuse("slope is " + std::string(dtype_name(slope.dtype)), "float32");
   }
-  check_shape(node, slope.shape, axes, channels);
   const std::span<const float> numbers = slope.as<float>();
+  const bool are_equal =
+      !numbers.empty() && std::ranges::all_of(numbers, [&](float n) { return n == numbers[0]; });
+  check_shape(node, slope.shape, are_equal, axes, channels);
   for (const float number : numbers) {
     if (std::isfinite(number)) continue;
     node.malformed("slope has " + std::to_string(number), "finite numbers");
   }
-  const bool are_equal = std::ranges::all_of(numbers, [&](float n) { return n == numbers[0]; });
   Tensor slopes(DType::kFloat32, {are_equal ? 1 : channels});
   std::copy_n(numbers.begin(), slopes.elems(), slopes.as<float>().begin());
   return slopes;

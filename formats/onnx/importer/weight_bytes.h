@@ -1,4 +1,4 @@
-// What a model's weights and biases will take as a Graph or Graph, from what the file declares.
+// What a model's weights and biases will take as a Graph, from what the file declares.
 #pragma once
 
 #include <cstdint>

@@ -70,6 +70,7 @@ Operation real_operation(const Layer& layer, const Value& x, const Value& y) {
         } else if constexpr (std::is_same_v<Op, Relu>) {
           return Activation{.kind = Activation::Kind::kRelu};
         } else {
+          static_assert(Op::kRow.takes_reals);
           return from;
         }
       },

@@ -94,7 +94,7 @@ void check_layer_weights(const Layer& layer, const RealLayerWeights& weights) {
   if (!std::holds_alternative<Conv2d>(layer.operation) &&
       !std::holds_alternative<FullyConnected>(layer.operation)) {
     fail(place, "it is a " + std::string(operation_name(layer.operation)) +
-                    "; conv2d and linear alone have weights");
+                    "; conv2d and fully_connected alone have weights");
   }
   const Shape shape = weighted_layer(layer).weights->shape;
   if (element_count(shape) / shape[0] > kMostDepth) {

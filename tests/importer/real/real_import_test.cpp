@@ -68,6 +68,10 @@ TEST(FloatImport, ReadsFunctionsOfOneNumber) {
   slope.insert_binary("pool", "PRelu", "f", "slope");
   EXPECT_EQ(function_of(slope).kind, Kind::kLeakyRelu);
   EXPECT_EQ(function_of(slope).alpha, 0.3F);
+  RealModel equal;  // one a number of the picture
+  equal.set_scale("slope", {3, 1, 2}, {0.3F, 0.3F, 0.3F, 0.3F, 0.3F, 0.3F});
+  equal.insert_binary("pool", "PRelu", "f", "slope");
+  EXPECT_EQ(function_of(equal).kind, Kind::kLeakyRelu);
 }
 
 TEST(FloatImport, ReadsASlopeForEachChannel) {

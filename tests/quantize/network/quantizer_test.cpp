@@ -85,7 +85,8 @@ TEST(Quantizer, KeepsTheSlopesOfAPReluAndCutsItsLevelsOffWhereTheyHaveFewerBits)
   EXPECT_EQ(operations(narrow.network.graph),
             (Names{"conv2d", "prelu", "lookup_table", "flatten", "fully_connected"}));
   const Layer& clip = narrow.network.graph.layers[2];
-  EXPECT_EQ(clip.name, narrow.network.graph.layers[1].name + "/clip");
+  EXPECT_EQ(clip.name, run.network.graph.layers[1].name);
+  EXPECT_EQ(narrow.network.graph.layers[1].name, clip.name + "/uncut");
   EXPECT_EQ(std::ranges::max(std::get<LookupTable>(clip.operation).bytes), 15);
   EXPECT_EQ(narrow.network.real_layers, (std::vector<std::int64_t>{0, -1, 1, 2, 3}));
 }

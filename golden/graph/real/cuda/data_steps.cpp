@@ -203,6 +203,7 @@ struct MakeStep {
   // make_product_step() has those with weights; integers have none here.
   template <typename Other>
   Step operator()(const Other&) const {
+    static_assert(!Other::kRow.takes_reals || requires(Other other) { other.weights; });
     throw InternalError("no data step for " + std::string(Other::kRow.name));
   }
 };
