@@ -37,6 +37,8 @@ Operation operation_called(std::string_view name) {
 std::string_view operation_name(const Operation& operation) {
   constexpr std::string_view kActivations[] = {"relu",    "clip",         "leaky_relu",
                                                "sigmoid", "hard_sigmoid", "hard_swish"};
+  static_assert(std::size(kActivations) ==
+                static_cast<std::size_t>(Activation::Kind::kHardSwish) + 1);
   if (const auto* activation = std::get_if<Activation>(&operation)) {
     return kActivations[static_cast<std::size_t>(activation->kind)];
   }
