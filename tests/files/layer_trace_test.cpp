@@ -297,7 +297,7 @@ TEST(LayerTrace, MistakesAreNamed) {
   write_minimal(folder, ", groups: 4");
   expect_contains(message(), "4 groups do not divide 2 input channels and 3 output channels");
   write_minimal(folder, ", kernel: [5, 3]");
-  expect_contains(message(), "trace.yaml: layer 'c': weights is");
+  expect_contains(message(), "trace.yaml:4:3: layer 'c': weights is");
   write_minimal(folder);
   write_npy(folder.path() / "y.npy", Tensor(DType::kInt8, {1, 2, 2, 4}));
   expect_contains(message(), "layer 'c': weights");

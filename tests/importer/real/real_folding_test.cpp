@@ -74,7 +74,7 @@ TEST(Folding, ABatchNormAfterAConvolutionGoesIntoIt) {
   const Graph graph = import_real(model);
   EXPECT_EQ(names_of(graph),
             (std::vector<std::string>{"conv: conv2d", "relu: relu", "pool: max_pool",
-                                      "flatten: flatten", "fc: linear"}));
+                                      "flatten: flatten", "fc: fully_connected"}));
   EXPECT_EQ(graph.layers[0].tensor, "norm.out");
   expect_folded(graph, model, norm_of(model, 0.02F));
 }
