@@ -186,10 +186,7 @@ template <typename AnyTensor, typename AnyOperation>
 std::optional<WeightsAndBias<AnyTensor>> found_in(AnyOperation& operation) {
   return std::visit(
       [](auto& each) -> std::optional<WeightsAndBias<AnyTensor>> {
-        if constexpr (requires {
-                        each.weights;
-                        each.bias;
-                      }) {
+        if constexpr (requires { each.weights; }) {
           return WeightsAndBias<AnyTensor>{&each.weights, &each.bias};
         }
         return std::nullopt;

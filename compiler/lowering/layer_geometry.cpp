@@ -155,8 +155,9 @@ Range LayerGeometry::planes_of(std::int64_t block) const {
 
 OperandPlane LayerGeometry::operand_plane(std::int64_t plane) const {
   return std::visit(
-      [&]<typename Kind>(const Kind& k) -> OperandPlane {
-        if constexpr (Kind::kTraits.has_operands) return k.operand_plane(plane, granule_planes);
+      [&](const auto& k) -> OperandPlane {
+        using Own = std::decay_t<decltype(k)>;
+        if constexpr (Own::kTraits.has_operands) return k.operand_plane(plane, granule_planes);
         return {0, plane};
       },
       kind);

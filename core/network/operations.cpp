@@ -63,10 +63,7 @@ void visit_clamp(AnyOperation& operation, Visit visit) {
       [&](auto& each) {
         if constexpr (requires { each.requantization; }) {
           visit(each.requantization);
-        } else if constexpr (requires {
-                               each.rounding;
-                               each.lo;
-                             }) {
+        } else if constexpr (requires { each.rounding; }) {
           visit(each);
         }
       },

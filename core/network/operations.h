@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -253,9 +254,11 @@ using Operation = std::variant<Conv2d, FullyConnected, MaxPool, Relu, Flatten, A
                                Concat, LookupTable, Activation, PRelu>;
 
 // The table of operations, in the order of Operation.
-inline constexpr auto kOperationRows = []<typename... Each>(std::variant<Each...>*) {
-  return std::array{Each::kRow...};
-}(static_cast<Operation*>(nullptr));
+template <typename... Each>
+constexpr std::array<OperationRow, sizeof...(Each)> table_of_rows(const std::variant<Each...>*) {
+  return {Each::kRow...};
+}
+inline constexpr auto kOperationRows = table_of_rows(static_cast<const Operation*>(nullptr));
 inline const OperationRow& row_of(const Operation& operation) {
   return kOperationRows[operation.index()];
 }
@@ -265,7 +268,8 @@ inline const OperationRow& row_of(const Operation& operation) {
 template <typename Visit>
 void visit_integer(const Operation& operation, Visit visit) {
   std::visit(
-      [&]<typename Op>(const Op& each) {
+      [&](const auto& each) {
+        using Op = std::decay_t<decltype(each)>;
         if constexpr (Op::kRow.takes_integers) {
           visit(each);
         } else {
@@ -277,7 +281,8 @@ void visit_integer(const Operation& operation, Visit visit) {
 template <typename Visit>
 void visit_real(const Operation& operation, Visit visit) {
   std::visit(
-      [&]<typename Op>(const Op& each) {
+      [&](const auto& each) {
+        using Op = std::decay_t<decltype(each)>;
         if constexpr (Op::kRow.takes_reals) {
           visit(each);
         } else {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include <sys/stat.h>
 
@@ -102,7 +103,7 @@ class AttributeReader {
   // Before the window, whose kernel is theirs where the file gives none.
   template <typename Op>
   void read_weights(Op& operation) const {
-    constexpr bool kHasWindow = requires { operation.window; };
+    constexpr bool kHasWindow = !std::is_same_v<Op, FullyConnected>;
     operation.weights = trace_tensor(folder_, map_, "weights");
     const Shape& shape = operation.weights.shape;
     if (shape.size() != (kHasWindow ? 4 : 2)) {

@@ -60,7 +60,8 @@ Activation activation_of(const LookupTable& table, const Layer& layer, const Val
 // The same of reals: what rounds and clamps has no effect there.
 Operation real_operation(const Layer& layer, const Value& x, const Value& y) {
   return std::visit(
-      [&]<typename Op>(const Op& from) -> Operation {
+      [&](const auto& from) -> Operation {
+        using Op = std::decay_t<decltype(from)>;
         if constexpr (requires { from.weights; }) {
           Op to = from;
           make_real(from, x, y, to);
