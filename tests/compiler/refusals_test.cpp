@@ -75,7 +75,7 @@ TEST(FuseLayersRefuses, ATableAndAnAdditionOnAMachineThatShifts) {
             "requantizer: dyadic, in a copy of the configuration");
 }
 
-// Of the convolution and the PRelu that it would take along: one message.
+// The convolution would run with the PRelu after it: the refusal is one message, not two.
 TEST(FuseLayersRefuses, APReluOfOneSlopeAChannel) {
   Graph graph = GraphBuilder(1, picture(1, 3, 3, 2)).conv(3, window(1)).build();
   for (Value& tensor : graph.tensors) tensor.scale = Scale::power_of_two(-3);

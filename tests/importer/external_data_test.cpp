@@ -125,7 +125,7 @@ TEST(ExternalData, DeclaredSizesAreHeldAgainstTheFile) {
                                                   "' has 62 bytes; expected 54 from offset 9"}));
 }
 
-// The folder of the link counts where a model is a link: what lies beside its target is outside.
+// A model may be a link. Its data must then lie in the link's folder, not beside the link's target.
 TEST(ExternalData, OfAModelThatIsALinkLiesBesideTheLink) {
   const TestFolder folder;
   fs::create_directories(folder / "store");
